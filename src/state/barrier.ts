@@ -1,0 +1,49 @@
+/**
+ * Proves that this node holds everything that was committed before a read arrived.
+ *
+ * One proof runs at a time. A read never joins one that began before it: it joins the next, together with everyone who
+ * came meanwhile, so any number of readers costs the store one request a round trip.
+ */
+import type { Clock } from './clock.ts';
+import { StateError } from './errors.ts';
+import { BARRIER_MS } from './limits.ts';
+
+export class Barrier {
+  readonly #prove: (signal: AbortSignal) => Promise<void>;
+  readonly #clock: Clock;
+  #running: Promise<void> | undefined;
+  #next: Promise<void> | undefined;
+
+  /** `prove` reads the store's head and waits until this node has reached it. */
+  constructor(prove: (signal: AbortSignal) => Promise<void>, clock: Clock) {
+    this.#prove = prove;
+    this.#clock = clock;
+  }
+
+  /** Resolves after a proof that began after this call. @throws StateError `unavailable` after BARRIER_MS */
+  join(): Promise<void> {
+    this.#next ??= this.#after(this.#running);
+    return this.#next;
+  }
+
+  async #after(earlier: Promise<void> | undefined): Promise<void> {
+    await earlier?.catch(() => undefined);
+    this.#running = this.#next;
+    this.#next = undefined;
+    const timeOut = new AbortController();
+    const late = new StateError('unavailable', 'the store has not answered in time', { retryAfterSeconds: 1 });
+    let cancel = (): void => undefined;
+    const expired = new Promise<never>((_, reject) => {
+      cancel = this.#clock.after(BARRIER_MS, () => {
+        timeOut.abort(late);
+        reject(late);
+      });
+    });
+    try {
+      await Promise.race([this.#prove(timeOut.signal), expired]);
+    } finally {
+      cancel();
+      this.#running = undefined;
+    }
+  }
+}

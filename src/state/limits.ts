@@ -1,0 +1,33 @@
+/** Every bound of the state, each with its reason. */
+
+/** Writes that wait to be started; past it callers get `overloaded` instead of ever longer answers. */
+export const WAITING_WRITES_MAX = 10_000;
+/** Bytes that waiting writes say they hold. */
+export const WAITING_BYTES_MAX = 32 * 1024 * 1024;
+/** What a waiting write counts for that does not say: its closure and its promise. */
+export const WRITE_BYTES_DEFAULT = 512;
+/** CPU time after which a batch is closed, so that reads in between wait no longer than that. */
+export const BATCH_CPU_MS = 5;
+/** Operations of a batch where the engine sets no limit: keeps one commit to a few tens of milliseconds. */
+export const BATCH_OPERATIONS_MAX = 5_000;
+/** Bytes of a batch where the engine sets no limit. */
+export const BATCH_BYTES_MAX = 8 * 1024 * 1024;
+/** How often a write is run again after conflicts, and for how long, before the caller is told to try later. */
+export const ATTEMPTS_MAX = 20;
+export const ATTEMPTS_MS = 5_000;
+/** How long a caller waits for a write: for its start (then `unavailable`) or its outcome (then `outcome-unknown`). */
+export const WRITE_MS_MAX = 10_000;
+/** How long a consistent read waits for the store. */
+export const BARRIER_MS = 3_000;
+/** Waiters that are woken in one turn of the event loop; other requests come in between. */
+export const WAKE_SLICE = 128;
+/** Remembered last changes; past it they are forgotten and everything counts as changed now, which is safe. */
+export const LAST_CHANGES_MAX = 100_000;
+/** Changes that a consumer of the feed may be behind before it is cut off. */
+export const FEED_BACKLOG_MAX = 10_000;
+/** Rows that are dropped, parsed or indexed in one turn of the event loop. */
+export const SLICE_ROWS = 2_000;
+/** Orphaned rows dropped from memory in one turn: each costs a removal from every tree. */
+export const DRAIN_SLICE_ROWS = 500;
+/** Keys removed from the store by one write of the removal job. */
+export const REMOVAL_BATCH_KEYS = 100;

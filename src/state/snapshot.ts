@@ -1,0 +1,57 @@
+/** One picture of the state that never changes: what a request reads from first to last. */
+import type { Clock } from './clock.ts';
+import { createReader, type Reader } from './reader.ts';
+import type { AnyTable } from './table.ts';
+import type { TableTrees } from './trees.ts';
+
+export interface Snapshot extends Reader {
+  readonly cluster: string;
+  readonly epoch: number;
+  /** The index of the last commit in it. */
+  readonly index: number;
+  /** Rows may be in the trees whose owner is gone, and reads hide them. */
+  readonly ownersInDoubt: boolean;
+  readonly trees: ReadonlyMap<AnyTable, TableTrees>;
+  /** Rows in memory, orphans included. */
+  readonly rowCount: number;
+  /** What `make` gave for `key` in this snapshot before; for results that many callers share. */
+  memo<T>(key: string, make: () => T): T;
+}
+
+/** What makes a snapshot. */
+export interface SnapshotParts {
+  readonly cluster: string;
+  readonly epoch: number;
+  readonly index: number;
+  readonly ownersInDoubt: boolean;
+  readonly trees: ReadonlyMap<AnyTable, TableTrees>;
+}
+
+/** A snapshot over trees that nobody changes any more. */
+export function createSnapshot(parts: SnapshotParts, clock: Clock): Snapshot {
+  const memos = new Map<string, unknown>();
+  const reader = createReader({
+    trees(table) {
+      const trees = parts.trees.get(table);
+      if (trees === undefined) throw new TypeError(`table '${table.name}' is not in memory`);
+      return trees;
+    },
+    now: () => clock.now(),
+    ownersInDoubt: () => parts.ownersInDoubt,
+  });
+  return {
+    ...parts,
+    ...reader,
+    get rowCount() {
+      let count = 0;
+      for (const trees of parts.trees.values()) count += trees.rows.size;
+      return count;
+    },
+    memo<T>(key: string, make: () => T): T {
+      if (memos.has(key)) return memos.get(key) as T;
+      const value = make();
+      memos.set(key, value);
+      return value;
+    },
+  };
+}

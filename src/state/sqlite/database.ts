@@ -1,0 +1,159 @@
+/**
+ * The SQLite side of the engine: runs in the worker thread, so that an fsync never stops a read.
+ *
+ * Traps: `locking_mode=EXCLUSIVE` must be set before WAL is entered, and it is the lock against a second process; no
+ * other code of this process may open the file, since closing any descriptor of it drops its POSIX locks.
+ */
+import { randomUUID } from 'node:crypto';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import type { Head, ScanRange } from '../engine.ts';
+import type { FlatOperations, LoadedPage } from './messages.ts';
+
+/** Characters of keys and values in one loaded page: large enough to amortize the hop, small enough to hold. */
+const PAGE_CHARACTERS = 4 * 1024 * 1024;
+/** The layout of the tables below; a file of a later layout is not opened. */
+const LAYOUT = 1;
+
+/** Thrown for a file that this version must not touch. */
+export class LayoutError extends Error {
+  override readonly name = 'LayoutError';
+}
+
+export interface Database {
+  head(): Head;
+  commit(epoch: number, base: number, operations: FlatOperations, beforeReturn: () => void): 'committed' | 'conflict';
+  /** Starts reading everything but the tables in `except`; `nextPage` continues. */
+  startLoad(except: readonly string[]): Head;
+  nextPage(): LoadedPage | undefined;
+  scan(table: string, range: ScanRange): LoadedPage;
+  isEmpty(): boolean;
+  begin(): void;
+  put(operations: FlatOperations): void;
+  finishImport(head: Head): void;
+  undoImport(): void;
+  close(): void;
+}
+
+/** Opens or creates the file and takes its lock. @throws Error of `node:sqlite` (see `errcode`), LayoutError */
+export function openDatabase(file: string): Database {
+  const db = new DatabaseSync(file, { timeout: 0 });
+  try {
+    db.exec('PRAGMA locking_mode=EXCLUSIVE');
+    db.exec('PRAGMA journal_mode=WAL');
+    db.exec('PRAGMA synchronous=FULL');
+    // Checkpoints cost two more syncs each: one for about 16 MiB of changes instead of for 4.
+    db.exec('PRAGMA wal_autocheckpoint=4000');
+    db.exec('BEGIN IMMEDIATE');
+    prepareLayout(db);
+    db.exec('COMMIT');
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+  const put = db.prepare('INSERT INTO rows VALUES (?, ?, ?) ON CONFLICT (tbl, key) DO UPDATE SET value = excluded.value');
+  const remove = db.prepare('DELETE FROM rows WHERE tbl = ? AND key = ?');
+  const advance = db.prepare('UPDATE head SET idx = idx + 1 WHERE epoch = ? AND idx = ?');
+  let pages: Generator<LoadedPage> | undefined;
+
+  const apply = (operations: FlatOperations): void => {
+    for (let i = 0; i < operations.length; i += 3) {
+      const table = operations[i] as string;
+      const key = operations[i + 1] as string;
+      const value = operations[i + 2] as string | null;
+      if (value === null) remove.run(table, key);
+      else put.run(table, key, value);
+    }
+  };
+  const head = (): Head => db.prepare('SELECT cluster, epoch, idx AS "index" FROM head').get() as unknown as Head;
+
+  return {
+    head,
+    commit(epoch, base, operations, beforeReturn) {
+      db.exec('BEGIN IMMEDIATE');
+      try {
+        if (advance.run(epoch, base).changes !== 1) {
+          db.exec('ROLLBACK');
+          return 'conflict';
+        }
+        apply(operations);
+        db.exec('COMMIT');
+      } catch (error) {
+        if (db.isTransaction) db.exec('ROLLBACK');
+        throw error;
+      }
+      beforeReturn();
+      return 'committed';
+    },
+    startLoad(except) {
+      pages = readPages(db, new Set(except));
+      return head();
+    },
+    nextPage() {
+      const next = pages?.next();
+      return next?.done === false ? next.value : undefined;
+    },
+    scan: (table, range) => scan(db, table, range),
+    isEmpty: () => db.prepare('SELECT 1 FROM rows LIMIT 1').get() === undefined,
+    begin: () => db.exec('BEGIN IMMEDIATE'),
+    put: apply,
+    finishImport({ cluster, epoch, index }) {
+      db.prepare('UPDATE head SET cluster = ?, epoch = ?, idx = ?').run(cluster, epoch, index);
+      db.exec('COMMIT');
+    },
+    undoImport() {
+      if (db.isTransaction) db.exec('ROLLBACK');
+    },
+    close: () => db.close(),
+  };
+}
+
+function prepareLayout(db: DatabaseSync): void {
+  const { user_version: layout } = db.prepare('PRAGMA user_version').get() as { user_version: number };
+  if (layout > LAYOUT) throw new LayoutError(`the file has layout ${layout}, this version reads up to ${LAYOUT}`);
+  if (layout === LAYOUT) return;
+  const { tables } = db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number };
+  if (tables > 0) throw new LayoutError('the file is an SQLite database, but not one of Accord');
+  db.exec(`
+    CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), cluster TEXT NOT NULL, epoch INTEGER NOT NULL, idx INTEGER NOT NULL);
+    CREATE TABLE rows (tbl TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (tbl, key)) WITHOUT ROWID;
+    PRAGMA user_version = ${LAYOUT};
+  `);
+  db.prepare('INSERT INTO head VALUES (1, ?, 1, 1)').run(randomUUID());
+}
+
+function* readPages(db: DatabaseSync, except: ReadonlySet<string>): Generator<LoadedPage> {
+  const nextTable = db.prepare('SELECT min(tbl) AS name FROM rows WHERE tbl > ?');
+  const select = db.prepare('SELECT key, value FROM rows WHERE tbl = ? ORDER BY key');
+  select.setReturnArrays(true);
+  for (let table = tableAfter(nextTable, ''); table !== null; table = tableAfter(nextTable, table)) {
+    if (except.has(table)) continue;
+    let keys: string[] = [];
+    let values: string[] = [];
+    let characters = 0;
+    for (const row of select.iterate(table) as Iterable<unknown> as Iterable<[string, string]>) {
+      keys.push(row[0]);
+      values.push(row[1]);
+      characters += row[0].length + row[1].length;
+      if (characters < PAGE_CHARACTERS) continue;
+      yield { table, keys, values };
+      keys = [];
+      values = [];
+      characters = 0;
+    }
+    if (keys.length > 0) yield { table, keys, values };
+  }
+}
+
+function tableAfter(statement: StatementSync, table: string): string | null {
+  return (statement.get(table) as { name: string | null }).name;
+}
+
+function scan(db: DatabaseSync, table: string, { from = '', to, limit, reverse = false }: ScanRange): LoadedPage {
+  const upper = to === undefined ? '' : 'AND key < ?';
+  const sql = `SELECT key, value FROM rows WHERE tbl = ? AND key >= ? ${upper} ORDER BY key ${reverse ? 'DESC' : 'ASC'} LIMIT ?`;
+  const statement = db.prepare(sql);
+  statement.setReturnArrays(true);
+  const parameters = to === undefined ? [table, from, limit] : [table, from, to, limit];
+  const rows = statement.all(...parameters) as unknown as [string, string][];
+  return { table, keys: rows.map((row) => row[0]), values: rows.map((row) => row[1]) };
+}

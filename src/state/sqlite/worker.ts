@@ -1,0 +1,85 @@
+/** The worker thread of the SQLite engine: takes one request after another, answers each. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { type Database, LayoutError, openDatabase } from './database.ts';
+import type { Failure, Request, WireAnswer, WireRequest, WorkerSettings } from './messages.ts';
+
+/** Primary result codes of SQLite. */
+const SQLITE_BUSY = 5;
+const SQLITE_CORRUPT = 11;
+const SQLITE_FULL = 13;
+const SQLITE_CANTOPEN = 14;
+const SQLITE_NOTADB = 26;
+
+const { simulatedSyncMs } = workerData as WorkerSettings;
+const clock = new Int32Array(new SharedArrayBuffer(4));
+let database: Database | undefined;
+
+const slowDisk = (): void => {
+  if (simulatedSyncMs > 0) Atomics.wait(clock, 0, 0, simulatedSyncMs);
+};
+
+function answer(request: Request): unknown {
+  if (request.kind === 'open') {
+    database = openDatabase(request.file);
+    return database.head();
+  }
+  if (database === undefined) throw new Error('the database is not open');
+  switch (request.kind) {
+    case 'commit':
+      return database.commit(request.epoch, request.base, request.operations, slowDisk);
+    case 'load':
+      return database.startLoad(request.except);
+    case 'head':
+      return database.head();
+    case 'page':
+      return database.nextPage();
+    case 'scan':
+      return database.scan(request.table, request.range);
+    case 'import-begin':
+      if (!database.isEmpty()) throw new NotEmptyError('the database already holds a state');
+      database.begin();
+      return null;
+    case 'import-rows':
+      database.put(request.operations);
+      return null;
+    case 'import-end':
+      database.finishImport(request.head);
+      return null;
+    case 'import-undo':
+      database.undoImport();
+      return null;
+    case 'close':
+      database.close();
+      database = undefined;
+      return null;
+  }
+}
+
+class NotEmptyError extends Error {
+  override readonly name = 'NotEmptyError';
+}
+
+function failureOf(error: unknown, request: Request): Failure {
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof NotEmptyError) return { code: 'not-empty', message };
+  if (error instanceof LayoutError) return { code: 'corrupt', message };
+  const { errcode } = error as { errcode?: number };
+  const primary = errcode === undefined ? undefined : errcode & 0xff;
+  if (primary === SQLITE_FULL) return { code: 'full', message };
+  if (primary === SQLITE_CORRUPT || primary === SQLITE_NOTADB) return { code: 'corrupt', message };
+  if (request.kind === 'open' && primary === SQLITE_BUSY) return { code: 'locked', message };
+  if (request.kind === 'open' && primary === SQLITE_CANTOPEN) return { code: 'unavailable', message };
+  return { code: 'fatal', message };
+}
+
+parentPort?.on('message', ({ id, request }: WireRequest) => {
+  let wire: WireAnswer;
+  try {
+    wire = { id, answer: answer(request) };
+  } catch (error) {
+    wire = { id, failure: failureOf(error, request) };
+  }
+  parentPort?.postMessage(wire);
+  // Closing the port lets the thread end by itself.
+  if (request.kind === 'close') parentPort?.close();
+});

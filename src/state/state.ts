@@ -1,0 +1,324 @@
+/**
+ * The state: a cache in front of a store. Rows live in the store, every node keeps them all in memory, every change is
+ * one guarded commit at an index.
+ *
+ * Promises: acknowledged writes are strictly serializable and never lost; default reads are linearizable; `stale` reads
+ * are bounded by the store's last contact; status rows are eventually consistent.
+ *
+ * Refused: a query a read (slower, and waiting would be polling); an elected leader (the guard of a commit decides);
+ * waking by the difference of the trees after a reload (everyone is woken instead: reloads are rare, the result is
+ * shared, and an answer too many is allowed where one too few is not).
+ */
+import { Barrier } from './barrier.ts';
+import { type Clock, sleep } from './clock.ts';
+import { decodeRow, readableFormats, writtenFormat } from './codec.ts';
+import type { CommittedChange, Engine, Follower, Member, ScanRange } from './engine.ts';
+import { isStateError, StateError } from './errors.ts';
+import { type Change, ChangeFeed } from './feed.ts';
+import { type Job, Jobs } from './jobs.ts';
+import { loadState } from './loader.ts';
+import { type LoadedState, Memory } from './memory.ts';
+import { removalJob } from './removal.ts';
+import type { Snapshot } from './snapshot.ts';
+import { StatusBoard } from './status.ts';
+import type { AnyTable, Schema, Stored, Table } from './table.ts';
+import type { Transaction } from './transaction.ts';
+import { entryTopic, rowTopic, type Topic, Waiting } from './waiting.ts';
+import { WriteQueue, type WriteOptions } from './write-queue.ts';
+
+/** What is waited for, with the index of its last change (or one after it). */
+export interface Watched {
+  readonly topic: Topic;
+  readonly index: number;
+}
+
+export interface StateOptions {
+  readonly engine: Engine;
+  readonly schema: Schema;
+  /** This node's name, one for each server of a cluster. */
+  readonly node: string;
+  readonly clock: Clock;
+  /** Rows in memory above which writes that add some are refused. */
+  readonly rowsMax: number;
+  readonly log: (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void;
+}
+
+/** Pause between attempts to load from a store that does not answer. */
+const RELOAD_MS = 500;
+
+export class State implements AsyncDisposable {
+  readonly #options: StateOptions;
+  readonly #waiting = new Waiting();
+  readonly #feed = new ChangeFeed();
+  readonly #memory: Memory;
+  readonly #queue: WriteQueue;
+  readonly #barrier: Barrier;
+  readonly #jobs: Jobs;
+  readonly #closing = new AbortController();
+  readonly #fatal = Promise.withResolvers<Error>();
+  #members: readonly Member[] = [];
+  /** Commits that came while the state is being loaded; `undefined` while it is not. */
+  #early: CommittedChange[] | undefined = [];
+  #brokenWhileLoading = false;
+  #loading: Promise<void> | undefined;
+  #catchingUp: { readonly index: number; readonly resolve: () => void; readonly reject: (error: unknown) => void }[] = [];
+  /** Status rows of this node and of others. */
+  readonly status: StatusBoard;
+
+  private constructor(options: StateOptions) {
+    this.#options = options;
+    const { engine, schema, clock } = options;
+    const onChange = (): void => this.#onChange();
+    this.#memory = new Memory({ schema, clock, waiting: this.#waiting, feed: this.#feed, onChange });
+    const signal = this.#closing.signal;
+    const onError = (job: string, error: unknown): void => options.log('warn', `background job '${job}' failed`, { error });
+    this.#jobs = new Jobs({ node: options.node, clock, signal, onError });
+    this.status = new StatusBoard(engine);
+    this.#queue = new WriteQueue({
+      engine,
+      memory: this.#memory,
+      clock,
+      signal,
+      rowsMax: options.rowsMax,
+      caughtUp: (index) => this.#caughtUp(index),
+      base: () => ({
+        schema,
+        index: this.snapshot.index,
+        epoch: this.snapshot.epoch,
+        trees: this.snapshot.trees,
+        ownersInDoubt: this.snapshot.ownersInDoubt,
+        rowCount: this.snapshot.rowCount,
+        format: (table: AnyTable) => writtenFormat(table, this.#members),
+      }),
+    });
+    this.#barrier = new Barrier(async (timeOut) => {
+      await this.#caughtUp(0);
+      if (engine.exclusive) return;
+      const head = await engine.head(AbortSignal.any([timeOut, signal]));
+      await this.#caughtUp(head.index);
+    }, clock);
+  }
+
+  /** A state that answers nothing yet: reads and writes wait for `start`. */
+  static create(options: StateOptions): State {
+    return new State(options);
+  }
+
+  /** `create` and `start` in one; closes what was opened when it fails. */
+  static async open(options: StateOptions): Promise<State> {
+    const state = State.create(options);
+    try {
+      await state.start();
+    } catch (error) {
+      await state[Symbol.asyncDispose]();
+      throw error;
+    }
+    return state;
+  }
+
+  /**
+   * Opens the engine; `prepare` may then fill an empty store; loads it and follows it from there.
+   * @throws StateError `unavailable` | `locked` | `corrupt` | `name-taken` | `not-empty`
+   */
+  async start(prepare?: (engine: Engine) => Promise<void>): Promise<void> {
+    const { engine, schema, node, clock } = this.#options;
+    const identity = {
+      node,
+      formats: readableFormats(schema.tables),
+      storeOnly: new Set(schema.tables.filter((table) => table.storeOnly).map((table) => table.name)),
+    };
+    await engine.open(identity, this.#follower(), this.#closing.signal);
+    await prepare?.(engine);
+    await this.#load();
+    this.addJob(removalJob(this, this.#memory, clock));
+    const housekeep = engine.housekeep?.bind(engine);
+    if (housekeep !== undefined) this.addJob({ name: 'housekeeping', run: housekeep });
+  }
+
+  /** The current picture. Take it once for everything that must fit together. */
+  get snapshot(): Snapshot {
+    return this.#memory.snapshot;
+  }
+
+  /** Settles with the reason when the process must end: going on could lose data. */
+  get fatal(): Promise<Error> {
+    return this.#fatal.promise;
+  }
+
+  /** Whether the state is loaded and follows the store; false while it is loaded again. */
+  get loaded(): boolean {
+    return this.#early === undefined;
+  }
+
+  /** The live nodes of the cluster, this one included while its lease lives. */
+  get members(): readonly Member[] {
+    return this.#members;
+  }
+
+  /** The tables, owners first. */
+  get schema(): Schema {
+    return this.#options.schema;
+  }
+
+  /** How many wait for changes. */
+  get waiterCount(): number {
+    return this.#waiting.size;
+  }
+
+  /** Milliseconds since the store last answered. */
+  lastContactMs(): number {
+    return this.#options.engine.lastContactMs();
+  }
+
+  /**
+   * Runs `fn`, a synchronous function that reads and changes tables through `tx`, throws to refuse, and returns a value.
+   * It may run more than once, so it has no side effects. Resolves when the commit is durable and visible here; a
+   * refusal rejects with what `fn` threw, once what it was based on is durable.
+   * @throws StateError `unavailable` | `outcome-unknown` | `overloaded` | `full` | `too-large` | `rows-max` | `aborted`
+   */
+  write<T>(fn: (tx: Transaction) => T, options: WriteOptions = {}): Promise<T> {
+    if (this.#closing.signal.aborted) return Promise.reject(new StateError('aborted', 'the server is stopping'));
+    return this.#queue.write(fn, options);
+  }
+
+  /**
+   * Makes the next synchronous read see everything that was committed before this call; `undefined` when it does already.
+   * @throws StateError `unavailable` when the store has not answered within BARRIER_MS
+   */
+  consistent(): Promise<void> | undefined {
+    return this.#options.engine.exclusive && this.loaded ? undefined : this.#barrier.join();
+  }
+
+  /** A row, there or not, as something to wait for; its index counts the row's own last change. */
+  watchRow<Row>(table: Table<Row, string>, key: string): Watched {
+    const topic = rowTopic(table, key);
+    const stored: Stored<Row> | undefined = this.snapshot.get(table, key);
+    return { topic, index: stored?.modifyIndex ?? this.#memory.entryIndex(table, topic) };
+  }
+
+  /** All rows under an entry of a watched index, as something to wait for. */
+  watchEntry<Row, Index extends string>(table: Table<Row, Index>, index: Index, entry: string): Watched {
+    const topic = entryTopic(table, index, entry);
+    return { topic, index: this.#memory.entryIndex(table, topic) };
+  }
+
+  /** Calls `wake` once, in a later turn, when one of `topics` changes. @returns forgets the waiter */
+  wait(topics: readonly Topic[], wake: () => void): () => void {
+    return this.#waiting.wait(topics, wake);
+  }
+
+  /** Every change from now on, in order. @throws StateError `fell-behind`: start again from a snapshot */
+  changes(signal: AbortSignal): AsyncIterable<Change> {
+    return this.#feed.subscribe(signal);
+  }
+
+  /** Rows of a table straight from the store, in key order; the way to read a store-only table. */
+  async scan<Row>(table: Table<Row, string>, range: ScanRange, signal: AbortSignal): Promise<Stored<Row>[]> {
+    const rows = await this.#options.engine.scan(table.name, range, signal);
+    return rows.map(({ key, value }) => decodeRow(table, key, value) as Stored<Row>);
+  }
+
+  /** Runs a job on one live node of the cluster, here when this one is picked for it. */
+  addJob(job: Job): void {
+    this.#jobs.add(job);
+  }
+
+  /** Stops jobs and writes that have not started, and closes the engine. Wait for writes that matter before. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort(new StateError('aborted', 'the server is stopping'));
+    for (const { reject } of this.#catchingUp.splice(0)) reject(this.#closing.signal.reason);
+    await Promise.allSettled([this.#jobs.ended(), this.#loading]);
+    await this.#options.engine[Symbol.asyncDispose]();
+  }
+
+  #follower(): Follower {
+    return {
+      onCommit: (change) => this.#onCommit(change),
+      onBreak: (reason) => this.#reload(reason),
+      onMembers: (members) => {
+        this.#members = members;
+        this.#jobs.onMembers(members);
+      },
+      onStatus: (node, slot, value) => this.status.onStatus(node, slot, value),
+      onFatal: (error) => this.#fatal.resolve(error),
+    };
+  }
+
+  #onCommit(change: CommittedChange): void {
+    if (this.#early !== undefined) {
+      this.#early.push(change);
+      return;
+    }
+    if (change.index !== this.snapshot.index + 1) {
+      this.#reload(`commit ${change.index} came after ${this.snapshot.index}`);
+      return;
+    }
+    const batch = change.own ? this.#queue.inFlight?.batch : undefined;
+    try {
+      if (batch !== undefined) this.#memory.adopt(batch, change.index);
+      else this.#memory.apply(change.operations, change.index);
+    } catch (error) {
+      if (isStateError(error, 'corrupt')) this.#fatal.resolve(error);
+      else this.#reload(`commit ${change.index} does not fit: ${String(error)}`);
+    }
+  }
+
+  #reload(reason: string): void {
+    this.#brokenWhileLoading = true;
+    if (this.#early !== undefined) return;
+    this.#options.log('warn', 'loading the state again', { reason });
+    this.#early = [];
+    this.#loading = this.#loadUntilDone();
+  }
+
+  async #loadUntilDone(): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted && !this.loaded) {
+      try {
+        await this.#load();
+      } catch (error) {
+        if (signal.aborted) return;
+        if (isStateError(error, 'corrupt')) {
+          this.#fatal.resolve(error);
+          return;
+        }
+        this.#options.log('warn', 'the state could not be loaded, trying again', { error });
+        await sleep(this.#options.clock, RELOAD_MS, signal).catch(() => undefined);
+      }
+    }
+  }
+
+  async #load(): Promise<void> {
+    const { engine, schema } = this.#options;
+    const { cluster, epoch, index } = this.snapshot;
+    const floor = cluster === '' ? undefined : { cluster, epoch, index };
+    let loaded: LoadedState;
+    do {
+      this.#brokenWhileLoading = false;
+      this.#early = [];
+      loaded = await loadState(engine, schema, floor, this.#closing.signal);
+    } while (this.#brokenWhileLoading);
+    const early = this.#early ?? [];
+    this.#early = undefined;
+    this.#memory.replace(loaded);
+    for (const change of early) if (change.index > this.snapshot.index) this.#onCommit({ ...change, own: false });
+  }
+
+  #onChange(): void {
+    if (this.#memory.draining) this.#queue.wake();
+    if (!this.loaded) return;
+    const { index } = this.snapshot;
+    const ready = this.#catchingUp.filter((waiter) => waiter.index <= index);
+    if (ready.length === 0) return;
+    this.#catchingUp = this.#catchingUp.filter((waiter) => waiter.index > index);
+    for (const { resolve } of ready) resolve();
+  }
+
+  /** Resolves when the state is loaded and holds at least `index`. */
+  #caughtUp(index: number): Promise<void> {
+    if (this.loaded && this.snapshot.index >= index) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      this.#catchingUp.push({ index, resolve, reject });
+    });
+  }
+}

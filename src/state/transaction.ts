@@ -1,0 +1,259 @@
+/**
+ * The changes of one batch while it is put together: writes run one after another on copies of the trees, each can be
+ * taken back alone, and what is left is the one final operation a key that the engine commits.
+ *
+ * A write is taken back by reverting its own assignments, newest first: `assign` checks before it changes, so each one
+ * has an exact inverse. (A clone of every tree a write was tried: four clones and their copied paths cost more than
+ * the write itself.)
+ */
+import { encodeRow } from './codec.ts';
+import type { Operation } from './engine.ts';
+import { createReader, isAlive, ownersAlive, type Reader, type ReaderSource } from './reader.ts';
+import {
+  type AnyTable,
+  type DeepReadonly,
+  EXPIRY_INDEX,
+  expiryEntry,
+  indexOf,
+  type Schema,
+  type Stored,
+  type Table,
+} from './table.ts';
+import { assign, cloneTrees, type TableTrees, treeOf } from './trees.ts';
+
+/** What a write function sees: reads of the batch so far, and changes to it. */
+export interface Transaction extends Reader {
+  /** Milliseconds since 1970, the same whenever the write is run again. */
+  readonly now: number;
+  /** The index that this commit will have. */
+  readonly index: number;
+  /** Operations in the batch so far: together with `index` it names an append that no other has, in order. */
+  readonly position: number;
+  /** What `make` gave in the first run of this write: for ids and other randomness, called in the same order each run. */
+  once<T>(make: () => T): T;
+  /** Creates or replaces a row. @throws Error when an owner does not exist, UniqueError; both mistakes of the caller */
+  put<Row>(table: Table<Row, string>, row: DeepReadonly<Row>): Stored<Row>;
+  /** Removes the row under `key`, and with it everything that it owns. @returns whether it was there */
+  delete<Row>(table: Table<Row, string>, key: string): boolean;
+  /** Adds a row to a store-only table. */
+  append<Row>(table: Table<Row, string>, row: DeepReadonly<Row>): void;
+  /** Removes up to `limit` rows that are past their expiry. @returns them */
+  expire<Row>(table: Table<Row, string>, limit: number): Stored<Row>[];
+  /** Removes a key from the store that no row in memory stands for; does nothing if one does again. */
+  purge(table: AnyTable, key: string): void;
+}
+
+/** The final effect on one key; `before` is the row in the base, `after` what the commit leaves there. */
+export interface RowChange {
+  readonly table: AnyTable;
+  readonly key: string;
+  readonly before: Stored<unknown> | undefined;
+  readonly after: Stored<unknown> | undefined;
+}
+
+interface PendingChange extends RowChange {
+  readonly value: string | null;
+  readonly bytes: number;
+}
+
+/** What a batch is built on. */
+export interface BatchBase {
+  readonly schema: Schema;
+  readonly index: number;
+  readonly trees: ReadonlyMap<AnyTable, TableTrees>;
+  readonly ownersInDoubt: boolean;
+  /** Rows in the memory tables, orphans included. */
+  readonly rowCount: number;
+  readonly format: (table: AnyTable) => number;
+}
+
+/** One run of a write in a batch; `undo` takes it back. */
+export interface WriteRun<T> {
+  readonly value: T;
+  undo(): void;
+}
+
+/** Values that a write fixed in its first run. */
+export interface Fixed {
+  now: number | undefined;
+  readonly values: unknown[];
+}
+
+/** A batch that is being put together. */
+export interface Batch {
+  /** Runs `fn` and adds its changes. @throws what `fn` throws, after taking its changes back */
+  run<T>(fn: (tx: Transaction) => T, fixed: Fixed, now: number): WriteRun<T>;
+  readonly operationCount: number;
+  readonly bytes: number;
+  /** How many rows the batch adds to memory. */
+  readonly rowsAdded: number;
+  operations(): Operation[];
+  rowChanges(): RowChange[];
+  /** The trees that the batch changed, its own to give away. */
+  readonly trees: ReadonlyMap<AnyTable, TableTrees>;
+}
+
+type Undo = () => void;
+
+/** An empty batch on `base`. */
+export function createBatch(base: BatchBase): Batch {
+  const trees = new Map<AnyTable, TableTrees>();
+  const changes = new Map<AnyTable, Map<string, PendingChange>>();
+  const index = base.index + 1;
+  let operationCount = 0;
+  let bytes = 0;
+  let rowsAdded = 0;
+  let ownerRemoved = false;
+
+  const readable = (table: AnyTable): TableTrees => {
+    const own = trees.get(table) ?? base.trees.get(table);
+    if (own === undefined) throw new TypeError(`table '${table.name}' is not in memory`);
+    return own;
+  };
+  const writable = (table: AnyTable): TableTrees => {
+    let own = trees.get(table);
+    if (own === undefined) {
+      own = cloneTrees(readable(table));
+      trees.set(table, own);
+    }
+    return own;
+  };
+  /** Records the final operation of a key and gives back how to forget it again. */
+  const record = (change: PendingChange): Undo => {
+    let byKey = changes.get(change.table);
+    if (byKey === undefined) {
+      byKey = new Map();
+      changes.set(change.table, byKey);
+    }
+    const earlier = byKey.get(change.key);
+    const apply = (from: PendingChange | undefined, to: PendingChange | undefined): void => {
+      if (to === undefined) byKey.delete(change.key);
+      else byKey.set(change.key, to);
+      operationCount += (to === undefined ? 0 : 1) - (from === undefined ? 0 : 1);
+      bytes += (to?.bytes ?? 0) - (from?.bytes ?? 0);
+    };
+    const next = earlier === undefined ? change : { ...change, before: earlier.before };
+    apply(earlier, next);
+    return () => apply(next, earlier);
+  };
+
+  const run = <T>(fn: (tx: Transaction) => T, fixed: Fixed, now: number): WriteRun<T> => {
+    fixed.now ??= now;
+    const writtenAt = fixed.now;
+    const undos: Undo[] = [];
+    const source: ReaderSource = {
+      trees: readable,
+      now: () => writtenAt,
+      ownersInDoubt: () => base.ownersInDoubt || ownerRemoved,
+    };
+    let fixedCount = 0;
+
+    /** Changes the trees and the net change together; both are taken back together. */
+    const change = (table: AnyTable, key: string, after: Stored<unknown> | undefined): void => {
+      const own = writable(table);
+      const value = after === undefined ? null : encodeRow(table, after, base.format(table));
+      const before = assign(table, own, key, after, (occupant) => {
+        if (isAlive(source, table, occupant.row)) return false;
+        change(table, table.key(occupant.row), undefined);
+        return true;
+      });
+      const added = (after === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
+      rowsAdded += added;
+      const forget = record({ table, key, before, after, value, bytes: sizeOf(table, key, value) });
+      undos.push(() => {
+        forget();
+        rowsAdded -= added;
+        assign(table, own, key, before);
+      });
+    };
+
+    const tx: Transaction = {
+      ...createReader(source),
+      now: writtenAt,
+      index,
+      get position() {
+        return operationCount;
+      },
+      once(make) {
+        const position = fixedCount++;
+        if (position === fixed.values.length) fixed.values.push(make());
+        return fixed.values[position] as ReturnType<typeof make>;
+      },
+      put(table, row) {
+        if (table.storeOnly) throw new TypeError(`table '${table.name}' is store-only: use append`);
+        if (!ownersAlive(source, table, row)) throw new Error(`a row of table '${table.name}' needs its owner`);
+        const key = table.key(row);
+        const standing = readable(table).rows.get(key);
+        const createIndex = standing !== undefined && isAlive(source, table, standing.row) ? standing.createIndex : index;
+        const stored = { row, createIndex, modifyIndex: index };
+        change(table, key, stored);
+        return stored;
+      },
+      delete(table, key) {
+        const standing = readable(table).rows.get(key);
+        if (standing === undefined || !isAlive(source, table, standing.row)) return false;
+        change(table, key, undefined);
+        if (base.schema.owned.has(table)) ownerRemoved = true;
+        return true;
+      },
+      append(table, row) {
+        const key = table.key(row);
+        const stored = { row, createIndex: index, modifyIndex: index };
+        const value = encodeRow(table, stored, base.format(table));
+        undos.push(record({ table, key, before: undefined, after: stored, value, bytes: sizeOf(table, key, value) }));
+      },
+      expire<Row>(table: Table<Row, string>, limit: number) {
+        const due: Stored<Row>[] = [];
+        const end = expiryEntry(writtenAt + 1);
+        for (const [entry, stored] of treeOf(readable(table), indexOf<unknown>(table as AnyTable, EXPIRY_INDEX)).entries()) {
+          if (entry >= end || due.length === limit) break;
+          due.push(stored as Stored<Row>);
+        }
+        for (const stored of due) change(table, table.key(stored.row), undefined);
+        if (due.length > 0 && base.schema.owned.has(table)) ownerRemoved = true;
+        return due;
+      },
+      purge(table, key) {
+        if (!table.storeOnly && readable(table).rows.has(key)) return;
+        undos.push(record({ table, key, before: undefined, after: undefined, value: null, bytes: sizeOf(table, key, null) }));
+      },
+    };
+    const undo = (): void => {
+      for (let i = undos.length - 1; i >= 0; i--) undos[i]?.();
+      undos.length = 0;
+    };
+    try {
+      return { value: fn(tx), undo };
+    } catch (error) {
+      undo();
+      throw error;
+    }
+  };
+
+  return {
+    run,
+    trees,
+    get operationCount() {
+      return operationCount;
+    },
+    get bytes() {
+      return bytes;
+    },
+    get rowsAdded() {
+      return rowsAdded;
+    },
+    operations: () => flatten(changes).map(({ table, key, value }) => ({ table: table.name, key, value })),
+    rowChanges: () => flatten(changes).filter(({ table }) => !table.storeOnly),
+  };
+}
+
+/** Bytes of an operation on the wire, short of framing; a character counts as one to three bytes. */
+function sizeOf(table: AnyTable, key: string, value: string | null): number {
+  return table.name.length + Buffer.byteLength(key) + (value === null ? 0 : Buffer.byteLength(value));
+}
+
+function flatten(changes: ReadonlyMap<AnyTable, ReadonlyMap<string, PendingChange>>): PendingChange[] {
+  const all: PendingChange[] = [];
+  for (const byKey of changes.values()) for (const change of byKey.values()) all.push(change);
+  return all;
+}
