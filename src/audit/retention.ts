@@ -1,0 +1,24 @@
+/** Removes audit entries that are older than `audit.retention`. */
+import { type Clock, sleep } from '../state/clock.ts';
+import type { Job } from '../state/jobs.ts';
+import type { State } from '../state/state.ts';
+import { auditLog } from './record.ts';
+
+const BATCH_ENTRIES = 100;
+/** An entry outlives its time by at most this. */
+const CHECK_MS = 60_000;
+
+export function auditRetentionJob(state: State, clock: Clock, retentionMs: number): Job {
+  return {
+    name: 'audit retention',
+    async run(signal) {
+      while (!signal.aborted) {
+        const cutoff = clock.now() - retentionMs;
+        const oldest = await state.scan(auditLog, { limit: BATCH_ENTRIES }, signal);
+        const due = oldest.filter(({ row }) => Date.parse(row.time) < cutoff);
+        if (due.length > 0) await state.write((tx) => due.forEach(({ row }) => tx.purge(auditLog, row.id)), { signal });
+        if (due.length < BATCH_ENTRIES) await sleep(clock, CHECK_MS, signal);
+      }
+    },
+  };
+}

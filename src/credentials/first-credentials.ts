@@ -1,0 +1,151 @@
+/**
+ * The first start of an empty state: the two first credentials, the default partition and what the cluster decides
+ * once. The file is written before the commit, so that a crash between the two loses nothing: the next start finds the
+ * file and commits what it says.
+ */
+import { randomUUID } from 'node:crypto';
+import { recordChange, SYSTEM } from '../audit/record.ts';
+import type { Clock } from '../state/clock.ts';
+import type { State } from '../state/state.ts';
+import type { Transaction } from '../state/transaction.ts';
+import { type AclToken, aclTokens, showToken } from './acl-token.ts';
+import { cluster } from './cluster.ts';
+import {
+  type CredentialsFile,
+  readCredentials,
+  removeCredentials,
+  setCredentialsAside,
+  writeCredentials,
+} from './credentials-file.ts';
+import { EVERYTHING } from './grant.ts';
+import { DEFAULT_PARTITION, partitions, showPartition } from './partition.ts';
+import { hashSecret, newApiToken, newId } from './secret.ts';
+import { users, userTokens } from './user.ts';
+
+/** Credentials that an operator set beforehand. */
+export interface PresetSecrets {
+  readonly aclToken: string | undefined;
+  readonly adminToken: string | undefined;
+}
+
+export interface FirstStart {
+  readonly state: State;
+  readonly clock: Clock;
+  /** Where the file goes. */
+  readonly directory: string;
+  /** This server's own URL. */
+  readonly address: string;
+  readonly datacenter: string;
+  /** Read only when the state is empty. */
+  readonly presetSecrets: () => Promise<PresetSecrets>;
+}
+
+/** Thrown when the configuration contradicts what the cluster decided at its first start. */
+export class FirstStartError extends Error {
+  override readonly name = 'FirstStartError';
+}
+
+const ADMIN = 'admin';
+const FIRST_TOKEN = 'The first token: it holds every grant';
+const RECOVERED_TOKEN = 'Made by accord server --recover: it holds every grant';
+
+/**
+ * Makes the first credentials if the state is empty.
+ * @returns whether this server made them, and so has the file
+ * @throws FirstStartError
+ */
+export async function makeFirstCredentials(start: FirstStart): Promise<boolean> {
+  const { state, directory, datacenter } = start;
+  const decided = state.snapshot.get(cluster, 'cluster');
+  if (decided !== undefined) {
+    checkDatacenter(decided.row.datacenter, datacenter);
+    return false;
+  }
+  const preset = await start.presetSecrets();
+  const standing = await readCredentials(directory);
+  const content = standing ?? newCredentials(start.address, preset);
+  checkPreset(content, preset);
+  if (standing === undefined) await writeCredentials(directory, content);
+  const made = await state.write((tx) => {
+    if (tx.get(cluster, 'cluster') !== undefined) return false;
+    tx.put(cluster, { id: 'cluster', datacenter, createTime: isoTime(tx) });
+    const partition = tx.put(partitions, { name: DEFAULT_PARTITION, description: 'Built in' });
+    const after = showPartition(partition);
+    recordChange(tx, SYSTEM, { action: 'create', type: 'partition', subject: DEFAULT_PARTITION, partition: DEFAULT_PARTITION, before: null, after });
+    putAclToken(tx, content, FIRST_TOKEN, 'create');
+    putAdmin(tx, content);
+    return true;
+  });
+  if (!made) {
+    if (standing === undefined) await removeCredentials(directory);
+    checkDatacenter(state.snapshot.get(cluster, 'cluster')?.row.datacenter ?? datacenter, datacenter);
+  }
+  return made;
+}
+
+/**
+ * Makes a new pair of credentials beside the old ones and writes them to the file; an older file is moved aside.
+ * @returns where the older file is now
+ */
+export async function recoverCredentials({ state, clock, directory, address }: FirstStart): Promise<string | undefined> {
+  const aside = await setCredentialsAside(directory, clock.now());
+  const content = newCredentials(address, { aclToken: undefined, adminToken: undefined });
+  await writeCredentials(directory, content);
+  await state.write((tx) => {
+    putAclToken(tx, content, RECOVERED_TOKEN, 'recover');
+    putAdmin(tx, content);
+  });
+  return aside;
+}
+
+function newCredentials(address: string, preset: PresetSecrets): CredentialsFile {
+  return {
+    address,
+    peering: { accessorId: randomUUID(), secretId: preset.aclToken ?? randomUUID() },
+    teamAccess: { username: ADMIN, token: preset.adminToken ?? newApiToken() },
+  };
+}
+
+function putAclToken(tx: Transaction, { peering }: CredentialsFile, description: string, action: string): void {
+  const token: AclToken = {
+    accessorId: peering.accessorId,
+    secretHash: hashSecret(peering.secretId),
+    description,
+    partition: DEFAULT_PARTITION,
+    grants: EVERYTHING,
+    createTime: isoTime(tx),
+  };
+  const after = showToken(tx.put(aclTokens, token));
+  recordChange(tx, SYSTEM, { action, type: 'acl-token', subject: token.accessorId, partition: token.partition, before: null, after });
+}
+
+function putAdmin(tx: Transaction, { teamAccess }: CredentialsFile): void {
+  const createTime = isoTime(tx);
+  const existing = tx.find(users, 'username', ADMIN);
+  const id = existing?.row.id ?? tx.once(() => newId('user'));
+  if (existing === undefined) tx.put(users, { id, username: ADMIN, email: '', siteAdmin: true, createTime });
+  const tokenId = tx.once(() => newId('at'));
+  const secretHash = hashSecret(teamAccess.token);
+  tx.put(userTokens, { id: tokenId, userId: id, secretHash, description: 'First token', createTime });
+  const after = { username: ADMIN, 'site-admin': true };
+  recordChange(tx, SYSTEM, { action: 'create', type: 'user-token', subject: tokenId, partition: DEFAULT_PARTITION, before: null, after });
+}
+
+const isoTime = (tx: Transaction): string => new Date(tx.now).toISOString();
+
+function checkDatacenter(decided: string, configured: string): void {
+  if (decided === configured) return;
+  throw new FirstStartError(
+    `cluster.datacenter is '${configured}', but this cluster was made as '${decided}': it is fixed at the first start; set it back`,
+  );
+}
+
+function checkPreset(content: CredentialsFile, preset: PresetSecrets): void {
+  const same =
+    (preset.aclToken === undefined || preset.aclToken === content.peering.secretId) &&
+    (preset.adminToken === undefined || preset.adminToken === content.teamAccess.token);
+  if (same) return;
+  throw new FirstStartError(
+    'credentials.json in the data directory and the bootstrap settings name different credentials: move the file away or unset them',
+  );
+}

@@ -1,0 +1,25 @@
+/** Secrets of credentials: made once, shown once, kept only as hashes. */
+import { hash, randomInt } from 'node:crypto';
+
+/** What is kept of a secret: its SHA-256 (they are random, so nothing slower is needed). */
+export function hashSecret(secret: string): string {
+  return hash('sha256', secret, 'base64url');
+}
+
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+
+/** A user, team or organization token: 14 characters, `.atlasv1.`, 67 characters (team-access-decisions). */
+export function newApiToken(random: (max: number) => number = randomInt): string {
+  return `${letters(14, random)}.atlasv1.${letters(67, random)}`;
+}
+
+/** An id of team access: a prefix and 16 of `[A-Za-z0-9]`. */
+export function newId(prefix: string, random: (max: number) => number = randomInt): string {
+  return `${prefix}-${letters(16, random)}`;
+}
+
+function letters(count: number, random: (max: number) => number): string {
+  let text = '';
+  for (let i = 0; i < count; i++) text += ALPHABET[random(ALPHABET.length)];
+  return text;
+}

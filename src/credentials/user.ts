@@ -1,0 +1,42 @@
+/** Users and their tokens, as far as the first start needs them; their endpoints belong to team access. */
+import { defineTable } from '../state/table.ts';
+
+export interface User {
+  /** `user-` and 16 letters or digits. */
+  readonly id: string;
+  readonly username: string;
+  readonly email: string;
+  readonly siteAdmin: boolean;
+  readonly createTime: string;
+}
+
+export const users = defineTable<User>()({
+  name: 'users',
+  key: (user) => user.id,
+  formats: { version: 1 },
+  indexes: { username: { entry: (user) => user.username.toLowerCase(), unique: true } },
+});
+
+export interface UserToken {
+  /** `at-` and 16 letters or digits. */
+  readonly id: string;
+  readonly userId: string;
+  readonly secretHash: string;
+  readonly description: string;
+  readonly createTime: string;
+  /** RFC 3339; absent: never. */
+  readonly expirationTime?: string;
+}
+
+export const userTokens = defineTable<UserToken>()({
+  name: 'user-tokens',
+  key: (token) => token.id,
+  formats: { version: 1 },
+  indexes: {
+    user: { entry: (token) => token.userId, watched: true },
+    secretHash: { entry: (token) => token.secretHash, unique: true },
+  },
+  owners: [{ table: users, index: 'user' }],
+  holdsSecrets: true,
+  expiresAt: (token) => (token.expirationTime === undefined ? undefined : Date.parse(token.expirationTime)),
+});
