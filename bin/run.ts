@@ -1,0 +1,76 @@
+/** Puts the command line, the settings and the server together. */
+import { readFileSync } from 'node:fs';
+import { findPackageJSON } from 'node:module';
+import { setTimeout as delay } from 'node:timers/promises';
+import { CommandError } from '../src/cli/errors.ts';
+import { runCommand } from '../src/cli/program.ts';
+import type { LocalCommands, SettingFlag, Shell } from '../src/cli/shell.ts';
+import { ConfigError, describeOrigin } from '../src/config/error.ts';
+import { defaultShown, flagOf, settingKeys, settingOf } from '../src/config/table.ts';
+import { clientEnvironment, loadConfig, processSources, reloadConfig } from '../src/config.ts';
+
+/** Runs the command that `args` name. @returns its exit code */
+export function run(args: readonly string[]): Promise<number> {
+  const interruption = new AbortController();
+  let isListening = false;
+  const shell: Shell = {
+    stdout: process.stdout,
+    stderr: process.stderr,
+    environment: clientEnvironment(),
+    version: packageVersion(),
+    interrupted() {
+      // Listening takes away a signal's usual effect, so it begins only when somebody will act on it.
+      for (const name of isListening ? [] : (['SIGINT', 'SIGTERM'] as const)) {
+        process.once(name, () => interruption.abort());
+      }
+      isListening = true;
+      return interruption.signal;
+    },
+    pause: (ms, signal) => delay(ms, undefined, { signal }),
+    local,
+  };
+  // Whoever reads the results may leave early (`accord … | head`): then there is nothing more to do.
+  process.stdout.on('error', () => interruption.abort());
+  return runCommand(args, shell);
+}
+
+const local: LocalCommands = {
+  settingFlags: settingKeys.map((key): SettingFlag => {
+    const setting = settingOf(key);
+    return { key, flag: flagOf(key), meaning: `${setting.meaning} Default: ${defaultShown(setting)}` };
+  }),
+  serve: ({ flags, configFile, ...start }) =>
+    withUsageErrors(async () => {
+      const sources = processSources(flags, configFile);
+      const loaded = await loadConfig(sources);
+      const { serve } = await import('../src/main.ts');
+      return await serve({
+        config: loaded.config,
+        warnings: loaded.warnings,
+        reload: (current) => reloadConfig(sources, current),
+        ...start,
+      });
+    }),
+  settingsInForce: ({ flags, configFile }) =>
+    withUsageErrors(async () => {
+      const { inForce, warnings } = await loadConfig(processSources(flags, configFile));
+      const settings = inForce.map(({ key, shown, origin }) => ({ key, value: shown, from: describeOrigin(origin) }));
+      return { settings, warnings };
+    }),
+};
+
+/** Bad settings are wrong use of the command line. */
+async function withUsageErrors<T>(action: () => Promise<T>): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    if (error instanceof ConfigError) throw new CommandError('usage', error.message, { cause: error });
+    throw error;
+  }
+}
+
+function packageVersion(): string {
+  const path = findPackageJSON('..', import.meta.url);
+  if (path === undefined) throw new Error('the package.json of accord is missing');
+  return JSON.parse(readFileSync(path, 'utf8')).version;
+}

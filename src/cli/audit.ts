@@ -1,0 +1,59 @@
+/** `accord audit` */
+import { type Command, InvalidArgumentError } from 'commander';
+import { connect } from './client.ts';
+import { type ConnectionOptions, withConnection } from './connection.ts';
+import { table } from './output.ts';
+import { showAnswer } from './read.ts';
+import type { Shell } from './shell.ts';
+
+/** An entry of the audit log as the API shows it. */
+interface AuditEntry {
+  readonly Time: string;
+  /** An accessor ID, `anonymous` or `system`. */
+  readonly Actor: string;
+  readonly Address: string;
+  readonly Action: string;
+  readonly Type: string;
+  readonly Subject: string;
+  readonly Partition: string;
+}
+
+interface AuditOptions extends ConnectionOptions {
+  readonly json?: boolean;
+  readonly since?: string;
+  readonly limit?: number;
+}
+
+/** Adds the command. */
+export function addAuditCommand(program: Command, shell: Shell): void {
+  withConnection(
+    program
+      .command('audit')
+      .description('shows who changed what, when and from where')
+      .option('--since <time>', 'only from this time on, such as 2026-01-31T00:00:00Z')
+      .option('--limit <count>', 'at most so many entries', parseCount)
+      .option('--json', 'JSON with what was before and after, instead of a table'),
+  ).action((options: AuditOptions) => {
+    const call = { path: '/v1/audit', query: { since: options.since, limit: options.limit } };
+    return showAnswer(shell, connect(shell, options), call, options, tabulate);
+  });
+}
+
+function parseCount(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('Want a whole number from 1 on.');
+  return Number(text);
+}
+
+const tabulate = (entries: readonly AuditEntry[]): string =>
+  table(
+    ['TIME', 'ACTOR', 'FROM', 'ACTION', 'TYPE', 'PARTITION', 'SUBJECT'],
+    entries.map((entry) => [
+      entry.Time,
+      entry.Actor,
+      entry.Address,
+      entry.Action,
+      entry.Type,
+      entry.Partition,
+      entry.Subject,
+    ]),
+  );

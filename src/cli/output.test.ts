@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { details, printable, table } from './output.ts';
+
+test('a table has aligned columns and no spaces at the ends of lines', () => {
+  assert.equal(
+    table(
+      ['NAME', 'DESCRIPTION'],
+      [
+        ['a', ''],
+        ['longer', 'für alle'],
+      ],
+    ),
+    'NAME    DESCRIPTION\na\nlonger  für alle\n',
+  );
+  assert.equal(table(['NAME'], []), 'NAME\n');
+});
+
+test('details leave out what has no value', () => {
+  assert.equal(
+    details([
+      ['Name', 'a'],
+      ['Secret ID', undefined],
+      ['Description', 'x'],
+    ]),
+    'Name         a\nDescription  x\n',
+  );
+});
+
+test('text from a server cannot command the terminal', () => {
+  assert.equal(printable('a\u001b[2Jb\nc\u009b1m'), 'a\\x1b[2Jb\\nc\\x9b1m');
+  assert.ok(!table(['A'], [['\u001b]0;x\u0007']]).includes('\u001b'));
+  assert.ok(!details([['A', '\r']]).includes('\r'));
+});

@@ -1,0 +1,67 @@
+/** The command line: which commands there are, and how each way to end becomes an exit code. */
+import { Command, CommanderError } from 'commander';
+import { addTokenCommands } from './acl-token.ts';
+import { addAuditCommand } from './audit.ts';
+import { CommandError, exitCodes } from './errors.ts';
+import { addExportCommand } from './export.ts';
+import { addLocalCommands } from './local.ts';
+import { addPartitionCommands } from './partition.ts';
+import type { Shell } from './shell.ts';
+import { addStatusCommand } from './status.ts';
+
+/** What a shell reports for a program that SIGINT ended. */
+const INTERRUPTED = 130;
+
+/**
+ * Runs one command.
+ * @param args what stands behind `accord`
+ * @returns the exit code: 0 done, 1 the server refused, 2 wrong use, 3 not reachable, 130 interrupted; `server` has its own
+ */
+export async function runCommand(args: readonly string[], shell: Shell): Promise<number> {
+  let exitCode = 0;
+  const program = buildProgram(shell, (code) => {
+    exitCode = code;
+  });
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    // Commander has told what is wrong; asking for help is no mistake.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.usage;
+    if (isInterruption(error)) return INTERRUPTED;
+    if (!(error instanceof CommandError)) throw error;
+    shell.stderr.write(`accord: ${error.message}\n`);
+    return exitCodes[error.code];
+  }
+}
+
+function buildProgram(shell: Shell, done: (exitCode: number) => void): Command {
+  // Subcommands take these over when they are made, so they come first.
+  const program = new Command('accord').exitOverride().configureOutput({
+    writeOut: (text) => shell.stdout.write(text),
+    writeErr: (text) => shell.stderr.write(text),
+    outputError: (text, write) => write(oneLine(text)),
+  });
+  program.description('Cluster peering and team access from one server.').version(shell.version);
+  addLocalCommands(program, shell, done);
+  addStatusCommand(program, shell);
+  addExportCommand(program, shell);
+  addAuditCommand(program, shell);
+  const acl = program.command('acl').description('access to /v1');
+  addTokenCommands(acl, shell);
+  addPartitionCommands(program, shell);
+  return program;
+}
+
+/** Commander's message as this program writes all of its own. */
+const oneLine = (text: string): string =>
+  `${text
+    .replace(/^error: /, 'accord: ')
+    .trim()
+    .replaceAll(/\s*\n\s*/g, ' ')}\n`;
+
+/** An aborted wait or request; its own error or the cause of another. */
+function isInterruption(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return error.name === 'AbortError' || isInterruption(error.cause);
+}

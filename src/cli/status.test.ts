@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { accord, type Received, type Reply, startServer } from './rig.ts';
+
+const headers = { 'x-service-index': '42', 'x-service-knownleader': 'true', 'x-service-lastcontact': '0' };
+
+/** A server that is well, but for what `changes` says. */
+const server =
+  (changes: Readonly<Record<string, Reply>> = {}) =>
+  ({ path }: Received): Reply => {
+    const replies: Readonly<Record<string, Reply>> = {
+      '/healthz': { body: 'ok' },
+      '/readyz': { body: 'ok' },
+      '/version': { body: { version: '1.13.0' } },
+      '/v1/acl/token/self?stale': { headers, body: {} },
+      ...changes,
+    };
+    return replies[path] ?? { status: 404 };
+  };
+
+const status = (address: string, ...more: string[]): string[] => ['status', '--address', address, ...more];
+
+test('a server that is well is ready and tells version, index and contact', async (t) => {
+  const { address } = await startServer(t, server());
+  const { exitCode, stdout } = await accord(status(address));
+  assert.equal(exitCode, 0);
+  assert.equal(
+    stdout,
+    [
+      `Address  ${address}`,
+      'Healthy  yes',
+      'Ready    yes',
+      'Version  1.13.0',
+      'Index    42',
+      'Store    in contact, last heard of 0 ms ago',
+      '',
+    ].join('\n'),
+  );
+});
+
+test('a degraded server is ready, and says so', async (t) => {
+  const away = { ...headers, 'x-service-knownleader': 'false', 'x-service-lastcontact': '5000' };
+  const { address } = await startServer(
+    t,
+    server({ '/readyz': { body: 'degraded\n' }, '/v1/acl/token/self?stale': { headers: away } }),
+  );
+  const { exitCode, stdout } = await accord(status(address));
+  assert.equal(exitCode, 0);
+  assert.match(stdout, /Ready {4}yes \(degraded\)\n/);
+  assert.match(stdout, /Store {4}no contact, last heard of 5000 ms ago\n/);
+});
+
+test('a server that is not ready exits with 1 after telling what there is', async (t) => {
+  const { address } = await startServer(
+    t,
+    server({ '/readyz': { status: 503, body: 'loading' }, '/v1/acl/token/self?stale': { status: 403, body: 'no' } }),
+  );
+  const { exitCode, stdout, stderr } = await accord(status(address, '--json'));
+  assert.equal(exitCode, 1);
+  assert.deepEqual(JSON.parse(stdout), {
+    address,
+    healthy: true,
+    ready: false,
+    detail: 'loading',
+    version: '1.13.0',
+    index: null,
+    storeInContact: null,
+    storeLastContactMs: null,
+  });
+  assert.equal(stderr, 'accord: the server is not ready\n');
+});
+
+test('a server that is not there exits with 3', async () => {
+  assert.equal((await accord(status('http://127.0.0.1:1'))).exitCode, 3);
+});

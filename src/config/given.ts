@@ -1,0 +1,71 @@
+/** Collects what was given for each setting: flag beats variable beats file. */
+import { ConfigError, type Origin, quote } from './error.ts';
+import { readConfigFile } from './file.ts';
+import { didYouMean } from './near-names.ts';
+import type { Host } from './setting.ts';
+import { flagOf, isSettingKey, type SettingKey, secretVariableOf, settingKeys, variableOf } from './table.ts';
+
+/** Where the settings of this process come from. */
+export interface Sources {
+  /** By key; the command line is parsed already. */
+  readonly flags: ReadonlyMap<string, string>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** `--config`; without it, `./accord.yaml` if there is one. */
+  readonly configFile: string | undefined;
+  readonly host: Host;
+}
+
+/** A value as it was written. */
+export interface Given {
+  readonly key: SettingKey;
+  readonly text: string;
+  readonly origin: Origin;
+  /** The text is the secret itself, not the path of its file. */
+  readonly isSecret: boolean;
+}
+
+/** Variables of the command line's client and of test runs: theirs to check. */
+export const CLIENT_VARIABLES = ['ACCORD_ADDRESS', 'ACCORD_TOKEN', 'ACCORD_API_TOKEN', 'ACCORD_CA_FILE'] as const;
+const TEST_PREFIX = 'ACCORD_TEST_';
+
+/** What each variable sets. */
+const variables = new Map<string, { readonly key: SettingKey; readonly isSecret: boolean }>();
+for (const key of settingKeys) {
+  variables.set(variableOf(key), { key, isSecret: false });
+  const secretVariable = secretVariableOf(key);
+  if (secretVariable !== undefined) variables.set(secretVariable, { key, isSecret: true });
+}
+
+/** What was given, by key. @throws ConfigError for a name that is no setting, or one that is given twice */
+export async function gather(sources: Sources): Promise<ReadonlyMap<SettingKey, Given>> {
+  const given = new Map<SettingKey, Given>();
+  for (const entry of await readConfigFile(sources.configFile)) given.set(entry.key, entry);
+  for (const entry of fromEnvironment(sources.environment)) given.set(entry.key, entry);
+  for (const [key, value] of sources.flags) {
+    if (!isSettingKey(key)) throw new ConfigError(`there is no setting ${quote(key)}${didYouMean(key, settingKeys)}`);
+    const origin = { kind: 'flag', name: flagOf(key) } as const;
+    given.set(key, { key, text: value.trim(), origin, isSecret: false });
+  }
+  return given;
+}
+
+function fromEnvironment(environment: Sources['environment']): readonly Given[] {
+  const given = new Map<SettingKey, Given>();
+  for (const [name, value] of Object.entries(environment)) {
+    if (value === undefined || !name.startsWith('ACCORD_') || isForeign(name)) continue;
+    const setting = variables.get(name);
+    if (setting === undefined) {
+      throw new ConfigError(`${name} in the environment is no setting${didYouMean(name, [...variables.keys()])}`);
+    }
+    const earlier = given.get(setting.key);
+    if (earlier?.origin.kind === 'variable') {
+      throw new ConfigError(`${earlier.origin.name} and ${name} are both in the environment: want one of them`);
+    }
+    const text = setting.isSecret ? value : value.trim();
+    given.set(setting.key, { ...setting, text, origin: { kind: 'variable', name } });
+  }
+  return [...given.values()];
+}
+
+const isForeign = (name: string): boolean =>
+  name.startsWith(TEST_PREFIX) || (CLIENT_VARIABLES as readonly string[]).includes(name);

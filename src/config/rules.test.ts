@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { type LoadedConfig, loadConfig } from '../config.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'accord-rules-'));
+after(() => rmSync(folder, { recursive: true }));
+const pem = join(folder, 'file.pem');
+writeFileSync(pem, 'pem');
+const empty = join(folder, 'accord.yaml');
+writeFileSync(empty, '');
+
+const load = (flags: Readonly<Record<string, string>>): Promise<LoadedConfig> =>
+  loadConfig({
+    flags: new Map(Object.entries(flags)),
+    environment: {},
+    configFile: empty,
+    host: { name: 'node-1', isTerminal: false },
+  });
+
+const https = { store: 'etcd', 'etcd.endpoints': 'https://a:2379' };
+
+/** Settings that are good alone and refused together, with the one that is named and what it wants. */
+const refused: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] = [
+  [{ 'http.tls-cert': pem }, /^http\.tls-cert from --http-tls-cert is ".*": want http\.tls-key beside it$/],
+  [{ 'http.tls-key': pem }, /^http\.tls-key .*: want http\.tls-cert beside it$/],
+  [{ ...https, 'etcd.cert': pem }, /^etcd\.cert .*: want etcd\.key beside it$/],
+  [{ store: 'etcd', 'etcd.username': 'a' }, /^etcd\.username .*: want etcd\.password-file beside it$/],
+  [{ store: 'etcd', 'etcd.password-file': pem }, /^etcd\.password-file .*: want etcd\.username beside it$/],
+  [{ 'etcd.prefix': 'a/' }, /^etcd\.prefix .*: want store: etcd beside it, or no etcd settings$/],
+  [{ 'dns.domain': 'a' }, /^dns\.domain .*: want dns\.address beside it, or no dns settings$/],
+  [{ store: 'etcd', 'etcd.endpoints': 'http://a:1,https://b:1' }, /^etcd\.endpoints .*: want all http or all https$/],
+  [{ store: 'etcd', 'etcd.ca': pem }, /^etcd\.ca .*: want etcd\.endpoints with https beside it$/],
+  [
+    { 'peering.address': '0.0.0.0:8503' },
+    /^peering\.address .*: want peering\.advertise beside it, as nobody can dial/,
+  ],
+  [
+    { 'peering.address': '[::]:8503' },
+    /^peering\.address from --peering-address is "\[::\]:8503": want peering\.advertise/,
+  ],
+  [{ 'peering.advertise': '[::]:8503' }, /^peering\.advertise .*: want addresses that other clusters can dial/],
+  [
+    { 'peering.heartbeat-timeout': '20s' },
+    /^peering\.heartbeat-timeout .*: want at least twice peering\.heartbeat-interval/,
+  ],
+  [{ 'limits.body': '32 MiB' }, /^limits\.body .*: want at most limits\.bulk-body$/],
+  [
+    { 'limits.waiting': '10', 'limits.waiting-per-token': '11' },
+    /^limits\.waiting-per-token .*: want at most limits\.waiting$/,
+  ],
+  [
+    { 'http.address': '127.0.0.1:8503' },
+    /^peering\.address from default .*: want another port than http\.address 127\.0\.0\.1:8503$/,
+  ],
+  [{ 'http.address': '0.0.0.0:8503' }, /^peering\.address from default .*: want another port/],
+  [
+    { 'dns.address': '127.0.0.1:8500' },
+    /^dns\.address .*: want another port than 127\.0\.0\.1:8500, which is taken here$/,
+  ],
+  [
+    { 'http.tls-cert': `${pem}.missing`, 'http.tls-key': pem },
+    /^http\.tls-cert .*: want a file that can be read \(ENOENT\)$/,
+  ],
+];
+
+for (const [flags, message] of refused) {
+  test(`${JSON.stringify(flags).replaceAll(folder, '')} is refused`, async () => {
+    await assert.rejects(load(flags), { name: 'ConfigError', message });
+  });
+}
+
+/** Settings that look like one of the above and make sense. */
+const accepted: readonly Readonly<Record<string, string>>[] = [
+  { services: 'team-access', 'peering.address': '0.0.0.0:8503' },
+  { services: 'team-access', 'http.address': '127.0.0.1:8503' },
+  { 'peering.address': '0.0.0.0:8503', 'peering.advertise': 'accord.example:8503' },
+  { 'http.address': '127.0.0.1:0', 'peering.address': '127.0.0.1:0', 'dns.address': '127.0.0.1:0' },
+  { 'http.address': '127.0.0.2:8503' },
+  { 'limits.waiting': '10' },
+  { ...https, 'etcd.cert': pem, 'etcd.key': pem, 'etcd.ca': pem },
+];
+
+for (const flags of accepted) {
+  test(`${JSON.stringify(flags).replaceAll(folder, '')} makes sense`, async () => {
+    await load(flags);
+  });
+}
+
+/** Settings that start with a warning, or without any. */
+const warned: readonly (readonly [Readonly<Record<string, string>>, readonly RegExp[]])[] = [
+  [{}, []],
+  [{ 'http.address': '0.0.0.0:8500' }, [/^http\.address 0\.0\.0\.0:8500 is not loopback and has no TLS/]],
+  [{ 'http.address': 'accord.example:8500' }, [/^http\.address .* has no TLS/]],
+  [{ 'http.address': '0.0.0.0:8500', 'http.tls-cert': pem, 'http.tls-key': pem }, []],
+  [{ 'http.address': 'localhost:8500' }, []],
+  [{ 'acl.enabled': 'false', 'acl.default-policy': 'allow' }, [/^acl\.enabled is false/]],
+  [{ 'acl.default-policy': 'allow' }, [/^acl\.default-policy is allow/]],
+  [
+    { 'peering.address': '0.0.0.0:8503', 'peering.advertise': 'a:1,[::1]:8503' },
+    [/^peering\.advertise \[::1\]:8503 is loopback/],
+  ],
+  [{ 'peering.advertise': '127.0.0.1:9000' }, []],
+];
+
+for (const [flags, expected] of warned) {
+  test(`${JSON.stringify(flags).replaceAll(folder, '')} warns ${expected.length === 0 ? 'of nothing' : 'once'}`, async () => {
+    const { warnings } = await load(flags);
+    assert.equal(warnings.length, expected.length, warnings.join('\n'));
+    for (const [i, pattern] of expected.entries()) assert.match(warnings[i] ?? '', pattern);
+  });
+}

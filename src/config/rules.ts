@@ -1,0 +1,145 @@
+/** Values that are good alone and make no sense beside another, and those that an operator should know about. */
+import { accessSync, constants } from 'node:fs';
+import { formatHostPort, type HostPort, isLoopback, isWildcard } from './network-kinds.ts';
+import { type Config, type SettingKey, settingKeys } from './table.ts';
+
+/** A setting that is wrong beside another; `wanted` ends the sentence "want …". */
+export interface Complaint {
+  readonly key: SettingKey;
+  readonly wanted: string;
+}
+
+/** A rule looks at all values; `isSet` tells a value that was given from a default. */
+type Rule = (config: Config, isSet: (key: SettingKey) => boolean) => Complaint | undefined;
+
+/** Neither of a pair is of use alone. */
+const pairs = [
+  ['http.tls-cert', 'http.tls-key'],
+  ['etcd.cert', 'etcd.key'],
+  ['etcd.username', 'etcd.password-file'],
+] as const;
+
+const bothOrNone: Rule = (_, isSet) => {
+  for (const [one, other] of pairs) {
+    if (isSet(one) && !isSet(other)) return { key: one, wanted: `${other} beside it` };
+    if (isSet(other) && !isSet(one)) return { key: other, wanted: `${one} beside it` };
+  }
+  return undefined;
+};
+
+/** The first setting under `prefix`, other than `except`, that was given. */
+const firstSet = (prefix: string, isSet: (key: SettingKey) => boolean, except?: SettingKey): SettingKey | undefined =>
+  settingKeys.find((key) => key.startsWith(prefix) && key !== except && isSet(key));
+
+const etcdOnlyWithEtcd: Rule = ({ store }, isSet) => {
+  const key = store === 'etcd' ? undefined : firstSet('etcd.', isSet);
+  return key && { key, wanted: 'store: etcd beside it, or no etcd settings' };
+};
+
+const dnsOnlyWithAddress: Rule = ({ dns }, isSet) => {
+  const key = dns.address === 'off' ? firstSet('dns.', isSet, 'dns.address') : undefined;
+  return key && { key, wanted: 'dns.address beside it, or no dns settings' };
+};
+
+const etcdSchemes: Rule = ({ etcd }, isSet) => {
+  const secureCount = etcd.endpoints.filter((endpoint) => endpoint.startsWith('https:')).length;
+  if (secureCount !== 0 && secureCount !== etcd.endpoints.length) {
+    return { key: 'etcd.endpoints', wanted: 'all http or all https' };
+  }
+  const key = (['etcd.ca', 'etcd.cert'] as const).find((file) => secureCount === 0 && isSet(file));
+  return key && { key, wanted: 'etcd.endpoints with https beside it' };
+};
+
+const peeringCanBeDialled: Rule = ({ services, peering }) => {
+  if (!services.includes('peering')) return undefined;
+  if (peering.advertise?.some(({ host }) => isWildcard(host))) {
+    return { key: 'peering.advertise', wanted: 'addresses that other clusters can dial, which a wildcard is not' };
+  }
+  if (peering.advertise !== undefined || !isWildcard(peering.address.host)) return undefined;
+  return { key: 'peering.address', wanted: 'peering.advertise beside it, as nobody can dial a wildcard address' };
+};
+
+const heartbeats: Rule = ({ peering }) =>
+  peering.heartbeatTimeout < 2 * peering.heartbeatInterval
+    ? { key: 'peering.heartbeat-timeout', wanted: 'at least twice peering.heartbeat-interval: one may be lost' }
+    : undefined;
+
+const limitsNest: Rule = ({ limits }, isSet) => {
+  if (limits.body > limits.bulkBody) return { key: 'limits.body', wanted: 'at most limits.bulk-body' };
+  return isSet('limits.waiting-per-token') && limits.waitingPerToken > limits.waiting
+    ? { key: 'limits.waiting-per-token', wanted: 'at most limits.waiting' }
+    : undefined;
+};
+
+/** Whether two listeners would ask for the same port; port 0 is always another. */
+const collide = (a: HostPort, b: HostPort): boolean =>
+  a.port !== 0 && a.port === b.port && (a.host === b.host || isWildcard(a.host) || isWildcard(b.host));
+
+const listenersDiffer: Rule = ({ services, http, peering, dns }) => {
+  const streams = services.includes('peering') ? peering.address : undefined;
+  if (streams !== undefined && collide(http.address, streams)) {
+    return { key: 'peering.address', wanted: `another port than http.address ${formatHostPort(http.address)}` };
+  }
+  const names = dns.address;
+  const taken = names === 'off' ? undefined : [http.address, streams].find((other) => other && collide(names, other));
+  return taken && { key: 'dns.address', wanted: `another port than ${formatHostPort(taken)}, which is taken here` };
+};
+
+const filesReadable: Rule = ({ http, etcd }) => {
+  const files = [
+    ['http.tls-cert', http.tlsCert],
+    ['http.tls-key', http.tlsKey],
+    ['etcd.ca', etcd.ca],
+    ['etcd.cert', etcd.cert],
+    ['etcd.key', etcd.key],
+  ] as const;
+  for (const [key, file] of files) {
+    try {
+      if (file !== undefined) accessSync(file, constants.R_OK);
+    } catch (error) {
+      return { key, wanted: `a file that can be read (${(error as NodeJS.ErrnoException).code})` };
+    }
+  }
+  return undefined;
+};
+
+const rules: readonly Rule[] = [
+  bothOrNone,
+  etcdOnlyWithEtcd,
+  dnsOnlyWithAddress,
+  etcdSchemes,
+  peeringCanBeDialled,
+  heartbeats,
+  limitsNest,
+  listenersDiffer,
+  filesReadable,
+];
+
+/** The first complaint of the rules. */
+export function complaintAbout(config: Config, isSet: (key: SettingKey) => boolean): Complaint | undefined {
+  for (const rule of rules) {
+    const complaint = rule(config, isSet);
+    if (complaint !== undefined) return complaint;
+  }
+  return undefined;
+}
+
+/** What is allowed and dangerous, one line each, to be logged at the start. */
+export function warningsOf({ http, acl, services, peering }: Config): readonly string[] {
+  const warnings: string[] = [];
+  if (!isLoopback(http.address.host) && http.tlsCert === undefined) {
+    warnings.push(
+      `http.address ${formatHostPort(http.address)} is not loopback and has no TLS: tokens cross the network in clear; ` +
+        'set http.tls-cert and http.tls-key',
+    );
+  }
+  if (!acl.enabled) warnings.push('acl.enabled is false: anyone who reaches http.address may do anything under /v1');
+  else if (acl.defaultPolicy === 'allow') {
+    warnings.push('acl.default-policy is allow: what no grant covers is allowed, without a token too');
+  }
+  const unreachable = services.includes('peering') && peering.advertise?.find(({ host }) => isLoopback(host));
+  if (unreachable && !isLoopback(peering.address.host)) {
+    warnings.push(`peering.advertise ${formatHostPort(unreachable)} is loopback: no other machine can dial it`);
+  }
+  return warnings;
+}

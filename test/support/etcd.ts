@@ -1,0 +1,181 @@
+/** Real etcd servers for tests: one or more members on loopback, in a folder that goes with them. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { toolPath } from './tools.ts';
+
+/** How long a member may take to become healthy. */
+const START_MS_MAX = 20_000;
+
+/** One member. */
+export interface EtcdMember {
+  /** `http://127.0.0.1:…` for clients. */
+  readonly url: string;
+  readonly port: number;
+  /** Ends it as a crash would, and waits until it is gone. */
+  kill(): Promise<void>;
+  /** Stops it as an operator would. */
+  stop(): Promise<void>;
+  /** Starts it again on the same data and ports. */
+  start(): Promise<void>;
+  /** SIGSTOP: it holds its connections and says nothing. */
+  freeze(): void;
+  /** SIGCONT. */
+  thaw(): void;
+  /** Copies its data aside; call while it is stopped. */
+  saveData(): void;
+  /** Puts the saved data back, as a restore from a snapshot; call while it is stopped. */
+  restoreData(): void;
+}
+
+/** A cluster of etcd. */
+export interface EtcdCluster extends AsyncDisposable {
+  readonly members: readonly EtcdMember[];
+  readonly urls: readonly string[];
+  /** The first member. */
+  readonly first: EtcdMember;
+  /** POSTs to the JSON gateway of a member (`/v3/…`); throws with etcd's words when it refuses. */
+  call(path: string, body: object, token?: string): Promise<Record<string, unknown>>;
+  /** The member that leads. */
+  leader(): Promise<EtcdMember>;
+}
+
+/** What differs from a single member with default settings. */
+export interface EtcdSettings {
+  readonly members?: number;
+  /** Further flags for every member. */
+  readonly flags?: readonly string[];
+}
+
+/** Starts a cluster; resolves when every member answers. */
+export async function startEtcd(settings: EtcdSettings = {}): Promise<EtcdCluster> {
+  const folder = mkdtempSync(join(tmpdir(), 'accord-etcd-'));
+  const count = settings.members ?? 1;
+  const ports = await freePorts(count * 2);
+  const places = Array.from({ length: count }, (_, index) => ({
+    name: `m${index}`,
+    client: ports[index * 2] as number, // As many were asked for.
+    peer: ports[index * 2 + 1] as number,
+    folder: join(folder, `m${index}`),
+  }));
+  const initial = places.map(({ name, peer }) => `${name}=http://127.0.0.1:${peer}`).join(',');
+  const members = places.map((place) => createMember(place, initial, settings.flags ?? []));
+  const dispose = async (): Promise<void> => {
+    await Promise.all(members.map((member) => member.kill()));
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    await Promise.all(members.map((member) => member.start()));
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+  const first = members[0] as EtcdMember; // There is at least one.
+  return {
+    members,
+    first,
+    urls: members.map(({ url }) => url),
+    call: (path, body, token) => post(first.url, path, body, token),
+    leader: () => findLeader(members),
+    [Symbol.asyncDispose]: dispose,
+  };
+}
+
+interface Place {
+  readonly name: string;
+  readonly client: number;
+  readonly peer: number;
+  readonly folder: string;
+}
+
+function createMember(place: Place, initial: string, flags: readonly string[]): EtcdMember {
+  const url = `http://127.0.0.1:${place.client}`;
+  let child: ChildProcess | undefined;
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    const ending = child;
+    child = undefined;
+    if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null) return;
+    const gone = once(ending, 'exit');
+    // One that is frozen hears SIGTERM only when it goes on.
+    ending.kill('SIGCONT');
+    ending.kill(signal);
+    await gone;
+  };
+  return {
+    url,
+    port: place.client,
+    kill: () => end('SIGKILL'),
+    stop: () => end('SIGTERM'),
+    async start() {
+      child = spawn(toolPath('etcd'), [...memberFlags(place, url, initial), ...flags], { stdio: 'ignore' });
+      await healthy(url, child);
+    },
+    freeze: () => void child?.kill('SIGSTOP'),
+    thaw: () => void child?.kill('SIGCONT'),
+    saveData: () => cpSync(place.folder, `${place.folder}.saved`, { recursive: true }),
+    restoreData() {
+      rmSync(place.folder, { recursive: true });
+      cpSync(`${place.folder}.saved`, place.folder, { recursive: true });
+    },
+  };
+}
+
+/** A short election, so that a lost leader costs a test little; nothing logged. */
+function memberFlags({ name, folder, peer }: Place, url: string, initial: string): string[] {
+  const settings = {
+    name,
+    'data-dir': folder,
+    'listen-client-urls': url,
+    'advertise-client-urls': url,
+    'listen-peer-urls': `http://127.0.0.1:${peer}`,
+    'initial-advertise-peer-urls': `http://127.0.0.1:${peer}`,
+    'initial-cluster': initial,
+    'heartbeat-interval': '50',
+    'election-timeout': '500',
+    'log-level': 'error',
+  };
+  return Object.entries(settings).flatMap(([flag, value]) => [`--${flag}`, value]);
+}
+
+async function healthy(url: string, child: ChildProcess): Promise<void> {
+  const until = Date.now() + START_MS_MAX;
+  while (Date.now() < until) {
+    if (child.exitCode !== null)
+      throw new Error(`etcd ended with code ${child.exitCode}: another process may have its port`);
+    const answer = await fetch(`${url}/health`, { signal: AbortSignal.timeout(1_000) }).catch(() => undefined);
+    if (answer?.ok === true) return;
+    await delay(20);
+  }
+  throw new Error(`etcd at ${url} was not healthy within ${START_MS_MAX} ms`);
+}
+
+async function post(url: string, path: string, body: object, token?: string): Promise<Record<string, unknown>> {
+  const headers = { 'content-type': 'application/json', ...(token === undefined ? {} : { authorization: token }) };
+  const signal = AbortSignal.timeout(10_000);
+  const answer = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body), signal });
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`etcd refused ${path}: ${text}`);
+  return JSON.parse(text) as Record<string, unknown>;
+}
+
+async function findLeader(members: readonly EtcdMember[]): Promise<EtcdMember> {
+  for (const member of members) {
+    const status = await post(member.url, '/v3/maintenance/status', {}).catch(() => undefined);
+    const header = status?.['header'] as { member_id?: string } | undefined;
+    if (status !== undefined && header?.member_id === status['leader']) return member;
+  }
+  throw new Error('no member leads');
+}
+
+/** Ports that nobody listens on now; all are held until all are found, so they differ. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  const ports = servers.map((server) => (server.address() as { port: number }).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
