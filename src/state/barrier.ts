@@ -20,30 +20,41 @@ export class Barrier {
     this.#clock = clock;
   }
 
-  /** Resolves after a proof that began after this call. @throws StateError `unavailable` after BARRIER_MS */
+  /**
+   * Resolves after a proof that began after this call.
+   * @throws StateError `unavailable` when the first of those who share the proof has waited for BARRIER_MS
+   */
   join(): Promise<void> {
     this.#next ??= this.#after(this.#running);
     return this.#next;
   }
 
   async #after(earlier: Promise<void> | undefined): Promise<void> {
-    await earlier?.catch(() => undefined);
-    this.#running = this.#next;
-    this.#next = undefined;
     const timeOut = new AbortController();
     const late = new StateError('unavailable', 'the store has not answered in time', { retryAfterSeconds: 1 });
     let cancel = (): void => undefined;
     const expired = new Promise<never>((_, reject) => {
+      // The wait for the earlier proof counts: behind a store that is silent nobody waits for two time-outs.
       cancel = this.#clock.after(BARRIER_MS, () => {
         timeOut.abort(late);
         reject(late);
       });
     });
+    let begun = false;
+    const proveInTurn = async (): Promise<void> => {
+      await earlier?.catch(() => undefined);
+      timeOut.signal.throwIfAborted();
+      begun = true;
+      this.#running = this.#next;
+      this.#next = undefined;
+      await this.#prove(timeOut.signal);
+    };
     try {
-      await Promise.race([this.#prove(timeOut.signal), expired]);
+      await Promise.race([proveInTurn(), expired]);
     } finally {
       cancel();
-      this.#running = undefined;
+      if (begun) this.#running = undefined;
+      else this.#next = undefined;
     }
   }
 }

@@ -48,6 +48,7 @@ export interface Commit {
 /** A commit as the follower sees it. */
 export interface CommittedChange {
   readonly index: number;
+  /** Of a foreign commit, removals of keys that were not there may be missing: etcd sends no event for them. */
   readonly operations: readonly Operation[];
   /** Made by this engine object: the follower holds its outcome already. */
   readonly own: boolean;
@@ -127,8 +128,8 @@ export interface Engine extends AsyncDisposable {
   /**
    * Makes a commit. One at a time. Ambiguous failures are resolved inside: it never answers before it knows.
    * `conflict` means that the head moved and this commit was not and never will be made; the moves reach the follower.
-   * @throws StateError `full` (definite: not made), `too-large`; anything else goes to `onFatal` or is retried inside
-   *   until `signal` aborts, when it throws `outcome-unknown`
+   * @throws StateError `full`, `too-large`, `unavailable` (definite: not made); anything else goes to `onFatal` or is
+   *   retried inside until `signal` aborts, when it throws `outcome-unknown`
    */
   commit(commit: Commit, signal: AbortSignal): Promise<'committed' | 'conflict'>;
 

@@ -1,5 +1,6 @@
 /** Removes rows that are past their expiry; they stopped existing for readers at that very time. */
 import { type Clock, sleep } from './clock.ts';
+import { isStateError } from './errors.ts';
 import type { Job } from './jobs.ts';
 import type { State } from './state.ts';
 import { EXPIRY_INDEX, indexOf, type Stored, type Table } from './table.ts';
@@ -23,15 +24,22 @@ export function expiryJob<Row>(
   return {
     name: `expiry ${table.name}`,
     async run(signal) {
+      let rowsMax = BATCH_ROWS;
       while (!signal.aborted) {
         const waitMs = nextExpiryMs(state, table) - clock.now();
         if (waitMs > 0) {
           await sleep(clock, Math.min(waitMs, SLEEP_MS_MAX), signal);
           continue;
         }
-        await state.write((tx) => {
-          for (const stored of tx.expire(table, BATCH_ROWS)) onExpired(tx, stored);
-        }, { signal });
+        try {
+          await state.write((tx) => {
+            for (const stored of tx.expire(table, rowsMax)) onExpired(tx, stored);
+          }, { signal });
+        } catch (error) {
+          // What `onExpired` adds is not known here, nor how little the store may take in one commit.
+          if (!isStateError(error, 'too-large') || rowsMax === 1) throw error;
+          rowsMax = Math.ceil(rowsMax / 2);
+        }
       }
     },
   };

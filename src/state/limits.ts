@@ -31,3 +31,5 @@ export const SLICE_ROWS = 2_000;
 export const DRAIN_SLICE_ROWS = 500;
 /** Keys removed from the store by one write of the removal job. */
 export const REMOVAL_BATCH_KEYS = 100;
+/** Shared results kept for one snapshot: enough for what many ask at once; a quiet state must not collect them all. */
+export const MEMOS_MAX = 1_000;

@@ -17,6 +17,9 @@ import type { Batch, RowChange } from './transaction.ts';
 import { assign, cloneTrees, emptyTrees, type TableTrees, treeOf } from './trees.ts';
 import { entryTopic, rowTopic, type Topic, type Waiting } from './waiting.ts';
 
+/** History was never cut. */
+const FIRST_EPOCH = 1;
+
 /** A whole state as it came from the store. */
 export interface LoadedState {
   readonly cluster: string;
@@ -46,8 +49,10 @@ export class Memory {
   #snapshot: Snapshot;
   #doomed = new Map<AnyTable, Set<string>>();
   #removedOwners: RemovedOwner[] = [];
-  /** The newest commit that removed an owner: what it took along may be in the trees still. */
+  /** The newest commit that removed an owner: everything that can be owned counts as changed by it. */
   #ownerRemovalIndex = 0;
+  /** Where this epoch can have begun: rows older than it may have been changed by the cut of history itself. */
+  #epochStart = 0;
 
   constructor(parts: MemoryParts) {
     this.#parts = parts;
@@ -67,8 +72,16 @@ export class Memory {
   /** The index of the last change under an entry of a watched index, or one after it. */
   entryIndex(table: AnyTable, topic: Topic): number {
     const changed = this.#parts.waiting.lastChange(topic);
-    const ownerMayBeGone = this.draining && table.owners !== undefined;
-    return ownerMayBeGone ? Math.max(changed, this.#ownerRemovalIndex) : changed;
+    // Also when all is drained: an index that was reported once must not fall.
+    return table.owners === undefined ? changed : Math.max(changed, this.#ownerRemovalIndex);
+  }
+
+  /** The index of the last change of a row, there or not, or one after it. */
+  rowIndex(table: AnyTable, key: string): number {
+    const gone = this.#snapshot.get(table, key) === undefined;
+    // A row that expired or lost its owner stands in the trees until it is dropped, and was reported with its index.
+    const standing = this.#snapshot.trees.get(table)?.rows.get(key)?.modifyIndex ?? 0;
+    return Math.max(standing, gone ? this.entryIndex(table, rowTopic(table, key)) : this.#epochStart);
   }
 
   /** Up to `limit` keys that the removal job should delete from the store. */
@@ -143,6 +156,7 @@ export class Memory {
     this.#removedOwners = [];
     this.#doomed = new Map(loaded.doomed);
     const { cluster, epoch, index, trees } = loaded;
+    if (epoch !== this.#snapshot.epoch) this.#epochStart = epoch === FIRST_EPOCH ? 0 : index;
     this.#snapshot = createSnapshot({ cluster, epoch, index, ownersInDoubt: false, trees }, this.#parts.clock);
     this.#parts.feed.cut();
     this.#parts.waiting.reset(index);
@@ -160,19 +174,12 @@ export class Memory {
     const notified: Topic[] = [];
     for (const { table, key, before, after } of changes) {
       if (why === undefined) this.#undoom(table, key);
+      // Also one that no reader ever saw: made and removed in one commit, with rows put under it in between.
+      if (after === undefined && this.#parts.schema.owned.has(table)) this.#removedOwners.push({ table, key });
       if (before === undefined && after === undefined) continue;
-      if (after === undefined && this.#parts.schema.owned.has(table)) {
-        this.#removedOwners.push({ table, key });
-        this.#ownerRemovalIndex = index;
-      }
+      if (after === undefined && this.#parts.schema.owned.has(table)) this.#ownerRemovalIndex = index;
       (after === undefined ? touched : notified).push(rowTopic(table, key));
-      for (const definition of table.indexList) {
-        if (!definition.watched) continue;
-        const from = before === undefined ? undefined : definition.entry(before.row);
-        const to = after === undefined ? undefined : definition.entry(after.row);
-        if (from !== undefined) touched.push(entryTopic(table, definition.name, from));
-        if (to !== undefined && to !== from) touched.push(entryTopic(table, definition.name, to));
-      }
+      touched.push(...entryTopics(table, before, after));
     }
     const { cluster, epoch } = this.#snapshot;
     this.#snapshot = createSnapshot({ cluster, epoch, index, ownersInDoubt: this.draining, trees }, this.#parts.clock);
@@ -191,6 +198,17 @@ export class Memory {
 /** The tables whose rows are in memory, owners first. */
 export function memoryTables(schema: Schema): AnyTable[] {
   return schema.tables.filter((table) => !table.storeOnly);
+}
+
+/** The entries of watched indexes under which a row stood or stands. */
+function* entryTopics(table: AnyTable, before: RowChange['before'], after: RowChange['after']): Generator<Topic> {
+  for (const { watched, name, entry } of table.indexList) {
+    if (!watched) continue;
+    const from = before === undefined ? undefined : entry(before.row);
+    const to = after === undefined ? undefined : entry(after.row);
+    if (from !== undefined) yield entryTopic(table, name, from);
+    if (to !== undefined && to !== from) yield entryTopic(table, name, to);
+  }
 }
 
 function hasUniqueIndex(table: AnyTable): boolean {

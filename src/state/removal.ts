@@ -9,14 +9,23 @@ import type { Clock } from './clock.ts';
 /** How long the job looks away when there is nothing to remove. */
 const IDLE_MS = 1_000;
 
-export function removalJob(state: State, memory: Memory, clock: Clock): Job {
+/** @param operationsMax the engine's: a batch must fit one commit, however low an operator has set the store's limit */
+export function removalJob(state: State, memory: Memory, clock: Clock, operationsMax: number): Job {
+  const keysMax = Math.min(REMOVAL_BATCH_KEYS, operationsMax);
   return {
     name: 'removal',
     async run(signal) {
       while (!signal.aborted) {
-        const keys = memory.doomedKeys(REMOVAL_BATCH_KEYS);
+        const keys = memory.doomedKeys(keysMax);
         if (keys.length === 0) await sleep(clock, IDLE_MS, signal);
-        else await state.write((tx) => keys.forEach(({ table, key }) => tx.purge(table, key)), { signal });
+        else {
+          await state.write(
+            (tx) => {
+              for (const { table, key } of keys) tx.purge(table, key);
+            },
+            { signal },
+          );
+        }
       }
     },
   };

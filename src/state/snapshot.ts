@@ -1,5 +1,6 @@
 /** One picture of the state that never changes: what a request reads from first to last. */
 import type { Clock } from './clock.ts';
+import { MEMOS_MAX } from './limits.ts';
 import { createReader, type Reader } from './reader.ts';
 import type { AnyTable } from './table.ts';
 import type { TableTrees } from './trees.ts';
@@ -50,6 +51,7 @@ export function createSnapshot(parts: SnapshotParts, clock: Clock): Snapshot {
     memo<T>(key: string, make: () => T): T {
       if (memos.has(key)) return memos.get(key) as T;
       const value = make();
+      if (memos.size >= MEMOS_MAX) memos.clear();
       memos.set(key, value);
       return value;
     },

@@ -60,6 +60,7 @@ export class State implements AsyncDisposable {
   /** Commits that came while the state is being loaded; `undefined` while it is not. */
   #early: CommittedChange[] | undefined = [];
   #brokenWhileLoading = false;
+  #reloading = false;
   #loading: Promise<void> | undefined;
   #catchingUp: { readonly index: number; readonly resolve: () => void; readonly reject: (error: unknown) => void }[] = [];
   /** Status rows of this node and of others. */
@@ -130,7 +131,7 @@ export class State implements AsyncDisposable {
     await engine.open(identity, this.#follower(), this.#closing.signal);
     await prepare?.(engine);
     await this.#load();
-    this.addJob(removalJob(this, this.#memory, clock));
+    this.addJob(removalJob(this, this.#memory, clock, engine.limits.operationsMax));
     const housekeep = engine.housekeep?.bind(engine);
     if (housekeep !== undefined) this.addJob({ name: 'housekeeping', run: housekeep });
   }
@@ -191,9 +192,7 @@ export class State implements AsyncDisposable {
 
   /** A row, there or not, as something to wait for; its index counts the row's own last change. */
   watchRow<Row>(table: Table<Row, string>, key: string): Watched {
-    const topic = rowTopic(table, key);
-    const stored: Stored<Row> | undefined = this.snapshot.get(table, key);
-    return { topic, index: stored?.modifyIndex ?? this.#memory.entryIndex(table, topic) };
+    return { topic: rowTopic(table, key), index: this.#memory.rowIndex(table, key) };
   }
 
   /** All rows under an entry of a watched index, as something to wait for. */
@@ -253,9 +252,10 @@ export class State implements AsyncDisposable {
       this.#reload(`commit ${change.index} came after ${this.snapshot.index}`);
       return;
     }
-    const batch = change.own ? this.#queue.inFlight?.batch : undefined;
+    const inFlight = change.own ? this.#queue.inFlight : undefined;
     try {
-      if (batch !== undefined) this.#memory.adopt(batch, change.index);
+      // Its trees count only if nothing came between: after a reload they would bring back what the load left out.
+      if (inFlight?.base.trees === this.snapshot.trees) this.#memory.adopt(inFlight.batch, change.index);
       else this.#memory.apply(change.operations, change.index);
     } catch (error) {
       if (isStateError(error, 'corrupt')) this.#fatal.resolve(error);
@@ -268,11 +268,13 @@ export class State implements AsyncDisposable {
     if (this.#early !== undefined) return;
     this.#options.log('warn', 'loading the state again', { reason });
     this.#early = [];
-    this.#loading = this.#loadUntilDone();
+    if (!this.#reloading) this.#loading = this.#loadUntilDone();
   }
 
   async #loadUntilDone(): Promise<void> {
     const { signal } = this.#closing;
+    this.#reloading = true;
+    // What came early can break the new picture at once: one loop loads again, never two loads side by side.
     while (!signal.aborted && !this.loaded) {
       try {
         await this.#load();
@@ -286,6 +288,7 @@ export class State implements AsyncDisposable {
         await sleep(this.#options.clock, RELOAD_MS, signal).catch(() => undefined);
       }
     }
+    this.#reloading = false;
   }
 
   async #load(): Promise<void> {

@@ -28,7 +28,11 @@ export interface IndexDefinition<Row> {
   readonly watched?: true;
 }
 
-/** A row of `table` under the entry of the named index must exist, or the owned row does not exist either. */
+/**
+ * A row of `table` under the entry of the named index must exist, or the owned row does not exist either.
+ * The owner's key must never be used again (an id, not a name): what the removed row owned is dropped bit by bit, and
+ * would be found under the new one meanwhile.
+ */
 export interface OwnerDefinition<Indexes extends string> {
   readonly table: AnyTable;
   /** A plain index of the owned table, whose entry is the primary key of the owner. */

@@ -16,6 +16,7 @@ import {
   expiryEntry,
   indexOf,
   type Schema,
+  SEPARATOR,
   type Stored,
   type Table,
 } from './table.ts';
@@ -137,87 +138,101 @@ export function createBatch(base: BatchBase): Batch {
     return () => apply(next, earlier);
   };
 
+  /** The write that runs: a batch runs one at a time, so one transaction object serves them all. */
+  let current: { readonly fixed: Fixed; readonly now: number; readonly undos: Undo[]; fixedCount: number } | undefined;
+  const running = (): NonNullable<typeof current> => {
+    // Later its changes would reach trees that readers hold, and no commit.
+    if (current === undefined) throw new TypeError('a transaction was used after its write: writes are synchronous');
+    return current;
+  };
+  const source: ReaderSource = {
+    trees: readable,
+    now: () => running().now,
+    ownersInDoubt: () => base.ownersInDoubt || ownerRemoved,
+  };
+
+  /** Changes the trees and the net change together; both are taken back together. */
+  const change = (table: AnyTable, key: string, after: Stored<unknown> | undefined): void => {
+    const { undos } = running();
+    if (after !== undefined) checkKey(table, key);
+    const own = writable(table);
+    const value = after === undefined ? null : encodeRow(table, after, base.format(table));
+    const before = assign(table, own, key, after, (occupant) => {
+      if (isAlive(source, table, occupant.row)) return false;
+      change(table, table.key(occupant.row), undefined);
+      return true;
+    });
+    const added = (after === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
+    rowsAdded += added;
+    const forget = record({ table, key, before, after, value, bytes: sizeOf(table, key, value) });
+    undos.push(() => {
+      forget();
+      rowsAdded -= added;
+      assign(table, own, key, before);
+    });
+  };
+
+  const tx: Transaction = {
+    ...createReader(source),
+    index,
+    get now() {
+      return running().now;
+    },
+    get position() {
+      return operationCount;
+    },
+    once<T>(make: () => T): T {
+      const write = running();
+      const { values } = write.fixed;
+      const position = write.fixedCount++;
+      if (position === values.length) values.push(make());
+      return values[position] as T;
+    },
+    put(table, row) {
+      if (table.storeOnly) throw new TypeError(`table '${table.name}' is store-only: use append`);
+      if (!ownersAlive(source, table, row)) throw new Error(`a row of table '${table.name}' needs its owner`);
+      const key = table.key(row);
+      const standing = readable(table).rows.get(key);
+      const createIndex = standing !== undefined && isAlive(source, table, standing.row) ? standing.createIndex : index;
+      const stored = { row, createIndex, modifyIndex: index };
+      change(table, key, stored);
+      return stored;
+    },
+    delete(table, key) {
+      const standing = readable(table).rows.get(key);
+      if (standing === undefined || !isAlive(source, table, standing.row)) return false;
+      change(table, key, undefined);
+      if (base.schema.owned.has(table)) ownerRemoved = true;
+      return true;
+    },
+    append(table, row) {
+      const key = table.key(row);
+      checkKey(table, key);
+      const stored = { row, createIndex: index, modifyIndex: index };
+      const value = encodeRow(table, stored, base.format(table));
+      running().undos.push(record({ table, key, before: undefined, after: stored, value, bytes: sizeOf(table, key, value) }));
+    },
+    expire<Row>(table: Table<Row, string>, limit: number) {
+      const due: Stored<Row>[] = [];
+      const end = expiryEntry(running().now + 1);
+      for (const [entry, stored] of treeOf(readable(table), indexOf<unknown>(table as AnyTable, EXPIRY_INDEX)).entries()) {
+        if (entry >= end || due.length === limit) break;
+        due.push(stored as Stored<Row>);
+      }
+      for (const stored of due) change(table, table.key(stored.row), undefined);
+      if (due.length > 0 && base.schema.owned.has(table)) ownerRemoved = true;
+      return due;
+    },
+    purge(table, key) {
+      if (!table.storeOnly && readable(table).rows.has(key)) return;
+      running().undos.push(record({ table, key, before: undefined, after: undefined, value: null, bytes: sizeOf(table, key, null) }));
+    },
+  };
+
   const run = <T>(fn: (tx: Transaction) => T, fixed: Fixed, now: number): WriteRun<T> => {
     fixed.now ??= now;
-    const writtenAt = fixed.now;
     const undos: Undo[] = [];
-    const source: ReaderSource = {
-      trees: readable,
-      now: () => writtenAt,
-      ownersInDoubt: () => base.ownersInDoubt || ownerRemoved,
-    };
-    let fixedCount = 0;
-
-    /** Changes the trees and the net change together; both are taken back together. */
-    const change = (table: AnyTable, key: string, after: Stored<unknown> | undefined): void => {
-      const own = writable(table);
-      const value = after === undefined ? null : encodeRow(table, after, base.format(table));
-      const before = assign(table, own, key, after, (occupant) => {
-        if (isAlive(source, table, occupant.row)) return false;
-        change(table, table.key(occupant.row), undefined);
-        return true;
-      });
-      const added = (after === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
-      rowsAdded += added;
-      const forget = record({ table, key, before, after, value, bytes: sizeOf(table, key, value) });
-      undos.push(() => {
-        forget();
-        rowsAdded -= added;
-        assign(table, own, key, before);
-      });
-    };
-
-    const tx: Transaction = {
-      ...createReader(source),
-      now: writtenAt,
-      index,
-      get position() {
-        return operationCount;
-      },
-      once(make) {
-        const position = fixedCount++;
-        if (position === fixed.values.length) fixed.values.push(make());
-        return fixed.values[position] as ReturnType<typeof make>;
-      },
-      put(table, row) {
-        if (table.storeOnly) throw new TypeError(`table '${table.name}' is store-only: use append`);
-        if (!ownersAlive(source, table, row)) throw new Error(`a row of table '${table.name}' needs its owner`);
-        const key = table.key(row);
-        const standing = readable(table).rows.get(key);
-        const createIndex = standing !== undefined && isAlive(source, table, standing.row) ? standing.createIndex : index;
-        const stored = { row, createIndex, modifyIndex: index };
-        change(table, key, stored);
-        return stored;
-      },
-      delete(table, key) {
-        const standing = readable(table).rows.get(key);
-        if (standing === undefined || !isAlive(source, table, standing.row)) return false;
-        change(table, key, undefined);
-        if (base.schema.owned.has(table)) ownerRemoved = true;
-        return true;
-      },
-      append(table, row) {
-        const key = table.key(row);
-        const stored = { row, createIndex: index, modifyIndex: index };
-        const value = encodeRow(table, stored, base.format(table));
-        undos.push(record({ table, key, before: undefined, after: stored, value, bytes: sizeOf(table, key, value) }));
-      },
-      expire<Row>(table: Table<Row, string>, limit: number) {
-        const due: Stored<Row>[] = [];
-        const end = expiryEntry(writtenAt + 1);
-        for (const [entry, stored] of treeOf(readable(table), indexOf<unknown>(table as AnyTable, EXPIRY_INDEX)).entries()) {
-          if (entry >= end || due.length === limit) break;
-          due.push(stored as Stored<Row>);
-        }
-        for (const stored of due) change(table, table.key(stored.row), undefined);
-        if (due.length > 0 && base.schema.owned.has(table)) ownerRemoved = true;
-        return due;
-      },
-      purge(table, key) {
-        if (!table.storeOnly && readable(table).rows.has(key)) return;
-        undos.push(record({ table, key, before: undefined, after: undefined, value: null, bytes: sizeOf(table, key, null) }));
-      },
-    };
+    current = { fixed, now: fixed.now, undos, fixedCount: 0 };
     const undo = (): void => {
       for (let i = undos.length - 1; i >= 0; i--) undos[i]?.();
       undos.length = 0;
@@ -227,6 +242,8 @@ export function createBatch(base: BatchBase): Batch {
     } catch (error) {
       undo();
       throw error;
+    } finally {
+      current = undefined;
     }
   };
 
@@ -245,6 +262,12 @@ export function createBatch(base: BatchBase): Batch {
     operations: () => flatten(changes).map(({ table, key, value }) => ({ table: table.name, key, value })),
     rowChanges: () => flatten(changes).filter(({ table }) => !table.storeOnly),
   };
+}
+
+/** Stores keep keys as UTF-8: two keys with lone surrogates in them would become one there. */
+function checkKey(table: AnyTable, key: string): void {
+  if (key.isWellFormed() && !key.includes(SEPARATOR)) return;
+  throw new TypeError(`${JSON.stringify(key)} cannot be a key of table '${table.name}': want Unicode text without NUL`);
 }
 
 /** Bytes of an operation on the wire, short of framing; a character counts as one to three bytes. */

@@ -64,6 +64,9 @@ export function assign(
     const tree = treeOf(trees, index);
     const from = before === undefined ? undefined : indexKey(index, key, before.row);
     const to = next === undefined ? undefined : indexKey(index, key, next.row);
+    if (!index.unique && to !== undefined && to.indexOf(SEPARATOR) !== to.length - key.length - 1) {
+      throw new TypeError(`index '${index.name}' of table '${table.name}' has an entry with a NUL in it`);
+    }
     if (index.unique && to !== undefined && to !== from) {
       const occupant = tree.get(to);
       if (occupant !== undefined && !evict?.(occupant)) {

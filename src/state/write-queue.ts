@@ -132,7 +132,8 @@ export class WriteQueue {
       this.#cancelSweep?.();
       this.#cancelSweep = undefined;
     }
-    this.wake();
+    // Orphans would wake it for ever in a state that is closed.
+    if (!signal.aborted) this.wake();
   }
 
   async #runBatch(): Promise<void> {
@@ -145,6 +146,8 @@ export class WriteQueue {
     try {
       const result = await this.#commit(batch, base);
       if (result !== 'committed') {
+        // Known not to be made: a caller whose time runs out while this node catches up is told so.
+        this.#inFlight = undefined;
         this.#again(outcomes);
         await this.#parts.caughtUp(result.index);
         return;
@@ -198,7 +201,7 @@ export class WriteQueue {
     for (const entry of this.#queue) {
       if (outcomes.length > 0 && (single || batch.operationCount >= operationsMax)) break;
       if (outcomes.length > 0 && clock.monotonic() - startedAt >= BATCH_CPU_MS) break;
-      if (entry.signal?.aborted && entry.attempts === 0) fail(entry, new StateError('aborted', 'the caller left'));
+      if (entry.signal?.aborted && entry.attempts === 0) fail(entry, callerLeft());
       if (!entry.settled) {
         const empty = batch.operationCount === 0;
         const outcome = this.#attempt(batch, base, entry, now);
@@ -263,12 +266,24 @@ export class WriteQueue {
         fail(entry, new StateError('outcome-unknown', text, { retryAfterSeconds: 5 }));
       }
       for (const entry of this.#queue) {
-        if (entry.queuedAt > deadline) continue;
-        const text = 'the store cannot be reached: the write was not made';
-        fail(entry, new StateError('unavailable', text, { retryAfterSeconds: 5 }));
+        if (entry.queuedAt <= deadline) {
+          const text = 'the store cannot be reached: the write was not made';
+          fail(entry, new StateError('unavailable', text, { retryAfterSeconds: 5 }));
+        } else if (entry.signal?.aborted && entry.attempts === 0) {
+          fail(entry, callerLeft());
+        }
       }
+      this.#dropSettled();
       this.#sweepLater();
     });
+  }
+
+  /** Makes room: while the store is away nothing else takes writes out of the queue. */
+  #dropSettled(): void {
+    const waiting = this.#queue.filter((entry) => !entry.settled);
+    if (waiting.length === this.#queue.length) return;
+    this.#queue = waiting;
+    this.#queuedBytes = waiting.reduce((sum, entry) => sum + entry.bytes, 0);
   }
 }
 
@@ -276,6 +291,10 @@ function fail(entry: Entry, error: unknown): void {
   if (entry.settled) return;
   entry.settled = true;
   entry.reject(error);
+}
+
+function callerLeft(): StateError {
+  return new StateError('aborted', 'the caller left before the write was started');
 }
 
 function tooLargeText(batch: Batch, { limits }: Engine): string {

@@ -32,6 +32,11 @@ export interface EtcdNode extends AsyncDisposable {
   reloadAfterBreaks(): void;
 }
 
+/** A node that the test opens itself. */
+export interface UnopenedEtcdNode extends EtcdNode {
+  open(signal?: AbortSignal): Promise<void>;
+}
+
 /** What a test changes; the rest has defaults. */
 export type EtcdNodeSettings = Partial<EtcdEngineOptions> & {
   readonly endpoints: readonly string[];
@@ -44,9 +49,11 @@ export function put(key: string, value: string | null, table = 't'): Operation {
   return { table, key, value };
 }
 
-/** The engine before it is opened, with everything a test leaves out. */
-export function testEngine(settings: Partial<EtcdEngineOptions> & { readonly endpoints: readonly string[] }): Engine {
-  return etcdEngine({
+/** Everything that a test leaves out. */
+export function testOptions(
+  settings: Partial<EtcdEngineOptions> & { readonly endpoints: readonly string[] },
+): EtcdEngineOptions {
+  return {
     prefix: 'accord/',
     maxTxnOps: 128,
     maxTxnBytes: 1024 * 1024,
@@ -56,7 +63,12 @@ export function testEngine(settings: Partial<EtcdEngineOptions> & { readonly end
     id: randomUUID,
     log: () => {},
     ...settings,
-  });
+  };
+}
+
+/** The engine before it is opened, with everything that a test leaves out. */
+export function testEngine(settings: Partial<EtcdEngineOptions> & { readonly endpoints: readonly string[] }): Engine {
+  return etcdEngine(testOptions(settings));
 }
 
 /** Opens and loads; fails after 20 s. */
@@ -73,7 +85,7 @@ export async function openEtcdNode(settings: EtcdNodeSettings): Promise<EtcdNode
 }
 
 /** Not opened yet. */
-export function createEtcdNode(settings: EtcdNodeSettings): EtcdNode & { open(): Promise<void> } {
+export function createEtcdNode(settings: EtcdNodeSettings): UnopenedEtcdNode {
   const { name = 'a', storeOnly = [], ...options } = settings;
   const log: string[] = [];
   const engine = testEngine({
@@ -137,7 +149,7 @@ export function createEtcdNode(settings: EtcdNodeSettings): EtcdNode & { open():
     get head() {
       return head;
     },
-    open: () =>
+    open: (signal = AbortSignal.timeout(20_000)) =>
       engine.open(
         { node: name, formats: { t: 1 }, storeOnly: new Set(storeOnly) },
         {
@@ -160,7 +172,7 @@ export function createEtcdNode(settings: EtcdNodeSettings): EtcdNode & { open():
             fatal = error;
           },
         },
-        AbortSignal.timeout(20_000),
+        signal,
       ),
     load() {
       loading ??= load();

@@ -1,7 +1,9 @@
 /** Real etcd servers for tests: one or more members on loopback, in a folder that goes with them. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import http from 'node:http';
+import https from 'node:https';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +15,7 @@ const START_MS_MAX = 20_000;
 
 /** One member. */
 export interface EtcdMember {
-  /** `http://127.0.0.1:…` for clients. */
+  /** `http://127.0.0.1:…` for clients; `https` with `tls`. */
   readonly url: string;
   readonly port: number;
   /** Ends it as a crash would, and waits until it is gone. */
@@ -26,6 +28,8 @@ export interface EtcdMember {
   freeze(): void;
   /** SIGCONT. */
   thaw(): void;
+  /** With `tls`: the certificate that it made for itself, as PEM text. */
+  certificate(): string;
   /** Copies its data aside; call while it is stopped. */
   saveData(): void;
   /** Puts the saved data back, as a restore from a snapshot; call while it is stopped. */
@@ -47,6 +51,8 @@ export interface EtcdCluster extends AsyncDisposable {
 /** What differs from a single member with default settings. */
 export interface EtcdSettings {
   readonly members?: number;
+  /** Clients speak TLS; the member makes its certificate. */
+  readonly tls?: boolean;
   /** Further flags for every member. */
   readonly flags?: readonly string[];
 }
@@ -61,6 +67,7 @@ export async function startEtcd(settings: EtcdSettings = {}): Promise<EtcdCluste
     client: ports[index * 2] as number, // As many were asked for.
     peer: ports[index * 2 + 1] as number,
     folder: join(folder, `m${index}`),
+    scheme: settings.tls === true ? ('https' as const) : ('http' as const),
   }));
   const initial = places.map(({ name, peer }) => `${name}=http://127.0.0.1:${peer}`).join(',');
   const members = places.map((place) => createMember(place, initial, settings.flags ?? []));
@@ -90,10 +97,11 @@ interface Place {
   readonly client: number;
   readonly peer: number;
   readonly folder: string;
+  readonly scheme: 'http' | 'https';
 }
 
 function createMember(place: Place, initial: string, flags: readonly string[]): EtcdMember {
-  const url = `http://127.0.0.1:${place.client}`;
+  const url = `${place.scheme}://127.0.0.1:${place.client}`;
   let child: ChildProcess | undefined;
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     const ending = child;
@@ -116,6 +124,7 @@ function createMember(place: Place, initial: string, flags: readonly string[]): 
     },
     freeze: () => void child?.kill('SIGSTOP'),
     thaw: () => void child?.kill('SIGCONT'),
+    certificate: () => readFileSync(join(place.folder, 'fixtures', 'client', 'cert.pem'), 'utf8'),
     saveData: () => cpSync(place.folder, `${place.folder}.saved`, { recursive: true }),
     restoreData() {
       rmSync(place.folder, { recursive: true });
@@ -125,7 +134,7 @@ function createMember(place: Place, initial: string, flags: readonly string[]): 
 }
 
 /** A short election, so that a lost leader costs a test little; nothing logged. */
-function memberFlags({ name, folder, peer }: Place, url: string, initial: string): string[] {
+function memberFlags({ name, folder, peer, scheme }: Place, url: string, initial: string): string[] {
   const settings = {
     name,
     'data-dir': folder,
@@ -138,7 +147,8 @@ function memberFlags({ name, folder, peer }: Place, url: string, initial: string
     'election-timeout': '500',
     'log-level': 'error',
   };
-  return Object.entries(settings).flatMap(([flag, value]) => [`--${flag}`, value]);
+  const flags = Object.entries(settings).flatMap(([flag, value]) => [`--${flag}`, value]);
+  return scheme === 'https' ? [...flags, '--auto-tls'] : flags;
 }
 
 async function healthy(url: string, child: ChildProcess): Promise<void> {
@@ -146,11 +156,22 @@ async function healthy(url: string, child: ChildProcess): Promise<void> {
   while (Date.now() < until) {
     if (child.exitCode !== null)
       throw new Error(`etcd ended with code ${child.exitCode}: another process may have its port`);
-    const answer = await fetch(`${url}/health`, { signal: AbortSignal.timeout(1_000) }).catch(() => undefined);
-    if (answer?.ok === true) return;
+    if (await isHealthy(`${url}/health`)) return;
     await delay(20);
   }
   throw new Error(`etcd at ${url} was not healthy within ${START_MS_MAX} ms`);
+}
+
+/** Trusts any certificate: who answers on a port of our own choosing is known. */
+async function isHealthy(url: string): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const settings = { timeout: 1_000, rejectUnauthorized: false };
+  const request = (url.startsWith('https') ? https : http).get(url, settings, (answer) => {
+    answer.resume();
+    resolve(answer.statusCode === 200);
+  });
+  request.on('error', () => resolve(false)).on('timeout', () => request.destroy());
+  return promise;
 }
 
 async function post(url: string, path: string, body: object, token?: string): Promise<Record<string, unknown>> {

@@ -13,6 +13,8 @@ import type { FlatOperations, LoadedPage } from './messages.ts';
 const PAGE_CHARACTERS = 4 * 1024 * 1024;
 /** The layout of the tables below; a file of a later layout is not opened. */
 const LAYOUT = 1;
+/** Of a store to which nothing was committed; not 0, which a client of blocking queries reads as no index at all. */
+const FIRST_INDEX = 1;
 
 /** Thrown for a file that this version must not touch. */
 export class LayoutError extends Error {
@@ -50,7 +52,9 @@ export function openDatabase(file: string): Database {
     db.close();
     throw error;
   }
-  const put = db.prepare('INSERT INTO rows VALUES (?, ?, ?) ON CONFLICT (tbl, key) DO UPDATE SET value = excluded.value');
+  const put = db.prepare(
+    'INSERT INTO rows VALUES (?, ?, ?) ON CONFLICT (tbl, key) DO UPDATE SET value = excluded.value',
+  );
   const remove = db.prepare('DELETE FROM rows WHERE tbl = ? AND key = ?');
   const advance = db.prepare('UPDATE head SET idx = idx + 1 WHERE epoch = ? AND idx = ?');
   let pages: Generator<LoadedPage> | undefined;
@@ -93,7 +97,8 @@ export function openDatabase(file: string): Database {
       return next?.done === false ? next.value : undefined;
     },
     scan: (table, range) => scan(db, table, range),
-    isEmpty: () => db.prepare('SELECT 1 FROM rows LIMIT 1').get() === undefined,
+    // A store whose rows were all removed has served indexes that an import would take back.
+    isEmpty: () => head().index === FIRST_INDEX && db.prepare('SELECT 1 FROM rows LIMIT 1').get() === undefined,
     begin: () => db.exec('BEGIN IMMEDIATE'),
     put: apply,
     finishImport({ cluster, epoch, index }) {
@@ -118,7 +123,7 @@ function prepareLayout(db: DatabaseSync): void {
     CREATE TABLE rows (tbl TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (tbl, key)) WITHOUT ROWID;
     PRAGMA user_version = ${LAYOUT};
   `);
-  db.prepare('INSERT INTO head VALUES (1, ?, 1, 1)').run(randomUUID());
+  db.prepare('INSERT INTO head VALUES (1, ?, 1, ?)').run(randomUUID(), FIRST_INDEX);
 }
 
 function* readPages(db: DatabaseSync, except: ReadonlySet<string>): Generator<LoadedPage> {

@@ -77,6 +77,7 @@ export function sqliteEngine({ directory, simulatedSyncMs = 0 }: SqliteEngineOpt
         if (current === undefined) return head;
         // Asked for before the current one is worked on: the worker reads while this thread parses.
         next = worker.ask({ kind: 'page' });
+        next.catch(() => undefined); // Its failure is for the turn that awaits it, not for the process.
         await page(storedRows(current));
       }
     },
@@ -102,7 +103,10 @@ export function sqliteEngine({ directory, simulatedSyncMs = 0 }: SqliteEngineOpt
       try {
         for await (const rows of pages) {
           for (let start = 0; start < rows.length; start += IMPORT_SLICE_ROWS) {
-            await worker.ask({ kind: 'import-rows', operations: flatten(rows.slice(start, start + IMPORT_SLICE_ROWS)) });
+            await worker.ask({
+              kind: 'import-rows',
+              operations: flatten(rows.slice(start, start + IMPORT_SLICE_ROWS)),
+            });
           }
         }
         await worker.ask({ kind: 'import-end', head });
@@ -151,7 +155,8 @@ function startThread(settings: WorkerSettings, onFatal: (error: Error) => void):
     pending.delete(id);
     if (failure === undefined) promise?.resolve(answer);
     else if (failure.code === 'fatal') promise?.reject(fatal(failure.message));
-    else if (failure.code === 'full') promise?.reject(new StateError('full', 'the disk of the database is full: nothing was written'));
+    else if (failure.code === 'full')
+      promise?.reject(new StateError('full', 'the disk of the database is full: nothing was written'));
     else promise?.reject(new StateError(failure.code, failure.message));
   });
   const die = (reason: string): void => {
@@ -199,10 +204,16 @@ async function explainOpen(error: unknown, file: string, pidFile: string): Promi
     case 'locked': {
       const pid = (await readFile(pidFile, 'utf8').catch(() => '')).trim();
       const holder = pid === '' ? 'another process' : `process ${pid}`;
-      return new StateError('locked', `${holder} is using '${file}': one server a file; stop it, or choose another data-dir`);
+      return new StateError(
+        'locked',
+        `${holder} is using '${file}': one server a file; stop it, or choose another data-dir`,
+      );
     }
     case 'corrupt':
-      return new StateError('corrupt', `'${file}' cannot be read (${error.message}): restore it from an export or a backup`);
+      return new StateError(
+        'corrupt',
+        `'${file}' cannot be read (${error.message}): restore it from an export or a backup`,
+      );
     default:
       return new StateError(error.code, `'${file}' cannot be opened: ${error.message}`, { cause: error });
   }

@@ -7,7 +7,6 @@ import type { Failure, Request, WireAnswer, WireRequest, WorkerSettings } from '
 const SQLITE_BUSY = 5;
 const SQLITE_CORRUPT = 11;
 const SQLITE_FULL = 13;
-const SQLITE_CANTOPEN = 14;
 const SQLITE_NOTADB = 26;
 
 const { simulatedSyncMs } = workerData as WorkerSettings;
@@ -19,12 +18,11 @@ const slowDisk = (): void => {
 };
 
 function answer(request: Request): unknown {
-  if (request.kind === 'open') {
-    database = openDatabase(request.file);
-    return database.head();
-  }
+  if (request.kind === 'open') database = openDatabase(request.file);
   if (database === undefined) throw new Error('the database is not open');
   switch (request.kind) {
+    case 'open':
+      return database.head();
     case 'commit':
       return database.commit(request.epoch, request.base, request.operations, slowDisk);
     case 'load':
@@ -66,10 +64,11 @@ function failureOf(error: unknown, request: Request): Failure {
   const { errcode } = error as { errcode?: number };
   const primary = errcode === undefined ? undefined : errcode & 0xff;
   if (primary === SQLITE_FULL) return { code: 'full', message };
+  // What a COMMIT that failed in any other way has left on the disk is not known.
+  if (request.kind === 'commit') return { code: 'fatal', message };
   if (primary === SQLITE_CORRUPT || primary === SQLITE_NOTADB) return { code: 'corrupt', message };
-  if (request.kind === 'open' && primary === SQLITE_BUSY) return { code: 'locked', message };
-  if (request.kind === 'open' && primary === SQLITE_CANTOPEN) return { code: 'unavailable', message };
-  return { code: 'fatal', message };
+  if (request.kind !== 'open') return { code: 'fatal', message };
+  return { code: primary === SQLITE_BUSY ? 'locked' : 'unavailable', message };
 }
 
 parentPort?.on('message', ({ id, request }: WireRequest) => {

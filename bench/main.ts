@@ -1,0 +1,7 @@
+/** `npm run bench [section…]`: what must be fast, measured beside this machine's bare figures in the same run. */
+import { benchState } from './state.ts';
+
+const SECTIONS: Readonly<Record<string, () => Promise<void>>> = { state: benchState };
+
+const wanted = process.argv.slice(2);
+for (const [name, run] of Object.entries(SECTIONS)) if (wanted.length === 0 || wanted.includes(name)) await run();

@@ -1,0 +1,93 @@
+/** The state in process: rows a second, look-ups, a million rows, and a slow disk that no read notices. */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Engine } from '../src/state/engine.ts';
+import { sqliteEngine } from '../src/state/sqlite/engine.ts';
+import { startEtcd } from '../test/support/etcd.ts';
+import { benchEtcdEngine } from './support/etcd-engine.ts';
+import { atLeast, atMost, type Figure, information, percentile, print } from './support/figures.ts';
+import type { LoadReport } from './support/load-process.ts';
+import { syncMs } from './support/machine.ts';
+import { churn, fill, lookUp, openThings } from './support/things.ts';
+
+const MILLION = 1_000_000;
+const SMALL = 100_000;
+
+export async function benchState(): Promise<void> {
+  const directory = await mkdtemp(path.join(tmpdir(), 'accord-bench-'));
+  try {
+    print('State, this machine', [information('fdatasync p50', syncMs(directory), 'ms')]);
+    print('State on SQLite, in process', await onSqlite(path.join(directory, 'sqlite')));
+    print('State on one etcd, in process', await onEtcd());
+    print('A disk whose fsync takes 50 ms', await slowDisk(path.join(directory, 'slow')));
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+async function onSqlite(directory: string): Promise<Figure[]> {
+  const figures = await millionRows(() => sqliteEngine({ directory }), 100_000);
+  return [...figures, ...loadFigures(await loadElsewhere({ store: 'sqlite', directory }))];
+}
+
+async function onEtcd(): Promise<Figure[]> {
+  await using etcd = await startEtcd({ flags: ['--quota-backend-bytes=8589934592'] });
+  const endpoint = etcd.first.url;
+  const figures = await millionRows(() => benchEtcdEngine(endpoint), 40_000);
+  return [...figures, ...loadFigures(await loadElsewhere({ store: 'etcd', endpoint }))];
+}
+
+async function millionRows(engine: () => Engine, rowsWanted: number): Promise<Figure[]> {
+  await using state = await openThings(engine());
+  const rows = await fill(state, 0, SMALL, 100, 64);
+  await fill(state, SMALL, MILLION, 100, 64);
+  const lookUps = lookUp(state, MILLION, 2 * MILLION);
+  const writes = await churn(state, MILLION, 60_000, 256);
+  return [
+    atLeast('rows written', rows, rowsWanted, '/s'),
+    atLeast('look-ups at 1M rows', lookUps, 300_000, '/s'),
+    atLeast('single-row writes at 1M rows', writes, 25_000, '/s'),
+  ];
+}
+
+const loadFigures = ({ seconds, residentBytes }: LoadReport): Figure[] => [
+  atMost('1M rows, 3 indexes: loaded in', seconds, 15, 's'),
+  atMost('1M rows, 3 indexes: resident', residentBytes / 1e6, 900, 'MB'),
+];
+
+/** Loads in a process of its own, whose memory nothing else has touched. */
+async function loadElsewhere(target: Record<string, string>): Promise<LoadReport> {
+  const child = fork(path.join(import.meta.dirname, 'support/load-process.ts'), [JSON.stringify(target)], {
+    execArgv: ['--expose-gc'],
+  });
+  const [report] = (await once(child, 'message')) as [LoadReport];
+  await once(child, 'exit');
+  return report;
+}
+
+async function slowDisk(directory: string): Promise<Figure[]> {
+  await using state = await openThings(sqliteEngine({ directory, simulatedSyncMs: 50 }));
+  await fill(state, 0, 1_000, 100, 1);
+  const times: number[] = [];
+  let writing = true;
+  const writer = (async () => {
+    while (writing) await churn(state, 1_000, 64, 64);
+  })();
+  for (let i = 0; i < 2_000; i++) {
+    const start = performance.now();
+    await state.consistent();
+    lookUp(state, 1_000, 1);
+    times.push(performance.now() - start);
+    await delay(1);
+  }
+  writing = false;
+  await writer;
+  return [
+    information('read p50', percentile(times, 0.5), 'ms'),
+    atMost('read p99', percentile(times, 0.99), 5, 'ms'),
+  ];
+}

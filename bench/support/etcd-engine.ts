@@ -1,0 +1,19 @@
+/** The etcd engine with the settings of a server's defaults. */
+import { randomUUID } from 'node:crypto';
+import { systemClock } from '../../src/state/clock.ts';
+import type { Engine } from '../../src/state/engine.ts';
+import { etcdEngine } from '../../src/state/etcd/engine.ts';
+
+export function benchEtcdEngine(endpoint: string): Engine {
+  return etcdEngine({
+    endpoints: [endpoint],
+    prefix: 'accord/',
+    maxTxnOps: 128,
+    maxTxnBytes: 1024 * 1024,
+    compactMs: 'off',
+    leaseMs: 10_000,
+    clock: systemClock,
+    id: randomUUID,
+    log: () => undefined,
+  });
+}

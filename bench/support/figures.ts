@@ -1,0 +1,50 @@
+/** Figures as they are printed: what was measured, beside what it must reach, in the same run. */
+
+export interface Figure {
+  readonly name: string;
+  readonly measured: string;
+  /** What it must reach; absent: for information. */
+  readonly wanted?: string;
+  readonly reached?: boolean;
+}
+
+/** `measured` at least `wanted`. */
+export function atLeast(name: string, measured: number, wanted: number, unit: string): Figure {
+  return { name, measured: show(measured, unit), wanted: `≥ ${show(wanted, unit)}`, reached: measured >= wanted };
+}
+
+/** `measured` at most `wanted`. */
+export function atMost(name: string, measured: number, wanted: number, unit: string): Figure {
+  return { name, measured: show(measured, unit), wanted: `≤ ${show(wanted, unit)}`, reached: measured <= wanted };
+}
+
+/** A figure without a bound. */
+export function information(name: string, measured: number, unit: string): Figure {
+  return { name, measured: show(measured, unit) };
+}
+
+export function print(section: string, figures: readonly Figure[]): void {
+  process.stdout.write(`\n${section}\n`);
+  const width = Math.max(...figures.map(({ name }) => name.length));
+  for (const { name, measured, wanted, reached } of figures) {
+    const verdict = wanted === undefined ? '' : `${wanted.padEnd(14)} ${reached ? 'reached' : 'MISSED'}`;
+    process.stdout.write(`  ${name.padEnd(width)}  ${measured.padStart(14)}  ${verdict}\n`);
+  }
+}
+
+/** The middle one of an odd number of values. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
+
+/** The value below which `share` (0 to 1) of the others lie. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+function show(value: number, unit: string): string {
+  const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
+  return `${value.toLocaleString('en', { maximumFractionDigits: digits })} ${unit}`.trim();
+}

@@ -1,0 +1,32 @@
+import type { Clock } from '../clock.ts';
+
+/** The time given to a call has passed. */
+export class DeadlineError extends Error {
+  override readonly name = 'DeadlineError';
+}
+
+/**
+ * Runs `action` with a signal that aborts when `signal` does or after `ms` milliseconds.
+ * @throws DeadlineError when the time was the reason; the signal's reason when it was the signal
+ */
+export async function withDeadline<T>(
+  clock: Clock,
+  ms: number,
+  signal: AbortSignal,
+  action: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
+  const inner = new AbortController();
+  const onAbort = (): void => inner.abort(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  const cancel = clock.after(ms, () => inner.abort(new DeadlineError(`no answer within ${ms} ms`)));
+  try {
+    return await action(inner.signal);
+  } catch (error) {
+    if (inner.signal.aborted) throw inner.signal.reason;
+    throw error;
+  } finally {
+    cancel();
+    signal.removeEventListener('abort', onAbort);
+  }
+}

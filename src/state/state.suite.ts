@@ -1,0 +1,410 @@
+/** What the state promises of writes and reads, on any engine. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { patience } from '../../test/support/engine-node.ts';
+import { gatedEngine } from '../../test/support/gated-engine.ts';
+import { openState, picture } from '../../test/support/state.ts';
+import type { MakeStore } from '../../test/support/store.ts';
+import { type Counter, counters, events, organizations, teams, testSchema } from '../../test/support/tables.ts';
+import { until } from '../../test/support/until.ts';
+import { isStateError } from './errors.ts';
+import { nextTurn } from './next-turn.ts';
+
+const counter = (id: string, value = 0, partition = 'p'): Counter => ({ id, value, partition });
+
+/** Runs the promises about one state over a store. */
+export function stateContract(name: string, makeStore: MakeStore): void {
+  describe(`state on ${name}`, { timeout: 120_000 }, () => {
+    describe('write', () => writeSuite(makeStore));
+    describe('batch', () => batchSuite(makeStore));
+    describe('constraint', () => constraintSuite(makeStore));
+    describe('reopening', () => reopenSuite(makeStore));
+  });
+}
+
+function writeSuite(makeStore: MakeStore): void {
+  it('gives its value, and is visible with the indexes of its commits', async () => {
+    await using store = await makeStore();
+    await using state = await openState(store.engine());
+    const begun = state.snapshot.index;
+    assert.equal(await state.write((tx) => tx.put(counters, counter('a')).row.id), 'a');
+    assert.equal(state.snapshot.index, begun + 1);
+    await state.write((tx) => tx.put(counters, counter('a', 1)));
+    const stored = state.snapshot.get(counters, 'a');
+    assert.deepEqual(stored, { row: counter('a', 1), createIndex: begun + 1, modifyIndex: begun + 2 });
+  });
+
+  it('reads what it wrote itself, and the index that it will have', async () => {
+    await using store = await makeStore();
+    await using state = await openState(store.engine());
+    const index = await state.write((tx) => {
+      tx.put(counters, counter('a', 3));
+      assert.equal(tx.get(counters, 'a')?.row.value, 3);
+      assert.deepEqual(
+        tx.list(counters, 'odd', 'odd').map(({ row }) => row.id),
+        ['a'],
+      );
+      tx.put(counters, counter('a', 4));
+      assert.deepEqual(tx.list(counters, 'odd', 'odd'), []);
+      assert.equal(tx.delete(counters, 'a'), true);
+      assert.equal(tx.delete(counters, 'a'), false);
+      assert.equal(tx.get(counters, 'a'), undefined);
+      tx.put(counters, counter('b'));
+      return tx.index;
+    });
+    assert.equal(state.snapshot.index, index);
+    assert.deepEqual(
+      state.snapshot.all(counters).map(({ row }) => row.id),
+      ['b'],
+    );
+  });
+
+  it('that changes nothing moves no index', async () => {
+    await using store = await makeStore();
+    await using state = await openState(store.engine());
+    const begun = state.snapshot.index;
+    assert.equal(await state.write((tx) => tx.delete(counters, 'never')), false);
+    await assert.rejects(
+      state.write(() => {
+        throw new RangeError('refused');
+      }),
+      RangeError,
+    );
+    assert.equal(state.snapshot.index, begun);
+  });
+
+  it('is refused with what it threw', async () => {
+    await using store = await makeStore();
+    await using state = await openState(store.engine());
+    const refusal = new RangeError('not like that');
+    await assert.rejects(
+      state.write(() => {
+        throw refusal;
+      }),
+      (error) => error === refusal,
+    );
+  });
+
+  it('cannot go on after it returned', async () => {
+    await using store = await makeStore();
+    await using state = await openState(store.engine());
+    const late = await state.write((tx) => ({
+      put: () => tx.put(counters, counter('late')),
+      append: () => tx.append(events, { id: 'late', text: '' }),
+    }));
+    assert.throws(late.put, /after its write/);
+    assert.throws(late.append, /after its write/);
+    assert.equal(state.snapshot.get(counters, 'late'), undefined);
+  });
+
+  it('leaves a snapshot that was taken before as it was', async () => {
+    await using store = await makeStore();
+    await using state = await openState(store.engine());
+    await state.write((tx) => {
+      for (let i = 0; i < 100; i++) tx.put(counters, counter(`k${i}`, i));
+    });
+    const { snapshot } = state;
+    const before = picture(snapshot);
+    for (let i = 0; i < 100; i += 3) {
+      await state.write((tx) => {
+        tx.delete(counters, `k${i}`);
+        tx.put(counters, counter(`k${i + 1}`, -1, 'q'));
+      });
+    }
+    assert.deepEqual(picture(snapshot), before);
+    assert.notDeepEqual(picture(state.snapshot), before);
+  });
+
+  it('that waits when the state is closed is refused, as is one that comes later', async () => {
+    await using store = await makeStore();
+    const gated = gatedEngine(store.engine());
+    const state = await openState(gated.engine);
+    gated.commit.shut();
+    const running = state.write((tx) => void tx.put(counters, counter('running')));
+    await until('the first commits', () => gated.commit.waiting === 1);
+    const waiting = state.write((tx) => void tx.put(counters, counter('waiting')));
+    const refused = assert.rejects(waiting, (error) => isStateError(error, 'aborted'));
+    const settled = running.then(
+      () => undefined,
+      () => undefined,
+    );
+    const closed = state[Symbol.asyncDispose]();
+    gated.commit.open();
+    await Promise.all([closed, refused, settled]);
+    await assert.rejects(
+      state.write(() => 1),
+      (error) => isStateError(error, 'aborted'),
+    );
+    await using again = await openState(store.engine());
+    assert.equal(again.snapshot.get(counters, 'waiting'), undefined);
+  });
+}
+
+function batchSuite(makeStore: MakeStore): void {
+  it('is one commit of the writes that arrived together, run in the order in which they came', async () => {
+    await using store = await makeStore();
+    await using state = await openState(store.engine());
+    const begun = state.snapshot.index;
+    const order = await Promise.all(
+      Array.from({ length: 50 }, (_, i) =>
+        state.write((tx) => {
+          const value = (tx.get(counters, 'n')?.row.value ?? 0) + 1;
+          tx.put(counters, counter('n', value));
+          tx.put(counters, counter(`k${i}`, value));
+          return value;
+        }),
+      ),
+    );
+    assert.deepEqual(
+      order,
+      Array.from({ length: 50 }, (_, i) => i + 1),
+    );
+    assert.equal(state.snapshot.index, begun + 1);
+  });
+
+  it('takes back the changes of a write that throws, and of that one alone', async () => {
+    await using store = await makeStore();
+    await using state = await openState(store.engine());
+    await state.write((tx) => {
+      tx.put(organizations, { id: 'o', name: 'old' });
+      tx.put(counters, counter('kept', 1));
+    });
+    const seen: unknown[] = [];
+    const outcomes = await Promise.allSettled([
+      state.write((tx) => void tx.put(counters, counter('first', 1))),
+      state.write((tx) => {
+        tx.put(counters, counter('first', 2));
+        tx.put(counters, counter('second', 2));
+        tx.delete(counters, 'kept');
+        tx.delete(organizations, 'o');
+        tx.put(organizations, { id: 'p', name: 'old' });
+        tx.append(events, { id: 'e', text: 'never' });
+        // A bug in a write, as good as a refusal.
+        return (undefined as unknown as { missing: () => void }).missing();
+      }),
+      state.write((tx) => {
+        seen.push(
+          tx.get(counters, 'first')?.row.value,
+          tx.get(counters, 'second'),
+          tx.get(counters, 'kept')?.row.value,
+        );
+        seen.push(tx.find(organizations, 'name', 'old')?.row.id, tx.list(counters, 'partition', 'p').length);
+        tx.put(counters, counter('third', 3));
+      }),
+    ]);
+    assert.deepEqual(
+      outcomes.map(({ status }) => status),
+      ['fulfilled', 'rejected', 'fulfilled'],
+    );
+    assert.ok(outcomes[1]?.status === 'rejected' && outcomes[1].reason instanceof TypeError);
+    assert.deepEqual(seen, [1, undefined, 1, 'o', 2]);
+    assert.deepEqual(
+      state.snapshot.all(counters).map(({ row }) => row.id),
+      ['first', 'kept', 'third'],
+    );
+    assert.deepEqual(await state.scan(events, { limit: 9 }, patience()), []);
+  });
+
+  it('holds every outcome until it is durable: values, refusals and no-ops', async () => {
+    await using store = await makeStore();
+    const gated = gatedEngine(store.engine());
+    await using state = await openState(gated.engine);
+    const settled: string[] = [];
+    const note = (what: string) => (): void => void settled.push(what);
+    gated.commit.shut();
+    const writes = [
+      state.write((tx) => void tx.put(counters, counter('a'))).then(note('value')),
+      state
+        .write((tx) => {
+          if (tx.get(counters, 'a') !== undefined) throw new RangeError('taken');
+        })
+        .catch(note('refusal')),
+      state.write((tx) => tx.delete(counters, 'never')).then(note('no-op')),
+    ];
+    await until('the batch is at the store', () => gated.commit.waiting === 1);
+    for (let turn = 0; turn < 10; turn++) await nextTurn();
+    assert.deepEqual(settled, []);
+    assert.equal(state.snapshot.get(counters, 'a'), undefined, 'nobody reads what could still be lost');
+    gated.acknowledge.shut();
+    gated.commit.open();
+    await until('it is made', () => gated.acknowledge.waiting === 1);
+    for (let turn = 0; turn < 10; turn++) await nextTurn();
+    assert.deepEqual(settled, []);
+    gated.acknowledge.open();
+    await Promise.all(writes);
+    assert.deepEqual(settled, ['value', 'refusal', 'no-op']);
+  });
+
+  it('commits one operation a key: the last', async () => {
+    await using store = await makeStore();
+    const gated = gatedEngine(store.engine());
+    await using state = await openState(gated.engine);
+    await Promise.all([
+      state.write((tx) => void tx.put(counters, counter('a', 1))),
+      state.write((tx) => void tx.put(counters, counter('b', 1))),
+      state.write((tx) => tx.delete(counters, 'a')),
+      state.write((tx) => void tx.put(counters, counter('b', 2))),
+    ]);
+    const operations = gated.commits.flatMap((commit) => commit.operations).filter(({ table }) => table === 'counters');
+    assert.deepEqual(operations.map(({ key }) => key).toSorted(), ['a', 'b']);
+    assert.equal(operations.find(({ key }) => key === 'a')?.value, null);
+    assert.match(operations.find(({ key }) => key === 'b')?.value ?? '', /"value":2/);
+  });
+
+  it('is cut where the store takes no more, without splitting a write', async () => {
+    await using store = await makeStore();
+    const gated = gatedEngine(store.engine(), { operationsMax: 10 });
+    await using state = await openState(gated.engine);
+    await Promise.all(
+      Array.from({ length: 9 }, (_, i) =>
+        state.write((tx) => {
+          for (let j = 0; j < 4; j++) tx.put(counters, counter(`${i}-${j}`));
+        }),
+      ),
+    );
+    assert.deepEqual(
+      gated.commits.map(({ operations }) => operations.length),
+      [8, 8, 8, 8, 4],
+    );
+    assert.equal(state.snapshot.all(counters).length, 36);
+  });
+}
+
+function constraintSuite(makeStore: MakeStore): void {
+  it('of a unique index refuses a second living row, and lets an entry move within one write', async () => {
+    await using store = await makeStore();
+    await using state = await openState(store.engine());
+    await state.write((tx) => {
+      tx.put(organizations, { id: '1', name: 'red' });
+      tx.put(organizations, { id: '2', name: 'blue' });
+    });
+    await assert.rejects(
+      state.write((tx) => tx.put(organizations, { id: '3', name: 'red' })),
+      { name: 'UniqueError' },
+    );
+    assert.equal(state.snapshot.get(organizations, '3'), undefined);
+    await state.write((tx) => {
+      tx.put(organizations, { id: '1', name: 'white' });
+      tx.put(organizations, { id: '2', name: 'red' });
+      tx.put(organizations, { id: '1', name: 'blue' });
+    });
+    assert.equal(state.snapshot.find(organizations, 'name', 'red')?.row.id, '2');
+    assert.equal(state.snapshot.find(organizations, 'name', 'blue')?.row.id, '1');
+    assert.equal(state.snapshot.find(organizations, 'name', 'white'), undefined);
+  });
+
+  it('of an owner refuses a row without it, and one whose owner the same write removed', async () => {
+    await using store = await makeStore();
+    await using state = await openState(store.engine());
+    await assert.rejects(
+      state.write((tx) => tx.put(teams, { id: 't', organization: 'none', name: 'x' })),
+      /needs its owner/,
+    );
+    await state.write((tx) => void tx.put(organizations, { id: 'o', name: 'o' }));
+    await assert.rejects(
+      state.write((tx) => {
+        tx.delete(organizations, 'o');
+        tx.put(teams, { id: 't', organization: 'o', name: 'x' });
+      }),
+      /needs its owner/,
+    );
+    assert.ok(state.snapshot.get(organizations, 'o') !== undefined, 'the removal was taken back');
+  });
+
+  it('of keys: text that the store keeps as it is', async () => {
+    await using store = await makeStore();
+    await using state = await openState(store.engine());
+    for (const id of ['a\u0000b', 'half a \ud83d pair']) {
+      await assert.rejects(
+        state.write((tx) => tx.put(counters, counter(id))),
+        TypeError,
+      );
+      await assert.rejects(
+        state.write((tx) => tx.append(events, { id, text: '' })),
+        TypeError,
+      );
+    }
+    await assert.rejects(
+      state.write((tx) => tx.put(counters, counter('a', 0, 'p\u0000a'))),
+      TypeError,
+    );
+    assert.deepEqual(state.snapshot.all(counters), []);
+    assert.deepEqual(state.snapshot.list(counters, 'partition', 'p'), []);
+  });
+
+  it('of rows-max refuses what adds rows, lets them change and go, and counts no store-only rows', async () => {
+    await using store = await makeStore();
+    await using state = await openState(store.engine(), { rowsMax: 3 });
+    await state.write((tx) => {
+      for (const id of ['a', 'b']) tx.put(counters, counter(id));
+      tx.append(events, { id: 'e', text: '' });
+    });
+    const tooMany = (tx: Parameters<Parameters<typeof state.write>[0]>[0]): void => {
+      tx.put(counters, counter('c'));
+      tx.put(counters, counter('d'));
+    };
+    await assert.rejects(state.write(tooMany), (error) => isStateError(error, 'rows-max') && /3/.test(error.message));
+    const outcomes = await Promise.allSettled([
+      state.write((tx) => void tx.put(counters, counter('c'))),
+      state.write((tx) => void tx.put(counters, counter('d'))),
+      state.write((tx) => void tx.put(counters, counter('a', 1))),
+      state.write((tx) => {
+        tx.delete(counters, 'a');
+        tx.put(counters, counter('e'));
+      }),
+      state.write((tx) => tx.delete(counters, 'b')),
+      state.write((tx) => void tx.put(counters, counter('f'))),
+    ]);
+    const statuses = ['fulfilled', 'rejected', 'fulfilled', 'fulfilled', 'fulfilled', 'fulfilled'];
+    assert.deepEqual(
+      outcomes.map(({ status }) => status),
+      statuses,
+    );
+    assert.deepEqual(
+      state.snapshot.all(counters).map(({ row }) => row.id),
+      ['c', 'e', 'f'],
+    );
+    assert.equal(state.snapshot.rowCount, 3);
+  });
+}
+
+function reopenSuite(makeStore: MakeStore): void {
+  it('finds everything again: rows, every index, the index of the state', async () => {
+    await using store = await makeStore();
+    const live = await openState(store.engine());
+    await live.write((tx) => {
+      for (let i = 0; i < 60; i++) tx.put(counters, counter(`k${i}`, i, `p${i % 7}`));
+      tx.put(organizations, { id: 'o', name: 'ö/ %"\\\n' });
+      tx.put(teams, { id: 't', organization: 'o', name: '漢字 😀' });
+    });
+    await live.write((tx) => {
+      for (let i = 0; i < 60; i += 2) tx.delete(counters, `k${i}`);
+    });
+    await live.write((tx) => {
+      for (let i = 1; i < 60; i += 4) tx.put(counters, counter(`k${i}`, i + 1, 'moved'));
+    });
+    const before = { picture: picture(live.snapshot), index: live.snapshot.index, cluster: live.snapshot.cluster };
+    await live[Symbol.asyncDispose]();
+    await using again = await openState(store.engine());
+    const { index, cluster } = again.snapshot;
+    assert.deepEqual({ picture: picture(again.snapshot), index, cluster }, before);
+  });
+
+  it('reads store-only tables from the store, and keeps them out of memory', async () => {
+    await using store = await makeStore();
+    const ids = Array.from({ length: 30 }, (_, i) => `e${String(i).padStart(2, '0')}`);
+    const live = await openState(store.engine());
+    for (const id of ids) await live.write((tx) => tx.append(events, { id, text: `text of ${id}` }));
+    await live[Symbol.asyncDispose]();
+    await using state = await openState(store.engine());
+    const scanned = await state.scan(events, { from: 'e10', to: 'e20', limit: 5, reverse: true }, patience());
+    assert.deepEqual(
+      scanned.map(({ row }) => row.id),
+      ['e19', 'e18', 'e17', 'e16', 'e15'],
+    );
+    assert.equal(scanned[0]?.row.text, 'text of e19');
+    assert.throws(() => state.snapshot.get(events, 'e10'), TypeError);
+    assert.equal(state.snapshot.rowCount, 0);
+    assert.ok(testSchema.byName.has('events'));
+  });
+}

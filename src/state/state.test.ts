@@ -1,0 +1,6 @@
+import { sqliteStore } from '../../test/support/store.ts';
+import { removalContract } from './removal.suite.ts';
+import { stateContract } from './state.suite.ts';
+
+stateContract('sqlite', sqliteStore);
+removalContract('sqlite', sqliteStore);

@@ -1,0 +1,19 @@
+/** The state on a real etcd: everything that every engine promises, and what several nodes see of each other. */
+import { after, before, describe } from 'node:test';
+import { engineContract } from '../src/state/contract.suite.ts';
+import { sharedEngineContract } from '../src/state/sharing.suite.ts';
+import { type EtcdCluster, startEtcd } from './support/etcd.ts';
+import { etcdStore, type TestStore } from './support/store.ts';
+import { skipWithout } from './support/tools.ts';
+
+describe('state in etcd', { skip: skipWithout('etcd'), timeout: 180_000, concurrency: 4 }, () => {
+  let etcd: EtcdCluster;
+  before(async () => {
+    etcd = await startEtcd();
+  });
+  after(() => etcd[Symbol.asyncDispose]());
+  const store = (): Promise<TestStore> => etcdStore(etcd);
+
+  engineContract('etcd', store);
+  sharedEngineContract('etcd', store);
+});

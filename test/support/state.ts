@@ -1,0 +1,45 @@
+/** States for tests, and pictures of them that can be compared. */
+import { type Clock, systemClock } from '../../src/state/clock.ts';
+import type { Engine } from '../../src/state/engine.ts';
+import type { Snapshot } from '../../src/state/snapshot.ts';
+import { State } from '../../src/state/state.ts';
+import type { Schema, Stored } from '../../src/state/table.ts';
+import type { TableTrees } from '../../src/state/trees.ts';
+import { testSchema } from './tables.ts';
+
+/** What a test changes. */
+export interface TestStateSettings {
+  readonly schema?: Schema;
+  readonly node?: string;
+  readonly clock?: Clock;
+  readonly rowsMax?: number;
+  readonly log?: (level: string, message: string, fields?: Record<string, unknown>) => void;
+}
+
+/** A loaded state on `engine`; disposing it closes the engine. */
+export function openState(engine: Engine, settings: TestStateSettings = {}): Promise<State> {
+  const { schema = testSchema, node = 'a', clock = systemClock, rowsMax = 1_000_000, log = () => undefined } = settings;
+  return State.open({ engine, schema, node, clock, rowsMax, log });
+}
+
+/** Everything that stands in the trees, dead rows included: `table` or `table index` → key → row. */
+export type Picture = Record<string, Record<string, Stored<unknown>>>;
+
+/** The trees of a snapshot as plain values; two states that hold the same give pictures that are deeply equal. */
+export function picture(snapshot: Snapshot): Picture {
+  const result: Picture = {};
+  for (const [table, trees] of snapshot.trees) {
+    result[table.name] = plain(trees.rows);
+    for (const index of table.indexList) {
+      const tree = trees.indexes[index.position];
+      if (tree !== undefined) result[`${table.name} ${index.name}`] = plain(tree);
+    }
+  }
+  return result;
+}
+
+function plain(tree: TableTrees['rows']): Record<string, Stored<unknown>> {
+  return Object.fromEntries(
+    [...tree.entries()].map(([key, { row, createIndex, modifyIndex }]) => [key, { row, createIndex, modifyIndex }]),
+  );
+}
