@@ -45,9 +45,9 @@ const local: LocalCommands = {
       const loaded = await loadConfig(sources);
       const { serve } = await import('../src/main.ts');
       return await serve({
-        config: loaded.config,
-        warnings: loaded.warnings,
+        loaded,
         reload: (current) => reloadConfig(sources, current),
+        version: packageVersion(),
         ...start,
       });
     }),

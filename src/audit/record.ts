@@ -51,9 +51,11 @@ export type AuditedChange = Pick<AuditEntry, 'action' | 'type' | 'subject' | 'pa
 const INDEX_DIGITS = 16;
 const POSITION_DIGITS = 6;
 
+/** The smallest key that an entry of the commit at `index` can have. */
+export const auditKeyAt = (index: number): string => String(index).padStart(INDEX_DIGITS, '0');
+
 /** Adds an entry to the commit of `tx`. */
 export function recordChange(tx: Transaction, origin: Origin, change: AuditedChange): void {
-  const index = String(tx.index).padStart(INDEX_DIGITS, '0');
-  const id = `${index}-${String(tx.position).padStart(POSITION_DIGITS, '0')}`;
+  const id = `${auditKeyAt(tx.index)}-${String(tx.position).padStart(POSITION_DIGITS, '0')}`;
   tx.append(auditLog, { id, time: new Date(tx.now).toISOString(), ...origin, ...change });
 }

@@ -16,7 +16,14 @@ export function auditRetentionJob(state: State, clock: Clock, retentionMs: numbe
         const cutoff = clock.now() - retentionMs;
         const oldest = await state.scan(auditLog, { limit: BATCH_ENTRIES }, signal);
         const due = oldest.filter(({ row }) => Date.parse(row.time) < cutoff);
-        if (due.length > 0) await state.write((tx) => due.forEach(({ row }) => tx.purge(auditLog, row.id)), { signal });
+        if (due.length > 0) {
+          await state.write(
+            (tx) => {
+              for (const { row } of due) tx.purge(auditLog, row.id);
+            },
+            { signal },
+          );
+        }
         if (due.length < BATCH_ENTRIES) await sleep(clock, CHECK_MS, signal);
       }
     },

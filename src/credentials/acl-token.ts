@@ -1,5 +1,6 @@
 /** ACL tokens: the row, the table, and how a token is shown. */
-import { defineTable, type DeepReadonly, type Stored } from '../state/table.ts';
+import { JsonText } from '../http/v1/json-answer.ts';
+import { type DeepReadonly, defineTable, type Stored } from '../state/table.ts';
 import type { Grant } from './grant.ts';
 
 export interface AclToken {
@@ -54,4 +55,16 @@ export function showToken({ row, createIndex, modifyIndex }: Stored<AclToken>, s
     CreateIndex: createIndex,
     ModifyIndex: modifyIndex,
   };
+}
+
+const texts = new WeakMap<Stored<AclToken>, JsonText>();
+
+/** The document as JSON text, made once for each version of a row. */
+export function tokenText(stored: Stored<AclToken>): JsonText {
+  let text = texts.get(stored);
+  if (text === undefined) {
+    text = new JsonText(JSON.stringify(showToken(stored)));
+    texts.set(stored, text);
+  }
+  return text;
 }

@@ -37,7 +37,7 @@ export interface FirstStart {
   readonly address: string;
   readonly datacenter: string;
   /** Read only when the state is empty. */
-  readonly presetSecrets: () => Promise<PresetSecrets>;
+  readonly presetSecrets: () => PresetSecrets;
 }
 
 /** Thrown when the configuration contradicts what the cluster decided at its first start. */
@@ -61,7 +61,7 @@ export async function makeFirstCredentials(start: FirstStart): Promise<boolean> 
     checkDatacenter(decided.row.datacenter, datacenter);
     return false;
   }
-  const preset = await start.presetSecrets();
+  const preset = start.presetSecrets();
   const standing = await readCredentials(directory);
   const content = standing ?? newCredentials(start.address, preset);
   checkPreset(content, preset);
@@ -71,7 +71,14 @@ export async function makeFirstCredentials(start: FirstStart): Promise<boolean> 
     tx.put(cluster, { id: 'cluster', datacenter, createTime: isoTime(tx) });
     const partition = tx.put(partitions, { name: DEFAULT_PARTITION, description: 'Built in' });
     const after = showPartition(partition);
-    recordChange(tx, SYSTEM, { action: 'create', type: 'partition', subject: DEFAULT_PARTITION, partition: DEFAULT_PARTITION, before: null, after });
+    recordChange(tx, SYSTEM, {
+      action: 'create',
+      type: 'partition',
+      subject: DEFAULT_PARTITION,
+      partition: DEFAULT_PARTITION,
+      before: null,
+      after,
+    });
     putAclToken(tx, content, FIRST_TOKEN, 'create');
     putAdmin(tx, content);
     return true;
@@ -87,7 +94,12 @@ export async function makeFirstCredentials(start: FirstStart): Promise<boolean> 
  * Makes a new pair of credentials beside the old ones and writes them to the file; an older file is moved aside.
  * @returns where the older file is now
  */
-export async function recoverCredentials({ state, clock, directory, address }: FirstStart): Promise<string | undefined> {
+export async function recoverCredentials({
+  state,
+  clock,
+  directory,
+  address,
+}: FirstStart): Promise<string | undefined> {
   const aside = await setCredentialsAside(directory, clock.now());
   const content = newCredentials(address, { aclToken: undefined, adminToken: undefined });
   await writeCredentials(directory, content);
@@ -116,7 +128,14 @@ function putAclToken(tx: Transaction, { peering }: CredentialsFile, description:
     createTime: isoTime(tx),
   };
   const after = showToken(tx.put(aclTokens, token));
-  recordChange(tx, SYSTEM, { action, type: 'acl-token', subject: token.accessorId, partition: token.partition, before: null, after });
+  recordChange(tx, SYSTEM, {
+    action,
+    type: 'acl-token',
+    subject: token.accessorId,
+    partition: token.partition,
+    before: null,
+    after,
+  });
 }
 
 function putAdmin(tx: Transaction, { teamAccess }: CredentialsFile): void {
@@ -128,7 +147,14 @@ function putAdmin(tx: Transaction, { teamAccess }: CredentialsFile): void {
   const secretHash = hashSecret(teamAccess.token);
   tx.put(userTokens, { id: tokenId, userId: id, secretHash, description: 'First token', createTime });
   const after = { username: ADMIN, 'site-admin': true };
-  recordChange(tx, SYSTEM, { action: 'create', type: 'user-token', subject: tokenId, partition: DEFAULT_PARTITION, before: null, after });
+  recordChange(tx, SYSTEM, {
+    action: 'create',
+    type: 'user-token',
+    subject: tokenId,
+    partition: DEFAULT_PARTITION,
+    before: null,
+    after,
+  });
 }
 
 const isoTime = (tx: Transaction): string => new Date(tx.now).toISOString();

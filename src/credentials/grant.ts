@@ -29,7 +29,11 @@ export interface Permission {
 }
 
 /** Every permission there is: what the first credentials hold. */
-export const EVERYTHING: readonly Grant[] = RESOURCES.map((Resource) => ({ Resource, Access: 'write', Partition: '*' }));
+export const EVERYTHING: readonly Grant[] = RESOURCES.map((Resource) => ({
+  Resource,
+  Access: 'write',
+  Partition: '*',
+}));
 
 /** Resources whose things have names that a grant can be limited to. */
 export const NAMED_RESOURCES: ReadonlySet<Resource> = new Set(['peering', 'services', 'config']);
@@ -56,7 +60,9 @@ export function covers(held: readonly Grant[], wanted: Grant): boolean {
   );
   if (candidates.some((grant) => grant.Names === undefined)) return true;
   if (wanted.Names === undefined) return false;
-  return wanted.Names.every((name) => candidates.some((grant) => grant.Names?.some((pattern) => includes(pattern, name))));
+  return wanted.Names.every((name) =>
+    candidates.some((grant) => grant.Names?.some((pattern) => includes(pattern, name))),
+  );
 }
 
 function givesAccess(grant: Grant, resource: Resource, access: Access): boolean {

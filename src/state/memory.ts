@@ -143,7 +143,7 @@ export class Memory {
       for (const stored of found) {
         const key = table.key(stored.row as object);
         assign(table, own, key, undefined);
-        this.#doom(table, key);
+        
         changes.push({ table, key, before: stored, after: undefined });
       }
     }

@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import type { Sources } from './config/given.ts';
+import { propertyPath } from './config/setting.ts';
+import { settingKeys, settingOf } from './config/table.ts';
+import { loadConfig, reloadConfig } from './config.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'accord-config-'));
+after(() => rmSync(folder, { recursive: true }));
+
+let fileCount = 0;
+function writeConfig(content: string): string {
+  const path = join(folder, `${fileCount++}.yaml`);
+  writeFileSync(path, content);
+  return path;
+}
+
+const empty = writeConfig('');
+
+const sources = (
+  given: Partial<Omit<Sources, 'flags'>> & { readonly flags?: Record<string, string> } = {},
+): Sources => ({
+  environment: {},
+  configFile: empty,
+  host: { name: 'node-1', isTerminal: false },
+  ...given,
+  flags: new Map(Object.entries(given.flags ?? {})),
+});
+
+const levelFile = writeConfig('log:\n  level: warn\n');
+const flag = { 'log.level': 'trace' };
+const variable = { ACCORD_LOG_LEVEL: 'debug' };
+
+/** Which source wins, for each set of sources that name the setting. */
+const precedence = [
+  {
+    flags: flag,
+    environment: variable,
+    configFile: levelFile,
+    level: 'trace',
+    from: { kind: 'flag', name: '--log-level' },
+  },
+  {
+    flags: flag,
+    environment: variable,
+    configFile: empty,
+    level: 'trace',
+    from: { kind: 'flag', name: '--log-level' },
+  },
+  { flags: flag, environment: {}, configFile: levelFile, level: 'trace', from: { kind: 'flag', name: '--log-level' } },
+  { flags: flag, environment: {}, configFile: empty, level: 'trace', from: { kind: 'flag', name: '--log-level' } },
+  {
+    flags: {},
+    environment: variable,
+    configFile: levelFile,
+    level: 'debug',
+    from: { kind: 'variable', name: 'ACCORD_LOG_LEVEL' },
+  },
+  {
+    flags: {},
+    environment: variable,
+    configFile: empty,
+    level: 'debug',
+    from: { kind: 'variable', name: 'ACCORD_LOG_LEVEL' },
+  },
+  {
+    flags: {},
+    environment: {},
+    configFile: levelFile,
+    level: 'warn',
+    from: { kind: 'file', path: levelFile, line: 2 },
+  },
+  { flags: {}, environment: {}, configFile: empty, level: 'info', from: { kind: 'default' } },
+];
+
+for (const { level, from, ...given } of precedence) {
+  test(`of ${Object.keys({ ...given.flags, ...given.environment }).join(', ')} and ${given.configFile === empty ? 'no file' : 'a file'}, ${from.kind} wins`, async () => {
+    const { config, inForce } = await loadConfig(sources(given));
+    assert.equal(config.log.level, level);
+    assert.deepEqual(inForce.find(({ key }) => key === 'log.level')?.origin, from);
+  });
+}
+
+test('defaults are those of the table, in milliseconds, bytes and host with port', async () => {
+  const { config } = await loadConfig(sources());
+  assert.deepEqual(config.services, ['peering', 'team-access']);
+  assert.deepEqual(config.http.address, { host: '127.0.0.1', port: 8500 });
+  assert.deepEqual(config.peering.address, { host: '127.0.0.1', port: 8503 });
+  assert.equal(config.peering.advertise, undefined);
+  assert.equal(config.peering.tokenTtl, 7 * 86_400_000);
+  assert.equal(config.limits.bulkBody, 16 * 2 ** 20);
+  assert.equal(config.etcd.compact, 600_000);
+  assert.equal(config.dns.address, 'off');
+  assert.equal(config.node.name, 'node-1');
+  assert.equal(config.dataKey, undefined);
+  assert.deepEqual(config.compat, []);
+});
+
+test('logs are text on a terminal and JSON otherwise', async () => {
+  const onTerminal = await loadConfig(sources({ host: { name: 'a', isTerminal: true } }));
+  assert.equal(onTerminal.config.log.format, 'text');
+  assert.equal((await loadConfig(sources())).config.log.format, 'json');
+});
+
+test('a host name that is no node name is refused with what to set', async () => {
+  await assert.rejects(loadConfig(sources({ host: { name: 'my host', isTerminal: false } })), {
+    message: 'node.name from default is "my host": want 1 to 128 letters, digits, dots, - or _',
+  });
+});
+
+test('the configuration has every setting where its type says, and cannot be changed', async () => {
+  const { config, inForce } = await loadConfig(sources());
+  assert.deepEqual(
+    inForce.map(({ key }) => key),
+    settingKeys,
+  );
+  for (const { key, value } of inForce) {
+    let found: unknown = config;
+    for (const name of propertyPath(key, settingOf(key))) {
+      assert.ok(Object.isFrozen(found), key);
+      assert.ok(Object.hasOwn(found as object, name), key);
+      found = (found as Record<string, unknown>)[name];
+    }
+    assert.equal(found, value, key);
+    assert.ok(Object.isFrozen(found), key);
+  }
+});
+
+test('an unknown variable is refused with the nearest name, and its value is not repeated', async () => {
+  await assert.rejects(loadConfig(sources({ environment: { ACCORD_HTP_ADDRESS: 's3cret' } })), {
+    name: 'ConfigError',
+    message: 'ACCORD_HTP_ADDRESS in the environment is no setting; did you mean ACCORD_HTTP_ADDRESS?',
+  });
+  await assert.rejects(loadConfig(sources({ environment: { ACCORD_BOOTSTRAP_ADMN_TOKEN: 's3cret' } })), {
+    message: /no setting; did you mean ACCORD_BOOTSTRAP_ADMIN_TOKEN\?$/,
+  });
+});
+
+test("the client's variables, those of test runs and foreign ones are left alone", async () => {
+  const environment = {
+    ACCORD_ADDRESS: 'x',
+    ACCORD_TOKEN: 'x',
+    ACCORD_API_TOKEN: 'x',
+    ACCORD_CA_FILE: 'x',
+    ACCORD_TEST_SKIP: 'etcd',
+    HOME: '/',
+  };
+  const { inForce } = await loadConfig(sources({ environment }));
+  assert.ok(inForce.every(({ origin }) => origin.kind === 'default'));
+});
+
+test('an unknown flag is refused with the nearest name', async () => {
+  await assert.rejects(loadConfig(sources({ flags: { 'http.adress': '' } })), {
+    message: /did you mean http\.address\?$/,
+  });
+});
+
+test('a variable that is empty is a value like any other', async () => {
+  await assert.rejects(loadConfig(sources({ environment: { ACCORD_STORE: '' } })), {
+    message: 'store from ACCORD_STORE is "": want sqlite or etcd',
+  });
+  const { config } = await loadConfig(sources({ environment: { ACCORD_COMPAT: '' } }));
+  assert.deepEqual(config.compat, []);
+});
+
+test('a secret comes from a file or from a variable, and is never shown', async () => {
+  const key = Buffer.alloc(32, 1).toString('base64');
+  const path = join(folder, 'key');
+  writeFileSync(path, key);
+  const fromFile = await loadConfig(
+    sources({ flags: { 'data-key-file': path }, environment: { ACCORD_DATA_KEY: 'beaten' } }),
+  );
+  assert.deepEqual(fromFile.config.dataKey?.read(), Buffer.alloc(32, 1));
+  assert.equal(fromFile.inForce[0]?.shown, path);
+  const fromVariable = await loadConfig(sources({ environment: { ACCORD_DATA_KEY: key } }));
+  assert.deepEqual(fromVariable.config.dataKey?.read(), Buffer.alloc(32, 1));
+  assert.equal(fromVariable.inForce[0]?.shown, 'hidden');
+  assert.ok(!JSON.stringify(fromVariable).includes(key));
+});
+
+test('a secret and its file, both in the environment, are refused', async () => {
+  const environment = { ACCORD_DATA_KEY: 'x', ACCORD_DATA_KEY_FILE: '/run/key' };
+  await assert.rejects(loadConfig(sources({ environment })), {
+    message: 'ACCORD_DATA_KEY and ACCORD_DATA_KEY_FILE are both in the environment: want one of them',
+  });
+});
+
+test('first credentials are read when they are asked for, not before', async () => {
+  const path = join(folder, 'not-yet');
+  const { config } = await loadConfig(sources({ flags: { 'bootstrap.acl-token-file': path } }));
+  assert.throws(() => config.bootstrap.aclToken?.read(), /bootstrap\.acl-token-file: cannot read/);
+  writeFileSync(path, 'd3b07384-d9a0-4c2b-8f5e-0a1b2c3d4e5f\n');
+  assert.equal(config.bootstrap.aclToken?.read(), 'd3b07384-d9a0-4c2b-8f5e-0a1b2c3d4e5f');
+});
+
+test('a settings file that is named must be there and readable', async () => {
+  const missing = join(folder, 'missing.yaml');
+  await assert.rejects(loadConfig(sources({ configFile: missing })), {
+    message: /^cannot read the settings file .*missing\.yaml: ENOENT/,
+  });
+  const directory = join(folder, 'directory.yaml');
+  mkdirSync(directory);
+  await assert.rejects(loadConfig(sources({ configFile: directory })), {
+    message: /^cannot read the settings file .*EISDIR/,
+  });
+  const huge = writeConfig('#'.repeat(1024 * 1024 + 1));
+  await assert.rejects(loadConfig(sources({ configFile: huge })), {
+    message: /it has 1048577 bytes, want at most 1048576$/,
+  });
+});
+
+test('a bad value from the file is named with its line', async () => {
+  const configFile = writeConfig('# settings\nhttp:\n  address: 8500\n');
+  await assert.rejects(loadConfig(sources({ configFile })), {
+    message: `http.address from ${configFile}:3 is "8500": want host:port such as 127.0.0.1:8500 (IPv6 in brackets, port 0 to 65535)`,
+  });
+});
+
+test('a long value is cut in the message', async () => {
+  await assert.rejects(
+    loadConfig(sources({ flags: { store: 'x'.repeat(10_000) } })),
+    (error: Error) => error.message.length < 200,
+  );
+});
+
+test('reading again changes log level and rate limit, and tells what waits for a start', async () => {
+  const configFile = writeConfig('log.level: info\nteam-access.rate-limit: 30\nstale.max-age: 10m\n');
+  const given = sources({ configFile });
+  const loaded = await loadConfig(given);
+  writeFileSync(configFile, 'log.level: debug\nteam-access.rate-limit: 60\nstale.max-age: 20m\n');
+  const again = await reloadConfig(given, loaded);
+  assert.deepEqual(again.changed, ['team-access.rate-limit', 'log.level']);
+  assert.deepEqual(again.restartNeeded, ['stale.max-age']);
+  assert.equal(again.config.log.level, 'debug');
+  assert.equal(again.config.teamAccess.rateLimit, 60);
+  assert.equal(again.config.stale.maxAge, 600_000);
+  assert.ok(Object.isFrozen(again.config));
+  assert.equal(loaded.config.log.level, 'info');
+  const third = await reloadConfig(given, again);
+  assert.deepEqual([third.changed, third.restartNeeded], [[], ['stale.max-age']]);
+});
+
+test('reading again what has become bad is refused and changes nothing', async () => {
+  const configFile = writeConfig('log.level: info\n');
+  const given = sources({ configFile });
+  const loaded = await loadConfig(given);
+  writeFileSync(configFile, 'log.level: loud\n');
+  await assert.rejects(reloadConfig(given, loaded), { message: /^log\.level from .*:1 is "loud": want one of / });
+  assert.equal(loaded.config.log.level, 'info');
+});

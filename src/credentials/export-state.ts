@@ -1,0 +1,42 @@
+/** `GET /v1/operator/export`: the whole state as one consistent picture; see state/export-format.ts. */
+import type { Call } from '../http/call.ts';
+import { ServiceError } from '../http/errors.ts';
+import { streamAnswer } from '../http/stream-answer.ts';
+import type { Clock } from '../state/clock.ts';
+import { exportState } from '../state/export.ts';
+import { passphraseSealer, type Sealer } from '../state/sealing.ts';
+import { authorize } from './caller.ts';
+import { type Asked, type Credentials, locate } from './operation.ts';
+
+const PASSPHRASE_HEADER = 'x-service-export-passphrase';
+/** Shorter ones can be guessed from a stolen file. */
+const PASSPHRASE_CHARACTERS_MIN = 12;
+
+/**
+ * Answers the call. Rows that hold secrets are sealed with the passphrase (base64 of its UTF-8, in a header that is
+ * never logged), else with the data key, else left out.
+ */
+export async function answerExport(
+  credentials: Credentials,
+  call: Call,
+  asked: Asked,
+  { clock, dataKey }: { readonly clock: Clock; readonly dataKey: Sealer | undefined },
+): Promise<void> {
+  const { state } = credentials;
+  await state.consistent();
+  const { caller } = locate(credentials, state.snapshot, asked);
+  authorize(caller, { resource: 'operator', access: 'write', partition: '*' });
+  const passphrase = readPassphrase(call.request.headers[PASSPHRASE_HEADER]);
+  const sealer = passphrase === undefined ? dataKey : await passphraseSealer(passphrase);
+  await streamAnswer(call, 'application/x-ndjson', (signal) =>
+    exportState(state, { sealer, now: clock.now(), signal }),
+  );
+}
+
+function readPassphrase(header: string | string[] | undefined): string | undefined {
+  if (header === undefined) return undefined;
+  const passphrase = Buffer.from(String(header), 'base64').toString('utf8');
+  if (passphrase.length >= PASSPHRASE_CHARACTERS_MIN) return passphrase;
+  const text = `X-Service-Export-Passphrase holds the base64 of a passphrase of at least ${PASSPHRASE_CHARACTERS_MIN} characters`;
+  throw new ServiceError('bad-request', text);
+}

@@ -1,0 +1,15 @@
+/** Every bound of credentials, each with its reason. */
+
+/** A sentence or two; it stands in lists and in the audit log. */
+export const DESCRIPTION_CHARACTERS_MAX = 1_024;
+/** Every request of a token looks through its grants. */
+export const GRANTS_MAX = 128;
+/** Likewise the names in one grant. */
+export const GRANT_NAMES_MAX = 128;
+/** A hundred years: past it a slip of the pen is likelier than a wish. */
+export const TOKEN_LIFE_MS_MAX = 100 * 366 * 24 * 60 * 60 * 1_000;
+/** A UUID has 36 characters; what is longer than this is not looked up. */
+export const SECRET_CHARACTERS_MAX = 256;
+/** Entries of the audit log in one answer, unless the request says; and the most that it can say. */
+export const AUDIT_ENTRIES_DEFAULT = 100;
+export const AUDIT_ENTRIES_MAX = 10_000;

@@ -1,0 +1,60 @@
+/** `GET /v1/acl/tokens`: the tokens of a partition, or with `partition=*` of all that the caller may read; can wait. */
+import { ServiceError } from '../http/errors.ts';
+import type { Query } from '../http/query.ts';
+import { JsonText } from '../http/v1/json-answer.ts';
+import type { Evaluate } from '../http/v1/reads.ts';
+import type { Reader } from '../state/reader.ts';
+import { aclTokens, tokenText } from './acl-token.ts';
+import { authorize, type Caller } from './caller.ts';
+import { type Asked, type Credentials, locate, waitingAs } from './operation.ts';
+import { partitionKey, partitions } from './partition.ts';
+import { readablePartitions } from './readable-partitions.ts';
+import { ALL_PARTITIONS, existingPartition } from './request-partition.ts';
+
+/** Where a page begins and how long it is; both may be left out. */
+export interface TokenPage {
+  readonly after: string | undefined;
+  readonly limit: number | undefined;
+}
+
+/** Reads `limit` and `after` (an accessor ID). @throws ServiceError `bad-request` */
+export function readTokenPage(query: Query): TokenPage {
+  const limit = query.get('limit');
+  if (limit !== undefined && !/^[1-9]\d{0,8}$/.test(limit)) {
+    throw new ServiceError('bad-request', `Invalid limit "${limit}": want a whole number from 1`);
+  }
+  return { after: query.get('after')?.toLowerCase(), limit: limit === undefined ? undefined : Number(limit) };
+}
+
+/** The tokens by accessor ID. */
+export function listTokens(credentials: Credentials, asked: Asked, page: TokenPage): Evaluate {
+  const { state } = credentials;
+  return (snapshot) => {
+    const { caller, partition } = locate(credentials, snapshot, asked, true);
+    const { names, filtered } = partitionsToList(snapshot, caller, partition);
+    const keys = names.map(partitionKey);
+    const watched = keys.map((key) => state.watchEntry(aclTokens, 'partition', key));
+    if (partition === ALL_PARTITIONS) watched.push(state.watchEntry(partitions, 'all', ''));
+    const shareKey = JSON.stringify([keys, page]);
+    return { ...waitingAs(caller), watched, filtered, shareKey, body: () => listText(snapshot, keys, page) };
+  };
+}
+
+function partitionsToList(
+  reader: Reader,
+  caller: Caller,
+  partition: string,
+): { readonly names: readonly string[]; readonly filtered: boolean } {
+  if (partition === ALL_PARTITIONS) return readablePartitions(reader, caller, 'acl');
+  authorize(caller, { resource: 'acl', access: 'read', partition });
+  return { names: [existingPartition(reader, partition)], filtered: false };
+}
+
+function listText(reader: Reader, keys: readonly string[], { after, limit }: TokenPage): JsonText {
+  const bounds = { ...(after === undefined ? {} : { after }), ...(limit === undefined ? {} : { limit }) };
+  let tokens = keys.flatMap((key) => reader.list(aclTokens, 'partition', key, bounds));
+  if (keys.length > 1) {
+    tokens = tokens.sort((a, b) => (a.row.accessorId < b.row.accessorId ? -1 : 1)).slice(0, limit);
+  }
+  return new JsonText(`[${tokens.map((token) => tokenText(token).text).join(',')}]`);
+}

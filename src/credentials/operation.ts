@@ -1,0 +1,55 @@
+/** What every operation on credentials gets: the state with its rules, and who asks from where. */
+import type { Origin } from '../audit/record.ts';
+import type { ReadResult } from '../http/v1/reads.ts';
+import type { Reader } from '../state/reader.ts';
+import type { State } from '../state/state.ts';
+import { rowTopic } from '../state/waiting.ts';
+import { aclTokens } from './acl-token.ts';
+import { type AclPolicy, authenticate, type Caller } from './caller.ts';
+import { type Edition, type GivenPartitions, givenPartition } from './request-partition.ts';
+
+/** What holds for the whole server. */
+export interface Credentials {
+  readonly state: State;
+  readonly policy: AclPolicy;
+  readonly edition: Edition;
+}
+
+/** Where a request comes from and what it says about itself. */
+export interface Asked {
+  /** The hash of the presented secret; undefined: none was presented. */
+  readonly secretHash: string | undefined;
+  readonly partitions: GivenPartitions;
+  readonly address: string;
+  readonly requestId: string;
+}
+
+/** A caller with the partition that its request is about, not yet looked up. */
+export interface Located {
+  readonly caller: Caller;
+  readonly partition: string;
+}
+
+/**
+ * Resolves the caller in one picture of the state, and the partition: named by the request, else the token's own.
+ * The syntax of the partition comes first, as the order of checks wants.
+ */
+export function locate(credentials: Credentials, reader: Reader, asked: Asked, allAllowed = false): Located {
+  const named = givenPartition(asked.partitions, credentials.edition, allAllowed);
+  const caller = authenticate(reader, asked.secretHash, credentials.policy);
+  return { caller, partition: named ?? caller.partition };
+}
+
+/** The origin of a change, for the audit log. */
+export function originOf({ address, requestId }: Asked, { accessorId }: Caller): Origin {
+  return { actor: accessorId ?? 'anonymous', address, requestId };
+}
+
+/** What a waiting query of this caller depends on besides its result: its own token. */
+export function waitingAs({
+  accessorId,
+  expiresAtMs,
+}: Caller): Pick<ReadResult, 'alsoWake' | 'expiresAtMs' | 'waiterKey'> {
+  if (accessorId === undefined) return { waiterKey: 'anonymous' };
+  return { alsoWake: [rowTopic(aclTokens, accessorId)], expiresAtMs, waiterKey: accessorId };
+}

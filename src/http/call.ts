@@ -1,0 +1,61 @@
+/** One request as endpoints see it: a value, made once and never changed. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '../state/clock.ts';
+import type { Answer } from './answer.ts';
+import type { ServiceError } from './errors.ts';
+import type { Log } from './log.ts';
+import type { Query } from './query.ts';
+import type { Traffic } from './traffic.ts';
+
+/** What all requests of a server share. */
+export interface Edge {
+  readonly log: Log;
+  readonly clock: Clock;
+  /** The server is asked to stop: nothing waits any more, and connections close after their answer. */
+  readonly stopping: boolean;
+}
+
+/** How a service tells its callers what went wrong. */
+export type ErrorForm = (call: Call, error: ServiceError) => Answer;
+
+/** Where a request arrived. */
+export interface Route {
+  /** As declared, with `:name` for parameters: safe to log, and few. */
+  readonly path: string;
+  readonly errorForm: ErrorForm;
+  readonly traffic: Traffic;
+}
+
+export interface Call {
+  readonly edge: Edge;
+  readonly route: Route;
+  /** Names the request in the log and in the answer's `X-Request-Id`. */
+  readonly id: string;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** The parameters of the path, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Query;
+  /** Empty for methods that have none. */
+  readonly body: Buffer;
+  /** Headers that let the page of an allowed origin read the answer; flat. */
+  readonly crossOrigin: readonly string[];
+  /** When it arrived, by the monotonic clock. */
+  readonly startedMs: number;
+}
+
+/** A parameter of the path. @throws TypeError when the endpoint's path has none of that name; a mistake in code */
+export function pathParameter(call: Call, name: string): string {
+  const value = call.params[name];
+  if (value === undefined) throw new TypeError(`the path ${call.route.path} has no parameter '${name}'`);
+  return value;
+}
+
+/** Aborts when the caller leaves before it has its answer; for work that is not worth doing for nobody. */
+export function callerSignal(call: Call): AbortSignal {
+  const left = new AbortController();
+  call.response.once('close', () => {
+    if (!call.response.writableFinished) left.abort();
+  });
+  return left.signal;
+}

@@ -1,0 +1,48 @@
+/** Endpoints as data: what tests must cover, what the API description is made from, and what the server routes to. */
+import type { TSchema } from 'typebox';
+import type { Answer } from './answer.ts';
+import type { Call } from './call.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+export interface Endpoint {
+  readonly method: Method;
+  /** Segments and `:name` parameters: `/v1/acl/token/:accessor`. */
+  readonly path: string;
+  /** One sentence for the API description. */
+  readonly summary: string;
+  /** Answers anybody: it needs no authorization test. */
+  readonly open?: true;
+  /** Takes bodies up to `limits.bulk-body` instead of `limits.body`. */
+  readonly bulk?: true;
+  /** Takes `index` and `wait`. */
+  readonly blocking?: true;
+  /** What its body must be, for the API description; the handler parses with the same schema. */
+  readonly body?: TSchema;
+  /** What it answers with. */
+  readonly answer?: TSchema;
+  /**
+   * Answers, or throws a ServiceError. Works out who calls by itself: callers are not known here.
+   * @returns the answer; `undefined` when it is sent later, by whatever was given the call
+   */
+  readonly handle: (call: Call) => Answer | undefined | Promise<Answer>;
+}
+
+/** The methods of the endpoints at a concrete path, as `Allow` lists them; `undefined` when there is none. */
+export function allowedMethods(endpoints: readonly Endpoint[], path: string): string | undefined {
+  const methods = new Set<string>();
+  for (const endpoint of endpoints) if (matches(endpoint.path, path)) methods.add(endpoint.method);
+  if (methods.size === 0) return undefined;
+  if (methods.has('GET')) methods.add('HEAD');
+  return [...methods, 'OPTIONS'].join(', ');
+}
+
+/** Slow and simple: only asked for requests that no endpoint took. */
+function matches(pattern: string, path: string): boolean {
+  const wanted = pattern.split('/');
+  const given = path.split('/');
+  return (
+    wanted.length === given.length &&
+    wanted.every((segment, i) => (segment.startsWith(':') ? given[i] !== '' : segment === given[i]))
+  );
+}

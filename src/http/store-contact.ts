@@ -1,0 +1,11 @@
+/** How well this node knows the store. */
+import { STORE_SILENCE_MS } from './limits.ts';
+
+/** What is asked of a state. */
+export interface StoreContact {
+  readonly loaded: boolean;
+  lastContactMs(): number;
+}
+
+/** Whether the state follows a store that answers. */
+export const isStoreKnown = (state: StoreContact): boolean => state.loaded && state.lastContactMs() <= STORE_SILENCE_MS;

@@ -1,0 +1,81 @@
+/** How `/v1` tells results: compact JSON, indented by four for `?pretty`, gzip where it is accepted and worth it. */
+import { promisify } from 'node:util';
+import { constants, gzip, gzipSync } from 'node:zlib';
+import { acceptsGzip } from '../accept.ts';
+import type { Answer } from '../answer.ts';
+import type { Call } from '../call.ts';
+import { GZIP_BYTES_INLINE_MAX, GZIP_BYTES_MIN, GZIP_PARALLEL_MAX } from '../limits.ts';
+
+const gzipInPool = promisify(gzip);
+const FAST = { level: constants.Z_BEST_SPEED };
+
+/** JSON that is text already; given as a value it is sent as it is. */
+export class JsonText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** A result ready to be sent, to one or to many. */
+export interface Rendered {
+  readonly text: string;
+  readonly bytes: number;
+  /** Made when the first client that accepts it comes. */
+  zipped?: Buffer | Promise<Buffer>;
+}
+
+/** What an answer has besides its body. */
+export type AnswerFrame = Pick<Answer, 'headers' | 'held'> & { readonly status?: number };
+
+/** Compressions under way: the thread pool, and zlib's memory, are the process's. */
+let zipping = 0;
+
+/** Makes the text of a JSON value. */
+export function render(value: unknown, pretty: boolean): Rendered {
+  const text = pretty ? prettyText(value) : value instanceof JsonText ? value.text : JSON.stringify(value);
+  return { text, bytes: Buffer.byteLength(text) };
+}
+
+/** An answer with a JSON value, in the form that the client asked for. */
+export function jsonAnswer(call: Call, value: unknown, frame: AnswerFrame = {}): Answer | Promise<Answer> {
+  return renderedAnswer(call, render(value, call.query.has('pretty')), frame);
+}
+
+/** An answer with what was rendered, compressed where the client accepts that and it is worth it. */
+export function renderedAnswer(call: Call, rendered: Rendered, frame: AnswerFrame): Answer | Promise<Answer> {
+  const { text, bytes } = rendered;
+  const status = frame.status ?? 200;
+  const plain: Answer = { ...frame, status, contentType: 'application/json', body: text, bytes };
+  if (bytes < GZIP_BYTES_MIN) return plain;
+  const headers = [...(frame.headers ?? []), 'Vary', 'Accept-Encoding'];
+  const zipped = acceptsGzip(call.request.headers['accept-encoding']) ? compress(rendered) : undefined;
+  if (zipped === undefined) return { ...plain, headers };
+  const answer = (body: Buffer): Answer => ({
+    ...plain,
+    body,
+    bytes: body.length,
+    headers: [...headers, 'Content-Encoding', 'gzip'],
+  });
+  return zipped instanceof Promise ? zipped.then(answer) : answer(zipped);
+}
+
+function prettyText(value: unknown): string {
+  const plain: unknown = value instanceof JsonText ? JSON.parse(value.text) : value;
+  return `${JSON.stringify(plain, null, 4)}\n`;
+}
+
+/** The compressed body, or `undefined` when too many are being compressed already. */
+function compress(rendered: Rendered): Buffer | Promise<Buffer> | undefined {
+  if (rendered.zipped !== undefined) return rendered.zipped;
+  if (rendered.bytes <= GZIP_BYTES_INLINE_MAX) {
+    rendered.zipped = gzipSync(rendered.text, FAST);
+  } else if (zipping < GZIP_PARALLEL_MAX) {
+    zipping += 1;
+    rendered.zipped = gzipInPool(rendered.text, FAST).finally(() => {
+      zipping -= 1;
+    });
+  }
+  return rendered.zipped;
+}
