@@ -91,11 +91,14 @@ function lastLine(error: unknown): string {
   return String(error).trim().split('\n').at(-1) ?? '';
 }
 
-/** One line for each tool that tests need and that cannot be had. */
+/** With `bench` as the argument, what the bench needs is fetched as well. */
+const forBench = process.argv[2] === 'bench';
+
+/** One line for each tool that is needed and cannot be had. */
 function problems(): string[] {
   const skipped = skippedTools();
   return toolNames
-    .filter((name) => !skipped.has(name))
+    .filter((name) => !skipped.has(name) && (forBench || tool(name).benchOnly === undefined))
     .flatMap((name) => {
       const problem = ensure(name);
       if (problem === undefined) return [];

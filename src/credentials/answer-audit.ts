@@ -1,16 +1,19 @@
 /** `GET /v1/audit`: what `audit/` read, for a caller who may read it. */
 import { readAudit } from '../audit/read-audit.ts';
+import type { AuditEntry } from '../audit/record.ts';
 import type { Answer } from '../http/answer.ts';
 import { type Call, callerSignal } from '../http/call.ts';
 import { ServiceError } from '../http/errors.ts';
 import type { Query } from '../http/query.ts';
 import { jsonAnswer } from '../http/v1/json-answer.ts';
-import { authorizeSome } from './caller.ts';
+import { authorize } from './caller.ts';
 import { permits } from './grant.ts';
 import { AUDIT_ENTRIES_DEFAULT, AUDIT_ENTRIES_MAX } from './limits.ts';
 import { type Asked, type Credentials, locate } from './operation.ts';
+import { parseTime } from './parse-time.ts';
+import { partitionKey } from './partition.ts';
 import { readablePartitions } from './readable-partitions.ts';
-import { ALL_PARTITIONS } from './request-partition.ts';
+import { ALL_PARTITIONS, existingPartition } from './request-partition.ts';
 
 /**
  * The newest entries first, of every partition that the caller may read unless the request names one.
@@ -22,32 +25,35 @@ export async function answerAudit(credentials: Credentials, call: Call, asked: A
   const limit = readLimit(call.query);
   await state.consistent();
   const { snapshot } = state;
-  const named = [asked.partitions.query, asked.partitions.header].some((name) => name !== undefined && name !== '');
-  const { caller, partition } = locate(credentials, snapshot, asked, true);
-  const everywhere = !named || partition === ALL_PARTITIONS;
-  if (everywhere) readablePartitions(snapshot, caller, 'operator');
-  else authorizeSome(caller, { resource: 'operator', access: 'read', partition });
-  const mayRead = (name: string): boolean =>
-    permits(caller.grants, { resource: 'operator', access: 'read', partition: name });
-  const wanted = (name: string): boolean => everywhere || name.toLowerCase() === partition.toLowerCase();
+  const { caller, named = ALL_PARTITIONS } = locate(credentials, snapshot, asked, true);
+  const mayRead = (partition: string): boolean =>
+    permits(caller.grants, { resource: 'operator', access: 'read', partition });
+  let wanted = (_partition: string): boolean => true;
+  let leftOut = false;
+  if (named === ALL_PARTITIONS) {
+    leftOut = readablePartitions(snapshot, caller, 'operator').filtered;
+  } else {
+    authorize(caller, { resource: 'operator', access: 'read', partition: named });
+    const key = partitionKey(existingPartition(snapshot, named));
+    wanted = (partition) => partitionKey(partition) === key;
+  }
   const query = {
     sinceMs,
     limit,
-    wanted: (entry: { partition: string }) => wanted(entry.partition),
-    visible: (entry: { partition: string }) => mayRead(entry.partition),
+    wanted: ({ partition }: AuditEntry) => wanted(partition),
+    visible: ({ partition }: AuditEntry) => mayRead(partition),
   };
   const { entries, filtered } = await readAudit(state, query, callerSignal(call));
-  const headers = filtered ? ['X-Service-Results-Filtered-By-ACLs', 'true'] : [];
+  const headers = leftOut || filtered ? ['X-Service-Results-Filtered-By-ACLs', 'true'] : [];
   return jsonAnswer(call, entries, { headers });
 }
 
 function readSince(query: Query): number {
   const text = query.get('since');
   if (text === undefined || text === '') return 0;
-  const ms = Date.parse(text);
-  if (Number.isNaN(ms))
-    throw new ServiceError('bad-request', `Invalid since "${text}": want a time such as 2026-01-31T00:00:00Z`);
-  return ms;
+  const ms = parseTime(text);
+  if (ms !== undefined) return ms;
+  throw new ServiceError('bad-request', `Invalid since "${text}": want a time such as 2026-01-31T00:00:00Z`);
 }
 
 function readLimit(query: Query): number {

@@ -5,7 +5,7 @@
 import { ServiceError } from '../http/errors.ts';
 import type { Reader } from '../state/reader.ts';
 import { aclTokens } from './acl-token.ts';
-import { EVERYTHING, type Grant, type Permission, permits, permitsSome } from './grant.ts';
+import { EVERYTHING, type Grant, type Permission, permits } from './grant.ts';
 import { DEFAULT_PARTITION } from './partition.ts';
 
 export interface AclPolicy {
@@ -56,12 +56,6 @@ export function authenticate(reader: Reader, secretHash: string | undefined, pol
 /** Refuses unless a grant gives the permission. @throws ServiceError `permission-denied` */
 export function authorize(caller: Caller, permission: Permission): void {
   if (!permits(caller.grants, permission)) throw lacks(caller, permission);
-}
-
-/** Refuses unless the caller may do it to at least one name in the partition: it may list, and sees its part. */
-export function authorizeSome(caller: Caller, permission: Omit<Permission, 'name'>): void {
-  const { resource, access, partition } = permission;
-  if (!permitsSome(caller.grants, resource, access, partition)) throw lacks(caller, permission);
 }
 
 /** The refusal for a caller who lacks a permission, in the words of the API. */

@@ -6,15 +6,16 @@ import { authorizeGrants, recordTokenChange } from './change-token.ts';
 import { type Asked, type Credentials, locate, originOf } from './operation.ts';
 import { existingPartition } from './request-partition.ts';
 import { hashSecret } from './secret.ts';
-import { grantsInExistingPartitions, type NewToken, readExpiration, readGrants } from './token-body.ts';
+import { expirationTime, grantsOf, inExistingPartitions, type NewToken, readExpiration } from './token-body.ts';
 
 /** @throws ServiceError `bad-request` | `permission-denied`, StateError */
-export function createToken(credentials: Credentials, asked: Asked, body: NewToken): Promise<ShownToken> {
+export async function createToken(credentials: Credentials, asked: Asked, body: NewToken): Promise<ShownToken> {
+  const grantsIn = grantsOf(body.Grants ?? [], credentials.edition);
+  const expiration = readExpiration(body);
   const named: Asked = { ...asked, partitions: { ...asked.partitions, body: body.Partition } };
-  return credentials.state.write((tx) => {
+  return await credentials.state.write((tx) => {
     const { caller, partition } = locate(credentials, tx, named);
-    const wanted = readGrants(body.Grants ?? [], partition, credentials.edition);
-    const expirationTime = readExpiration(body, tx.now);
+    const wanted = grantsIn(partition);
     authorize(caller, { resource: 'acl', access: 'write', partition });
     authorizeGrants(caller, wanted);
     const secretId = tx.once(randomUUID);
@@ -23,8 +24,8 @@ export function createToken(credentials: Credentials, asked: Asked, body: NewTok
       secretHash: hashSecret(secretId),
       description: body.Description ?? '',
       partition: existingPartition(tx, partition),
-      grants: grantsInExistingPartitions(tx, wanted),
-      ...(expirationTime === undefined ? {} : { expirationTime }),
+      grants: inExistingPartitions(tx, wanted),
+      ...(expiration === undefined ? {} : { expirationTime: expirationTime(expiration, tx.now) }),
       createTime: new Date(tx.now).toISOString(),
     });
     recordTokenChange(tx, originOf(asked, caller), 'create', undefined, stored);

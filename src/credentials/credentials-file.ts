@@ -10,11 +10,16 @@ export interface CredentialsFile {
   readonly teamAccess: { readonly username: string; readonly token: string };
 }
 
+/** Thrown for a file that is there and is not one of ours. */
+export class CredentialsFileError extends Error {
+  override readonly name = 'CredentialsFileError';
+}
+
 const FILE = 'credentials.json';
 
 export const credentialsPath = (directory: string): string => path.join(directory, FILE);
 
-/** The file's content, or undefined when there is none. @throws Error when it is there and cannot be used */
+/** The file's content, or undefined when there is none. @throws CredentialsFileError; Error of the system */
 export async function readCredentials(directory: string): Promise<CredentialsFile | undefined> {
   const file = credentialsPath(directory);
   let text: string;
@@ -26,7 +31,9 @@ export async function readCredentials(directory: string): Promise<CredentialsFil
   }
   const content = parse(text);
   if (content === undefined) {
-    throw new Error(`'${file}' is there and holds no credentials of Accord: move it away, it is never overwritten`);
+    throw new CredentialsFileError(
+      `'${file}' is there and holds no credentials of Accord: move it away, it is never overwritten`,
+    );
   }
   return content;
 }

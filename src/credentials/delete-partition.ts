@@ -12,14 +12,14 @@ import { checkPartitionName } from './request-partition.ts';
 export type PartitionUse = (reader: Reader, partition: string) => string | undefined;
 
 /** @throws ServiceError `bad-request` | `permission-denied` | `conflict`, StateError */
-export function deletePartition(
+export async function deletePartition(
   credentials: Credentials,
   asked: Asked,
   name: string,
   uses: readonly PartitionUse[],
 ): Promise<void> {
-  return credentials.state.write((tx) => {
-    checkPartitionName(name, credentials.edition);
+  checkPartitionName(name, credentials.edition);
+  await credentials.state.write((tx) => {
     const { caller } = locate(credentials, tx, asked);
     authorize(caller, { resource: 'operator', access: 'write', partition: name });
     const key = partitionKey(name);

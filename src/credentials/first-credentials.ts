@@ -12,6 +12,7 @@ import { type AclToken, aclTokens, showToken } from './acl-token.ts';
 import { cluster } from './cluster.ts';
 import {
   type CredentialsFile,
+  CredentialsFileError,
   readCredentials,
   removeCredentials,
   setCredentialsAside,
@@ -40,7 +41,7 @@ export interface FirstStart {
   readonly presetSecrets: () => PresetSecrets;
 }
 
-/** Thrown when the configuration contradicts what the cluster decided at its first start. */
+/** Thrown when the settings or `credentials.json` contradict each other, or what the cluster decided at its first start. */
 export class FirstStartError extends Error {
   override readonly name = 'FirstStartError';
 }
@@ -62,7 +63,7 @@ export async function makeFirstCredentials(start: FirstStart): Promise<boolean> 
     return false;
   }
   const preset = start.presetSecrets();
-  const standing = await readCredentials(directory);
+  const standing = await standingCredentials(directory);
   const content = standing ?? newCredentials(start.address, preset);
   checkPreset(content, preset);
   if (standing === undefined) await writeCredentials(directory, content);
@@ -108,6 +109,16 @@ export async function recoverCredentials({
     putAdmin(tx, content);
   });
   return aside;
+}
+
+/** What a start that was cut off, or an operator, has left. */
+async function standingCredentials(directory: string): Promise<CredentialsFile | undefined> {
+  try {
+    return await readCredentials(directory);
+  } catch (cause) {
+    if (cause instanceof CredentialsFileError) throw new FirstStartError(cause.message, { cause });
+    throw cause;
+  }
 }
 
 function newCredentials(address: string, preset: PresetSecrets): CredentialsFile {

@@ -6,7 +6,7 @@ import type { Evaluate } from '../http/v1/reads.ts';
 import type { Reader } from '../state/reader.ts';
 import { aclTokens, tokenText } from './acl-token.ts';
 import { authorize, type Caller } from './caller.ts';
-import { type Asked, type Credentials, locate, waitingAs } from './operation.ts';
+import { type Asked, type Credentials, locate, waitingAs, watchedGrants } from './operation.ts';
 import { partitionKey, partitions } from './partition.ts';
 import { readablePartitions } from './readable-partitions.ts';
 import { ALL_PARTITIONS, existingPartition } from './request-partition.ts';
@@ -19,11 +19,12 @@ export interface TokenPage {
 
 /** Reads `limit` and `after` (an accessor ID). @throws ServiceError `bad-request` */
 export function readTokenPage(query: Query): TokenPage {
-  const limit = query.get('limit');
+  const limit = query.get('limit') || undefined;
   if (limit !== undefined && !/^[1-9]\d{0,8}$/.test(limit)) {
     throw new ServiceError('bad-request', `Invalid limit "${limit}": want a whole number from 1`);
   }
-  return { after: query.get('after')?.toLowerCase(), limit: limit === undefined ? undefined : Number(limit) };
+  const after = query.get('after')?.toLowerCase() || undefined;
+  return { after, limit: limit === undefined ? undefined : Number(limit) };
 }
 
 /** The tokens by accessor ID. */
@@ -34,7 +35,9 @@ export function listTokens(credentials: Credentials, asked: Asked, page: TokenPa
     const { names, filtered } = partitionsToList(snapshot, caller, partition);
     const keys = names.map(partitionKey);
     const watched = keys.map((key) => state.watchEntry(aclTokens, 'partition', key));
-    if (partition === ALL_PARTITIONS) watched.push(state.watchEntry(partitions, 'all', ''));
+    if (partition === ALL_PARTITIONS) {
+      watched.push(state.watchEntry(partitions, 'all', ''), ...watchedGrants(credentials, caller));
+    }
     const shareKey = JSON.stringify([keys, page]);
     return { ...waitingAs(caller), watched, filtered, shareKey, body: () => listText(snapshot, keys, page) };
   };

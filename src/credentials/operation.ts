@@ -2,7 +2,7 @@
 import type { Origin } from '../audit/record.ts';
 import type { ReadResult } from '../http/v1/reads.ts';
 import type { Reader } from '../state/reader.ts';
-import type { State } from '../state/state.ts';
+import type { State, Watched } from '../state/state.ts';
 import { rowTopic } from '../state/waiting.ts';
 import { aclTokens } from './acl-token.ts';
 import { type AclPolicy, authenticate, type Caller } from './caller.ts';
@@ -27,17 +27,22 @@ export interface Asked {
 /** A caller with the partition that its request is about, not yet looked up. */
 export interface Located {
   readonly caller: Caller;
+  /** The partition that the request names. */
+  readonly named: string | undefined;
+  /** That one, else the caller's own. */
   readonly partition: string;
 }
 
 /**
  * Resolves the caller in one picture of the state, and the partition: named by the request, else the token's own.
  * The syntax of the partition comes first, as the order of checks wants.
+ * @param allAllowed the request may name all partitions, by `*`
+ * @throws ServiceError `bad-request` | `permission-denied`
  */
 export function locate(credentials: Credentials, reader: Reader, asked: Asked, allAllowed = false): Located {
   const named = givenPartition(asked.partitions, credentials.edition, allAllowed);
   const caller = authenticate(reader, asked.secretHash, credentials.policy);
-  return { caller, partition: named ?? caller.partition };
+  return { caller, named, partition: named ?? caller.partition };
 }
 
 /** The origin of a change, for the audit log. */
@@ -52,4 +57,12 @@ export function waitingAs({
 }: Caller): Pick<ReadResult, 'alsoWake' | 'expiresAtMs' | 'waiterKey'> {
   if (accessorId === undefined) return { waiterKey: 'anonymous' };
   return { alsoWake: [rowTopic(aclTokens, accessorId)], expiresAtMs, waiterKey: accessorId };
+}
+
+/**
+ * The caller's own token as a part of a list that its grants filter: with other grants the list is another one, so its
+ * index must move, and must not fall when a partition drops out.
+ */
+export function watchedGrants({ state }: Credentials, { accessorId }: Caller): readonly Watched[] {
+  return accessorId === undefined ? [] : [state.watchRow(aclTokens, accessorId)];
 }

@@ -2,7 +2,7 @@
 import { ServiceError } from '../http/errors.ts';
 import type { Evaluate } from '../http/v1/reads.ts';
 import { authorize } from './caller.ts';
-import { type Asked, type Credentials, locate, waitingAs } from './operation.ts';
+import { type Asked, type Credentials, locate, waitingAs, watchedGrants } from './operation.ts';
 import { partitionKey, partitions, showPartition } from './partition.ts';
 import { readablePartitions } from './readable-partitions.ts';
 import { checkPartitionName, requirePartitions } from './request-partition.ts';
@@ -31,7 +31,7 @@ export function listPartitions(credentials: Credentials, asked: Asked): Evaluate
     const readable = new Set(names);
     return {
       ...waitingAs(caller),
-      watched: state.watchEntry(partitions, 'all', ''),
+      watched: [state.watchEntry(partitions, 'all', ''), ...watchedGrants(credentials, caller)],
       filtered,
       body: () =>
         snapshot

@@ -1,8 +1,9 @@
 /** `GET /v1/acl/token/:accessor` and `GET /v1/acl/token/self`: one token, without its secret ID; can wait. */
+import { ServiceError } from '../http/errors.ts';
 import type { Evaluate, ReadResult } from '../http/v1/reads.ts';
 import type { Stored } from '../state/table.ts';
 import { type AclToken, aclTokens, tokenText } from './acl-token.ts';
-import { authorize, type Caller, lacks } from './caller.ts';
+import { type Caller, lacks } from './caller.ts';
 import { findToken, tokenNotFound } from './find-token.ts';
 import { type Asked, type Credentials, locate, waitingAs } from './operation.ts';
 import { existingPartition } from './request-partition.ts';
@@ -10,10 +11,7 @@ import { existingPartition } from './request-partition.ts';
 /** One token by its accessor ID; where there is none, a client can wait for it to appear. */
 export function readToken(credentials: Credentials, asked: Asked, accessorId: string): Evaluate {
   return (snapshot) => {
-    const { caller, partition } = locate(credentials, snapshot, asked);
-    authorize(caller, { resource: 'acl', access: 'read', partition });
-    existingPartition(snapshot, partition);
-    const stored = findToken(snapshot, accessorId, partition);
+    const { caller, stored } = findToken(credentials, snapshot, asked, accessorId, 'read');
     if (stored !== undefined) return found(credentials, caller, stored);
     const watched = credentials.state.watchRow(aclTokens, accessorId.toLowerCase());
     return { ...waitingAs(caller), watched, error: tokenNotFound(accessorId) };
@@ -23,9 +21,13 @@ export function readToken(credentials: Credentials, asked: Asked, accessorId: st
 /** The caller's own token: needs no grant. */
 export function readSelf(credentials: Credentials, asked: Asked): Evaluate {
   return (snapshot) => {
-    const { caller } = locate(credentials, snapshot, asked);
+    const { caller, named } = locate(credentials, snapshot, asked);
+    if (!credentials.policy.enabled) {
+      throw new ServiceError('not-found', 'no token is looked at: acl.enabled is false, everybody may do everything');
+    }
     const stored = caller.accessorId === undefined ? undefined : snapshot.get(aclTokens, caller.accessorId);
     if (stored === undefined) throw lacks(caller, { resource: 'acl', access: 'read' });
+    if (named !== undefined) existingPartition(snapshot, named);
     return found(credentials, caller, stored);
   };
 }

@@ -5,6 +5,7 @@ import { parseDuration } from '../http/v1/duration.ts';
 import type { Reader } from '../state/reader.ts';
 import { type Grant, NAMED_RESOURCES, type Resource } from './grant.ts';
 import { DESCRIPTION_CHARACTERS_MAX, GRANT_NAMES_MAX, GRANTS_MAX, TOKEN_LIFE_MS_MAX } from './limits.ts';
+import { parseTime } from './parse-time.ts';
 import { DEFAULT_PARTITION, isPartitionName, partitionKey } from './partition.ts';
 import { COMMUNITY_TEXT, type Edition, existingPartition, invalidPartitionText } from './request-partition.ts';
 
@@ -50,55 +51,67 @@ const NAME_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}\*?$|^\*$/;
 
 type GivenGrant = Static<typeof grantSchema>;
 
-/** The grants as they are kept; syntax only. @throws ServiceError `bad-request` naming the place */
-export function readGrants(given: readonly GivenGrant[], tokenPartition: string, edition: Edition): Grant[] {
-  return given.map((grant, i) => {
-    const place = `Grants[${i}]`;
-    const Partition = grant.Partition || tokenPartition;
-    checkGrantPartition(Partition, place, edition);
-    if (grant.Names === undefined) return { Resource: grant.Resource, Access: grant.Access, Partition };
-    checkNames(grant.Resource, grant.Names, place);
-    return { Resource: grant.Resource, Access: grant.Access, Partition, Names: grant.Names };
+/**
+ * Checks how grants are written, before anybody is asked who calls.
+ * @returns the grants as they are kept, of a token in the given partition: a grant that names none is for that one
+ * @throws ServiceError `bad-request` naming the place
+ */
+export function grantsOf(given: readonly GivenGrant[], edition: Edition): (tokenPartition: string) => Grant[] {
+  given.forEach(({ Resource, Partition, Names }, i) => {
+    if (Partition !== undefined && Partition !== '') checkGrantPartition(Partition, `Grants[${i}]`, edition);
+    if (Names !== undefined) checkNames(Resource, Names, `Grants[${i}]`);
   });
+  return (tokenPartition) =>
+    given.map(({ Resource, Access, Partition, Names }) => ({
+      Resource,
+      Access,
+      Partition: Partition || tokenPartition,
+      ...(Names === undefined ? {} : { Names }),
+    }));
 }
 
 /** Grants with the partitions that they name, each as it was first named. @throws ServiceError `bad-request` */
-export function grantsInExistingPartitions(reader: Reader, grants: readonly Grant[]): Grant[] {
+export function inExistingPartitions(reader: Reader, grants: readonly Grant[]): Grant[] {
   return grants.map((grant) =>
     grant.Partition === '*' ? grant : { ...grant, Partition: existingPartition(reader, grant.Partition) },
   );
 }
 
-/** When a new token ends, RFC 3339; undefined: never. @throws ServiceError `bad-request` */
-export function readExpiration({ ExpirationTime, ExpirationTTL }: NewToken, nowMs: number): string | undefined {
-  if (ExpirationTime !== undefined && ExpirationTTL !== undefined) {
+/** When a token is to end: at a time, or so long after it is made. */
+export interface Expiration {
+  /** As it was given, with the name of its field. */
+  readonly text: string;
+  readonly atMs?: number;
+  readonly ttlMs?: number;
+}
+
+/** What a body says about the end of a token, syntax only; undefined: nothing. @throws ServiceError `bad-request` */
+export function readExpiration({
+  ExpirationTime: time = '',
+  ExpirationTTL: ttl = '',
+}: NewToken): Expiration | undefined {
+  if (time !== '' && ttl !== '') {
     throw new ServiceError('bad-request', 'ExpirationTime and ExpirationTTL are both given: want one of them');
   }
-  const endMs = ExpirationTTL === undefined ? absoluteEnd(ExpirationTime) : nowMs + ttlMs(ExpirationTTL);
-  if (endMs === undefined) return undefined;
-  if (endMs <= nowMs || endMs > nowMs + TOKEN_LIFE_MS_MAX) {
-    const given =
-      ExpirationTTL === undefined ? `ExpirationTime "${ExpirationTime}"` : `ExpirationTTL "${ExpirationTTL}"`;
-    throw new ServiceError('bad-request', `${given} must lie in the future, at most a hundred years away`);
+  if (ttl !== '') {
+    const ttlMs = parseDuration(ttl);
+    if (ttlMs !== undefined) return { text: `ExpirationTTL "${ttl}"`, ttlMs };
+    throw new ServiceError('bad-request', `ExpirationTTL "${ttl}" is not a duration such as 8h or 1h30m`);
   }
-  return new Date(endMs).toISOString();
+  if (time === '') return undefined;
+  const atMs = parseTime(time);
+  if (atMs !== undefined) return { text: `ExpirationTime "${time}"`, atMs };
+  throw new ServiceError(
+    'bad-request',
+    `ExpirationTime "${time}" is not a time as RFC 3339 writes it, such as 2026-01-31T00:00:00Z`,
+  );
 }
 
-function ttlMs(text: string): number {
-  const ms = parseDuration(text);
-  if (ms === undefined)
-    throw new ServiceError('bad-request', `ExpirationTTL "${text}" is not a duration such as 8h or 1h30m`);
-  return ms;
-}
-
-/** RFC 3339, section 5.6, with the offset that `Date.parse` would let be left out. */
-const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/;
-
-function absoluteEnd(text: string | undefined): number | undefined {
-  if (text === undefined || text === '') return undefined;
-  const ms = RFC_3339.test(text) ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(ms)) return ms;
-  throw new ServiceError('bad-request', `ExpirationTime "${text}" is not a time as RFC 3339 writes it`);
+/** The end of a token that is made now, RFC 3339. @throws ServiceError `bad-request` */
+export function expirationTime({ text, atMs, ttlMs = 0 }: Expiration, nowMs: number): string {
+  const endMs = Math.ceil(atMs ?? nowMs + ttlMs);
+  if (endMs > nowMs && endMs <= nowMs + TOKEN_LIFE_MS_MAX) return new Date(endMs).toISOString();
+  throw new ServiceError('bad-request', `${text} must lie in the future, at most a hundred years away`);
 }
 
 function checkGrantPartition(name: string, place: string, edition: Edition): void {

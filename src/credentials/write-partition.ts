@@ -20,17 +20,17 @@ export const partitionSchema = Type.Object(
 );
 
 /** @throws ServiceError `bad-request` | `permission-denied`, StateError */
-export function writePartition(
+export async function writePartition(
   credentials: Credentials,
   asked: Asked,
   name: string,
   body: Static<typeof partitionSchema>,
 ): Promise<ShownPartition> {
-  return credentials.state.write((tx) => {
-    if (body.Name !== undefined && body.Name !== '' && partitionKey(body.Name) !== partitionKey(name)) {
-      throw new ServiceError('bad-request', `Name "${body.Name}" is not that of the path, "${name}"`);
-    }
-    checkPartitionName(name, credentials.edition);
+  if (body.Name !== undefined && body.Name !== '' && partitionKey(body.Name) !== partitionKey(name)) {
+    throw new ServiceError('bad-request', `Name "${body.Name}" is not that of the path, "${name}"`);
+  }
+  checkPartitionName(name, credentials.edition);
+  return await credentials.state.write((tx) => {
     const { caller } = locate(credentials, tx, asked);
     authorize(caller, { resource: 'operator', access: 'write', partition: name });
     const before = tx.get(partitions, partitionKey(name));

@@ -11,6 +11,13 @@ export interface Traffic {
   durationSumMs: number;
 }
 
+/** What an endpoint was asked so far. */
+export interface EndpointTraffic {
+  readonly method: string;
+  readonly path: string;
+  readonly traffic: Traffic;
+}
+
 /** Nothing counted yet. */
 export const createTraffic = (): Traffic => ({
   byClass: new Array<number>(5).fill(0),

@@ -2,8 +2,9 @@
  * How a row lies in the store: `[format, createIndex, modifyIndex, row]` as JSON.
  * A new format is written only when every live node reads it, so that versions can be mixed while an upgrade rolls.
  */
-import { StateError } from './errors.ts';
+
 import type { Member } from './engine.ts';
+import { StateError } from './errors.ts';
 import type { AnyTable, Stored } from './table.ts';
 
 /** The text that is stored for a row. */
@@ -18,7 +19,9 @@ export function decodeRow(table: AnyTable, key: string, value: string): Stored<u
   try {
     parsed = JSON.parse(value);
   } catch (cause) {
-    throw new StateError('corrupt', `row '${key}' of table '${table.name}' is not JSON: the store is damaged`, { cause });
+    throw new StateError('corrupt', `row '${key}' of table '${table.name}' is not JSON: the store is damaged`, {
+      cause,
+    });
   }
   if (!Array.isArray(parsed) || parsed.length !== 4) {
     throw new StateError('corrupt', `row '${key}' of table '${table.name}' is not a stored row: the store is damaged`);

@@ -19,7 +19,6 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Keys and values that a store could take for something else. */
 const AWKWARD = [
-  '',
   'a/b',
   'a//b',
   '/',

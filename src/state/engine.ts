@@ -23,7 +23,10 @@ export interface Head {
 /** How far one change of epoch moves the index: past anything that was served before (state of the old epoch included). */
 export const EPOCH_STEP = 2 ** 32;
 
-/** The one final operation of a commit on a key; `value: null` removes the key, which need not exist. */
+/**
+ * The one final operation of a commit on a key; `value: null` removes the key, which need not exist.
+ * A key is well-formed text without NUL; a value is JSON, so that it has no NUL either and is never empty.
+ */
 export interface Operation {
   readonly table: string;
   readonly key: string;

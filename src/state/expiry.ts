@@ -32,9 +32,12 @@ export function expiryJob<Row>(
           continue;
         }
         try {
-          await state.write((tx) => {
-            for (const stored of tx.expire(table, rowsMax)) onExpired(tx, stored);
-          }, { signal });
+          await state.write(
+            (tx) => {
+              for (const stored of tx.expire(table, rowsMax)) onExpired(tx, stored);
+            },
+            { signal },
+          );
         } catch (error) {
           // What `onExpired` adds is not known here, nor how little the store may take in one commit.
           if (!isStateError(error, 'too-large') || rowsMax === 1) throw error;

@@ -1,7 +1,14 @@
 /** Writes a consistent picture of the whole state as JSON lines; see export-format.ts. */
 import { createHash } from 'node:crypto';
 import { encodeRow } from './codec.ts';
-import { EXPORT_FORMAT, EXPORT_VERSION, type ExportEnd, type ExportHeader, type ExportRow, sealPlace } from './export-format.ts';
+import {
+  EXPORT_FORMAT,
+  EXPORT_VERSION,
+  type ExportEnd,
+  type ExportHeader,
+  type ExportRow,
+  sealPlace,
+} from './export-format.ts';
 import { nextTurn } from './next-turn.ts';
 import type { Sealer } from './sealing.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -100,4 +107,3 @@ function countSecrets(state: State, snapshot: Snapshot): Record<string, number> 
   }
   return counts;
 }
-

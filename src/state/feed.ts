@@ -53,7 +53,8 @@ export class ChangeFeed {
       async *[Symbol.asyncIterator]() {
         try {
           while (!signal.aborted) {
-            if (consumer.cut) throw new StateError('fell-behind', 'the change feed was cut: start again from a snapshot');
+            if (consumer.cut)
+              throw new StateError('fell-behind', 'the change feed was cut: start again from a snapshot');
             const change = consumer.backlog.shift();
             if (change !== undefined) {
               yield change;

@@ -1,9 +1,16 @@
 /** Reads an export into an empty store: everything is checked before it counts. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { EPOCH_STEP, type Engine, type StoredRow } from './engine.ts';
-import { EXPORT_FORMAT, EXPORT_VERSION, type ExportEnd, type ExportHeader, type ExportRow, sealPlace } from './export-format.ts';
-import type { SealRecipe, Sealer } from './sealing.ts';
+import { type Engine, EPOCH_STEP, type StoredRow } from './engine.ts';
+import {
+  EXPORT_FORMAT,
+  EXPORT_VERSION,
+  type ExportEnd,
+  type ExportHeader,
+  type ExportRow,
+  sealPlace,
+} from './export-format.ts';
+import type { Sealer, SealRecipe } from './sealing.ts';
 
 /** Rows handed to the engine at once. */
 const PAGE_ROWS = 2_000;
@@ -76,7 +83,9 @@ function readHeader(file: string, line: string): ExportHeader {
   }
   if (header.format !== EXPORT_FORMAT) throw new ImportError(`'${file}' is not an export of Accord`);
   if (header.version !== EXPORT_VERSION) {
-    throw new ImportError(`'${file}' has format version ${header.version}, this version of Accord reads ${EXPORT_VERSION}`);
+    throw new ImportError(
+      `'${file}' has format version ${header.version}, this version of Accord reads ${EXPORT_VERSION}`,
+    );
   }
   return header as ExportHeader;
 }
@@ -96,7 +105,9 @@ function openRow(row: ExportRow, sealer: Sealer | undefined): StoredRow {
   try {
     return { table, key, value: sealer.unseal(row.sealed, sealPlace(table, key)) };
   } catch (cause) {
-    throw new ImportError(`row '${key}' of '${table}' cannot be unsealed: another passphrase or data key was used`, { cause });
+    throw new ImportError(`row '${key}' of '${table}' cannot be unsealed: another passphrase or data key was used`, {
+      cause,
+    });
   }
 }
 

@@ -26,8 +26,11 @@ export async function loadState(
         // A table of a newer version stays in the store, out of sight.
         const target = collected.get(name);
         if (target === undefined) continue;
-        target.keys.push(key);
-        target.rows.push(decodeRow(target.table, key, value));
+        const stored = decodeRow(target.table, key, value);
+        const own = target.table.key(stored.row as object);
+        // The row's own text where it is its key, as it mostly is: one text instead of two, a million times.
+        target.keys.push(own === key ? own : key);
+        target.rows.push(stored);
       }
       await nextTurn();
     }

@@ -143,7 +143,7 @@ export class Memory {
       for (const stored of found) {
         const key = table.key(stored.row as object);
         assign(table, own, key, undefined);
-        
+        this.#doom(table, key);
         changes.push({ table, key, before: stored, after: undefined });
       }
     }
@@ -218,9 +218,10 @@ function hasUniqueIndex(table: AnyTable): boolean {
 function orphans(trees: TableTrees, index: NamedIndex<unknown>, ownerKey: string, limit: number): Stored<unknown>[] {
   const found: Stored<unknown>[] = [];
   const prefix = ownerKey + SEPARATOR;
-  for (const [key, stored] of treeOf(trees, index).entries(prefix)) {
-    if (found.length === limit || !key.startsWith(prefix)) break;
-    found.push(stored);
+  for (const [indexKey, key] of treeOf(trees, index).entries(prefix)) {
+    if (found.length === limit || !indexKey.startsWith(prefix)) break;
+    const stored = trees.rows.get(key);
+    if (stored !== undefined) found.push(stored);
   }
   return found;
 }

@@ -46,7 +46,7 @@ const wish: fc.Arbitrary<Wish> = fc.record({
   which: fc.nat(9),
   owner: fc.nat(9),
   value: fc.nat(19),
-  ttlMs: fc.option(fc.nat(60), { nil: undefined }),
+  ttlMs: fc.option(fc.integer({ min: 1, max: 60 }), { nil: undefined }),
 });
 
 const step: fc.Arbitrary<Step> = fc.oneof(

@@ -57,38 +57,40 @@ export function createReader(source: ReaderSource): Reader {
   const living = <Row>(table: AnyTable, stored: Stored<unknown> | undefined): Stored<Row> | undefined =>
     stored !== undefined && isAlive(source, table, stored.row) ? (stored as Stored<Row>) : undefined;
 
-  const collect = <Row>(
-    table: AnyTable,
-    tree: TableTrees['rows'],
-    prefix: string,
-    { after, limit = Number.POSITIVE_INFINITY }: Page,
-  ): Stored<Row>[] => {
-    const rows: Stored<Row>[] = [];
-    const start = prefix + (after ?? '');
-    for (const [key, stored] of tree.entries(start)) {
-      if (rows.length >= limit || !key.startsWith(prefix)) break;
-      if (after !== undefined && key === start) continue;
-      if (isAlive(source, table, stored.row)) rows.push(stored as Stored<Row>);
-    }
-    return rows;
-  };
-
   return {
     get: (table, key) => living(table, source.trees(table).rows.get(key)),
     find(table, index, entry) {
-      const named = uniqueIndex(table, index);
-      return living(table, treeOf(source.trees(table), named).get(entry));
+      const trees = source.trees(table);
+      const key = treeOf(trees, uniqueIndex(table, index)).get(entry);
+      return key === undefined ? undefined : living(table, trees.rows.get(key));
     },
-    list(table, index, entry, page = {}) {
-      const named = indexOf(table, index);
-      if (named.unique) throw new TypeError(`index '${index}' is unique: use find`);
-      return collect(table, treeOf(source.trees(table), named as NamedIndex<unknown>), entry + SEPARATOR, page);
+    list<Row, Index extends string>(table: Table<Row, Index>, index: Index, entry: string, page: Page = {}) {
+      const trees = source.trees(table);
+      const prefix = entry + SEPARATOR;
+      const start = prefix + (page.after ?? '');
+      const rows: Stored<Row>[] = [];
+      for (const [indexKey, key] of treeOf(trees, plainIndex(table, index)).entries(start)) {
+        if (rows.length === page.limit || !indexKey.startsWith(prefix)) break;
+        const stored = key === page.after ? undefined : living<Row>(table, trees.rows.get(key));
+        if (stored !== undefined) rows.push(stored);
+      }
+      return rows;
     },
-    all: (table, page = {}) => collect(table, source.trees(table).rows, '', page),
+    all<Row>(table: Table<Row, string>, page: Page = {}) {
+      const rows: Stored<Row>[] = [];
+      for (const [key, found] of source.trees(table).rows.entries(page.after)) {
+        if (rows.length === page.limit) break;
+        const stored = key === page.after ? undefined : living<Row>(table, found);
+        if (stored !== undefined) rows.push(stored);
+      }
+      return rows;
+    },
     first<Row, Index extends string>(table: Table<Row, Index>, index: Index, fromEntry = '') {
-      const tree = treeOf(source.trees(table), indexOf(table, index) as NamedIndex<unknown>);
-      for (const [, stored] of tree.entries(fromEntry)) {
-        if (isAlive(source, table, stored.row)) return stored as Stored<Row>;
+      const trees = source.trees(table);
+      const tree = treeOf(trees, indexOf(table, index) as NamedIndex<unknown>);
+      for (const [, key] of tree.entries(fromEntry)) {
+        const stored = living<Row>(table, trees.rows.get(key));
+        if (stored !== undefined) return stored;
       }
       return undefined;
     },
@@ -98,5 +100,11 @@ export function createReader(source: ReaderSource): Reader {
 function uniqueIndex<Row>(table: Table<Row, string>, name: string): NamedIndex<unknown> {
   const named = indexOf(table, name);
   if (!named.unique) throw new TypeError(`index '${name}' is not unique: use list`);
+  return named as NamedIndex<unknown>;
+}
+
+function plainIndex<Row>(table: Table<Row, string>, name: string): NamedIndex<unknown> {
+  const named = indexOf(table, name);
+  if (named.unique) throw new TypeError(`index '${name}' is unique: use find`);
   return named as NamedIndex<unknown>;
 }

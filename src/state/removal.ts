@@ -1,10 +1,11 @@
 /** Deletes the keys of rows whose owner is gone: in bounded batches, resumable anywhere, since every node knows them. */
+
+import type { Clock } from './clock.ts';
 import { sleep } from './clock.ts';
 import type { Job } from './jobs.ts';
 import { REMOVAL_BATCH_KEYS } from './limits.ts';
 import type { Memory } from './memory.ts';
 import type { State } from './state.ts';
-import type { Clock } from './clock.ts';
 
 /** How long the job looks away when there is nothing to remove. */
 const IDLE_MS = 1_000;

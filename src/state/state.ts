@@ -24,7 +24,7 @@ import { StatusBoard } from './status.ts';
 import type { AnyTable, Schema, Stored, Table } from './table.ts';
 import type { Transaction } from './transaction.ts';
 import { entryTopic, rowTopic, type Topic, Waiting } from './waiting.ts';
-import { WriteQueue, type WriteOptions } from './write-queue.ts';
+import { type WriteOptions, WriteQueue } from './write-queue.ts';
 
 /** What is waited for, with the index of its last change (or one after it). */
 export interface Watched {
@@ -62,7 +62,8 @@ export class State implements AsyncDisposable {
   #brokenWhileLoading = false;
   #reloading = false;
   #loading: Promise<void> | undefined;
-  #catchingUp: { readonly index: number; readonly resolve: () => void; readonly reject: (error: unknown) => void }[] = [];
+  #catchingUp: { readonly index: number; readonly resolve: () => void; readonly reject: (error: unknown) => void }[] =
+    [];
   /** Status rows of this node and of others. */
   readonly status: StatusBoard;
 
@@ -72,7 +73,8 @@ export class State implements AsyncDisposable {
     const onChange = (): void => this.#onChange();
     this.#memory = new Memory({ schema, clock, waiting: this.#waiting, feed: this.#feed, onChange });
     const signal = this.#closing.signal;
-    const onError = (job: string, error: unknown): void => options.log('warn', `background job '${job}' failed`, { error });
+    const onError = (job: string, error: unknown): void =>
+      options.log('warn', `background job '${job}' failed`, { error });
     this.#jobs = new Jobs({ node: options.node, clock, signal, onError });
     this.status = new StatusBoard(engine);
     this.#queue = new WriteQueue({

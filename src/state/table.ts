@@ -110,7 +110,9 @@ export function defineTable<Row extends object>() {
       };
       named.push({ entry, name: EXPIRY_INDEX, position: named.length });
     }
-    const ownersExpire = (definition.owners ?? []).some(({ table }) => table.ownersExpire || table.expiresAt !== undefined);
+    const ownersExpire = (definition.owners ?? []).some(
+      ({ table }) => table.ownersExpire || table.expiresAt !== undefined,
+    );
     return Object.freeze({ ...definition, indexList: named, ownersExpire });
   };
 }
@@ -136,10 +138,12 @@ export function defineSchema(tables: readonly AnyTable[]): Schema {
     if (path.includes(table)) throw new TypeError(`table '${table.name}' owns itself`);
     if (ordered.includes(table)) return;
     for (const owner of table.owners ?? []) {
-      if (byName.get(owner.table.name) !== owner.table) throw new TypeError(`owner '${owner.table.name}' is not in the schema`);
+      if (byName.get(owner.table.name) !== owner.table)
+        throw new TypeError(`owner '${owner.table.name}' is not in the schema`);
       visit(owner.table, [...path, table]);
       const index = indexOf(table, owner.index);
-      if (index.unique) throw new TypeError(`index '${owner.index}' of '${table.name}' leads to an owner and must not be unique`);
+      if (index.unique)
+        throw new TypeError(`index '${owner.index}' of '${table.name}' leads to an owner and must not be unique`);
       owned.set(owner.table, [...(owned.get(owner.table) ?? []), { table, index }]);
     }
     ordered.push(table);

@@ -210,14 +210,18 @@ export function createBatch(base: BatchBase): Batch {
       checkKey(table, key);
       const stored = { row, createIndex: index, modifyIndex: index };
       const value = encodeRow(table, stored, base.format(table));
-      running().undos.push(record({ table, key, before: undefined, after: stored, value, bytes: sizeOf(table, key, value) }));
+      running().undos.push(
+        record({ table, key, before: undefined, after: stored, value, bytes: sizeOf(table, key, value) }),
+      );
     },
     expire<Row>(table: Table<Row, string>, limit: number) {
       const due: Stored<Row>[] = [];
       const end = expiryEntry(running().now + 1);
-      for (const [entry, stored] of treeOf(readable(table), indexOf<unknown>(table as AnyTable, EXPIRY_INDEX)).entries()) {
+      const trees = readable(table);
+      for (const [entry, key] of treeOf(trees, indexOf<unknown>(table as AnyTable, EXPIRY_INDEX)).entries()) {
         if (entry >= end || due.length === limit) break;
-        due.push(stored as Stored<Row>);
+        const stored = trees.rows.get(key);
+        if (stored !== undefined) due.push(stored as Stored<Row>);
       }
       for (const stored of due) change(table, table.key(stored.row), undefined);
       if (due.length > 0 && base.schema.owned.has(table)) ownerRemoved = true;
@@ -225,7 +229,9 @@ export function createBatch(base: BatchBase): Batch {
     },
     purge(table, key) {
       if (!table.storeOnly && readable(table).rows.has(key)) return;
-      running().undos.push(record({ table, key, before: undefined, after: undefined, value: null, bytes: sizeOf(table, key, null) }));
+      running().undos.push(
+        record({ table, key, before: undefined, after: undefined, value: null, bytes: sizeOf(table, key, null) }),
+      );
     },
   };
 

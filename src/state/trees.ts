@@ -1,5 +1,6 @@
 /**
- * The rows of one table in memory: a tree by primary key and a tree for each index, all sharing the same row objects.
+ * The rows of one table in memory: a tree of them by primary key, and for each index a tree that leads to that key.
+ * A change that moves no index entry, as most do, touches the first tree alone: copying paths is what writes cost.
  * Trees are copy-on-write: `cloneTrees` takes no time, and whoever holds the original never sees a change.
  */
 import BTreeModule from 'sorted-btree';
@@ -8,14 +9,16 @@ import { type AnyTable, type NamedIndex, SEPARATOR, type Stored } from './table.
 
 // The package is CommonJS: its default export arrives as a member of the module object.
 const BTree = BTreeModule.default;
-type Tree = BTreeModule.default<string, Stored<unknown>>;
+type RowTree = BTreeModule.default<string, Stored<unknown>>;
+/** From an index key to the primary key. */
+type IndexTree = BTreeModule.default<string, string>;
 
 const NODE_SIZE_MAX = 32;
 
 export interface TableTrees {
-  readonly rows: Tree;
+  readonly rows: RowTree;
   /** By `NamedIndex.position`. Keys: the entry alone where unique, else entry, separator, primary key. */
-  readonly indexes: readonly Tree[];
+  readonly indexes: readonly IndexTree[];
 }
 
 /** Thrown where a change would put two living rows under one entry of a unique index; callers look first. */
@@ -25,11 +28,12 @@ export class UniqueError extends Error {
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-const emptyTree = (): Tree => new BTree<string, Stored<unknown>>(undefined, compare, NODE_SIZE_MAX);
+const emptyTree = <Value>(): BTreeModule.default<string, Value> =>
+  new BTree<string, Value>(undefined, compare, NODE_SIZE_MAX);
 
 /** Trees without rows. */
 export function emptyTrees(table: AnyTable): TableTrees {
-  return { rows: emptyTree(), indexes: table.indexList.map(emptyTree) };
+  return { rows: emptyTree(), indexes: table.indexList.map(() => emptyTree<string>()) };
 }
 
 /** Trees that can be changed while the original stays as it is. */
@@ -37,17 +41,24 @@ export function cloneTrees(trees: TableTrees): TableTrees {
   return { rows: trees.rows.clone(), indexes: trees.indexes.map((tree) => tree.clone()) };
 }
 
-/** The key under which a row stands in an index tree; `undefined`: it is not in that index. */
-export function indexKey(index: NamedIndex<unknown>, key: string, row: unknown): string | undefined {
-  const entry = index.entry(row as object);
-  if (entry === undefined || index.unique) return entry;
-  return entry + SEPARATOR + key;
+/** The key under which an entry of a row stands in an index tree. @throws TypeError for an entry with a NUL in it */
+function indexKey(index: NamedIndex<unknown>, key: string, entry: string): string {
+  if (index.unique) return entry;
+  if (entry.includes(SEPARATOR)) throw new TypeError(`index '${index.name}' has an entry with a NUL in it`);
+  // Joined, not added: a sum would keep a node of its parts beside the text that the first comparison makes of it.
+  return [entry, key].join(SEPARATOR);
+}
+
+interface Move {
+  readonly tree: IndexTree;
+  readonly from: string | undefined;
+  readonly to: string | undefined;
 }
 
 /**
  * Replaces the row under `key` in every tree; `next: undefined` removes it.
  * Everything that can throw (entry functions, the uniqueness check) runs before the first tree is changed.
- * @param evict is asked about a row that stands in the way in a unique index: true when it no longer counts and may go
+ * @param evict is asked about a row that stands in the way in a unique index: true when it no longer counts and is gone
  * @returns what stood there before
  * @throws UniqueError
  */
@@ -59,33 +70,46 @@ export function assign(
   evict?: (occupant: Stored<unknown>) => boolean,
 ): Stored<unknown> | undefined {
   const before = trees.rows.get(key);
-  const moves: (readonly [Tree, string | undefined, string | undefined])[] = [];
+  const moves = plannedMoves(table, trees, key, before, next);
   for (const index of table.indexList) {
-    const tree = treeOf(trees, index);
-    const from = before === undefined ? undefined : indexKey(index, key, before.row);
-    const to = next === undefined ? undefined : indexKey(index, key, next.row);
-    if (!index.unique && to !== undefined && to.indexOf(SEPARATOR) !== to.length - key.length - 1) {
-      throw new TypeError(`index '${index.name}' of table '${table.name}' has an entry with a NUL in it`);
+    const to = index.unique ? moves[index.position]?.to : undefined;
+    const occupantKey = to === undefined ? undefined : treeOf(trees, index).get(to);
+    const occupant = occupantKey === undefined ? undefined : trees.rows.get(occupantKey);
+    if (occupant !== undefined && !evict?.(occupant)) {
+      throw new UniqueError(`table '${table.name}' has another row under '${to}' of its unique index '${index.name}'`);
     }
-    if (index.unique && to !== undefined && to !== from) {
-      const occupant = tree.get(to);
-      if (occupant !== undefined && !evict?.(occupant)) {
-        throw new UniqueError(`table '${table.name}' has another row under '${to}' of its unique index '${index.name}'`);
-      }
-    }
-    if (from !== undefined || to !== undefined) moves.push([tree, from, to]);
   }
   if (next === undefined) trees.rows.delete(key);
   else trees.rows.set(key, next);
-  for (const [tree, from, to] of moves) {
-    if (from !== undefined && from !== to) tree.delete(from);
-    if (to !== undefined && next !== undefined) tree.set(to, next);
+  for (const move of moves) {
+    if (move?.from !== undefined) move.tree.delete(move.from);
+    if (move?.to !== undefined) move.tree.set(move.to, key);
   }
   return before;
 }
 
+/** By `NamedIndex.position`: the index keys that change. */
+function plannedMoves(
+  table: AnyTable,
+  trees: TableTrees,
+  key: string,
+  before: Stored<unknown> | undefined,
+  next: Stored<unknown> | undefined,
+): (Move | undefined)[] {
+  return table.indexList.map((index) => {
+    const from = before === undefined ? undefined : index.entry(before.row);
+    const to = next === undefined ? undefined : index.entry(next.row);
+    if (from === to) return undefined;
+    return {
+      tree: treeOf(trees, index),
+      from: from === undefined ? undefined : indexKey(index, key, from),
+      to: to === undefined ? undefined : indexKey(index, key, to),
+    };
+  });
+}
+
 /** The tree of an index. */
-export function treeOf(trees: TableTrees, index: NamedIndex<unknown>): Tree {
+export function treeOf(trees: TableTrees, index: NamedIndex<unknown>): IndexTree {
   const tree = trees.indexes[index.position];
   if (tree === undefined) throw new TypeError(`index '${index.name}' has no tree`);
   return tree;
@@ -98,33 +122,33 @@ export interface LoadedRows {
 }
 
 /** Builds the tree by primary key in linear time; sorts first where the store's byte order differs from ours. */
-export function buildRowTree(loaded: LoadedRows): Tree {
+export function buildRowTree(loaded: LoadedRows): RowTree {
   return bulk(loaded.keys, loaded.rows);
 }
 
 /** Builds one index tree over rows that are loaded. */
-export function buildIndexTree(index: NamedIndex<unknown>, loaded: LoadedRows): Tree {
+export function buildIndexTree(index: NamedIndex<unknown>, loaded: LoadedRows): IndexTree {
+  const indexKeys: string[] = [];
   const keys: string[] = [];
-  const rows: Stored<unknown>[] = [];
   for (let i = 0; i < loaded.rows.length; i++) {
-    const stored = loaded.rows[i] as Stored<unknown>;
-    const key = indexKey(index, loaded.keys[i] as string, stored.row);
-    if (key === undefined) continue;
+    const key = loaded.keys[i] as string;
+    const entry = index.entry((loaded.rows[i] as Stored<unknown>).row as object);
+    if (entry === undefined) continue;
+    indexKeys.push(indexKey(index, key, entry));
     keys.push(key);
-    rows.push(stored);
   }
-  return bulk(keys, rows);
+  return bulk(indexKeys, keys);
 }
 
-function bulk(keys: string[], rows: Stored<unknown>[]): Tree {
+function bulk<Value>(keys: string[], values: Value[]): BTreeModule.default<string, Value> {
   if (keys.length === 0) return emptyTree();
   let sorted = true;
   for (let i = 1; i < keys.length && sorted; i++) sorted = (keys[i - 1] as string) < (keys[i] as string);
-  if (sorted) return bulkLoad(keys, rows, NODE_SIZE_MAX, compare);
+  if (sorted) return bulkLoad(keys, values, NODE_SIZE_MAX, compare);
   const order = keys.map((_, i) => i).sort((a, b) => compare(keys[a] as string, keys[b] as string));
   return bulkLoad(
     order.map((i) => keys[i] as string),
-    order.map((i) => rows[i] as Stored<unknown>),
+    order.map((i) => values[i] as Value),
     NODE_SIZE_MAX,
     compare,
   );

@@ -5,7 +5,7 @@
  * could still not come to be. A conflict throws all outcomes away and runs the writes again on what the other node made.
  */
 import type { Clock } from './clock.ts';
-import type { Engine } from './engine.ts';
+import type { CommitLimits, Engine } from './engine.ts';
 import { isStateError, StateError } from './errors.ts';
 import {
   ATTEMPTS_MAX,
@@ -91,7 +91,9 @@ export class WriteQueue {
   /** Queues a write. @throws StateError, see `State.write` */
   write<T>(fn: (tx: Transaction) => T, { signal, bytes = WRITE_BYTES_DEFAULT }: WriteOptions = {}): Promise<T> {
     if (this.#queue.length >= WAITING_WRITES_MAX || this.#queuedBytes + bytes > WAITING_BYTES_MAX) {
-      const error = new StateError('overloaded', 'too many writes are waiting: try again later', { retryAfterSeconds: 1 });
+      const error = new StateError('overloaded', 'too many writes are waiting: try again later', {
+        retryAfterSeconds: 1,
+      });
       return Promise.reject(error);
     }
     return new Promise<T>((resolve, reject) => {
@@ -189,9 +191,7 @@ export class WriteQueue {
 
   /** Runs waiting writes until the batch is full. */
   #fill(batch: Batch, base: InFlight['base']): Outcome[] {
-    const { clock, engine } = this.#parts;
-    const operationsMax = Math.min(engine.limits.operationsMax, BATCH_OPERATIONS_MAX);
-    const bytesMax = Math.min(engine.limits.bytesMax, BATCH_BYTES_MAX);
+    const { clock } = this.#parts;
     const startedAt = clock.monotonic();
     const now = clock.now();
     const outcomes: Outcome[] = [];
@@ -199,30 +199,34 @@ export class WriteQueue {
     if (single) this.#single--;
     let taken = 0;
     for (const entry of this.#queue) {
-      if (outcomes.length > 0 && (single || batch.operationCount >= operationsMax)) break;
-      if (outcomes.length > 0 && clock.monotonic() - startedAt >= BATCH_CPU_MS) break;
-      if (entry.signal?.aborted && entry.attempts === 0) fail(entry, callerLeft());
-      if (!entry.settled) {
-        const empty = batch.operationCount === 0;
-        const outcome = this.#attempt(batch, base, entry, now);
-        const tooMuch = batch.operationCount > operationsMax || batch.bytes > bytesMax;
-        if (tooMuch && !empty) {
-          outcome.undo();
-          break;
-        }
-        if (batch.operationCount > engine.limits.operationsMax || batch.bytes > engine.limits.bytesMax) {
-          const error = new StateError('too-large', tooLargeText(batch, engine));
-          outcome.undo();
-          outcomes.push({ entry, failed: true, value: error });
-        } else {
-          outcomes.push(outcome);
-        }
-      }
+      const enough = outcomes.length > 0 && (single || clock.monotonic() - startedAt >= BATCH_CPU_MS);
+      if (enough || !this.#add(batch, base, entry, now, outcomes)) break;
       taken++;
       this.#queuedBytes -= entry.bytes;
     }
     this.#queue = taken === this.#queue.length ? [] : this.#queue.slice(taken);
     return outcomes;
+  }
+
+  /** Runs one write as part of the batch. @returns false when the batch has no room for it */
+  #add(batch: Batch, base: InFlight['base'], entry: Entry, now: number, outcomes: Outcome[]): boolean {
+    const { engine } = this.#parts;
+    if (entry.signal?.aborted && entry.attempts === 0) fail(entry, callerLeft());
+    if (entry.settled) return true;
+    const alone = batch.operationCount === 0;
+    const outcome = this.#attempt(batch, base, entry, now);
+    if (!alone && exceeds(batch, batchMax(engine))) {
+      outcome.undo();
+      return false;
+    }
+    if (exceeds(batch, engine.limits)) {
+      const error = new StateError('too-large', tooLargeText(batch, engine));
+      outcome.undo();
+      outcomes.push({ entry, failed: true, value: error });
+    } else {
+      outcomes.push(outcome);
+    }
+    return true;
   }
 
   #attempt(batch: Batch, base: BatchBase, entry: Entry, now: number): Outcome & { undo(): void } {
@@ -286,6 +290,19 @@ export class WriteQueue {
     this.#queuedBytes = waiting.reduce((sum, entry) => sum + entry.bytes, 0);
   }
 }
+
+type BatchMax = Pick<CommitLimits, 'operationsMax' | 'bytesMax'>;
+
+/** What writes may fill a batch up to; one write alone may be as large as the engine takes. */
+function batchMax({ limits }: Engine): BatchMax {
+  return {
+    operationsMax: Math.min(limits.operationsMax, BATCH_OPERATIONS_MAX),
+    bytesMax: Math.min(limits.bytesMax, BATCH_BYTES_MAX),
+  };
+}
+
+const exceeds = (batch: Batch, { operationsMax, bytesMax }: BatchMax): boolean =>
+  batch.operationCount > operationsMax || batch.bytes > bytesMax;
 
 function fail(entry: Entry, error: unknown): void {
   if (entry.settled) return;

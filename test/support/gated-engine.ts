@@ -7,6 +7,8 @@ export interface Gate {
   shut(): void;
   /** Lets those that wait go on, and all that come. */
   open(): void;
+  /** Lets those that wait go on; further ones wait. */
+  step(): void;
   /** The next call that comes rejects with `error`. */
   failNext(error: unknown): void;
   /** How many calls wait. */
@@ -118,6 +120,10 @@ function createGate(): PassableGate {
     open() {
       shut?.resolve();
       shut = undefined;
+    },
+    step() {
+      shut?.resolve();
+      shut = Promise.withResolvers();
     },
     failNext(error) {
       failures.push(error);

@@ -3,8 +3,7 @@ import { type Clock, systemClock } from '../../src/state/clock.ts';
 import type { Engine } from '../../src/state/engine.ts';
 import type { Snapshot } from '../../src/state/snapshot.ts';
 import { State } from '../../src/state/state.ts';
-import type { Schema, Stored } from '../../src/state/table.ts';
-import type { TableTrees } from '../../src/state/trees.ts';
+import type { Schema } from '../../src/state/table.ts';
 import { testSchema } from './tables.ts';
 
 /** What a test changes. */
@@ -22,24 +21,17 @@ export function openState(engine: Engine, settings: TestStateSettings = {}): Pro
   return State.open({ engine, schema, node, clock, rowsMax, log });
 }
 
-/** Everything that stands in the trees, dead rows included: `table` or `table index` → key → row. */
-export type Picture = Record<string, Record<string, Stored<unknown>>>;
+/** Everything that stands in the trees, dead rows included: `table` → key → row, `table index` → entry → key. */
+export type Picture = Record<string, Record<string, unknown>>;
 
 /** The trees of a snapshot as plain values; two states that hold the same give pictures that are deeply equal. */
 export function picture(snapshot: Snapshot): Picture {
   const result: Picture = {};
   for (const [table, trees] of snapshot.trees) {
-    result[table.name] = plain(trees.rows);
-    for (const index of table.indexList) {
-      const tree = trees.indexes[index.position];
-      if (tree !== undefined) result[`${table.name} ${index.name}`] = plain(tree);
+    result[table.name] = Object.fromEntries(trees.rows.entries());
+    for (const { name, position } of table.indexList) {
+      result[`${table.name} ${name}`] = Object.fromEntries(trees.indexes[position]?.entries() ?? []);
     }
   }
   return result;
-}
-
-function plain(tree: TableTrees['rows']): Record<string, Stored<unknown>> {
-  return Object.fromEntries(
-    [...tree.entries()].map(([key, { row, createIndex, modifyIndex }]) => [key, { row, createIndex, modifyIndex }]),
-  );
 }

@@ -16,6 +16,8 @@ export interface Tool {
   readonly unpackedPath: string;
   /** Whether installing the package starts and enables a service: then it is only unpacked, by root too. */
   readonly startsService: boolean;
+  /** Needed by `npm run bench` alone, so `npm test` does not fetch it. */
+  readonly benchOnly?: true;
   /** How to get it where Debian's packages are not to be had: the end of a sentence. */
   readonly elsewhere: string;
 }
@@ -27,6 +29,14 @@ const tools = {
     unpackedPath: 'usr/bin/etcd',
     startsService: true,
     elsewhere: 'install etcd 3.4 or newer (macOS: brew install etcd)',
+  },
+  wrk: {
+    command: 'wrk',
+    debianPackages: ['wrk'],
+    unpackedPath: 'usr/bin/wrk',
+    startsService: false,
+    benchOnly: true,
+    elsewhere: 'install wrk (macOS: brew install wrk)',
   },
 } as const satisfies Record<string, Tool>;
 

@@ -7,10 +7,13 @@
 import { randomUUID } from 'node:crypto';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Head, ScanRange } from '../engine.ts';
-import type { FlatOperations, LoadedPage } from './messages.ts';
+import { type FlatOperations, type LoadedPage, REMOVE } from './messages.ts';
 
-/** Characters of keys and values in one loaded page: large enough to amortize the hop, small enough to hold. */
-const PAGE_CHARACTERS = 4 * 1024 * 1024;
+/**
+ * Characters of keys and values in one loaded page. Larger ones load no faster, and what holds them on the way stays
+ * with the process: with 4 Mi, a million rows take 160 MB more.
+ */
+const PAGE_CHARACTERS = 128 * 1024;
 /** The layout of the tables below; a file of a later layout is not opened. */
 const LAYOUT = 1;
 /** Of a store to which nothing was committed; not 0, which a client of blocking queries reads as no index at all. */
@@ -60,12 +63,12 @@ export function openDatabase(file: string): Database {
   let pages: Generator<LoadedPage> | undefined;
 
   const apply = (operations: FlatOperations): void => {
-    for (let i = 0; i < operations.length; i += 3) {
-      const table = operations[i] as string;
-      const key = operations[i + 1] as string;
-      const value = operations[i + 2] as string | null;
-      if (value === null) remove.run(table, key);
-      else put.run(table, key, value);
+    const parts = operations.split('\u0000');
+    for (let i = 0; i + 3 < parts.length; i += 4) {
+      const table = parts[i + 1] as string;
+      const key = parts[i + 2] as string;
+      if (parts[i] === REMOVE) remove.run(table, key);
+      else put.run(table, key, parts[i + 3] as string);
     }
   };
   const head = (): Head => db.prepare('SELECT cluster, epoch, idx AS "index" FROM head').get() as unknown as Head;

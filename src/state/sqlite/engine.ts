@@ -4,7 +4,16 @@ import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { CommitLimits, Engine, Follower, Identity, Operation, StoredRow } from '../engine.ts';
 import { StateError } from '../errors.ts';
-import type { Answers, FlatOperations, LoadedPage, Request, WireAnswer, WorkerSettings } from './messages.ts';
+import {
+  type Answers,
+  type FlatOperations,
+  type LoadedPage,
+  PUT,
+  REMOVE,
+  type Request,
+  type WireAnswer,
+  type WorkerSettings,
+} from './messages.ts';
 
 export interface SqliteEngineOptions {
   /** The directory of the database; made if missing. */
@@ -220,9 +229,11 @@ async function explainOpen(error: unknown, file: string, pidFile: string): Promi
 }
 
 function flatten(operations: readonly (Operation | StoredRow)[]): FlatOperations {
-  const flat: (string | null)[] = [];
-  for (const { table, key, value } of operations) flat.push(table, key, value);
-  return flat;
+  const parts: string[] = [];
+  for (const { table, key, value } of operations) {
+    parts.push(value === null ? REMOVE : PUT, table, key, value ?? '');
+  }
+  return parts.join('\u0000') as FlatOperations;
 }
 
 function storedRows({ table, keys, values }: LoadedPage): StoredRow[] {

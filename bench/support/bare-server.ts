@@ -1,0 +1,30 @@
+/** Bare `node:http`: answers the bytes that it is told to, and holds requests to `/held` until `/release`. */
+import http from 'node:http';
+
+const { headers, body } = JSON.parse(process.argv[2] ?? '{}') as { headers: string[]; body: string };
+const bytes = Buffer.from(body);
+const held: http.ServerResponse[] = [];
+
+const answer = (response: http.ServerResponse): void => {
+  response.writeHead(200, headers);
+  response.end(bytes);
+};
+
+const server = http.createServer((request, response) => {
+  if (request.url === '/held') {
+    held.push(response);
+  } else if (request.url === '/release') {
+    for (const waiting of held.splice(0)) answer(waiting);
+    answer(response);
+  } else if (request.method === 'GET') {
+    answer(response);
+  } else {
+    request.resume();
+    request.on('end', () => answer(response));
+  }
+});
+server.listen({ port: 0, host: '127.0.0.1', backlog: 4_096 }, () => {
+  const address = server.address();
+  if (address !== null && typeof address === 'object') process.send?.(address.port);
+});
+process.on('disconnect', () => process.exit());

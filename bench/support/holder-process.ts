@@ -1,0 +1,26 @@
+import { once } from 'node:events';
+import net from 'node:net';
+import type { HoldOrder } from './holders.ts';
+
+const { port, request, count } = JSON.parse(process.argv[2] ?? '{}') as HoldOrder;
+/** Connections opened at a time: more would overflow the listener's queue. */
+const OPENING = 200;
+
+let answered = 0;
+const sockets: net.Socket[] = [];
+for (let first = 0; first < count; first += OPENING) {
+  const opening = Array.from({ length: Math.min(OPENING, count - first) }, async () => {
+    const socket = net.connect(port, '127.0.0.1');
+    sockets.push(socket);
+    await once(socket, 'connect');
+    socket.write(request);
+    // One small answer arrives in one piece.
+    socket.once('data', () => {
+      answered++;
+      if (answered === count) process.send?.(performance.timeOrigin + performance.now());
+    });
+  });
+  await Promise.all(opening);
+}
+process.send?.('sent');
+process.on('disconnect', () => process.exit());

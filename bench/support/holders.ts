@@ -1,0 +1,30 @@
+/** Many clients that each hold one request: in a process of its own, so that its work does not count as the server's. */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+
+/** What the holding process is told. */
+export interface HoldOrder {
+  readonly port: number;
+  readonly request: string;
+  readonly count: number;
+}
+
+export interface Holders extends AsyncDisposable {
+  /** Resolves with the time (`performance.timeOrigin + now`, milliseconds) at which the last answer was complete. */
+  answered(): Promise<number>;
+}
+
+/** Opens `count` connections and sends the request on each; resolves when all are sent. */
+export async function hold(order: HoldOrder): Promise<Holders> {
+  const child = fork(path.join(import.meta.dirname, 'holder-process.ts'), [JSON.stringify(order)]);
+  await once(child, 'message');
+  const answers = once(child, 'message') as Promise<[number]>;
+  return {
+    answered: async () => (await answers)[0],
+    async [Symbol.asyncDispose]() {
+      child.disconnect();
+      await once(child, 'exit');
+    },
+  };
+}

@@ -1,0 +1,42 @@
+/** Load from a process of its own: Debian's `wrk`. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { toolPath } from '../../test/support/tools.ts';
+
+export interface Load {
+  readonly url: string;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Connections, each with one request under way. */
+  readonly atOnce: number;
+  readonly seconds: number;
+}
+
+/** Requests a second. @throws Error when any was answered with another status than 2xx, or not at all */
+export async function load({ url, method = 'GET', headers = {}, body, atOnce, seconds }: Load): Promise<number> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'accord-wrk-'));
+  try {
+    const script = path.join(folder, 'request.lua');
+    const lines = [`wrk.method = ${JSON.stringify(method)}`];
+    for (const [name, value] of Object.entries(headers)) {
+      lines.push(`wrk.headers[${JSON.stringify(name)}] = ${JSON.stringify(value)}`);
+    }
+    if (body !== undefined) lines.push(`wrk.body = ${JSON.stringify(body)}`);
+    await writeFile(script, lines.join('\n'));
+    const child = spawn(toolPath('wrk'), ['-t1', `-c${atOnce}`, `-d${seconds}s`, '-s', script, url]);
+    let output = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+    });
+    await once(child, 'close');
+    const rate = /Requests\/sec:\s+([\d.]+)/.exec(output)?.[1];
+    if (rate === undefined || /Non-2xx|Socket errors/.test(output)) throw new Error(`the load failed:\n${output}`);
+    return Number(rate);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

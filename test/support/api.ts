@@ -1,0 +1,152 @@
+/** The API in the test's own process: a state on a store, the HTTP edge and every endpoint, with a clock to hold. */
+import http from 'node:http';
+import { auditLog } from '../../src/audit/record.ts';
+import { parseGrant } from '../../src/cli/grant.ts';
+import { aclTokens, type ShownToken } from '../../src/credentials/acl-token.ts';
+import type { AclPolicy } from '../../src/credentials/caller.ts';
+import { cluster } from '../../src/credentials/cluster.ts';
+import { readCredentials } from '../../src/credentials/credentials-file.ts';
+import { credentialsEndpoints } from '../../src/credentials/endpoints.ts';
+import { makeFirstCredentials } from '../../src/credentials/first-credentials.ts';
+import { partitions } from '../../src/credentials/partition.ts';
+import type { Edition } from '../../src/credentials/request-partition.ts';
+import { users, userTokens } from '../../src/credentials/user.ts';
+import { createLog } from '../../src/http/log.ts';
+import { createHttpServer, type HttpServer } from '../../src/http/server.ts';
+import { createReads, type Reads } from '../../src/http/v1/reads.ts';
+import { type Clock, systemClock } from '../../src/state/clock.ts';
+import type { Engine } from '../../src/state/engine.ts';
+import type { Sealer } from '../../src/state/sealing.ts';
+import { sqliteEngine } from '../../src/state/sqlite/engine.ts';
+import type { State } from '../../src/state/state.ts';
+import { defineSchema } from '../../src/state/table.ts';
+import { type Answer, type RequestOptions, send } from './server.ts';
+import { openState } from './state.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
+import { until } from './until.ts';
+
+/** Every table of the server. */
+export const serverSchema = defineSchema([cluster, partitions, aclTokens, users, userTokens, auditLog]);
+
+/** What a test changes. */
+export interface ApiSettings {
+  /** SQLite in a directory of its own unless given. */
+  readonly engine?: Engine;
+  readonly clock?: Clock;
+  readonly policy?: Partial<AclPolicy>;
+  readonly edition?: Edition;
+  /** `compat = consul`. */
+  readonly consul?: boolean;
+  readonly dataKey?: Sealer;
+  /** `limits.waiting-per-token`. */
+  readonly waitingPerTokenMax?: number;
+}
+
+/** A token with the secret that its creation told. */
+export type MadeToken = ShownToken & { readonly SecretID: string };
+
+export interface Api extends AsyncDisposable {
+  readonly address: string;
+  /** The data directory. */
+  readonly directory: string;
+  readonly state: State;
+  readonly server: HttpServer;
+  readonly reads: Reads;
+  /** The secret ID of the first token, which holds every grant. */
+  readonly token: string;
+  /** Everything logged so far, from debug on. */
+  log(): string;
+  /** With the first token unless another is given, or `null` for none. */
+  request(method: string, pathAndQuery: string, options?: RequestOptions): Promise<Answer>;
+  /** Creates a token that may do what `grants` say, such as `acl:read@eu`. */
+  makeToken(grants: readonly string[], body?: Readonly<Record<string, unknown>>): Promise<MadeToken>;
+  /** Creates partitions. */
+  makePartitions(...names: string[]): Promise<void>;
+  /** Sends a blocking query and resolves once it is held. `answer` resolves with its answer. */
+  hold(pathAndQuery: string, options?: RequestOptions): Promise<{ readonly answer: Promise<Answer> }>;
+}
+
+/** Starts it, with the first credentials made. */
+export async function startApi(settings: ApiSettings = {}): Promise<Api> {
+  const { clock = systemClock, consul = false, edition = 'enterprise', dataKey } = settings;
+  await using parts = new AsyncDisposableStack();
+  const directory = parts.use(await temporaryDirectory()).path;
+  const state = parts.use(
+    await openState(settings.engine ?? sqliteEngine({ directory }), { schema: serverSchema, clock }),
+  );
+  const lines: string[] = [];
+  const log = createLog({
+    level: 'debug',
+    format: 'json',
+    destination: { write: (line: string) => void lines.push(line) },
+  });
+  const server = createHttpServer({
+    host: '127.0.0.1',
+    port: 0,
+    allowedOrigins: [],
+    limits: { connections: 1_000, body: 1024 * 1024, bulkBody: 16 * 1024 * 1024 },
+    requestIdPrefix: 'test',
+    clock,
+    log,
+  });
+  const { port } = await server.listen();
+  parts.defer(() => server.stop(0));
+  const address = `http://127.0.0.1:${port}`;
+  const presetSecrets = () => ({ aclToken: undefined, adminToken: undefined });
+  await makeFirstCredentials({ state, clock, directory, address, datacenter: 'dc1', presetSecrets });
+  const token = (await readCredentials(directory))?.peering.secretId ?? '';
+
+  const policy: AclPolicy = { enabled: true, defaultPolicy: 'deny', ...settings.policy };
+  const { defaultPolicy } = policy;
+  const reads = createReads({
+    state,
+    clock,
+    random: () => 0,
+    defaultPolicy,
+    consul,
+    staleMaxAgeMs: 600_000,
+    waitingMax: 10_000,
+    waitingPerTokenMax: settings.waitingPerTokenMax ?? 10_000,
+  });
+  server.onStop(() => reads.drain());
+  const credentials = { state, policy, edition };
+  const endpoints = credentialsEndpoints({ credentials, reads, clock, consul, dataKey, partitionUses: [] });
+  for (const endpoint of endpoints) server.add(endpoint);
+  await server.open();
+  const agent = new http.Agent({ keepAlive: true });
+  parts.defer(() => agent.destroy());
+
+  const owned = parts.move();
+  const api: Api = {
+    address,
+    directory,
+    state,
+    server,
+    reads,
+    token,
+    log: () => lines.join(''),
+    request: (method, pathAndQuery, options = {}) => send(agent, address, method, pathAndQuery, { token, ...options }),
+    async makeToken(grants, body = {}) {
+      const answer = await api.request('PUT', '/v1/acl/token', {
+        body: { ...body, Grants: grants.map((text) => parseGrant(text)) },
+      });
+      if (answer.status !== 200) throw new Error(`no token was made: ${answer.status} ${answer.text}`);
+      return answer.json<MadeToken>();
+    },
+    async makePartitions(...names) {
+      for (const name of names) await api.request('PUT', `/v1/partition/${name}`, { body: {} });
+    },
+    async hold(pathAndQuery, options = {}) {
+      const before = reads.waitingCount;
+      const answer = api.request('GET', pathAndQuery, options);
+      const early = answer.then((given) => {
+        throw new Error(`answered instead of held: ${given.status} ${given.text}`);
+      });
+      await Promise.race([until('the query is held', () => reads.waitingCount > before), early]);
+      early.catch(() => undefined);
+      return { answer };
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+  return api;
+}
