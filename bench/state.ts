@@ -86,8 +86,5 @@ async function slowDisk(directory: string): Promise<Figure[]> {
   }
   writing = false;
   await writer;
-  return [
-    information('read p50', percentile(times, 0.5), 'ms'),
-    atMost('read p99', percentile(times, 0.99), 5, 'ms'),
-  ];
+  return [information('read p50', percentile(times, 0.5), 'ms'), atMost('read p99', percentile(times, 0.99), 5, 'ms')];
 }

@@ -4,39 +4,26 @@
  * It listens first (so that `/healthz` answers while a large state is loaded), loads, makes the first credentials if
  * the state is empty, and only then lets requests in.
  */
-import { randomBytes, randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { auditLog, recordChange, SYSTEM } from './audit/record.ts';
-import { auditRetentionJob } from './audit/retention.ts';
+import { randomBytes } from 'node:crypto';
 import type { Config, LoadedConfig, ReloadedConfig } from './config.ts';
-import { aclTokens } from './credentials/acl-token.ts';
-import { recordTokenChange } from './credentials/change-token.ts';
-import { cluster } from './credentials/cluster.ts';
-import { credentialsPath } from './credentials/credentials-file.ts';
 import { credentialsEndpoints } from './credentials/endpoints.ts';
-import {
-  type FirstStart,
-  FirstStartError,
-  makeFirstCredentials,
-  recoverCredentials,
-} from './credentials/first-credentials.ts';
-import { partitions } from './credentials/partition.ts';
-import { users, userTokens } from './credentials/user.ts';
+import { FirstStartError } from './credentials/first-credentials.ts';
+import { type CertificateFiles, followCertificate, readCertificate } from './http/certificates.ts';
 import { createLog, type Log } from './http/log.ts';
-import type { Certificate } from './http/node-server.ts';
+import { createMetrics } from './http/metrics.ts';
+import { operatorEndpoints } from './http/operators.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
 import { createReads } from './http/v1/reads.ts';
+import { backgroundJobs } from './main/background-jobs.ts';
+import { createEngine } from './main/create-engine.ts';
+import { makeCredentials } from './main/credentials.ts';
+import { importInto } from './main/import-into.ts';
+import { SCHEMA } from './main/schema.ts';
 import { type Clock, systemClock } from './state/clock.ts';
-import type { Engine } from './state/engine.ts';
 import { isStateError } from './state/errors.ts';
-import { etcdEngine } from './state/etcd/engine.ts';
-import { expiryJob } from './state/expiry.ts';
-import { ImportError, importFile } from './state/import.ts';
-import type { Job } from './state/jobs.ts';
-import { dataKeySealer, passphraseSealer, type Sealer, type SealRecipe } from './state/sealing.ts';
-import { sqliteEngine } from './state/sqlite/engine.ts';
+import { ImportError } from './state/import.ts';
+import { dataKeySealer, type Sealer } from './state/sealing.ts';
 import { State } from './state/state.ts';
-import { defineSchema } from './state/table.ts';
 
 export interface ServeOptions {
   readonly loaded: LoadedConfig;
@@ -47,9 +34,6 @@ export interface ServeOptions {
   readonly recover: boolean;
   readonly version: string;
 }
-
-/** Every table of the state. */
-const SCHEMA = defineSchema([cluster, partitions, aclTokens, users, userTokens, auditLog]);
 
 /** Exit codes beside 0: what the settings or the command line must mend, and everything else. */
 const EXIT_USAGE = 2;
@@ -87,10 +71,11 @@ async function run(options: ServeOptions, log: Log, stop: AbortSignal): Promise<
     }),
   );
   const certificates = certificateFiles(config);
+  const certificate = certificates === undefined ? undefined : await readCertificate(certificates);
   const server = createHttpServer({
     host: config.http.address.host,
     port: config.http.address.port,
-    ...(certificates === undefined ? {} : { certificate: await readCertificate(certificates) }),
+    ...(certificate === undefined ? {} : { certificate }),
     allowedOrigins: config.http.allowedOrigins,
     limits: config.limits,
     requestIdPrefix: randomBytes(4).toString('hex'),
@@ -105,7 +90,11 @@ async function run(options: ServeOptions, log: Log, stop: AbortSignal): Promise<
   );
 
   const started = state.start((engine) => importInto(engine, options, dataKey, log, stop));
-  if ((await Promise.race([started, stopped, state.fatal])) === 'stop') return 0;
+  // Who waits for it may have left by the time it fails.
+  started.catch(() => undefined);
+  const early = await Promise.race([started, stopped, state.fatal]);
+  if (early === 'stop') return 0;
+  if (early instanceof Error) throw early;
   await makeCredentials(
     {
       state,
@@ -123,6 +112,18 @@ async function run(options: ServeOptions, log: Log, stop: AbortSignal): Promise<
   );
   for (const job of backgroundJobs(state, clock, config)) state.addJob(job);
   addEndpoints(server, state, clock, config, dataKey, options.version);
+  const lookAtCertificate =
+    certificates === undefined || certificate === undefined
+      ? undefined
+      : followCertificate({
+          files: certificates,
+          current: certificate,
+          replace: (next) => server.replaceCertificate(next),
+          clock,
+          log,
+          signal: stop,
+        });
+  parts.defer(onReload(options, log, lookAtCertificate));
   await server.open();
   log.info({ address: url, version: options.version, node: config.node.name, store: config.store }, 'ready');
 
@@ -159,111 +160,37 @@ function addEndpoints(
   const policy = { enabled: config.acl.enabled, defaultPolicy: config.acl.defaultPolicy };
   const credentials = { state, policy, edition: config.cluster.edition };
   const endpoints = credentialsEndpoints({ credentials, reads, clock, consul, dataKey, partitionUses: [] });
-  for (const endpoint of endpoints) server.add(endpoint);
-  void version;
+  const operators = operatorEndpoints({ state, staleMaxAgeMs: config.stale.maxAge, version: { Version: version } });
+  for (const endpoint of [...endpoints, ...operators]) server.add(endpoint);
+  server.add(createMetrics({ server, state, reads }).endpoint);
 }
 
 /** The files of `http.tls-cert` and `http.tls-key`; undefined: plain HTTP. */
-function certificateFiles({ http }: Config): { readonly cert: string; readonly key: string } | undefined {
+function certificateFiles({ http }: Config): CertificateFiles | undefined {
   return http.tlsCert === undefined || http.tlsKey === undefined ? undefined : { cert: http.tlsCert, key: http.tlsKey };
 }
 
-async function readCertificate(files: { readonly cert: string; readonly key: string }): Promise<Certificate> {
-  const [cert, key] = await Promise.all([readFile(files.cert, 'utf8'), readFile(files.key, 'utf8')]);
-  return { cert, key };
-}
-
-/** The engine that the settings name. @throws Error of the system when a file of theirs cannot be read */
-async function createEngine(config: Config, clock: Clock, log: Log): Promise<Engine> {
-  if (config.store === 'sqlite') return sqliteEngine({ directory: config.dataDir });
-  const { endpoints, prefix, ca, cert, key, username, password, maxTxnOps, maxTxnBytes, compact } = config.etcd;
-  const [caText, certText, keyText] = await Promise.all([ca, cert, key].map(readOptional));
-  return etcdEngine({
-    endpoints,
-    prefix,
-    tls: { ca: caText, cert: certText, key: keyText },
-    credentials: username === undefined ? undefined : { username, password: password?.read() ?? '' },
-    maxTxnOps,
-    maxTxnBytes,
-    compactMs: compact,
-    leaseMs: config.node.lease,
-    clock,
-    id: randomUUID,
-    log: (level, message, fields = {}) => log[level](fields, message),
-  });
-}
-
-const readOptional = async (file: string | undefined): Promise<string | undefined> =>
-  file === undefined ? undefined : await readFile(file, 'utf8');
-
-/** `--import-file`: fills the empty store before anything else is in it. */
-async function importInto(
-  engine: Engine,
-  { importFile: file, importPassphrase }: ServeOptions,
-  dataKey: Sealer | undefined,
+/** At SIGHUP reads settings and certificate again. @returns stops listening to it */
+function onReload(
+  { loaded, reload }: ServeOptions,
   log: Log,
-  signal: AbortSignal,
-): Promise<void> {
-  if (file === undefined) return;
-  const sealerFor = async (recipe: SealRecipe): Promise<Sealer> => {
-    if (recipe.key === 'data-key') {
-      if (dataKey !== undefined) return dataKey;
-      throw new ImportError(
-        `'${file}' is encrypted with a data key: set data-key-file to the one of the exporting server`,
-      );
+  lookAtCertificate: (() => Promise<void>) | undefined,
+): () => void {
+  let current = loaded;
+  const again = async (): Promise<void> => {
+    await lookAtCertificate?.();
+    try {
+      const next = await reload(current);
+      current = next;
+      log.level = next.config.log.level;
+      log.info({ changed: next.changed, restartNeeded: next.restartNeeded }, 'read the settings again');
+    } catch (error) {
+      log.error({ error }, 'the settings cannot be read again; those in force stay');
     }
-    if (importPassphrase !== undefined) return await passphraseSealer(importPassphrase, recipe.salt);
-    throw new ImportError(
-      `'${file}' is encrypted with a passphrase: name a file that holds it with --import-passphrase-file`,
-    );
   };
-  const { header, rows } = await importFile(engine, file, sealerFor, signal);
-  log.info({ rows, exported: header.time, index: header.index }, 'imported');
-  for (const [table, count] of Object.entries(header.leftOut)) {
-    log.warn({ table, count }, 'rows with secrets were left out of the export: make them again');
-  }
-}
-
-/** First credentials for an empty state; with `--recover`, or after an import without credentials, new ones. */
-async function makeCredentials(start: FirstStart, recover: boolean, log: Log): Promise<void> {
-  const { state, directory } = start;
-  const file = credentialsPath(directory);
-  if (await makeFirstCredentials(start)) {
-    log.info({ file }, 'made the first credentials');
-    announce(start.address, file);
-    return;
-  }
-  const locked = state.snapshot.all(aclTokens, { limit: 1 }).length === 0;
-  if (!recover && !locked) return;
-  const aside = await recoverCredentials(start);
-  log.warn({ file, ...(aside === undefined ? {} : { aside }) }, 'made new credentials beside the old ones');
-}
-
-/** What a first user sees: where it is, and two requests to try. Never a secret. */
-function announce(address: string, file: string): void {
-  const secret = (path: string): string => `$(node -p 'JSON.parse(require("fs").readFileSync("${file}")).${path}')`;
-  process.stdout.write(
-    `Accord is at ${address}\nIts first credentials are in ${file}\nTry:\n` +
-      `  curl -H "X-Service-Token: ${secret('peering.secretId')}" ${address}/v1/acl/token/self\n` +
-      `  curl -H "X-Service-Token: ${secret('peering.secretId')}" ${address}/v1/partitions\n`,
-  );
-}
-
-function backgroundJobs(state: State, clock: Clock, config: Config): Job[] {
-  return [
-    expiryJob(state, aclTokens, clock, (tx, stored) => recordTokenChange(tx, SYSTEM, 'expire', stored, undefined)),
-    expiryJob(state, userTokens, clock, (tx, { row }) =>
-      recordChange(tx, SYSTEM, {
-        action: 'expire',
-        type: 'user-token',
-        subject: row.id,
-        partition: 'default',
-        before: { id: row.id, user: row.userId },
-        after: null,
-      }),
-    ),
-    auditRetentionJob(state, clock, config.audit.retention),
-  ];
+  const onSignal = (): void => void again();
+  process.on('SIGHUP', onSignal);
+  return () => process.off('SIGHUP', onSignal);
 }
 
 /** Aborts at SIGTERM or SIGINT. */

@@ -1,7 +1,11 @@
 /** The state on a real etcd: everything that every engine promises, and what several nodes see of each other. */
 import { after, before, describe } from 'node:test';
 import { engineContract } from '../src/state/contract.suite.ts';
+import { followingContract } from '../src/state/following.suite.ts';
+import { modelContract } from '../src/state/model.suite.ts';
+import { removalContract } from '../src/state/removal.suite.ts';
 import { sharedEngineContract } from '../src/state/sharing.suite.ts';
+import { stateContract } from '../src/state/state.suite.ts';
 import { type EtcdCluster, startEtcd } from './support/etcd.ts';
 import { etcdStore, type TestStore } from './support/store.ts';
 import { skipWithout } from './support/tools.ts';
@@ -16,4 +20,8 @@ describe('state in etcd', { skip: skipWithout('etcd'), timeout: 180_000, concurr
 
   engineContract('etcd', store);
   sharedEngineContract('etcd', store);
+  stateContract('etcd', store);
+  removalContract('etcd', store);
+  followingContract('etcd', store);
+  modelContract('etcd', store, 20);
 });

@@ -63,7 +63,7 @@ async function readStatus(client: Client): Promise<ServerStatus> {
 
 function versionIn(text: string): string | null {
   try {
-    const { version } = JSON.parse(text);
+    const { Version: version } = JSON.parse(text);
     return typeof version === 'string' ? version : null;
   } catch {
     return null;

@@ -170,32 +170,34 @@ describe('what a new token must be', () => {
 });
 
 describe('the order of checks', () => {
-  // Each row has the fault of its name and every one of the rows below it.
-  const faults: readonly (readonly [name: string, status: number, text: string | RegExp])[] = [
-    ['body', 400, /^Body decoding failed: /],
-    ['grants', 400, 'Grants[0].Names: a grant on acl cannot be limited to names'],
-    ['expiration', 400, 'ExpirationTTL "x" is not a duration such as 8h or 1h30m'],
-    ['partition syntax', 400, /^a_b is not a valid partition name: /],
-    ['token', 403, 'ACL not found'],
-    ['grant of the caller', 403, /lacks permission 'acl:write'$/],
-    ['partition', 400, 'partition "nowhere" does not exist'],
+  interface Fault {
+    readonly name: string;
+    readonly body?: Readonly<Record<string, unknown>>;
+    readonly caller?: 'unknown' | 'reader';
+    readonly status: number;
+    readonly text: RegExp;
+  }
+  const grants = [{ Resource: 'acl', Access: 'read', Names: ['x'] }];
+  const faults: readonly Fault[] = [
+    { name: 'body', body: { Unknown: 1 }, status: 400, text: /^Body decoding failed: / },
+    { name: 'grants', body: { Grants: grants }, status: 400, text: /^Grants\[0\]\.Names: / },
+    { name: 'expiration', body: { ExpirationTTL: 'x' }, status: 400, text: /^ExpirationTTL "x" is not a duration/ },
+    { name: 'syntax of the partition', body: { Partition: 'a_b' }, status: 400, text: /^a_b is not a valid partition/ },
+    { name: 'token', caller: 'unknown', status: 403, text: /^ACL not found$/ },
+    { name: 'grant of the caller', caller: 'reader', status: 403, text: /lacks permission 'acl:write'$/ },
+    { name: 'partition', body: { Partition: 'nowhere' }, status: 400, text: /^partition "nowhere" does not exist$/ },
   ];
-  for (const [i, [name, status, text]] of faults.entries()) {
-    test(`${name} comes ${i === 0 ? 'first' : `after ${faults[i - 1]?.[0]}`}`, async () => {
+  for (const [i, { name, status, text }] of faults.entries()) {
+    const rest = faults.slice(i);
+    test(`of ${rest.map((fault) => fault.name).join(', ')} the first is told`, async () => {
       await using api = await startApi();
-      const has = (fault: string): boolean => faults.findIndex(([other]) => other === fault) >= i;
-      const body = {
-        ...(has('body') ? { Unknown: 1 } : {}),
-        ...(has('grants') ? { Grants: [{ Resource: 'acl', Access: 'read', Names: ['x'] }] } : {}),
-        ...(has('expiration') ? { ExpirationTTL: 'x' } : {}),
-        Partition: has('partition syntax') ? 'a_b' : 'nowhere',
-      };
-      const { SecretID: weak } = await api.makeToken(['acl:read@*']);
-      const token = has('token') ? 'unknown' : has('grant of the caller') ? weak : api.token;
-      const answer = await create(api, body, token);
+      const tokens = { unknown: 'unknown', reader: (await api.makeToken(['acl:read@*'])).SecretID };
+      const body: Record<string, unknown> = {};
+      for (const fault of rest.toReversed()) Object.assign(body, fault.body);
+      const caller = rest.find((fault) => fault.caller !== undefined)?.caller;
+      const answer = await create(api, body, caller === undefined ? api.token : tokens[caller]);
       assert.equal(answer.status, status, answer.text);
-      if (typeof text === 'string') assert.equal(answer.text, text);
-      else assert.match(answer.text, text);
+      assert.match(answer.text, text, name);
     });
   }
 });

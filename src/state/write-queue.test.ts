@@ -290,6 +290,7 @@ describe('write queue', { timeout: 60_000 }, () => {
       gated.break('the test says so');
       await gated.commitElsewhere([elsewhere('m', 1, state.snapshot.index + 1)]);
       gated.commit.open();
+      await until('it was refused', () => gated.acknowledge.calls === 1 && gated.acknowledge.waiting === 0);
       await turns();
       await clock.run(WRITE_MS_MAX + 1_000);
       await write;

@@ -1,0 +1,185 @@
+/** The server over HTTP, beside bare `node:http` answering the same bytes in the same run. */
+import { readFileSync } from 'node:fs';
+import { startEtcd } from '../test/support/etcd.ts';
+import { type Answer, type Server, startServer } from '../test/support/server.ts';
+import { startBare } from './support/bare.ts';
+import { atLeast, atMost, type Figure, information, median, percentile, print } from './support/figures.ts';
+import { hold } from './support/holders.ts';
+import { fillTokens } from './support/tokens.ts';
+import { load } from './support/wrk.ts';
+
+const ROUNDS = 3;
+const SECONDS = 3;
+const HELD = 10_000;
+
+const NEW_TOKEN = JSON.stringify({
+  Description: 'made by the bench',
+  Grants: [{ Resource: 'peering', Access: 'read', Partition: 'default' }],
+});
+
+/** Requests a second of each load, in turns so that all meet the same noise; the median of each. */
+async function compare(loads: readonly (() => Promise<number>)[]): Promise<number[]> {
+  const rates: number[][] = loads.map(() => []);
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [i, run] of loads.entries()) rates[i]?.push(await run());
+  }
+  return rates.map(median);
+}
+
+export async function benchHttp(): Promise<void> {
+  print('HTTP on SQLite', await reads());
+  print('HTTP on SQLite, durable writes', await writes({}, 'SQLite', 0.25));
+  print('HTTP on one etcd, durable writes', await writesOnEtcd());
+  print(`HTTP, ${HELD} blocking queries`, await blocking());
+  print('HTTP at 1M rows', await million());
+}
+
+const headersOf = (server: Server): Record<string, string> => ({ 'X-Service-Token': server.token });
+
+async function reads(): Promise<Figure[]> {
+  await using server = await startServer();
+  const answer = await server.request('GET', '/v1/acl/token/self');
+  await using bare = await startBare(answer);
+  const headers = headersOf(server);
+  const [bareRate = 0, rate = 0] = await compare([
+    () => load({ url: `${bare.address}/`, headers, atOnce: 64, seconds: SECONDS }),
+    () => load({ url: `${server.address}/v1/acl/token/self`, headers, atOnce: 64, seconds: SECONDS }),
+  ]);
+  return [
+    information('bare node:http', bareRate, '/s'),
+    information('GET /v1/acl/token/self', rate, '/s'),
+    atLeast('GET /v1/acl/token/self beside bare', rate / bareRate, 0.8, '×'),
+  ];
+}
+
+async function writes(settings: Record<string, string>, store: string, wanted: number): Promise<Figure[]> {
+  await using server = await startServer({ settings });
+  const [bareRate, rate] = await writeRates(server);
+  return [
+    information('bare node:http', bareRate, '/s'),
+    information(`PUT /v1/acl/token on ${store}, 64 at once`, rate, '/s'),
+    atLeast('PUT /v1/acl/token beside bare', rate / bareRate, wanted, '×'),
+  ];
+}
+
+async function writesOnEtcd(): Promise<Figure[]> {
+  await using etcd = await startEtcd({ flags: ['--quota-backend-bytes=8589934592'] });
+  await using server = await startServer({ settings: { store: 'etcd', 'etcd.endpoints': etcd.first.url } });
+  const [bareRate, rate] = await writeRates(server);
+  return [
+    information('bare node:http', bareRate, '/s'),
+    atLeast('PUT /v1/acl/token on etcd, 64 at once', rate, 8_000, '/s'),
+  ];
+}
+
+async function writeRates(server: Server): Promise<readonly [bare: number, server: number]> {
+  const answer = await server.request('PUT', '/v1/acl/token', { body: NEW_TOKEN });
+  if (answer.status !== 200) throw new Error(answer.text);
+  await using bare = await startBare(answer);
+  const write = { method: 'PUT', headers: headersOf(server), body: NEW_TOKEN, atOnce: 64, seconds: SECONDS };
+  const [bareRate = 0, rate = 0] = await compare([
+    () => load({ ...write, url: `${bare.address}/` }),
+    () => load({ ...write, url: `${server.address}/v1/acl/token` }),
+  ]);
+  return [bareRate, rate];
+}
+
+async function blocking(): Promise<Figure[]> {
+  const bareMs: number[] = [];
+  const ms: number[] = [];
+  const bytesEach: number[] = [];
+  const pings: number[] = [];
+  for (let round = 0; round < 5; round++) {
+    await using server = await startServer();
+    const answer = await server.request('GET', '/v1/partition/default');
+    bareMs.push(await bareRelease(answer));
+    const before = residentBytes(server.process.pid ?? 0);
+    const index = String(answer.headers['x-service-index']);
+    const path = `/v1/partition/default?index=${index}&wait=10m`;
+    await using holders = await hold({
+      port: Number(new URL(server.address).port),
+      request: `GET ${path} HTTP/1.1\r\nHost: bench\r\nX-Service-Token: ${server.token}\r\n\r\n`,
+      count: HELD,
+    });
+    await settled(server);
+    bytesEach.push((residentBytes(server.process.pid ?? 0) - before) / HELD);
+    const pinging = ping(server, pings);
+    const start = performance.timeOrigin + performance.now();
+    await server.request('PUT', '/v1/partition/default', { body: { Description: `round ${round}` } });
+    ms.push((await holders.answered()) - start);
+    pinging.stop = true;
+    await pinging.done;
+  }
+  return [
+    information('bare node:http answers 10,000 held', median(bareMs), 'ms'),
+    information('10,000 blocked readers answered after a write', median(ms), 'ms'),
+    atMost('beside bare', median(ms) / median(bareMs), 2.5, '×'),
+    atMost('memory of each held query', median(bytesEach) / 1_000, 20, 'KB'),
+    atMost('another request meanwhile, p99', percentile(pings, 0.99), 20, 'ms'),
+  ];
+}
+
+async function bareRelease(answer: Answer): Promise<number> {
+  await using bare = await startBare(answer);
+  const port = Number(new URL(bare.address).port);
+  await using holders = await hold({ port, request: 'GET /held HTTP/1.1\r\nHost: bench\r\n\r\n', count: HELD });
+  const start = performance.timeOrigin + performance.now();
+  await fetch(`${bare.address}/release`);
+  return (await holders.answered()) - start;
+}
+
+/** Waits until every held query has been read and is waiting. */
+async function settled(server: Server): Promise<void> {
+  for (;;) {
+    const metrics = await server.request('GET', '/metrics');
+    const waiting = /^accord_waiting_queries(?:\{[^}]*\})? (\d+)$/m.exec(metrics.text)?.[1];
+    if (waiting === undefined) throw new Error(`no accord_waiting_queries in:\n${metrics.text}`);
+    if (Number(waiting) >= HELD) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** Asks for something else again and again until it is stopped. */
+function ping(server: Server, times: number[]): { stop: boolean; done: Promise<void> } {
+  const pinging = { stop: false, done: Promise.resolve() };
+  pinging.done = (async () => {
+    while (!pinging.stop) {
+      const start = performance.now();
+      await server.request('GET', '/v1/acl/token/self');
+      times.push(performance.now() - start);
+    }
+  })();
+  return pinging;
+}
+
+async function million(): Promise<Figure[]> {
+  const small = await fillTokens(10_000);
+  const large = await fillTokens(1_000_000);
+  await using few = await startServer({ dataDirectory: small.directory });
+  await using many = await startServer({ dataDirectory: large.directory });
+  const read = (server: Server): (() => Promise<number>) => {
+    const url = `${server.address}/v1/acl/token/${small.accessorId}`;
+    return () => load({ url, headers: headersOf(server), atOnce: 64, seconds: SECONDS });
+  };
+  const write = (server: Server): (() => Promise<number>) => {
+    const url = `${server.address}/v1/acl/token`;
+    return () =>
+      load({ url, method: 'PUT', body: NEW_TOKEN, headers: headersOf(server), atOnce: 64, seconds: SECONDS });
+  };
+  const [fewReads = 0, manyReads = 0] = await compare([read(few), read(many)]);
+  const [fewWrites = 0, manyWrites = 0] = await compare([write(few), write(many)]);
+  await small.remove();
+  await large.remove();
+  return [
+    atLeast('reads at 1M beside 10,000', manyReads / fewReads, 0.75, '×'),
+    atLeast('writes at 1M beside 10,000', manyWrites / fewWrites, 0.75, '×'),
+    information('reads at 1M', manyReads, '/s'),
+    information('writes at 1M', manyWrites, '/s'),
+  ];
+}
+
+/** What a process holds in memory, from /proc. */
+export function residentBytes(pid: number): number {
+  const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Number(kilobytes) * 1_024;
+}

@@ -1,0 +1,29 @@
+/** What goes on behind the requests. */
+import { recordChange, SYSTEM } from '../audit/record.ts';
+import { auditRetentionJob } from '../audit/retention.ts';
+import type { Config } from '../config.ts';
+import { aclTokens } from '../credentials/acl-token.ts';
+import { recordTokenChange } from '../credentials/change-token.ts';
+import { userTokens } from '../credentials/user.ts';
+import type { Clock } from '../state/clock.ts';
+import { expiryJob } from '../state/expiry.ts';
+import type { Job } from '../state/jobs.ts';
+import type { State } from '../state/state.ts';
+
+/** The jobs of the whole server; each runs on one node. */
+export function backgroundJobs(state: State, clock: Clock, config: Config): Job[] {
+  return [
+    expiryJob(state, aclTokens, clock, (tx, stored) => recordTokenChange(tx, SYSTEM, 'expire', stored, undefined)),
+    expiryJob(state, userTokens, clock, (tx, { row }) =>
+      recordChange(tx, SYSTEM, {
+        action: 'expire',
+        type: 'user-token',
+        subject: row.id,
+        partition: 'default',
+        before: { id: row.id, user: row.userId },
+        after: null,
+      }),
+    ),
+    auditRetentionJob(state, clock, config.audit.retention),
+  ];
+}
