@@ -132,8 +132,8 @@ async function bareRelease(answer: Answer): Promise<number> {
 async function settled(server: Server): Promise<void> {
   for (;;) {
     const metrics = await server.request('GET', '/metrics');
-    const waiting = /^accord_waiting_queries(?:\{[^}]*\})? (\d+)$/m.exec(metrics.text)?.[1];
-    if (waiting === undefined) throw new Error(`no accord_waiting_queries in:\n${metrics.text}`);
+    const waiting = /^accord_http_waiting_queries(?:\{[^}]*\})? (\d+)$/m.exec(metrics.text)?.[1];
+    if (waiting === undefined) throw new Error(`no accord_http_waiting_queries in:\n${metrics.text}`);
     if (Number(waiting) >= HELD) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

@@ -1,32 +1,26 @@
 /** The API in the test's own process: a state on a store, the HTTP edge and every endpoint, with a clock to hold. */
 import http from 'node:http';
-import { auditLog } from '../../src/audit/record.ts';
 import { parseGrant } from '../../src/cli/grant.ts';
-import { aclTokens, type ShownToken } from '../../src/credentials/acl-token.ts';
+import type { ShownToken } from '../../src/credentials/acl-token.ts';
 import type { AclPolicy } from '../../src/credentials/caller.ts';
-import { cluster } from '../../src/credentials/cluster.ts';
 import { readCredentials } from '../../src/credentials/credentials-file.ts';
 import { credentialsEndpoints } from '../../src/credentials/endpoints.ts';
 import { makeFirstCredentials } from '../../src/credentials/first-credentials.ts';
-import { partitions } from '../../src/credentials/partition.ts';
 import type { Edition } from '../../src/credentials/request-partition.ts';
-import { users, userTokens } from '../../src/credentials/user.ts';
 import { createLog } from '../../src/http/log.ts';
+import { operatorEndpoints } from '../../src/http/operators.ts';
 import { createHttpServer, type HttpServer } from '../../src/http/server.ts';
 import { createReads, type Reads } from '../../src/http/v1/reads.ts';
+import { SCHEMA } from '../../src/main/schema.ts';
 import { type Clock, systemClock } from '../../src/state/clock.ts';
 import type { Engine } from '../../src/state/engine.ts';
 import type { Sealer } from '../../src/state/sealing.ts';
 import { sqliteEngine } from '../../src/state/sqlite/engine.ts';
 import type { State } from '../../src/state/state.ts';
-import { defineSchema } from '../../src/state/table.ts';
 import { type Answer, type RequestOptions, send } from './server.ts';
 import { openState } from './state.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 import { until } from './until.ts';
-
-/** Every table of the server. */
-export const serverSchema = defineSchema([cluster, partitions, aclTokens, users, userTokens, auditLog]);
 
 /** What a test changes. */
 export interface ApiSettings {
@@ -66,14 +60,15 @@ export interface Api extends AsyncDisposable {
   hold(pathAndQuery: string, options?: RequestOptions): Promise<{ readonly answer: Promise<Answer> }>;
 }
 
+/** `stale.max-age` as it is by default. */
+const STALE_MS = 600_000;
+
 /** Starts it, with the first credentials made. */
 export async function startApi(settings: ApiSettings = {}): Promise<Api> {
   const { clock = systemClock, consul = false, edition = 'enterprise', dataKey } = settings;
   await using parts = new AsyncDisposableStack();
   const directory = parts.use(await temporaryDirectory()).path;
-  const state = parts.use(
-    await openState(settings.engine ?? sqliteEngine({ directory }), { schema: serverSchema, clock }),
-  );
+  const state = parts.use(await openState(settings.engine ?? sqliteEngine({ directory }), { schema: SCHEMA, clock }));
   const lines: string[] = [];
   const log = createLog({
     level: 'debug',
@@ -104,14 +99,15 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
     random: () => 0,
     defaultPolicy,
     consul,
-    staleMaxAgeMs: 600_000,
+    staleMaxAgeMs: STALE_MS,
     waitingMax: 10_000,
     waitingPerTokenMax: settings.waitingPerTokenMax ?? 10_000,
   });
   server.onStop(() => reads.drain());
   const credentials = { state, policy, edition };
   const endpoints = credentialsEndpoints({ credentials, reads, clock, consul, dataKey, partitionUses: [] });
-  for (const endpoint of endpoints) server.add(endpoint);
+  const operators = operatorEndpoints({ state, staleMaxAgeMs: STALE_MS, version: { Version: 'test' } });
+  for (const endpoint of [...endpoints, ...operators]) server.add(endpoint);
   await server.open();
   const agent = new http.Agent({ keepAlive: true });
   parts.defer(() => agent.destroy());
@@ -134,7 +130,10 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
       return answer.json<MadeToken>();
     },
     async makePartitions(...names) {
-      for (const name of names) await api.request('PUT', `/v1/partition/${name}`, { body: {} });
+      for (const name of names) {
+        const answer = await api.request('PUT', `/v1/partition/${name}`, { body: {} });
+        if (answer.status !== 200) throw new Error(`no partition was made: ${answer.status} ${answer.text}`);
+      }
     },
     async hold(pathAndQuery, options = {}) {
       const before = reads.waitingCount;

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createFakeClock } from '../../test/support/fake-clock.ts';
+import { openState } from '../../test/support/state.ts';
+import { temporaryDirectory } from '../../test/support/temporary-directory.ts';
+import { until } from '../../test/support/until.ts';
+import { sqliteEngine } from '../state/sqlite/engine.ts';
+import type { State } from '../state/state.ts';
+import { defineSchema } from '../state/table.ts';
+import { auditLog, recordChange, SYSTEM } from './record.ts';
+import { auditRetentionJob } from './retention.ts';
+
+const HOUR_MS = 3_600_000;
+
+const record = (state: State, subject: string): Promise<void> =>
+  state.write((tx) =>
+    recordChange(tx, SYSTEM, {
+      action: 'create',
+      type: 'thing',
+      subject,
+      partition: 'default',
+      before: null,
+      after: {},
+    }),
+  );
+
+async function subjects(state: State): Promise<string[]> {
+  const rows = await state.scan(auditLog, { limit: 10_000 }, new AbortController().signal);
+  return rows.map(({ row }) => row.subject);
+}
+
+test('entries past audit.retention are removed, and no others', async () => {
+  await using directory = await temporaryDirectory();
+  const clock = createFakeClock();
+  await using state = await openState(sqliteEngine({ directory: directory.path }), {
+    schema: defineSchema([auditLog]),
+    clock,
+  });
+  const old = Array.from({ length: 250 }, (_, i) => `old ${i}`);
+  await Promise.all(old.map((subject) => record(state, subject)));
+  clock.advance(HOUR_MS / 2);
+  await record(state, 'young');
+  state.addJob(auditRetentionJob(state, clock, HOUR_MS));
+  // A whole round over a young log removes nothing.
+  await clock.run(HOUR_MS / 4);
+  assert.equal((await subjects(state)).length, 251);
+  clock.advance(HOUR_MS / 4 + 120_000);
+  await until('what is old is gone', async () => (await subjects(state)).length === 1);
+  assert.deepEqual(await subjects(state), ['young']);
+  clock.advance(HOUR_MS / 2);
+  await until('everything is old', async () => (await subjects(state)).length === 0);
+});

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { startApi } from '../../test/support/api.ts';
+import type { ShownToken } from './acl-token.ts';
+
+const SYNTAX =
+  "is not a valid partition name: a valid partition name must consist of alphanumeric characters or '-', must start and end with an alphanumeric character, and be at most 63 characters long";
+const COMMUNITY = 'Invalid query parameter: "partition" - Partitions are an Accord Enterprise feature';
+
+describe('the partition of a request in the enterprise edition', () => {
+  interface Given {
+    readonly query?: string;
+    readonly header?: string;
+    readonly body?: string;
+    /** Where the caller's token lives. */
+    readonly own?: string;
+  }
+  const rows: readonly (readonly [given: Given, partition: string | { readonly refused: string }])[] = [
+    [{}, 'default'],
+    [{ own: 'eu' }, 'eu'],
+    [{ own: 'eu', query: 'us' }, 'us'],
+    [{ own: 'eu', query: '', header: '', body: '' }, 'eu'],
+    [{ query: 'eu' }, 'eu'],
+    [{ header: 'eu' }, 'eu'],
+    [{ body: 'eu' }, 'eu'],
+    [{ query: 'EU', header: 'Eu', body: 'eU' }, 'eu'],
+    [{ query: 'eu', body: 'us' }, { refused: 'the request names two partitions, "eu" and "us": want one' }],
+    [{ query: 'eu', header: 'us' }, { refused: 'the request names two partitions, "eu" and "us": want one' }],
+    [{ header: 'us', body: 'eu' }, { refused: 'the request names two partitions, "eu" and "us": want one' }],
+    [{ query: 'nowhere' }, { refused: 'partition "nowhere" does not exist' }],
+    [{ query: 'a_b' }, { refused: `a_b ${SYNTAX}` }],
+    [{ header: 'a b' }, { refused: `a b ${SYNTAX}` }],
+    [{ query: '*' }, { refused: `* ${SYNTAX}` }],
+  ];
+  for (const [given, expected] of rows) {
+    const text = typeof expected === 'string' ? expected : expected.refused;
+    test(`${JSON.stringify(given)} → ${text}`, async () => {
+      await using api = await startApi();
+      await api.makePartitions('eu', 'us');
+      const { SecretID: token } = await api.makeToken(['acl:write@*'], { Partition: given.own ?? 'default' });
+      const query = given.query === undefined ? '' : `?partition=${encodeURIComponent(given.query)}`;
+      const answer = await api.request('PUT', `/v1/acl/token${query}`, {
+        token,
+        body: given.body === undefined ? {} : { Partition: given.body },
+        headers: given.header === undefined ? {} : { 'x-service-partition': given.header },
+      });
+      if (typeof expected === 'string') assert.equal(answer.json<ShownToken>().Partition, expected);
+      else assert.deepEqual([answer.status, answer.text], [400, expected.refused]);
+    });
+  }
+});
+
+describe('the community edition', () => {
+  const token = '/v1/acl/token';
+  type Row = readonly [method: string, path: string, body: unknown, header?: string];
+  const refused: readonly Row[] = [
+    ['GET', '/v1/acl/tokens?partition=eu', undefined],
+    ['GET', '/v1/acl/tokens?partition=default', undefined],
+    ['GET', '/v1/acl/tokens?partition=*', undefined],
+    ['GET', '/v1/acl/tokens', undefined, 'eu'],
+    ['PUT', token, { Partition: 'eu' }],
+    ['PUT', '/v1/partition/eu', {}],
+    ['GET', '/v1/partition/default', undefined],
+    ['DELETE', '/v1/partition/eu', undefined],
+    ['GET', '/v1/partitions', undefined],
+    ['GET', '/v1/audit?partition=eu', undefined],
+    ['GET', '/v1/operator/export?partition=eu', undefined],
+  ];
+  for (const [method, path, body, header] of refused) {
+    const given = [body, header].filter((part) => part !== undefined).map((part) => JSON.stringify(part));
+    test(`refuses ${[method, path, ...given].join(' ')}, whoever asks`, async () => {
+      await using api = await startApi({ edition: 'community' });
+      const headers = header === undefined ? {} : { 'x-service-partition': header };
+      for (const secret of [api.token, null]) {
+        const answer = await api.request(method, path, { body, headers, token: secret });
+        assert.deepEqual([answer.status, answer.text], [400, COMMUNITY]);
+      }
+    });
+  }
+
+  test('takes an empty partition, and default where it is not in the query', async () => {
+    await using api = await startApi({ edition: 'community' });
+    assert.equal((await api.request('GET', '/v1/acl/tokens?partition=')).status, 200);
+    const headers = { 'x-service-partition': 'Default' };
+    const answer = await api.request('PUT', token, { body: { Partition: 'default' }, headers });
+    assert.equal(answer.json<ShownToken>().Partition, 'default');
+  });
+
+  test('takes grants for default and for all, and no others', async () => {
+    await using api = await startApi({ edition: 'community' });
+    const grant = (Partition: string) => ({ Grants: [{ Resource: 'peering', Access: 'read', Partition }] });
+    assert.equal((await api.request('PUT', token, { body: grant('default') })).status, 200);
+    assert.equal((await api.request('PUT', token, { body: grant('*') })).status, 200);
+    const answer = await api.request('PUT', token, { body: grant('eu') });
+    assert.deepEqual([answer.status, answer.text], [400, `Grants[0].Partition: ${COMMUNITY}`]);
+  });
+});

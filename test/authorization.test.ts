@@ -1,0 +1,192 @@
+/**
+ * Who may call what: every endpoint against every kind of caller. An endpoint that is not open and stands in no row
+ * fails the first test, so none can be added without its rules.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { type Api, type ApiSettings, startApi } from './support/api.ts';
+import type { Answer } from './support/server.ts';
+
+interface Row {
+  /** As the server has it: method and path with `:name`. */
+  readonly endpoint: string;
+  /** A request that succeeds with the grant alone. */
+  readonly path: string;
+  readonly body?: unknown;
+  /** The grant that it takes, such as `acl:read@eu`; `a token` when any token will do. */
+  readonly needs: string;
+  /** The status of success when it is not 200. */
+  readonly status?: number;
+}
+
+/** A token that nobody made. */
+const MISSING = '00000000-0000-4000-8000-000000000000';
+
+const rows: readonly Row[] = [
+  { endpoint: 'GET /v1/acl/token/self', path: '/v1/acl/token/self', needs: 'a token' },
+  { endpoint: 'PUT /v1/acl/token', path: '/v1/acl/token', body: { Partition: 'eu' }, needs: 'acl:write@eu' },
+  {
+    endpoint: 'GET /v1/acl/token/:accessor',
+    path: `/v1/acl/token/${MISSING}?partition=eu`,
+    needs: 'acl:read@eu',
+    status: 404,
+  },
+  {
+    endpoint: 'PUT /v1/acl/token/:accessor',
+    path: `/v1/acl/token/${MISSING}?partition=eu`,
+    body: {},
+    needs: 'acl:write@eu',
+    status: 404,
+  },
+  { endpoint: 'DELETE /v1/acl/token/:accessor', path: `/v1/acl/token/${MISSING}?partition=eu`, needs: 'acl:write@eu' },
+  { endpoint: 'GET /v1/acl/tokens', path: '/v1/acl/tokens?partition=eu', needs: 'acl:read@eu' },
+  { endpoint: 'GET /v1/acl/tokens', path: '/v1/acl/tokens?partition=*', needs: 'acl:read@any' },
+  { endpoint: 'PUT /v1/partition/:name', path: '/v1/partition/eu', body: {}, needs: 'operator:write@eu' },
+  { endpoint: 'PUT /v1/partition/:name', path: '/v1/partition/new', body: {}, needs: 'operator:write@*' },
+  { endpoint: 'GET /v1/partition/:name', path: '/v1/partition/eu', needs: 'operator:read@eu' },
+  { endpoint: 'GET /v1/partition/:name', path: '/v1/partition/nowhere', needs: 'operator:read@*', status: 404 },
+  { endpoint: 'DELETE /v1/partition/:name', path: '/v1/partition/nowhere', needs: 'operator:write@*' },
+  { endpoint: 'GET /v1/partitions', path: '/v1/partitions', needs: 'operator:read@any' },
+  { endpoint: 'GET /v1/operator/export', path: '/v1/operator/export', needs: 'operator:write@*' },
+  { endpoint: 'GET /v1/audit', path: '/v1/audit?partition=eu', needs: 'operator:read@eu' },
+  { endpoint: 'GET /v1/audit', path: '/v1/audit', needs: 'operator:read@any' },
+];
+
+const RESOURCES = ['peering', 'services', 'config', 'acl', 'operator'];
+
+const call = (api: Api, { endpoint, path, body }: Row, token: string | null): Promise<Answer> =>
+  api.request(endpoint.split(' ')[0] ?? '', path, { body, token });
+
+/** The grant in its parts; `any` partition stands for one in which the caller may read something. */
+function parts({ needs }: Row): { resource: string; access: string; partition: string } {
+  const [, resource = '', access = '', partition = ''] = /^(\w+):(\w+)@(.+)$/.exec(needs) ?? [];
+  return { resource, access, partition };
+}
+
+const ANONYMOUS =
+  /^Permission denied: anonymous token lacks permission '\w+:(read|write)'\. The anonymous token is used implicitly when a request does not specify a token\.$/;
+
+test('every endpoint that is not open has a row, and no row is left over', async () => {
+  await using api = await startApi();
+  const guarded = api.server.endpoints
+    .filter(({ open }) => open !== true)
+    .map(({ method, path }) => `${method} ${path}`);
+  assert.deepEqual([...new Set(rows.map(({ endpoint }) => endpoint))].toSorted(), guarded.toSorted());
+});
+
+describe('with ACLs on', () => {
+  let api: Api;
+  /** Tokens by the grants that they hold: one is enough for all rows. */
+  const tokens = new Map<string, { readonly id: string; readonly secret: string }>();
+  before(async () => {
+    api = await startApi();
+    await api.makePartitions('eu', 'us', 'home');
+  });
+  after(() => api[Symbol.asyncDispose]());
+
+  async function holding(...grants: string[]): Promise<{ readonly id: string; readonly secret: string }> {
+    const key = grants.join(' ');
+    let token = tokens.get(key);
+    if (token === undefined) {
+      const { AccessorID: id, SecretID: secret } = await api.makeToken(grants, { Partition: 'home' });
+      token = { id, secret };
+      tokens.set(key, token);
+    }
+    return token;
+  }
+
+  async function refused(row: Row, { id, secret }: { readonly id: string; readonly secret: string }): Promise<void> {
+    const { resource, access } = parts(row);
+    const { snapshot } = api.state;
+    const answer = await call(api, row, secret);
+    const text = `Permission denied: token with AccessorID '${id}' lacks permission '${resource}:${access}'`;
+    assert.deepEqual([answer.status, answer.text], [403, text]);
+    assert.equal(api.state.snapshot, snapshot);
+  }
+
+  async function allowed(row: Row, secret: string): Promise<void> {
+    const answer = await call(api, row, secret);
+    assert.equal(answer.status, row.status ?? 200, answer.text);
+  }
+
+  for (const row of rows) {
+    describe(`${row.endpoint.split(' ')[0]} ${row.path} (${row.needs})`, () => {
+      test('is refused to the anonymous token', async () => {
+        const answer = await call(api, row, null);
+        assert.equal(answer.status, 403);
+        assert.match(answer.text, ANONYMOUS);
+      });
+      test('is refused to a token that is not there', async () => {
+        const answer = await call(api, row, 'd9ad3c1e-0000-4000-8000-000000000000');
+        assert.deepEqual([answer.status, answer.text], [403, 'ACL not found']);
+      });
+      test('is refused to a token that has expired', async () => {
+        const grants = RESOURCES.map((Resource) => ({ Resource, Access: 'write', Partition: '*' }));
+        const body = { Grants: grants, ExpirationTTL: '1ms' };
+        const made = await api.request('PUT', '/v1/acl/token', { body });
+        const { SecretID, ExpirationTime } = made.json<{ SecretID: string; ExpirationTime: string }>();
+        while (Date.now() < Date.parse(ExpirationTime));
+        const answer = await call(api, row, SecretID);
+        assert.deepEqual([answer.status, answer.text], [403, 'ACL not found']);
+      });
+      if (row.needs === 'a token') {
+        test('is open to a token without grants', async () => allowed(row, (await holding()).secret));
+        return;
+      }
+      const { resource, access, partition } = parts(row);
+      const exact = partition === 'any' ? 'eu' : partition;
+      test('is open to the grant alone', async () => {
+        await allowed(row, (await holding(`${resource}:${access}@${exact}`)).secret);
+      });
+      test('is open to the same grant on all partitions', async () => {
+        await allowed(row, (await holding(`${resource}:${access}@*`)).secret);
+      });
+      test('is refused to a token with every other resource', async () => {
+        const others = RESOURCES.filter((other) => other !== resource).map((other) => `${other}:write@*`);
+        await refused(row, await holding(...others));
+      });
+      test(`is ${access === 'read' ? 'open' : 'refused'} to one that may only read or write it`, async () => {
+        if (access === 'read') await allowed(row, (await holding(`${resource}:write@${exact}`)).secret);
+        else await refused(row, await holding(`${resource}:read@*`));
+      });
+      if (partition === 'any') return;
+      test('is refused to the grant in another partition', async () => {
+        const other = partition === 'us' ? 'eu' : 'us';
+        await refused(row, await holding(`${resource}:${access}@${other}`, `${resource}:${access}@home`));
+      });
+    });
+  }
+});
+
+describe('acl.default-policy: allow', () => {
+  test('opens nothing of acl and operator', async () => {
+    await using api = await startApi({ policy: { defaultPolicy: 'allow' } });
+    await api.makePartitions('eu');
+    const { SecretID } = await api.makeToken([]);
+    for (const row of rows) {
+      const answer = await call(api, row, null);
+      assert.equal(answer.status, 403, `${row.endpoint}: ${answer.text}`);
+      assert.match(answer.text, ANONYMOUS);
+      if (row.needs !== 'a token') assert.equal((await call(api, row, SecretID)).status, 403);
+      assert.equal((await call(api, row, 'unknown')).text, 'ACL not found');
+    }
+  });
+});
+
+describe('acl.enabled: false', () => {
+  const settings: ApiSettings = { policy: { enabled: false } };
+  for (const [name, token] of [
+    ['nobody', null],
+    ['a token that is not there', 'unknown'],
+  ] as const) {
+    test(`opens everything to ${name}`, async () => {
+      await using api = await startApi(settings);
+      await api.makePartitions('eu');
+      for (const row of rows) {
+        const answer = await call(api, row, token);
+        const status = row.needs === 'a token' ? 404 : (row.status ?? 200);
+        assert.equal(answer.status, status, `${row.endpoint}: ${answer.text}`);
+      }
+    });
+  }
+});
