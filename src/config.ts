@@ -6,7 +6,8 @@
  */
 import { hostname } from 'node:os';
 import { ConfigError, describeOrigin, type Origin, quote } from './config/error.ts';
-import { CLIENT_VARIABLES, type Given, gather, type Sources } from './config/given.ts';
+import { CLIENT_VARIABLES, gather, type Sources } from './config/given.ts';
+import type { Given } from './config/given-value.ts';
 import { complaintAbout, warningsOf } from './config/rules.ts';
 import { secretInFile, secretInVariable } from './config/secrets.ts';
 import { type Host, propertyPath } from './config/setting.ts';

@@ -12,7 +12,7 @@ import {
   type YAMLMap,
 } from 'yaml';
 import { ConfigError, quote } from './error.ts';
-import type { Given } from './given.ts';
+import type { Given } from './given-value.ts';
 import { didYouMean } from './near-names.ts';
 import { isSettingKey, type SettingKey, secretVariableOf, settingKeys, settingOf } from './table.ts';
 

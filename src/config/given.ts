@@ -1,6 +1,7 @@
 /** Collects what was given for each setting: flag beats variable beats file. */
 import { ConfigError, type Origin, quote } from './error.ts';
 import { readConfigFile } from './file.ts';
+import type { Given } from './given-value.ts';
 import { didYouMean } from './near-names.ts';
 import type { Host } from './setting.ts';
 import { flagOf, isSettingKey, type SettingKey, secretVariableOf, settingKeys, variableOf } from './table.ts';
@@ -13,15 +14,6 @@ export interface Sources {
   /** `--config`; without it, `./accord.yaml` if there is one. */
   readonly configFile: string | undefined;
   readonly host: Host;
-}
-
-/** A value as it was written. */
-export interface Given {
-  readonly key: SettingKey;
-  readonly text: string;
-  readonly origin: Origin;
-  /** The text is the secret itself, not the path of its file. */
-  readonly isSecret: boolean;
 }
 
 /** Variables of the command line's client and of test runs: theirs to check. */

@@ -46,25 +46,17 @@ export async function writeCredentials(directory: string, content: CredentialsFi
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const file = credentialsPath(directory);
   const temporary = `${file}.${process.pid}.tmp`;
-  const handle = await open(temporary, 'w', 0o600);
   try {
+    await using handle = await open(temporary, 'w', 0o600);
     await handle.writeFile(`${JSON.stringify(content, null, 2)}\n`);
     await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  try {
     // Unlike a rename, a link fails where something is.
     await link(temporary, file);
   } finally {
     await rm(temporary, { force: true });
   }
-  const folder = await open(directory, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
+  await using folder = await open(directory, 'r');
+  await folder.sync();
 }
 
 /** Moves an existing file aside, so that a new one can be written. @returns where it is now, if there was one */

@@ -1,8 +1,9 @@
 /** The endpoints of credentials: who asks is read from the request here, everything else is in the operations. */
-import { type Answer, emptyAnswer, sendError } from '../http/answer.ts';
+import { type Answer, emptyAnswer } from '../http/answer.ts';
 import { type Call, pathParameter } from '../http/call.ts';
 import type { Endpoint } from '../http/endpoint.ts';
 import { ServiceError } from '../http/errors.ts';
+import { sendError } from '../http/send.ts';
 import { jsonAnswer } from '../http/v1/json-answer.ts';
 import { parseBody } from '../http/v1/parse-body.ts';
 import type { Reads } from '../http/v1/reads.ts';

@@ -47,8 +47,24 @@ export class FirstStartError extends Error {
 }
 
 const ADMIN = 'admin';
-const FIRST_TOKEN = 'The first token: it holds every grant';
-const RECOVERED_TOKEN = 'Made by accord server --recover: it holds every grant';
+
+/** Why credentials are made: for the audit log, and for whoever lists them. */
+interface Occasion {
+  readonly action: 'create' | 'recover';
+  readonly aclToken: string;
+  readonly userToken: string;
+}
+
+const FIRST: Occasion = {
+  action: 'create',
+  aclToken: 'The first token: it holds every grant',
+  userToken: 'First token',
+};
+const RECOVERY: Occasion = {
+  action: 'recover',
+  aclToken: 'Made when credentials were lost: it holds every grant',
+  userToken: 'Made when credentials were lost',
+};
 
 /**
  * Makes the first credentials if the state is empty.
@@ -80,12 +96,14 @@ export async function makeFirstCredentials(start: FirstStart): Promise<boolean> 
       before: null,
       after,
     });
-    putAclToken(tx, content, FIRST_TOKEN, 'create');
-    putAdmin(tx, content);
+    putAclToken(tx, content, FIRST);
+    putAdmin(tx, content, FIRST);
     return true;
   });
   if (!made) {
-    if (standing === undefined) await removeCredentials(directory);
+    // Unless another server found the file in a shared directory, and committed what it says.
+    const inForce = state.snapshot.get(aclTokens, content.peering.accessorId) !== undefined;
+    if (standing === undefined && !inForce) await removeCredentials(directory);
     checkDatacenter(state.snapshot.get(cluster, 'cluster')?.row.datacenter ?? datacenter, datacenter);
   }
   return made;
@@ -105,8 +123,8 @@ export async function recoverCredentials({
   const content = newCredentials(address, { aclToken: undefined, adminToken: undefined });
   await writeCredentials(directory, content);
   await state.write((tx) => {
-    putAclToken(tx, content, RECOVERED_TOKEN, 'recover');
-    putAdmin(tx, content);
+    putAclToken(tx, content, RECOVERY);
+    putAdmin(tx, content, RECOVERY);
   });
   return aside;
 }
@@ -129,7 +147,7 @@ function newCredentials(address: string, preset: PresetSecrets): CredentialsFile
   };
 }
 
-function putAclToken(tx: Transaction, { peering }: CredentialsFile, description: string, action: string): void {
+function putAclToken(tx: Transaction, { peering }: CredentialsFile, { action, aclToken: description }: Occasion): void {
   const token: AclToken = {
     accessorId: peering.accessorId,
     secretHash: hashSecret(peering.secretId),
@@ -149,17 +167,21 @@ function putAclToken(tx: Transaction, { peering }: CredentialsFile, description:
   });
 }
 
-function putAdmin(tx: Transaction, { teamAccess }: CredentialsFile): void {
+function putAdmin(
+  tx: Transaction,
+  { teamAccess }: CredentialsFile,
+  { action, userToken: description }: Occasion,
+): void {
   const createTime = isoTime(tx);
   const existing = tx.find(users, 'username', ADMIN);
   const id = existing?.row.id ?? tx.once(() => newId('user'));
   if (existing === undefined) tx.put(users, { id, username: ADMIN, email: '', siteAdmin: true, createTime });
   const tokenId = tx.once(() => newId('at'));
   const secretHash = hashSecret(teamAccess.token);
-  tx.put(userTokens, { id: tokenId, userId: id, secretHash, description: 'First token', createTime });
+  tx.put(userTokens, { id: tokenId, userId: id, secretHash, description, createTime });
   const after = { username: ADMIN, 'site-admin': true };
   recordChange(tx, SYSTEM, {
-    action: 'create',
+    action,
     type: 'user-token',
     subject: tokenId,
     partition: DEFAULT_PARTITION,

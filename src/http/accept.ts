@@ -2,7 +2,7 @@
 
 /** Whether `accept` names the media type itself; wildcards are no wish for a particular one. */
 export function acceptsExactly(accept: string | undefined, mediaType: string): boolean {
-  return accept?.includes(mediaType) === true && weightOf(accept, [mediaType]) > 0;
+  return accept !== undefined && weightOf(accept, [mediaType]) > 0;
 }
 
 /** Whether an `Accept-Encoding` allows gzip. */

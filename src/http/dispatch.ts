@@ -1,10 +1,11 @@
 /** From a call to its answer: by an endpoint, or by what there is to say without one. */
-import { sendAnswer, sendError } from './answer.ts';
+
 import type { Call } from './call.ts';
 import type { Endpoint } from './endpoint.ts';
 import { ServiceError } from './errors.ts';
 import { QUOTED_LENGTH_MAX } from './limits.ts';
 import { preflightHeaders } from './origin.ts';
+import { sendAnswer, sendError } from './send.ts';
 
 /** Lets the endpoint answer, and answers for it when it throws. */
 export function runEndpoint(endpoint: Endpoint, call: Call): void {

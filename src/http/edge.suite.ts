@@ -68,13 +68,13 @@ export async function openEdge(
     async [Symbol.asyncDispose]() {
       agent.destroy();
       const stopped = server.stop(0);
-      if (isFake(options.clock)) await options.clock.advance(0);
+      if (isFake(options.clock)) await options.clock.run(0);
       await stopped;
     },
   };
 }
 
-const isFake = (clock: Clock | undefined): clock is FakeClock => clock !== undefined && 'advance' in clock;
+const isFake = (clock: Clock | undefined): clock is FakeClock => clock !== undefined && 'run' in clock;
 
 /** One request; `target.path` is sent as it is. */
 export function request(

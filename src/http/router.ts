@@ -5,7 +5,6 @@
  */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
-import { sendError } from './answer.ts';
 import type { Call, Edge, ErrorForm, Route } from './call.ts';
 import { answerClientError } from './client-errors.ts';
 import { answerWithoutEndpoint, runEndpoint } from './dispatch.ts';
@@ -15,6 +14,7 @@ import { HEADER_BYTES_MAX } from './limits.ts';
 import { crossOriginHeaders } from './origin.ts';
 import { parseQuery, type Query } from './query.ts';
 import { type BodyLimit, readBody } from './read-body.ts';
+import { sendError } from './send.ts';
 import { createTraffic, type EndpointTraffic } from './traffic.ts';
 import { errorAnswer } from './v1/error-answer.ts';
 

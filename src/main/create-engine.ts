@@ -1,6 +1,8 @@
 /** Which engine the settings name, with their files read. */
-import { randomUUID } from 'node:crypto';
+import { randomUUID, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { createSecureContext } from 'node:tls';
+import { ConfigError } from '../config/error.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../http/log.ts';
 import type { Clock } from '../state/clock.ts';
@@ -8,15 +10,14 @@ import type { Engine } from '../state/engine.ts';
 import { etcdEngine } from '../state/etcd/engine.ts';
 import { sqliteEngine } from '../state/sqlite/engine.ts';
 
-/** The engine that the settings name. @throws Error of the system when a file of theirs cannot be read */
+/** The engine that the settings name; nothing is opened yet. @throws ConfigError when a file of theirs cannot be used */
 export async function createEngine(config: Config, clock: Clock, log: Log): Promise<Engine> {
   if (config.store === 'sqlite') return sqliteEngine({ directory: config.dataDir });
-  const { endpoints, prefix, ca, cert, key, username, password, maxTxnOps, maxTxnBytes, compact } = config.etcd;
-  const [caText, certText, keyText] = await Promise.all([ca, cert, key].map(readOptional));
+  const { endpoints, prefix, username, password, maxTxnOps, maxTxnBytes, compact } = config.etcd;
   return etcdEngine({
     endpoints,
     prefix,
-    tls: { ca: caText, cert: certText, key: keyText },
+    tls: await readTls(config.etcd),
     credentials: username === undefined ? undefined : { username, password: password?.read() ?? '' },
     maxTxnOps,
     maxTxnBytes,
@@ -28,5 +29,27 @@ export async function createEngine(config: Config, clock: Clock, log: Log): Prom
   });
 }
 
-const readOptional = async (file: string | undefined): Promise<string | undefined> =>
-  file === undefined ? undefined : await readFile(file, 'utf8');
+interface Tls {
+  readonly ca: string | undefined;
+  readonly cert: string | undefined;
+  readonly key: string | undefined;
+}
+
+/** Tries what it reads: with a bad file every call would fail, and look as if etcd were away. */
+async function readTls(files: Config['etcd']): Promise<Tls> {
+  const read = async (key: keyof Tls): Promise<string | undefined> => {
+    const file = files[key];
+    return file === undefined ? undefined : await readFile(file, 'utf8');
+  };
+  try {
+    const [ca, cert, key] = await Promise.all([read('ca'), read('cert'), read('key')]);
+    createSecureContext({ cert, key });
+    // A context takes anything for the certificates of others, and then trusts nobody.
+    if (ca !== undefined) new X509Certificate(ca);
+    return { ca, cert, key };
+  } catch (cause) {
+    const named = (['ca', 'cert', 'key'] as const).filter((key) => files[key] !== undefined);
+    const shown = named.map((key) => `etcd.${key} ${files[key]}`).join(', ');
+    throw new ConfigError(`${shown}: want PEM files that fit together (${(cause as Error).message})`, { cause });
+  }
+}

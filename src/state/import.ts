@@ -50,6 +50,7 @@ export async function importFile(
     let page: StoredRow[] = [];
     let end: ExportEnd | undefined;
     for await (const line of lines) {
+      signal.throwIfAborted();
       if (end !== undefined) throw new ImportError(`'${file}' goes on after its checksum`);
       const parsed = parseLine(file, line);
       if ('sha256' in parsed) {

@@ -1,17 +1,20 @@
 /** Deletes the keys of rows whose owner is gone: in bounded batches, resumable anywhere, since every node knows them. */
-
-import type { Clock } from './clock.ts';
-import { sleep } from './clock.ts';
+import { type Clock, sleep } from './clock.ts';
 import type { Job } from './jobs.ts';
 import { REMOVAL_BATCH_KEYS } from './limits.ts';
 import type { Memory } from './memory.ts';
-import type { State } from './state.ts';
+import type { Transaction } from './transaction.ts';
 
 /** How long the job looks away when there is nothing to remove. */
 const IDLE_MS = 1_000;
 
+/** What the job changes the state with. */
+export interface Writer {
+  write(fn: (tx: Transaction) => void, options: { readonly signal: AbortSignal }): Promise<void>;
+}
+
 /** @param operationsMax the engine's: a batch must fit one commit, however low an operator has set the store's limit */
-export function removalJob(state: State, memory: Memory, clock: Clock, operationsMax: number): Job {
+export function removalJob(state: Writer, memory: Memory, clock: Clock, operationsMax: number): Job {
   const keysMax = Math.min(REMOVAL_BATCH_KEYS, operationsMax);
   return {
     name: 'removal',

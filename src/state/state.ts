@@ -120,10 +120,17 @@ export class State implements AsyncDisposable {
   }
 
   /**
-   * Opens the engine; `prepare` may then fill an empty store; loads it and follows it from there.
+   * Opens the engine; `prepare` may then fill an empty store (its signal aborts when the state is closed meanwhile);
+   * loads it and follows it from there.
    * @throws StateError `unavailable` | `locked` | `corrupt` | `name-taken` | `not-empty`
    */
-  async start(prepare?: (engine: Engine) => Promise<void>): Promise<void> {
+  start(prepare?: (engine: Engine, signal: AbortSignal) => Promise<void>): Promise<void> {
+    const starting = this.#start(prepare);
+    this.#loading = starting;
+    return starting;
+  }
+
+  async #start(prepare: ((engine: Engine, signal: AbortSignal) => Promise<void>) | undefined): Promise<void> {
     const { engine, schema, node, clock } = this.#options;
     const identity = {
       node,
@@ -131,7 +138,7 @@ export class State implements AsyncDisposable {
       storeOnly: new Set(schema.tables.filter((table) => table.storeOnly).map((table) => table.name)),
     };
     await engine.open(identity, this.#follower(), this.#closing.signal);
-    await prepare?.(engine);
+    await prepare?.(engine, this.#closing.signal);
     await this.#load();
     this.addJob(removalJob(this, this.#memory, clock, engine.limits.operationsMax));
     const housekeep = engine.housekeep?.bind(engine);

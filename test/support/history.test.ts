@@ -132,58 +132,55 @@ function forget(action: Action): Action {
 }
 
 /** Tries every order of every choice of the unknown operations; for a few operations only. */
-function someOrderFits(history: readonly HistoryOperation[]): boolean {
-  const search = (left: readonly HistoryOperation[], value: number | undefined): boolean => {
-    if (left.every(({ returnedAt }) => returnedAt === undefined)) return true;
-    return left.some((next, i) => {
-      if (left.some(({ returnedAt }) => returnedAt !== undefined && returnedAt < next.calledAt)) return false;
-      const { action } = next;
-      if (action.kind === 'read' && next.returnedAt === undefined) return false;
-      const rest = left.toSpliced(i, 1);
-      switch (action.kind) {
-        case 'read':
-          return action.value === value && search(rest, value);
-        case 'write':
-          return search(rest, action.value);
-        case 'swap':
-          if (action.done !== undefined && action.done !== (value === action.expected)) return false;
-          return search(rest, value === action.expected ? action.value : value);
-        case 'add':
-          return (action.value === undefined || action.value === (value ?? 0) + 1) && search(rest, (value ?? 0) + 1);
-      }
-    });
-  };
-  return search(history, undefined);
+function someOrderFits(left: readonly HistoryOperation[], value?: number): boolean {
+  if (left.every(({ returnedAt }) => returnedAt === undefined)) return true;
+  return left.some((next, i) => {
+    if (left.some(({ returnedAt }) => returnedAt !== undefined && returnedAt < next.calledAt)) return false;
+    if (next.action.kind === 'read' && next.returnedAt === undefined) return false;
+    const [fits, after] = follow(value, next.action);
+    return fits && someOrderFits(left.toSpliced(i, 1), after);
+  });
+}
+
+/** Whether a register with this value allows the result, and its value afterwards. */
+function follow(value: number | undefined, action: Action): readonly [boolean, number | undefined] {
+  const sum = (value ?? 0) + 1;
+  switch (action.kind) {
+    case 'read':
+      return [action.value === value, value];
+    case 'write':
+      return [true, action.value];
+    case 'swap':
+      return [
+        (action.done ?? value === action.expected) === (value === action.expected),
+        value === action.expected ? action.value : value,
+      ];
+    case 'add':
+      return [(action.value ?? sum) === sum, sum];
+  }
 }
 
 /** Operations of twelve processes on a real register each key, each taking effect somewhere within its time. */
 function makeHistory(count: number, keys: number): HistoryOperation[] {
   const random = createRandom(7);
-  const values = new Map<string, number>();
-  const history: HistoryOperation[] = [];
-  for (let i = 0; i < count; i++) {
+  const values = new Map<string, number | undefined>();
+  return Array.from({ length: count }, (_, i) => {
     const key = `k${random.below(keys)}`;
     const value = values.get(key);
+    const action = random.pick([
+      read(value),
+      write(i),
+      swap(value, i, true),
+      swap(-1, i, false),
+      add((value ?? 0) + 1),
+    ]);
+    values.set(key, follow(value, action)[1]);
     const happensAt = i * 10;
-    const choice = random.below(4);
-    const next = choice === 1 ? i : choice === 2 && value !== undefined ? i : choice === 3 ? (value ?? 0) + 1 : value;
-    if (next !== undefined) values.set(key, next);
-    const action =
-      choice === 1
-        ? write(i)
-        : choice === 2 && value !== undefined
-          ? swap(value, i, true)
-          : choice === 3
-            ? add((value ?? 0) + 1)
-            : read(value);
-    const known = !random.chance(0.01) || action.kind === 'read';
-    history.push({
+    const calledAt = happensAt - random.below(60);
+    const known = action.kind === 'read' || !random.chance(0.01);
+    return {
+      ...at(calledAt, known ? happensAt + random.below(60) : undefined, known ? action : forget(action), key),
       process: `p${i % 12}`,
-      key,
-      calledAt: happensAt - random.below(60),
-      returnedAt: known ? happensAt + random.below(60) : undefined,
-      action: known ? action : forget(action),
-    });
-  }
-  return history;
+    };
+  });
 }

@@ -36,7 +36,7 @@ interface Fixture extends AsyncDisposable {
   readonly reads: Reads;
   put(name: string, value: string, group?: string): Promise<void>;
   /** Begins a request and waits until it waits. */
-  held(url: string, headers?: Record<string, string>): Promise<Promise<Got>>;
+  held(url: string): Promise<{ readonly answer: Promise<Got> }>;
 }
 
 interface FixtureOptions extends Partial<ReadsOptions> {
@@ -114,11 +114,11 @@ async function open({
     clock,
     reads,
     put: (name, value, group = 'a') => state.write((tx) => void tx.put(items, { name, group, value })),
-    async held(url, headers = {}) {
+    async held(url) {
       const before = reads.waitingCount;
-      const answer = edge.request(url, { headers });
+      const answer = edge.request(url);
       await until('the query waits', () => reads.waitingCount > before);
-      return answer;
+      return { answer };
     },
     async [Symbol.asyncDispose]() {
       await edge[Symbol.asyncDispose]();
@@ -179,7 +179,7 @@ describe('a read', () => {
       [404, 'no item "x"', 'text/plain; charset=utf-8'],
     );
     assert.ok(indexOf(got) >= 1);
-    const appears = await f.held(`/v1/item/x?index=${indexOf(got)}`);
+    const { answer: appears } = await f.held(`/v1/item/x?index=${indexOf(got)}`);
     await f.put('x', 'one');
     assert.equal((await appears).status, 200);
   });
@@ -274,8 +274,8 @@ describe('a blocking query', () => {
     await using f = await open();
     await f.put('x', 'one');
     const index = f.state.snapshot.index;
-    const row = await f.held(`/v1/item/x?index=${index}`);
-    const list = await f.held(`/v1/items?index=${index}`);
+    const { answer: row } = await f.held(`/v1/item/x?index=${index}`);
+    const { answer: list } = await f.held(`/v1/items?index=${index}`);
     await f.put('other', 'one', 'b');
     assert.equal(await settled(Promise.race([row, list])), false);
     await f.put('x', 'two');
@@ -288,10 +288,10 @@ describe('a blocking query', () => {
     await using f = await open({ random: () => 0.5 });
     await f.put('x', 'one');
     const index = f.state.snapshot.index;
-    const answer = await f.held(`/v1/item/x?index=${index}&wait=160s`);
-    await f.clock.advance(164_999);
+    const { answer } = await f.held(`/v1/item/x?index=${index}&wait=160s`);
+    await f.clock.run(164_999);
     assert.equal(await settled(answer), false);
-    await f.clock.advance(1);
+    await f.clock.run(1);
     assert.deepEqual([(await answer).status, indexOf(await answer)], [200, index]);
     assert.equal(f.reads.waitingCount, 0);
   });
@@ -306,10 +306,10 @@ describe('a blocking query', () => {
     it(`waits ${waitMs} ms with '${query}'`, async () => {
       await using f = await open();
       await f.put('x', 'one');
-      const answer = await f.held(`/v1/item/x?index=${f.state.snapshot.index}${query}`);
-      await f.clock.advance(waitMs - 1);
+      const { answer } = await f.held(`/v1/item/x?index=${f.state.snapshot.index}${query}`);
+      await f.clock.run(waitMs - 1);
       assert.equal(await settled(answer), false);
-      await f.clock.advance(1);
+      await f.clock.run(1);
       assert.equal((await answer).status, 200);
     });
   }
@@ -323,14 +323,14 @@ describe('a blocking query', () => {
     };
     await using f = await open({ result });
     await f.put('x', 'one');
-    const answer = await f.held(`/v1/item/x?index=${f.state.snapshot.index}&wait=100s`);
-    await f.clock.advance(60_000);
+    const { answer } = await f.held(`/v1/item/x?index=${f.state.snapshot.index}&wait=100s`);
+    await f.clock.run(60_000);
     await f.put('token', 'changed', 'b');
     await until('it is evaluated again', () => evaluated === 2);
     assert.equal(f.reads.waitingCount, 1);
-    await f.clock.advance(39_999);
+    await f.clock.run(39_999);
     assert.equal(await settled(answer), false);
-    await f.clock.advance(1);
+    await f.clock.run(1);
     assert.equal((await answer).status, 200);
   });
 
@@ -342,7 +342,7 @@ describe('a blocking query', () => {
     await using f = await open({ result });
     await f.put('x', 'one');
     await f.put('token', 'good', 'b');
-    const answer = await f.held(`/v1/item/x?index=${f.state.snapshot.index}`);
+    const { answer } = await f.held(`/v1/item/x?index=${f.state.snapshot.index}`);
     await f.state.write((tx) => void tx.delete(items, 'token'));
     assert.deepEqual([(await answer).status, (await answer).text], [403, 'ACL not found']);
     assert.equal(f.reads.waitingCount, 0);
@@ -359,10 +359,10 @@ describe('a blocking query', () => {
     now = () => f.clock.now();
     expiresAtMs = f.clock.now() + 30_000;
     await f.put('x', 'one');
-    const answer = await f.held(`/v1/item/x?index=${f.state.snapshot.index}`);
-    await f.clock.advance(29_999);
+    const { answer } = await f.held(`/v1/item/x?index=${f.state.snapshot.index}`);
+    await f.clock.run(29_999);
     assert.equal(await settled(answer), false);
-    await f.clock.advance(1);
+    await f.clock.run(1);
     assert.equal((await answer).status, 403);
   });
 
@@ -391,8 +391,10 @@ describe('a blocking query', () => {
     assert.deepEqual([got.status, got.text], [429, '2 queries are waiting already (limits.waiting)']);
     assert.equal((await f.edge.request('/v1/item/x')).status, 200);
     await f.put('x', 'two');
-    await Promise.all(held);
-    await f.held(`/v1/item/x?index=${f.state.snapshot.index}`);
+    await Promise.all(held.map(({ answer }) => answer));
+    const { answer: next } = await f.held(`/v1/item/x?index=${f.state.snapshot.index}`);
+    await f.put('x', 'three');
+    assert.equal((await next).status, 200);
   });
 
   it('is refused beyond limits.waiting-per-token, for that token alone', async () => {
@@ -400,17 +402,19 @@ describe('a blocking query', () => {
     await using f = await open({ waitingPerTokenMax: 1, result: (found) => ({ ...found, waiterKey }) });
     await f.put('x', 'one');
     const url = `/v1/item/x?index=${f.state.snapshot.index}`;
-    const first = await f.held(url);
+    const { answer: first } = await f.held(url);
     const got = await f.edge.request(url);
     assert.deepEqual(
       [got.status, got.text],
       [429, '1 queries are waiting with this token already (limits.waiting-per-token)'],
     );
     waiterKey = 'two';
-    const second = await f.held(url);
+    const { answer: second } = await f.held(url);
     await f.put('x', 'two');
     await Promise.all([first, second]);
-    await f.held(`/v1/item/x?index=${f.state.snapshot.index}`);
+    const { answer: next } = await f.held(`/v1/item/x?index=${f.state.snapshot.index}`);
+    await f.put('x', 'three');
+    assert.equal((await next).status, 200);
   });
 
   it('is answered with what there is when the server stops, however many there are', async () => {
@@ -423,7 +427,7 @@ describe('a blocking query', () => {
     for (const got of await Promise.all(answers)) {
       assert.deepEqual([got.status, got.headers.connection], [200, 'close']);
     }
-    await f.clock.advance(100);
+    await f.clock.run(100);
     await stopped;
     assert.equal(f.reads.waitingCount, 0);
   });
@@ -445,9 +449,9 @@ describe('without the store', () => {
     const answer = f.edge.request('/v1/items?consistent');
     await until('the request has come', async () => (await f.edge.server.connectionCount()) > 0);
     await settled(answer);
-    await f.clock.advance(2_999);
+    await f.clock.run(2_999);
     assert.equal(await settled(answer), false);
-    await f.clock.advance(1);
+    await f.clock.run(1);
     const got = await answer;
     assert.deepEqual([got.status, got.headers['retry-after']], [503, '1']);
   });
@@ -469,9 +473,9 @@ describe('without the store', () => {
   it('a stale query that waits is answered with 503 when the store has been silent for too long', async () => {
     let silentMs = 0;
     await using f = await open({ engine: silent(() => silentMs) });
-    const answer = await f.held(`/v1/items?stale&index=${Math.max(1, f.state.snapshot.index)}&wait=10s`);
+    const { answer } = await f.held(`/v1/items?stale&index=${Math.max(1, f.state.snapshot.index)}&wait=10s`);
     silentMs = 600_001;
-    await f.clock.advance(10_000);
+    await f.clock.run(10_000);
     assert.equal((await answer).status, 503);
   });
 });

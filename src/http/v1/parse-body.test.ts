@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { Type } from 'typebox';
+import { ServiceError } from '../errors.ts';
+import { parseBody } from './parse-body.ts';
+
+const schema = Type.Object(
+  {
+    PeerName: Type.Optional(Type.String({ minLength: 1, maxLength: 5 })),
+    Meta: Type.Optional(Type.Record(Type.String(), Type.String())),
+    Grants: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            Access: Type.Union([Type.Literal('read'), Type.Literal('write')]),
+            Kind: Type.Optional(Type.Enum(['a', 'b'])),
+          },
+          { additionalProperties: false },
+        ),
+      ),
+    ),
+    Count: Type.Optional(Type.Union([Type.Null(), Type.Integer({ minimum: 0 })])),
+    Flag: Type.Optional(Type.Boolean()),
+    Anything: Type.Optional(Type.Unknown()),
+  },
+  { additionalProperties: false },
+);
+
+function complaint(body: string | Buffer): string {
+  try {
+    parseBody(schema, Buffer.from(body));
+  } catch (error) {
+    assert.ok(error instanceof ServiceError && error.code === 'bad-request');
+    return error.message.replace(/^Body decoding failed: /, '');
+  }
+  assert.fail('it was taken');
+}
+
+describe('a body that fits', () => {
+  const cases: [string, unknown][] = [
+    ['', {}],
+    ['{}', {}],
+    [' {\n"PeerName" : "a" } ', { PeerName: 'a' }],
+    ['{"peername":"a","META":{"k":"v"}}', { PeerName: 'a', Meta: { k: 'v' } }],
+    ['{"grants":[{"access":"read","KIND":"b"}]}', { Grants: [{ Access: 'read', Kind: 'b' }] }],
+    ['{"PeerName":null,"Meta":null,"Count":null}', { Count: null }],
+    ['{"Count":3,"Flag":false}', { Count: 3, Flag: false }],
+    ['{"Anything":{"a":[1,null]}}', { Anything: { a: [1, null] } }],
+    ['{"Meta":{"Key":"a","key":"b","constructor":"c"}}', { Meta: { Key: 'a', key: 'b', constructor: 'c' } }],
+    ['{"PeerName":"\\"}{[\\\\"}', { PeerName: '"}{[\\' }],
+  ];
+  for (const [body, value] of cases) {
+    it(body || '(empty)', () => assert.deepEqual(parseBody(schema, Buffer.from(body)), value));
+  }
+
+  it('is read as UTF-8', () =>
+    assert.deepEqual(parseBody(schema, Buffer.from('{"PeerName":"é€𝄞"}')), { PeerName: 'é€𝄞' }));
+});
+
+describe('a body that does not fit is told', () => {
+  const cases: [string, string][] = [
+    ['[]', 'want an object, got an array'],
+    ['null', 'want an object, got null'],
+    ['{"Peer":"a"}', 'json: unknown field "Peer", did you mean "PeerName"?'],
+    ['{"PeerNmae":"a"}', 'json: unknown field "PeerNmae", did you mean "PeerName"?'],
+    ['{"Zebra":"a"}', 'json: unknown field "Zebra"'],
+    ['{"Grants":[{"Acess":"read"}]}', 'json: unknown field "Grants[0].Acess", did you mean "Access"?'],
+    ['{"PeerName":1}', 'PeerName: want a string, got a number'],
+    ['{"Meta":{"a":{}}}', 'Meta.a: want a string, got an object'],
+    ['{"Meta":["a"]}', 'Meta: want an object, got an array'],
+    ['{"Grants":{}}', 'Grants: want an array, got an object'],
+    ['{"Grants":[null]}', 'Grants[0]: want an object, got null'],
+    ['{"Grants":[{}]}', 'Grants[0]: Access missing'],
+    ['{"Grants":[{"Access":"all"}]}', 'Grants[0].Access: want "read" or "write", got "all"'],
+    ['{"Grants":[{"Access":"read","Kind":"c"}]}', 'Grants[0].Kind: want "a" or "b", got "c"'],
+    ['{"Count":1.5}', 'Count: want null or a whole number, got a number'],
+    ['{"Count":9007199254740993}', 'Count: want null or a whole number, got a number'],
+    ['{"Count":-1}', 'Count: must be >= 0'],
+    ['{"Flag":"true"}', 'Flag: want a boolean, got a string'],
+    ['{"PeerName":"abcdef"}', 'PeerName: must not have more than 5 characters'],
+    ['{"PeerName":"a","PeerName":"b"}', 'json: duplicate field "PeerName"'],
+    ['{"PeerName":"a","peername":"b"}', 'json: duplicate field "PeerName"'],
+    ['{"PeerName":"a","\\u0050eerName":"b"}', 'json: duplicate field "PeerName"'],
+    ['{"Meta":{"a":"1","a":"2"}}', 'json: duplicate field "a"'],
+    ['{"__proto__":{"PeerName":"a"}}', 'json: unknown field "__proto__"'],
+    ['{"Meta":{"__proto__":"a"}}', 'json: unknown field "Meta.__proto__"'],
+    ['{"Meta":{"\\u005f_proto__":"a"}}', 'json: unknown field "Meta.__proto__"'],
+    ['{"PeerName":"a"} x', 'json: Unexpected non-whitespace character after JSON at position 17 (line 1 column 18)'],
+    ['{"PeerName":', 'json: Unexpected end of JSON input'],
+    [`{"Anything":${'['.repeat(40)}${']'.repeat(40)}}`, 'json: more than 32 levels deep'],
+  ];
+  for (const [body, message] of cases) it(body, () => assert.equal(complaint(body), message));
+
+  it('what is wrong with its bytes', () => {
+    assert.equal(complaint(Buffer.from([0x7b, 0xff, 0x7d])), 'the body is not valid UTF-8');
+    assert.equal(complaint(Buffer.from([0xed, 0xa0, 0x80])), 'the body is not valid UTF-8');
+    assert.match(complaint('\uFEFF{}'), /^json: Unexpected token/);
+    assert.match(complaint(Buffer.from('{"PeerName":"a"}', 'utf16le')), /^json: /);
+  });
+
+  it('its place, and never a piece of it, which may hold a secret', () => {
+    for (const body of ['s3cr3t', '{"PeerName":s3cr3t}', '{"PeerName":"s3cr3t" "x"}', '{"a" s3cr3t']) {
+      assert.doesNotMatch(complaint(body), /s3cr3t/);
+    }
+  });
+});
+
+describe('any body', () => {
+  it('is taken as the schema says, or refused with a ServiceError', () => {
+    const near = fc.dictionary(
+      fc.constantFrom('PeerName', 'peername', 'Meta', 'Grants', 'Count', '__proto__'),
+      fc.jsonValue(),
+    );
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          fc.json(),
+          near.map((value) => JSON.stringify(value)),
+        ),
+        (text) => {
+          try {
+            const value = parseBody(schema, Buffer.from(text));
+            assert.equal(Object.getPrototypeOf(value), Object.prototype);
+          } catch (error) {
+            assert.ok(error instanceof ServiceError, String(error));
+          }
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+});

@@ -1,0 +1,20 @@
+/** How errors that end the server become exit codes. */
+import { FirstStartError } from '../credentials/first-credentials.ts';
+import { isStateError } from '../state/errors.ts';
+import { ImportError } from '../state/import.ts';
+
+/** What the settings or the command line must mend. */
+const EXIT_USAGE = 2;
+/** Everything else that keeps a server from running. */
+export const EXIT_FAILED = 1;
+
+/**
+ * The exit code for an error whose message tells an operator all there is to tell; `undefined` for any other: it is a
+ * mistake in the program, and needs its stack, or has words of its own elsewhere, as bad settings do.
+ */
+export function exitCodeOf(error: unknown): number | undefined {
+  if (error instanceof FirstStartError || isStateError(error, 'name-taken')) return EXIT_USAGE;
+  if (error instanceof ImportError || isStateError(error)) return EXIT_FAILED;
+  // Of the system: a file that cannot be read, an address that is taken.
+  return error instanceof Error && 'syscall' in error ? EXIT_FAILED : undefined;
+}
