@@ -1,10 +1,10 @@
 /** The server over HTTP, beside bare `node:http` answering the same bytes in the same run. */
-import { readFileSync } from 'node:fs';
 import { startEtcd } from '../test/support/etcd.ts';
 import { type Answer, type Server, startServer } from '../test/support/server.ts';
 import { startBare } from './support/bare.ts';
 import { atLeast, atMost, type Figure, information, median, percentile, print } from './support/figures.ts';
 import { hold } from './support/holders.ts';
+import { residentBytes } from './support/resident.ts';
 import { fillTokens } from './support/tokens.ts';
 import { load } from './support/wrk.ts';
 
@@ -176,10 +176,4 @@ async function million(): Promise<Figure[]> {
     information('reads at 1M', manyReads, '/s'),
     information('writes at 1M', manyWrites, '/s'),
   ];
-}
-
-/** What a process holds in memory, from /proc. */
-export function residentBytes(pid: number): number {
-  const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return Number(kilobytes) * 1_024;
 }

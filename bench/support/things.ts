@@ -4,7 +4,7 @@ import type { Engine } from '../../src/state/engine.ts';
 import { State } from '../../src/state/state.ts';
 import { defineSchema, defineTable } from '../../src/state/table.ts';
 
-export interface Thing {
+interface Thing {
   readonly id: string;
   readonly partition: string;
   readonly hash: string;
@@ -12,7 +12,7 @@ export interface Thing {
   readonly text: string;
 }
 
-export const things = defineTable<Thing>()({
+const things = defineTable<Thing>()({
   name: 'things',
   key: (row) => row.id,
   formats: { version: 1 },
@@ -24,7 +24,7 @@ export const things = defineTable<Thing>()({
 });
 
 /** The thing with a number; `version` changes its text alone. */
-export function thing(number: number, version = 0): Thing {
+function thing(number: number, version = 0): Thing {
   const id = `thing-${String(number).padStart(8, '0')}`;
   return {
     id,

@@ -1,5 +1,5 @@
 /** Collects what was given for each setting: flag beats variable beats file. */
-import { ConfigError, type Origin, quote } from './error.ts';
+import { ConfigError, quote } from './error.ts';
 import { readConfigFile } from './file.ts';
 import type { Given } from './given-value.ts';
 import { didYouMean } from './near-names.ts';

@@ -9,6 +9,8 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const ENTRY = path.resolve(import.meta.dirname, '../../bin/accord.ts');
+/** As `bin/accord` has it. */
+const COMPILE_CACHE = path.resolve(import.meta.dirname, '../../node_modules/.cache/accord');
 const READY_MS_MAX = 30_000;
 
 export interface ServerOptions {
@@ -19,6 +21,8 @@ export interface ServerOptions {
   /** Further arguments, such as `--recover`. */
   readonly args?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
+  /** The program; from source unless given. */
+  readonly entry?: string;
   /** Resolves as soon as it listens instead of when it is ready. */
   readonly unready?: boolean;
 }
@@ -78,8 +82,8 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
     ...given,
   };
   const flags = Object.entries(settings).flatMap(([key, value]) => [`--${key.replaceAll('.', '-')}`, value]);
-  const child = spawn(process.execPath, [ENTRY, 'server', ...flags, ...(options.args ?? [])], {
-    env: { ...cleanEnvironment(), ...options.environment },
+  const child = spawn(process.execPath, [options.entry ?? ENTRY, 'server', ...flags, ...(options.args ?? [])], {
+    env: { ...cleanEnvironment(), NODE_COMPILE_CACHE: COMPILE_CACHE, ...options.environment },
     cwd: dataDirectory,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

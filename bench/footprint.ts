@@ -1,0 +1,38 @@
+/** What a server costs that nobody uses yet: from source and as built. */
+import { execFileSync } from 'node:child_process';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { startServer } from '../test/support/server.ts';
+import { atMost, type Figure, median, print } from './support/figures.ts';
+import { residentBytes } from './support/resident.ts';
+
+const ROUNDS = 3;
+/** The start's garbage is collected, and what is lazy has been done. */
+const SETTLE_MS = 1_500;
+
+export async function benchFootprint(): Promise<void> {
+  const root = path.resolve(import.meta.dirname, '..');
+  execFileSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: 'inherit' });
+  const source = await measure('from source', path.join(root, 'bin/accord.ts'), 160);
+  const built = await measure('from dist', path.join(root, 'dist/bin/accord.js'), 140);
+  print('An empty server', [...source, ...built]);
+}
+
+async function measure(name: string, entry: string, megabytes: number): Promise<Figure[]> {
+  // The first start of a clone strips types and keeps what it has made when it ends.
+  await using warmUp = await startServer({ entry });
+  await warmUp.stop();
+  const bytes: number[] = [];
+  const readyMs: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const start = performance.now();
+    await using server = await startServer({ entry });
+    readyMs.push(performance.now() - start);
+    await delay(SETTLE_MS);
+    bytes.push(residentBytes(server.process.pid ?? 0));
+  }
+  return [
+    atMost(`resident, ${name}`, median(bytes) / 1e6, megabytes, 'MB'),
+    atMost(`ready, ${name}`, median(readyMs) / 1_000, 1, 's'),
+  ];
+}
