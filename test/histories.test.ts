@@ -46,6 +46,7 @@ describe('histories on one etcd', { skip: skipWithout('etcd'), timeout: 120_000 
       const random = createRandom(nodes);
       const wobble = setInterval(() => proxy.delay(1 + random.below(3)), 20);
       const history: HistoryOperation[] = [];
+      const rumours = new Map<string, number | undefined>();
       const states: State[] = [];
       for (let node = 0; node < nodes; node++) {
         const endpoints = node === 0 ? [proxy.url] : etcd.urls;
@@ -62,6 +63,7 @@ describe('histories on one etcd', { skip: skipWithout('etcd'), timeout: 120_000 
             operations: 120,
             now: monotonicMs,
             called: recordIn(history),
+            rumours,
             firstValue: node * 1_000_000,
           }),
         ),
@@ -84,6 +86,7 @@ describe('histories on one etcd', { skip: skipWithout('etcd'), timeout: 120_000 
     await using store = await etcdStore(etcd);
     const random = createRandom(11);
     const history: HistoryOperation[] = [];
+    const rumours = new Map<string, number | undefined>();
     const nodes: { node: string; proxy: FaultProxy; state: State }[] = [];
     for (const node of ['a', 'b']) {
       const proxy = await startProxy(etcd.first.port);
@@ -101,6 +104,7 @@ describe('histories on one etcd', { skip: skipWithout('etcd'), timeout: 120_000 
           operations: 100,
           now: monotonicMs,
           called: recordIn(history),
+          rumours,
           firstValue: i * 1_000_000,
         }),
       ),

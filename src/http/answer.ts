@@ -8,9 +8,9 @@ export interface Answer {
   /** Length of the body, where it is known already. */
   readonly bytes?: number;
   /** Flat: name, value, name, value. Node writes such a list as it is, without looking anything up. */
-  readonly headers?: readonly string[];
+  readonly headers?: readonly string[] | undefined;
   /** It was held back on purpose, so its duration says nothing about the server. */
-  readonly held?: true;
+  readonly held?: true | undefined;
 }
 
 /** 200 without a body. */

@@ -58,3 +58,6 @@ export const GZIP_PARALLEL_MAX = 8;
 
 /** Silence of the store after which it counts as lost: its ping interval (10 s) and the ping's deadline (2 s). */
 export const STORE_SILENCE_MS = 12_000;
+
+/** Bytes of log lines kept while they cannot be written; what comes then is lost. */
+export const LOG_BACKLOG_BYTES_MAX = 1024 * 1024;

@@ -3,6 +3,7 @@
  * that its author chose, and of an error its kind, message and stack, never the object that it may carry along.
  */
 import pino, { type DestinationStream, type Logger } from 'pino';
+import { LOG_BACKLOG_BYTES_MAX } from './limits.ts';
 import { textLine } from './text-line.ts';
 
 /** pino's logger: `log.info({ field }, 'message')`; `log.level` may be set at any time. */
@@ -18,8 +19,8 @@ export interface LogOptions {
 /** Causes of causes that are logged: an error that is its own cause must not hang the log. */
 const CAUSES_MAX = 5;
 
-/** Makes the log of a process. Written at once, not buffered: the last line before a death matters most. */
-export function createLog({ level, format, destination = pino.destination({ fd: 2, sync: true }) }: LogOptions): Log {
+/** Makes the log of a process. */
+export function createLog({ level, format, destination = standardError() }: LogOptions): Log {
   const lines = format === 'json' ? destination : { write: (line: string) => destination.write(textLine(line)) };
   return pino(
     {
@@ -31,6 +32,14 @@ export function createLog({ level, format, destination = pino.destination({ fd: 
     },
     lines,
   );
+}
+
+/** Written at once, not buffered: the last line before a death matters most. */
+function standardError(): DestinationStream {
+  const stream = pino.destination({ fd: 2, sync: true, maxLength: LOG_BACKLOG_BYTES_MAX });
+  // A full disk under the log must not end the server: it goes on, and so does the log once there is room.
+  stream.on('error', () => undefined);
+  return stream;
 }
 
 function describeError(error: unknown, causesLeft: number): unknown {

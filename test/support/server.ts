@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import http from 'node:http';
+import https from 'node:https';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -12,6 +13,10 @@ const ENTRY = path.resolve(import.meta.dirname, '../../bin/accord.ts');
 /** As `bin/accord` has it. */
 const COMPILE_CACHE = path.resolve(import.meta.dirname, '../../node_modules/.cache/accord');
 const READY_MS_MAX = 30_000;
+/** How long an answer may take when the test does not say: longer than any time limit of the server but `wait`. */
+const ANSWER_MS_MAX = 60_000;
+const KEEP_ALIVE = { keepAlive: true };
+const ANY_CERTIFICATE = { rejectUnauthorized: false };
 
 export interface ServerOptions {
   /** Kept when given; a temporary folder that goes with the server otherwise. */
@@ -25,6 +30,10 @@ export interface ServerOptions {
   readonly entry?: string;
   /** Resolves as soon as it listens instead of when it is ready. */
   readonly unready?: boolean;
+  /** A command to run it with, such as one that takes rights away. */
+  readonly under?: readonly string[];
+  /** A file descriptor that gets standard error; `log` stays empty then. */
+  readonly stderr?: number;
 }
 
 export interface Answer {
@@ -82,10 +91,12 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
     ...given,
   };
   const flags = Object.entries(settings).flatMap(([key, value]) => [`--${key.replaceAll('.', '-')}`, value]);
-  const child = spawn(process.execPath, [options.entry ?? ENTRY, 'server', ...flags, ...(options.args ?? [])], {
+  const program = [process.execPath, options.entry ?? ENTRY, 'server'];
+  const command = [...(options.under ?? []), ...program, ...flags, ...(options.args ?? [])];
+  const child = spawn(command[0] ?? '', command.slice(1), {
     env: { ...cleanEnvironment(), NODE_COMPILE_CACHE: COMPILE_CACHE, ...options.environment },
     cwd: dataDirectory,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', options.stderr ?? 'pipe'],
   });
   let log = '';
   child.stderr?.on('data', (chunk: Buffer) => {
@@ -95,7 +106,8 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   const ended = once(child, 'close');
   const scheme = settings['http.tls-cert' as keyof typeof settings] === undefined ? 'http' : 'https';
   const address = `${scheme}://${httpAddress}`;
-  const agent = new http.Agent({ keepAlive: true });
+  // Who answers on a port of our own choosing is known: any certificate will do.
+  const agent = scheme === 'http' ? new http.Agent(KEEP_ALIVE) : new https.Agent({ ...KEEP_ALIVE, ...ANY_CERTIFICATE });
   let token = '';
 
   const server: Server = {
@@ -160,16 +172,17 @@ export function send(
   address: string,
   method: string,
   pathAndQuery: string,
-  { body, token = null, headers = {}, signal }: RequestOptions,
+  { body, token = null, headers = {}, signal = AbortSignal.timeout(ANSWER_MS_MAX) }: RequestOptions,
 ): Promise<Answer> {
+  const { request: sendRequest } = address.startsWith('https') ? https : http;
   const payload = body === undefined ? undefined : Buffer.isBuffer(body) ? body : Buffer.from(bodyText(body));
   return new Promise((resolve, reject) => {
-    const request = http.request(
+    const request = sendRequest(
       `${address}${pathAndQuery}`,
       {
         method,
         agent,
-        ...(signal === undefined ? {} : { signal }),
+        signal,
         headers: {
           ...(token === null || token === '' ? {} : { 'x-service-token': token }),
           ...(payload === undefined ? {} : { 'content-length': payload.length }),

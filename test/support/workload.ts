@@ -28,6 +28,11 @@ export interface WorkloadOptions {
   readonly pauseMsMax?: number;
   /** Every value that is written differs: this is the first. */
   readonly firstValue: number;
+  /**
+   * The last value that some client saw or set, by key; shared by the nodes of one history. A node that is behind meets
+   * it before the commit that made it, and must not refuse for that.
+   */
+  readonly rumours?: Map<string, number | undefined>;
 }
 
 /** Records in `history` what is known in the end. */
@@ -47,15 +52,24 @@ interface Attempt {
 /** Runs all clients to their ends. Rejects on an error that no client should see, and when a client's index falls. */
 export async function runClients(options: WorkloadOptions): Promise<void> {
   const { state, keys, operations, now, pauseMsMax } = options;
+  const rumours = options.rumours ?? new Map<string, number | undefined>();
   let nextValue = options.firstValue;
   const client = async (name: string, random: Random): Promise<void> => {
     let index = 0;
     for (let i = 0; i < operations; i++) {
       const key = random.pick(keys);
-      const { unknown, run } = chooseAttempt(state, random, key, nextValue++);
+      const expected = random.chance(0.5) && rumours.has(key) ? rumours.get(key) : current(state.snapshot, key);
+      const { unknown, run } = random.pick(ATTEMPTS)({
+        state,
+        key,
+        expected,
+        value: nextValue++,
+        throws: random.chance(0.3),
+      });
       const call = { process: name, key, calledAt: now(), returnedAt: undefined, action: unknown };
       const returned = options.called(call);
       const action = await outcome(run, unknown);
+      if (action !== undefined && 'value' in action) rumours.set(key, action.value);
       if (action === undefined) returned(undefined);
       else if (action === unknown) returned(call);
       else returned({ ...call, returnedAt: now(), action });
@@ -85,11 +99,16 @@ const current = (from: Pick<Reader, 'get'>, key: string): number | undefined => 
 const put = (tx: Transaction, key: string, value: number): void =>
   void tx.put(counters, { id: key, value, partition: 'p' });
 
-function chooseAttempt(state: State, random: Random, key: string, value: number): Attempt {
-  return random.pick([readAttempt, writeAttempt, addAttempt, swapAttempt])(state, key, value, random.chance(0.3));
+interface Parameters {
+  readonly state: State;
+  readonly key: string;
+  readonly value: number;
+  readonly expected: number | undefined;
+  /** Refuses by a throw rather than by a value. */
+  readonly throws: boolean;
 }
 
-function readAttempt(state: State, key: string): Attempt {
+function readAttempt({ state, key }: Parameters): Attempt {
   return {
     unknown: { kind: 'read', value: undefined },
     async run() {
@@ -99,7 +118,7 @@ function readAttempt(state: State, key: string): Attempt {
   };
 }
 
-function writeAttempt(state: State, key: string, value: number): Attempt {
+function writeAttempt({ state, key, value }: Parameters): Attempt {
   return {
     unknown: { kind: 'write', value },
     async run() {
@@ -109,7 +128,7 @@ function writeAttempt(state: State, key: string, value: number): Attempt {
   };
 }
 
-function addAttempt(state: State, key: string): Attempt {
+function addAttempt({ state, key }: Parameters): Attempt {
   return {
     unknown: { kind: 'add', value: undefined },
     async run() {
@@ -128,9 +147,8 @@ class Mismatch extends Error {
   override readonly name = 'Mismatch';
 }
 
-/** Expects what this node holds, which may be behind. Some refuse by a throw, some by a value: both are outcomes. */
-function swapAttempt(state: State, key: string, value: number, throws: boolean): Attempt {
-  const expected = current(state.snapshot, key);
+/** Some refuse by a throw, some by a value: both are outcomes of a batch. */
+function swapAttempt({ state, key, value, expected, throws }: Parameters): Attempt {
   const swap = (tx: Transaction): boolean => {
     if (current(tx, key) === expected) {
       put(tx, key, value);
@@ -151,3 +169,5 @@ function swapAttempt(state: State, key: string, value: number, throws: boolean):
     },
   };
 }
+
+const ATTEMPTS = [readAttempt, writeAttempt, addAttempt, swapAttempt] as const;

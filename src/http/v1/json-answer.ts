@@ -46,10 +46,11 @@ export function jsonAnswer(call: Call, value: unknown, frame: AnswerFrame = {}):
 /** An answer with what was rendered, compressed where the client accepts that and it is worth it. */
 export function renderedAnswer(call: Call, rendered: Rendered, frame: AnswerFrame): Answer | Promise<Answer> {
   const { text, bytes } = rendered;
-  const status = frame.status ?? 200;
-  const plain: Answer = { ...frame, status, contentType: 'application/json', body: text, bytes };
+  const { status = 200, headers: own, held } = frame;
+  // Written out: a spread here would cost as much as the rest of the answer.
+  const plain: Answer = { status, contentType: 'application/json', body: text, bytes, headers: own, held };
   if (bytes < GZIP_BYTES_MIN) return plain;
-  const headers = [...(frame.headers ?? []), 'Vary', 'Accept-Encoding'];
+  const headers = [...(own ?? []), 'Vary', 'Accept-Encoding'];
   const zipped = acceptsGzip(call.request.headers['accept-encoding']) ? compress(rendered) : undefined;
   if (zipped === undefined) return { ...plain, headers };
   const answer = (body: Buffer): Answer => ({

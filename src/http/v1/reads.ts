@@ -183,7 +183,7 @@ export function createReads(options: ReadsOptions): Reads {
       return;
     }
     const rendered = renderResult(query, result, snapshot);
-    const answer = renderedAnswer(call, rendered, held ? { headers, held } : { headers });
+    const answer = renderedAnswer(call, rendered, { headers, held: held || undefined });
     if (answer instanceof Promise)
       answer.then((later) => sendAnswer(call, later)).catch((e: unknown) => sendError(call, e));
     else sendAnswer(call, answer);

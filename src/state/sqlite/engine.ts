@@ -72,8 +72,9 @@ export function sqliteEngine({ directory, simulatedSyncMs = 0 }: SqliteEngineOpt
         thread = undefined;
         throw await explainOpen(error, file, pidFile);
       }
-      // For the message of a second process only: the lock is SQLite's and frees itself when this process dies.
-      await writeFile(pidFile, `${process.pid}\n`);
+      // For the message of a second process only, which a full disk may have to do without: the lock is SQLite's and
+      // frees itself when this process dies.
+      await writeFile(pidFile, `${process.pid}\n`).catch(() => undefined);
       sink.onMembers([{ name: self.node, incarnation: 'only', formats: self.formats }]);
     },
 

@@ -1,0 +1,149 @@
+/** Whole servers whose etcd forgets: history that was compacted, space that ran out, a snapshot that is older. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { EPOCH_STEP } from '../src/state/engine.ts';
+import { type EtcdCluster, startEtcd } from './support/etcd.ts';
+import { startEtcdServer } from './support/etcd-server.ts';
+import { untilHeld } from './support/held-queries.ts';
+import { startProxy } from './support/proxy.ts';
+import type { Answer, Server } from './support/server.ts';
+import { skipWithout } from './support/tools.ts';
+import { until } from './support/until.ts';
+
+const RECOVERY_MS = 30_000;
+
+const indexOf = ({ headers }: Answer): number => Number(headers['x-service-index']);
+const putPartition = (server: Server, name: string, token = server.token): Promise<Answer> =>
+  server.request('PUT', `/v1/partition/${name}`, { body: {}, token });
+
+/** Forgets everything but the newest revision. */
+async function compact(etcd: EtcdCluster): Promise<{ readonly memberId: string }> {
+  const { header } = (await etcd.call('/v3/kv/range', { key: 'AA==' })) as {
+    header: { revision: string; member_id: string };
+  };
+  await etcd.call('/v3/kv/compaction', { revision: header.revision, physical: true });
+  return { memberId: header.member_id };
+}
+
+/** Every key that Accord has in etcd. */
+async function keys(etcd: EtcdCluster): Promise<string[]> {
+  const range = { key: base64('accord/'), range_end: base64('accord0'), keys_only: true };
+  const { kvs = [] } = (await etcd.call('/v3/kv/range', range)) as { kvs?: { key: string }[] };
+  return kvs.map(({ key }) => Buffer.from(key, 'base64').toString());
+}
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+/** A client that reads a list all the time; its index must never fall. */
+function watchIndex(server: Server, token: string): { stop(): Promise<number> } {
+  let stopped = false;
+  const running = (async () => {
+    let highest = 0;
+    while (!stopped) {
+      for (const query of ['?stale', '', `?index=${highest}&wait=100ms`]) {
+        const answer = await server.request('GET', `/v1/partitions${query}`, { token });
+        if (answer.status !== 200) continue;
+        assert.ok(indexOf(answer) >= highest, `${query}: the index went back from ${highest} to ${indexOf(answer)}`);
+        highest = indexOf(answer);
+      }
+    }
+    return highest;
+  })();
+  return {
+    stop() {
+      stopped = true;
+      return running;
+    },
+  };
+}
+
+describe('servers whose etcd forgets', { skip: skipWithout('etcd'), timeout: 120_000, concurrency: 3 }, () => {
+  test('history compacted while one was away: it loads the state again, and its indexes do not fall', async () => {
+    await using etcd = await startEtcd();
+    await using a = await startEtcdServer({ endpoints: etcd.urls, name: 'a' });
+    await using way = await startProxy(etcd.first.port);
+    await using b = await startEtcdServer({ endpoints: [way.url], name: 'b' });
+    const { token } = a;
+    const before = await b.request('GET', '/v1/partitions', { token });
+    const held = b.request('GET', `/v1/partitions?index=${indexOf(before)}&wait=2m`, { token });
+    await untilHeld(b, 1);
+    // Silent as well: what etcd sends to a frozen process would wait for it in the kernel.
+    way.silence();
+    b.process.kill('SIGSTOP');
+    await putPartition(a, 'x');
+    await a.request('DELETE', '/v1/partition/x');
+    await putPartition(a, 'y');
+    await until('etcd believes that b is dead', async () => !(await keys(etcd)).includes('accord/nodes/b'));
+    await compact(etcd);
+    way.heal();
+    b.process.kill('SIGCONT');
+    const woken = await held;
+    assert.match(woken.text, /"Name":"y"/);
+    assert.ok(indexOf(woken) > indexOf(before));
+    const after = await b.request('GET', '/v1/partitions', { token });
+    assert.equal(after.text, (await a.request('GET', '/v1/partitions')).text);
+    assert.ok(indexOf(after) >= indexOf(woken));
+    assert.match(b.log(), /"reason":"[^"]*compacted[^"]*","msg":"loading the state again"/);
+    assert.equal((await putPartition(b, 'z', token)).status, 200);
+  });
+
+  test('quota reached: writes are refused in clear words, reads go on, and writes too once there is room', async () => {
+    await using etcd = await startEtcd({ flags: ['--quota-backend-bytes=6000000'] });
+    await using server = await startEtcdServer({ endpoints: etcd.urls });
+    const Names = Array.from({ length: 100 }, (_, i) => `${i}-${'x'.repeat(90)}`);
+    const Grants = Array.from({ length: 20 }, () => ({ Resource: 'peering', Access: 'read', Names }));
+    const fill = (): Promise<Answer> =>
+      server.request('PUT', '/v1/acl/token', { body: { Grants }, headers: { accept: 'application/problem+json' } });
+    let refused = await fill();
+    for (let count = 0; refused.status === 200 && count < 100; count += 1) refused = await fill();
+    const problem = refused.json<{ code: string; detail: string }>();
+    assert.deepEqual([refused.status, problem.code], [503, 'store-full']);
+    assert.match(problem.detail, /--quota-backend-bytes.*NOSPACE/);
+    const read = await server.request('GET', '/v1/acl/token/self');
+    assert.deepEqual([read.status, read.headers['x-service-knownleader']], [200, 'true']);
+    // One that starts now can read, too.
+    await using late = await startEtcdServer({ endpoints: etcd.urls, name: 'late' });
+    assert.equal((await late.request('GET', '/v1/acl/token/self', { token: server.token })).text, read.text);
+
+    const { memberId } = await compact(etcd);
+    await etcd.call('/v3/maintenance/defragment', {});
+    await etcd.call('/v3/maintenance/alarm', { action: 'DEACTIVATE', memberID: memberId, alarm: 'NOSPACE' });
+    for (const { request } of [server, late]) {
+      const again = async (): Promise<boolean> =>
+        (await request('PUT', '/v1/acl/token', { body: {}, token: server.token })).status === 200;
+      await until('writes work again', again, RECOVERY_MS);
+    }
+  });
+
+  test('restored from an older snapshot: they load what is there, and no client sees an index fall', async () => {
+    await using etcd = await startEtcd();
+    await using a = await startEtcdServer({ endpoints: etcd.urls, name: 'a' });
+    await using b = await startEtcdServer({ endpoints: etcd.urls, name: 'b' });
+    const { token } = a;
+    await putPartition(a, 'old');
+    await etcd.first.stop();
+    etcd.first.saveData();
+    await etcd.first.start();
+    const isBack = async (): Promise<boolean> => (await putPartition(a, 'lost')).status === 200;
+    await until('etcd is back', isBack, RECOVERY_MS);
+    for (let count = 0; count < 10; count += 1) await putPartition(b, `lost-${count}`, token);
+    const clients = [watchIndex(a, token), watchIndex(b, token)];
+    const newest = await b.request('GET', '/v1/partitions', { token });
+    const held = b.request('GET', `/v1/partitions?index=${indexOf(newest)}&wait=2m`, { token });
+    await etcd.first.stop();
+    etcd.first.restoreData();
+    await etcd.first.start();
+    for (const server of [a, b]) {
+      const isInNewEpoch = async (): Promise<boolean> =>
+        indexOf(await server.request('GET', '/v1/partitions', { token })) > EPOCH_STEP;
+      await until('the new epoch is served', isInNewEpoch, RECOVERY_MS);
+    }
+    const woken = await held;
+    assert.ok(indexOf(woken) > EPOCH_STEP);
+    assert.doesNotMatch(woken.text, /lost/);
+    assert.match(woken.text, /"Name":"old"/);
+    assert.equal((await putPartition(b, 'new', token)).status, 200);
+    assert.match((await a.request('GET', '/v1/partitions')).text, /"Name":"new"/);
+    for (const client of clients) assert.ok((await client.stop()) > EPOCH_STEP);
+  });
+});
