@@ -1,11 +1,20 @@
 /** A whole state moves between engines by export and import: everything is there, or nothing was changed. */
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { auditLog } from '../src/audit/record.ts';
+import { SCHEMA } from '../src/main/schema.ts';
+import { systemClock } from '../src/state/clock.ts';
+import { ImportError, importFile } from '../src/state/import.ts';
+import { dataKeySealer, type Sealer } from '../src/state/sealing.ts';
+import { State } from '../src/state/state.ts';
+import { startApi } from './support/api.ts';
 import { type EtcdCluster, startEtcd } from './support/etcd.ts';
-import { type Server, StartError, startServer } from './support/server.ts';
+import { type Server, type ServerOptions, StartError, startServer } from './support/server.ts';
+import { openState } from './support/state.ts';
+import { etcdStore, sqliteStore, type TestStore } from './support/store.ts';
 import { skipWithout } from './support/tools.ts';
 
 const PASSPHRASE = 'correct horse battery staple';
@@ -30,10 +39,22 @@ async function exportFrom(server: Server, token: string, name: string): Promise<
   return inFolder(name);
 }
 
-const importing = (file: string, passphrase: string | undefined = 'passphrase'): string[] => [
+const importing = (file: string, passphrase: string | null = 'passphrase'): string[] => [
   ...['--import-file', file],
-  ...(passphrase === undefined ? [] : ['--import-passphrase-file', inFolder(passphrase)]),
+  ...(passphrase === null ? [] : ['--import-passphrase-file', inFolder(passphrase)]),
 ];
+
+/** The log of a server that must not start, and ends with 1. */
+async function failedStart(options: ServerOptions): Promise<string> {
+  try {
+    await using server = await startServer(options);
+    return assert.fail(`it started: ${server.log()}`);
+  } catch (error) {
+    assert.ok(error instanceof StartError, String(error));
+    assert.equal(error.exitCode, 1);
+    return error.log;
+  }
+}
 
 /** What clients see of a state. */
 async function view(server: Server, token: string): Promise<{ readonly texts: string[]; readonly index: number }> {
@@ -86,123 +107,135 @@ test('a state goes from SQLite to etcd and back with everything in it, and no in
 });
 
 describe('an import that cannot be whole', () => {
-  let good = '';
+  const right = dataKeySealer(Buffer.alloc(32, 1));
+  const wrong = dataKeySealer(Buffer.alloc(32, 2));
+  let text = '';
   let etcd: EtcdCluster | undefined;
   before(async () => {
-    await using server = await startServer();
-    await server.request('PUT', '/v1/partition/eu', { body: {} });
-    good = await exportFrom(server, server.token, 'good');
+    await using api = await startApi({ dataKey: right });
+    await api.makePartitions('eu');
+    text = (await api.request('GET', '/v1/operator/export')).text;
     if (skipWithout('etcd') === false) etcd = await startEtcd();
   });
   after(() => etcd?.[Symbol.asyncDispose]());
 
-  const edited = async (name: string, edit: (text: string) => string): Promise<string> => {
-    const text = await readFile(good, 'utf8');
-    const changed = edit(text);
-    assert.notEqual(changed, text);
-    await writeFile(inFolder(name), changed);
-    return inFolder(name);
-  };
-  const cases: readonly (readonly [
-    what: string,
-    file: () => Promise<string>,
-    passphrase: string | undefined,
-    words: RegExp,
-  ])[] = [
-    [
-      'another passphrase',
-      async () => good,
-      'other-passphrase',
-      /cannot be unsealed: another passphrase or data key was used/,
-    ],
-    [
-      'no passphrase',
-      async () => good,
-      undefined,
-      /is encrypted with a passphrase: name a file that holds it with --import-passphrase-file/,
-    ],
-    [
-      'a changed character',
-      () => edited('changed', (text) => text.replace('"Built in"', '"Built on"')),
-      'passphrase',
-      /the checksum of '.*changed' does not match: it was changed or damaged/,
-    ],
-    [
-      'a row left out',
-      () => edited('shorter', (text) => text.replace(/\{"table":"audit".*\n/, '')),
-      'passphrase',
-      /the checksum of '.*shorter' does not match/,
-    ],
-    [
-      'no end',
-      () => edited('cut', (text) => text.slice(0, text.trimEnd().lastIndexOf('\n') + 1)),
-      'passphrase',
-      /'.*cut' ends without its checksum: it is not complete/,
-    ],
-    [
-      'half a line at its end',
-      () => edited('half', (text) => text.slice(0, text.length / 2)),
-      'passphrase',
-      /'.*half' has a line that is not JSON: it is damaged or cut off/,
-    ],
-    [
-      'something else in it',
-      () => edited('else', () => 'hello\n'),
-      'passphrase',
-      /'.*else' is not an export of Accord/,
-    ],
-    ['nothing in it', () => edited('empty', () => ''), 'passphrase', /'.*empty' is not an export of Accord/],
+  interface Damage {
+    readonly what: string;
+    readonly edit?: (text: string) => string;
+    readonly sealer?: Sealer;
+    readonly words: RegExp;
+  }
+  const damages: readonly Damage[] = [
+    { what: 'another key', sealer: wrong, words: /cannot be unsealed: another passphrase or data key was used$/ },
+    {
+      what: 'a changed character',
+      edit: (whole) => whole.replace('Built in', 'Built on'),
+      words: /^the checksum of '.*' does not match: it was changed or damaged$/,
+    },
+    {
+      what: 'a row left out',
+      edit: (whole) => whole.replace(/\{"table":"audit".*\n/, ''),
+      words: /^the checksum of '.*' does not match: /,
+    },
+    {
+      what: 'two rows that changed places',
+      edit: (whole) => whole.replace(/(\{"table":"audit".*\n)(\{"table":"audit".*\n)/, '$2$1'),
+      words: /^the checksum of '.*' does not match: /,
+    },
+    {
+      what: 'a sealed row under another key',
+      edit: (whole) => whole.replace(/"key":"[^"]*","sealed"/, '"key":"mine","sealed"'),
+      words: /^row 'mine' of 'acl-tokens' cannot be unsealed: /,
+    },
+    {
+      what: 'no end',
+      edit: (whole) => whole.slice(0, whole.trimEnd().lastIndexOf('\n') + 1),
+      words: /' ends without its checksum: it is not complete$/,
+    },
+    {
+      what: 'half a line at its end',
+      edit: (whole) => whole.slice(0, whole.length / 2),
+      words: /' has a line that is not JSON: it is damaged or cut off$/,
+    },
+    { what: 'something after its end', edit: (whole) => `${whole}{}\n`, words: /' goes on after its checksum$/ },
+    {
+      what: 'a later format',
+      edit: (whole) => whole.replace('"version":1', '"version":2'),
+      words: /' has format version 2, this version of Accord reads 1$/,
+    },
+    { what: 'something else in it', edit: () => 'hello\n', words: /^'.*' is not an export of Accord/ },
+    { what: 'nothing in it', edit: () => '', words: /^'.*' is not an export of Accord/ },
   ];
 
-  /** Starts that must fail, and then one on the same store that must find it empty. */
-  async function refuses(settings: Readonly<Record<string, string>>): Promise<void> {
-    const dataDirectory = await mkdtemp(inFolder('data-'));
-    for (const [what, file, passphrase, words] of cases) {
-      const start = startServer({ dataDirectory, settings, args: importing(await file(), passphrase) });
+  async function refusesAll(store: TestStore): Promise<void> {
+    for (const [i, { what, edit = (whole: string) => whole, sealer = right, words }] of damages.entries()) {
+      const file = inFolder(`damaged-${i}`);
+      const damaged = edit(text);
+      assert.ok(damaged !== text || sealer !== right, `${what}: nothing was changed`);
+      await writeFile(file, damaged);
+      const options = { schema: SCHEMA, node: 'a', clock: systemClock, rowsMax: 1_000, log: () => undefined };
+      await using state = State.create({ ...options, engine: store.engine() });
+      const start = state.start(async (engine) => {
+        await importFile(engine, file, async () => sealer, new AbortController().signal);
+      });
       await assert.rejects(start, (error) => {
-        assert.ok(error instanceof StartError, String(error));
-        assert.equal(error.exitCode, 1, what);
-        const lines = error.log
-          .trim()
-          .split('\n')
-          .map((line) => JSON.parse(line) as { level: string; msg: string });
-        const complaints = lines.filter(({ level }) => level === 'error');
-        assert.equal(complaints.length, 1, `${what}: ${error.log}`);
-        assert.match(complaints[0]?.msg ?? '', words);
+        assert.ok(error instanceof ImportError, `${what}: ${String(error)}`);
+        assert.match(error.message, words, what);
         return true;
       });
     }
-    await using server = await startServer({ dataDirectory, settings });
-    const names = (await server.request('GET', '/v1/partitions')).json<{ Name: string }[]>();
-    assert.deepEqual(
-      names.map(({ Name }) => Name),
-      ['default'],
-    );
-    assert.equal((await server.request('GET', '/v1/acl/tokens')).json<unknown[]>().length, 1);
+    await using state = await openState(store.engine(), { schema: SCHEMA });
+    assert.equal(state.snapshot.rowCount, 0);
+    assert.deepEqual(await state.scan(auditLog, { limit: 1 }, new AbortController().signal), []);
   }
 
-  test('leaves SQLite empty, and says what is wrong in a line', () => refuses({}));
+  test('leaves SQLite empty, and says what is wrong', async () => {
+    await using store = await sqliteStore();
+    await refusesAll(store);
+  });
 
-  test('leaves etcd empty, and says what is wrong in a line', { skip: skipWithout('etcd') }, () =>
-    refuses({ store: 'etcd', 'etcd.endpoints': etcd?.first.url ?? '', 'node.lease': '2s' }),
-  );
+  test('leaves etcd empty, and says what is wrong', { skip: skipWithout('etcd') }, async () => {
+    assert.ok(etcd !== undefined);
+    await using store = await etcdStore(etcd);
+    await refusesAll(store);
+  });
+
+  test('ends the server with a line, and the next start finds an empty store', async () => {
+    let good: string;
+    {
+      await using server = await startServer();
+      good = await exportFrom(server, server.token, 'good');
+    }
+    const dataDirectory = await mkdtemp(inFolder('data-'));
+    const tries = [
+      ['other-passphrase', /cannot be unsealed: another passphrase or data key was used$/],
+      [null, /is encrypted with a passphrase: name a file that holds it with --import-passphrase-file$/],
+    ] as const;
+    for (const [passphrase, words] of tries) {
+      const log = await failedStart({ dataDirectory, args: importing(good, passphrase) });
+      const lines = log.split('\n').filter((line) => line.includes('"level":"error"'));
+      assert.equal(lines.length, 1, log);
+      assert.match((JSON.parse(lines[0] ?? '') as { msg: string }).msg, words);
+    }
+    await using server = await startServer({ dataDirectory });
+    assert.equal((await server.request('GET', '/v1/partitions')).json<unknown[]>().length, 1);
+  });
 
   test('leaves a state that is there as it is', async () => {
     const dataDirectory = await mkdtemp(inFolder('data-'));
-    let before: Awaited<ReturnType<typeof view>>;
+    const file = inFolder('sealed-by-key');
+    await writeFile(file, text);
+    await writeFile(inFolder('right-key'), Buffer.alloc(32, 1).toString('base64'));
+    const settings = { 'data-key-file': inFolder('right-key') };
+    let there: Awaited<ReturnType<typeof view>>;
     {
-      await using server = await startServer({ dataDirectory });
+      await using server = await startServer({ dataDirectory, settings });
       await server.request('PUT', '/v1/partition/mine', { body: {} });
-      before = await view(server, server.token);
+      there = await view(server, server.token);
     }
-    await assert.rejects(startServer({ dataDirectory, args: importing(good) }), (error) => {
-      assert.ok(error instanceof StartError);
-      assert.equal(error.exitCode, 1);
-      assert.match(error.log, /"level":"error".*empty/);
-      return true;
-    });
-    await using server = await startServer({ dataDirectory });
-    assert.deepEqual((await view(server, server.token)).texts, before.texts);
+    assert.match(await failedStart({ dataDirectory, settings, args: importing(file, null) }), /already holds a state/);
+    await using server = await startServer({ dataDirectory, settings });
+    assert.deepEqual((await view(server, server.token)).texts, there.texts);
   });
 });
 
@@ -214,7 +247,7 @@ test('an export without a key gives a state without credentials, whose first sta
     file = inFolder('unsealed');
     await writeFile(file, (await first.request('GET', '/v1/operator/export')).text);
   }
-  await using second = await startServer({ args: importing(file, undefined) });
+  await using second = await startServer({ args: importing(file, null) });
   const names = (await second.request('GET', '/v1/partitions')).json<{ Name: string }[]>();
   assert.deepEqual(
     names.map(({ Name }) => Name),
@@ -233,10 +266,10 @@ test('an export that is sealed with the data key needs the same key again', asyn
     token = first.token;
     await writeFile(inFolder('by-key'), (await first.request('GET', '/v1/operator/export')).text);
   }
-  const args = importing(inFolder('by-key'), undefined);
-  const start = (settings: Readonly<Record<string, string>>) => startServer({ settings, args });
-  await assert.rejects(start({}), /is encrypted with a data key: set data-key-file to the one of the exporting server/);
-  await assert.rejects(start(withKey('other-key')), /cannot be unsealed: another passphrase or data key was used/);
-  await using second = await start(withKey('key'));
+  const args = importing(inFolder('by-key'), null);
+  assert.match(await failedStart({ args }), /is encrypted with a data key: set data-key-file to the one of the export/);
+  const words = /cannot be unsealed: another passphrase or data key was used/;
+  assert.match(await failedStart({ settings: withKey('other-key'), args }), words);
+  await using second = await startServer({ settings: withKey('key'), args });
   assert.equal((await second.request('GET', '/v1/acl/token/self', { token })).status, 200);
 });

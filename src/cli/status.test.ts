@@ -11,7 +11,7 @@ const server =
     const replies: Readonly<Record<string, Reply>> = {
       '/healthz': { body: 'ok' },
       '/readyz': { body: 'ok' },
-      '/version': { body: { version: '1.13.0' } },
+      '/version': { body: { Version: '1.13.0' } },
       '/v1/acl/token/self?stale': { headers, body: {} },
       ...changes,
     };

@@ -13,6 +13,8 @@ export interface Edge {
   readonly clock: Clock;
   /** The server is asked to stop: nothing waits any more, and connections close after their answer. */
   readonly stopping: boolean;
+  /** How long a large answer may make no progress before its connection is closed. */
+  readonly unreadMs: number;
 }
 
 /** How a service tells its callers what went wrong. */

@@ -17,14 +17,14 @@ const hello: Endpoint = {
   handle: () => textAnswer(200, 'hello'),
 };
 const put: Endpoint = { method: 'PUT', path: '/v1/put', summary: 'Takes', handle: async () => emptyAnswer };
-const HASTY = { headersMs: 100, requestMs: 200, checkMs: 50 };
+const HASTY = { headersMs: 100, requestMs: 200, checkMs: 50, unreadMs: 100 };
 
 describe('what is not a request', () => {
   const cases: [string, string, string | RegExp][] = [
     ['garbage', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n', /^HTTP\/1.1 400 /],
     ['a broken request line', 'GET\r\n\r\n', /^HTTP\/1.1 400 /],
     ['an unknown method', 'FROBNICATE / HTTP/1.1\r\nHost: a\r\n\r\n', /^HTTP\/1.1 400 /],
-    ['no Host', 'GET /v1/hello HTTP/1.1\r\n\r\n', /^HTTP\/1.1 400 /],
+    ['no Host', 'GET /v1/hello HTTP/1.1\r\nConnection: close\r\n\r\n', /^HTTP\/1.1 400 .*X-Request-Id: test-/s],
     [
       'two framings',
       'PUT /v1/put HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
@@ -74,6 +74,18 @@ describe('what is not a request', () => {
     assert.match(body, /^(HTTP\/1.1 408 |$)/);
   });
 
+  it('closes clients that do not read a large answer', async () => {
+    const large: Endpoint = { ...hello, handle: () => textAnswer(200, 'x'.repeat(20_000_000)) };
+    await using edge = await openEdge([large], { patience: HASTY });
+    const socket = await edge.connect();
+    socket.on('error', () => undefined);
+    socket.write('GET /v1/hello HTTP/1.1\r\nHost: a\r\n\r\n');
+    await until('the connection is open', async () => (await edge.server.connectionCount()) === 1);
+    await until('the connection is closed', async () => (await edge.server.connectionCount()) === 0);
+    socket.destroy();
+    assert.equal((await edge.request('/v1/hello')).text.length, 20_000_000);
+  });
+
   it('closes connections beyond the limit', async () => {
     await using edge = await openEdge([hello], { limits: { connections: 2, body: 10, bulkBody: 10 } });
     const first = await edge.connect();
@@ -109,6 +121,15 @@ describe('odd but valid requests', () => {
     const one = 'GET /v1/hello HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nabcde';
     const got = await edge.raw(`${one}${one.replace('Host: a', 'Host: a\r\nConnection: close')}`);
     assert.equal(got.match(/200 OK/g)?.length, 2);
+  });
+
+  it('are answered whatever they expect', async () => {
+    await using edge = await openEdge([hello, put]);
+    assert.equal((await edge.request('/v1/hello', { headers: { expect: 'wonders' } })).text, 'hello');
+    const patient = await edge.raw(
+      'PUT /v1/put HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx',
+    );
+    assert.match(patient, /^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 200 OK/);
   });
 
   it('are answered in HTTP/1.0 and in absolute form', async () => {

@@ -9,7 +9,13 @@ export const HEADERS_MS_MAX = 10_000;
 /** How long a client may take to send a whole request: 16 MiB in it is a link of 2.3 Mbit/s. */
 export const REQUEST_MS_MAX = 60_000;
 
-/** How often connections are looked at for the two above; what they last longer. */
+/** How long a large answer may make no progress: a client that does not read would hold its memory for ever. */
+export const UNREAD_MS_MAX = 60_000;
+
+/** Bytes from which that is watched; smaller answers fit into the kernel's buffers. */
+export const UNREAD_BYTES_MIN = 64 * 1024;
+
+/** How often connections are looked at for headers and requests; so much longer they last. */
 export const CONNECTION_CHECK_MS = 2_000;
 
 /** How long an idle connection stays: longer than the 60 s of the usual load balancers, so that they close first. */

@@ -9,6 +9,7 @@ import {
   REQUEST_MS_MAX,
   TCP_KEEP_ALIVE_MS,
   TLS_HANDSHAKE_MS_MAX,
+  UNREAD_MS_MAX,
 } from './limits.ts';
 
 /** A certificate chain and its private key, PEM. */
@@ -22,12 +23,15 @@ export interface Patience {
   readonly headersMs: number;
   readonly requestMs: number;
   readonly checkMs: number;
+  /** How long a large answer may make no progress. */
+  readonly unreadMs: number;
 }
 
 export const PATIENCE: Patience = {
   headersMs: HEADERS_MS_MAX,
   requestMs: REQUEST_MS_MAX,
   checkMs: CONNECTION_CHECK_MS,
+  unreadMs: UNREAD_MS_MAX,
 };
 
 export interface NodeServerOptions {
@@ -52,6 +56,8 @@ export function createNodeServer(
     keepAlive: true,
     keepAliveInitialDelay: TCP_KEEP_ALIVE_MS,
     noDelay: true,
+    // Checked where there is a request id to answer with.
+    requireHostHeader: false,
     // Most requests have no body: without this each would carry a stream that waits for one.
     optimizeEmptyRequests: true,
   };

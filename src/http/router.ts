@@ -89,6 +89,9 @@ export function createRouter(options: RouterOptions): Router {
     try {
       const { url, raw } = request;
       const crossOrigin = raw.headers.origin === undefined ? NO_HEADERS : crossOriginHeaders(raw, allowedOrigins);
+      if (raw.headers.host === undefined && raw.httpVersion === '1.1') {
+        throw new ServiceError('bad-request', 'The request has no Host header');
+      }
       if (url.includes('%00')) throw new ServiceError('bad-request', 'Invalid path: it contains a NUL character');
       const query = parseQuery(url);
       return query.size === 0 && crossOrigin === NO_HEADERS ? bare : { ...bare, query, crossOrigin };

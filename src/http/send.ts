@@ -2,6 +2,7 @@
 import type { Answer } from './answer.ts';
 import type { Call } from './call.ts';
 import { toServiceError } from './errors.ts';
+import { UNREAD_BYTES_MIN } from './limits.ts';
 import { loggedQuery } from './query.ts';
 import { countAnswer } from './traffic.ts';
 
@@ -17,6 +18,7 @@ export function sendAnswer(call: Call, answer: Answer): void {
   if (answer.headers !== undefined) headers.push(...answer.headers);
   if (call.crossOrigin.length > 0) headers.push(...call.crossOrigin);
   if (call.edge.stopping) headers.push('Connection', 'close');
+  if (bytes >= UNREAD_BYTES_MIN) response.setTimeout(call.edge.unreadMs);
   response.writeHead(answer.status, headers);
   if (bytes === 0 || call.request.method === 'HEAD') response.end();
   else response.end(body);

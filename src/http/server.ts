@@ -60,13 +60,14 @@ export interface HttpServer {
 
 /** Makes a server; it does not listen yet. */
 export function createHttpServer(options: HttpServerOptions): HttpServer {
-  const { clock, log, limits } = options;
+  const { clock, log, limits, patience = PATIENCE } = options;
   const drains: (() => void)[] = [];
   const requestId = createRequestIds(options.requestIdPrefix);
   let stopping: Promise<void> | undefined;
   const edge: Edge = {
     log,
     clock,
+    unreadMs: patience.unreadMs,
     get stopping() {
       return stopping !== undefined;
     },
@@ -77,7 +78,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     {
       certificate: options.certificate,
       connectionsMax: limits.connections,
-      patience: options.patience ?? PATIENCE,
+      patience,
     },
     starting,
   );
@@ -108,6 +109,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       const handle = await router.ready();
       node.off('request', starting);
       node.on('request', handle);
+      // An expectation that nobody knows is no reason to refuse the request.
+      node.on('checkExpectation', handle);
     },
     connectionCount: () =>
       new Promise((resolve, reject) => {

@@ -15,6 +15,7 @@ export async function streamAnswer(
   const { response } = call;
   const signal = callerSignal(call);
   try {
+    response.setTimeout(call.edge.unreadMs);
     response.writeHead(200, ['X-Request-Id', call.id, 'Content-Type', contentType, ...call.crossOrigin]);
     for await (const chunk of chunks(signal)) {
       if (!response.write(chunk)) await once(response, 'drain', { signal });

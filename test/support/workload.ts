@@ -51,36 +51,41 @@ interface Attempt {
 
 /** Runs all clients to their ends. Rejects on an error that no client should see, and when a client's index falls. */
 export async function runClients(options: WorkloadOptions): Promise<void> {
-  const { state, keys, operations, now, pauseMsMax } = options;
   const rumours = options.rumours ?? new Map<string, number | undefined>();
-  let nextValue = options.firstValue;
-  const client = async (name: string, random: Random): Promise<void> => {
-    let index = 0;
-    for (let i = 0; i < operations; i++) {
-      const key = random.pick(keys);
-      const expected = random.chance(0.5) && rumours.has(key) ? rumours.get(key) : current(state.snapshot, key);
-      const { unknown, run } = random.pick(ATTEMPTS)({
-        state,
-        key,
-        expected,
-        value: nextValue++,
-        throws: random.chance(0.3),
-      });
-      const call = { process: name, key, calledAt: now(), returnedAt: undefined, action: unknown };
-      const returned = options.called(call);
-      const action = await outcome(run, unknown);
-      if (action !== undefined && 'value' in action) rumours.set(key, action.value);
-      if (action === undefined) returned(undefined);
-      else if (action === unknown) returned(call);
-      else returned({ ...call, returnedAt: now(), action });
-      const { snapshot } = state;
-      if (snapshot.index < index) throw new Error(`the index that ${name} saw fell from ${index} to ${snapshot.index}`);
-      index = snapshot.index;
-      if (pauseMsMax !== undefined) await delay(random.next() * pauseMsMax);
-    }
-  };
+  let lastValue = options.firstValue;
+  const newValue = (): number => ++lastValue;
   const names = Array.from({ length: options.clients }, (_, number) => `${options.process}/${number}`);
-  await Promise.all(names.map((name) => client(name, options.random.fork())));
+  await Promise.all(names.map((name) => runClient(name, options, options.random.fork(), rumours, newValue)));
+}
+
+async function runClient(
+  name: string,
+  { state, keys, operations, now, called, pauseMsMax }: WorkloadOptions,
+  random: Random,
+  rumours: Map<string, number | undefined>,
+  newValue: () => number,
+): Promise<void> {
+  let index = 0;
+  for (let i = 0; i < operations; i++) {
+    const key = random.pick(keys);
+    const expected = random.chance(0.5) && rumours.has(key) ? rumours.get(key) : current(state.snapshot, key);
+    const { unknown, run } = random.pick(ATTEMPTS)({
+      state,
+      key,
+      expected,
+      value: newValue(),
+      throws: random.chance(0.3),
+    });
+    const call = { process: name, key, calledAt: now(), returnedAt: undefined, action: unknown };
+    const returned = called(call);
+    const action = await outcome(run, unknown);
+    if (action !== undefined) rumours.set(key, action.value);
+    returned(action === undefined || action === unknown ? action && call : { ...call, returnedAt: now(), action });
+    const { snapshot } = state;
+    if (snapshot.index < index) throw new Error(`the index that ${name} saw fell from ${index} to ${snapshot.index}`);
+    index = snapshot.index;
+    if (pauseMsMax !== undefined) await delay(random.next() * pauseMsMax);
+  }
 }
 
 /** `undefined`: it was not made. */
