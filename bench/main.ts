@@ -3,7 +3,11 @@ import { benchFootprint } from './footprint.ts';
 import { benchHttp } from './http.ts';
 import { benchState } from './state.ts';
 
-const SECTIONS: Readonly<Record<string, () => Promise<void>>> = { state: benchState, http: benchHttp, footprint: benchFootprint };
+const SECTIONS: Readonly<Record<string, () => Promise<void>>> = {
+  state: benchState,
+  http: benchHttp,
+  footprint: benchFootprint,
+};
 
 const wanted = process.argv.slice(2);
 for (const [name, run] of Object.entries(SECTIONS)) if (wanted.length === 0 || wanted.includes(name)) await run();

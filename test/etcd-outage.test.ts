@@ -97,6 +97,9 @@ describe('a server whose etcd is away', { skip: skipWithout('etcd'), timeout: 12
     const [, second, third] = etcd.members;
     second?.freeze();
     third?.freeze();
+    // A process that has much to do stops a moment after it was told to.
+    const isRefused = async (): Promise<boolean> => (await server.request('GET', '/v1/partitions')).status === 503;
+    await until('the majority is gone', isRefused);
     await assertRefused(server);
     const stale = await server.request('GET', '/v1/partition/before?stale');
     assert.deepEqual([stale.status, stale.text], [200, before.text]);

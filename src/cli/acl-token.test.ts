@@ -116,13 +116,6 @@ test('update without a change is wrong use', async (t) => {
   assert.equal(requests.length, 0);
 });
 
-test('delete says so beside the results', async (t) => {
-  const { address, requests } = await startServer(t, () => ({ status: 200 }));
-  const { exitCode, stdout, stderr } = await accord(aclToken(address, 'delete', ID));
-  assert.deepEqual([exitCode, stdout, stderr], [0, '', `Deleted token ${ID}.\n`]);
-  assert.deepEqual([requests[0]?.method, requests[0]?.path], ['DELETE', `/v1/acl/token/${ID}`]);
-});
-
 test('list shows a line a token, of the partition that is asked for', async (t) => {
   const expiring = { ...token, Description: '', Grants: [], ExpirationTime: '2026-02-01T00:00:00Z' };
   const { address, requests } = await startServer(t, () => ({ body: [token, expiring] }));

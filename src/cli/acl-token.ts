@@ -6,6 +6,7 @@ import { CommandError } from './errors.ts';
 import { formatGrant, GRANT_HELP, type Grant, parseGrant } from './grant.ts';
 import { details, print, table } from './output.ts';
 import { type ReadOptions, showAnswer } from './read.ts';
+import { removeNamed } from './remove.ts';
 import { note, type Shell } from './shell.ts';
 
 /** An ACL token as the API shows it. */
@@ -97,8 +98,7 @@ async function update(shell: Shell, id: string, options: ContentOptions): Promis
 }
 
 async function remove(shell: Shell, id: string, options: TokenOptions): Promise<void> {
-  await connect(shell, options).send({ method: 'DELETE', path: tokenPath(id) });
-  note(shell, `Deleted token ${id}.`);
+  await removeNamed(shell, connect(shell, options), tokenPath(id), `token ${id}`);
 }
 
 async function show(shell: Shell, path: string, options: TokenOptions): Promise<void> {

@@ -83,10 +83,12 @@ test('an answer that is not JSON comes from something else', async (t) => {
   assert.match(stderr, /is not JSON: is that an Accord server\?/);
 });
 
-test('a server that is not there exits with 3, its address and the cause', async () => {
+test('a server that is not there exits with 3, its address, the cause and what to do', async () => {
   const { exitCode, stderr } = await accord(list('http://127.0.0.1:1'));
   assert.equal(exitCode, 3);
-  assert.equal(stderr, 'accord: cannot reach http://127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1\n');
+  const cause = 'connect ECONNREFUSED 127.0.0.1:1';
+  const advice = 'start a server there with accord server, or name another with --address';
+  assert.equal(stderr, `accord: cannot reach http://127.0.0.1:1: ${cause}; ${advice}\n`);
 });
 
 test('a server that hangs up, before or within its answer, is not reachable', async (t) => {
@@ -105,7 +107,8 @@ test('a server that hangs up, before or within its answer, is not reachable', as
 
 test('a server that is silent is given up', async (t) => {
   const address = await startSocketServer(t, () => {});
-  const client = createClient({ address, token: undefined, ca: undefined }, new AbortController().signal);
+  const connection = { address, token: undefined, tokenFrom: '', ca: undefined };
+  const client = createClient(connection, new AbortController().signal);
   await assert.rejects(client.send({ method: 'GET', path: '/', silenceMs: 20 }), {
     code: 'unreachable',
     message: `cannot reach ${address}: no answer within 0.02 s`,

@@ -140,6 +140,9 @@ function causeOf(error: Error): string {
   if (/CERT|ISSUER|SIGNATURE/.test(code)) {
     return `${first.message} (${code}); if a private authority vouches for it, name its certificate with --ca-file`;
   }
+  if (code === 'ECONNREFUSED') {
+    return `${first.message}; start a server there with accord server, or name another with --address`;
+  }
   if (code === 'EPROTO') return `it does not speak TLS; is its address http:// instead of https://? (${code})`;
   if (code === 'ECONNRESET' || code === 'HPE_INVALID_CONSTANT') {
     return `${first.message}; does it speak HTTPS? Then its address begins with https://`;
@@ -147,13 +150,18 @@ function causeOf(error: Error): string {
   return first.message;
 }
 
-function refusal({ token }: Connection, { status, text, headers }: Answer): CommandError {
+function refusal(connection: Connection, { status, text, headers }: Answer): CommandError {
   const lines = text.trim().slice(0, REFUSAL_LENGTH_MAX).split('\n');
   const words = text.trim() === '' ? `status ${status} without a word` : lines.map(printable).join('\n');
-  const hint =
-    (status === 401 || status === 403) && token === undefined
-      ? ' (no token was sent: set ACCORD_TOKEN, or run where the first credentials are, see --data-dir)'
-      : '';
+  const hint = status === 401 || status === 403 ? tokenHint(connection, words) : '';
   const redirect = headers.location === undefined ? '' : ` (it points to ${printable(headers.location)})`;
   return new CommandError('refused', words + redirect + hint, { status });
+}
+
+/** What to look at when a token, or its absence, is the reason. */
+function tokenHint({ token, tokenFrom }: Connection, words: string): string {
+  if (token === undefined) {
+    return ' (no token was sent: set ACCORD_TOKEN, or run where the first credentials are, see --data-dir)';
+  }
+  return words === 'ACL not found' ? ` (the token from ${tokenFrom} is unknown to the server, or has expired)` : '';
 }

@@ -103,3 +103,19 @@ test('no option takes a token itself', async () => {
   assert.equal(exitCode, 2);
   assert.match(stderr, /unknown option '--token'/);
 });
+
+test('a token that the server does not know is told with where it was found', async (t) => {
+  const { address } = await startServer(t, () => ({ status: 403, body: 'ACL not found' }));
+  const dataDir = dataDirOf(address);
+  const file = write('unknown');
+  const found: readonly (readonly [from: string, args: readonly string[], environment: Record<string, string>])[] = [
+    ['ACCORD_TOKEN', [], { ACCORD_TOKEN: 'unknown' }],
+    [file, ['--acl-token-file', file], {}],
+    [join(dataDir, 'credentials.json'), ['--data-dir', dataDir], {}],
+  ];
+  for (const [from, args, environment] of found) {
+    const { exitCode, stderr } = await accord([...list, '--address', address, ...args], { environment });
+    assert.equal(exitCode, 1);
+    assert.equal(stderr, `accord: ACL not found (the token from ${from} is unknown to the server, or has expired)\n`);
+  }
+});

@@ -23,6 +23,8 @@ export interface Connection {
   readonly address: string;
   /** The secret ID of an ACL token; `undefined` is the anonymous token. */
   readonly token: string | undefined;
+  /** Where the token was found. */
+  readonly tokenFrom: string;
   /** Certificates in PEM that vouch for the server, instead of the system's. */
   readonly ca: string | undefined;
 }
@@ -48,12 +50,16 @@ export function resolveConnection({ environment }: Pick<Shell, 'environment'>, o
   const address = options.address ?? given(environment['ACCORD_ADDRESS']);
   const caFile = options.caFile ?? given(environment['ACCORD_CA_FILE']);
   const ca = caFile === undefined ? undefined : readText(caFile, 'the certificates');
-  if (token !== undefined) return { address: parseAddress(address ?? ADDRESS_DEFAULT), token: headerSafe(token), ca };
+  if (token !== undefined) {
+    const tokenFrom = options.aclTokenFile ?? 'ACCORD_TOKEN';
+    return { address: parseAddress(address ?? ADDRESS_DEFAULT), token: headerSafe(token), tokenFrom, ca };
+  }
   const dataDir = options.dataDir ?? given(environment['ACCORD_DATA_DIR']) ?? DATA_DIR_DEFAULT;
-  const first = readCredentials(join(dataDir, 'credentials.json'));
+  const tokenFrom = join(dataDir, 'credentials.json');
+  const first = readCredentials(tokenFrom);
   const target = parseAddress(address ?? first?.address ?? ADDRESS_DEFAULT);
   const isOurs = first !== undefined && parseAddress(first.address) === target;
-  return { address: target, token: isOurs ? headerSafe(first.secretId) : undefined, ca };
+  return { address: target, token: isOurs ? headerSafe(first.secretId) : undefined, tokenFrom, ca };
 }
 
 /** Reads the one line of a file that holds a token or passphrase. @throws CommandError `usage` */

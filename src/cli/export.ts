@@ -87,6 +87,8 @@ async function writeFileWhole(file: string, chunks: AsyncIterable<Buffer>): Prom
   } catch (error) {
     await rm(partial, { force: true });
     if (error instanceof CommandError || !(error instanceof Error && 'syscall' in error)) throw error;
-    throw new CommandError('usage', `cannot write ${file}: ${error.message}`, { cause: error });
+    // The system's words end with the name of the partial file, which nobody has given.
+    const reason = error.message.replace(/, \w+ '.*$/s, '');
+    throw new CommandError('usage', `cannot write ${file}: ${reason}`, { cause: error });
   }
 }

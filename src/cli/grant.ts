@@ -20,7 +20,8 @@ A grant is RESOURCE:ACCESS[@PARTITION][=NAME,…]
   RESOURCE   ${RESOURCES.join(', ')}
   ACCESS     read, or write, which includes read
   PARTITION  a partition's name, or * for all; without it: the token's own
-  NAME       limits the grant to that name, or with a * at its end to names that begin so
+  NAME       limits a grant on peering, services or config to that name, or with a * at its end to names that
+             begin so
 
   --grant peering:read                        every peering of the token's partition
   --grant 'peering:write@team-a=east,prod-*'  those peerings of the partition team-a

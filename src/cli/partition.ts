@@ -5,7 +5,8 @@ import { type ConnectionOptions, withConnection } from './connection.ts';
 import { CommandError } from './errors.ts';
 import { details, print, table } from './output.ts';
 import { type ReadOptions, showAnswer } from './read.ts';
-import { note, type Shell } from './shell.ts';
+import { removeNamed } from './remove.ts';
+import type { Shell } from './shell.ts';
 
 /** A partition as the API shows it. */
 interface Partition {
@@ -71,8 +72,7 @@ async function put(shell: Shell, client: Client, name: string, options: Partitio
 }
 
 async function remove(shell: Shell, name: string, options: PartitionOptions): Promise<void> {
-  await connect(shell, options).send({ method: 'DELETE', path: pathOf(name) });
-  note(shell, `Deleted partition ${name}.`);
+  await removeNamed(shell, connect(shell, options), pathOf(name), `partition ${name}`);
 }
 
 function describe(partition: Partition): string {

@@ -12,6 +12,16 @@ import { addStatusCommand } from './status.ts';
 /** What a shell reports for a program that SIGINT ended. */
 const INTERRUPTED = 130;
 
+const HELP = `
+Every command has its own --help. Commands that ask a server find it, and a token, in this order:
+  --address, --acl-token-file    on the command line
+  ACCORD_ADDRESS, ACCORD_TOKEN   in the environment
+  credentials.json               that the first start of a server left in ./accord-data (or --data-dir)
+
+Results go to standard output, everything else to standard error.
+Exit codes: 0 done, 1 the server refused (its words are shown), 2 wrong use, 3 not reachable, 130 interrupted.
+`;
+
 /**
  * Runs one command.
  * @param args what stands behind `accord`
@@ -42,7 +52,12 @@ function buildProgram(shell: Shell, done: (exitCode: number) => void): Command {
     writeErr: (text) => shell.stderr.write(text),
     outputError: (text, write) => write(oneLine(text)),
   });
-  program.description('Cluster peering and team access from one server.').version(shell.version);
+  program
+    .description('Cluster peering and team access from one server.')
+    .version(shell.version, '-V, --version', 'shows the version of this program')
+    .helpOption('-h, --help', 'shows this help')
+    .helpCommand('help [command]', 'shows the help of a command')
+    .addHelpText('after', HELP);
   addLocalCommands(program, shell, done);
   addStatusCommand(program, shell);
   addExportCommand(program, shell);

@@ -10,7 +10,7 @@ const server =
   ({ path }: Received): Reply => {
     const replies: Readonly<Record<string, Reply>> = {
       '/healthz': { body: 'ok' },
-      '/readyz': { body: 'ok' },
+      '/readyz': { body: 'ready' },
       '/version': { body: { Version: '1.13.0' } },
       '/v1/acl/token/self?stale': { headers, body: {} },
       ...changes,
@@ -72,4 +72,11 @@ test('a server that is not ready exits with 1 after telling what there is', asyn
 
 test('a server that is not there exits with 3', async () => {
   assert.equal((await accord(status('http://127.0.0.1:1'))).exitCode, 3);
+});
+
+test('what only a token is told is said to be so', async (t) => {
+  const { address } = await startServer(t, server({ '/v1/acl/token/self?stale': { status: 403, body: 'no' } }));
+  assert.match((await accord(status(address))).stdout, /Index {4}not told without a token\nStore {4}not told without/);
+  const environment = { ACCORD_TOKEN: 'unknown' };
+  assert.match((await accord(status(address), { environment })).stdout, /Index {4}not told\nStore {4}not told\n$/);
 });

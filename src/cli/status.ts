@@ -38,7 +38,7 @@ export function addStatusCommand(program: Command, shell: Shell): void {
 async function status(shell: Shell, options: StatusOptions): Promise<void> {
   const client = connect(shell, options);
   const result = await readStatus(client);
-  print(shell, options, result, describe);
+  print(shell, options, result, (told) => describe(told, client.hasToken));
   if (!result.ready) throw new CommandError('refused', 'the server is not ready');
 }
 
@@ -73,17 +73,21 @@ function versionIn(text: string): string | null {
 const numberIn = (header: string | string[] | undefined): number | null =>
   typeof header === 'string' && /^\d+$/.test(header) ? Number(header) : null;
 
-function describe(result: ServerStatus): string {
+/** What `/readyz` says when there is nothing more to say. */
+const PLAIN_READY = new Set(['', 'ok', 'ready']);
+
+function describe(result: ServerStatus, hasToken: boolean): string {
   const { ready, detail, storeInContact, storeLastContactMs } = result;
   const readiness = ready ? 'yes' : 'no';
+  const untold = hasToken ? 'not told' : 'not told without a token';
   const contact = storeInContact ? 'in contact' : 'no contact';
   const age = storeLastContactMs === null ? '' : `, last heard of ${storeLastContactMs} ms ago`;
   return details([
     ['Address', result.address],
     ['Healthy', result.healthy ? 'yes' : 'no'],
-    ['Ready', detail === '' || detail === 'ok' ? readiness : `${readiness} (${detail})`],
+    ['Ready', PLAIN_READY.has(detail) ? readiness : `${readiness} (${detail})`],
     ['Version', result.version ?? 'not told'],
-    ['Index', result.index === null ? 'not told' : String(result.index)],
-    ['Store', storeInContact === null ? 'not told' : contact + age],
+    ['Index', result.index === null ? untold : String(result.index)],
+    ['Store', storeInContact === null ? untold : contact + age],
   ]);
 }

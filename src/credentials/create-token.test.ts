@@ -90,6 +90,11 @@ describe('what a new token must be', () => {
     ['too many grants', { Grants: new Array(129).fill(grant) }, /^Body decoding failed: /],
     ['too many names', { Grants: [{ ...grant, Names: new Array(129).fill('a') }] }, /^Body decoding failed: /],
     [
+      'too many names in all',
+      { Grants: [...new Array(16).fill({ ...grant, Names: new Array(128).fill('a') }), { ...grant, Names: ['b'] }] },
+      'Grants: 2049 names are too many, want at most 2048 in a token: a prefix such as prod-* stands for many',
+    ],
+    [
       'a grant of no partition that can be',
       { Grants: [grant, { ...grant, Partition: 'a_b' }] },
       "Grants[1].Partition: a_b is not a valid partition name: a valid partition name must consist of alphanumeric characters or '-', must start and end with an alphanumeric character, and be at most 63 characters long",

@@ -6,6 +6,11 @@ export const DESCRIPTION_CHARACTERS_MAX = 1_024;
 export const GRANTS_MAX = 128;
 /** Likewise the names in one grant. */
 export const GRANT_NAMES_MAX = 128;
+/**
+ * Names in all grants of a token: a change of the largest token (its row, and the audit log's before and after) fits
+ * into one commit of 1 MiB, which is what etcd takes unless it is told otherwise.
+ */
+export const TOKEN_NAMES_MAX = 2_048;
 /** A hundred years: past it a slip of the pen is likelier than a wish. */
 export const TOKEN_LIFE_MS_MAX = 100 * 366 * 24 * 60 * 60 * 1_000;
 /** A UUID has 36 characters; what is longer than this is not looked up. */

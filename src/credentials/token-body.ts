@@ -4,7 +4,13 @@ import { ServiceError } from '../http/errors.ts';
 import { parseDuration } from '../http/v1/duration.ts';
 import type { Reader } from '../state/reader.ts';
 import { type Grant, NAMED_RESOURCES, type Resource } from './grant.ts';
-import { DESCRIPTION_CHARACTERS_MAX, GRANT_NAMES_MAX, GRANTS_MAX, TOKEN_LIFE_MS_MAX } from './limits.ts';
+import {
+  DESCRIPTION_CHARACTERS_MAX,
+  GRANT_NAMES_MAX,
+  GRANTS_MAX,
+  TOKEN_LIFE_MS_MAX,
+  TOKEN_NAMES_MAX,
+} from './limits.ts';
 import { parseTime } from './parse-time.ts';
 import { DEFAULT_PARTITION, isPartitionName, partitionKey } from './partition.ts';
 import { COMMUNITY_TEXT, type Edition, existingPartition, invalidPartitionText } from './request-partition.ts';
@@ -57,6 +63,11 @@ type GivenGrant = Static<typeof grantSchema>;
  * @throws ServiceError `bad-request` naming the place
  */
 export function grantsOf(given: readonly GivenGrant[], edition: Edition): (tokenPartition: string) => Grant[] {
+  const names = given.reduce((count, { Names = [] }) => count + Names.length, 0);
+  if (names > TOKEN_NAMES_MAX) {
+    const text = `Grants: ${names} names are too many, want at most ${TOKEN_NAMES_MAX} in a token: a prefix such as prod-* stands for many`;
+    throw new ServiceError('bad-request', text);
+  }
   given.forEach(({ Resource, Partition, Names }, i) => {
     if (Partition !== undefined && Partition !== '') checkGrantPartition(Partition, `Grants[${i}]`, edition);
     if (Names !== undefined) checkNames(Resource, Names, `Grants[${i}]`);

@@ -1,5 +1,6 @@
 /** The program of `startHistoryProcess`: a state, its clients, and a line on standard output for all they do. */
 import { writeSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { testEngine } from './etcd-node.ts';
 import type { HistoryLine, HistoryProcessSettings } from './history-process.ts';
 import { createRandom } from './random.ts';
@@ -7,7 +8,7 @@ import { openState } from './state.ts';
 import { runClients } from './workload.ts';
 
 const settings = JSON.parse(process.argv[2] ?? '') as HistoryProcessSettings;
-const { node, seed, endpoints, prefix } = settings;
+const { node, seed, endpoints, prefix, pauseMsMax } = settings;
 const stdout = 1;
 const tell = (line: HistoryLine): void => void writeSync(stdout, `${JSON.stringify(line)}\n`);
 
@@ -18,6 +19,7 @@ const state = await openState(testEngine({ endpoints, prefix, leaseMs: 2_000 }),
 tell({ kind: 'ready' });
 await runClients({
   ...settings,
+  pause: (random) => delay(random.next() * pauseMsMax),
   state,
   random: createRandom(seed),
   process: `${node}-${seed}`,

@@ -15,6 +15,8 @@ const COMPILE_CACHE = path.resolve(import.meta.dirname, '../../node_modules/.cac
 const READY_MS_MAX = 30_000;
 /** How long an answer may take when the test does not say: longer than any time limit of the server but `wait`. */
 const ANSWER_MS_MAX = 60_000;
+/** How long one question whether it is ready may take: the port may be that of somebody who says nothing. */
+const PROBE_MS_MAX = 1_000;
 const KEEP_ALIVE = { keepAlive: true };
 const ANY_CERTIFICATE = { rejectUnauthorized: false };
 
@@ -60,6 +62,8 @@ export interface Server extends AsyncDisposable {
   readonly token: string;
   /** Everything written to standard error so far. */
   log(): string;
+  /** Everything written to standard output so far. */
+  output(): string;
   request(method: string, pathAndQuery: string, options?: RequestOptions): Promise<Answer>;
   /** Ends it with a signal. @returns its exit code, null when the signal killed it */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
@@ -102,7 +106,10 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   child.stderr?.on('data', (chunk: Buffer) => {
     log += chunk.toString();
   });
-  child.stdout?.resume();
+  let output = '';
+  child.stdout?.on('data', (chunk: Buffer) => {
+    output += chunk.toString();
+  });
   const ended = once(child, 'close');
   const scheme = settings['http.tls-cert' as keyof typeof settings] === undefined ? 'http' : 'https';
   const address = `${scheme}://${httpAddress}`;
@@ -118,6 +125,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
       return token;
     },
     log: () => log,
+    output: () => output,
     request: (method, pathAndQuery, request = {}) => send(agent, address, method, pathAndQuery, { token, ...request }),
     async stop(signal = 'SIGTERM') {
       if (child.exitCode === null && child.signalCode === null) child.kill(signal);
@@ -138,7 +146,8 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
       await ended;
       throw new StartError(child.exitCode, log);
     }
-    const ready = await send(agent, address, 'GET', wanted, { token: null }).catch(() => undefined);
+    const signal = AbortSignal.timeout(PROBE_MS_MAX);
+    const ready = await send(agent, address, 'GET', wanted, { token: null, signal }).catch(() => undefined);
     if (ready?.status === 200) {
       token = await firstToken(dataDirectory);
       return server;

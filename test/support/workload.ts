@@ -1,5 +1,4 @@
 /** Clients that read and write the same few counters through a state, and what they saw, as a history. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { isStateError } from '../../src/state/errors.ts';
 import type { Reader } from '../../src/state/reader.ts';
 import type { State } from '../../src/state/state.ts';
@@ -24,8 +23,10 @@ export interface WorkloadOptions {
   readonly now: () => number;
   /** Gets each operation before it is made, as it has to be recorded if its outcome never becomes known. */
   readonly called: (operation: HistoryOperation) => Returned;
-  /** A client pauses for up to so long between operations. */
-  readonly pauseMsMax?: number;
+  /** What a client does between two operations. */
+  readonly pause?: (random: Random) => Promise<void>;
+  /** Clients end after the operation they are at. */
+  readonly signal?: AbortSignal;
   /** Every value that is written differs: this is the first. */
   readonly firstValue: number;
   /**
@@ -60,13 +61,13 @@ export async function runClients(options: WorkloadOptions): Promise<void> {
 
 async function runClient(
   name: string,
-  { state, keys, operations, now, called, pauseMsMax }: WorkloadOptions,
+  { state, keys, operations, now, called, pause, signal }: WorkloadOptions,
   random: Random,
   rumours: Map<string, number | undefined>,
   newValue: () => number,
 ): Promise<void> {
   let index = 0;
-  for (let i = 0; i < operations; i++) {
+  for (let i = 0; i < operations && !signal?.aborted; i++) {
     const key = random.pick(keys);
     const expected = random.chance(0.5) && rumours.has(key) ? rumours.get(key) : current(state.snapshot, key);
     const { unknown, run } = random.pick(ATTEMPTS)({
@@ -84,7 +85,7 @@ async function runClient(
     const { snapshot } = state;
     if (snapshot.index < index) throw new Error(`the index that ${name} saw fell from ${index} to ${snapshot.index}`);
     index = snapshot.index;
-    if (pauseMsMax !== undefined) await delay(random.next() * pauseMsMax);
+    await pause?.(random);
   }
 }
 

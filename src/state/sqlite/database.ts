@@ -44,13 +44,15 @@ export function openDatabase(file: string): Database {
   const db = new DatabaseSync(file, { timeout: 0 });
   try {
     db.exec('PRAGMA locking_mode=EXCLUSIVE');
+    // Entering WAL writes to the file, so it comes after the look whether the file is ours.
+    db.exec('BEGIN IMMEDIATE');
+    const layout = checkLayout(db);
+    db.exec('COMMIT');
     db.exec('PRAGMA journal_mode=WAL');
     db.exec('PRAGMA synchronous=FULL');
     // Checkpoints cost two more syncs each: one for about 16 MiB of changes instead of for 4.
     db.exec('PRAGMA wal_autocheckpoint=4000');
-    db.exec('BEGIN IMMEDIATE');
-    prepareLayout(db);
-    db.exec('COMMIT');
+    if (layout !== LAYOUT) makeLayout(db);
   } catch (error) {
     db.close();
     throw error;
@@ -115,18 +117,24 @@ export function openDatabase(file: string): Database {
   };
 }
 
-function prepareLayout(db: DatabaseSync): void {
+/** The layout of the file; 0 when nothing is in it. @throws LayoutError */
+function checkLayout(db: DatabaseSync): number {
   const { user_version: layout } = db.prepare('PRAGMA user_version').get() as { user_version: number };
   if (layout > LAYOUT) throw new LayoutError(`the file has layout ${layout}, this version reads up to ${LAYOUT}`);
-  if (layout === LAYOUT) return;
   const { tables } = db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number };
-  if (tables > 0) throw new LayoutError('the file is an SQLite database, but not one of Accord');
+  if (layout !== LAYOUT && tables > 0) throw new LayoutError('the file is an SQLite database, but not one of Accord');
+  return layout;
+}
+
+function makeLayout(db: DatabaseSync): void {
   db.exec(`
+    BEGIN IMMEDIATE;
     CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), cluster TEXT NOT NULL, epoch INTEGER NOT NULL, idx INTEGER NOT NULL);
     CREATE TABLE rows (tbl TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (tbl, key)) WITHOUT ROWID;
     PRAGMA user_version = ${LAYOUT};
   `);
   db.prepare('INSERT INTO head VALUES (1, ?, 1, ?)').run(randomUUID(), FIRST_INDEX);
+  db.exec('COMMIT');
 }
 
 function* readPages(db: DatabaseSync, except: ReadonlySet<string>): Generator<LoadedPage> {

@@ -1,0 +1,104 @@
+/** A machine whose clock is set while it serves: what has an end by the clock ends by it, what takes a time takes it. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { ShownAuditEntry } from '../src/audit/read-audit.ts';
+import { loadConfig } from '../src/config.ts';
+import { backgroundJobs } from '../src/main/background-jobs.ts';
+import { type Api, startApi } from './support/api.ts';
+import { createFakeClock, type FakeClock } from './support/fake-clock.ts';
+import { until } from './support/until.ts';
+
+const START = Date.UTC(2030, 0, 1);
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+/** An API with the jobs of a server, on a clock that the test sets. */
+async function startWithJobs(): Promise<{ readonly api: Api; readonly clock: FakeClock }> {
+  const clock = createFakeClock(START);
+  const api = await startApi({ clock });
+  const host = { name: 'a', isTerminal: false };
+  const { config } = await loadConfig({ flags: new Map(), configFile: undefined, environment: {}, host });
+  for (const job of backgroundJobs(api.state, clock, config)) api.state.addJob(job);
+  return { api, clock };
+}
+
+const isGood = async (api: Api, token: string): Promise<boolean> =>
+  (await api.request('GET', '/v1/acl/token/self', { token })).status === 200;
+
+/** Lets time pass, in steps that leave room for commits to reach the disk, until `condition` holds. */
+async function passUntil(clock: FakeClock, what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+  await until(what, async () => {
+    await clock.run(500);
+    return await condition();
+  });
+}
+
+describe('a clock that is set forward', () => {
+  test('ends tokens that were to end meanwhile, with the queries that wait with them, and no others', async () => {
+    const { api, clock } = await startWithJobs();
+    await using _ = api;
+    const short = await api.makeToken(['operator:read@*'], { ExpirationTTL: '1h' });
+    const long = await api.makeToken(['operator:read@*'], { ExpirationTTL: '72h' });
+    const hold = async (token: string) => {
+      const { headers } = await api.request('GET', '/v1/partitions', { token });
+      return await api.hold(`/v1/partitions?index=${headers['x-service-index']}&wait=5m`, { token });
+    };
+    const doomed = await hold(short.SecretID);
+    await hold(long.SecretID);
+    clock.jump(DAY);
+    assert.equal(await isGood(api, short.SecretID), false, 'it ends at once, before anything removes it');
+    assert.equal(await isGood(api, long.SecretID), true);
+    await passUntil(clock, 'the query of the ended token is answered', () => api.reads.waitingCount === 1);
+    assert.equal((await doomed.answer).status, 403);
+    const [newest] = (await api.request('GET', '/v1/audit')).json<ShownAuditEntry[]>();
+    assert.deepEqual([newest?.Action, newest?.Subject], ['expire', short.AccessorID]);
+    assert.equal(newest?.Time.slice(0, 10), '2030-01-02');
+  });
+});
+
+describe('a clock that is set back', () => {
+  test('keeps tokens until their time, the log in the order of events, and indexes rising', async () => {
+    const { api, clock } = await startWithJobs();
+    await using _ = api;
+    const before = await api.makeToken([], { ExpirationTTL: '1h', Description: 'before' });
+    clock.jump(-DAY);
+    const after = await api.makeToken([], { ExpirationTTL: '1h', Description: 'after' });
+    assert.ok(after.CreateIndex > before.CreateIndex);
+    assert.equal(after.CreateTime.slice(0, 10), '2029-12-31');
+    const log = (await api.request('GET', '/v1/audit?limit=2')).json<ShownAuditEntry[]>();
+    assert.deepEqual(
+      log.map(({ Subject }) => Subject),
+      [after.AccessorID, before.AccessorID],
+      'newest first is by events, not by times',
+    );
+    const remaining = async (): Promise<boolean[]> =>
+      await Promise.all([before, after].map(({ SecretID }) => isGood(api, SecretID)));
+    assert.deepEqual(await remaining(), [true, true]);
+    clock.advance(HOUR);
+    assert.deepEqual(await remaining(), [true, false]);
+    clock.advance(DAY);
+    assert.deepEqual(await remaining(), [false, false]);
+    await passUntil(clock, 'both are removed', async () => {
+      const entries = (await api.request('GET', '/v1/audit?limit=2')).json<ShownAuditEntry[]>();
+      return entries.every(({ Action }) => Action === 'expire');
+    });
+  });
+});
+
+for (const [direction, jumpMs] of [
+  ['forward', DAY],
+  ['back', -DAY],
+] as const) {
+  test(`a clock that is set ${direction} neither shortens nor prolongs a wait`, async () => {
+    const { api, clock } = await startWithJobs();
+    await using _ = api;
+    const { headers } = await api.request('GET', '/v1/partitions');
+    const { answer } = await api.hold(`/v1/partitions?index=${headers['x-service-index']}&wait=10s`);
+    clock.jump(jumpMs);
+    await clock.run(9_000);
+    assert.equal(api.reads.waitingCount, 1);
+    await clock.run(1_000);
+    assert.equal(api.reads.waitingCount, 0);
+    assert.equal((await answer).status, 200);
+  });
+}

@@ -1,0 +1,107 @@
+/**
+ * What the documents say is tried: each `sh` block runs, in order, in one shell per document beside a fresh server, and
+ * the tables of endpoints and errors are compared with the code. A further document is one more line.
+ */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, test } from 'node:test';
+import { serviceErrorCodes, statusOf } from '../src/http/errors.ts';
+import { startApi } from './support/api.ts';
+import { startServer } from './support/server.ts';
+
+interface Document {
+  readonly file: string;
+  /** Blocks that are not run, as they stand there: they install, or run for ever. */
+  readonly notRun?: readonly string[];
+}
+
+const documents: readonly Document[] = [
+  { file: 'README.md', notRun: ['npm ci\nnpm start', 'npm test'] },
+  { file: 'docs/acl.md' },
+];
+
+const ROOT = path.resolve(import.meta.dirname, '..');
+/** The address that documents use: the default. */
+const DOCUMENTED_ADDRESS = '127.0.0.1:8500';
+/** A document is a few seconds of requests; one that waits for ever is wrong. */
+const DOCUMENT_MS_MAX = 60_000;
+
+/** Stops at the first command that fails; a refusal of the server is a failure of curl. */
+const PRELUDE = `set -euo pipefail
+curl() { command curl --silent --show-error --fail-with-body --max-time 20 "$@"; }
+`;
+
+const textOf = (file: string): Promise<string> => readFile(path.join(ROOT, file), 'utf8');
+
+const blocksOf = (text: string): string[] =>
+  [...text.matchAll(/^```sh\n(.*?)\n```$/gms)].map(([, block = '']) => block);
+
+for (const { file, notRun = [] } of documents) {
+  test(`${file}: every command works as it stands`, async () => {
+    const all = blocksOf(await textOf(file));
+    for (const block of notRun) assert.ok(all.includes(block), `${file} has no block ${JSON.stringify(block)}`);
+    const blocks = all.filter((block) => !notRun.includes(block));
+    assert.ok(blocks.length > 0);
+
+    // The reader stands in the repository, whose server has its data directory there.
+    const folder = await mkdtemp(path.join(tmpdir(), 'accord-docs-'));
+    try {
+      for (const name of ['bin', 'node_modules']) await symlink(path.join(ROOT, name), path.join(folder, name));
+      const dataDirectory = path.join(folder, 'accord-data');
+      await mkdir(dataDirectory);
+      await using server = await startServer({ dataDirectory });
+      const steps = blocks.map((block, i) => `echo "# block ${i + 1} of ${blocks.length}"\n${block}\n`);
+      const script = (PRELUDE + steps.join('')).replaceAll(DOCUMENTED_ADDRESS, server.address.replace('http://', ''));
+      const { code, output } = await runScript(script, folder);
+      assert.equal(code, 0, `${file} stops in the last of these:\n${output}`);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+}
+
+test('a command that the server refuses, or that is not there, stops its document', async () => {
+  await using api = await startApi();
+  for (const block of [
+    `curl ${api.address}/v1/partitions`,
+    `curl ${api.address}/v1/partitions | cat`,
+    'no-such-command',
+  ]) {
+    const { code, output } = await runScript(`${PRELUDE}echo begun\n${block}\necho done\n`, tmpdir());
+    assert.notEqual(code, 0);
+    assert.match(output, /begun/);
+    assert.doesNotMatch(output, /done/);
+  }
+});
+
+function runScript(script: string, cwd: string): Promise<{ readonly code: number | string; readonly output: string }> {
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('ACCORD_')));
+  return new Promise((resolve) => {
+    execFile('bash', ['-c', script], { cwd, env, timeout: DOCUMENT_MS_MAX }, (error, stdout, stderr) => {
+      resolve({
+        code: error === null ? 0 : (error.code ?? `killed by ${error.signal}`),
+        output: `${stdout}\n${stderr}`,
+      });
+    });
+  });
+}
+
+describe('docs/acl.md', () => {
+  test('has every error code with its status, and no other', async () => {
+    const rows = (await textOf('docs/acl.md')).matchAll(/^\| `([a-z-]+)` \| (\d{3}) \| [^|]+ \| [^|]+ \|$/gm);
+    const documented = [...rows].map(([, code, status]) => `${code} ${status}`);
+    const real = serviceErrorCodes.map((code) => `${code} ${statusOf(code)}`);
+    assert.deepEqual(documented.toSorted(), real.toSorted());
+  });
+
+  test('has every endpoint of credentials and audit, and no other', async () => {
+    const rows = (await textOf('docs/acl.md')).matchAll(/^\| `([A-Z]+ \/v1\/[^`]+)` \| [^|]* \| [^|]+ \|$/gm);
+    await using api = await startApi();
+    const real = api.server.endpoints.map(({ method, path: at }) => `${method} ${at}`);
+    const documented = [...rows].map(([, endpoint]) => endpoint);
+    assert.deepEqual(documented.toSorted(), real.filter((one) => one.includes(' /v1/')).toSorted());
+  });
+});
