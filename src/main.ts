@@ -133,7 +133,7 @@ async function prepareState(
       adminToken: config.bootstrap.adminToken?.read(),
     }),
   };
-  await makeCredentials(start, options.recover, log);
+  await makeCredentials(start, { recover: options.recover, imported: options.importFile !== undefined }, log);
 }
 
 function addEndpoints({ config, clock, dataKey, state, server }: Made, version: string): void {

@@ -237,7 +237,7 @@ test('the audit log shows what was done', async () => {
   );
 });
 
-test('an export is whole, its owner’s alone, and says what it leaves out', async () => {
+test('an export is whole, for its owner alone, and says what it leaves out', async () => {
   const plain = path.join(folder, 'plain.jsonl');
   const { stdout, stderr } = await cli(['export', plain]);
   assert.equal(stdout, '');

@@ -1,5 +1,6 @@
 /** Whole servers whose etcd forgets: history that was compacted, space that ran out, a snapshot that is older. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import { EPOCH_STEP } from '../src/state/engine.ts';
 import { type EtcdCluster, startEtcd } from './support/etcd.ts';
@@ -113,6 +114,24 @@ describe('servers whose etcd forgets', { skip: skipWithout('etcd'), timeout: 120
         (await request('PUT', '/v1/acl/token', { body: {}, token: server.token })).status === 200;
       await until('writes work again', again, RECOVERY_MS);
     }
+  });
+
+  test('everything under the prefix removed: it answers nothing from memory as if it stood, and ends with 1', async () => {
+    await using etcd = await startEtcd();
+    await using server = await startEtcdServer({ endpoints: etcd.urls });
+    const ended = once(server.process, 'close');
+    await etcd.call('/v3/kv/deleterange', { key: base64('accord/'), range_end: base64('accord0') });
+    const answers: Answer[] = [];
+    const ask = async (): Promise<void> => {
+      while (server.process.exitCode === null) {
+        const answer = await server.request('GET', '/v1/partitions').catch(() => undefined);
+        if (answer !== undefined) answers.push(answer);
+      }
+    };
+    const [[exitCode]] = await Promise.all([ended, ask()]);
+    assert.equal(exitCode, 1);
+    assert.match(server.log(), /"msg":"the server stops: the head record is gone from etcd: was the prefix removed\?"/);
+    for (const { status } of answers) assert.equal(status, 503);
   });
 
   test('restored from an older snapshot: they load what is there, and no client sees an index fall', async () => {

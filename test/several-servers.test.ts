@@ -1,5 +1,6 @@
 /** Two and three whole servers on one etcd. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ShownAuditEntry } from '../src/audit/read-audit.ts';
@@ -108,6 +109,19 @@ describe('servers on one etcd', { skip: skipWithout('etcd'), timeout: 120_000, c
     const waiting = start({ name: 'same' });
     await first.stop('SIGKILL');
     const second = stack.use(await waiting);
+    assert.equal((await second.request('GET', '/v1/partitions', { token: first.token })).status, 200);
+  });
+
+  test('whose name another took while it was frozen: ends with 2 when it goes on, naming the holder', async () => {
+    await using stack = new AsyncDisposableStack();
+    const start = cluster();
+    const first = stack.use(await start({ name: 'same' }));
+    const ended = once(first.process, 'close');
+    first.process.kill('SIGSTOP');
+    const second = stack.use(await start({ name: 'same' }));
+    first.process.kill('SIGCONT');
+    assert.deepEqual(await ended, [2, null]);
+    assert.match(first.log(), /the server stops: the node name \\"same\\" is held by another live server/);
     assert.equal((await second.request('GET', '/v1/partitions', { token: first.token })).status, 200);
   });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { accord, type Received, type Reply, startServer } from './rig.ts';
 
-const headers = { 'x-service-index': '42', 'x-service-knownleader': 'true', 'x-service-lastcontact': '0' };
+const headers = { 'x-service-knownleader': 'true', 'x-service-lastcontact': '0' };
 
 /** A server that is well, but for what `changes` says. */
 const server =
@@ -12,6 +12,7 @@ const server =
       '/healthz': { body: 'ok' },
       '/readyz': { body: 'ready' },
       '/version': { body: { Version: '1.13.0' } },
+      '/metrics': { body: '# a comment\naccord_state_index 42\n' },
       '/v1/acl/token/self?stale': { headers, body: {} },
       ...changes,
     };
@@ -63,7 +64,7 @@ test('a server that is not ready exits with 1 after telling what there is', asyn
     ready: false,
     detail: 'loading',
     version: '1.13.0',
-    index: null,
+    index: 42,
     storeInContact: null,
     storeLastContactMs: null,
   });
@@ -76,7 +77,7 @@ test('a server that is not there exits with 3', async () => {
 
 test('what only a token is told is said to be so', async (t) => {
   const { address } = await startServer(t, server({ '/v1/acl/token/self?stale': { status: 403, body: 'no' } }));
-  assert.match((await accord(status(address))).stdout, /Index {4}not told without a token\nStore {4}not told without/);
+  assert.match((await accord(status(address))).stdout, /Index {4}42\nStore {4}not told without/);
   const environment = { ACCORD_TOKEN: 'unknown' };
   assert.match((await accord(status(address), { environment })).stdout, /Index {4}not told\nStore {4}not told\n$/);
 });

@@ -46,8 +46,9 @@ async function readStatus(client: Client): Promise<ServerStatus> {
   const get = (path: string): Promise<Answer> => client.ask({ method: 'GET', path });
   const health = await get('/healthz');
   // Stale: a server that has lost its store tells so at once, instead of waiting for it.
-  const paths = ['/readyz', '/version', '/v1/acl/token/self?stale'];
-  const [ready, version, self] = (await Promise.all(paths.map(get))) as [Answer, Answer, Answer];
+  const paths = ['/readyz', '/version', '/metrics', '/v1/acl/token/self?stale'];
+  const answers = await Promise.all(paths.map(get));
+  const [ready, version, metrics, self] = answers as [Answer, Answer, Answer, Answer];
   const knownLeader = self.headers['x-service-knownleader'];
   return {
     address: client.address,
@@ -55,7 +56,7 @@ async function readStatus(client: Client): Promise<ServerStatus> {
     ready: ready.status === 200,
     detail: ready.text.trim(),
     version: version.status === 200 ? versionIn(version.text) : null,
-    index: numberIn(self.headers['x-service-index']),
+    index: numberIn(/^accord_state_index (\d+)$/m.exec(metrics.text)?.[1]),
     storeInContact: knownLeader === undefined ? null : knownLeader === 'true',
     storeLastContactMs: numberIn(self.headers['x-service-lastcontact']),
   };
@@ -87,7 +88,7 @@ function describe(result: ServerStatus, hasToken: boolean): string {
     ['Healthy', result.healthy ? 'yes' : 'no'],
     ['Ready', PLAIN_READY.has(detail) ? readiness : `${readiness} (${detail})`],
     ['Version', result.version ?? 'not told'],
-    ['Index', result.index === null ? untold : String(result.index)],
+    ['Index', result.index === null ? 'not told' : String(result.index)],
     ['Store', storeInContact === null ? untold : contact + age],
   ]);
 }

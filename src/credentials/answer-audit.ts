@@ -6,7 +6,8 @@ import { type Call, callerSignal } from '../http/call.ts';
 import { ServiceError } from '../http/errors.ts';
 import type { Query } from '../http/query.ts';
 import { jsonAnswer } from '../http/v1/json-answer.ts';
-import { authorize } from './caller.ts';
+import type { Reader } from '../state/reader.ts';
+import { authorize, type Caller } from './caller.ts';
 import { permits } from './grant.ts';
 import { AUDIT_ENTRIES_DEFAULT, AUDIT_ENTRIES_MAX } from './limits.ts';
 import { type Asked, type Credentials, locate } from './operation.ts';
@@ -26,26 +27,32 @@ export async function answerAudit(credentials: Credentials, call: Call, asked: A
   await state.consistent();
   const { snapshot } = state;
   const { caller, named = ALL_PARTITIONS } = locate(credentials, snapshot, asked, true);
-  const mayRead = (partition: string): boolean =>
-    permits(caller.grants, { resource: 'operator', access: 'read', partition });
-  let wanted = (_partition: string): boolean => true;
-  let leftOut = false;
-  if (named === ALL_PARTITIONS) {
-    leftOut = readablePartitions(snapshot, caller, 'operator').filtered;
-  } else {
-    authorize(caller, { resource: 'operator', access: 'read', partition: named });
-    const key = partitionKey(existingPartition(snapshot, named));
-    wanted = (partition) => partitionKey(partition) === key;
-  }
+  const { asksFor, leftOut } = scopeOf(snapshot, caller, named);
   const query = {
     sinceMs,
     limit,
-    wanted: ({ partition }: AuditEntry) => wanted(partition),
-    visible: ({ partition }: AuditEntry) => mayRead(partition),
+    wanted: ({ partition }: AuditEntry) => asksFor(partition),
+    visible: ({ partition }: AuditEntry) => permits(caller.grants, { resource: 'operator', access: 'read', partition }),
   };
   const { entries, filtered } = await readAudit(state, query, callerSignal(call));
   const headers = leftOut || filtered ? ['X-Service-Results-Filtered-By-ACLs', 'true'] : [];
   return jsonAnswer(call, entries, { headers });
+}
+
+/** Which partitions are asked for, and whether the caller may not read some of them. @throws ServiceError */
+function scopeOf(
+  reader: Reader,
+  caller: Caller,
+  named: string,
+): { readonly asksFor: (partition: string) => boolean; readonly leftOut: boolean } {
+  if (named === ALL_PARTITIONS) {
+    const { filtered } = readablePartitions(reader, caller, 'operator');
+    // Those that are gone by now included: their history is not.
+    return { asksFor: () => true, leftOut: filtered };
+  }
+  authorize(caller, { resource: 'operator', access: 'read', partition: named });
+  const key = partitionKey(existingPartition(reader, named));
+  return { asksFor: (partition) => partitionKey(partition) === key, leftOut: false };
 }
 
 function readSince(query: Query): number {

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { startApi } from '../../test/support/api.ts';
+import { sharedApi, startApi } from '../../test/support/api.ts';
 
 describe('the token of a request', () => {
+  const plain = sharedApi();
+  const withCompat = sharedApi({ consul: true });
   // `good` and `other` stand for the secrets of two tokens that are there.
   const rows: readonly (readonly [headers: Readonly<Record<string, string>>, told: string, consul?: 'consul'])[] = [
     [{ 'x-service-token': 'good' }, 'good'],
@@ -35,7 +37,7 @@ describe('the token of a request', () => {
   for (const [headers, told, compat] of rows) {
     const names = Object.entries(headers).map(([name, value]) => `${name}: ${value.slice(0, 20)}`);
     test(`[${names.join(' | ')}]${compat === undefined ? '' : ' with compat'} → ${told}`, async () => {
-      await using api = await startApi({ consul: compat === 'consul' });
+      const api = compat === 'consul' ? withCompat() : plain();
       const tokens = { good: await api.makeToken([]), other: await api.makeToken([]) };
       const secrets = (text: string): string =>
         text.replace('good', tokens.good.SecretID).replace('other', tokens.other.SecretID);
@@ -48,7 +50,7 @@ describe('the token of a request', () => {
   }
 
   test('is not taken from the query, and is not logged from there', async () => {
-    await using api = await startApi();
+    const api = plain();
     const answer = await api.request('GET', `/v1/acl/token/self?token=${api.token}`, { token: null });
     assert.equal(answer.status, 400);
     assert.ok(!answer.text.includes(api.token));

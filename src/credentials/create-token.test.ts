@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Api, type MadeToken, startApi } from '../../test/support/api.ts';
+import { type Api, type MadeToken, sharedApi, startApi } from '../../test/support/api.ts';
 import { createFakeClock } from '../../test/support/fake-clock.ts';
 import type { Answer } from '../../test/support/server.ts';
 
@@ -79,6 +79,7 @@ describe('a new token', () => {
 });
 
 describe('what a new token must be', () => {
+  const shared = sharedApi({ clock: createFakeClock(Date.UTC(2030, 0, 1)) });
   const grant = { Resource: 'peering', Access: 'read' };
   const refused: readonly (readonly [what: string, body: unknown, text: string | RegExp])[] = [
     ['a body that is no JSON', '{', /^Body decoding failed: /],
@@ -150,7 +151,7 @@ describe('what a new token must be', () => {
   ];
   for (const [what, body, text] of refused) {
     test(`${what} is refused and changes nothing`, async () => {
-      await using api = await startApi({ clock: createFakeClock(Date.UTC(2030, 0, 1)) });
+      const api = shared();
       const { snapshot } = api.state;
       const answer = await create(api, body);
       assert.equal(answer.status, 400, answer.text);
@@ -175,6 +176,7 @@ describe('what a new token must be', () => {
 });
 
 describe('the order of checks', () => {
+  const shared = sharedApi();
   interface Fault {
     readonly name: string;
     readonly body?: Readonly<Record<string, unknown>>;
@@ -195,7 +197,7 @@ describe('the order of checks', () => {
   for (const [i, { name, status, text }] of faults.entries()) {
     const rest = faults.slice(i);
     test(`of ${rest.map((fault) => fault.name).join(', ')} the first is told`, async () => {
-      await using api = await startApi();
+      const api = shared();
       const tokens = { unknown: 'unknown', reader: (await api.makeToken(['acl:read@*'])).SecretID };
       const body: Record<string, unknown> = {};
       for (const fault of rest.toReversed()) Object.assign(body, fault.body);
@@ -208,6 +210,7 @@ describe('the order of checks', () => {
 });
 
 describe('a maker gives only what it holds', () => {
+  const shared = sharedApi();
   const rows: readonly (readonly [maker: readonly string[], given: string, lacks: string | undefined])[] = [
     [['acl:write@eu', 'peering:write@eu'], 'peering:read@eu', undefined],
     [['acl:write@eu', 'peering:write@eu'], 'acl:write@eu', undefined],
@@ -225,7 +228,7 @@ describe('a maker gives only what it holds', () => {
   ];
   for (const [held, given, lacks] of rows) {
     test(`[${held.join(' ')}] ${lacks === undefined ? 'gives' : 'does not give'} ${given}`, async () => {
-      await using api = await startApi();
+      const api = shared();
       await api.makePartitions('eu', 'us');
       const maker = await api.makeToken(held, { Partition: 'eu' });
       const [, Resource, Access, Partition, names] = /^(\w+):(\w+)@([^=]+)(?:=(.*))?$/.exec(given) ?? [];

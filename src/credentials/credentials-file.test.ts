@@ -17,7 +17,7 @@ const content = {
   teamAccess: { username: 'admin', token: 't' },
 };
 
-test('the file is its owner’s alone, and what was written is read', async () => {
+test('the file is for its owner alone, and what was written is read', async () => {
   await using directory = await temporaryDirectory();
   const deep = path.join(directory.path, 'data');
   assert.equal(await readCredentials(deep), undefined);

@@ -7,11 +7,10 @@ import type { Clock } from '../state/clock.ts';
 import { exportState } from '../state/export.ts';
 import { passphraseSealer, type Sealer } from '../state/sealing.ts';
 import { authorize } from './caller.ts';
+import { PASSPHRASE_CHARACTERS_MIN } from './limits.ts';
 import { type Asked, type Credentials, locate } from './operation.ts';
 
 const PASSPHRASE_HEADER = 'x-service-export-passphrase';
-/** Shorter ones can be guessed from a stolen file. */
-const PASSPHRASE_CHARACTERS_MIN = 12;
 
 /**
  * Answers the call. Rows that hold secrets are sealed with the passphrase (base64 of its UTF-8, in a header that is

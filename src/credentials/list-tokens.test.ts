@@ -40,6 +40,16 @@ describe('a list of tokens', () => {
     assert.match(none.text, /lacks permission 'acl:read'$/);
   });
 
+  test('loses a token at the moment it expires, though the same list was answered before', async () => {
+    const clock = createFakeClock();
+    await using api = await startApi({ clock });
+    for (const ExpirationTTL of ['1m', '2m', '2m', '3m']) await api.makeToken([], { ExpirationTTL });
+    for (const count of [5, 4, 2, 1]) {
+      for (const again of [1, 2]) assert.equal(ids(await list(api)).length, count, `asked ${again} times`);
+      clock.advance(60_000);
+    }
+  });
+
   test('comes in pages', async () => {
     await using api = await startApi();
     await api.makePartitions('eu');

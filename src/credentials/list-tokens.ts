@@ -4,7 +4,8 @@ import type { Query } from '../http/query.ts';
 import { JsonText } from '../http/v1/json-answer.ts';
 import type { Evaluate } from '../http/v1/reads.ts';
 import type { Reader } from '../state/reader.ts';
-import { aclTokens, tokenText } from './acl-token.ts';
+import { EXPIRY_INDEX, type Table } from '../state/table.ts';
+import { type AclToken, aclTokens, tokenText } from './acl-token.ts';
 import { authorize, type Caller } from './caller.ts';
 import { type Asked, type Credentials, locate, waitingAs, watchedGrants } from './operation.ts';
 import { partitionKey, partitions } from './partition.ts';
@@ -38,9 +39,15 @@ export function listTokens(credentials: Credentials, asked: Asked, page: TokenPa
     if (partition === ALL_PARTITIONS) {
       watched.push(state.watchEntry(partitions, 'all', ''), ...watchedGrants(credentials, caller));
     }
-    const shareKey = JSON.stringify([keys, page]);
+    const shareKey = JSON.stringify([keys, page, nextToExpire(snapshot)]);
     return { ...waitingAs(caller), watched, filtered, shareKey, body: () => listText(snapshot, keys, page) };
   };
+}
+
+/** Another one whenever a token expires: the list is another one then, before any commit has removed the token. */
+function nextToExpire(reader: Reader): string | undefined {
+  const table: Table<AclToken> = aclTokens;
+  return reader.first(table, EXPIRY_INDEX)?.row.accessorId;
 }
 
 function partitionsToList(

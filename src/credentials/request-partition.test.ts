@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { startApi } from '../../test/support/api.ts';
+import { sharedApi } from '../../test/support/api.ts';
 import type { ShownToken } from './acl-token.ts';
 
 const SYNTAX =
@@ -8,6 +8,7 @@ const SYNTAX =
 const COMMUNITY = 'Invalid query parameter: "partition" - Partitions are an Accord Enterprise feature';
 
 describe('the partition of a request in the enterprise edition', () => {
+  const shared = sharedApi();
   interface Given {
     readonly query?: string;
     readonly header?: string;
@@ -35,7 +36,7 @@ describe('the partition of a request in the enterprise edition', () => {
   for (const [given, expected] of rows) {
     const text = typeof expected === 'string' ? expected : expected.refused;
     test(`${JSON.stringify(given)} → ${text}`, async () => {
-      await using api = await startApi();
+      const api = shared();
       await api.makePartitions('eu', 'us');
       const { SecretID: token } = await api.makeToken(['acl:write@*'], { Partition: given.own ?? 'default' });
       const query = given.query === undefined ? '' : `?partition=${encodeURIComponent(given.query)}`;
@@ -51,6 +52,7 @@ describe('the partition of a request in the enterprise edition', () => {
 });
 
 describe('the community edition', () => {
+  const shared = sharedApi({ edition: 'community' });
   const token = '/v1/acl/token';
   type Row = readonly [method: string, path: string, body: unknown, header?: string];
   const refused: readonly Row[] = [
@@ -69,7 +71,7 @@ describe('the community edition', () => {
   for (const [method, path, body, header] of refused) {
     const given = [body, header].filter((part) => part !== undefined).map((part) => JSON.stringify(part));
     test(`refuses ${[method, path, ...given].join(' ')}, whoever asks`, async () => {
-      await using api = await startApi({ edition: 'community' });
+      const api = shared();
       const headers = header === undefined ? {} : { 'x-service-partition': header };
       for (const secret of [api.token, null]) {
         const answer = await api.request(method, path, { body, headers, token: secret });
@@ -79,7 +81,7 @@ describe('the community edition', () => {
   }
 
   test('takes an empty partition, and default where it is not in the query', async () => {
-    await using api = await startApi({ edition: 'community' });
+    const api = shared();
     assert.equal((await api.request('GET', '/v1/acl/tokens?partition=')).status, 200);
     const headers = { 'x-service-partition': 'Default' };
     const answer = await api.request('PUT', token, { body: { Partition: 'default' }, headers });
@@ -87,7 +89,7 @@ describe('the community edition', () => {
   });
 
   test('takes grants for default and for all, and no others', async () => {
-    await using api = await startApi({ edition: 'community' });
+    const api = shared();
     const grant = (Partition: string) => ({ Grants: [{ Resource: 'peering', Access: 'read', Partition }] });
     assert.equal((await api.request('PUT', token, { body: grant('default') })).status, 200);
     assert.equal((await api.request('PUT', token, { body: grant('*') })).status, 200);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Api, type MadeToken, startApi } from '../../test/support/api.ts';
+import { type Api, type MadeToken, sharedApi, startApi } from '../../test/support/api.ts';
 import { createFakeClock } from '../../test/support/fake-clock.ts';
 import type { Answer } from '../../test/support/server.ts';
 
@@ -52,6 +52,7 @@ describe('changing a token', () => {
 });
 
 describe('a change is refused that', () => {
+  const shared = sharedApi({ clock: createFakeClock(Date.UTC(2030, 0, 1)) });
   const refused: readonly (readonly [what: string, body: unknown, status: number, text: string | RegExp])[] = [
     ['is no JSON', 'x', 400, /^Body decoding failed: /],
     ['names a field that is not there', { SecretID: 'x' }, 400, /^Body decoding failed: /],
@@ -79,7 +80,7 @@ describe('a change is refused that', () => {
   ];
   for (const [what, body, status, text] of refused) {
     test(what, async () => {
-      await using api = await startApi({ clock: createFakeClock(Date.UTC(2030, 0, 1)) });
+      const api = shared();
       await api.makePartitions('eu');
       const made = await api.makeToken(['peering:read'], { ExpirationTTL: '1h' });
       const { snapshot } = api.state;

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Api, startApi } from '../../test/support/api.ts';
+import { type Api, sharedApi, startApi } from '../../test/support/api.ts';
 import type { Answer } from '../../test/support/server.ts';
 
 const put = (api: Api, name: string, body: unknown = {}, token = api.token): Promise<Answer> =>
   api.request('PUT', `/v1/partition/${name}`, { body, token });
 
 describe('PUT of a partition', () => {
+  const shared = sharedApi();
   test('creates it, then changes its description, and keeps its name as first given', async () => {
     await using api = await startApi();
     const created = await put(api, 'Eu-West', { Description: 'Europe' });
@@ -32,7 +33,7 @@ describe('PUT of a partition', () => {
     "is not a valid partition name: a valid partition name must consist of alphanumeric characters or '-', must start and end with an alphanumeric character, and be at most 63 characters long";
   for (const name of ['a_b', '-a', 'a-', 'a.b', '*', 'ü', 'x'.repeat(64), 'a b', '1/2']) {
     test(`refuses the name ${name}`, async () => {
-      await using api = await startApi();
+      const api = shared();
       const { snapshot } = api.state;
       const answer = await put(api, encodeURIComponent(name), {}, 'unknown');
       assert.deepEqual([answer.status, answer.text], [400, `${name} ${rule}`]);
@@ -41,8 +42,7 @@ describe('PUT of a partition', () => {
   }
   for (const name of ['a', '0', 'x'.repeat(63), 'A-1', 'peering', 'token']) {
     test(`takes the name ${name}`, async () => {
-      await using api = await startApi();
-      assert.equal((await put(api, name)).status, 200);
+      assert.equal((await put(shared(), name)).status, 200);
     });
   }
 

@@ -4,8 +4,12 @@ import { credentialsPath } from '../credentials/credentials-file.ts';
 import { type FirstStart, makeFirstCredentials, recoverCredentials } from '../credentials/first-credentials.ts';
 import type { Log } from '../http/log.ts';
 
-/** First credentials for an empty state; with `--recover`, or after an import without credentials, new ones. */
-export async function makeCredentials(start: FirstStart, recover: boolean, log: Log): Promise<void> {
+/** First credentials for an empty state; with `--recover`, or after an import (`imported`) without any, new ones. */
+export async function makeCredentials(
+  start: FirstStart,
+  { recover, imported }: { readonly recover: boolean; readonly imported: boolean },
+  log: Log,
+): Promise<void> {
   const { state, directory } = start;
   const file = credentialsPath(directory);
   if (await makeFirstCredentials(start)) {
@@ -13,8 +17,9 @@ export async function makeCredentials(start: FirstStart, recover: boolean, log: 
     announce(start.address, file);
     return;
   }
-  const locked = state.snapshot.all(aclTokens, { limit: 1 }).length === 0;
-  if (!recover && !locked) return;
+  const nobody = state.snapshot.all(aclTokens, { limit: 1 }).length === 0;
+  if (nobody && !recover && !imported) log.warn('no ACL token is left: start with --recover to make new credentials');
+  if (!recover && !(nobody && imported)) return;
   const aside = await recoverCredentials(start);
   log.warn({ file, ...(aside === undefined ? {} : { aside }) }, 'made new credentials beside the old ones');
 }

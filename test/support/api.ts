@@ -1,5 +1,6 @@
 /** The API in the test's own process: a state on a store, the HTTP edge and every endpoint, with a clock to hold. */
 import http from 'node:http';
+import { after, before } from 'node:test';
 import { parseGrant } from '../../src/cli/grant.ts';
 import type { ShownToken } from '../../src/credentials/acl-token.ts';
 import type { AclPolicy } from '../../src/credentials/caller.ts';
@@ -26,6 +27,8 @@ import { until } from './until.ts';
 export interface ApiSettings {
   /** SQLite in a directory of its own unless given. */
   readonly engine?: Engine;
+  /** The node's name; those of one store must differ. */
+  readonly node?: string;
   readonly clock?: Clock;
   readonly policy?: Partial<AclPolicy>;
   readonly edition?: Edition;
@@ -46,7 +49,7 @@ export interface Api extends AsyncDisposable {
   readonly state: State;
   readonly server: HttpServer;
   readonly reads: Reads;
-  /** The secret ID of the first token, which holds every grant. */
+  /** The secret ID of the first token, which holds every grant; empty where another node has made it. */
   readonly token: string;
   /** Everything logged so far, from debug on. */
   log(): string;
@@ -60,15 +63,30 @@ export interface Api extends AsyncDisposable {
   hold(pathAndQuery: string, options?: RequestOptions): Promise<{ readonly answer: Promise<Answer> }>;
 }
 
+/** One API for all tests of the `describe` around the call: for those that stay clear of one another. */
+export function sharedApi(settings?: ApiSettings): () => Api {
+  let api: Api | undefined;
+  before(async () => {
+    api = await startApi(settings);
+  });
+  after(() => api?.[Symbol.asyncDispose]());
+  return () => {
+    if (api === undefined) throw new Error('the shared API is there within tests only');
+    return api;
+  };
+}
+
 /** `stale.max-age` as it is by default. */
 const STALE_MS = 600_000;
 
 /** Starts it, with the first credentials made. */
 export async function startApi(settings: ApiSettings = {}): Promise<Api> {
-  const { clock = systemClock, consul = false, edition = 'enterprise', dataKey } = settings;
+  const { clock = systemClock, consul = false, edition = 'enterprise', dataKey, node = 'a' } = settings;
   await using parts = new AsyncDisposableStack();
   const directory = parts.use(await temporaryDirectory()).path;
-  const state = parts.use(await openState(settings.engine ?? sqliteEngine({ directory }), { schema: SCHEMA, clock }));
+  const state = parts.use(
+    await openState(settings.engine ?? sqliteEngine({ directory }), { schema: SCHEMA, clock, node }),
+  );
   const lines: string[] = [];
   const log = createLog({
     level: 'debug',

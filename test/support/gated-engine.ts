@@ -31,6 +31,8 @@ export interface GatedEngine {
   commitElsewhere(operations: readonly Operation[]): Promise<void>;
   /** Says that continuity is lost. */
   break(reason: string): void;
+  /** Tells of a commit that nobody made. */
+  deliver(index: number): void;
 }
 
 /** What the gated engine pretends to be. */
@@ -101,6 +103,7 @@ export function gatedEngine(inner: Engine, { shared = false, operationsMax, byte
       if (result !== 'committed') throw new Error('another commit was under way');
     },
     break: (reason) => follower().onBreak(reason),
+    deliver: (index) => follower().onCommit({ index, operations: [], own: false }),
   };
 }
 
