@@ -8,7 +8,7 @@ import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { accord, type Outcome, type RunOptions } from '../src/cli/rig.ts';
-import { freePort } from './support/server.ts';
+import { freePort } from './support/free-port.ts';
 import { until } from './support/until.ts';
 
 const PROGRAM = path.resolve(import.meta.dirname, '../bin/accord');

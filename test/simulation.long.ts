@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { type SimulatedRun, simulateFaults, simulateRestore } from './support/simulated-runs.ts';
 
 const FIRST_SEED = Number(process.env['SEED'] ?? '1000');
-const SEEDS = 3_000;
+const SEEDS = 1_000;
 /** More failures than that say nothing new. */
 const FAILURES_MAX = 10;
 

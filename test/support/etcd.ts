@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from './free-port.ts';
 import { toolPath } from './tools.ts';
 
 /** How long a member may take to become healthy. */
@@ -61,7 +61,7 @@ export interface EtcdSettings {
 export async function startEtcd(settings: EtcdSettings = {}): Promise<EtcdCluster> {
   const folder = mkdtempSync(join(tmpdir(), 'accord-etcd-'));
   const count = settings.members ?? 1;
-  const ports = await freePorts(count * 2);
+  const ports = await Promise.all(Array.from({ length: count * 2 }, freePort));
   const places = Array.from({ length: count }, (_, index) => ({
     name: `m${index}`,
     client: ports[index * 2] as number, // As many were asked for.
@@ -190,13 +190,4 @@ async function findLeader(members: readonly EtcdMember[]): Promise<EtcdMember> {
     if (status !== undefined && header?.member_id === status['leader']) return member;
   }
   throw new Error('no member leads');
-}
-
-/** Ports that nobody listens on now; all are held until all are found, so they differ. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(servers.map((server) => once(server, 'listening')));
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }

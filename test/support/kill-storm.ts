@@ -1,8 +1,9 @@
 /** A server that is killed again and again while clients write and read. */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from './free-port.ts';
 import { createRandom } from './random.ts';
-import { freePort, type Server, type ServerOptions, startServer } from './server.ts';
+import { type Server, type ServerOptions, startServer } from './server.ts';
 import { type StormClients, startClients } from './storm-clients.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 

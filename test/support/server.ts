@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import http from 'node:http';
 import https from 'node:https';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from './free-port.ts';
 
 const ENTRY = path.resolve(import.meta.dirname, '../../bin/accord.ts');
 /** As `bin/accord` has it. */
@@ -156,18 +156,6 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   }
   await server[Symbol.asyncDispose]();
   throw new StartError(null, `not ready in ${READY_MS_MAX} ms: ${log}`);
-}
-
-/** A port that nobody listened on a moment ago. */
-export async function freePort(): Promise<number> {
-  const probe = createServer();
-  probe.listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }
 
 async function firstToken(dataDirectory: string): Promise<string> {

@@ -39,8 +39,11 @@ export interface SimulatedEtcd {
   /** Ends every watch, as a member does that restarts. */
   cutWatches(): void;
   image(): StoreImage;
-  /** Puts an older store back, as a restore from a snapshot: another cluster, and every watch ends. */
-  restore(image: StoreImage): void;
+  /**
+   * Puts an older store back; every watch ends. As a restore from a snapshot does it, it is another cluster then; as a
+   * copy of the data directory that is put back, the same.
+   */
+  restore(image: StoreImage, cluster: 'same' | 'other'): void;
   /** Every key below a prefix with its value as text. */
   dump(prefix: string): Map<string, string>;
 }
@@ -94,10 +97,10 @@ export function createSimulatedEtcd(clock: Clock, random: Random): SimulatedEtcd
     },
     cutWatches,
     image: () => store.image(),
-    restore(image) {
+    restore(image, cluster) {
       store.restore(image);
       leases.clear();
-      clusterId++;
+      if (cluster === 'other') clusterId++;
       cutWatches();
     },
     dump(prefix) {
