@@ -40,6 +40,22 @@ describe('servers on one etcd', { skip: skipWithout('etcd'), timeout: 120_000, c
       startEtcdServer({ ...options, endpoints: etcd.urls, settings: { 'etcd.prefix': prefix, ...settings } });
   };
 
+  test('a list has no lower index on a server that has followed for longer than on one started later', async () => {
+    await using stack = new AsyncDisposableStack();
+    const start = cluster();
+    const older = stack.use(await start({ name: 'older' }));
+    const { token } = older;
+    // The list of partitions does not change while other things do.
+    for (let i = 0; i < 3; i++) await older.request('PUT', '/v1/acl/token', { body: { Description: `token ${i}` } });
+    const newer = stack.use(await start({ name: 'newer' }));
+    let index = 0;
+    for (const server of [newer, older, newer, older]) {
+      const { headers } = await server.request('GET', '/v1/partitions', { token });
+      assert.ok(Number(headers['x-service-index']) >= index, `${headers['x-service-index']} came after ${index}`);
+      index = Number(headers['x-service-index']);
+    }
+  });
+
   test('a write on one wakes blocking queries on the others, and ends those of a token that it deletes', async () => {
     await using stack = new AsyncDisposableStack();
     const [a, b, c] = (await startServers(stack, 'a', 'b', 'c')) as [Server, Server, Server];

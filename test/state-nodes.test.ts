@@ -3,11 +3,13 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { systemClock } from '../src/state/clock.ts';
 import { EPOCH_STEP } from '../src/state/engine.ts';
+import { isStateError } from '../src/state/errors.ts';
 import { expiryJob } from '../src/state/expiry.ts';
 import type { State } from '../src/state/state.ts';
 import { defineSchema, defineTable } from '../src/state/table.ts';
 import { patience } from './support/engine-node.ts';
 import { type EtcdCluster, startEtcd } from './support/etcd.ts';
+import { testEngine } from './support/etcd-node.ts';
 import { gatedEngine } from './support/gated-engine.ts';
 import { openState, picture } from './support/state.ts';
 import { etcdStore } from './support/store.ts';
@@ -55,6 +57,24 @@ describe('several states on one etcd', { skip: skipWithout('etcd'), timeout: 120
     assert.equal(await write, 2);
     assert.equal(runs.length, 2);
     assert.deepEqual(runs[1], runs[0]);
+  });
+
+  it('are told which limits to raise when etcd takes less than they were told, write by write', async () => {
+    const engine = testEngine({ endpoints: etcd.urls, prefix: 'narrow/', maxTxnOps: 5_000 });
+    await using state = await openState(engine);
+    const write = (name: string, rows: number): Promise<void> =>
+      state.write((tx) => {
+        for (let i = 0; i < rows; i++) tx.put(counters, counter(`${name} ${i}`));
+      });
+    const outcomes = await Promise.allSettled([write('a', 100), write('b', 200), write('c', 100)]);
+    assert.deepEqual(
+      outcomes.map(({ status }) => status),
+      ['fulfilled', 'rejected', 'fulfilled'],
+    );
+    const reason = outcomes[1]?.status === 'rejected' ? outcomes[1].reason : undefined;
+    assert.ok(isStateError(reason, 'too-large'));
+    assert.match(reason.message, /too many operations.*--max-txn-ops.*etcd\.max-txn-ops/);
+    assert.equal(state.snapshot.all(counters).length, 200);
   });
 
   it('lose no increment between them, and hold the same in the end', async () => {

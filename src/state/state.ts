@@ -30,6 +30,12 @@ import { type WriteOptions, WriteQueue } from './write-queue.ts';
 export interface Watched {
   readonly topic: Topic;
   readonly index: number;
+  /**
+   * What to tell a client to wait from. A row that is there has its own index on every server. Of anything else servers
+   * remember a last change or, when they were started later, a later index: the index of the picture is above both, so
+   * that a client which goes from one server to another never sees it fall.
+   */
+  readonly reported: number;
 }
 
 export interface StateOptions {
@@ -201,13 +207,15 @@ export class State implements AsyncDisposable {
 
   /** A row, there or not, as something to wait for; its index counts the row's own last change. */
   watchRow<Row>(table: Table<Row, string>, key: string): Watched {
-    return { topic: rowTopic(table, key), index: this.#memory.rowIndex(table, key) };
+    const index = this.#memory.rowIndex(table, key);
+    const there = this.snapshot.get(table, key) !== undefined;
+    return { topic: rowTopic(table, key), index, reported: there ? index : this.snapshot.index };
   }
 
   /** All rows under an entry of a watched index, as something to wait for. */
   watchEntry<Row, Index extends string>(table: Table<Row, Index>, index: Index, entry: string): Watched {
     const topic = entryTopic(table, index, entry);
-    return { topic, index: this.#memory.entryIndex(table, topic) };
+    return { topic, index: this.#memory.entryIndex(table, topic), reported: this.snapshot.index };
   }
 
   /** Calls `wake` once, in a later turn, when one of `topics` changes. @returns forgets the waiter */

@@ -103,9 +103,8 @@ export function createReads(options: ReadsOptions): Reads {
       if (parameters.consistency === 'stale') refuseTooOld();
       const { snapshot } = state;
       const result = query.evaluate(snapshot);
-      const index = indexOf(result.watched);
-      if (mustWait(query, index, snapshot)) hold(query, result);
-      else finish(query, result, index, snapshot);
+      if (mustWait(query, changedAt(result.watched), snapshot)) hold(query, result);
+      else finish(query, result, snapshot);
     } catch (error) {
       fail(query, error);
     }
@@ -163,12 +162,12 @@ export function createReads(options: ReadsOptions): Reads {
     });
   }
 
-  function finish(query: Query, result: ReadResult, index: number, snapshot: Snapshot): void {
+  function finish(query: Query, result: ReadResult, snapshot: Snapshot): void {
     const { call, parameters } = query;
     const held = query.held !== undefined;
     release(query);
     const facts = {
-      index,
+      index: reportedIndex(result.watched),
       storeKnown: isStoreKnown(state),
       lastContactMs: Math.round(state.lastContactMs()),
       consistency: parameters.consistency,
@@ -234,10 +233,12 @@ function renderResult({ call, parameters }: Query, { body, shareKey }: ReadResul
   return snapshot.memo(key, () => render(body(), parameters.pretty));
 }
 
-function indexOf(watched: ReadResult['watched']): number {
-  let index = 1;
-  for (const { index: own } of listOf(watched)) index = Math.max(index, own);
-  return index;
+function changedAt(watched: ReadResult['watched']): number {
+  return listOf(watched).reduce((highest, { index }) => Math.max(highest, index), 1);
+}
+
+function reportedIndex(watched: ReadResult['watched']): number {
+  return listOf(watched).reduce((highest, { reported }) => Math.max(highest, reported), 1);
 }
 
 function topicsOf({ watched, alsoWake = [] }: ReadResult): Topic[] {
