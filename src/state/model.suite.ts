@@ -228,6 +228,7 @@ interface Topic {
   readonly watched: () => Watched;
   readonly content: () => unknown;
   reported: number;
+  told: number;
 }
 
 /** For every row and entry ever seen: the index is never too low and never falls, and a change wakes. */
@@ -236,7 +237,7 @@ function watchEverything(state: State, model: StateModel, clock: FakeClock): Wat
   let begun: { now: number; contents: Map<string, string>; woken: Set<string>; index: number } | undefined;
 
   const note = (name: string, watched: Topic['watched'], content: Topic['content']): void => {
-    if (!topics.has(name)) topics.set(name, { watched, content, reported: 0 });
+    if (!topics.has(name)) topics.set(name, { watched, content, reported: 0, told: 0 });
   };
   const noteAll = (): void => {
     for (const table of memoryTables) {
@@ -274,10 +275,12 @@ function watchEverything(state: State, model: StateModel, clock: FakeClock): Wat
       const after = contents();
       const index = state.snapshot.index;
       for (const [name, topic] of topics) {
-        const reported = topic.watched().index;
-        assert.ok(reported <= index, `${name} reports ${reported}, beyond ${index}`);
+        const { index: reported, reported: told } = topic.watched();
+        assert.ok(reported <= told && told <= index, `${name} reports ${reported} and ${told}, at ${index}`);
         assert.ok(reported >= topic.reported, `${name} fell from ${topic.reported} to ${reported}`);
+        assert.ok(told >= topic.told, `what is told of ${name} fell from ${topic.told} to ${told}`);
         topic.reported = reported;
+        topic.told = told;
         // Rows that go by time alone go unnoticed until a job removes them.
         const changed = begun?.now === clock.now() && begun.contents.get(name) !== after.get(name);
         if (!changed || begun === undefined || begun.index === index) continue;

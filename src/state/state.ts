@@ -208,8 +208,9 @@ export class State implements AsyncDisposable {
   /** A row, there or not, as something to wait for; its index counts the row's own last change. */
   watchRow<Row>(table: Table<Row, string>, key: string): Watched {
     const index = this.#memory.rowIndex(table, key);
-    const there = this.snapshot.get(table, key) !== undefined;
-    return { topic: rowTopic(table, key), index, reported: there ? index : this.snapshot.index };
+    // The index of a row from before a cut of history is where this server believes the cut to be: others differ.
+    const own = this.snapshot.get(table, key)?.modifyIndex === index;
+    return { topic: rowTopic(table, key), index, reported: own ? index : this.snapshot.index };
   }
 
   /** All rows under an entry of a watched index, as something to wait for. */

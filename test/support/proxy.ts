@@ -95,6 +95,10 @@ function pass(from: Socket, to: Socket, faults: Faults, cut?: () => void): void 
 }
 
 function reset({ client, upstream }: Pair): void {
-  client.resetAndDestroy();
-  upstream.resetAndDestroy();
+  for (const socket of [client, upstream]) {
+    // A reset while a shutdown is under way fails with EINVAL in Node 26 and leaves a handle that never closes: the
+    // process would spin for ever when it frees its handles at the end.
+    if (socket.writableEnded) socket.destroy();
+    else socket.resetAndDestroy();
+  }
 }
