@@ -75,8 +75,8 @@ describe('nodes on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () => 
 
   test('a node that cannot reach etcd counts its lease as lost before etcd does', async () => {
     await using proxy = await startProxy(etcd.first.port);
-    await using a = await openEtcdNode({ endpoints: [proxy.url], prefix: 'cut/', name: 'a', leaseMs: 3_000 });
-    await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'cut/', name: 'b', leaseMs: 3_000 });
+    await using a = await openEtcdNode({ endpoints: [proxy.url], prefix: 'cut/', name: 'a', leaseMs: 5_000 });
+    await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'cut/', name: 'b', leaseMs: 5_000 });
     await until('both are there', () => names(a).length === 2);
     proxy.silence();
     await until('it does not count itself', () => names(a).join() === 'b');
