@@ -100,6 +100,20 @@ describe('jobs', () => {
     assert.equal(clock.timers, 0);
   });
 
+  it('that are taken back end here, and are waited for', async () => {
+    const { jobs, closing } = createJobs();
+    const { job, seen } = endlessJob('job');
+    jobs.onMembers(members('a'));
+    const takeBack = jobs.add(job);
+    assert.equal(seen.running, 1);
+    takeBack();
+    closing.abort();
+    await jobs.ended();
+    assert.equal(seen.running, 0);
+    jobs.onMembers(members('a'));
+    assert.equal(seen.started, 1, 'it is forgotten');
+  });
+
   it('are not started any more when the state closes', async () => {
     const { jobs, closing } = createJobs();
     const { job, seen } = endlessJob('job');

@@ -39,39 +39,46 @@ export interface JobsParts {
 /** Starts and stops jobs as nodes come and go. */
 export class Jobs {
   readonly #parts: JobsParts;
-  readonly #jobs = new Map<Job, { stop: AbortController; done: Promise<void> } | undefined>();
+  readonly #jobs = new Map<Job, AbortController | undefined>();
+  /** Those that were told to stop are among them until they have. */
+  readonly #loops = new Set<Promise<void>>();
   #members: readonly Member[] = [];
 
   constructor(parts: JobsParts) {
     this.#parts = parts;
   }
 
-  add(job: Job): void {
+  /** @returns ends the job here and forgets it */
+  add(job: Job): () => void {
     this.#jobs.set(job, undefined);
-    this.#place();
+    this.#place(job, undefined);
+    return () => {
+      this.#jobs.get(job)?.abort();
+      this.#jobs.delete(job);
+    };
   }
 
   onMembers(members: readonly Member[]): void {
     this.#members = members;
-    this.#place();
+    for (const [job, running] of this.#jobs) this.#place(job, running);
   }
 
   /** Resolves when every job has ended; call after the signal was aborted. */
   async ended(): Promise<void> {
-    await Promise.all([...this.#jobs.values()].map((running) => running?.done));
+    await Promise.all(this.#loops);
   }
 
-  #place(): void {
-    for (const [job, running] of this.#jobs) {
-      const mine = rendezvous(job.name, this.#members) === this.#parts.node && !this.#parts.signal.aborted;
-      if (mine && running === undefined) {
-        const stop = new AbortController();
-        const done = this.#loop(job, AbortSignal.any([stop.signal, this.#parts.signal]));
-        this.#jobs.set(job, { stop, done });
-      } else if (!mine && running !== undefined) {
-        running.stop.abort();
-        this.#jobs.set(job, undefined);
-      }
+  #place(job: Job, running: AbortController | undefined): void {
+    const mine = rendezvous(job.name, this.#members) === this.#parts.node && !this.#parts.signal.aborted;
+    if (mine && running === undefined) {
+      const stop = new AbortController();
+      this.#jobs.set(job, stop);
+      const loop = this.#loop(job, AbortSignal.any([stop.signal, this.#parts.signal]));
+      this.#loops.add(loop);
+      void loop.finally(() => this.#loops.delete(loop));
+    } else if (!mine && running !== undefined) {
+      running.abort();
+      this.#jobs.set(job, undefined);
     }
   }
 

@@ -20,6 +20,8 @@ export interface Reader {
   list<Row, Index extends string>(table: Table<Row, Index>, index: Index, entry: string, page?: Page): Stored<Row>[];
   /** All rows, by primary key. */
   all<Row>(table: Table<Row, string>, page?: Page): Stored<Row>[];
+  /** Rows in memory; those that are expired or lost their owner count until they are cleared away. */
+  count(table: AnyTable): number;
   /** The first row of an index in the order of its entries, from `fromEntry` on. */
   first<Row, Index extends string>(table: Table<Row, Index>, index: Index, fromEntry?: string): Stored<Row> | undefined;
 }
@@ -85,6 +87,7 @@ export function createReader(source: ReaderSource): Reader {
       }
       return rows;
     },
+    count: (table) => source.trees(table).rows.size,
     first<Row, Index extends string>(table: Table<Row, Index>, index: Index, fromEntry = '') {
       const trees = source.trees(table);
       const tree = treeOf(trees, indexOf(table, index) as NamedIndex<unknown>);

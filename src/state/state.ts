@@ -63,6 +63,7 @@ export class State implements AsyncDisposable {
   readonly #closing = new AbortController();
   readonly #fatal = Promise.withResolvers<Error>();
   #members: readonly Member[] = [];
+  readonly #memberListeners = new Set<(members: readonly Member[]) => void>();
   /** Commits that came while the state is being loaded; `undefined` while it is not. */
   #early: CommittedChange[] | undefined = [];
   #brokenWhileLoading = false;
@@ -235,9 +236,15 @@ export class State implements AsyncDisposable {
     return rows.map(({ key, value }) => decodeRow(table, key, value) as Stored<Row>);
   }
 
-  /** Runs a job on one live node of the cluster, here when this one is picked for it. */
-  addJob(job: Job): void {
-    this.#jobs.add(job);
+  /** Runs a job on one live node of the cluster, here when this one is picked for it. @returns ends it on this node */
+  addJob(job: Job): () => void {
+    return this.#jobs.add(job);
+  }
+
+  /** Calls `listener` whenever nodes come or go, or this one loses or wins its lease. @returns ends that */
+  onMembers(listener: (members: readonly Member[]) => void): () => void {
+    this.#memberListeners.add(listener);
+    return () => this.#memberListeners.delete(listener);
   }
 
   /** Stops jobs and writes that have not started, and closes the engine. Wait for writes that matter before. */
@@ -255,6 +262,7 @@ export class State implements AsyncDisposable {
       onMembers: (members) => {
         this.#members = members;
         this.#jobs.onMembers(members);
+        for (const listener of this.#memberListeners) listener(members);
       },
       onStatus: (node, slot, value) => this.status.onStatus(node, slot, value),
       onFatal: (error) => this.#fatal.resolve(error),

@@ -1,4 +1,5 @@
 /** The embedded engine: one process, one SQLite file, all of SQLite in a worker thread. */
+import { randomUUID } from 'node:crypto';
 import { access, constants, mkdir, readFile, rm, statfs, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -75,7 +76,7 @@ export function sqliteEngine({ directory, simulatedSyncMs = 0 }: SqliteEngineOpt
       // For the message of a second process only, which a full disk may have to do without: the lock is SQLite's and
       // frees itself when this process dies.
       await writeFile(pidFile, `${process.pid}\n`).catch(() => undefined);
-      sink.onMembers([{ name: self.node, incarnation: 'only', formats: self.formats }]);
+      sink.onMembers([{ name: self.node, incarnation: randomUUID(), formats: self.formats }]);
     },
 
     async load(page) {
