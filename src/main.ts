@@ -7,14 +7,10 @@
  * for.
  */
 import { randomBytes } from 'node:crypto';
-import type { Config } from './config.ts';
-import { credentialsEndpoints } from './credentials/endpoints.ts';
 import { followCertificate } from './http/certificates.ts';
 import { createLog, type Log } from './http/log.ts';
-import { createMetrics } from './http/metrics.ts';
-import { operatorEndpoints } from './http/operators.ts';
-import { createHttpServer, type HttpServer } from './http/server.ts';
-import { createReads } from './http/v1/reads.ts';
+import { createHttpServer } from './http/server.ts';
+import { addServices, type Made } from './main/add-services.ts';
 import { backgroundJobs } from './main/background-jobs.ts';
 import { createEngine } from './main/create-engine.ts';
 import { makeCredentials } from './main/credentials.ts';
@@ -24,8 +20,8 @@ import { createReload, type SettingsSource } from './main/reload-settings.ts';
 import { SCHEMA } from './main/schema.ts';
 import { readServerCertificate } from './main/server-certificate.ts';
 import { aborted, catchSignals, type Signals } from './main/signals.ts';
-import { type Clock, systemClock } from './state/clock.ts';
-import { dataKeySealer, type Sealer } from './state/sealing.ts';
+import { systemClock } from './state/clock.ts';
+import { dataKeySealer } from './state/sealing.ts';
 import { State } from './state/state.ts';
 
 export interface ServeOptions extends SettingsSource {
@@ -74,6 +70,7 @@ async function run(options: ServeOptions, log: Log, signals: Signals): Promise<n
     ...(certificate === undefined ? {} : { certificate: certificate.current }),
     allowedOrigins: config.http.allowedOrigins,
     limits: config.limits,
+    consul: config.compat.includes('consul'),
     requestIdPrefix: randomBytes(4).toString('hex'),
     clock,
     log,
@@ -88,7 +85,7 @@ async function run(options: ServeOptions, log: Log, signals: Signals): Promise<n
   let end = await Promise.race([prepared, ended]);
   if (end === 'prepared') {
     for (const job of backgroundJobs(state, clock, config)) state.addJob(job);
-    addEndpoints(made, options.version);
+    parts.use(await addServices(made, options.version));
     if (certificate !== undefined) {
       const replace = server.replaceCertificate;
       signals.onHangUp(followCertificate({ ...certificate, replace, clock, log, signal: signals.stop }));
@@ -103,16 +100,6 @@ async function run(options: ServeOptions, log: Log, signals: Signals): Promise<n
   }
   log.info('stopping');
   return 0;
-}
-
-/** What the steps of a start share. */
-interface Made {
-  readonly config: Config;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly dataKey: Sealer | undefined;
-  readonly state: State;
-  readonly server: HttpServer;
 }
 
 /** Loads the state, from an export if one is named, and sees to it that somebody has credentials. */
@@ -134,27 +121,6 @@ async function prepareState(
     }),
   };
   await makeCredentials(start, { recover: options.recover, imported: options.importFile !== undefined }, log);
-}
-
-function addEndpoints({ config, clock, dataKey, state, server }: Made, version: string): void {
-  const consul = config.compat.includes('consul');
-  const reads = createReads({
-    state,
-    clock,
-    random: Math.random,
-    defaultPolicy: config.acl.defaultPolicy,
-    consul,
-    staleMaxAgeMs: config.stale.maxAge,
-    waitingMax: config.limits.waiting,
-    waitingPerTokenMax: config.limits.waitingPerToken,
-  });
-  server.onStop(() => reads.drain());
-  const policy = { enabled: config.acl.enabled, defaultPolicy: config.acl.defaultPolicy };
-  const credentials = { state, policy, edition: config.cluster.edition };
-  const endpoints = credentialsEndpoints({ credentials, reads, clock, consul, dataKey, partitionUses: [] });
-  const operators = operatorEndpoints({ state, staleMaxAgeMs: config.stale.maxAge, version: { Version: version } });
-  for (const endpoint of [...endpoints, ...operators]) server.add(endpoint);
-  server.add(createMetrics({ server, state, reads }).endpoint);
 }
 
 /** A host as it stands in a URL. */

@@ -1,5 +1,6 @@
 /** `GET /metrics` for Prometheus. Everything is collected when it is asked for; requests only move plain numbers. */
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import type { Call } from './call.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { HttpServer } from './server.ts';
 import type { StoreContact } from './store-contact.ts';
@@ -14,6 +15,8 @@ export interface CountedState extends StoreContact {
 export interface Metrics {
   /** Where the other parts add theirs. */
   readonly registry: Registry;
+  /** For those whose labels are names that not everybody may know. */
+  readonly named: Registry;
   readonly endpoint: Endpoint;
 }
 
@@ -21,11 +24,14 @@ export interface MetricsOptions {
   readonly server: Pick<HttpServer, 'traffic' | 'connectionCount'>;
   readonly state: CountedState;
   readonly reads: { readonly waitingCount: number };
+  /** Whether the caller is shown the metrics with names. @throws ServiceError for a token that is no good */
+  readonly mayReadNames: (call: Call) => boolean;
 }
 
 /** Makes the registry with what this part knows, and the endpoint that shows it. */
-export function createMetrics({ server, state, reads }: MetricsOptions): Metrics {
+export function createMetrics({ server, state, reads, mayReadNames }: MetricsOptions): Metrics {
   const registry = new Registry();
+  const named = new Registry();
   collectDefaultMetrics({ register: registry });
   addRequestCounter(registry, server.traffic);
   addGauge(registry, 'accord_http_connections', 'Open connections', () => server.connectionCount());
@@ -45,13 +51,13 @@ export function createMetrics({ server, state, reads }: MetricsOptions): Metrics
     path: '/metrics',
     summary: 'Metrics for Prometheus',
     open: true,
-    handle: async () => ({
-      status: 200,
-      contentType: registry.contentType,
-      body: `${await registry.metrics()}\n${durations(server.traffic)}`,
-    }),
+    async handle(call) {
+      const texts = [await registry.metrics(), durations(server.traffic)];
+      if (mayReadNames(call)) texts.push(await named.metrics());
+      return { status: 200, contentType: registry.contentType, body: texts.join('\n') };
+    },
   };
-  return { registry, endpoint };
+  return { registry, named, endpoint };
 }
 
 function addGauge(registry: Registry, name: string, help: string, read: () => number | Promise<number>): void {

@@ -225,6 +225,16 @@ export class State implements AsyncDisposable {
     return this.#waiting.wait(topics, wake);
   }
 
+  /** Calls `listener` in a later turn after each change of `topics`; several changes may be one call. @returns ends that */
+  follow(topics: readonly Topic[], listener: () => void): () => void {
+    const again = (): void => {
+      forget = this.wait(topics, again);
+      listener();
+    };
+    let forget = this.wait(topics, again);
+    return () => forget();
+  }
+
   /** Every change from now on, in order. @throws StateError `fell-behind`: start again from a snapshot */
   changes(signal: AbortSignal): AsyncIterable<Change> {
     return this.#feed.subscribe(signal);

@@ -6,7 +6,7 @@
  */
 import { Code, ConnectError } from '@connectrpc/connect';
 import { StateError } from '../errors.ts';
-import { DeadlineError } from './deadline.ts';
+import { DeadlineError } from '../deadline.ts';
 
 /** A closed set; all but `unreachable` are etcd's own answers. */
 export type FailureKind =

@@ -19,7 +19,7 @@ const LAYOUT = 1;
 /** Of a store to which nothing was committed; not 0, which a client of blocking queries reads as no index at all. */
 const FIRST_INDEX = 1;
 
-/** Thrown for a file that this version must not touch. */
+/** Thrown for a file that this version must not touch; the message says what to do. */
 export class LayoutError extends Error {
   override readonly name = 'LayoutError';
 }
@@ -120,9 +120,14 @@ export function openDatabase(file: string): Database {
 /** The layout of the file; 0 when nothing is in it. @throws LayoutError */
 function checkLayout(db: DatabaseSync): number {
   const { user_version: layout } = db.prepare('PRAGMA user_version').get() as { user_version: number };
-  if (layout > LAYOUT) throw new LayoutError(`the file has layout ${layout}, this version reads up to ${LAYOUT}`);
+  if (layout > LAYOUT) {
+    const text = `it has layout ${layout}, this version reads up to ${LAYOUT}: run the version of Accord that wrote it, or a later one`;
+    throw new LayoutError(text);
+  }
   const { tables } = db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number };
-  if (layout !== LAYOUT && tables > 0) throw new LayoutError('the file is an SQLite database, but not one of Accord');
+  if (layout !== LAYOUT && tables > 0) {
+    throw new LayoutError('it is an SQLite database, but not one of Accord: choose another data-dir');
+  }
   return layout;
 }
 

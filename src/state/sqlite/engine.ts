@@ -221,10 +221,7 @@ async function explainOpen(error: unknown, file: string, pidFile: string): Promi
       );
     }
     case 'corrupt':
-      return new StateError(
-        'corrupt',
-        `'${file}' cannot be read (${error.message}): restore it from an export or a backup`,
-      );
+      return new StateError('corrupt', `'${file}' cannot be read: ${error.message}`);
     default:
       return new StateError(error.code, `'${file}' cannot be opened: ${error.message}`, { cause: error });
   }

@@ -53,7 +53,7 @@ describe('sqlite file', { timeout: 60_000 }, () => {
     const other = new DatabaseSync(path.join(directory.path, 'accord.db'));
     other.exec('CREATE TABLE songs (title TEXT)');
     other.close();
-    await assertRefused(directory.path, 'corrupt', /not one of Accord/);
+    await assertRefused(directory.path, 'corrupt', /not one of Accord: choose another data-dir$/);
   });
 
   it('of a later version of Accord is refused', async () => {
@@ -61,7 +61,11 @@ describe('sqlite file', { timeout: 60_000 }, () => {
     const later = new DatabaseSync(path.join(directory.path, 'accord.db'));
     later.exec('PRAGMA user_version = 99');
     later.close();
-    await assertRefused(directory.path, 'corrupt', /layout 99, this version reads up to/);
+    await assertRefused(
+      directory.path,
+      'corrupt',
+      /layout 99, this version reads up to 1: run the version of Accord that wrote it, or a later one$/,
+    );
   });
 
   it('in a place that is no directory is refused with the place', async () => {

@@ -66,7 +66,9 @@ function failureOf(error: unknown, request: Request): Failure {
   if (primary === SQLITE_FULL) return { code: 'full', message };
   // What a COMMIT that failed in any other way has left on the disk is not known.
   if (request.kind === 'commit') return { code: 'fatal', message };
-  if (primary === SQLITE_CORRUPT || primary === SQLITE_NOTADB) return { code: 'corrupt', message };
+  if (primary === SQLITE_CORRUPT || primary === SQLITE_NOTADB) {
+    return { code: 'corrupt', message: `${message}; restore it from an export or a backup` };
+  }
   if (request.kind !== 'open') return { code: 'fatal', message };
   return { code: primary === SQLITE_BUSY ? 'locked' : 'unavailable', message };
 }

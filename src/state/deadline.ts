@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from './clock.ts';
 
 /** The time given to a call has passed. */
 export class DeadlineError extends Error {

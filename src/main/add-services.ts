@@ -1,0 +1,106 @@
+/** The services with their endpoints, on a state that is loaded and a listener that does not let requests in yet. */
+
+import { formatHostPort } from '../config/network-kinds.ts';
+import type { Config } from '../config.ts';
+import { askedBy } from '../credentials/asked.ts';
+import { authenticate } from '../credentials/caller.ts';
+import { credentialsEndpoints } from '../credentials/endpoints.ts';
+import { permits } from '../credentials/grant.ts';
+import type { Credentials } from '../credentials/operation.ts';
+import type { Call } from '../http/call.ts';
+import type { Log } from '../http/log.ts';
+import { createMetrics } from '../http/metrics.ts';
+import { openApiEndpoint } from '../http/openapi-endpoint.ts';
+import { operatorEndpoints } from '../http/operators.ts';
+import type { HttpServer } from '../http/server.ts';
+import { v1Api } from '../http/v1/conventions.ts';
+import { createReads } from '../http/v1/reads.ts';
+import { peeringMetrics } from '../peering/peering-metrics.ts';
+import { startPeering } from '../peering/start-peering.ts';
+import { usedByPeerings } from '../peering/used-by-peerings.ts';
+import type { Clock } from '../state/clock.ts';
+import type { Sealer } from '../state/sealing.ts';
+import type { State } from '../state/state.ts';
+
+/** What the steps of a start share. */
+export interface Made {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly dataKey: Sealer | undefined;
+  readonly state: State;
+  readonly server: HttpServer;
+}
+
+/** Adds every endpoint, and starts the services behind them. @returns stops these */
+export async function addServices(made: Made, version: string): Promise<AsyncDisposable> {
+  const { config, clock, log, dataKey, state, server } = made;
+  await using parts = new AsyncDisposableStack();
+  const consul = config.compat.includes('consul');
+  const reads = createReads({
+    state,
+    clock,
+    random: Math.random,
+    defaultPolicy: config.acl.defaultPolicy,
+    staleMaxAgeMs: config.stale.maxAge,
+    waitingMax: config.limits.waiting,
+    waitingPerTokenMax: config.limits.waitingPerToken,
+  });
+  server.onStop(() => reads.drain());
+  const policy = { enabled: config.acl.enabled, defaultPolicy: config.acl.defaultPolicy };
+  const credentials = { state, policy, edition: config.cluster.edition };
+  const metrics = createMetrics({
+    server,
+    state,
+    reads,
+    mayReadNames: (call) => isOperator(credentials, call, consul),
+  });
+  server.add(metrics.endpoint);
+  const operators = operatorEndpoints({ state, staleMaxAgeMs: config.stale.maxAge, version: { Version: version } });
+  for (const endpoint of operators) server.add(endpoint);
+  const partitionUses = [usedByPeerings];
+  for (const endpoint of credentialsEndpoints({ credentials, reads, clock, consul, dataKey, partitionUses })) {
+    server.add(endpoint);
+  }
+  if (config.services.includes('peering')) {
+    const peering = parts.use(
+      await startPeering({
+        ...made,
+        ...peeringSettings(config),
+        credentials,
+        reads,
+        consul,
+        version,
+        random: Math.random,
+      }),
+    );
+    parts.defer(() => peering.stop());
+    for (const endpoint of peering.endpoints) server.add(endpoint);
+    peeringMetrics(metrics, peering);
+    log.info({ address: peering.address }, 'accepting peers');
+  }
+  server.add(openApiEndpoint(server.endpoints, v1Api(version)));
+  return parts.move();
+}
+
+function peeringSettings({ node, peering, limits }: Config) {
+  return {
+    node: node.name,
+    listen: peering.address,
+    advertise: peering.advertise?.map(formatHostPort),
+    sessions: {
+      heartbeatIntervalMs: peering.heartbeatInterval,
+      heartbeatTimeoutMs: peering.heartbeatTimeout,
+      handshakeTimeoutMs: limits.streamHandshake,
+    },
+    tokenTtlMs: peering.tokenTtl,
+    peeringsMax: limits.peerings,
+    streamsMax: limits.streams,
+  };
+}
+
+/** Whether metrics may tell the caller the names of things. */
+function isOperator({ state, policy }: Credentials, call: Call, consul: boolean): boolean {
+  const { grants } = authenticate(state.snapshot, askedBy(call, consul).secretHash, policy);
+  return permits(grants, { resource: 'operator', access: 'read', partition: '*' });
+}

@@ -1,0 +1,50 @@
+/** Every bound of the peering service, each with its reason. */
+
+const SECOND = 1_000;
+const DAY = 24 * 60 * 60 * SECOND;
+
+/** How long a deleted peering can still be read at least, so that who deleted it sees that it is. */
+export const READABLE_AFTER_DELETION_MS = 5 * SECOND;
+/** How long a call that needs a name waits for the peering that is being removed under it. */
+export const REMOVAL_WAIT_MS = 10 * SECOND;
+/** How often is looked for peerings to remove: soon enough that a name is free again when its time is over. */
+export const REMOVAL_LOOK_MS = SECOND / 4;
+/** Rows of imported data that one write removes: a commit of some milliseconds. */
+export const REMOVAL_BATCH_ROWS = 100;
+/** How long the other side of a deleted peering can be away and still be told. */
+export const TOMBSTONE_MS = 30 * DAY;
+/** How long an establish that died holds its name. */
+export const RESERVATION_MS = 30 * SECOND;
+/** How long an establish tries to reach the other cluster, over all addresses. */
+export const EXCHANGE_MS = 3 * SECOND;
+/** Addresses of one cluster: more than anybody has, few enough to be tried one after another. */
+export const ADDRESSES_MAX = 64;
+/** Pairs of Meta. */
+export const META_PAIRS_MAX = 64;
+/** Characters of a key of Meta. */
+export const META_KEY_CHARACTERS_MAX = 128;
+/** Bytes of a value of Meta. */
+export const META_VALUE_BYTES_MAX = 512;
+/** Characters of a secret that another cluster presents; ours are UUIDs, and what is longer is not hashed whole. */
+export const SECRET_CHARACTERS_MAX = 128;
+/** Characters of a peering token: 64 addresses and a chain of certificates fit many times. */
+export const TOKEN_CHARACTERS_MAX = 256 * 1024;
+
+/** The longest pause between two attempts to open a stream: what the wire's documents say. */
+export const BACKOFF_MS_MAX = 64 * SECOND;
+/** The first pause; doubled from there, each with jitter. */
+export const BACKOFF_MS_MIN = SECOND / 2;
+/** A message of the stream, or of the exchange. */
+export const MESSAGE_BYTES_MAX = 8 * 1024 * 1024;
+/** What a stranger may send before it has shown a secret: an Open, or an exchange, is some hundred bytes. */
+export const UNPROVEN_BYTES_MAX = 16 * 1024;
+/** Connections that have shown no secret yet: all peers of a busy cluster may come back at once. */
+export const UNPROVEN_CONNECTIONS_MAX = 1_024;
+/** Streams of one connection: a peer needs one, and a second while it replaces the first. */
+export const STREAMS_OF_CONNECTION_MAX = 8;
+/** How long TCP, TLS and the first headers of one connection to an address may take. */
+export const CONNECT_MS = 10 * SECOND;
+/** How often is looked for peerings whose stream's server is gone. */
+export const ORPHAN_LOOK_MS = SECOND / 4;
+/** How long after the death of a server its streams may move elsewhere before their peerings count as failing. */
+export const ORPHAN_GRACE_MS = SECOND;

@@ -1,0 +1,142 @@
+/** What Prometheus is told of peerings: how many there are for everybody, and each one for who may know its name. */
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Metrics } from '../http/metrics.ts';
+import type { DeepReadonly } from '../state/table.ts';
+import { type Peering, peerings } from './record.ts';
+import type { RunningPeering } from './start-peering.ts';
+import type { PeeringTraffic } from './stream/stream-traffic.ts';
+
+/** The states of the record, and `FAILING` for one that lost its stream. */
+const STATES = ['INITIAL', 'ACTIVE', 'FAILING', 'TERMINATED'] as const;
+
+/** Adds the metrics; they are collected when they are asked for. */
+export function peeringMetrics(
+  { registry, named }: Pick<Metrics, 'registry' | 'named'>,
+  peering: RunningPeering,
+): void {
+  addTotals(registry, peering);
+  addStates(named, peering);
+  addTimes(named, peering);
+  for (const [name, help, read] of COUNTERS) addCounter(named, peering, name, help, read);
+}
+
+const shownState = ({ state, failing }: DeepReadonly<Peering>): (typeof STATES)[number] =>
+  failing === undefined ? state : 'FAILING';
+
+function rowsOf({ service }: RunningPeering): DeepReadonly<Peering>[] {
+  return service.credentials.state.snapshot.all(peerings).map(({ row }) => row);
+}
+
+function addTotals(registry: Registry, peering: RunningPeering): void {
+  const registers = [registry];
+  new Gauge({
+    name: 'accord_peerings',
+    help: 'Peerings by state',
+    labelNames: ['state'],
+    registers,
+    collect() {
+      for (const state of STATES) this.set({ state }, 0);
+      for (const row of rowsOf(peering)) this.inc({ state: shownState(row) });
+    },
+  });
+  new Gauge({
+    name: 'accord_peer_streams',
+    help: 'Peer streams that this server holds',
+    registers,
+    collect() {
+      this.set(peering.live.count);
+    },
+  });
+  new Gauge({
+    name: 'accord_peer_connections_unproven',
+    help: 'Connections of peers that have shown no secret yet',
+    registers,
+    collect() {
+      this.set(peering.listener.unprovenCount);
+    },
+  });
+  new Counter({
+    name: 'accord_peer_connections_refused_total',
+    help: 'Connections of peers that were closed because too many had shown no secret',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(peering.listener.refusedCount);
+    },
+  });
+}
+
+const LABELS = ['partition', 'peering'] as const;
+const labelsOf = ({ partition, name }: DeepReadonly<Peering>) => ({ partition, peering: name });
+
+function addStates(named: Registry, peering: RunningPeering): void {
+  new Gauge({
+    name: 'accord_peering_state',
+    help: '1 for the state that the peering is in',
+    labelNames: [...LABELS, 'state'],
+    registers: [named],
+    collect() {
+      this.reset();
+      for (const row of rowsOf(peering)) this.set({ ...labelsOf(row), state: shownState(row) }, 1);
+    },
+  });
+}
+
+function addTimes(named: Registry, peering: RunningPeering): void {
+  const { streams, clock } = peering.service;
+  new Gauge({
+    name: 'accord_peering_last_heartbeat_seconds',
+    help: 'Time since the last heartbeat of the peer',
+    labelNames: LABELS,
+    registers: [named],
+    collect() {
+      this.reset();
+      for (const row of rowsOf(peering)) {
+        const heartbeatMs = streams.of(row.id)?.heartbeatMs;
+        if (heartbeatMs !== undefined) this.set(labelsOf(row), Math.max(0, clock.now() - heartbeatMs) / 1000);
+      }
+    },
+  });
+  new Gauge({
+    name: 'accord_peering_round_trip_seconds',
+    help: 'From sending a resource to its acknowledgement, the time to apply it included; the latest one on this server',
+    labelNames: LABELS,
+    registers: [named],
+    collect() {
+      this.reset();
+      for (const row of rowsOf(peering)) {
+        const roundTripMs = peering.traffic.byPeering.get(row.id)?.roundTripMs;
+        if (roundTripMs !== undefined) this.set(labelsOf(row), roundTripMs / 1000);
+      }
+    },
+  });
+}
+
+type Read = (traffic: Readonly<PeeringTraffic>) => number;
+
+/** Of this server's streams since it started. */
+const COUNTERS: readonly (readonly [name: string, help: string, read: Read])[] = [
+  ['accord_peering_received_messages_total', 'Messages received', ({ messagesIn }) => messagesIn],
+  ['accord_peering_sent_messages_total', 'Messages sent', ({ messagesOut }) => messagesOut],
+  ['accord_peering_received_bytes_total', 'Bytes of messages received', ({ bytesIn }) => bytesIn],
+  ['accord_peering_sent_bytes_total', 'Bytes of messages sent', ({ bytesOut }) => bytesOut],
+  ['accord_peering_nacks_received_total', 'Resources that the peer refused', ({ refusedByPeer }) => refusedByPeer],
+  ['accord_peering_nacks_sent_total', 'Resources of the peer that were refused', ({ refusedHere }) => refusedHere],
+  ['accord_peering_reconnects_total', 'Streams opened after the first one', ({ opened }) => Math.max(0, opened - 1)],
+];
+
+function addCounter(named: Registry, peering: RunningPeering, name: string, help: string, read: Read): void {
+  new Counter({
+    name,
+    help,
+    labelNames: LABELS,
+    registers: [named],
+    collect() {
+      this.reset();
+      for (const row of rowsOf(peering)) {
+        const traffic = peering.traffic.byPeering.get(row.id);
+        if (traffic !== undefined) this.inc(labelsOf(row), read(traffic));
+      }
+    },
+  });
+}

@@ -1,0 +1,42 @@
+/**
+ * What is done behind a deletion: the imported data goes in bounded commits, then the record, not before it could be
+ * read for some seconds. The rows say what is left to do, so the job can stop and go on anywhere.
+ */
+import { type Clock, sleep } from '../state/clock.ts';
+import type { Job } from '../state/jobs.ts';
+import type { State } from '../state/state.ts';
+import type { DeepReadonly } from '../state/table.ts';
+import { importedServices } from './catalog/imported-service.ts';
+import { READABLE_AFTER_DELETION_MS, REMOVAL_BATCH_ROWS, REMOVAL_LOOK_MS } from './limits.ts';
+import { type Peering, peerings } from './record.ts';
+
+/** Clears away what TERMINATED peerings leave behind. */
+export function peeringRemovalJob(state: State, clock: Clock): Job {
+  return {
+    name: 'peering-removal',
+    async run(signal) {
+      while (!signal.aborted) {
+        for (const { row } of state.snapshot.list(peerings, 'terminated', '')) await clear(state, row, signal);
+        await sleep(clock, REMOVAL_LOOK_MS, signal);
+      }
+    },
+  };
+}
+
+async function clear(state: State, { id }: DeepReadonly<Peering>, signal: AbortSignal): Promise<void> {
+  const options = { signal };
+  while (state.snapshot.list(importedServices, 'peering', id, { limit: 1 }).length > 0) {
+    await state.write((tx) => {
+      if (tx.get(peerings, id)?.row.state !== 'TERMINATED') return;
+      const batch = tx.list(importedServices, 'peering', id, { limit: REMOVAL_BATCH_ROWS });
+      for (const { row } of batch) tx.delete(importedServices, importedServices.key(row));
+    }, options);
+    if (state.snapshot.get(peerings, id)?.row.state !== 'TERMINATED') return;
+  }
+  if (state.snapshot.get(peerings, id)?.row.deletedAt === undefined) return;
+  await state.write((tx) => {
+    const deletedAt = tx.get(peerings, id)?.row.deletedAt;
+    if (deletedAt === undefined || Date.parse(deletedAt) + READABLE_AFTER_DELETION_MS > tx.now) return;
+    tx.delete(peerings, id);
+  }, options);
+}

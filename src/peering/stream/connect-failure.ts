@@ -1,0 +1,45 @@
+/** Why a server of another cluster could not be reached, in words that tell the reader where to look. */
+import { Code, ConnectError } from '@connectrpc/connect';
+import { DeadlineError } from '../../state/deadline.ts';
+
+const UNTRUSTED = 'its certificate is not signed by the cluster that made the token';
+
+/** By the codes of Node.js and OpenSSL. */
+const WORDS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  EPIPE: 'connection reset',
+  ETIMEDOUT: 'connection timed out',
+  EHOSTUNREACH: 'host unreachable',
+  ENETUNREACH: 'network unreachable',
+  ENOTFOUND: 'no such host',
+  EAI_AGAIN: 'its name cannot be resolved now',
+  EPROTO: 'it does not speak TLS',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS',
+  ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: 'it does not speak HTTP/2',
+  ERR_HTTP2_ERROR: 'it does not speak HTTP/2',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another server name',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet',
+  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+  CERT_SIGNATURE_FAILURE: UNTRUSTED,
+};
+
+/** Causes of causes that are looked at. */
+const DEPTH_MAX = 8;
+
+/** One line, without secrets. @param error of a call to a peer: a ConnectError with its causes, or a DeadlineError */
+export function connectFailure(error: unknown): string {
+  let cause = error;
+  for (let depth = 0; depth < DEPTH_MAX && cause instanceof Error; depth += 1) {
+    if (cause instanceof DeadlineError) return 'no answer in time';
+    const words = 'code' in cause && typeof cause.code === 'string' ? WORDS[cause.code] : undefined;
+    if (words !== undefined) return words;
+    cause = cause instanceof AggregateError ? cause.errors[0] : cause.cause;
+  }
+  const { code, rawMessage } = ConnectError.from(error);
+  return `${Code[code]}: ${rawMessage}`;
+}

@@ -1,0 +1,120 @@
+/** One stream to one address, from the connection to its end. */
+import { create } from '@bufbuild/protobuf';
+import { sleep } from '../../state/clock.ts';
+import { isStateError } from '../../state/errors.ts';
+import { BACKOFF_MS_MIN } from '../limits.ts';
+import { type SessionEnd, SessionSuperseded } from './contract.ts';
+import { type DialPlan, dialPlan, dialTopics, sameStream } from './dial-plan.ts';
+import type { DialerParts } from './dialer.ts';
+import { driveSession } from './drive-session.ts';
+import { type ReplicationMessage_Open, ReplicationMessage_OpenSchema } from './gen/peering/peerstream_pb.ts';
+import { incomingResources } from './incoming-resources.ts';
+import { outgoingResources } from './outgoing-resources.ts';
+import { peerVersionProblem } from './peer-version.ts';
+import { watchSession } from './stream-parts.ts';
+import { claimDialed } from './stream-record.ts';
+
+/** How an attempt ended. */
+export interface DialOutcome {
+  /** The stream was the one that counts, for a while. */
+  readonly live: boolean;
+  readonly end: SessionEnd;
+  /** Why there was none, where the end does not tell. */
+  readonly problem: string | undefined;
+}
+
+/** Resolves when the stream has ended, however that came. */
+export async function dialStream(
+  parts: DialerParts,
+  peeringId: string,
+  plan: DialPlan,
+  address: string,
+  signal: AbortSignal,
+): Promise<DialOutcome> {
+  const { state, clock, sessions, secrets, traffic } = parts;
+  const connection = parts.connect({ address, serverName: plan.serverName, roots: plan.roots });
+  const of = { peeringId, name: plan.name, side: 'dialing' } as const;
+  const epoch = Promise.withResolvers<number>();
+  // Nothing that came before may wait for it: then nobody hears of its rejection.
+  epoch.promise.catch(() => undefined);
+  let live = false;
+  let problem: string | undefined;
+
+  const session = driveSession({
+    side: 'dialing',
+    clock,
+    times: sessions,
+    owner: { ...watchSession(parts, () => peeringId), opened: () => void opened() },
+    open: openOf(parts, plan),
+    outgoing: outgoingResources(parts, of),
+    incoming: incomingResources(parts, peeringId, epoch.promise),
+  });
+
+  /** The other side has taken us: from now on this stream is the one that counts. */
+  async function opened(): Promise<void> {
+    problem = peerVersionProblem(connection.version, parts.version);
+    if (problem !== undefined) session.stop('superseded');
+    else if (plan.deleted) session.terminate();
+    else {
+      const claimed = await claim(parts, peeringId, plan, ended.signal);
+      if (claimed === undefined) {
+        session.stop('superseded');
+        return;
+      }
+      live = true;
+      epoch.resolve(claimed);
+      traffic.opened(peeringId);
+      void parts.live.add({ ...of, peerId: plan.peerId, epoch: claimed, session });
+    }
+  }
+
+  const ended = new AbortController();
+  const stop = (): void => session.stop('superseded');
+  const forget = state.follow(dialTopics(peeringId), () => {
+    const now = dialPlan(state.snapshot, secrets, peeringId);
+    // A live stream hears of its deletion from its record, so that it can say so before it ends.
+    if (!sameStream(plan, now) && !(live && (now === undefined || now.deleted))) stop();
+  });
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    session.receive(connection.stream(session.outgoing, session.reset));
+    const end = await session.ended;
+    return { live, end, problem };
+  } finally {
+    ended.abort();
+    signal.removeEventListener('abort', stop);
+    forget();
+    epoch.reject(new SessionSuperseded());
+    connection.close();
+  }
+}
+
+function openOf({ identity }: DialerParts, { peerId, streamSecret, partition }: DialPlan): ReplicationMessage_Open {
+  const remote = { Partition: partition, Datacenter: identity.datacenter };
+  return create(ReplicationMessage_OpenSchema, { PeerID: peerId, StreamSecretID: streamSecret, Remote: remote });
+}
+
+/**
+ * Makes this stream the one that counts, as soon as the store answers.
+ * @returns its epoch; undefined: it cannot be, or has ended meanwhile
+ */
+async function claim(
+  { state, clock, live, log }: DialerParts,
+  peeringId: string,
+  plan: DialPlan,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  while (!signal.aborted) {
+    const holder = live.holder();
+    if (holder === undefined) return undefined;
+    try {
+      return await claimDialed(state, peeringId, plan.peerId, holder);
+    } catch (error) {
+      if (isStateError(error, 'aborted')) return undefined;
+      log.warn({ error, peering: plan.name }, 'a peer stream is open, but cannot be kept in the record yet');
+      await sleep(clock, BACKOFF_MS_MIN, signal).catch(() => undefined);
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,120 @@
+/**
+ * The dialing side of a peering: keeps a stream to the other cluster, for as long as this server is the one that dials.
+ * Addresses are tried one after another; when all have failed, the record says why, and a pause follows that doubles.
+ */
+import { Code } from '@connectrpc/connect';
+import type { State } from '../../state/state.ts';
+import { BACKOFF_MS_MAX, BACKOFF_MS_MIN } from '../limits.ts';
+import type { SecretStore } from '../sealed.ts';
+import { tombstones } from '../secrets.ts';
+import { isServerAddress } from '../server-address.ts';
+import type { SessionEnd } from './contract.ts';
+import { type DialPlan, dialPlan, dialTopics, sameStream } from './dial-plan.ts';
+import { dialStream } from './dial-stream.ts';
+import type { ConnectPeer } from './peer-connection.ts';
+import { endReason } from './session-end.ts';
+import type { StreamParts } from './stream-parts.ts';
+import { reportRefused, reportTerminated } from './stream-record.ts';
+
+export interface DialerParts extends StreamParts {
+  readonly connect: ConnectPeer;
+  readonly secrets: SecretStore;
+  /** Numbers from 0 up to 1, for the pauses. */
+  readonly random: () => number;
+}
+
+/** Dials until `signal` aborts. */
+export async function dialPeering(parts: DialerParts, peeringId: string, signal: AbortSignal): Promise<void> {
+  const planNow = (): DialPlan | undefined => dialPlan(parts.state.snapshot, parts.secrets, peeringId);
+  let failures = 0;
+  while (!signal.aborted) {
+    const plan = planNow();
+    if (plan === undefined) {
+      await pause(parts, peeringId, undefined, () => planNow() !== undefined, signal);
+      continue;
+    }
+    const round = await dialRound(parts, peeringId, plan, signal);
+    failures = round === 'was-live' ? 0 : failures + 1;
+    const ceilingMs = round === 'displaced' ? BACKOFF_MS_MAX : Math.min(BACKOFF_MS_MIN * 2 ** failures, BACKOFF_MS_MAX);
+    // With jitter: peers that lost the same server must not come back at the same moment.
+    const pauseMs = ceilingMs * (0.5 + parts.random() / 2);
+    await pause(parts, peeringId, pauseMs, () => !sameStream(plan, planNow()), signal);
+  }
+}
+
+/** Until `ms` have passed, if given, or the rows of the peering say that it `isOver`, or the signal aborts. */
+function pause(
+  { state, clock }: DialerParts,
+  peeringId: string,
+  ms: number | undefined,
+  isOver: () => boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      forget();
+      cancel();
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const look = (): void => {
+      if (isOver()) end();
+    };
+    const forget = state.follow(dialTopics(peeringId), look);
+    const cancel = ms === undefined ? (): void => undefined : clock.after(ms, end);
+    signal.addEventListener('abort', end, { once: true });
+    if (signal.aborted) end();
+    else look();
+  });
+}
+
+/** How a round over all addresses ended: no stream was had, one was live, or this server should not have dialed. */
+type Round = 'failed' | 'was-live' | 'displaced';
+
+async function dialRound(parts: DialerParts, peeringId: string, plan: DialPlan, signal: AbortSignal): Promise<Round> {
+  const failures: string[] = [];
+  const addresses = [...plan.addresses];
+  let hinted = false;
+  for (let address = addresses.shift(); address !== undefined && !signal.aborted; address = addresses.shift()) {
+    const { live, end, problem } = await dialStream(parts, peeringId, plan, address, signal);
+    await tellEnd(parts.state, peeringId, plan, end);
+    if (live) return 'was-live';
+    if (end.kind === 'stopped' && problem === undefined) return 'displaced';
+    failures.push(`${address}: ${problem ?? endReason(end)}`);
+    if (isFinal(end)) break;
+    const hint: string | undefined = hinted ? undefined : leaderHint(end);
+    if (hint !== undefined) addresses.unshift(hint);
+    hinted ||= hint !== undefined;
+  }
+  if (!signal.aborted && !plan.deleted) await reportRefused(parts.state, peeringId, summary(failures));
+  return 'failed';
+}
+
+/** What the other side said at the end, or has been told, outlives the stream. */
+async function tellEnd(state: State, peeringId: string, { deleted, peerId }: DialPlan, end: SessionEnd): Promise<void> {
+  if (deleted && (end.kind === 'terminated-here' || isFinal(end))) {
+    await state.write((tx) => tx.delete(tombstones, peeringId));
+  } else if (end.kind === 'terminated-by-peer') {
+    await reportTerminated(state, peeringId, peerId);
+  }
+}
+
+/** Every server of that cluster would say the same: it has deleted the peering, or does not know it or its secret. */
+const isFinal = (end: SessionEnd): boolean =>
+  end.kind === 'terminated-by-peer' ||
+  (end.kind === 'refused' && (end.status.code === Code.PermissionDenied || end.status.code === Code.InvalidArgument));
+
+/** The server that the other side says can serve the stream: tried next, and before any pause. */
+function leaderHint(end: SessionEnd): string | undefined {
+  const leader = end.kind === 'refused' ? end.status.leader : undefined;
+  return leader !== undefined && isServerAddress(leader) ? leader : undefined;
+}
+
+/** Addresses that a reason names one by one. */
+const NAMED_MAX = 3;
+
+function summary(failures: readonly string[]): string {
+  const named = failures.slice(0, NAMED_MAX).join('; ');
+  const more = failures.length - NAMED_MAX;
+  return more > 0 ? `${named}; and ${more} more addresses` : named;
+}

@@ -1,0 +1,101 @@
+/**
+ * What streams do to records: each function is one commit. A stream is fenced by its epoch: only the newest one of a
+ * peering counts, wherever it is held, and what an older one still says about the record changes nothing.
+ */
+import { Code } from '@connectrpc/connect';
+import type { State } from '../../state/state.ts';
+import { type CurrentStream, peerings, streamLost, streamOpened, streamRefused, terminatedByPeer } from '../record.ts';
+import { acceptedSecrets, hashOf, links, presentedStreamSecret, tombstones } from '../secrets.ts';
+import type { Open, StreamStatus } from './contract.ts';
+
+/** The server that holds a stream, and which of its lives. */
+export type Holder = Omit<CurrentStream, 'epoch'>;
+
+/** What an Open comes to. */
+export type OpenOutcome =
+  | { readonly kind: 'accepted'; readonly epoch: number; readonly name: string }
+  | { readonly kind: 'refused'; readonly status: StreamStatus & { readonly code: Code } }
+  | { readonly kind: 'deleted' };
+
+/** The accepting side: checks the secret, promotes a pending one, and makes this stream the one that counts. */
+export async function acceptOpen(state: State, open: Open, holder: Holder): Promise<OpenOutcome> {
+  const { PeerID, StreamSecretID, Remote } = open;
+  return await state.write((tx): OpenOutcome => {
+    const row = tx.get(peerings, PeerID)?.row;
+    const tombstone = tx.get(tombstones, PeerID)?.row;
+    const hash = hashOf(StreamSecretID);
+    if (row === undefined || row.role !== 'accepting' || row.deletedAt !== undefined) {
+      // Only who was a peer is told that the peering was deleted; for others there never was one.
+      return tombstone?.hashes.includes(hash)
+        ? { kind: 'deleted' }
+        : refused(Code.InvalidArgument, 'unknown peering ID');
+    }
+    const presented = presentedStreamSecret(tx.get(acceptedSecrets, PeerID)?.row, StreamSecretID);
+    const remote = { partition: Remote?.Partition ?? '', datacenter: Remote?.Datacenter ?? '' };
+    const opened = presented === undefined ? undefined : streamOpened(row, holder, remote);
+    if (presented === undefined || opened === undefined) {
+      return refused(Code.PermissionDenied, 'invalid peering stream secret');
+    }
+    if (presented.which === 'pending') tx.put(acceptedSecrets, presented.next);
+    tx.put(peerings, opened);
+    return { kind: 'accepted', epoch: opened.stream.epoch, name: row.name };
+  });
+}
+
+const refused = (code: Code, message: string): OpenOutcome => ({ kind: 'refused', status: { code, message } });
+
+/**
+ * The dialing side: the other one has authorized our stream, so it is the one that counts.
+ * @param secret a stream that was opened with another secret than the record's own counts no more
+ * @returns its epoch; undefined: the record is gone, TERMINATED, or about another peer by now
+ */
+export async function claimDialed(
+  state: State,
+  peeringId: string,
+  peerId: string,
+  holder: Holder,
+): Promise<number | undefined> {
+  return await state.write((tx) => {
+    const row = tx.get(peerings, peeringId)?.row;
+    const opened = row === undefined || row.peer?.id !== peerId ? undefined : streamOpened(row, holder);
+    if (opened === undefined) return undefined;
+    tx.put(peerings, opened);
+    return opened.stream.epoch;
+  });
+}
+
+/** The stream is gone: the record says so, unless a newer one counts. */
+export async function reportLost(state: State, peeringId: string, epoch: number, reason: string): Promise<void> {
+  await state.write((tx) => {
+    const row = tx.get(peerings, peeringId)?.row;
+    const lost = row && streamLost(row, epoch, { since: new Date(tx.now).toISOString(), reason });
+    if (lost !== undefined) tx.put(peerings, lost);
+  });
+}
+
+/** A stream cannot be had: the record says why. */
+export async function reportRefused(state: State, peeringId: string, reason: string): Promise<void> {
+  const row = state.snapshot.get(peerings, peeringId)?.row;
+  if (row?.state !== 'INITIAL' || row.failing?.reason === reason) return;
+  await state.write((tx) => {
+    const now = tx.get(peerings, peeringId)?.row;
+    const failing = now && streamRefused(now, { since: new Date(tx.now).toISOString(), reason });
+    if (failing !== undefined) tx.put(peerings, failing);
+  });
+}
+
+/**
+ * The other side has deleted the peering: TERMINATED, and no secret is kept. That is final, so it does not matter
+ * whether the stream that said so still counts.
+ * @param peerId dialing side: whom the stream was opened to; the record may be about another peer by now
+ */
+export async function reportTerminated(state: State, peeringId: string, peerId?: string): Promise<void> {
+  await state.write((tx) => {
+    const row = tx.get(peerings, peeringId)?.row;
+    const terminated = row === undefined || row.peer?.id !== peerId ? undefined : terminatedByPeer(row);
+    if (terminated === undefined) return;
+    tx.put(peerings, terminated);
+    tx.delete(acceptedSecrets, peeringId);
+    tx.delete(links, peeringId);
+  });
+}
