@@ -1,5 +1,6 @@
 /** How errors that end the server become exit codes. */
 import { FirstStartError } from '../credentials/first-credentials.ts';
+import { DataKeyError } from '../peering/sealed.ts';
 import { isStateError } from '../state/errors.ts';
 import { ImportError } from '../state/import.ts';
 
@@ -13,7 +14,8 @@ export const EXIT_FAILED = 1;
  * mistake in the program, and needs its stack, or has words of its own elsewhere, as bad settings do.
  */
 export function exitCodeOf(error: unknown): number | undefined {
-  if (error instanceof FirstStartError || isStateError(error, 'name-taken')) return EXIT_USAGE;
+  if (error instanceof FirstStartError || error instanceof DataKeyError) return EXIT_USAGE;
+  if (isStateError(error, 'name-taken')) return EXIT_USAGE;
   if (error instanceof ImportError || isStateError(error)) return EXIT_FAILED;
   // Of the system: a file that cannot be read, an address that is taken.
   return error instanceof Error && 'syscall' in error ? EXIT_FAILED : undefined;

@@ -5,13 +5,12 @@ import { isStateError } from '../../state/errors.ts';
 import { BACKOFF_MS_MIN } from '../limits.ts';
 import { type SessionEnd, SessionSuperseded } from './contract.ts';
 import { type DialPlan, dialPlan, dialTopics, sameStream } from './dial-plan.ts';
-import type { DialerParts } from './dialer.ts';
 import { driveSession } from './drive-session.ts';
 import { type ReplicationMessage_Open, ReplicationMessage_OpenSchema } from './gen/peering/peerstream_pb.ts';
 import { incomingResources } from './incoming-resources.ts';
 import { outgoingResources } from './outgoing-resources.ts';
 import { peerVersionProblem } from './peer-version.ts';
-import { watchSession } from './stream-parts.ts';
+import { type DialerParts, watchSession } from './stream-parts.ts';
 import { claimDialed } from './stream-record.ts';
 
 /** How an attempt ended. */

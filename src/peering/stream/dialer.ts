@@ -5,23 +5,14 @@
 import { Code } from '@connectrpc/connect';
 import type { State } from '../../state/state.ts';
 import { BACKOFF_MS_MAX, BACKOFF_MS_MIN } from '../limits.ts';
-import type { SecretStore } from '../sealed.ts';
 import { tombstones } from '../secrets.ts';
 import { isServerAddress } from '../server-address.ts';
 import type { SessionEnd } from './contract.ts';
 import { type DialPlan, dialPlan, dialTopics, sameStream } from './dial-plan.ts';
 import { dialStream } from './dial-stream.ts';
-import type { ConnectPeer } from './peer-connection.ts';
 import { endReason } from './session-end.ts';
-import type { StreamParts } from './stream-parts.ts';
+import type { DialerParts } from './stream-parts.ts';
 import { reportRefused, reportTerminated } from './stream-record.ts';
-
-export interface DialerParts extends StreamParts {
-  readonly connect: ConnectPeer;
-  readonly secrets: SecretStore;
-  /** Numbers from 0 up to 1, for the pauses. */
-  readonly random: () => number;
-}
 
 /** Dials until `signal` aborts. */
 export async function dialPeering(parts: DialerParts, peeringId: string, signal: AbortSignal): Promise<void> {

@@ -2,9 +2,11 @@
 import type { Log } from '../../http/log.ts';
 import type { Clock } from '../../state/clock.ts';
 import type { State } from '../../state/state.ts';
+import type { SecretStore } from '../sealed.ts';
 import type { ServerIdentity } from '../trust/identity.ts';
 import type { SessionOwner, SessionTimes } from './contract.ts';
 import type { LiveStreams } from './live-streams.ts';
+import type { ConnectPeer } from './peer-connection.ts';
 import type { ServerAddresses } from './server-addresses.ts';
 import type { StreamTimeBoard } from './stream-times.ts';
 import type { StreamTraffic } from './stream-traffic.ts';
@@ -21,6 +23,14 @@ export interface StreamParts {
   readonly sessions: SessionTimes;
   /** What we say that our version is. */
   readonly version: string;
+}
+
+/** What the dialing side needs besides. */
+export interface DialerParts extends StreamParts {
+  readonly connect: ConnectPeer;
+  readonly secrets: SecretStore;
+  /** Numbers from 0 up to 1, for the pauses. */
+  readonly random: () => number;
 }
 
 /** Counts what a session carries, once it is known whose it is. */

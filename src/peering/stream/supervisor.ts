@@ -7,7 +7,8 @@ import { isStateError } from '../../state/errors.ts';
 import type { Change } from '../../state/feed.ts';
 import { peerings } from '../record.ts';
 import { tombstones } from '../secrets.ts';
-import { type DialerParts, dialPeering } from './dialer.ts';
+import { dialPeering } from './dialer.ts';
+import type { DialerParts } from './stream-parts.ts';
 
 /** Starts and ends the jobs as peerings come and go. Resolves when `signal` aborts. */
 export async function superviseDialing(parts: DialerParts, signal: AbortSignal): Promise<void> {
