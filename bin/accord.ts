@@ -8,7 +8,4 @@ if (Number.parseInt(process.versions.node, 10) < NODE_MAJOR_MIN) {
 } else {
   const { run } = await import('./run.ts');
   process.exitCode = await run(process.argv.slice(2));
-  // The loop empties first. Node's own freeing of handles, which would come then, can spin for ever where a connection
-  // to etcd was cut (seen with 26.10): from here on there is nothing left that it could do for us.
-  process.once('exit', (code) => process.exit(code));
 }

@@ -41,7 +41,10 @@ const parameter = mostly(
   fc.oneof(
     fc.record({ name: fc.constant('partition'), value: mostly(partition, segment, 2) }),
     fc.record({ name: fc.constant('limit'), value: mostly(fc.nat(20_000).map(String), segment, 2) }),
-    fc.record({ name: fc.constantFrom('after', 'since', 'pretty', 'cached', 'stale', 'consistent'), value: segment }),
+    fc.record({
+      name: fc.constantFrom('after', 'before', 'since', 'pretty', 'cached', 'stale', 'consistent'),
+      value: segment,
+    }),
   ),
   fc.record({ name: segment, value: segment }),
 );

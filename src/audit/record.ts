@@ -7,7 +7,7 @@ import type { Transaction } from '../state/transaction.ts';
 
 /** Where a change comes from. */
 export interface Origin {
-  /** The accessor ID of the caller's token, `anonymous`, or `system` for what the server does by itself. */
+  /** The accessor ID of the caller's token, `anonymous`, `peer` (another cluster), or `system` (the server by itself). */
   readonly actor: string;
   /** The address of the caller; empty for `system`. */
   readonly address: string;
@@ -53,6 +53,14 @@ const POSITION_DIGITS = 6;
 
 /** The smallest key that an entry of the commit at `index` can have. */
 export const auditKeyAt = (index: number): string => String(index).padStart(INDEX_DIGITS, '0');
+
+/** The index of the commit that an entry's key, or the smallest one of a commit, is of. */
+export const indexOfAuditKey = (key: string): number => Number(key.slice(0, INDEX_DIGITS));
+
+const KEY = new RegExp(`^\\d{${INDEX_DIGITS}}-\\d{${POSITION_DIGITS}}$`);
+
+/** Whether a text has the form of an entry's key. */
+export const isAuditKey = (text: string): boolean => KEY.test(text);
 
 /** Adds an entry to the commit of `tx`. */
 export function recordChange(tx: Transaction, origin: Origin, change: AuditedChange): void {

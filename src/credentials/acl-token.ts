@@ -1,7 +1,8 @@
 /** ACL tokens: the row, the table, and how a token is shown. */
+import { type Static, Type } from 'typebox';
 import { JsonText } from '../http/v1/json-answer.ts';
 import { type DeepReadonly, defineTable, type Stored } from '../state/table.ts';
-import type { Grant } from './grant.ts';
+import { type Grant, grantSchema } from './grant.ts';
 
 export interface AclToken {
   /** Public id, a UUID in lower case. */
@@ -29,18 +30,30 @@ export const aclTokens = defineTable<AclToken>()({
   expiresAt: (token) => (token.expirationTime === undefined ? undefined : Date.parse(token.expirationTime)),
 });
 
-/** A token as the API shows it; `SecretID` only in the answer to its creation. Key order is the documented one. */
-export interface ShownToken {
-  readonly AccessorID: string;
-  readonly SecretID?: string;
-  readonly Description: string;
-  readonly Partition: string;
-  readonly ExpirationTime?: string;
-  readonly Grants: readonly DeepReadonly<Grant>[];
-  readonly CreateTime: string;
-  readonly CreateIndex: number;
-  readonly ModifyIndex: number;
-}
+const accessorId = { AccessorID: Type.String({ description: 'Names the token wherever it is spoken of.' }) };
+const shownFields = {
+  Description: Type.String(),
+  Partition: Type.String({
+    description: 'Where it lives, and the partition of its requests unless they name another.',
+  }),
+  ExpirationTime: Type.Optional(Type.String({ description: 'RFC 3339; absent: never.' })),
+  Grants: Type.Array(grantSchema),
+  CreateTime: Type.String({ description: 'RFC 3339' }),
+  CreateIndex: Type.Integer(),
+  ModifyIndex: Type.Integer(),
+};
+
+/** A token as the API shows it. Key order is the documented one. */
+export const shownTokenSchema = Type.Object({ ...accessorId, ...shownFields }, { title: 'ACLToken' });
+
+/** A token as the answer to its creation shows it. */
+export const madeTokenSchema = Type.Object(
+  { ...accessorId, SecretID: Type.String({ description: 'What requests present; shown once.' }), ...shownFields },
+  { title: 'MadeACLToken' },
+);
+
+/** A token as the API shows it; `SecretID` only in the answer to its creation. */
+export type ShownToken = DeepReadonly<Static<typeof shownTokenSchema>> & { readonly SecretID?: string };
 
 /** The document of a token. */
 export function showToken({ row, createIndex, modifyIndex }: Stored<AclToken>, secretId?: string): ShownToken {

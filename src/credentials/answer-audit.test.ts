@@ -11,14 +11,19 @@ const audit = (api: Api, query = '', token = api.token): Promise<Answer> =>
 const entries = async (api: Api, query = ''): Promise<ShownAuditEntry[]> =>
   (await audit(api, query)).json<ShownAuditEntry[]>();
 const FILTERED = 'x-service-results-filtered-by-acls';
+const BEFORE = 'x-service-before';
+/** Entries that the first start makes. */
+const OF_FIRST_START = 4;
 
 describe('the audit log', () => {
   test('begins with what the first start made, by nobody but the server', async () => {
     await using api = await startApi();
     const first = await entries(api);
+    assert.equal(first.length, OF_FIRST_START);
     assert.deepEqual(
       first.map(({ Actor, Address, Action, Type }) => [Actor, Address, Action, Type]),
       [
+        ['system', '', 'create', 'certificate-authority'],
         ['system', '', 'create', 'user-token'],
         ['system', '', 'create', 'acl-token'],
         ['system', '', 'create', 'partition'],
@@ -74,7 +79,7 @@ describe('the audit log', () => {
     await api.request('PUT', '/v1/acl/token', { body: {}, token: null });
     const stored = await api.state.scan(auditLog, { limit: 100 }, new AbortController().signal);
     assert.deepEqual(
-      stored.slice(3).map(({ row, modifyIndex }) => [row.subject, modifyIndex]),
+      stored.slice(OF_FIRST_START).map(({ row, modifyIndex }) => [row.subject, modifyIndex]),
       [
         ['eu', ModifyIndex - 1],
         [AccessorID, ModifyIndex],
@@ -104,7 +109,7 @@ describe('a question to the audit log', () => {
     assert.deepEqual(await subjects('?since=2030-01-01T01:02:00%2B01:00&limit=1'), ['c']);
     assert.deepEqual(await subjects('?limit=2'), ['c', 'b']);
     assert.deepEqual(await subjects('?since=2031-01-01T00:00:00Z'), []);
-    assert.equal((await subjects('?since=&limit=')).length, 6);
+    assert.equal((await subjects('?since=&limit=')).length, OF_FIRST_START + 3);
   });
 
   test('is refused when it cannot be understood, whoever asks', async () => {
@@ -115,6 +120,7 @@ describe('a question to the audit log', () => {
       ['limit=0', 'Invalid limit "0": want a whole number from 1 to 10000'],
       ['limit=10001', 'Invalid limit "10001": want a whole number from 1 to 10000'],
       ['limit=x', 'Invalid limit "x": want a whole number from 1 to 10000'],
+      ['before=1', 'Invalid before "1": want the X-Service-Before of an earlier answer'],
     ] as const;
     for (const [query, text] of bad) {
       const answer = await audit(api, `?${query}`, 'unknown');
@@ -145,6 +151,40 @@ describe('a question to the audit log', () => {
     assert.deepEqual([nowhere.status, nowhere.text], [400, 'partition "nowhere" does not exist']);
   });
 
+  test('that found as many as were asked for says where to go on, and nothing is told twice or left out', async () => {
+    await using api = await startApi();
+    await api.makePartitions('a', 'b', 'c', 'd');
+    const all = await entries(api);
+    const pages: ShownAuditEntry[] = [];
+    let query = '?limit=2';
+    for (let page = 1; page <= all.length; page++) {
+      const answer = await audit(api, query);
+      pages.push(...answer.json<ShownAuditEntry[]>());
+      const before = answer.headers[BEFORE];
+      if (before === undefined) break;
+      query = `?limit=2&before=${before}`;
+      // What happens meanwhile is newer, and so on none of the pages to come.
+      await api.makePartitions(`later-${page}`);
+    }
+    assert.deepEqual(pages, all);
+  });
+
+  test('whose answer reaches the beginning, or since, does not say where to go on', async () => {
+    const clock = createFakeClock(Date.UTC(2030, 0, 1));
+    await using api = await startApi({ clock });
+    clock.advance(60_000);
+    await api.makePartitions('a', 'b');
+    for (const query of [
+      '',
+      `?limit=${OF_FIRST_START + 2}`,
+      '?since=2030-01-01T00:01:00Z',
+      '?since=2030-01-01T00:01:00Z&limit=2',
+    ]) {
+      assert.equal((await audit(api, query)).headers[BEFORE], undefined, query);
+    }
+    assert.notEqual((await audit(api, '?since=2030-01-01T00:01:00Z&limit=1')).headers[BEFORE], undefined);
+  });
+
   test('still finds a partition that is gone among all', async () => {
     await using api = await startApi();
     await api.makePartitions('eu');
@@ -165,7 +205,7 @@ describe('a question to the audit log', () => {
       await Promise.all(names.slice(i, i + 100).map((name) => api.makePartitions(name)));
     }
     const found = (await entries(api, '?limit=10000')).map(({ Subject }) => Subject);
-    assert.equal(found.length, names.length + 3);
+    assert.equal(found.length, names.length + OF_FIRST_START);
     assert.equal((await entries(api)).length, 100, 'unless it says how many');
     assert.deepEqual(found.slice(0, names.length).toSorted(), names.toSorted());
   });

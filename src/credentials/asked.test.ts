@@ -60,9 +60,21 @@ describe('the token of a request', () => {
 
 test('with compat every X-Service header of an answer comes as X-Consul, too', async () => {
   await using api = await startApi({ consul: true });
-  const { headers } = await api.request('GET', '/v1/partitions');
-  for (const name of ['index', 'knownleader', 'lastcontact', 'effective-consistency', 'default-acl-policy']) {
-    assert.ok(headers[`x-service-${name}`] !== undefined, name);
-    assert.equal(headers[`x-consul-${name}`], headers[`x-service-${name}`]);
+  await api.makePartitions('eu', 'us');
+  const { SecretID: inEu } = await api.makeToken(['operator:read@eu']);
+  const asked = [
+    { path: '/v1/partitions', token: inEu, names: 6, status: 200 },
+    { path: '/v1/partition/nowhere', token: api.token, names: 5, status: 404 },
+    { path: '/v1/audit?limit=1', token: inEu, names: 2, status: 200 },
+  ];
+  for (const { path, token, names, status } of asked) {
+    const answer = await api.request('GET', path, { token });
+    assert.equal(answer.status, status);
+    const headersOf = (prefix: string) =>
+      Object.entries(answer.headers).flatMap(([name, value]) =>
+        name.startsWith(prefix) ? [[name.slice(prefix.length), value]] : [],
+      );
+    assert.equal(headersOf('x-service-').length, names, path);
+    assert.deepEqual(headersOf('x-consul-'), headersOf('x-service-'), path);
   }
 });

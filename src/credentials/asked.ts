@@ -1,6 +1,7 @@
 /** What a request says about who asks: its token, its partition, where it comes from. */
 import type { Call } from '../http/call.ts';
 import { ServiceError } from '../http/errors.ts';
+import { PARTITION, PARTITION_HEADER } from '../http/v1/parameters.ts';
 import { SECRET_CHARACTERS_MAX } from './limits.ts';
 import type { Asked } from './operation.ts';
 import { hashSecret } from './secret.ts';
@@ -14,11 +15,14 @@ export function askedBy({ id, request, query }: Call, consul: boolean): Asked {
   const secret = presentedSecret(request.headers, consul);
   return {
     secretHash: secret === undefined ? undefined : hashSecret(secret),
-    partitions: { query: query.get('partition'), header: single(request.headers['x-service-partition']) },
+    partitions: { query: query.get(PARTITION.name), header: single(request.headers[PARTITION_KEY]) },
     address: request.socket.remoteAddress ?? '',
     requestId: id,
   };
 }
+
+/** As Node has it. */
+const PARTITION_KEY = PARTITION_HEADER.name.toLowerCase();
 
 type Headers = Call['request']['headers'];
 

@@ -1,22 +1,28 @@
 /** The endpoints of credentials: who asks is read from the request here, everything else is in the operations. */
+import { Type } from 'typebox';
+import { auditEntrySchema } from '../audit/read-audit.ts';
 import { type Answer, emptyAnswer } from '../http/answer.ts';
 import { type Call, pathParameter } from '../http/call.ts';
 import type { Endpoint } from '../http/endpoint.ts';
 import { ServiceError } from '../http/errors.ts';
 import { sendError } from '../http/send.ts';
 import { jsonAnswer } from '../http/v1/json-answer.ts';
+import { PARTITION_OR_ALL } from '../http/v1/parameters.ts';
 import { parseBody } from '../http/v1/parse-body.ts';
+import { FILTERED } from '../http/v1/read-headers.ts';
 import type { Reads } from '../http/v1/reads.ts';
 import type { Clock } from '../state/clock.ts';
 import type { Sealer } from '../state/sealing.ts';
-import { answerAudit } from './answer-audit.ts';
+import { madeTokenSchema, shownTokenSchema } from './acl-token.ts';
+import { AUDIT_HEADERS, AUDIT_QUERY, answerAudit } from './answer-audit.ts';
 import { askedBy } from './asked.ts';
 import { createToken } from './create-token.ts';
 import { deletePartition, type PartitionUse } from './delete-partition.ts';
 import { deleteToken } from './delete-token.ts';
-import { answerExport } from './export-state.ts';
-import { listTokens, readTokenPage } from './list-tokens.ts';
+import { answerExport, EXPORT_TYPE, exportSchema, PASSPHRASE_HEADER } from './export-state.ts';
+import { listTokens, readTokenPage, TOKEN_PAGE } from './list-tokens.ts';
 import type { Asked, Credentials } from './operation.ts';
+import { shownPartitionSchema } from './partition.ts';
 import { listPartitions, readPartition } from './read-partition.ts';
 import { readSelf, readToken } from './read-token.ts';
 import { changedTokenSchema, newTokenSchema } from './token-body.ts';
@@ -44,6 +50,7 @@ export function credentialsEndpoints(options: CredentialsEndpoints): Endpoint[] 
       path: '/v1/acl/bootstrap',
       summary: 'Refused: the first start is the bootstrap',
       open: true,
+      refused: true,
       handle() {
         throw new ServiceError(
           'permission-denied',
@@ -56,6 +63,7 @@ export function credentialsEndpoints(options: CredentialsEndpoints): Endpoint[] 
       path: '/v1/acl/token',
       summary: 'Creates an ACL token',
       body: newTokenSchema,
+      answer: madeTokenSchema,
       handle: async (call) =>
         jsonAnswer(call, await createToken(credentials, asked(call), parseBody(newTokenSchema, call.body))),
     },
@@ -64,6 +72,7 @@ export function credentialsEndpoints(options: CredentialsEndpoints): Endpoint[] 
       path: '/v1/acl/token/self',
       summary: "Reads the caller's own ACL token",
       blocking: true,
+      answer: shownTokenSchema,
       handle: (call) => reads.answer(call, readSelf(credentials, asked(call))),
     },
     {
@@ -71,6 +80,7 @@ export function credentialsEndpoints(options: CredentialsEndpoints): Endpoint[] 
       path: '/v1/acl/token/:accessor',
       summary: 'Reads an ACL token',
       blocking: true,
+      answer: shownTokenSchema,
       handle: (call) => reads.answer(call, readToken(credentials, asked(call), pathParameter(call, 'accessor'))),
     },
     {
@@ -78,6 +88,7 @@ export function credentialsEndpoints(options: CredentialsEndpoints): Endpoint[] 
       path: '/v1/acl/token/:accessor',
       summary: 'Changes an ACL token',
       body: changedTokenSchema,
+      answer: shownTokenSchema,
       async handle(call) {
         const body = parseBody(changedTokenSchema, call.body);
         return jsonAnswer(call, await updateToken(credentials, asked(call), pathParameter(call, 'accessor'), body));
@@ -94,6 +105,9 @@ export function credentialsEndpoints(options: CredentialsEndpoints): Endpoint[] 
       path: '/v1/acl/tokens',
       summary: 'Lists ACL tokens',
       blocking: true,
+      query: [PARTITION_OR_ALL, ...TOKEN_PAGE],
+      answer: Type.Array(shownTokenSchema),
+      answerHeaders: [FILTERED],
       handle: (call) => reads.answer(call, listTokens(credentials, asked(call), readTokenPage(call.query))),
     },
     {
@@ -101,6 +115,7 @@ export function credentialsEndpoints(options: CredentialsEndpoints): Endpoint[] 
       path: '/v1/partition/:name',
       summary: 'Creates or changes a partition',
       body: partitionSchema,
+      answer: shownPartitionSchema,
       async handle(call) {
         const body = parseBody(partitionSchema, call.body);
         return jsonAnswer(call, await writePartition(credentials, asked(call), pathParameter(call, 'name'), body));
@@ -111,6 +126,7 @@ export function credentialsEndpoints(options: CredentialsEndpoints): Endpoint[] 
       path: '/v1/partition/:name',
       summary: 'Reads a partition',
       blocking: true,
+      answer: shownPartitionSchema,
       handle: (call) => reads.answer(call, readPartition(credentials, asked(call), pathParameter(call, 'name'))),
     },
     {
@@ -124,12 +140,17 @@ export function credentialsEndpoints(options: CredentialsEndpoints): Endpoint[] 
       path: '/v1/partitions',
       summary: 'Lists partitions',
       blocking: true,
+      answer: Type.Array(shownPartitionSchema),
+      answerHeaders: [FILTERED],
       handle: (call) => reads.answer(call, listPartitions(credentials, asked(call))),
     },
     {
       method: 'GET',
       path: '/v1/operator/export',
       summary: 'Exports the whole state',
+      headers: [PASSPHRASE_HEADER],
+      answer: exportSchema,
+      answerType: EXPORT_TYPE,
       handle(call) {
         answerExport(credentials, call, asked(call), { clock, dataKey }).catch((error: unknown) =>
           sendError(call, error),
@@ -141,6 +162,9 @@ export function credentialsEndpoints(options: CredentialsEndpoints): Endpoint[] 
       method: 'GET',
       path: '/v1/audit',
       summary: 'Shows who changed what, newest first',
+      query: AUDIT_QUERY,
+      answer: Type.Array(auditEntrySchema),
+      answerHeaders: AUDIT_HEADERS,
       handle: (call) => answerAudit(credentials, call, asked(call)),
     },
   ];

@@ -55,11 +55,11 @@ describe('an export', () => {
       index,
       time: '2030-01-01T00:00:00.000Z',
       sealed: null,
-      leftOut: { 'acl-tokens': 2, 'user-tokens': 1 },
+      leftOut: { 'acl-tokens': 2, 'user-tokens': 1, 'certificate-authority': 1 },
     });
     assert.deepEqual(tables(rows), ['audit', 'cluster', 'partitions', 'users']);
     assert.equal(rows.filter(({ table }) => table === 'partitions').length, 2);
-    assert.equal(rows.filter(({ table }) => table === 'audit').length, 5);
+    assert.equal(rows.filter(({ table }) => table === 'audit').length, 6);
   });
 
   test('with a passphrase has everything, secrets sealed with it', async () => {
@@ -69,9 +69,11 @@ describe('an export', () => {
     const recipe = header['sealed'] as { key: string; salt: string };
     assert.equal(recipe.key, 'passphrase');
     assert.deepEqual(header['leftOut'], {});
-    assert.deepEqual(tables(rows), ['acl-tokens', 'audit', 'cluster', 'partitions', 'user-tokens', 'users']);
+    const plain = ['audit', 'cluster', 'partitions', 'users'];
+    const secret = ['acl-tokens', 'certificate-authority', 'user-tokens'];
+    assert.deepEqual(tables(rows), [...plain, ...secret].toSorted());
     const secrets = opened(rows, await passphraseSealer(PASSPHRASE, recipe.salt));
-    assert.equal(secrets.length, 3);
+    assert.equal(secrets.length, 4);
     assert.equal(secrets.filter((value) => value.includes(AccessorID)).length, 1);
     const other = await passphraseSealer('correct horse battery', recipe.salt);
     assert.throws(() => opened(rows, other));
@@ -82,7 +84,7 @@ describe('an export', () => {
     await using api = await startApi({ dataKey });
     const { header, rows } = read((await ask(api)).text);
     assert.deepEqual(header['sealed'], { key: 'data-key' });
-    assert.equal(opened(rows, dataKey).length, 2);
+    assert.equal(opened(rows, dataKey).length, 3);
     const withPassphrase = read((await ask(api, base64(PASSPHRASE))).text);
     assert.equal((withPassphrase.header['sealed'] as { key: string }).key, 'passphrase');
   });

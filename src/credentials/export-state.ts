@@ -1,7 +1,9 @@
 /** `GET /v1/operator/export`: the whole state as one consistent picture; see state/export-format.ts. */
 import { isUtf8 } from 'node:buffer';
+import { Type } from 'typebox';
 import type { Call } from '../http/call.ts';
 import { ServiceError } from '../http/errors.ts';
+import type { Parameter } from '../http/parameter.ts';
 import { streamAnswer } from '../http/stream-answer.ts';
 import type { Clock } from '../state/clock.ts';
 import { exportState } from '../state/export.ts';
@@ -10,11 +12,21 @@ import { authorize } from './caller.ts';
 import { PASSPHRASE_CHARACTERS_MIN } from './limits.ts';
 import { type Asked, type Credentials, locate } from './operation.ts';
 
-const PASSPHRASE_HEADER = 'x-service-export-passphrase';
+/** Never logged. */
+export const PASSPHRASE_HEADER: Parameter = {
+  name: 'X-Service-Export-Passphrase',
+  description:
+    'The base64 of a passphrase in UTF-8: rows that hold secrets are sealed with it, else with the data key, else left out.',
+  schema: Type.String(),
+};
+
+export const EXPORT_TYPE = 'application/x-ndjson';
+export const exportSchema = Type.String({
+  description: 'A line of JSON for each row, after a header and before a checksum.',
+});
 
 /**
- * Answers the call. Rows that hold secrets are sealed with the passphrase (base64 of its UTF-8, in a header that is
- * never logged), else with the data key, else left out.
+ * Answers the call.
  * @throws ServiceError `bad-request` | `permission-denied`, StateError `unavailable`
  */
 export async function answerExport(
@@ -24,21 +36,19 @@ export async function answerExport(
   { clock, dataKey }: { readonly clock: Clock; readonly dataKey: Sealer | undefined },
 ): Promise<void> {
   const { state } = credentials;
-  const passphrase = readPassphrase(call.request.headers[PASSPHRASE_HEADER]);
+  const passphrase = readPassphrase(call.request.headers[PASSPHRASE_HEADER.name.toLowerCase()]);
   await state.consistent();
   const { caller } = locate(credentials, state.snapshot, asked);
   authorize(caller, { resource: 'operator', access: 'write', partition: '*' });
   const sealer = passphrase === undefined ? dataKey : await passphraseSealer(passphrase);
-  await streamAnswer(call, 'application/x-ndjson', (signal) =>
-    exportState(state, { sealer, now: clock.now(), signal }),
-  );
+  await streamAnswer(call, EXPORT_TYPE, (signal) => exportState(state, { sealer, now: clock.now(), signal }));
 }
 
 function readPassphrase(header: string | string[] | undefined): string | undefined {
   if (header === undefined) return undefined;
   const passphrase = decodeText(String(header));
   if (passphrase === undefined) {
-    throw new ServiceError('bad-request', 'X-Service-Export-Passphrase is not the base64 of a passphrase in UTF-8');
+    throw new ServiceError('bad-request', `${PASSPHRASE_HEADER.name} is not the base64 of a passphrase in UTF-8`);
   }
   if (passphrase.length >= PASSPHRASE_CHARACTERS_MIN) return passphrase;
   const text = `the passphrase of an export needs at least ${PASSPHRASE_CHARACTERS_MIN} characters, this one has ${passphrase.length}`;

@@ -4,19 +4,24 @@
  * A grant gives `read` or `write` (which includes read) on one resource in one partition or in all (`*`), for some
  * resources limited to names (`east`, `prod-*`). Names and partitions are compared without regard to case, as DNS does.
  */
+import { type Static, Type } from 'typebox';
+import type { DeepReadonly } from '../state/table.ts';
 
 export const RESOURCES = ['peering', 'services', 'config', 'acl', 'operator'] as const;
 export type Resource = (typeof RESOURCES)[number];
 export type Access = 'read' | 'write';
 
-export interface Grant {
-  readonly Resource: Resource;
-  readonly Access: Access;
-  /** A partition's name, or `*`. */
-  readonly Partition: string;
-  /** Exact names or `prefix*`; absent: all names. */
-  readonly Names?: readonly string[];
-}
+export const grantSchema = Type.Object(
+  {
+    Resource: Type.Enum([...RESOURCES]),
+    Access: Type.Enum(['read', 'write']),
+    Partition: Type.String({ description: "A partition's name, or * for all." }),
+    Names: Type.Optional(Type.Array(Type.String(), { description: 'Exact names, or prefix*; absent: all names.' })),
+  },
+  { title: 'Grant' },
+);
+
+export type Grant = DeepReadonly<Static<typeof grantSchema>>;
 
 /** What a caller wants to do. */
 export interface Permission {

@@ -18,5 +18,7 @@ export const SECRET_CHARACTERS_MAX = 256;
 /** Entries of the audit log in one answer, unless the request says; and the most that it can say. */
 export const AUDIT_ENTRIES_DEFAULT = 100;
 export const AUDIT_ENTRIES_MAX = 10_000;
+/** Entries that are read for one answer, where the caller may see few of them: twice the longest answer. */
+export const AUDIT_SCANNED_MAX = 20_000;
 /** A shorter passphrase can be guessed from a stolen export. */
 export const PASSPHRASE_CHARACTERS_MIN = 12;

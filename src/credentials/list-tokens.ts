@@ -1,5 +1,6 @@
 /** `GET /v1/acl/tokens`: the tokens of a partition, or with `partition=*` of all that the caller may read; can wait. */
-import { ServiceError } from '../http/errors.ts';
+import { Type } from 'typebox';
+import { countParameter, type Parameter, readCount } from '../http/parameter.ts';
 import type { Query } from '../http/query.ts';
 import { JsonText } from '../http/v1/json-answer.ts';
 import type { Evaluate } from '../http/v1/reads.ts';
@@ -18,14 +19,19 @@ export interface TokenPage {
   readonly limit: number | undefined;
 }
 
-/** Reads `limit` and `after` (an accessor ID). @throws ServiceError `bad-request` */
+const LIMIT = countParameter('limit', 'At most so many tokens.');
+const AFTER: Parameter = {
+  name: 'after',
+  description: 'Only tokens whose accessor ID comes after this one.',
+  schema: Type.String(),
+};
+
+/** What `readTokenPage` reads. */
+export const TOKEN_PAGE: readonly Parameter[] = [LIMIT, AFTER];
+
+/** Reads which tokens are asked for. @throws ServiceError `bad-request` */
 export function readTokenPage(query: Query): TokenPage {
-  const limit = query.get('limit') || undefined;
-  if (limit !== undefined && !/^[1-9]\d{0,8}$/.test(limit)) {
-    throw new ServiceError('bad-request', `Invalid limit "${limit}": want a whole number from 1`);
-  }
-  const after = query.get('after')?.toLowerCase() || undefined;
-  return { after, limit: limit === undefined ? undefined : Number(limit) };
+  return { after: query.get(AFTER.name)?.toLowerCase() || undefined, limit: readCount(query, LIMIT) };
 }
 
 /** The tokens by accessor ID. */

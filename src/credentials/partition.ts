@@ -1,4 +1,5 @@
 /** Partitions: the row, the table, names, and how a partition is shown. */
+import { type Static, Type } from 'typebox';
 import { defineTable, type Stored } from '../state/table.ts';
 
 export interface Partition {
@@ -25,12 +26,12 @@ const NAME = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 
 export const isPartitionName = (name: string): boolean => NAME.test(name);
 
-export interface ShownPartition {
-  readonly Name: string;
-  readonly Description: string;
-  readonly CreateIndex: number;
-  readonly ModifyIndex: number;
-}
+/** A partition as the API shows it. */
+export const shownPartitionSchema = Type.Object(
+  { Name: Type.String(), Description: Type.String(), CreateIndex: Type.Integer(), ModifyIndex: Type.Integer() },
+  { title: 'Partition' },
+);
+export type ShownPartition = Readonly<Static<typeof shownPartitionSchema>>;
 
 export function showPartition({ row, createIndex, modifyIndex }: Stored<Partition>): ShownPartition {
   return { Name: row.name, Description: row.description, CreateIndex: createIndex, ModifyIndex: modifyIndex };

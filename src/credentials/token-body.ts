@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { ServiceError } from '../http/errors.ts';
 import { parseDuration } from '../http/v1/duration.ts';
 import type { Reader } from '../state/reader.ts';
-import { type Grant, NAMED_RESOURCES, type Resource } from './grant.ts';
+import { type Grant, NAMED_RESOURCES, RESOURCES, type Resource } from './grant.ts';
 import {
   DESCRIPTION_CHARACTERS_MAX,
   GRANT_NAMES_MAX,
@@ -15,12 +15,19 @@ import { parseTime } from './parse-time.ts';
 import { DEFAULT_PARTITION, isPartitionName, partitionKey } from './partition.ts';
 import { COMMUNITY_TEXT, type Edition, existingPartition, invalidPartitionText } from './request-partition.ts';
 
-const grantSchema = Type.Object(
+const givenGrantSchema = Type.Object(
   {
-    Resource: Type.Enum(['peering', 'services', 'config', 'acl', 'operator']),
+    Resource: Type.Enum([...RESOURCES]),
     Access: Type.Enum(['read', 'write']),
-    Partition: Type.Optional(Type.String()),
-    Names: Type.Optional(Type.Array(Type.String(), { maxItems: GRANT_NAMES_MAX })),
+    Partition: Type.Optional(
+      Type.String({ description: "A partition's name, or * for all; absent: the token's own." }),
+    ),
+    Names: Type.Optional(
+      Type.Array(Type.String(), {
+        maxItems: GRANT_NAMES_MAX,
+        description: 'Exact names, or prefix*; absent: all names.',
+      }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -28,14 +35,14 @@ const grantSchema = Type.Object(
 const settable = {
   Description: Type.Optional(Type.String({ maxLength: DESCRIPTION_CHARACTERS_MAX })),
   Partition: Type.Optional(Type.String()),
-  Grants: Type.Optional(Type.Array(grantSchema, { maxItems: GRANTS_MAX })),
-  ExpirationTime: Type.Optional(Type.String()),
+  Grants: Type.Optional(Type.Array(givenGrantSchema, { maxItems: GRANTS_MAX })),
+  ExpirationTime: Type.Optional(Type.String({ description: 'When it ends, RFC 3339.' })),
 };
 
-/** The body of `PUT /v1/acl/token`. `ExpirationTTL` is a duration such as `8h`. */
+/** The body of `PUT /v1/acl/token`. */
 export const newTokenSchema = Type.Object(
-  { ...settable, ExpirationTTL: Type.Optional(Type.String()) },
-  { additionalProperties: false },
+  { ...settable, ExpirationTTL: Type.Optional(Type.String({ description: 'After how long it ends, such as 8h.' })) },
+  { title: 'NewACLToken', additionalProperties: false },
 );
 export type NewToken = Static<typeof newTokenSchema>;
 
@@ -48,14 +55,14 @@ export const changedTokenSchema = Type.Object(
     CreateIndex: Type.Optional(Type.Integer()),
     ModifyIndex: Type.Optional(Type.Integer()),
   },
-  { additionalProperties: false },
+  { title: 'ChangedACLToken', additionalProperties: false },
 );
 export type ChangedToken = Static<typeof changedTokenSchema>;
 
 /** A name in a grant: that of a peer, service or entry, or a prefix of some; `*` alone is every name. */
 const NAME_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}\*?$|^\*$/;
 
-type GivenGrant = Static<typeof grantSchema>;
+type GivenGrant = Static<typeof givenGrantSchema>;
 
 /**
  * Checks how grants are written, before anybody is asked who calls.

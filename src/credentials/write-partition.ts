@@ -16,7 +16,7 @@ export const partitionSchema = Type.Object(
     CreateIndex: Type.Optional(Type.Integer()),
     ModifyIndex: Type.Optional(Type.Integer()),
   },
-  { additionalProperties: false },
+  { title: 'ChangedPartition', additionalProperties: false },
 );
 
 /** @throws ServiceError `bad-request` | `permission-denied`, StateError */

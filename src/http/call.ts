@@ -15,6 +15,8 @@ export interface Edge {
   readonly stopping: boolean;
   /** How long a large answer may make no progress before its connection is closed. */
   readonly unreadMs: number;
+  /** `compat = consul`: answers repeat every `X-Service-…` header as `X-Consul-…`. */
+  readonly consul: boolean;
 }
 
 /** How a service tells its callers what went wrong. */

@@ -2,6 +2,7 @@
 import type { TSchema } from 'typebox';
 import type { Answer } from './answer.ts';
 import type { Call } from './call.ts';
+import type { Parameter } from './parameter.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -17,10 +18,24 @@ export interface Endpoint {
   readonly bulk?: true;
   /** Takes `index` and `wait`. */
   readonly blocking?: true;
+  /** Takes `cached`. */
+  readonly cacheable?: true;
+  /** Answers 304 to who has the answer already. */
+  readonly conditional?: true;
+  /** Never succeeds. */
+  readonly refused?: true;
+  /** Query parameters besides those of all endpoints of its service; of the same name, instead of those. */
+  readonly query?: readonly Parameter[];
+  /** Headers likewise. */
+  readonly headers?: readonly Parameter[];
   /** What its body must be, for the API description; the handler parses with the same schema. */
   readonly body?: TSchema;
-  /** What it answers with. */
+  /** What it answers with; without it the answer is empty. */
   readonly answer?: TSchema;
+  /** The media type of that where it is not the one of its service. */
+  readonly answerType?: string;
+  /** Headers of its answer besides those of all endpoints of its service. */
+  readonly answerHeaders?: readonly Parameter[];
   /**
    * Answers, or throws a ServiceError. Works out who calls by itself: callers are not known here.
    * @returns the answer; `undefined` when it is sent later, by whatever was given the call

@@ -1,48 +1,41 @@
 /** Why a request was refused or failed: one error type with a closed set of codes, and the one table of HTTP statuses. */
 import { isStateError, type StateErrorCode } from '../state/errors.ts';
 
-const STATUSES = {
-  /** The body, a parameter, a header or a name is not as it must be. */
-  'bad-request': 400,
-  /** The caller lacks a grant, its token is unknown or expired, or its browser comes from a foreign page. */
-  'permission-denied': 403,
-  /** There is no such thing, or the path leads nowhere. */
-  'not-found': 404,
-  /** The path exists, with other methods: `Allow` names them. */
-  'method-not-allowed': 405,
-  /** The request did not arrive in time. */
-  'request-timeout': 408,
-  /** The request contradicts what is there. */
-  conflict: 409,
-  /** A condition that the caller set does not hold. */
-  'precondition-failed': 412,
-  /** The body, or one write, is larger than a limit, which the message names. */
-  'too-large': 413,
-  /** The headers are larger than their limit. */
-  'headers-too-large': 431,
-  /** The caller has reached a limit, which the message names. */
-  'rate-limited': 429,
-  /** Our own fault; the cause is in the log under the request's id. */
-  internal: 500,
-  /** The store, or the other cluster, cannot be reached; nothing was changed. */
-  unavailable: 503,
-  /** The store did not say in time whether the change was made: read before trying again. */
-  'outcome-unknown': 503,
-  /** More waits than can be done soon. */
-  overloaded: 503,
-  /** The store has no room left; reads go on. */
-  'store-full': 503,
-  /** `state.rows-max` is reached. */
-  'rows-full': 507,
-} as const;
+const ERRORS = {
+  'bad-request': { status: 400, meaning: 'The body, a parameter, a header or a name is not as it must be' },
+  'permission-denied': {
+    status: 403,
+    meaning: 'The caller lacks a grant, its token is unknown or expired, or its browser comes from a foreign page',
+  },
+  'not-found': { status: 404, meaning: 'There is no such thing, or the path leads nowhere' },
+  'method-not-allowed': { status: 405, meaning: 'The path exists, with other methods: `Allow` names them' },
+  'request-timeout': { status: 408, meaning: 'The request did not arrive in time' },
+  conflict: { status: 409, meaning: 'The request contradicts what is there' },
+  'precondition-failed': { status: 412, meaning: 'A condition that the caller set does not hold' },
+  'too-large': { status: 413, meaning: 'The body, or one write, is larger than a limit, which the message names' },
+  'headers-too-large': { status: 431, meaning: 'The headers are larger than their limit' },
+  'rate-limited': { status: 429, meaning: 'The caller has reached a limit, which the message names' },
+  internal: { status: 500, meaning: "Our own fault; the cause is in the log under the request's id" },
+  unavailable: { status: 503, meaning: 'The store, or the other cluster, cannot be reached; nothing was changed' },
+  'outcome-unknown': {
+    status: 503,
+    meaning: 'The store did not say in time whether the change was made: read before trying again',
+  },
+  overloaded: { status: 503, meaning: 'More waits than can be done soon' },
+  'store-full': { status: 503, meaning: 'The store has no room left; reads go on' },
+  'rows-full': { status: 507, meaning: '`state.rows-max` is reached' },
+} as const satisfies Readonly<Record<string, { readonly status: number; readonly meaning: string }>>;
 
-export type ServiceErrorCode = keyof typeof STATUSES;
+export type ServiceErrorCode = keyof typeof ERRORS;
 
 /** Every code, for tests and documents that must name them all. */
-export const serviceErrorCodes = Object.keys(STATUSES) as readonly ServiceErrorCode[];
+export const serviceErrorCodes = Object.keys(ERRORS) as readonly ServiceErrorCode[];
 
 /** The HTTP status of a code. */
-export const statusOf = (code: ServiceErrorCode): number => STATUSES[code];
+export const statusOf = (code: ServiceErrorCode): number => ERRORS[code].status;
+
+/** What a code says to a caller, for the API description. */
+export const meaningOf = (code: ServiceErrorCode): string => ERRORS[code].meaning;
 
 /** What the state's own errors are to a caller. What a request cannot bring about is our fault. */
 const OF_STATE: Readonly<Record<StateErrorCode, ServiceErrorCode>> = {
@@ -83,7 +76,7 @@ export class ServiceError extends Error {
   }
 
   get status(): number {
-    return STATUSES[this.code];
+    return statusOf(this.code);
   }
 }
 

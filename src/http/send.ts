@@ -13,15 +13,28 @@ export function sendAnswer(call: Call, answer: Answer): void {
   const bytes = answer.bytes ?? (typeof body === 'string' ? Buffer.byteLength(body) : body.length);
   note(call, answer, bytes);
   if (response.headersSent || response.destroyed) return;
-  const headers = ['X-Request-Id', call.id, 'Content-Length', String(bytes)];
+  const headers = ['X-Request-Id', call.id];
+  // Of 304 it would have to be the length of what is not sent.
+  if (answer.status !== 304) headers.push('Content-Length', String(bytes));
   if (answer.contentType !== undefined) headers.push('Content-Type', answer.contentType);
   if (answer.headers !== undefined) headers.push(...answer.headers);
+  if (call.edge.consul) repeatForConsul(headers);
   if (call.crossOrigin.length > 0) headers.push(...call.crossOrigin);
   if (call.edge.stopping) headers.push('Connection', 'close');
   if (bytes >= UNREAD_BYTES_MIN) response.setTimeout(call.edge.unreadMs);
   response.writeHead(answer.status, headers);
   if (bytes === 0 || call.request.method === 'HEAD') response.end();
   else response.end(body);
+}
+
+const SERVICE = 'X-Service-';
+
+function repeatForConsul(headers: string[]): void {
+  const { length } = headers;
+  for (let i = 0; i < length; i += 2) {
+    const name = headers[i] ?? '';
+    if (name.startsWith(SERVICE)) headers.push(`X-Consul-${name.slice(SERVICE.length)}`, headers[i + 1] ?? '');
+  }
 }
 
 /**

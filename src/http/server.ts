@@ -30,6 +30,8 @@ export interface HttpServerOptions {
   readonly limits: { readonly connections: number; readonly body: number; readonly bulkBody: number };
   /** How services below a path tell errors; the others use the plain text of `/v1`. */
   readonly errorForms?: Readonly<Record<`/${string}/`, ErrorForm>>;
+  /** `compat = consul`: answers repeat every `X-Service-…` header as `X-Consul-…`. */
+  readonly consul?: boolean;
   /** Begins the ids of requests; differs between processes. */
   readonly requestIdPrefix: string;
   readonly clock: Clock;
@@ -68,6 +70,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     log,
     clock,
     unreadMs: patience.unreadMs,
+    consul: options.consul ?? false,
     get stopping() {
       return stopping !== undefined;
     },

@@ -5,6 +5,7 @@ import { acceptsGzip } from '../accept.ts';
 import type { Answer } from '../answer.ts';
 import type { Call } from '../call.ts';
 import { GZIP_BYTES_INLINE_MAX, GZIP_BYTES_MIN, GZIP_PARALLEL_MAX } from '../limits.ts';
+import { PRETTY } from './parameters.ts';
 
 const gzipInPool = promisify(gzip);
 const FAST = { level: constants.Z_BEST_SPEED };
@@ -40,7 +41,7 @@ export function render(value: unknown, pretty: boolean): Rendered {
 
 /** An answer with a JSON value, in the form that the client asked for. */
 export function jsonAnswer(call: Call, value: unknown, frame: AnswerFrame = {}): Answer | Promise<Answer> {
-  return renderedAnswer(call, render(value, call.query.has('pretty')), frame);
+  return renderedAnswer(call, render(value, call.query.has(PRETTY.name)), frame);
 }
 
 /** An answer with what was rendered, compressed where the client accepts that and it is worth it. */

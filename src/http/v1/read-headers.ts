@@ -1,4 +1,51 @@
 /** The headers of a read: how current the answer is. */
+import { Type } from 'typebox';
+import type { Parameter } from '../parameter.ts';
+
+const INDEX: Parameter = {
+  name: 'X-Service-Index',
+  description: 'What to pass as index to wait for the next change; never 0, and it never falls.',
+  schema: Type.Integer({ minimum: 1 }),
+};
+const KNOWN_LEADER: Parameter = {
+  name: 'X-Service-KnownLeader',
+  description: 'Whether the store can be reached.',
+  schema: Type.Boolean(),
+};
+const LAST_CONTACT: Parameter = {
+  name: 'X-Service-LastContact',
+  description: 'How long ago the store last answered, in milliseconds.',
+  schema: Type.Integer({ minimum: 0 }),
+};
+const CONSISTENCY: Parameter = {
+  name: 'X-Service-Effective-Consistency',
+  description: 'How the answer was made.',
+  schema: Type.Enum(['consistent', 'stale']),
+};
+const DEFAULT_POLICY: Parameter = {
+  name: 'X-Service-Default-ACL-Policy',
+  description: 'The setting acl.default-policy.',
+  schema: Type.Enum(['allow', 'deny']),
+};
+const CACHE: Parameter = { name: 'X-Cache', description: 'With cached.', schema: Type.Enum(['HIT']) };
+const AGE: Parameter = {
+  name: 'Age',
+  description: 'With cached: how long ago the store last answered, in seconds.',
+  schema: Type.Integer({ minimum: 0 }),
+};
+
+/** On lists that are shorter than they would be for somebody else. */
+export const FILTERED: Parameter = {
+  name: 'X-Service-Results-Filtered-By-ACLs',
+  description: 'true: something was left out that the caller may not read.',
+  schema: Type.Enum(['true']),
+};
+
+/** What every read has. */
+export const READ_HEADERS: readonly Parameter[] = [INDEX, KNOWN_LEADER, LAST_CONTACT, CONSISTENCY, DEFAULT_POLICY];
+
+/** What a read with `cached` has besides. */
+export const CACHED_HEADERS: readonly Parameter[] = [CACHE, AGE];
 
 export interface ReadFacts {
   /** What to pass as `index` to wait for the next change; never 0. */
@@ -11,37 +58,21 @@ export interface ReadFacts {
   readonly filtered: boolean;
 }
 
-export interface ReadHeaderOptions {
-  readonly defaultPolicy: 'allow' | 'deny';
-  /** `compat = consul`: every `X-Service-…` header again as `X-Consul-…`. */
-  readonly consul: boolean;
-}
-
-const SERVICE = 'X-Service-';
-
 /** The headers, flat: name, value, name, value. */
-export function readHeaders(facts: ReadFacts, options: ReadHeaderOptions): string[] {
+export function readHeaders(facts: ReadFacts, defaultPolicy: 'allow' | 'deny'): string[] {
   const headers = [
-    'X-Service-Index',
+    INDEX.name,
     String(facts.index),
-    'X-Service-KnownLeader',
+    KNOWN_LEADER.name,
     facts.storeKnown ? 'true' : 'false',
-    'X-Service-LastContact',
+    LAST_CONTACT.name,
     String(facts.lastContactMs),
-    'X-Service-Effective-Consistency',
+    CONSISTENCY.name,
     facts.consistency,
-    'X-Service-Default-ACL-Policy',
-    options.defaultPolicy,
+    DEFAULT_POLICY.name,
+    defaultPolicy,
   ];
-  if (facts.filtered) headers.push('X-Service-Results-Filtered-By-ACLs', 'true');
-  if (options.consul) repeatForConsul(headers);
-  if (facts.cached) headers.push('X-Cache', 'HIT', 'Age', String(Math.floor(facts.lastContactMs / 1000)));
+  if (facts.filtered) headers.push(FILTERED.name, 'true');
+  if (facts.cached) headers.push(CACHE.name, 'HIT', AGE.name, String(Math.floor(facts.lastContactMs / 1000)));
   return headers;
-}
-
-function repeatForConsul(headers: string[]): void {
-  const { length } = headers;
-  for (let i = 0; i < length; i += 2) {
-    headers.push(`X-Consul-${headers[i]?.slice(SERVICE.length)}`, headers[i + 1] ?? '');
-  }
 }

@@ -1,8 +1,10 @@
 /** The query parameters that all reads of `/v1` understand. */
 import { ServiceError } from '../errors.ts';
 import { WAIT_MS_DEFAULT, WAIT_MS_MAX } from '../limits.ts';
+import type { Parameter } from '../parameter.ts';
 import type { Query } from '../query.ts';
 import { parseDuration } from './duration.ts';
+import { CACHED, CONSISTENT, INDEX, PRETTY, STALE, WAIT } from './parameters.ts';
 
 export interface ReadParameters {
   /** Answer only when the result is newer; 0: at once. */
@@ -31,22 +33,23 @@ const INDEX_MAX = 2n ** 64n - 1n;
  */
 export function readParameters(query: Query, cacheable: boolean): ReadParameters {
   if (query.size === 0) return DEFAULTS;
-  const stale = query.has('stale');
-  const cached = cacheable && query.has('cached');
-  if (query.has('consistent')) {
-    if (stale) throw new ServiceError('bad-request', conflicting('stale'));
-    if (cached) throw new ServiceError('bad-request', conflicting('cached'));
+  const stale = query.has(STALE.name);
+  const cached = cacheable && query.has(CACHED.name);
+  if (query.has(CONSISTENT.name)) {
+    if (stale) throw new ServiceError('bad-request', conflicting(STALE));
+    if (cached) throw new ServiceError('bad-request', conflicting(CACHED));
   }
   return {
-    index: indexOf(query.get('index')),
-    waitMs: waitOf(query.get('wait')),
+    index: indexOf(query.get(INDEX.name)),
+    waitMs: waitOf(query.get(WAIT.name)),
     consistency: stale || cached ? 'stale' : 'consistent',
     cached,
-    pretty: query.has('pretty'),
+    pretty: query.has(PRETTY.name),
   };
 }
 
-const conflicting = (other: string): string => `Cannot specify ?${other} with ?consistent, conflicting semantics.`;
+const conflicting = ({ name }: Parameter): string =>
+  `Cannot specify ?${name} with ?${CONSISTENT.name}, conflicting semantics.`;
 
 function indexOf(text: string | undefined): number {
   if (text === undefined || text === '') return DEFAULTS.index;

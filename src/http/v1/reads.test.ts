@@ -66,7 +66,6 @@ async function open({
     clock,
     random: () => 0,
     defaultPolicy: 'deny',
-    consul: false,
     staleMaxAgeMs: 600_000,
     waitingMax: 1_000,
     waitingPerTokenMax: 1_000,
@@ -188,14 +187,6 @@ describe('a read', () => {
     await using f = await open({ result: (found) => ({ ...found, filtered: true }) });
     const got = await f.edge.request('/v1/item/x');
     assert.equal(got.headers['x-service-results-filtered-by-acls'], 'true');
-  });
-
-  it('repeats its headers for Consul clients where that is set', async () => {
-    await using f = await open({ consul: true, result: (found) => ({ ...found, filtered: true }) });
-    const { headers } = await f.edge.request('/v1/item/x');
-    const service = Object.entries(headers).filter(([name]) => name.startsWith('x-service-'));
-    assert.equal(service.length, 6);
-    for (const [name, value] of service) assert.equal(headers[name.replace('x-service-', 'x-consul-')], value, name);
   });
 
   it('is compressed where that is accepted and worth it', async () => {

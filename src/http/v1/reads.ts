@@ -52,8 +52,6 @@ export interface ReadsOptions {
   /** Numbers from 0 up to 1. */
   readonly random: () => number;
   readonly defaultPolicy: 'allow' | 'deny';
-  /** `compat = consul`. */
-  readonly consul: boolean;
   /** `stale.max-age`. */
   readonly staleMaxAgeMs: number;
   readonly waitingMax: number;
@@ -174,7 +172,7 @@ export function createReads(options: ReadsOptions): Reads {
       cached: parameters.cached,
       filtered: result.filtered === true,
     };
-    const headers = readHeaders(facts, options);
+    const headers = readHeaders(facts, options.defaultPolicy);
     const { error } = result;
     if (error !== undefined) {
       const told = new ServiceError(error.code, error.message, { headers: [...error.headers, ...headers] });

@@ -1,0 +1,42 @@
+/** What is said of `/v1` besides its endpoints: what they all have in common. */
+import type { ApiDescription, Conventions } from '../api-description.ts';
+import type { Endpoint } from '../endpoint.ts';
+import type { Parameter } from '../parameter.ts';
+import { errorForms } from './error-answer.ts';
+import { CACHED, CONSISTENT, INDEX, PARTITION, PARTITION_HEADER, PRETTY, STALE, WAIT } from './parameters.ts';
+import { CACHED_HEADERS, READ_HEADERS } from './read-headers.ts';
+
+const CONVENTIONS: Conventions = {
+  securitySchemes: {
+    serviceToken: {
+      type: 'apiKey',
+      in: 'header',
+      name: 'X-Service-Token',
+      description: 'The secret ID of an ACL token. Without a token the request is made with the anonymous one.',
+    },
+    bearer: { type: 'http', scheme: 'bearer', description: 'The same; where both are given they must agree.' },
+  },
+  jsonType: 'application/json',
+  errorForms,
+  query: (endpoint) => [
+    ...(endpoint.open === true ? [] : [PARTITION]),
+    ...(endpoint.blocking === true ? [INDEX, WAIT, CONSISTENT, STALE] : []),
+    ...(endpoint.cacheable === true ? [CACHED] : []),
+    ...(endpoint.answer === undefined || endpoint.answerType !== undefined ? [] : [PRETTY]),
+  ],
+  headers: ({ open }) => (open === true ? [] : [PARTITION_HEADER]),
+  answerHeaders,
+};
+
+/** The description of `/v1` by a server of the given version. */
+export const v1Api = (version: string): ApiDescription => ({
+  title: 'Accord',
+  version,
+  prefix: '/v1/',
+  conventions: CONVENTIONS,
+});
+
+function answerHeaders({ blocking, cacheable }: Endpoint): readonly Parameter[] {
+  if (blocking !== true) return [];
+  return cacheable === true ? [...READ_HEADERS, ...CACHED_HEADERS] : READ_HEADERS;
+}
