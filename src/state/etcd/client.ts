@@ -6,8 +6,8 @@
  */
 import { type CallOptions, type Client, ConnectError, createClient } from '@connectrpc/connect';
 import { type Clock, sleep } from '../clock.ts';
-import { StateError } from '../errors.ts';
 import { DeadlineError, withDeadline } from '../deadline.ts';
+import { StateError } from '../errors.ts';
 import { failureKind, stateErrorOf } from './failures.ts';
 import { Auth, KV, Lease, Watch } from './gen/etcd_pb.ts';
 import { CALL_TIMEOUT_MS, RETRY_MS_MAX, RETRY_MS_MIN } from './limits.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { isStateError } from '../errors.ts';
 import { DeadlineError } from '../deadline.ts';
+import { isStateError } from '../errors.ts';
 import { type FailureKind, failureKind, stateErrorOf } from './failures.ts';
 
 const CASES: readonly (readonly [string, Code, FailureKind])[] = [

@@ -5,8 +5,8 @@
  * applies the transaction and answers with the refusal all the same (its quota check stands around the apply).
  */
 import { Code, ConnectError } from '@connectrpc/connect';
-import { StateError } from '../errors.ts';
 import { DeadlineError } from '../deadline.ts';
+import { StateError } from '../errors.ts';
 
 /** A closed set; all but `unreachable` are etcd's own answers. */
 export type FailureKind =

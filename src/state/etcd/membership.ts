@@ -7,9 +7,9 @@
  */
 import { Code, ConnectError } from '@connectrpc/connect';
 import { type Clock, sleep } from '../clock.ts';
+import { withDeadline } from '../deadline.ts';
 import { isStateError, StateError } from '../errors.ts';
 import type { EtcdClient } from './client.ts';
-import { withDeadline } from '../deadline.ts';
 import { failureKind, stateErrorOf } from './failures.ts';
 import type { KeyValue } from './gen/etcd_pb.ts';
 import { type Keys, text } from './keys.ts';

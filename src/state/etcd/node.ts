@@ -1,9 +1,9 @@
 /** The parts of an opened engine, put together for one node. */
 import { sleep } from '../clock.ts';
+import { withDeadline } from '../deadline.ts';
 import type { CommitLimits, Engine, Follower, Head, Identity, ScanRange, StoredRow } from '../engine.ts';
 import type { EtcdClient } from './client.ts';
 import { type Committer, createCommitter } from './commit.ts';
-import { withDeadline } from '../deadline.ts';
 import { stateErrorOf } from './failures.ts';
 import { createFollowing, type Following } from './follow.ts';
 import { RangeRequest_SortOrder } from './gen/etcd_pb.ts';
