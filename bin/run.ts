@@ -14,6 +14,7 @@ export function run(args: readonly string[]): Promise<number> {
   const interruption = new AbortController();
   let isListening = false;
   const shell: Shell = {
+    stdin: process.stdin,
     stdout: process.stdout,
     stderr: process.stderr,
     environment: clientEnvironment(),

@@ -98,7 +98,7 @@ async function update(shell: Shell, id: string, options: ContentOptions): Promis
 }
 
 async function remove(shell: Shell, id: string, options: TokenOptions): Promise<void> {
-  await removeNamed(shell, connect(shell, options), tokenPath(id), `token ${id}`);
+  await removeNamed(shell, connect(shell, options), { path: tokenPath(id) }, `token ${id}`);
 }
 
 async function show(shell: Shell, path: string, options: TokenOptions): Promise<void> {

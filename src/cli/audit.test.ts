@@ -27,10 +27,31 @@ test('audit asks from a time on and for so many, and shows a line an entry', asy
   assert.deepEqual(JSON.parse((await accord([...args, '--json'])).stdout), [entry]);
 });
 
-test('audit without options asks for what the server thinks fit', async (t) => {
+test('audit without options asks for a hundred', async (t) => {
   const { address, requests } = await startServer(t, () => ({ body: [] }));
   await accord(['audit', '--address', address]);
-  assert.equal(requests[0]?.path, '/v1/audit');
+  assert.equal(requests[0]?.path, '/v1/audit?limit=100');
+});
+
+test('audit goes on where an answer ended until it has as many as it wants, or there are no more', async (t) => {
+  const answers = [{ count: 2, before: 'b' }, { count: 0, before: 'a' }, { count: 1 }];
+  let asked = 0;
+  const { address, requests } = await startServer(t, () => {
+    const { count = 0, before } = answers[asked++] ?? {};
+    return {
+      body: Array(count).fill(entry),
+      ...(before === undefined ? {} : { headers: { 'x-service-before': before } }),
+    };
+  });
+  const { stdout } = await accord(['audit', '--limit', '5', '--json', '--address', address]);
+  assert.equal(JSON.parse(stdout).length, 3);
+  assert.deepEqual(
+    requests.map(({ path }) => path),
+    ['/v1/audit?limit=5', '/v1/audit?limit=3&before=b', '/v1/audit?limit=3&before=a'],
+  );
+  asked = 0;
+  await accord(['audit', '--limit', '2', '--address', address]);
+  assert.equal(requests.length, 4);
 });
 
 test('a limit is a whole number from 1 on', async () => {

@@ -1,9 +1,9 @@
 /** `accord audit` */
 import { type Command, InvalidArgumentError } from 'commander';
-import { connect } from './client.ts';
+import { type Client, connect, parseJson } from './client.ts';
 import { type ConnectionOptions, withConnection } from './connection.ts';
-import { table } from './output.ts';
-import { showAnswer } from './read.ts';
+import { AUDIT_ENTRIES_DEFAULT } from './limits.ts';
+import { print, table } from './output.ts';
 import type { Shell } from './shell.ts';
 
 /** An entry of the audit log as the API shows it. */
@@ -21,7 +21,7 @@ interface AuditEntry {
 interface AuditOptions extends ConnectionOptions {
   readonly json?: boolean;
   readonly since?: string;
-  readonly limit?: number;
+  readonly limit: number;
 }
 
 /** Adds the command. */
@@ -31,12 +31,24 @@ export function addAuditCommand(program: Command, shell: Shell): void {
       .command('audit')
       .description('shows who changed what, when and from where')
       .option('--since <time>', 'only from this time on, such as 2026-01-31T00:00:00Z')
-      .option('--limit <count>', 'at most so many entries', parseCount)
+      .option('--limit <count>', 'at most so many entries', parseCount, AUDIT_ENTRIES_DEFAULT)
       .option('--json', 'JSON with what was before and after, instead of a table'),
-  ).action((options: AuditOptions) => {
-    const call = { path: '/v1/audit', query: { since: options.since, limit: options.limit } };
-    return showAnswer(shell, connect(shell, options), call, options, tabulate);
+  ).action(async (options: AuditOptions) => {
+    print(shell, options, await readEntries(connect(shell, options), options), tabulate);
   });
+}
+
+/** Asks until there are enough: an answer is short of it where the server has looked through as many as it will. */
+async function readEntries(client: Client, { since, limit }: AuditOptions): Promise<AuditEntry[]> {
+  const entries: AuditEntry[] = [];
+  let before: string | undefined;
+  do {
+    const query = { since, limit: limit - entries.length, before };
+    const { text, headers } = await client.send({ method: 'GET', path: '/v1/audit', query });
+    entries.push(...(parseJson(client, text) as AuditEntry[]));
+    before = headers['x-service-before']?.toString();
+  } while (before !== undefined && entries.length < limit);
+  return entries;
 }
 
 function parseCount(text: string): number {

@@ -9,7 +9,7 @@ import type { Shell } from './shell.ts';
 
 /** One request. `path` begins with a slash and its segments are encoded. */
 export interface Call {
-  readonly method: 'GET' | 'PUT' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly path: string;
   /** Parameters without a value are left out. */
   readonly query?: Readonly<Record<string, string | number | undefined>>;

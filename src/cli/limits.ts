@@ -19,3 +19,9 @@ export const WATCH_RETRY_MS = 1_000;
 export const WATCH_RETRY_MS_MAX = 15_000;
 /** The last line of an export is its checksum, some dozens of bytes; the header names what is left out. */
 export const EXPORT_LINE_BYTES_MAX = 64 * 1024;
+/** Entries of the audit log that are shown unless told otherwise: a few screens. */
+export const AUDIT_ENTRIES_DEFAULT = 100;
+/** More than the longest peering token that a server takes, line breaks included. */
+export const PEERING_TOKEN_BYTES_MAX = 512 * 1024;
+/** How long `--until` waits unless told: a stream opens in a second or two, and a try that failed is repeated. */
+export const UNTIL_SECONDS = 30;

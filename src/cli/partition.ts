@@ -72,7 +72,7 @@ async function put(shell: Shell, client: Client, name: string, options: Partitio
 }
 
 async function remove(shell: Shell, name: string, options: PartitionOptions): Promise<void> {
-  await removeNamed(shell, connect(shell, options), pathOf(name), `partition ${name}`);
+  await removeNamed(shell, connect(shell, options), { path: pathOf(name) }, `partition ${name}`);
 }
 
 function describe(partition: Partition): string {

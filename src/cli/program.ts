@@ -2,10 +2,12 @@
 import { Command, CommanderError } from 'commander';
 import { addTokenCommands } from './acl-token.ts';
 import { addAuditCommand } from './audit.ts';
+import { addCaCommands } from './ca.ts';
 import { CommandError, exitCodes } from './errors.ts';
 import { addExportCommand } from './export.ts';
 import { addLocalCommands } from './local.ts';
 import { addPartitionCommands } from './partition.ts';
+import { addPeeringCommands } from './peering.ts';
 import type { Shell } from './shell.ts';
 import { addStatusCommand } from './status.ts';
 
@@ -65,6 +67,8 @@ function buildProgram(shell: Shell, done: (exitCode: number) => void): Command {
   const acl = program.command('acl').description('access to /v1');
   addTokenCommands(acl, shell);
   addPartitionCommands(program, shell);
+  addPeeringCommands(program, shell);
+  addCaCommands(program, shell);
   return program;
 }
 

@@ -2,7 +2,7 @@
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { Writable } from 'node:stream';
+import { Readable, Writable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { runCommand } from './program.ts';
 import type { LocalCommands, Shell } from './shell.ts';
@@ -73,14 +73,18 @@ export interface RunOptions {
   /** Sees what has been written to standard output so far. */
   readonly onOutput?: (stdout: string) => void;
   readonly pause?: Shell['pause'];
+  /** What is piped in. */
+  readonly stdin?: string | Readable;
 }
 
 /** Runs one command as `accord` would. */
 export async function accord(args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
+  const { stdin = '' } = options;
   let stdout = '';
   let stderr = '';
   const interruption = options.interruption ?? new AbortController();
   const shell: Shell = {
+    stdin: stdin instanceof Readable ? stdin : Readable.from([Buffer.from(stdin)]),
     stdout: collector((text) => {
       stdout += text;
       options.onOutput?.(stdout);

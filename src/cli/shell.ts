@@ -1,7 +1,9 @@
 /** What commands need of the process they run in, passed in so that tests run whole commands. */
-import type { Writable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 
 export interface Shell {
+  /** What is piped in; read only by commands that say so. */
+  readonly stdin: Readable & { readonly isTTY?: boolean };
   /** Results, and nothing else. */
   readonly stdout: Writable;
   /** Everything else. */
