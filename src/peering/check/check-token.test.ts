@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { before, describe, test } from 'node:test';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { sharedApi } from '../../../test/support/api.ts';
+import type { ExchangeSecretRequest } from '../stream/gen/peering/peerstream_pb.ts';
+import { encodeToken } from '../token.ts';
+import { makeCluster, PEER_ID, startPeer, summary, type TestCluster } from './peer.suite.ts';
+import type { CheckReport } from './report.ts';
+
+const refuse = async (): Promise<never> => {
+  throw new ConnectError('invalid peering establishment secret', Code.PermissionDenied);
+};
+
+const SECRET = randomUUID();
+
+const tokenOf = ({ serverName, roots }: TestCluster, addresses: readonly string[]): string =>
+  encodeToken({
+    CA: roots,
+    ManualServerAddresses: null,
+    ServerAddresses: addresses,
+    ServerName: serverName,
+    PeerID: PEER_ID,
+    EstablishmentSecret: SECRET,
+    Remote: { Partition: '', Datacenter: 'dc2', Locality: null },
+  });
+
+describe('the check of a token', () => {
+  const api = sharedApi();
+  let cluster: TestCluster;
+  before(async () => {
+    cluster = await makeCluster();
+  });
+  const check = (body: unknown, token?: string | null) =>
+    api().request('POST', '/v1/peering/check', { body, ...(token === undefined ? {} : { token }) });
+  const report = async (PeeringToken: string): Promise<CheckReport> => {
+    const answer = await check({ PeeringToken });
+    assert.equal(answer.status, 200, answer.text);
+    return answer.json<CheckReport>();
+  };
+
+  test('tries its addresses and spends nothing', async (t) => {
+    const server = await startPeer(t, cluster, refuse);
+    const asked = once(server.met, 'request') as Promise<ExchangeSecretRequest[]>;
+    const { snapshot } = api().state;
+    const { Name, Healthy, Checks } = await report(tokenOf(cluster, [server.address]));
+    assert.deepEqual([Name, Healthy], [undefined, true]);
+    assert.deepEqual(summary(Checks), [
+      ...['token passed', 'dns passed', 'tcp passed', 'tls passed', 'server-name passed', 'grpc passed'],
+    ]);
+    const [request] = await asked;
+    assert.equal(request?.PeerID, PEER_ID);
+    assert.notEqual(request?.EstablishmentSecret, SECRET);
+    assert.equal(api().state.snapshot, snapshot);
+    assert.ok(!api().log().includes(SECRET));
+  });
+
+  test('that cannot be read is a finding, in the words of establish', async () => {
+    for (const [token, detail] of [
+      ['!', 'failed to decode token'],
+      [tokenOf({ ...cluster, roots: [] }, ['a:1']), 'peering token CA value is empty'],
+      [tokenOf(cluster, ['no port']), 'no port is not a valid peering server address'],
+    ] as const) {
+      const { Healthy, Checks } = await report(token);
+      assert.deepEqual([Healthy, Checks.length, Checks[0]?.Code], [false, 1, 'token-invalid']);
+      assert.equal(Checks[0]?.Detail, detail);
+    }
+  });
+
+  test('of the own cluster is a finding', async () => {
+    const made = await api().request('POST', '/v1/peering/token', { body: { PeerName: 'own' } });
+    const { Healthy, Checks } = await report(made.json<{ PeeringToken: string }>().PeeringToken);
+    assert.deepEqual([Healthy, summary(Checks)], [false, ['token failed token-own-cluster']]);
+  });
+
+  test('needs peering:write for some name, before anything is read out of it', async () => {
+    const { SecretID: reader = '' } = await api().makeToken(['peering:read']);
+    const { SecretID: limited = '' } = await api().makeToken(['peering:write=east']);
+    assert.deepEqual(
+      [(await check({ PeeringToken: '!' }, null)).status, (await check({ PeeringToken: '!' }, reader)).status],
+      [403, 403],
+    );
+    assert.equal((await check({ PeeringToken: '!' }, limited)).status, 200);
+    assert.equal((await check({ PeeringToken: '!', Partition: 'eu' }, limited)).status, 403);
+  });
+
+  test('refuses a body that is not as it must be', async () => {
+    for (const [body, words] of [
+      [{}, 'PeeringToken is required in the payload when checking a peering token.'],
+      [{ PeeringToken: 1 }, 'Body decoding failed: PeeringToken: want a string, got a number'],
+      [{ Token: 'x' }, 'Body decoding failed: json: unknown field "Token"'],
+      [{ PeeringToken: 'x', Partition: 'nowhere' }, 'partition "nowhere" does not exist'],
+      [{ PeeringToken: 'x', Partition: 'a b' }, 'a b is not a valid partition name'],
+    ] as const) {
+      const answer = await check(body);
+      assert.equal(answer.status, 400);
+      assert.ok(answer.text.startsWith(words), answer.text);
+    }
+  });
+});
