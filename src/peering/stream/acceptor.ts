@@ -7,6 +7,7 @@ import type { Authorization, Open } from './contract.ts';
 import { driveSession } from './drive-session.ts';
 import {
   type ExchangeSecretRequest,
+  type ExchangeSecretResponse,
   ExchangeSecretResponseSchema,
   PeerStreamService,
   type ReplicationMessage,
@@ -14,7 +15,7 @@ import {
 import { ACCORD_TIME_HEADER, ACCORD_VERSION_HEADER } from './headers.ts';
 import { incomingResources } from './incoming-resources.ts';
 import { outgoingResources } from './outgoing-resources.ts';
-import { peerCall } from './peer-listener.ts';
+import { type PeerCall, peerCall } from './peer-listener.ts';
 import { peerVersionProblem } from './peer-version.ts';
 import { type StreamParts, watchSession } from './stream-parts.ts';
 import { acceptOpen } from './stream-record.ts';
@@ -26,21 +27,60 @@ export interface AcceptorParts extends StreamParts {
   readonly streamsMax: number;
 }
 
+/** A call of another cluster, whatever it came over. */
+export interface AcceptedCall extends PeerCall {
+  /** What the caller says its version is; null: nothing, so it is no Accord. */
+  readonly version: string | null;
+  /** Aborts when the connection is gone. */
+  readonly gone: AbortSignal;
+}
+
+/** The accepting side's half of the protocol. Calls throw ConnectErrors. */
+export interface Acceptor {
+  exchange(request: ExchangeSecretRequest, call: AcceptedCall): Promise<ExchangeSecretResponse>;
+  /** Serves a stream. @returns what goes out on it */
+  stream(incoming: AsyncIterable<ReplicationMessage>, call: AcceptedCall): AsyncIterable<ReplicationMessage>;
+}
+
 /** The calls of the peer listener. */
 export function peerRoutes(parts: AcceptorParts): (router: ConnectRouter) => void {
+  const acceptor = createAcceptor(parts);
+  const introduced = (context: HandlerContext): AcceptedCall => {
+    context.responseHeader.set(ACCORD_VERSION_HEADER, parts.version);
+    context.responseHeader.set(ACCORD_TIME_HEADER, new Date(parts.clock.now()).toISOString());
+    const version = context.requestHeader.get(ACCORD_VERSION_HEADER);
+    return { ...peerCall(context.values), version, gone: context.signal };
+  };
   return (router) => {
     router.service(PeerStreamService, {
-      exchangeSecret: (request, context) => exchange(parts, request, context),
-      streamResources: (incoming, context) => serveStream(parts, incoming, context),
+      exchangeSecret: (request, context) => acceptor.exchange(request, introduced(context)),
+      async *streamResources(incoming, context) {
+        yield* acceptor.stream(incoming, introduced(context));
+      },
     });
   };
 }
 
-async function exchange(parts: AcceptorParts, request: ExchangeSecretRequest, context: HandlerContext) {
-  introduce(parts, context);
-  const { PeerID: peerId, EstablishmentSecret: establishmentSecret } = request;
+/** Accepts over any transport. */
+export function createAcceptor(parts: AcceptorParts): Acceptor {
+  return {
+    async exchange(request, call) {
+      refuseTooOld(parts, call);
+      return await exchange(parts, request, call);
+    },
+    stream(incoming, call) {
+      refuseTooOld(parts, call);
+      return serveStream(parts, incoming, call);
+    },
+  };
+}
+
+async function exchange(
+  parts: AcceptorParts,
+  { PeerID: peerId, EstablishmentSecret: establishmentSecret }: ExchangeSecretRequest,
+  { address }: AcceptedCall,
+): Promise<ExchangeSecretResponse> {
   try {
-    const address = peerCall(context.values).address;
     const streamSecret = await parts.exchangeSecret({ peerId, establishmentSecret, address });
     return create(ExchangeSecretResponseSchema, { StreamSecret: streamSecret });
   } catch (error) {
@@ -48,13 +88,11 @@ async function exchange(parts: AcceptorParts, request: ExchangeSecretRequest, co
   }
 }
 
-async function* serveStream(
+function serveStream(
   parts: AcceptorParts,
   incoming: AsyncIterable<ReplicationMessage>,
-  context: HandlerContext,
-): AsyncGenerator<ReplicationMessage> {
-  introduce(parts, context);
-  const call = peerCall(context.values);
+  call: AcceptedCall,
+): AsyncIterable<ReplicationMessage> {
   let peeringId: string | undefined;
   const authorize = async (open: Open): Promise<Authorization> => {
     const refusal = overLimit(parts);
@@ -81,15 +119,13 @@ async function* serveStream(
     owner: { ...watchSession(parts, () => peeringId), authorize },
   });
   session.reset.addEventListener('abort', () => call.reset(), { once: true });
-  session.receive(incoming, context.signal);
-  yield* session.outgoing;
+  session.receive(incoming, call.gone);
+  return session.outgoing;
 }
 
-/** Says what we are, and refuses an Accord that is too old. @throws ConnectError */
-function introduce({ version, clock }: AcceptorParts, context: HandlerContext): void {
-  context.responseHeader.set(ACCORD_VERSION_HEADER, version);
-  context.responseHeader.set(ACCORD_TIME_HEADER, new Date(clock.now()).toISOString());
-  const problem = peerVersionProblem(context.requestHeader.get(ACCORD_VERSION_HEADER), version);
+/** @throws ConnectError for an Accord that is too old to peer with */
+function refuseTooOld({ version }: AcceptorParts, call: AcceptedCall): void {
+  const problem = peerVersionProblem(call.version, version);
   if (problem !== undefined) throw new ConnectError(problem, Code.FailedPrecondition);
 }
 

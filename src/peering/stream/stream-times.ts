@@ -38,11 +38,7 @@ export interface StreamTimeBoard extends StreamClock, Disposable {
  * Keeps and publishes the times of this server's streams.
  * @param onRemoved called with peerings that had streams here and are gone
  */
-export function createStreamTimes(
-  state: State,
-  clock: Clock,
-  onRemoved: (peeringId: string) => void,
-): StreamTimeBoard {
+export function createStreamTimes(state: State, clock: Clock, onRemoved: (peeringId: string) => void): StreamTimeBoard {
   const entries = new Map<string, Entry>();
   const packs: Pack[] = [];
   let tick = 0;
