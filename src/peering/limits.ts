@@ -25,8 +25,10 @@ export const META_PAIRS_MAX = 64;
 export const META_KEY_CHARACTERS_MAX = 128;
 /** Bytes of a value of Meta. */
 export const META_VALUE_BYTES_MAX = 512;
-/** Characters of a secret that another cluster presents; ours are UUIDs, and what is longer is not hashed whole. */
+/** Characters of a secret that another cluster presents or gives; UUIDs have 36, and what is longer is not taken. */
 export const SECRET_CHARACTERS_MAX = 128;
+/** Characters of a name that another cluster tells of itself: those of a DNS name, which none of ours reaches. */
+export const REMOTE_CHARACTERS_MAX = 253;
 /** Characters of a peering token: 64 addresses and a chain of certificates fit many times. */
 export const TOKEN_CHARACTERS_MAX = 256 * 1024;
 

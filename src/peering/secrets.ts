@@ -3,7 +3,7 @@
  * pending stream secret that it was exchanged for, and of the active one. The dialing side must present its stream
  * secret, so it keeps it (sealed where a data key is set), with the roots that it trusts.
  */
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import { type DeepReadonly, defineTable } from '../state/table.ts';
 import { nameEntry, type PeerServer, peerings, type Role } from './record.ts';
 import type { StoredSecret } from './sealed.ts';
@@ -111,7 +111,7 @@ export function isOutstanding(establishment: Establishment | undefined, nowMs: n
 }
 
 /** Stands for the hash of a secret that is not there, so that it is refused at the same cost as a wrong one. */
-const NO_HASH = hashOf('');
+const NO_HASH = hashOf(randomUUID());
 
 /** The establishment secret was presented: it is spent, and a pending stream secret stands in its place. */
 export function exchanged(
