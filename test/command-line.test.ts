@@ -243,7 +243,7 @@ test('an export is whole, for its owner alone, and says what it leaves out', asy
   assert.equal(stdout, '');
   assert.match(
     stderr,
-    /^Exported \d+ rows at index \d+\.\nLeft out, and to be made again after an import: \d+ of acl-tokens, 1 of user-tokens \(nothing encrypts/,
+    /^Exported \d+ rows at index \d+\.\nLeft out, and to be made again after an import: \d+ of acl-tokens, 1 of user-tokens, 1 of certificate-authority \(nothing encrypts/,
   );
   assert.equal((await stat(plain)).mode & 0o777, 0o600);
 

@@ -83,11 +83,11 @@ describe('a database file that cannot be read', { timeout: 60_000, concurrency: 
   const damages: Readonly<Record<string, readonly [damage: (file: string) => Promise<void>, told: RegExp]>> = {
     'random bytes': [
       (file) => writeFile(file, Buffer.alloc(20_000, 'not what it was ')),
-      /accord\.db' cannot be read \(file is not a database\): restore it/,
+      /accord\.db' cannot be read: file is not a database; restore it/,
     ],
     'a file that was cut off': [
       async (file) => await truncate(file, Math.floor((await stat(file)).size / 8_192) * 4_096),
-      /accord\.db' cannot be read \(.*malformed\): restore it/,
+      /accord\.db' cannot be read: .*malformed; restore it/,
     ],
     'the database of another program': [
       async (file) => {
@@ -95,14 +95,14 @@ describe('a database file that cannot be read', { timeout: 60_000, concurrency: 
         using other = new DatabaseSync(file);
         other.exec('CREATE TABLE recipes (name TEXT)');
       },
-      /accord\.db' cannot be read \(.*not one of Accord\)/,
+      /accord\.db' cannot be read: .*not one of Accord: choose another data-dir/,
     ],
     'a layout of a newer version': [
       async (file) => {
         using newer = new DatabaseSync(file);
         newer.exec('PRAGMA user_version = 99');
       },
-      /accord\.db' cannot be read \(the file has layout 99, this version reads up to 1\)/,
+      /accord\.db' cannot be read: it has layout 99, this version reads up to 1: run the version of Accord that wrote it/,
     ],
     'a row that is no JSON': [
       async (file) => {

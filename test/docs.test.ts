@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, test } from 'node:test';
 import { serviceErrorCodes, statusOf } from '../src/http/errors.ts';
+import { faultCodes, faultOf } from '../src/peering/check/faults.ts';
 import { startApi } from './support/api.ts';
 import { startServer } from './support/server.ts';
 
@@ -16,16 +17,37 @@ interface Document {
   readonly file: string;
   /** Blocks that are not run, as they stand there: they install, or run for ever. */
   readonly notRun?: readonly string[];
+  /** Servers that it starts in such blocks, besides the one at the default address. */
+  readonly servers?: readonly DocumentedServer[];
+}
+
+/** A server as a document has it. */
+interface DocumentedServer {
+  readonly address: string;
+  readonly dataDirectory: string;
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 const documents: readonly Document[] = [
   { file: 'README.md', notRun: ['npm ci\nnpm start', 'npm test'] },
   { file: 'docs/acl.md' },
+  { file: 'docs/certificates.md' },
+  {
+    file: 'docs/peering.md',
+    notRun: [
+      'npm start',
+      'npm start -- --data-dir east-data --http-address 127.0.0.1:8510 --peering-address 127.0.0.1:8513 --cluster-datacenter dc2',
+    ],
+    servers: [{ address: '127.0.0.1:8510', dataDirectory: 'east-data', settings: { 'cluster.datacenter': 'dc2' } }],
+  },
 ];
 
+/** Endpoints that stand in documents of their own. */
+const ENDPOINTS_ELSEWHERE = ['/v1/peering', '/v1/operator/ca'];
+
 const ROOT = path.resolve(import.meta.dirname, '..');
-/** The address that documents use: the default. */
-const DOCUMENTED_ADDRESS = '127.0.0.1:8500';
+/** What `npm start` starts, where the reader stands. */
+const DEFAULT_SERVER: DocumentedServer = { address: '127.0.0.1:8500', dataDirectory: 'accord-data' };
 /** A document is a few seconds of requests; one that waits for ever is wrong. */
 const DOCUMENT_MS_MAX = 60_000;
 
@@ -39,7 +61,7 @@ const textOf = (file: string): Promise<string> => readFile(path.join(ROOT, file)
 const blocksOf = (text: string): string[] =>
   [...text.matchAll(/^```sh\n(.*?)\n```$/gms)].map(([, block = '']) => block);
 
-for (const { file, notRun = [] } of documents) {
+for (const { file, notRun = [], servers = [] } of documents) {
   test(`${file}: every command works as it stands`, async () => {
     const all = blocksOf(await textOf(file));
     for (const block of notRun) assert.ok(all.includes(block), `${file} has no block ${JSON.stringify(block)}`);
@@ -50,11 +72,15 @@ for (const { file, notRun = [] } of documents) {
     const folder = await mkdtemp(path.join(tmpdir(), 'accord-docs-'));
     try {
       for (const name of ['bin', 'node_modules']) await symlink(path.join(ROOT, name), path.join(folder, name));
-      const dataDirectory = path.join(folder, 'accord-data');
-      await mkdir(dataDirectory);
-      await using server = await startServer({ dataDirectory });
       const steps = blocks.map((block, i) => `echo "# block ${i + 1} of ${blocks.length}"\n${block}\n`);
-      const script = (PRELUDE + steps.join('')).replaceAll(DOCUMENTED_ADDRESS, server.address.replace('http://', ''));
+      let script = PRELUDE + steps.join('');
+      await using running = new AsyncDisposableStack();
+      for (const { address, dataDirectory: name, settings = {} } of [DEFAULT_SERVER, ...servers]) {
+        const dataDirectory = path.join(folder, name);
+        await mkdir(dataDirectory);
+        const server = running.use(await startServer({ dataDirectory, settings }));
+        script = script.replaceAll(address, server.address.replace('http://', ''));
+      }
       const { code, output } = await runScript(script, folder);
       assert.equal(code, 0, `${file} stops in the last of these:\n${output}`);
     } finally {
@@ -98,10 +124,32 @@ describe('docs/acl.md', () => {
   });
 
   test('has every endpoint of credentials and audit, and no other', async () => {
-    const rows = (await textOf('docs/acl.md')).matchAll(/^\| `([A-Z]+ \/v1\/[^`]+)` \| [^|]* \| [^|]+ \|$/gm);
-    await using api = await startApi();
-    const real = api.server.endpoints.map(({ method, path: at }) => `${method} ${at}`);
-    const documented = [...rows].map(([, endpoint]) => endpoint);
-    assert.deepEqual(documented.toSorted(), real.filter((one) => one.includes(' /v1/')).toSorted());
+    const isElsewhere = (at: string): boolean => ENDPOINTS_ELSEWHERE.some((prefix) => at.startsWith(prefix));
+    await compareEndpoints('docs/acl.md', (at) => at.startsWith('/v1/') && !isElsewhere(at));
   });
 });
+
+describe('docs/peering.md', () => {
+  test('has every endpoint of peerings, and no other', async () => {
+    await compareEndpoints('docs/peering.md', (at) => at.startsWith('/v1/peering'));
+  });
+
+  test('has everything that a connection check can find, and no other', async () => {
+    const rows = (await textOf('docs/peering.md')).matchAll(/^\| `([a-z-]+)` \| `([a-z0-9-]+)` \| (.+) \| (.+) \|$/gm);
+    const documented = [...rows].map(([, id, code, cause, mend]) => ({ id, code, cause, mend }));
+    const real = faultCodes.map((code) => {
+      const { id, cause, mend } = faultOf(code);
+      return { id, code, cause, mend };
+    });
+    assert.deepEqual(documented, real);
+  });
+});
+
+/** Compares a document's table of endpoints with the server's, as far as they are the document's to show. */
+async function compareEndpoints(file: string, isShown: (path: string) => boolean): Promise<void> {
+  const rows = (await textOf(file)).matchAll(/^\| `([A-Z]+ \/v1\/[^`]+)` \| [^|]* \| [^|]+ \|$/gm);
+  const documented = [...rows].map(([, endpoint]) => endpoint);
+  await using api = await startApi();
+  const shown = api.server.endpoints.filter(({ path: at }) => isShown(at));
+  assert.deepEqual(documented.toSorted(), shown.map(({ method, path: at }) => `${method} ${at}`).toSorted());
+}

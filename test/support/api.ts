@@ -1,4 +1,5 @@
 /** The API in the test's own process: a state on a store, the HTTP edge and every endpoint, with a clock to hold. */
+import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 import { after, before } from 'node:test';
 import { parseGrant } from '../../src/cli/grant.ts';
@@ -9,15 +10,25 @@ import { credentialsEndpoints } from '../../src/credentials/endpoints.ts';
 import { makeFirstCredentials } from '../../src/credentials/first-credentials.ts';
 import type { Edition } from '../../src/credentials/request-partition.ts';
 import { createLog } from '../../src/http/log.ts';
+import { openApiEndpoint } from '../../src/http/openapi-endpoint.ts';
 import { operatorEndpoints } from '../../src/http/operators.ts';
 import { createHttpServer, type HttpServer } from '../../src/http/server.ts';
+import { v1Api } from '../../src/http/v1/conventions.ts';
 import { createReads, type Reads } from '../../src/http/v1/reads.ts';
 import { SCHEMA } from '../../src/main/schema.ts';
+import { checkEndpoints } from '../../src/peering/check/endpoints.ts';
+import { systemResolve } from '../../src/peering/check/resolve-host.ts';
+import { peeringEndpoints } from '../../src/peering/endpoints.ts';
+import { createSecretStore } from '../../src/peering/sealed.ts';
+import type { PeeringService } from '../../src/peering/service.ts';
+import { openServerIdentity } from '../../src/peering/trust/identity.ts';
+import { usedByPeerings } from '../../src/peering/used-by-peerings.ts';
 import { type Clock, systemClock } from '../../src/state/clock.ts';
 import type { Engine } from '../../src/state/engine.ts';
 import type { Sealer } from '../../src/state/sealing.ts';
 import { sqliteEngine } from '../../src/state/sqlite/engine.ts';
 import type { State } from '../../src/state/state.ts';
+import { inProcessExchange, makeReachable } from './in-process-exchange.ts';
 import { type Answer, type RequestOptions, send } from './server.ts';
 import { openState } from './state.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
@@ -37,6 +48,8 @@ export interface ApiSettings {
   readonly dataKey?: Sealer;
   /** `limits.waiting-per-token`. */
   readonly waitingPerTokenMax?: number;
+  /** What the peering service gets instead of the usual. */
+  readonly peering?: Partial<Pick<PeeringService, 'exchange' | 'streams' | 'addresses' | 'tokenTtlMs' | 'peeringsMax'>>;
 }
 
 /** A token with the secret that its creation told. */
@@ -49,6 +62,7 @@ export interface Api extends AsyncDisposable {
   readonly state: State;
   readonly server: HttpServer;
   readonly reads: Reads;
+  readonly peering: PeeringService;
   /** The secret ID of the first token, which holds every grant; empty where another node has made it. */
   readonly token: string;
   /** Everything logged so far, from debug on. */
@@ -78,6 +92,8 @@ export function sharedApi(settings?: ApiSettings): () => Api {
 
 /** `stale.max-age` as it is by default. */
 const STALE_MS = 600_000;
+/** `peering.token-ttl` likewise. */
+const TOKEN_TTL_MS = 7 * 24 * 60 * 60 * 1000;
 
 /** Starts it, with the first credentials made. */
 export async function startApi(settings: ApiSettings = {}): Promise<Api> {
@@ -98,6 +114,7 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
     port: 0,
     allowedOrigins: [],
     limits: { connections: 1_000, body: 1024 * 1024, bulkBody: 16 * 1024 * 1024 },
+    consul,
     requestIdPrefix: 'test',
     clock,
     log,
@@ -116,16 +133,39 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
     clock,
     random: () => 0,
     defaultPolicy,
-    consul,
     staleMaxAgeMs: STALE_MS,
     waitingMax: 10_000,
     waitingPerTokenMax: settings.waitingPerTokenMax ?? 10_000,
   });
   server.onStop(() => reads.drain());
   const credentials = { state, policy, edition };
-  const endpoints = credentialsEndpoints({ credentials, reads, clock, consul, dataKey, partitionUses: [] });
+  const secrets = createSecretStore(dataKey);
+  const peering: PeeringService = {
+    credentials,
+    clock,
+    identity: parts.use(await openServerIdentity({ state, clock, secrets, log })),
+    secrets,
+    exchange: inProcessExchange,
+    streams: { of: () => undefined, tick: 0 },
+    addresses: () => ['127.0.0.1:8503'],
+    tokenTtlMs: TOKEN_TTL_MS,
+    peeringsMax: 10_000,
+    consul,
+    ...settings.peering,
+  };
+  parts.use(makeReachable(peering));
+  const partitionUses = [usedByPeerings];
+  const endpoints = [
+    ...credentialsEndpoints({ credentials, reads, clock, consul, dataKey, partitionUses }),
+    ...peeringEndpoints(peering, reads),
+    ...checkEndpoints({
+      service: peering,
+      around: { clock, resolve: systemResolve, version: '1.13.0', randomId: randomUUID },
+    }),
+  ];
   const operators = operatorEndpoints({ state, staleMaxAgeMs: STALE_MS, version: { Version: 'test' } });
   for (const endpoint of [...endpoints, ...operators]) server.add(endpoint);
+  server.add(openApiEndpoint(server.endpoints, v1Api('test')));
   await server.open();
   const agent = new http.Agent({ keepAlive: true });
   parts.defer(() => agent.destroy());
@@ -137,6 +177,7 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
     state,
     server,
     reads,
+    peering,
     token,
     log: () => lines.join(''),
     request: (method, pathAndQuery, options = {}) => send(agent, address, method, pathAndQuery, { token, ...options }),

@@ -1,5 +1,4 @@
 /** The program of `startHistoryProcess`: a state, its clients, and a line on standard output for all they do. */
-import './leave.ts';
 import { writeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { testEngine } from './etcd-node.ts';
