@@ -1,14 +1,13 @@
 /** The server over HTTP, beside bare `node:http` answering the same bytes in the same run. */
 import { startEtcd } from '../test/support/etcd.ts';
-import { type Answer, type Server, startServer } from '../test/support/server.ts';
+import { type Server, startServer } from '../test/support/server.ts';
 import { startBare } from './support/bare.ts';
-import { atLeast, atMost, type Figure, information, median, percentile, print } from './support/figures.ts';
-import { hold } from './support/holders.ts';
-import { residentBytes } from './support/resident.ts';
+import { measureBlocked } from './support/blocked.ts';
+import { compare } from './support/compare.ts';
+import { atLeast, atMost, type Figure, information, percentile, print } from './support/figures.ts';
 import { fillTokens } from './support/tokens.ts';
 import { load } from './support/wrk.ts';
 
-const ROUNDS = 3;
 const SECONDS = 3;
 const HELD = 10_000;
 
@@ -16,15 +15,6 @@ const NEW_TOKEN = JSON.stringify({
   Description: 'made by the bench',
   Grants: [{ Resource: 'peering', Access: 'read', Partition: 'default' }],
 });
-
-/** Requests a second of each load, in turns so that all meet the same noise; the median of each. */
-async function compare(loads: readonly (() => Promise<number>)[]): Promise<number[]> {
-  const rates: number[][] = loads.map(() => []);
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const [i, run] of loads.entries()) rates[i]?.push(await run());
-  }
-  return rates.map(median);
-}
 
 export async function benchHttp(): Promise<void> {
   print('HTTP on SQLite', await reads());
@@ -85,71 +75,19 @@ async function writeRates(server: Server): Promise<readonly [bare: number, serve
 }
 
 async function blocking(): Promise<Figure[]> {
-  const bareMs: number[] = [];
-  const ms: number[] = [];
-  const bytesEach: number[] = [];
-  const pings: number[] = [];
-  for (let round = 0; round < 5; round++) {
-    await using server = await startServer();
-    const answer = await server.request('GET', '/v1/partition/default');
-    bareMs.push(await bareRelease(answer));
-    const before = residentBytes(server.process.pid ?? 0);
-    const index = String(answer.headers['x-service-index']);
-    const path = `/v1/partition/default?index=${index}&wait=10m`;
-    await using holders = await hold({
-      port: Number(new URL(server.address).port),
-      request: `GET ${path} HTTP/1.1\r\nHost: bench\r\nX-Service-Token: ${server.token}\r\n\r\n`,
-      count: HELD,
-    });
-    await settled(server);
-    bytesEach.push((residentBytes(server.process.pid ?? 0) - before) / HELD);
-    const pinging = ping(server, pings);
-    const start = performance.timeOrigin + performance.now();
-    await server.request('PUT', '/v1/partition/default', { body: { Description: `round ${round}` } });
-    ms.push((await holders.answered()) - start);
-    pinging.stop = true;
-    await pinging.done;
-  }
+  const { bareMs, ms, bytesEach, pingMs } = await measureBlocked({
+    count: HELD,
+    path: '/v1/partition/default',
+    change: (server, round) =>
+      server.request('PUT', '/v1/partition/default', { body: { Description: `round ${round}` } }),
+  });
   return [
-    information('bare node:http answers 10,000 held', median(bareMs), 'ms'),
-    information('10,000 blocked readers answered after a write', median(ms), 'ms'),
-    atMost('beside bare', median(ms) / median(bareMs), 2.5, '×'),
-    atMost('memory of each held query', median(bytesEach) / 1_000, 20, 'KB'),
-    atMost('another request meanwhile, p99', percentile(pings, 0.99), 20, 'ms'),
+    information('bare node:http answers 10,000 held', bareMs, 'ms'),
+    information('10,000 blocked readers answered after a write', ms, 'ms'),
+    atMost('beside bare', ms / bareMs, 2.5, '×'),
+    atMost('memory of each held query', bytesEach / 1_000, 20, 'KB'),
+    atMost('another request meanwhile, p99', percentile(pingMs, 0.99), 20, 'ms'),
   ];
-}
-
-async function bareRelease(answer: Answer): Promise<number> {
-  await using bare = await startBare(answer);
-  const port = Number(new URL(bare.address).port);
-  await using holders = await hold({ port, request: 'GET /held HTTP/1.1\r\nHost: bench\r\n\r\n', count: HELD });
-  const start = performance.timeOrigin + performance.now();
-  await fetch(`${bare.address}/release`);
-  return (await holders.answered()) - start;
-}
-
-/** Waits until every held query has been read and is waiting. */
-async function settled(server: Server): Promise<void> {
-  for (;;) {
-    const metrics = await server.request('GET', '/metrics');
-    const waiting = /^accord_http_waiting_queries(?:\{[^}]*\})? (\d+)$/m.exec(metrics.text)?.[1];
-    if (waiting === undefined) throw new Error(`no accord_http_waiting_queries in:\n${metrics.text}`);
-    if (Number(waiting) >= HELD) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
-/** Asks for something else again and again until it is stopped. */
-function ping(server: Server, times: number[]): { stop: boolean; done: Promise<void> } {
-  const pinging = { stop: false, done: Promise.resolve() };
-  pinging.done = (async () => {
-    while (!pinging.stop) {
-      const start = performance.now();
-      await server.request('GET', '/v1/acl/token/self');
-      times.push(performance.now() - start);
-    }
-  })();
-  return pinging;
 }
 
 async function million(): Promise<Figure[]> {

@@ -1,11 +1,13 @@
 /** `npm run bench [section…]`: what must be fast, measured beside this machine's bare figures in the same run. */
 import { benchFootprint } from './footprint.ts';
 import { benchHttp } from './http.ts';
+import { benchPeering } from './peering.ts';
 import { benchState } from './state.ts';
 
 const SECTIONS: Readonly<Record<string, () => Promise<void>>> = {
   state: benchState,
   http: benchHttp,
+  peering: benchPeering,
   footprint: benchFootprint,
 };
 

@@ -6,7 +6,7 @@ const { port, request, count } = JSON.parse(process.argv[2] ?? '{}') as HoldOrde
 /** Connections opened at a time: more would overflow the listener's queue. */
 const OPENING = 200;
 
-let answered = 0;
+const answered: number[] = [];
 const sockets: net.Socket[] = [];
 for (let first = 0; first < count; first += OPENING) {
   const opening = Array.from({ length: Math.min(OPENING, count - first) }, async () => {
@@ -16,8 +16,8 @@ for (let first = 0; first < count; first += OPENING) {
     socket.write(request);
     // One small answer arrives in one piece.
     socket.once('data', () => {
-      answered++;
-      if (answered === count) process.send?.(performance.timeOrigin + performance.now());
+      answered.push(performance.timeOrigin + performance.now());
+      if (answered.length === count) process.send?.(answered);
     });
   });
   await Promise.all(opening);

@@ -11,15 +11,15 @@ export interface HoldOrder {
 }
 
 export interface Holders extends AsyncDisposable {
-  /** Resolves with the time (`performance.timeOrigin + now`, milliseconds) at which the last answer was complete. */
-  answered(): Promise<number>;
+  /** Resolves with the times (`performance.timeOrigin + now`, milliseconds) at which the answers were complete. */
+  answered(): Promise<readonly number[]>;
 }
 
 /** Opens `count` connections and sends the request on each; resolves when all are sent. */
 export async function hold(order: HoldOrder): Promise<Holders> {
   const child = fork(path.join(import.meta.dirname, 'holder-process.ts'), [JSON.stringify(order)]);
   await once(child, 'message');
-  const answers = once(child, 'message') as Promise<[number]>;
+  const answers = once(child, 'message') as Promise<[readonly number[]]>;
   return {
     answered: async () => (await answers)[0],
     async [Symbol.asyncDispose]() {
