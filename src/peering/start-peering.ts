@@ -90,7 +90,20 @@ export async function startPeering(parts: PeeringParts): Promise<RunningPeering>
   const address = hostPortText(listener.address);
   const own = parts.advertise ?? [address];
   const addresses = opened.use(followServerAddresses(state, clock, own));
-  const stream: StreamParts = { state, clock, log, identity, addresses, live, times, traffic, sessions, version };
+  const { edition } = credentials;
+  const stream: StreamParts = {
+    state,
+    clock,
+    log,
+    identity,
+    addresses,
+    live,
+    times,
+    traffic,
+    sessions,
+    edition,
+    version,
+  };
   const connect = peerConnections(version);
   const service: PeeringService = {
     credentials,

@@ -89,7 +89,10 @@ export async function dialStream(
   }
 }
 
-function openOf({ identity }: DialerParts, { peerId, streamSecret, partition }: DialPlan): ReplicationMessage_Open {
+function openOf({ identity, edition }: DialerParts, plan: DialPlan): ReplicationMessage_Open {
+  const { peerId, streamSecret } = plan;
+  // Where there are no partitions, none is named.
+  const partition = edition === 'community' ? '' : plan.partition;
   const remote = { Partition: partition, Datacenter: identity.datacenter };
   return create(ReplicationMessage_OpenSchema, { PeerID: peerId, StreamSecretID: streamSecret, Remote: remote });
 }

@@ -1,4 +1,5 @@
 /** What both sides of the stream are made of, and how they watch a session. */
+import type { Edition } from '../../credentials/request-partition.ts';
 import type { Log } from '../../http/log.ts';
 import type { Clock } from '../../state/clock.ts';
 import type { State } from '../../state/state.ts';
@@ -21,6 +22,8 @@ export interface StreamParts {
   readonly times: StreamTimeBoard;
   readonly traffic: StreamTraffic;
   readonly sessions: SessionTimes;
+  /** `cluster.edition` */
+  readonly edition: Edition;
   /** What we say that our version is. */
   readonly version: string;
 }
