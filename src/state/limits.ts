@@ -1,12 +1,15 @@
 /** Every bound of the state, each with its reason. */
 
-/** Writes that wait to be started; past it callers get `overloaded` instead of ever longer answers. */
+/**
+ * Writes that wait to be sent, those of a batch that is built ahead included; past it callers get `overloaded` instead of
+ * ever longer answers.
+ */
 export const WAITING_WRITES_MAX = 10_000;
 /** Bytes that waiting writes say they hold. */
 export const WAITING_BYTES_MAX = 32 * 1024 * 1024;
 /** What a waiting write counts for that does not say: its closure and its promise. */
 export const WRITE_BYTES_DEFAULT = 512;
-/** CPU time after which a batch is closed, so that reads in between wait no longer than that. */
+/** CPU time for which a batch is filled in one turn of the event loop: reads in between wait no longer than that. */
 export const BATCH_CPU_MS = 5;
 /** Operations of a batch where the engine sets no limit: keeps one commit to a few tens of milliseconds. */
 export const BATCH_OPERATIONS_MAX = 5_000;

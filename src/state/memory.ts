@@ -98,7 +98,7 @@ export class Memory {
 
   /** Makes the trees of a batch that became `index` the current ones. */
   adopt(batch: Batch, index: number): void {
-    this.#settle(new Map([...this.#snapshot.trees, ...batch.trees]), batch.rowChanges(), index);
+    this.#settle(batch.after().trees, batch.rowChanges(), index);
   }
 
   /** Applies a commit of another node. @throws StateError `corrupt`, UniqueError: then nothing was changed; load again */

@@ -64,6 +64,8 @@ export class State implements AsyncDisposable {
   readonly #fatal = Promise.withResolvers<Error>();
   #members: readonly Member[] = [];
   readonly #memberListeners = new Set<(members: readonly Member[]) => void>();
+  /** See `BatchBase`. */
+  #format = (table: AnyTable): number => writtenFormat(table, []);
   /** Commits that came while the state is being loaded; `undefined` while it is not. */
   #early: CommittedChange[] | undefined = [];
   #brokenWhileLoading = false;
@@ -90,6 +92,7 @@ export class State implements AsyncDisposable {
       clock,
       signal,
       rowsMax: options.rowsMax,
+      loaded: () => this.loaded,
       caughtUp: (index) => this.#caughtUp(index),
       base: () => ({
         schema,
@@ -98,7 +101,7 @@ export class State implements AsyncDisposable {
         trees: this.snapshot.trees,
         ownersInDoubt: this.snapshot.ownersInDoubt,
         rowCount: this.snapshot.rowCount,
-        format: (table: AnyTable) => writtenFormat(table, this.#members),
+        format: this.#format,
       }),
     });
     this.#barrier = new Barrier(async (timeOut) => {
@@ -271,6 +274,7 @@ export class State implements AsyncDisposable {
       onBreak: (reason) => this.#reload(reason),
       onMembers: (members) => {
         this.#members = members;
+        this.#format = (table) => writtenFormat(table, members);
         this.#jobs.onMembers(members);
         for (const listener of this.#memberListeners) listener(members);
       },

@@ -60,11 +60,13 @@ interface PendingChange extends RowChange {
 /** What a batch is built on. */
 export interface BatchBase {
   readonly schema: Schema;
+  readonly epoch: number;
   readonly index: number;
   readonly trees: ReadonlyMap<AnyTable, TableTrees>;
   readonly ownersInDoubt: boolean;
   /** Rows in the memory tables, orphans included. */
   readonly rowCount: number;
+  /** The row format to write; another function when it may answer otherwise. */
   readonly format: (table: AnyTable) => number;
 }
 
@@ -90,8 +92,8 @@ export interface Batch {
   readonly rowsAdded: number;
   operations(): Operation[];
   rowChanges(): RowChange[];
-  /** The trees that the batch changed, its own to give away. */
-  readonly trees: ReadonlyMap<AnyTable, TableTrees>;
+  /** What the next batch is built on if this one is committed; from now on no write runs in this one. */
+  after(): BatchBase;
 }
 
 type Undo = () => void;
@@ -105,6 +107,7 @@ export function createBatch(base: BatchBase): Batch {
   let bytes = 0;
   let rowsAdded = 0;
   let ownerRemoved = false;
+  let after: BatchBase | undefined;
 
   const readable = (table: AnyTable): TableTrees => {
     const own = trees.get(table) ?? base.trees.get(table);
@@ -236,6 +239,7 @@ export function createBatch(base: BatchBase): Batch {
   };
 
   const run = <T>(fn: (tx: Transaction) => T, fixed: Fixed, now: number): WriteRun<T> => {
+    if (after !== undefined) throw new TypeError('a write came to a batch that others build on');
     fixed.now ??= now;
     const undos: Undo[] = [];
     current = { fixed, now: fixed.now, undos, fixedCount: 0 };
@@ -253,9 +257,19 @@ export function createBatch(base: BatchBase): Batch {
     }
   };
 
+  const changed = (): Partial<BatchBase> => ({
+    index,
+    trees: new Map([...base.trees, ...trees]),
+    ownersInDoubt: source.ownersInDoubt(),
+    rowCount: base.rowCount + rowsAdded,
+  });
+
   return {
     run,
-    trees,
+    after() {
+      after ??= operationCount === 0 ? base : { ...base, ...changed() };
+      return after;
+    },
     get operationCount() {
       return operationCount;
     },
