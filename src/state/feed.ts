@@ -1,7 +1,8 @@
 /** The change feed: every change in order, for consumers that follow the state without asking it again and again. */
+
+import type { RowChange } from './batch.ts';
 import { StateError } from './errors.ts';
 import { FEED_BACKLOG_MAX } from './limits.ts';
-import type { RowChange } from './transaction.ts';
 
 /** What one commit (or one slice of dropped orphans, with the index of the last commit) changed. */
 export interface Change {

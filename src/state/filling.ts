@@ -1,9 +1,10 @@
 /** Fills a batch with waiting writes, in their order, up to what one commit may hold. */
+
+import { type Batch, type BatchBase, createBatch } from './batch.ts';
 import type { Clock } from './clock.ts';
 import type { CommitLimits, Engine } from './engine.ts';
 import { StateError } from './errors.ts';
 import { BATCH_BYTES_MAX, BATCH_CPU_MS, BATCH_OPERATIONS_MAX } from './limits.ts';
-import { type Batch, type BatchBase, createBatch } from './transaction.ts';
 import { callerLeft, type Entry, fail, hasLeft } from './waiting-writes.ts';
 
 /** What a write came to, to be told once the batch is durable. */
@@ -59,12 +60,12 @@ function add(filling: Filling, entry: Entry, now: number, options: FillOptions):
   if (outcomes.length > 0 && others + others / outcomes.length > batchMax(limits).operationsMax) return false;
   const outcome = attempt(filling, entry, now, options.rowsMax);
   if (others > 0 && exceeds(batch, batchMax(limits))) {
-    outcome.undo();
+    batch.undo();
     return false;
   }
   if (exceeds(batch, limits)) {
     const error = new StateError('too-large', tooLargeText(batch, limits));
-    outcome.undo();
+    batch.undo();
     outcomes.push({ entry, failed: true, value: error });
   } else {
     outcomes.push(outcome);
@@ -72,18 +73,15 @@ function add(filling: Filling, entry: Entry, now: number, options: FillOptions):
   return true;
 }
 
-function attempt(filling: Filling, entry: Entry, now: number, rowsMax: number): Outcome & { undo(): void } {
-  const { base, batch } = filling;
+function attempt({ base, batch }: Filling, entry: Entry, now: number, rowsMax: number): Outcome {
   try {
-    const run = batch.run(entry.fn, entry.fixed, now);
-    if (batch.rowsAdded > 0 && base.rowCount + batch.rowsAdded > rowsMax) {
-      run.undo();
-      const text = `the state holds ${base.rowCount} rows, state.rows-max is ${rowsMax}: remove rows or raise it`;
-      return { entry, failed: true, value: new StateError('rows-max', text), undo() {} };
-    }
-    return { entry, failed: false, value: run.value, undo: run.undo };
+    const value = batch.run(entry.fn, entry.fixed, now);
+    if (batch.rowsAdded <= 0 || base.rowCount + batch.rowsAdded <= rowsMax) return { entry, failed: false, value };
+    batch.undo();
+    const text = `the state holds ${base.rowCount} rows, state.rows-max is ${rowsMax}: remove rows or raise it`;
+    return { entry, failed: true, value: new StateError('rows-max', text) };
   } catch (error) {
-    return { entry, failed: true, value: error, undo() {} };
+    return { entry, failed: true, value: error };
   }
 }
 

@@ -6,6 +6,8 @@
  * has deleted them from the store. A node that loads finds the same orphans and dooms them again, so the job can stop
  * anywhere and go on anywhere.
  */
+
+import type { Batch, RowChange } from './batch.ts';
 import type { Clock } from './clock.ts';
 import { decodeRow } from './codec.ts';
 import type { Operation } from './engine.ts';
@@ -13,7 +15,6 @@ import type { ChangeFeed } from './feed.ts';
 import { DRAIN_SLICE_ROWS } from './limits.ts';
 import { createSnapshot, type Snapshot, type SnapshotParts } from './snapshot.ts';
 import { type AnyTable, type NamedIndex, type Schema, SEPARATOR, type Stored } from './table.ts';
-import type { Batch, RowChange } from './transaction.ts';
 import { assign, cloneTrees, emptyTrees, type TableTrees, treeOf } from './trees.ts';
 import { entryTopic, rowTopic, type Topic, type Waiting } from './waiting.ts';
 

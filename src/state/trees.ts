@@ -50,18 +50,13 @@ function indexKey(index: NamedIndex<unknown>, key: string, entry: string): strin
 }
 
 interface Move {
+  readonly index: NamedIndex<unknown>;
   readonly tree: IndexTree;
   readonly from: string | undefined;
   readonly to: string | undefined;
 }
 
-/**
- * Replaces the row under `key` in every tree; `next: undefined` removes it.
- * Everything that can throw (entry functions, the uniqueness check) runs before the first tree is changed.
- * @param evict is asked about a row that stands in the way in a unique index: true when it no longer counts and is gone
- * @returns what stood there before
- * @throws UniqueError
- */
+/** As `replace`, for who does not know what stands under `key`. @returns that @throws UniqueError */
 export function assign(
   table: AnyTable,
   trees: TableTrees,
@@ -70,10 +65,27 @@ export function assign(
   evict?: (occupant: Stored<unknown>) => boolean,
 ): Stored<unknown> | undefined {
   const before = trees.rows.get(key);
+  replace(table, trees, key, before, next, evict);
+  return before;
+}
+
+/**
+ * Replaces `before`, which stands under `key`, in every tree; `next: undefined` removes it.
+ * Everything that can throw (entry functions, the uniqueness check) runs before the first tree is changed.
+ * @param evict is asked about a row that stands in the way in a unique index: true when it no longer counts and is gone
+ * @throws UniqueError
+ */
+export function replace(
+  table: AnyTable,
+  trees: TableTrees,
+  key: string,
+  before: Stored<unknown> | undefined,
+  next: Stored<unknown> | undefined,
+  evict?: (occupant: Stored<unknown>) => boolean,
+): void {
   const moves = plannedMoves(table, trees, key, before, next);
-  for (const index of table.indexList) {
-    const to = index.unique ? moves[index.position]?.to : undefined;
-    const occupantKey = to === undefined ? undefined : treeOf(trees, index).get(to);
+  for (const { index, tree, to } of moves) {
+    const occupantKey = index.unique && to !== undefined ? tree.get(to) : undefined;
     const occupant = occupantKey === undefined ? undefined : trees.rows.get(occupantKey);
     if (occupant !== undefined && !evict?.(occupant)) {
       throw new UniqueError(`table '${table.name}' has another row under '${to}' of its unique index '${index.name}'`);
@@ -81,31 +93,36 @@ export function assign(
   }
   if (next === undefined) trees.rows.delete(key);
   else trees.rows.set(key, next);
-  for (const move of moves) {
-    if (move?.from !== undefined) move.tree.delete(move.from);
-    if (move?.to !== undefined) move.tree.set(move.to, key);
+  for (const { tree, from, to } of moves) {
+    if (from !== undefined) tree.delete(from);
+    if (to !== undefined) tree.set(to, key);
   }
-  return before;
 }
 
-/** By `NamedIndex.position`: the index keys that change. */
+const NO_MOVES: readonly Move[] = [];
+
+/** The index entries that change; none, as for most changes of a row, costs nothing. */
 function plannedMoves(
   table: AnyTable,
   trees: TableTrees,
   key: string,
   before: Stored<unknown> | undefined,
   next: Stored<unknown> | undefined,
-): (Move | undefined)[] {
-  return table.indexList.map((index) => {
+): readonly Move[] {
+  let moves: Move[] | undefined;
+  for (const index of table.indexList) {
     const from = before === undefined ? undefined : index.entry(before.row);
     const to = next === undefined ? undefined : index.entry(next.row);
-    if (from === to) return undefined;
-    return {
+    if (from === to) continue;
+    moves ??= [];
+    moves.push({
+      index,
       tree: treeOf(trees, index),
       from: from === undefined ? undefined : indexKey(index, key, from),
       to: to === undefined ? undefined : indexKey(index, key, to),
-    };
-  });
+    });
+  }
+  return moves ?? NO_MOVES;
 }
 
 /** The tree of an index. */

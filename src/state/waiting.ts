@@ -55,6 +55,8 @@ export class Waiting {
 
   /** Wakes who waits for `topics`, whose own rows tell when they changed. */
   notify(topics: readonly Topic[]): void {
+    // A topic is a new text each time: to look it up costs more than everything else here.
+    if (this.#waiters.size === 0) return;
     for (const topic of topics) {
       const waiters = this.#waiters.get(topic);
       if (waiters !== undefined) for (const waiter of waiters) this.#enqueue(waiter);

@@ -8,6 +8,8 @@
  * that came to be; otherwise it is dropped, and its writes, which never left the line, are run again. Nobody else sees
  * the trees of either before the engine has delivered the commit.
  */
+
+import type { BatchBase } from './batch.ts';
 import type { Clock } from './clock.ts';
 import type { Engine } from './engine.ts';
 import { isStateError, StateError } from './errors.ts';
@@ -15,7 +17,7 @@ import { type Filling, fill, type Outcome, startFilling } from './filling.ts';
 import { ATTEMPTS_MAX, ATTEMPTS_MS, WRITE_BYTES_DEFAULT, WRITE_MS_MAX } from './limits.ts';
 import type { Memory } from './memory.ts';
 import { nextTurn } from './next-turn.ts';
-import type { BatchBase, Transaction } from './transaction.ts';
+import type { Transaction } from './transaction.ts';
 import { createWaitingWrites, type Entry, fail } from './waiting-writes.ts';
 
 /** What a caller may say about a write. */
