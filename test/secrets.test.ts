@@ -29,6 +29,13 @@ test('no secret is ever written to the log or to standard output', { timeout: 60
     const made = await server.request('PUT', '/v1/acl/token', { body: {} });
     assert.equal(made.status, 200, made.text);
     secret('made token', made.json<ShownToken>().SecretID ?? '');
+    const generated = await server.request('POST', '/v1/peering/token', {
+      body: { PeerName: 'east', Meta: { note: secret('value of Meta', randomUUID()) } },
+    });
+    assert.equal(generated.status, 200, generated.text);
+    const token = secret('peering token', generated.json<{ PeeringToken: string }>().PeeringToken);
+    const inside = JSON.parse(Buffer.from(token, 'base64').toString()) as { EstablishmentSecret: string };
+    secret('establishment secret', inside.EstablishmentSecret);
     const presented = secret('unknown token', randomUUID());
     const asked = [
       await server.request('GET', '/v1/acl/token/self', { token: presented }),
@@ -40,12 +47,16 @@ test('no secret is ever written to the log or to standard output', { timeout: 60
       await server.request('GET', `/v1/acl/token/self?X-Service-Token=${presented}`, { token: null }),
       await server.request('PUT', '/v1/acl/token', { body: `{"SecretID": "${presented}"` }),
       await server.request('PUT', '/v1/acl/token', { body: { SecretID: presented } }),
+      await server.request('POST', '/v1/peering/establish', { body: { PeerName: 'own', PeeringToken: token } }),
+      await server.request('POST', '/v1/peering/establish', { body: { PeerName: 'bad', PeeringToken: `${token}x` } }),
+      await server.request('POST', '/v1/peering/establish', { body: `{"PeeringToken": "${token}"` }),
+      await server.request('POST', '/v1/peering/token', { body: { PeerName: 'x', Unknown: token } }),
       await server.request('GET', '/v1/operator/export'),
       await server.request('GET', '/v1/partitions'),
     ];
     assert.deepEqual(
       asked.map(({ status }) => status),
-      [403, 403, 400, 400, 400, 400, 200, 200],
+      [403, 403, 400, 400, 400, 400, 400, 400, 400, 400, 200, 200],
       asked.map(({ text }) => text.slice(0, 100)).join('\n'),
     );
   };
@@ -63,7 +74,7 @@ test('no secret is ever written to the log or to standard output', { timeout: 60
     assert.match(server.output(), /^Accord is at .*\nIts first credentials are in .*credentials\.json\nTry:\n/);
     assertSilent(server);
   }
-  await using recovered = await startServer({ ...options, args: ['--recover'] });
+  await using recovered = await startServer({ ...options, environment, args: ['--recover'] });
   await use(recovered);
   assert.equal(await recovered.stop(), 0);
   assert.match(recovered.log(), /made new credentials beside the old ones/);

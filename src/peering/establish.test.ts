@@ -2,42 +2,17 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Api, sharedApi, startApi } from '../../test/support/api.ts';
 import { createFakeClock } from '../../test/support/fake-clock.ts';
+import { heldExchange } from '../../test/support/held-exchange.ts';
 import { inProcessExchange } from '../../test/support/in-process-exchange.ts';
-import { closed, generate, generated, opened, peer, present, record, seen } from '../../test/support/peering.ts';
+import { closed, generated, opened, peer, present, record, seen } from '../../test/support/peering.ts';
 import { picture } from '../../test/support/state.ts';
-import { until } from '../../test/support/until.ts';
-import { peerings, streamOpened, terminatedByPeer } from './record.ts';
+import { peerings } from './record.ts';
 import { acceptedSecrets, hashOf, links, reservations, streamSecretPlace } from './secrets.ts';
 import { type Exchange, ExchangeUnreachable } from './service.ts';
 
 /** Everything about peerings that an API has written. */
 function written(api: Api): unknown {
   return Object.entries(picture(api.state.snapshot)).filter(([table]) => table.startsWith('peering'));
-}
-
-/** An exchange that a test holds: `asked` resolves when it was asked for. */
-function heldExchange(): { readonly exchange: Exchange; readonly asked: Promise<void>; open(): void } {
-  const asked = Promise.withResolvers<void>();
-  const gate = Promise.withResolvers<void>();
-  return {
-    asked: asked.promise,
-    open: () => gate.resolve(),
-    async exchange(token, signal) {
-      asked.resolve();
-      await gate.promise;
-      return inProcessExchange(token, signal);
-    },
-  };
-}
-
-async function terminate(api: Api, name: string): Promise<void> {
-  const { ID } = await record(api, name);
-  await api.state.write((tx) => {
-    const row = tx.get(peerings, ID)?.row;
-    const next = row && terminatedByPeer(row);
-    if (next !== undefined) tx.put(peerings, next);
-    tx.delete(links, ID);
-  });
 }
 
 describe('establishing a peering', () => {
@@ -214,158 +189,6 @@ describe('an establish that fails', () => {
     held.open();
     assert.deepEqual(seen(await answer), [403, 'ACL not found']);
     assert.deepEqual(written(dialing), before);
-  });
-});
-
-describe('while an establish is under way', () => {
-  test('its name is held against others, and its partition stays', async () => {
-    await using accepting = await startApi();
-    const held = heldExchange();
-    await using dialing = await startApi({ peering: { exchange: held.exchange } });
-    await dialing.makePartitions('eu');
-    const answer = present(dialing, 'East', await generated(accepting, 'west'), { Partition: 'eu' });
-    await held.asked;
-    const other = await generated(accepting, 'x');
-    const conflict = [409, 'peering "east" is being established'];
-    assert.deepEqual(seen(await present(dialing, 'east', other, { Partition: 'eu' })), conflict);
-    assert.deepEqual(seen(await generate(dialing, 'east', { Partition: 'eu' })), conflict);
-    assert.equal((await generate(dialing, 'east')).status, 200, 'another partition');
-    assert.deepEqual(seen(await dialing.request('DELETE', '/v1/partition/eu')), [
-      409,
-      'partition "eu" is still named by peering "East", which is being established',
-    ]);
-    assert.equal((await dialing.request('GET', '/v1/peering/east?partition=eu')).status, 404, 'it is not there yet');
-    held.open();
-    assert.equal((await answer).status, 200);
-  });
-
-  test('its caller may leave: the token is not spent for nothing', async () => {
-    await using accepting = await startApi();
-    const held = heldExchange();
-    await using dialing = await startApi({ peering: { exchange: held.exchange } });
-    const token = await generated(accepting, 'west');
-    const leaving = new AbortController();
-    const answer = present(dialing, 'east', token, {}, { signal: leaving.signal });
-    await held.asked;
-    leaving.abort();
-    await assert.rejects(answer);
-    held.open();
-    await until('it is there', async () => (await dialing.request('GET', '/v1/peering/east')).status === 200);
-  });
-
-  test('a peering that is deleted stays deleted', async () => {
-    await using accepting = await startApi();
-    const held = heldExchange();
-    let hold = false;
-    const exchange: Exchange = (token, signal) => (hold ? held.exchange : inProcessExchange)(token, signal);
-    await using dialing = await startApi({ peering: { exchange } });
-    await peer(accepting, 'west', dialing, 'east');
-    hold = true;
-    const answer = present(dialing, 'east', await generated(accepting, 'west'));
-    await held.asked;
-    await dialing.request('DELETE', '/v1/peering/east');
-    held.open();
-    assert.deepEqual(seen(await answer), [409, 'peering "east" is being deleted']);
-    assert.equal((await record(dialing, 'east')).State, 'TERMINATED');
-    assert.equal(dialing.state.snapshot.count(reservations), 0);
-  });
-
-  test('that died, its name is free again after thirty seconds', async () => {
-    const clock = createFakeClock(Date.now());
-    await using accepting = await startApi();
-    await using dialing = await startApi({ clock });
-    const until = new Date(clock.now() + 30_000).toISOString();
-    await dialing.state.write((tx) => {
-      tx.put(reservations, { partition: 'default', name: 'east', id: 'another', until });
-    });
-    const token = await generated(accepting, 'west');
-    assert.equal((await present(dialing, 'east', token)).status, 409);
-    clock.advance(30_000);
-    assert.equal((await present(dialing, 'east', token)).status, 200);
-  });
-});
-
-describe('establishing again', () => {
-  test('keeps the ID and the stream, replaces what the token says, and Meta if some is given', async () => {
-    await using accepting = await startApi();
-    await using dialing = await startApi();
-    await present(dialing, 'East', await generated(accepting, 'west'), { Meta: { a: '1' } });
-    const before = await record(dialing, 'east');
-    await dialing.state.write((tx) => {
-      const row = tx.get(peerings, before.ID)?.row;
-      const next = row && streamOpened(row, { node: 'a', incarnation: 'i' });
-      if (next !== undefined) tx.put(peerings, next);
-    });
-    const secretBefore = dialing.state.snapshot.get(links, before.ID)?.row.secret;
-    await accepting.request('DELETE', '/v1/peering/west');
-    const other = await generated(accepting, 'west2', { ServerExternalAddresses: ['lb:1'] });
-    assert.equal((await present(dialing, 'EAST', other)).status, 200);
-    const after = await record(dialing, 'east');
-    assert.deepEqual(
-      [after.ID, after.Name, after.State, after.Meta, after.PeerID, after.PeerServerAddresses],
-      [before.ID, 'East', 'ACTIVE', { a: '1' }, opened(other).PeerID, ['lb:1']],
-    );
-    assert.ok(after.ModifyIndex > before.ModifyIndex);
-    assert.equal(dialing.state.snapshot.get(peerings, before.ID)?.row.epoch, 1);
-    assert.notDeepEqual(dialing.state.snapshot.get(links, before.ID)?.row.secret, secretBefore);
-    await present(dialing, 'east', await generated(accepting, 'west2'), { Meta: { b: '2' } });
-    assert.deepEqual((await record(dialing, 'east')).Meta, { b: '2' });
-  });
-
-  test('with a token of another cluster is refused', async () => {
-    await using accepting = await startApi();
-    await using other = await startApi();
-    await using dialing = await startApi();
-    await peer(accepting, 'west', dialing, 'east');
-    const token = await generated(other, 'west');
-    const [names, theirs] = [accepting, other].map(({ peering }) => peering.identity.serverName);
-    assert.deepEqual(seen(await present(dialing, 'east', token)), [
-      409,
-      `cannot create peering with name: "east"; there is a peering with another cluster, "${names}", and the token is of "${theirs}": delete that peering first`,
-    ]);
-    assert.equal((await present(dialing, 'east2', token)).status, 200, 'the token was not spent');
-  });
-
-  test('over a record that the other side has terminated takes any cluster and begins anew', async () => {
-    await using accepting = await startApi();
-    await using other = await startApi();
-    await using dialing = await startApi();
-    await peer(accepting, 'west', dialing, 'east');
-    const { ID } = await record(dialing, 'east');
-    await terminate(dialing, 'east');
-    assert.equal((await present(dialing, 'east', await generated(other, 'west'))).status, 200);
-    const after = await record(dialing, 'east');
-    assert.deepEqual([after.ID, after.State, after.PeerServerName], [ID, 'INITIAL', other.peering.identity.serverName]);
-  });
-
-  test('over one that is being removed waits for that', async () => {
-    const clock = createFakeClock(Date.now());
-    await using accepting = await startApi();
-    await using dialing = await startApi({ clock });
-    await peer(accepting, 'west', dialing, 'east');
-    const { ID } = await record(dialing, 'east');
-    await dialing.request('DELETE', '/v1/peering/east');
-    const idle = dialing.state.waiterCount;
-    const token = await generated(accepting, 'west');
-    const late = present(dialing, 'east', token);
-    await until('it waits', () => dialing.state.waiterCount === idle + 1);
-    clock.advance(10_000);
-    assert.deepEqual(seen(await late), [409, 'peering "east" is being deleted']);
-    const answer = present(dialing, 'east', token);
-    await until('it waits', () => dialing.state.waiterCount === idle + 1);
-    await dialing.state.write((tx) => tx.delete(peerings, ID));
-    assert.equal((await answer).status, 200);
-    assert.notEqual((await record(dialing, 'east')).ID, ID);
-  });
-
-  test('over a record that expects to be dialed is refused', async () => {
-    await using accepting = await startApi();
-    await using dialing = await startApi();
-    await generated(dialing, 'East');
-    assert.deepEqual(seen(await present(dialing, 'east', await generated(accepting, 'west'))), [
-      409,
-      'cannot create peering with name: "east"; there is an existing peering expecting to be dialed',
-    ]);
   });
 });
 

@@ -3,7 +3,6 @@ import { describe, test } from 'node:test';
 import { type Api, sharedApi, startApi } from '../../test/support/api.ts';
 import { createFakeClock } from '../../test/support/fake-clock.ts';
 import { generate, generated, opened, peer, present, record, seen } from '../../test/support/peering.ts';
-import { until } from '../../test/support/until.ts';
 import { peerings, terminatedByPeer } from './record.ts';
 import { acceptedSecrets } from './secrets.ts';
 
@@ -177,59 +176,6 @@ describe('a name that has another role', () => {
       409,
       'cannot create peering with name: "east"; there is already an established peering',
     ]);
-  });
-});
-
-/** Resolves once something more than `idle` waits for a change. */
-const waits = (api: Api, idle: number): Promise<void> => until('it waits', () => api.state.waiterCount === idle + 1);
-
-describe('a name that is still being removed', () => {
-  test('is waited for, and then belongs to a new record', async () => {
-    const clock = createFakeClock();
-    await using api = await startApi({ clock });
-    const first = opened(await generated(api, 'east')).PeerID;
-    await api.request('DELETE', '/v1/peering/east');
-    const idle = api.state.waiterCount;
-    const answer = generated(api, 'east');
-    await waits(api, idle);
-    await api.state.write((tx) => tx.delete(peerings, first));
-    assert.notEqual(opened(await answer).PeerID, first);
-  });
-
-  test('is refused after ten seconds, from the first attempt on', async () => {
-    const clock = createFakeClock();
-    await using api = await startApi({ clock });
-    const { PeerID: first } = opened(await generated(api, 'east'));
-    await api.request('DELETE', '/v1/peering/east');
-    const idle = api.state.waiterCount;
-    const answer = generate(api, 'East');
-    await waits(api, idle);
-    clock.advance(6_000);
-    // The row changes and stays: another look, no new ten seconds.
-    await api.state.write((tx) => {
-      const row = tx.get(peerings, first)?.row;
-      if (row !== undefined) tx.put(peerings, { ...row, meta: { a: '1' } });
-    });
-    await waits(api, idle);
-    clock.advance(3_999);
-    await waits(api, idle);
-    clock.advance(1);
-    assert.deepEqual(seen(await answer), [409, 'peering "East" is being deleted']);
-    assert.equal(api.state.waiterCount, idle, 'nothing is left waiting');
-  });
-
-  test('is waited for no longer than the caller stays', async () => {
-    const clock = createFakeClock();
-    await using api = await startApi({ clock });
-    await generated(api, 'east');
-    await api.request('DELETE', '/v1/peering/east');
-    const idle = api.state.waiterCount;
-    const leaving = new AbortController();
-    const answer = generate(api, 'east', {}, { signal: leaving.signal });
-    await waits(api, idle);
-    leaving.abort();
-    await assert.rejects(answer);
-    await until('nothing waits', () => api.state.waiterCount === idle);
   });
 });
 
