@@ -1,7 +1,9 @@
 /** Sessions of a peer stream in the phases that tests begin from. */
 import { create } from '@bufbuild/protobuf';
 import { Code } from '@connectrpc/connect';
+import type { SessionEnd } from '../../src/peering/stream/contract.ts';
 import { ReplicationMessage_OpenSchema } from '../../src/peering/stream/gen/peering/peerstream_pb.ts';
+import { messageKind } from '../../src/peering/stream/messages.ts';
 import { RESOURCE_KINDS, type ResourceKey } from '../../src/peering/stream/resources.ts';
 import { step } from '../../src/peering/stream/session.ts';
 import {
@@ -60,5 +62,38 @@ export function live(): Session {
   const session = authorizing();
   happen(session, { type: 'authorized' });
   drain(session);
+  return session;
+}
+
+/** One of many services. */
+export const numberedService = (number: number): ResourceKey => ({ kind: 'service', id: `service-${number}` });
+
+/** What goes out: kinds of messages, and resources with their nonces. */
+export const sent = (effects: readonly Effect[]): readonly string[] =>
+  effects.flatMap((effect) => {
+    if (effect.type === 'send') return [messageKind(effect.message)];
+    return effect.type === 'send-resource' ? [`${effect.key.id} ${effect.nonce}`] : [];
+  });
+
+/** What is to be applied. */
+export const applications = (effects: readonly Effect[]): readonly string[] =>
+  effects.flatMap((effect) => (effect.type === 'apply' ? [`${effect.key.id}${effect.first ? ' first' : ''}`] : []));
+
+/** The nonces that are answered by what goes out, `!` before those that are refused. */
+export const answered = (effects: readonly Effect[]): readonly string[] =>
+  effects.flatMap((effect) => {
+    if (effect.type !== 'send' || effect.message.Payload.case !== 'request') return [];
+    const { ResponseNonce: nonce, Error: error } = effect.message.Payload.value;
+    return nonce === '' ? [] : [error === undefined ? nonce : `!${nonce}`];
+  });
+
+/** The end that is told. */
+export const endOf = (effects: readonly Effect[]): SessionEnd | undefined =>
+  effects.flatMap((effect) => (effect.type === 'ended' ? [effect.end] : []))[0];
+
+/** A live session whose peer has subscribed to services. */
+export function exporting(): Session {
+  const session = live();
+  happen(session, { type: 'subscribe-received', kind: 'service' });
   return session;
 }

@@ -88,6 +88,10 @@ export function startTcp(t: TestContext, answer: (socket: net.Socket) => void): 
 export function startTls(t: TestContext, { cert, key }: TestCluster, protocols: string[]): Promise<TestServer> {
   const server = tls.createServer({ cert, key, ALPNProtocols: protocols });
   server.on('tlsClientError', () => undefined);
+  server.on('secureConnection', (socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+  });
   return listen(t, server);
 }
 

@@ -189,7 +189,8 @@ export interface SessionHandle {
   /**
    * Begins to read what comes in. Called once. A session that is never given anything ends by its handshake timeout.
    *
-   * @param gone aborts when the connection is gone, for a transport that does not say so while nobody reads
+   * @param gone aborts when the connection is gone, for a transport that does not say so while nobody reads; what it has
+   *   brought is still read, for at most CLOSING_MS
    */
   receive(incoming: AsyncIterable<ReplicationMessage>, gone?: AbortSignal): void;
   /**

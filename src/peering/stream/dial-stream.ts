@@ -77,8 +77,11 @@ export async function dialStream(
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
   try {
-    session.receive(connection.stream(session.outgoing, session.reset));
+    const over = Promise.withResolvers<void>();
+    session.receive(withEnd(connection.stream(session.outgoing, session.reset), over.resolve));
     const end = await session.ended;
+    // Who says goodbye is let finish: a connection that is closed under it would leave it in doubt.
+    if (end.kind === 'terminated-by-peer' || end.kind === 'terminated-here') await over.promise;
     return { live, end, problem };
   } finally {
     ended.abort();
@@ -86,6 +89,15 @@ export async function dialStream(
     forget();
     epoch.reject(new SessionSuperseded());
     connection.close();
+  }
+}
+
+/** The same messages; calls `onEnd` when there are no more, however that came. */
+async function* withEnd<T>(messages: AsyncIterable<T>, onEnd: () => void): AsyncGenerator<T> {
+  try {
+    yield* messages;
+  } finally {
+    onEnd();
   }
 }
 

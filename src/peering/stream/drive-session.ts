@@ -48,20 +48,24 @@ export function driveSession(options: SessionOptions): SessionHandle {
   let stepping = false;
   let resumeReading: (() => void) | undefined;
   let cancelReset: (() => void) | undefined;
-  let cancelAbandoned: (() => void) | undefined;
+  let cancelLoss: (() => void) | undefined;
   let readingIsOver = false;
 
   const failed = (error: unknown): void => owner.failed?.(error);
 
   const port = createMessagePort({
     onAsked: () => happen({ type: 'ready' }),
-    onAbandoned: () => {
-      const cancelled = (): void => happen({ type: 'failed', message: 'the call was cancelled' });
-      // Connect stops writing a call before it says why it ended, which comes with the incoming messages.
-      if (session.side === 'accepting') cancelled();
-      else cancelAbandoned = clock.after(CLOSING_MS, cancelled);
-    },
+    onAbandoned: () => loseSoon('the call was cancelled'),
   });
+
+  /**
+   * The connection is gone. What it brought before may still be unread, and what ended it comes last: so who reads has a
+   * while to find out.
+   */
+  function loseSoon(message: string): void {
+    if (session.phase.name !== 'ended')
+      cancelLoss ??= clock.after(CLOSING_MS, () => happen({ type: 'failed', message }));
+  }
 
   /** Lets something happen; what an effect makes happen follows when all effects of its step are brought about. */
   function happen(happening: Happening): void {
@@ -147,7 +151,7 @@ export function driveSession(options: SessionOptions): SessionHandle {
 
   function finish(end: SessionEnd): void {
     port.finish(undefined);
-    cancelAbandoned?.();
+    cancelLoss?.();
     if (!readingIsOver) cancelReset = clock.after(CLOSING_MS, () => reset.abort());
     ended.resolve(end);
   }
@@ -211,7 +215,7 @@ export function driveSession(options: SessionOptions): SessionHandle {
     ended: ended.promise,
     counters: session.counters,
     receive(incoming, gone) {
-      const onGone = (): void => happen({ type: 'failed', message: 'the connection is gone' });
+      const onGone = (): void => loseSoon('the connection is gone');
       if (gone?.aborted === true) onGone();
       else gone?.addEventListener('abort', onGone, { once: true });
       void read(incoming);

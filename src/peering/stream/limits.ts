@@ -33,6 +33,11 @@ export const PROTOCOL_ERRORS_MAX = 100;
 export const NONCE_CHARACTERS_MAX = 64;
 /** Characters of a reason that is given to the peer, or taken from it. */
 export const REASON_CHARACTERS_MAX = 1_024;
+/**
+ * Messages and map entries in one resource: a service with 4,000 instances has about as many. Decoded they are some 20 MB;
+ * what fits into a message of the largest size could be thirty times that.
+ */
+export const RESOURCE_PARTS_MAX = 131_072;
 /** What a response's envelope adds to its content: two URLs, nonce, operation and lengths, beside the id. */
 export const ENVELOPE_BYTES = 512;
 /** How long a session that ends waits for the transport to take its last words, and then for the other side to leave. */

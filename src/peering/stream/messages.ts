@@ -1,5 +1,5 @@
 /** The messages of the stream: what a received one means, and those that carry no resource. */
-import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { type BinaryReadOptions, create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { type Any, AnySchema } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import type { MessageKind, Open, Refusal } from './contract.ts';
@@ -11,7 +11,8 @@ import {
   ReplicationMessageSchema,
 } from './gen/peering/peerstream_pb.ts';
 import { StatusSchema } from './gen/peering/status_pb.ts';
-import { ENVELOPE_BYTES, NONCE_CHARACTERS_MAX, REASON_CHARACTERS_MAX } from './limits.ts';
+import { ENVELOPE_BYTES, NONCE_CHARACTERS_MAX, REASON_CHARACTERS_MAX, RESOURCE_PARTS_MAX } from './limits.ts';
+import { exceedsParts } from './resource-parts.ts';
 import { kindOfUrl, RESOURCE_KINDS, type Resource, type ResourceKey, type ResourceKind } from './resources.ts';
 
 /** A response whose content is still to be decoded: bytes wait in less memory than objects. */
@@ -38,11 +39,22 @@ export type Received =
   | { readonly type: 'nonsense-received' }
   | { readonly type: 'unknown-received' };
 
+/**
+ * How messages are decoded. Unknown fields are skipped and not kept: kept, each is an object, and eight megabytes hold
+ * four million of them.
+ */
+export const BINARY_OPTIONS: Partial<BinaryReadOptions> = { readUnknownFields: false };
+
 const invalid = (message: string): Refusal => ({ code: Code.InvalidArgument, message });
 
-/** `text` as far as it is repeated to others. */
-export const bounded = (text: string): string =>
-  text.length <= REASON_CHARACTERS_MAX ? text : `${text.slice(0, REASON_CHARACTERS_MAX - 1)}…`;
+/** What would break a line, or tell a terminal to do something. */
+const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** `text` as far as it is repeated to others, on one line: it may be what a peer has made up. */
+export const bounded = (text: string): string => {
+  const line = text.slice(0, REASON_CHARACTERS_MAX).replaceAll(CONTROLS, ' ');
+  return text.length <= REASON_CHARACTERS_MAX ? line : `${line.slice(0, -1)}…`;
+};
 
 /** Takes a message apart without decoding the resource in it. Never throws. */
 export function readMessage({ Payload: payload }: ReplicationMessage): Received {
@@ -89,9 +101,13 @@ function readResponse(response: ReplicationMessage_Response): Received {
   return { type: 'response-received', response: { nonce, url, key, content: content.value } };
 }
 
-/** Decodes what a response brought. @throws Error when it is not a message of its kind */
+/** Decodes what a response brought. @throws Error when it is not a message of its kind, or too much of one */
 export function decodeResource({ key, content }: Pick<ReceivedResponse, 'key' | 'content'>): Resource {
-  const message = fromBinary(RESOURCE_KINDS[key.kind].schema, content);
+  const { schema } = RESOURCE_KINDS[key.kind];
+  if (exceedsParts(schema, content, RESOURCE_PARTS_MAX)) {
+    throw new RangeError(`it has more than ${RESOURCE_PARTS_MAX} parts`);
+  }
+  const message = fromBinary(schema, content, BINARY_OPTIONS);
   // The table of kinds pairs each kind with the schema of its message.
   return { ...key, message } as Resource;
 }

@@ -13,6 +13,9 @@ export type ReadFailure =
 /** How Connect names what it cannot decode, what is cut short and what is too large. */
 const UNDECODABLE: ReadonlySet<Code> = new Set([Code.InvalidArgument, Code.DataLoss, Code.ResourceExhausted]);
 
+/** Some of it Connect names INTERNAL, as it does connections that broke; the words tell which. */
+const NO_MESSAGE = /^(parse binary: |received compressed envelope)/;
+
 /**
  * Only the accepting side can end a stream with a status; Connect marks an error that came with the other side's trailers
  * as one from the wire, and every other one was found here.
@@ -26,6 +29,9 @@ export function readFailure(error: unknown): ReadFailure {
   if (error.isWireError) {
     const leader = error.findDetails(LeaderAddressSchema)[0]?.address;
     return { type: 'closed', status: { code, message, ...(leader && { leader }) } };
+  }
+  if (code === Code.Internal && NO_MESSAGE.test(error.rawMessage)) {
+    return { type: 'undecodable', status: { code: Code.InvalidArgument, message } };
   }
   return UNDECODABLE.has(code) ? { type: 'undecodable', status: { code, message } } : { type: 'failed', message };
 }

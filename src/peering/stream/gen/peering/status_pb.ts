@@ -6,15 +6,13 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Any } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_any } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file peering/status.proto.
  */
 export const file_peering_status: GenFile = /*@__PURE__*/
-  fileDesc("ChRwZWVyaW5nL3N0YXR1cy5wcm90bxIgaGFzaGljb3JwLmNvbnN1bC5pbnRlcm5hbC5zdGF0dXMiTgoGU3RhdHVzEgwKBGNvZGUYASABKAUSDwoHbWVzc2FnZRgCIAEoCRIlCgdkZXRhaWxzGAMgAygLMhQuZ29vZ2xlLnByb3RvYnVmLkFueWIGcHJvdG8z", [file_google_protobuf_any]);
+  fileDesc("ChRwZWVyaW5nL3N0YXR1cy5wcm90bxIgaGFzaGljb3JwLmNvbnN1bC5pbnRlcm5hbC5zdGF0dXMiJwoGU3RhdHVzEgwKBGNvZGUYASABKAUSDwoHbWVzc2FnZRgCIAEoCWIGcHJvdG8z");
 
 /**
  * @generated from message hashicorp.consul.internal.status.Status
@@ -28,14 +26,11 @@ export type Status = Message<"hashicorp.consul.internal.status.Status"> & {
   code: number;
 
   /**
+   * Details, field 3, are of no use here, and each would be an object that the peer can make us keep.
+   *
    * @generated from field: string message = 2;
    */
   message: string;
-
-  /**
-   * @generated from field: repeated google.protobuf.Any details = 3;
-   */
-  details: Any[];
 };
 
 /**

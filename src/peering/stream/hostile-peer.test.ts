@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { create } from '@bufbuild/protobuf';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { TIMES } from '../../../test/support/peer-session.ts';
+import { list, service } from '../../../test/support/scripted-peer.ts';
+import { acceptLive, responseOf, takeWords } from '../../../test/support/session-scene.ts';
+import { Operation, ReplicationMessageSchema } from './gen/peering/peerstream_pb.ts';
+import { CLOSING_MS, UNAPPLIED_BYTES_MAX } from './limits.ts';
+import { heartbeatMessage, subscribeMessage } from './messages.ts';
+
+suite('a slow or hostile peer', () => {
+  test('what changes while the peer does not read is read once, when it does', async () => {
+    const scene = await acceptLive({ resources: [service('web')] });
+    scene.peer.say(subscribeMessage('p', 'service'));
+    assert.equal(await takeWords(scene), 'response 00000001 web');
+    for (let instances = 2; instances < 200; instances++) scene.source.put(service('web', instances));
+    assert.equal(scene.source.reads, 1);
+    assert.equal(await takeWords(scene), 'response 00000002 web');
+    assert.equal(scene.source.reads, 2);
+  });
+
+  test('a peer that never reads is cut off after the heartbeat timeout', async () => {
+    const { clock, peer, session } = await acceptLive({ resources: [service('web')] });
+    peer.say(subscribeMessage('p', 'service'));
+    await peer.take();
+    for (let beats = 0; beats < 20; beats++) {
+      peer.say(heartbeatMessage());
+      await clock.run(TIMES.heartbeatIntervalMs);
+    }
+    assert.deepEqual(await session.ended, { kind: 'limit', limit: 'transport-stalled' });
+    assert.equal(session.reset.aborted, true);
+  });
+
+  test('silence ends the stream, and nothing is left that could wake it', async () => {
+    const { clock, session, peer } = await acceptLive();
+    const taking = (async () => {
+      while ((await peer.take()) !== undefined);
+    })().catch((error: unknown) => error);
+    await clock.run(TIMES.heartbeatTimeoutMs);
+    assert.deepEqual(await session.ended, { kind: 'timed-out', reason: 'heartbeat timeout' });
+    assert.ok((await taking) instanceof ConnectError);
+    await clock.run(CLOSING_MS);
+    assert.equal(session.reset.aborted, true);
+    assert.equal(clock.timers, 0);
+  });
+
+  test('more than waits to be applied is not read, and reading goes on when there is room', async () => {
+    const scene = await acceptLive();
+    const { peer, sink, clock } = scene;
+    sink.holds = true;
+    const bytes = UNAPPLIED_BYTES_MAX / 8;
+    for (let number = 0; number < 12; number++) {
+      peer.say(responseOf(service(`service-${number}`, 1, bytes), `n${number}`));
+    }
+    await clock.run(0);
+    assert.deepEqual([sink.held.length, peer.unread > 0], [8, true]);
+    sink.holds = false;
+    for (const { resolve } of sink.held) resolve();
+    const words = new Set<string>();
+    while (words.size < 12) words.add(await takeWords(scene));
+    assert.deepEqual([peer.unread, sink.applied.length], [0, 12]);
+  });
+
+  test('garbage in a resource, an unknown type and an unknown operation are refused, and the stream goes on', async () => {
+    const scene = await acceptLive();
+    const { peer } = scene;
+    const garbled = responseOf(service('web'), 'n1');
+    assert.ok(garbled.Payload.case === 'response' && garbled.Payload.value.Resource);
+    garbled.Payload.value.Resource.value = new Uint8Array([255, 255, 255]);
+    const unknown = responseOf(service('web'), 'n2');
+    assert.ok(unknown.Payload.case === 'response');
+    unknown.Payload.value.ResourceURL = 'type.googleapis.com/x';
+    const deleting = responseOf(service('web'), 'n3');
+    assert.ok(deleting.Payload.case === 'response');
+    deleting.Payload.value.operation = Operation.UNSPECIFIED;
+    for (const message of [garbled, unknown, deleting, create(ReplicationMessageSchema)]) peer.say(message);
+    const words = [await takeWords(scene), await takeWords(scene), await takeWords(scene)].sort();
+    assert.match(words[0] ?? '', /^nack n1: the resource cannot be decoded: /);
+    assert.equal(words[1], 'nack n2: unknown resource type "type.googleapis.com/x"');
+    assert.equal(words[2], 'nack n3: unsupported operation 0');
+    peer.say(responseOf(list('web'), 'n4'));
+    assert.equal(await takeWords(scene), 'ack n4');
+    assert.deepEqual(scene.session.counters, {
+      nacksSent: 3,
+      nacksReceived: 0,
+      protocolErrors: 0,
+      unknownMessages: 1,
+    });
+  });
+
+  test('a stream that cannot be decoded ends with the status that says so', async () => {
+    const { peer, session } = await acceptLive();
+    peer.leave(new ConnectError('message is too large', Code.ResourceExhausted));
+    await assert.rejects(peer.take(), { code: Code.ResourceExhausted });
+    assert.equal((await session.ended).kind, 'protocol-error');
+  });
+
+  test('what is too large to be sent is told to its owner, and the next goes out', async () => {
+    const scene = await acceptLive({ resources: [service('huge', 1, 9 * 1024 * 1024), service('web')] });
+    scene.peer.say(subscribeMessage('p', 'service'));
+    assert.equal(await takeWords(scene), 'response 00000002 web');
+    assert.deepEqual(scene.source.told, ['huge too large: true']);
+  });
+});
