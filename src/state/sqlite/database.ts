@@ -131,11 +131,16 @@ function checkLayout(db: DatabaseSync): number {
   return layout;
 }
 
+/**
+ * Rows lie in the order in which they came, with an index that leads to them; not WITHOUT ROWID: keys are random, and
+ * a tree with the values in it divides its pages several times as often, each time rewriting their neighbours. Files
+ * of earlier versions are such trees: the same statements fit both.
+ */
 function makeLayout(db: DatabaseSync): void {
   db.exec(`
     BEGIN IMMEDIATE;
     CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), cluster TEXT NOT NULL, epoch INTEGER NOT NULL, idx INTEGER NOT NULL);
-    CREATE TABLE rows (tbl TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (tbl, key)) WITHOUT ROWID;
+    CREATE TABLE rows (tbl TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (tbl, key));
     PRAGMA user_version = ${LAYOUT};
   `);
   db.prepare('INSERT INTO head VALUES (1, ?, 1, ?)').run(randomUUID(), FIRST_INDEX);
