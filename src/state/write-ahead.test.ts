@@ -11,6 +11,7 @@ import { isStateError, StateError, type StateErrorCode } from './errors.ts';
 import { WRITE_MS_MAX } from './limits.ts';
 import { nextTurn } from './next-turn.ts';
 import type { State } from './state.ts';
+import { defineSchema, defineTable } from './table.ts';
 import type { Transaction } from './transaction.ts';
 import type { WriteOptions } from './write-queue.ts';
 
@@ -169,6 +170,25 @@ describe('a write that is run ahead', { timeout: 60_000 }, () => {
     assert.deepEqual(await Promise.all([first, second]), [1, 11]);
     assert.equal(runs(), 2);
     assert.equal(value('n'), 11);
+  });
+
+  it('runs again when a node has come that does not read the format it was written in', async () => {
+    const notes = defineTable<{ readonly id: string }>()({
+      name: 'notes',
+      key: (row) => row.id,
+      formats: { version: 2, read: { 1: (stored) => stored as { id: string } }, write: { 1: (row) => row } },
+      indexes: {},
+    });
+    await open({}, { schema: defineSchema([notes]) });
+    const put = (id: string) => (tx: Transaction) => void tx.put(notes, { id });
+    const { first, second } = await twoUnderWay(put('a'), put('b'));
+    gated.members([{ name: 'older', incarnation: 'o', formats: { notes: 1 } }]);
+    gated.commit.open();
+    await Promise.all([first, second]);
+    assert.deepEqual(
+      gated.commits.flatMap(({ operations }) => operations.map(({ value }) => value?.slice(0, 3))),
+      ['[2,', '[1,'],
+    );
   });
 
   it('is not sent when the state closes: only what was at the store can have been made', async () => {

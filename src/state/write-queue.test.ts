@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { createFakeClock, type FakeClock } from '../../test/support/fake-clock.ts';
 import { type GatedEngine, gatedEngine, type Pretence } from '../../test/support/gated-engine.ts';
-import { openState } from '../../test/support/state.ts';
+import { openState, type TestStateSettings } from '../../test/support/state.ts';
 import { sqliteStore, type TestStore } from '../../test/support/store.ts';
 import { type Counter, counters, organizations, teams } from '../../test/support/tables.ts';
 import { until } from '../../test/support/until.ts';
@@ -42,10 +42,10 @@ describe('write queue', { timeout: 60_000 }, () => {
   let gated: GatedEngine;
   let state: State;
 
-  const open = async (pretence?: Pretence): Promise<void> => {
+  const open = async (pretence?: Pretence, settings?: TestStateSettings): Promise<void> => {
     clock = createFakeClock();
     gated = gatedEngine(store.engine(), pretence);
-    state = await openState(gated.engine, { clock });
+    state = await openState(gated.engine, { clock, ...settings });
   };
   const put =
     (id: string, value = 0) =>
@@ -88,6 +88,19 @@ describe('write queue', { timeout: 60_000 }, () => {
       gated.commit.open();
       await Promise.all([first, ...waiting]);
       await state.write(put('c'), { bytes: WAITING_BYTES_MAX });
+    });
+
+    it('on rows does not count those of a write that was refused', async () => {
+      await open(undefined, { rowsMax: 1 });
+      const refused = state.write((tx) => {
+        put('a')(tx);
+        put('b')(tx);
+        throw new RangeError('no');
+      });
+      const made = state.write(put('c'));
+      await assert.rejects(refused, RangeError);
+      await made;
+      await assert.rejects(state.write(put('d')), hasCode('rows-max'));
     });
 
     it('on the size of one write names the limit to raise, and fails that write alone', async () => {
@@ -152,6 +165,15 @@ describe('write queue', { timeout: 60_000 }, () => {
       gated.commit.open();
       await Promise.all([first, left]);
       assert.equal(state.snapshot.get(counters, 'left'), undefined);
+    });
+
+    it('that left does not make those behind it run again', async () => {
+      await open();
+      const add = (tx: Transaction): void => put('n', (tx.get(counters, 'n')?.row.value ?? 0) + 1)(tx);
+      const left = assert.rejects(state.write(add, { signal: AbortSignal.abort() }), hasCode('aborted'));
+      await Promise.all([left, state.write(add), state.write(add)]);
+      await state.write(() => undefined);
+      assert.equal(state.snapshot.get(counters, 'n')?.row.value, 2);
     });
 
     it('that left makes room while the store is away', async () => {

@@ -1,5 +1,5 @@
 /** A real engine whose calls a test can hold, fail, and answer for others: what a slow or lost store looks like. */
-import type { Commit, Engine, Follower, Operation } from '../../src/state/engine.ts';
+import type { Commit, Engine, Follower, Member, Operation } from '../../src/state/engine.ts';
 
 /** Where calls are held. */
 export interface Gate {
@@ -31,6 +31,8 @@ export interface GatedEngine {
   commitElsewhere(operations: readonly Operation[]): Promise<void>;
   /** Says that continuity is lost. */
   break(reason: string): void;
+  /** Says which nodes live. */
+  members(members: readonly Member[]): void;
   /** Tells of a commit that nobody made. */
   deliver(index: number): void;
 }
@@ -103,6 +105,7 @@ export function gatedEngine(inner: Engine, { shared = false, operationsMax, byte
       if (result !== 'committed') throw new Error('another commit was under way');
     },
     break: (reason) => follower().onBreak(reason),
+    members: (members) => follower().onMembers(members),
     deliver: (index) => follower().onCommit({ index, operations: [], own: false }),
   };
 }
