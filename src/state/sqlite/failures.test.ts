@@ -56,6 +56,31 @@ describe('sqlite file', { timeout: 60_000 }, () => {
     await assertRefused(directory.path, 'corrupt', /not one of Accord: choose another data-dir$/);
   });
 
+  it('of an earlier version, whose rows lie in the tree of their keys, is read and written as it is', async () => {
+    await using directory = await temporaryDirectory();
+    const earlier = new DatabaseSync(path.join(directory.path, 'accord.db'));
+    earlier.exec(`
+      CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), cluster TEXT NOT NULL, epoch INTEGER NOT NULL, idx INTEGER NOT NULL);
+      CREATE TABLE rows (tbl TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (tbl, key)) WITHOUT ROWID;
+      INSERT INTO head VALUES (1, 'c', 1, 7);
+      INSERT INTO rows VALUES ('counters', 'b', '[1,7,7,{"id":"b","value":2,"partition":"p"}]');
+      INSERT INTO rows VALUES ('counters', 'a', '[1,7,7,{"id":"a","value":1,"partition":"p"}]');
+      PRAGMA user_version = 1;
+    `);
+    earlier.close();
+    for (const values of [
+      [1, 2],
+      [2, 2],
+    ]) {
+      await using state = await openState(sqliteEngine({ directory: directory.path }));
+      assert.deepEqual(
+        state.snapshot.all(counters).map(({ row }) => row.value),
+        values,
+      );
+      await state.write((tx) => tx.put(counters, { id: 'a', value: 2, partition: 'p' }));
+    }
+  });
+
   it('of a later version of Accord is refused', async () => {
     await using directory = await temporaryDirectory();
     const later = new DatabaseSync(path.join(directory.path, 'accord.db'));
