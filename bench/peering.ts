@@ -6,7 +6,7 @@ import { startBareStreams } from './support/bare-streams.ts';
 import { measureBlocked } from './support/blocked.ts';
 import { compare } from './support/compare.ts';
 import { atLeast, atMost, type Figure, information, print } from './support/figures.ts';
-import { residentBytes } from './support/resident.ts';
+import { heldBytes, MEASURABLE } from './support/resident.ts';
 import { load } from './support/wrk.ts';
 
 const SECONDS = 3;
@@ -15,7 +15,6 @@ const BLOCKED = 5_000;
 /** Between these the memory of one more peering is measured. */
 const FEW = 50;
 const MANY = 200;
-const SETTLE_MS = 3_000;
 
 export async function benchPeering(): Promise<void> {
   print('Peerings over HTTP', await reads());
@@ -87,18 +86,17 @@ async function blocking(): Promise<Figure[]> {
 async function streams(): Promise<Figure[]> {
   const bare = await bareSlope();
   const settings = { 'peering.heartbeat-interval': '15s', 'peering.heartbeat-timeout': '2m' };
-  await using accepting = await startCluster({ settings });
-  await using dialing = await startCluster({ settings });
-  const both = [accepting, dialing];
-  const resident = (): number[] => both.map(({ server }) => residentBytes(server.process.pid ?? 0));
-  const peerUpTo = async (from: number, to: number): Promise<void> => {
+  const environment = { NODE_OPTIONS: MEASURABLE.join(' ') };
+  await using accepting = await startCluster({ settings, environment });
+  await using dialing = await startCluster({ settings, environment });
+  const pids = [accepting, dialing].map(({ server }) => server.process.pid ?? 0);
+  const peerUpTo = async (from: number, to: number): Promise<readonly number[]> => {
     for (let i = from; i < to; i++) await peerClusters(accepting, dialing, { to: `to-${i}`, from: `from-${i}` });
-    await settle();
+    return await heldBytes(pids);
   };
-  await peerUpTo(0, FEW);
-  const few = resident();
-  await peerUpTo(FEW, MANY);
-  const slopes = resident().map((bytes, i) => (bytes - (few[i] ?? 0)) / (MANY - FEW));
+  const few = await peerUpTo(0, FEW);
+  const many = await peerUpTo(FEW, MANY);
+  const slopes = many.map((bytes, i) => (bytes - (few[i] ?? 0)) / (MANY - FEW));
   const figures = [
     information('memory of each bare stream, serving', bare.serving / 1_000, 'KB'),
     information('memory of each bare stream, calling', bare.calling / 1_000, 'KB'),
@@ -122,17 +120,11 @@ async function streams(): Promise<Figure[]> {
 
 async function bareSlope(): Promise<{ readonly serving: number; readonly calling: number }> {
   await using streams = await startBareStreams();
+  const pids = [streams.servingPid, streams.callingPid];
   await streams.open(FEW);
-  await settle();
-  const few = { serving: residentBytes(streams.servingPid), calling: residentBytes(streams.callingPid) };
+  const few = await heldBytes(pids);
   await streams.open(MANY - FEW);
-  await settle();
-  const more = MANY - FEW;
-  return {
-    serving: (residentBytes(streams.servingPid) - few.serving) / more,
-    calling: (residentBytes(streams.callingPid) - few.calling) / more,
-  };
+  const many = await heldBytes(pids);
+  const [serving = 0, calling = 0] = many.map((bytes, i) => (bytes - (few[i] ?? 0)) / (MANY - FEW));
+  return { serving, calling };
 }
-
-/** What was made on the way is collected. */
-const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, SETTLE_MS));

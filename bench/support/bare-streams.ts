@@ -2,6 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
+import { MEASURABLE } from './resident.ts';
 
 export interface BareStreams extends AsyncDisposable {
   readonly servingPid: number;
@@ -12,9 +13,10 @@ export interface BareStreams extends AsyncDisposable {
 
 export async function startBareStreams(): Promise<BareStreams> {
   const file = path.join(import.meta.dirname, 'bare-stream-process.ts');
-  const serving = fork(file, ['serve']);
+  const options = { execArgv: [...MEASURABLE] };
+  const serving = fork(file, ['serve'], options);
   const [{ port, certificate }] = (await once(serving, 'message')) as [{ port: number; certificate: string }];
-  const calling = fork(file, ['call', String(port), certificate]);
+  const calling = fork(file, ['call', String(port), certificate], options);
   await once(calling, 'message');
   return {
     servingPid: serving.pid ?? 0,
