@@ -3,7 +3,7 @@
  * pending stream secret that it was exchanged for, and of the active one. The dialing side must present its stream
  * secret, so it keeps it (sealed where a data key is set), with the roots that it trusts.
  */
-import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
+import { hash, randomUUID, timingSafeEqual } from 'node:crypto';
 import { type DeepReadonly, defineTable } from '../state/table.ts';
 import { nameEntry, type PeerServer, peerings, type Role } from './record.ts';
 import type { StoredSecret } from './sealed.ts';
@@ -95,7 +95,7 @@ export const reservations = defineTable<Reservation>()({
 });
 
 /** What is kept of a secret here, as base64. Secrets are random UUIDs: no salt is needed. */
-export const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('base64');
+export const hashOf = (secret: string): string => hash('sha256', secret, 'base64');
 
 /** Whether a presented secret has the kept hash; in constant time. */
 export function matchesHash(presented: string, hash: string | undefined): boolean {
