@@ -23,5 +23,7 @@ export const EXPORT_LINE_BYTES_MAX = 64 * 1024;
 export const AUDIT_ENTRIES_DEFAULT = 100;
 /** More than the longest peering token that a server takes, line breaks included. */
 export const PEERING_TOKEN_BYTES_MAX = 512 * 1024;
+/** What a server takes in one body, unless it is set to take more. */
+export const BODY_BYTES_MAX = 1024 * 1024;
 /** How long `--until` waits unless told: a stream opens in a second or two, and a try that failed is repeated. */
 export const UNTIL_SECONDS = 30;

@@ -1,10 +1,11 @@
 /** `accord peering generate-token`, `establish`, `token`: peering tokens, from their making to their end. */
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { connect } from './client.ts';
 import { type ConnectionOptions, withConnection } from './connection.ts';
 import { details, print } from './output.ts';
 import { peeringPath } from './peering-path.ts';
 import { readPeeringToken } from './read-input.ts';
+import { collect, collectMeta } from './repeated.ts';
 import { note, type Shell } from './shell.ts';
 
 interface TokenOptions extends ConnectionOptions {
@@ -100,14 +101,4 @@ function describe(status: TokenStatus): string {
     ['Made by', status.AccessorID ?? 'the anonymous token'],
     ['Expires', status.ExpirationTime ?? 'never'],
   ]);
-}
-
-const collect = (text: string, earlier: readonly string[] = []): readonly string[] => [...earlier, text];
-
-function collectMeta(text: string, earlier: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
-  const equals = text.indexOf('=');
-  if (equals < 1) throw new InvalidArgumentError('Want KEY=VALUE, such as team=payments.');
-  const key = text.slice(0, equals);
-  if (Object.hasOwn(earlier, key)) throw new InvalidArgumentError(`"${key}" is given twice.`);
-  return { ...earlier, [key]: text.slice(equals + 1) };
 }

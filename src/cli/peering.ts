@@ -8,6 +8,7 @@ import { print } from './output.ts';
 import { addPeeringCheckCommand } from './peering-check.ts';
 import { peeringPath } from './peering-path.ts';
 import { describePeering, tabulatePeerings } from './peering-record.ts';
+import { addPeeringServicesCommands } from './peering-services.ts';
 import { addPeeringTokenCommands } from './peering-token.ts';
 import { type ReadOptions, showAnswer } from './read.ts';
 import { removeNamed } from './remove.ts';
@@ -54,6 +55,7 @@ export function addPeeringCommands(program: Command, shell: Shell): void {
   withConnection(leaf('delete <name>', 'ends a peering and removes what was imported through it')).action(
     (name: string, options: PeeringOptions) => remove(shell, name, options),
   );
+  addPeeringServicesCommands(leaf, shell);
   addPeeringCheckCommand(leaf, shell);
 }
 

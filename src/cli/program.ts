@@ -3,8 +3,11 @@ import { Command, CommanderError } from 'commander';
 import { addTokenCommands } from './acl-token.ts';
 import { addAuditCommand } from './audit.ts';
 import { addCaCommands } from './ca.ts';
+import { addCatalogCommands } from './catalog.ts';
+import { addConfigEntryCommands } from './config-entry.ts';
 import { CommandError, exitCodes } from './errors.ts';
 import { addExportCommand } from './export.ts';
+import { addIntentionCommands } from './intention.ts';
 import { addLocalCommands } from './local.ts';
 import { addPartitionCommands } from './partition.ts';
 import { addPeeringCommands } from './peering.ts';
@@ -68,6 +71,9 @@ function buildProgram(shell: Shell, done: (exitCode: number) => void): Command {
   addTokenCommands(acl, shell);
   addPartitionCommands(program, shell);
   addPeeringCommands(program, shell);
+  addCatalogCommands(program, shell);
+  addConfigEntryCommands(program, shell);
+  addIntentionCommands(program, shell);
   addCaCommands(program, shell);
   return program;
 }

@@ -1,8 +1,8 @@
 /** Peering tokens as commands take them: from a file or a pipe, never from the command line, which others can read. */
 import { createReadStream } from 'node:fs';
-import type { Readable } from 'node:stream';
 import { CommandError } from './errors.ts';
 import { PEERING_TOKEN_BYTES_MAX } from './limits.ts';
+import { readAll } from './read-all.ts';
 import { note, type Shell } from './shell.ts';
 
 /**
@@ -14,30 +14,12 @@ export async function readPeeringToken(shell: Shell, file: string | undefined): 
   const isPiped = file === undefined || file === '-';
   if (isPiped && shell.stdin.isTTY) note(shell, 'Paste the peering token, then press Enter and Ctrl-D:');
   const from = isPiped ? 'standard input' : `the file ${file}`;
-  const text = await readAll(isPiped ? shell.stdin : createReadStream(file), from, shell.interrupted());
+  const input = isPiped ? shell.stdin : createReadStream(file);
+  const reading = { what: 'the peering token', from, bytesMax: PEERING_TOKEN_BYTES_MAX };
+  const text = await readAll(input, reading, shell.interrupted());
   const token = text.replaceAll(/\s/g, '');
   if (token === '') {
     throw new CommandError('usage', `${from} holds no peering token: pipe it in, or name its file with --token-file`);
   }
   return token;
-}
-
-async function readAll(input: Readable, from: string, signal: AbortSignal): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  const leave = (): void => void input.destroy(signal.reason);
-  signal.addEventListener('abort', leave, { once: true });
-  try {
-    for await (const chunk of input) {
-      chunks.push(chunk);
-      size += chunk.length;
-      if (size > PEERING_TOKEN_BYTES_MAX) throw new Error(`it has more than ${PEERING_TOKEN_BYTES_MAX} bytes`);
-    }
-  } catch (cause) {
-    signal.throwIfAborted();
-    throw new CommandError('usage', `cannot read the peering token in ${from}: ${(cause as Error).message}`, { cause });
-  } finally {
-    signal.removeEventListener('abort', leave);
-  }
-  return Buffer.concat(chunks).toString();
 }
