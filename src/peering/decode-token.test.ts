@@ -70,6 +70,11 @@ describe('reading a peering token', () => {
       { Remote: { Partition: 'x'.repeat(254) } },
       'peering token remote value is longer than 253 characters',
     ],
+    [
+      'a datacenter that its server name does not name',
+      { Remote: { Datacenter: 'dc2' } },
+      /^peering token remote datacenter "dc2" is not that of the server name "server\.dc1\.peering\./,
+    ],
     ['a field twice', { ca: [] }, 'failed to decode token: json: duplicate field "CA"'],
   ];
   for (const [what, edit, text] of edits) {

@@ -8,7 +8,7 @@ import { fitSchema } from '../http/v1/fit-schema.ts';
 import { JsonProblem, parseStrictJson } from '../http/v1/strict-json.ts';
 import { REMOTE_CHARACTERS_MAX, TOKEN_CHARACTERS_MAX } from './limits.ts';
 import { checkServerAddresses, isDnsName } from './server-address.ts';
-import type { PeeringToken } from './token.ts';
+import { isDatacenterOf, type PeeringToken } from './token.ts';
 import { parseRoots, RootError } from './trust/roots.ts';
 
 const texts = Type.Optional(Type.Array(Type.String()));
@@ -57,6 +57,9 @@ export function decodeToken(given: string, nowMs: number): PeeringToken {
   const { Partition = '', Datacenter = '' } = Remote;
   if (Math.max(Partition.length, Datacenter.length) > REMOTE_CHARACTERS_MAX) {
     throw refusal(`peering token remote value is longer than ${REMOTE_CHARACTERS_MAX} characters`);
+  }
+  if (!isDatacenterOf(ServerName, Datacenter)) {
+    throw refusal(`peering token remote datacenter "${Datacenter}" is not that of the server name "${ServerName}"`);
   }
   checkServerAddresses(ManualServerAddresses);
   checkServerAddresses(ServerAddresses);

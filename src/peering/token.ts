@@ -51,3 +51,12 @@ export function trustDomainOf(serverName: string): string {
 export function clusterOf(serverName: string): string {
   return trustDomainOf(serverName) || serverName.toLowerCase();
 }
+
+/**
+ * Whether a token may name this datacenter: that of the server name, which TLS proves, or none. A server name of another
+ * form tells nothing about it.
+ */
+export function isDatacenterOf(serverName: string, datacenter: string): boolean {
+  if (datacenter === '' || trustDomainOf(serverName) === '') return true;
+  return serverName.toLowerCase().startsWith(`server.${datacenter.toLowerCase()}.peering.`);
+}

@@ -7,9 +7,14 @@ import type { Random } from './random.ts';
 import { watchRecord } from './record-watch.ts';
 import { rotationsOf } from './rotations.ts';
 import { streamEpoch } from './stored-rows.ts';
+import { until } from './until.ts';
 
-/** A stream is ACTIVE after some 6 kB, most of it the TLS handshake, and has said all that it has to say after 10. */
-const BYTES_MAX = 12_000;
+/** After so many bytes a stream is ACTIVE, most of them of its TLS handshake. */
+const ACTIVE_BYTES = 6_500;
+/** So many more, and it has said all that it has to say. */
+const SAID_BYTES = 3_000;
+/** How many streams do not come to be ACTIVE: fewer than others, as a pause that doubles follows each. */
+const SHARE_BEFORE_ACTIVE = 0.1;
 /** The longest pause between two attempts, and what a busy machine adds. */
 const COMES_BACK_MS = 64_000 + 20_000;
 
@@ -36,7 +41,9 @@ export async function runCutStorm({ ms, random, accepting, dialing, proxy }: Cut
   const rotations = [await rotationsOf(accepting, dialing), await rotationsOf(dialing, accepting)];
   const epochs = [await streamEpoch(dialing)];
   let turns = 0;
-  proxy.cutAfter(() => 1 + random.below(BYTES_MAX));
+  const draw = (): number =>
+    random.chance(SHARE_BEFORE_ACTIVE) ? 1 + random.below(ACTIVE_BYTES) : ACTIVE_BYTES + random.below(SAID_BYTES);
+  proxy.cutAfter(draw);
   proxy.cut();
   for (const end = performance.now() + ms; performance.now() < end; ) {
     if (random.chance(0.3)) {
@@ -48,11 +55,11 @@ export async function runCutStorm({ ms, random, accepting, dialing, proxy }: Cut
     await delay(random.below(200));
   }
   proxy.cutAfter(undefined);
+  const last = await streamEpoch(dialing);
   proxy.cut();
-  await Promise.all([
-    accepting.untilRecord('west', isActive, COMES_BACK_MS),
-    dialing.untilRecord('east', isActive, COMES_BACK_MS),
-  ]);
+  await until('there is another stream', async () => (await streamEpoch(dialing)) > last, COMES_BACK_MS);
+  await accepting.untilRecord('west', isActive);
+  await dialing.untilRecord('east', isActive);
   for (const each of [...rotations, ...watches]) await each.end();
   assert.deepEqual(
     epochs,

@@ -1,6 +1,7 @@
 /** Why a server of another cluster could not be reached, in words that tell the reader where to look. */
 import { Code, ConnectError } from '@connectrpc/connect';
 import { DeadlineError } from '../../state/deadline.ts';
+import { bounded } from './messages.ts';
 
 const UNTRUSTED = 'its certificate is not signed by the cluster that made the token';
 
@@ -33,6 +34,14 @@ const DEPTH_MAX = 8;
 
 /** One line, without secrets. @param error of a call to a peer: a ConnectError with its causes, or a DeadlineError */
 export function connectFailure(error: unknown): string {
+  const known = knownFailure(error);
+  if (known !== undefined) return known;
+  const { code, rawMessage } = ConnectError.from(error);
+  return bounded(`${Code[code]}: ${rawMessage}`);
+}
+
+/** Undefined: it is none of those that are known by a code. */
+export function knownFailure(error: unknown): string | undefined {
   let cause = error;
   for (let depth = 0; depth < DEPTH_MAX && cause instanceof Error; depth += 1) {
     if (cause instanceof DeadlineError) return 'no answer in time';
@@ -40,6 +49,5 @@ export function connectFailure(error: unknown): string {
     if (words !== undefined) return words;
     cause = cause instanceof AggregateError ? cause.errors[0] : cause.cause;
   }
-  const { code, rawMessage } = ConnectError.from(error);
-  return `${Code[code]}: ${rawMessage}`;
+  return undefined;
 }

@@ -4,7 +4,7 @@
  */
 import { Code } from '@connectrpc/connect';
 import type { State } from '../../state/state.ts';
-import { BACKOFF_MS_MAX, BACKOFF_MS_MIN } from '../limits.ts';
+import { BACKOFF_MS_MAX, BACKOFF_MS_MIN, BRIEF_STREAMS_MAX, STREAM_SETTLED_MS } from '../limits.ts';
 import { tombstones } from '../secrets.ts';
 import { isServerAddress } from '../server-address.ts';
 import type { SessionEnd } from './contract.ts';
@@ -24,8 +24,13 @@ export async function dialPeering(parts: DialerParts, peeringId: string, signal:
       await pause(parts, peeringId, undefined, () => planNow() !== undefined, signal);
       continue;
     }
+    const beganMs = parts.clock.monotonic();
     const round = await dialRound(parts, peeringId, plan, signal);
-    failures = round === 'was-live' ? 0 : failures + 1;
+    if (round !== 'was-live') failures += 1;
+    // Who ends streams as soon as they are live gets ever fewer of them, but a bad network is not waited out for long.
+    else if (parts.clock.monotonic() - beganMs < STREAM_SETTLED_MS)
+      failures = Math.min(failures + 1, BRIEF_STREAMS_MAX);
+    else failures = 0;
     const ceilingMs = round === 'displaced' ? BACKOFF_MS_MAX : Math.min(BACKOFF_MS_MIN * 2 ** failures, BACKOFF_MS_MAX);
     // With jitter: peers that lost the same server must not come back at the same moment.
     const pauseMs = ceilingMs * (0.5 + parts.random() / 2);
@@ -81,9 +86,12 @@ async function dialRound(parts: DialerParts, peeringId: string, plan: DialPlan, 
   return 'failed';
 }
 
-/** What the other side said at the end, or has been told, outlives the stream. */
+/**
+ * What the other side said at the end outlives the stream. That a deletion was written does not mean that it has arrived:
+ * it is told until the other side refuses the stream, as one that knows does.
+ */
 async function tellEnd(state: State, peeringId: string, { deleted, peerId }: DialPlan, end: SessionEnd): Promise<void> {
-  if (deleted && (end.kind === 'terminated-here' || isFinal(end))) {
+  if (deleted && (isFinal(end) || isEndedThere(end))) {
     await state.write((tx) => tx.delete(tombstones, peeringId));
   } else if (end.kind === 'terminated-by-peer') {
     await reportTerminated(state, peeringId, peerId);
@@ -94,6 +102,9 @@ async function tellEnd(state: State, peeringId: string, { deleted, peerId }: Dia
 const isFinal = (end: SessionEnd): boolean =>
   end.kind === 'terminated-by-peer' ||
   (end.kind === 'refused' && (end.status.code === Code.PermissionDenied || end.status.code === Code.InvalidArgument));
+
+/** How Consul refuses a stream of a peering that it was told is deleted. */
+const isEndedThere = (end: SessionEnd): boolean => end.kind === 'refused' && end.status.code === Code.Aborted;
 
 /** The server that the other side says can serve the stream: tried next, and before any pause. */
 function leaderHint(end: SessionEnd): string | undefined {

@@ -1,5 +1,6 @@
 /** What the failure of reading from a stream means. */
 import { Code, ConnectError } from '@connectrpc/connect';
+import { knownFailure } from './connect-failure.ts';
 import type { StreamStatus } from './contract.ts';
 import { LeaderAddressSchema } from './gen/peering/peerstream_pb.ts';
 import { bounded } from './messages.ts';
@@ -21,6 +22,8 @@ const NO_MESSAGE = /^(parse binary: |received compressed envelope)/;
  * as one from the wire, and every other one was found here.
  */
 export function readFailure(error: unknown): ReadFailure {
+  const known = knownFailure(error);
+  if (known !== undefined) return { type: 'failed', message: known };
   if (!(error instanceof ConnectError)) {
     return { type: 'failed', message: bounded(error instanceof Error ? error.message : String(error)) };
   }
