@@ -36,14 +36,30 @@ export const TOKEN_CHARACTERS_MAX = 256 * 1024;
 export const BACKOFF_MS_MAX = 64 * SECOND;
 /** The first pause; doubled from there, each with jitter. */
 export const BACKOFF_MS_MIN = SECOND / 2;
+/** A stream that ended sooner was none: each costs a commit at both ends, and two lines of log. */
+export const STREAM_SETTLED_MS = 5 * SECOND;
+/** As how many failures such streams count at most: three doublings of the pause, so one is tried every few seconds. */
+export const BRIEF_STREAMS_MAX = 3;
 /** A message of the stream, or of the exchange. */
 export const MESSAGE_BYTES_MAX = 8 * 1024 * 1024;
+/** Services that are taken from one peer: their names stand in its record, which is written at every change of state. */
+export const IMPORTED_SERVICES_MAX = 32_768;
+/** Characters of all those names: a record must fit into what etcd takes at once. */
+export const IMPORTED_NAMES_CHARACTERS_MAX = 512 * 1024;
+/** Characters of one: as many as a name in DNS can have. */
+export const SERVICE_NAME_CHARACTERS_MAX = 253;
+/** Services of one peer that are marked as not taken: a peer must not fill the state with what it does wrong. */
+export const IMPORT_PROBLEMS_MAX = 1_000;
 /** What a stranger may send before it has shown a secret: an Open, or an exchange, is some hundred bytes. */
 export const UNPROVEN_BYTES_MAX = 16 * 1024;
 /** Connections that have shown no secret yet: all peers of a busy cluster may come back at once. */
 export const UNPROVEN_CONNECTIONS_MAX = 1_024;
 /** Streams of one connection: a peer needs one, and a second while it replaces the first. */
 export const STREAMS_OF_CONNECTION_MAX = 8;
+/** Streams of one peering that may be opened one after another: more than a bad network makes a dialer need. */
+export const STREAM_OPENS_BURST = 16;
+/** Past that, one in this time: about as often as a dialer tries whose streams end as soon as they are open. */
+export const STREAM_OPENS_MS = SECOND / 2;
 /** How long TCP, TLS and the first headers of one connection to an address may take. */
 export const CONNECT_MS = 10 * SECOND;
 /** How often is looked for peerings whose stream's server is gone. */

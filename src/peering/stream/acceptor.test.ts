@@ -46,6 +46,7 @@ describe('the accepting side', { timeout: 60_000 }, () => {
       reads: api.reads,
       version: '1.13.0',
       consul: false,
+      agentAddress: '127.0.0.1',
       listen: { host: '127.0.0.1', port: 0 },
       advertise: undefined,
       sessions: SESSIONS,

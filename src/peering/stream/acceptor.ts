@@ -14,6 +14,7 @@ import {
 } from './gen/peering/peerstream_pb.ts';
 import { ACCORD_TIME_HEADER, ACCORD_VERSION_HEADER } from './headers.ts';
 import { incomingResources } from './incoming-resources.ts';
+import { createOpenRate, type OpenRate } from './open-rate.ts';
 import { outgoingResources } from './outgoing-resources.ts';
 import { type PeerCall, peerCall } from './peer-listener.ts';
 import { peerVersionProblem } from './peer-version.ts';
@@ -63,6 +64,7 @@ export function peerRoutes(parts: AcceptorParts): (router: ConnectRouter) => voi
 
 /** Accepts over any transport. */
 export function createAcceptor(parts: AcceptorParts): Acceptor {
+  const rate = createOpenRate(parts.clock);
   return {
     async exchange(request, call) {
       refuseTooOld(parts, call);
@@ -70,7 +72,7 @@ export function createAcceptor(parts: AcceptorParts): Acceptor {
     },
     stream(incoming, call) {
       refuseTooOld(parts, call);
-      return serveStream(parts, incoming, call);
+      return serveStream(parts, rate, incoming, call);
     },
   };
 }
@@ -90,6 +92,7 @@ async function exchange(
 
 function serveStream(
   parts: AcceptorParts,
+  rate: OpenRate,
   incoming: AsyncIterable<ReplicationMessage>,
   call: AcceptedCall,
 ): AsyncIterable<ReplicationMessage> {
@@ -99,7 +102,7 @@ function serveStream(
     if (refusal !== undefined) return refusal;
     const holder = parts.live.holder();
     if (holder === undefined) return refused(Code.FailedPrecondition, 'this server cannot serve streams now');
-    const outcome = await acceptOpen(parts.state, open, holder);
+    const outcome = await acceptOpen(parts.state, open, holder, rate);
     if (outcome.kind !== 'accepted') return outcome;
     const { epoch, name } = outcome;
     peeringId = open.PeerID;

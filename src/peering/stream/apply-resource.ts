@@ -30,7 +30,7 @@ export async function applyResource(applying: Applying): Promise<Applied> {
     return refused(Code.InvalidArgument, bounded(`the resource cannot be decoded: ${(error as Error).message}`));
   }
   try {
-    await incoming.apply(resource, first, signal);
+    await incoming.apply(resource, first, signal, applying.content);
     return { type: 'applied', key };
   } catch (error) {
     if (error instanceof SessionSuperseded) return { type: 'stop', reason: 'superseded' };

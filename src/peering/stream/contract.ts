@@ -5,7 +5,7 @@
 import type { Code } from '@connectrpc/connect';
 import type { Clock } from '../../state/clock.ts';
 import type { ReplicationMessage, ReplicationMessage_Open } from './gen/peering/peerstream_pb.ts';
-import type { Resource, ResourceKey, ResourceKind } from './resources.ts';
+import type { EncodedResource, Resource, ResourceKey, ResourceKind } from './resources.ts';
 
 /** Who opened the stream: the accepting side serves it, the dialing side called. */
 export type Side = 'accepting' | 'dialing';
@@ -34,9 +34,9 @@ export interface OutgoingResources {
   ids(kind: ResourceKind): readonly string[];
   /**
    * The content as it is now, asked for when the transport can take it. `undefined`: it is gone; a service then goes out
-   * without instances, anything else not at all.
+   * without instances, anything else not at all. `'unchanged'`: the peer was sent the same before, so nothing goes out.
    */
-  read(key: ResourceKey): Resource | undefined;
+  read(key: ResourceKey): Resource | EncodedResource | 'unchanged' | undefined;
   /** Calls `changed` whenever a resource may have changed, come or gone, until the returned function is called. */
   follow(changed: (key: ResourceKey) => void): () => void;
   /** The resource would be a message of `bytes`, above what the wire allows. It was not sent; the peer keeps the one before. */
@@ -57,11 +57,12 @@ export interface IncomingResources {
    *
    * @param first a list, and none of this stream was applied before: what it does not name is dropped
    * @param signal aborts when the session has ended
+   * @param encoded the message as it came
    * @throws ApplyRefused the peer gets its code and message
    * @throws SessionSuperseded the session ends: another stream of the peering is newer
    * anything else: the peer gets INTERNAL, and the error goes to `SessionOwner.failed`
    */
-  apply(resource: Resource, first: boolean, signal: AbortSignal): Promise<void>;
+  apply(resource: Resource, first: boolean, signal: AbortSignal, encoded: Uint8Array): Promise<void>;
 }
 
 /** Thrown by `apply`: the resource was not applied, and the peer is told why. */

@@ -14,8 +14,8 @@ const nodeFromWire = (node: Node): InstanceNode => ({
   address: node.Address,
   datacenter: node.Datacenter,
   partition: node.Partition,
-  taggedAddresses: node.TaggedAddresses,
-  meta: node.Meta,
+  taggedAddresses: inKeyOrder(node.TaggedAddresses),
+  meta: inKeyOrder(node.Meta),
 });
 
 function serviceFromWire(service: NodeService): InstanceService {
@@ -29,11 +29,11 @@ function serviceFromWire(service: NodeService): InstanceService {
     address: service.Address,
     port: service.Port,
     socketPath: service.SocketPath,
-    meta: service.Meta,
+    meta: inKeyOrder(service.Meta),
     // Weights that are not given are one each: so says the catalog that the wire comes from.
     weights: { passing: Weights?.Passing ?? 1, warning: Weights?.Warning ?? 1 },
     taggedAddresses: Object.fromEntries(
-      Object.entries(service.TaggedAddresses).map(([tag, { Address, Port }]) => [
+      Object.entries(inKeyOrder(service.TaggedAddresses)).map(([tag, { Address, Port }]) => [
         tag,
         { address: Address, port: Port },
       ]),
@@ -62,3 +62,7 @@ const checkFromWire = (check: HealthCheck): InstanceCheck => ({
   serviceName: check.ServiceName,
   serviceTags: check.ServiceTags,
 });
+
+/** Maps come in any order: with one, the same instance is the same JSON. */
+const inKeyOrder = <T>(map: Readonly<Record<string, T>>): Record<string, T> =>
+  Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -13,7 +13,14 @@ import {
 import { StatusSchema } from './gen/peering/status_pb.ts';
 import { ENVELOPE_BYTES, NONCE_CHARACTERS_MAX, REASON_CHARACTERS_MAX, RESOURCE_PARTS_MAX } from './limits.ts';
 import { exceedsParts } from './resource-parts.ts';
-import { kindOfUrl, RESOURCE_KINDS, type Resource, type ResourceKey, type ResourceKind } from './resources.ts';
+import {
+  type EncodedResource,
+  kindOfUrl,
+  RESOURCE_KINDS,
+  type Resource,
+  type ResourceKey,
+  type ResourceKind,
+} from './resources.ts';
 
 /** A response whose content is still to be decoded: bytes wait in less memory than objects. */
 export interface ReceivedResponse {
@@ -146,14 +153,22 @@ export function answerMessage(peerId: string, { nonce, url, refusal }: Answer): 
   });
 }
 
-/** The content of a resource as it travels; a service that is gone (`undefined`) is one without instances. */
-export function encodeResource(key: ResourceKey, resource: Resource | undefined): Any | undefined {
+/**
+ * The content of a resource as it travels; a service that is gone (`undefined`) is one without instances. Undefined: there
+ * is nothing to send.
+ */
+export function encodeResource(
+  key: ResourceKey,
+  resource: Resource | EncodedResource | 'unchanged' | undefined,
+): Any | undefined {
+  if (resource === 'unchanged') return undefined;
   if (resource === undefined && key.kind !== 'service') return undefined;
   const { url, schema } = RESOURCE_KINDS[key.kind];
-  return create(AnySchema, {
-    typeUrl: url,
-    value: toBinary(schema, resource?.message ?? create(ExportedServiceSchema)),
-  });
+  const value =
+    resource !== undefined && 'encoded' in resource
+      ? resource.encoded
+      : toBinary(schema, resource?.message ?? create(ExportedServiceSchema));
+  return create(AnySchema, { typeUrl: url, value });
 }
 
 export const responseMessage = (key: ResourceKey, nonce: string, content: Any): ReplicationMessage =>

@@ -8,7 +8,6 @@ import type { Reader } from '../../state/reader.ts';
 import type { State } from '../../state/state.ts';
 import { ORPHAN_GRACE_MS, ORPHAN_LOOK_MS, REMOVAL_BATCH_ROWS } from '../limits.ts';
 import { type CurrentStream, holderEntry, peerings, streamLost } from '../record.ts';
-import type { Holder } from './stream-record.ts';
 
 /** Sets the peerings of dead servers back. */
 export function orphanedStreamsJob(state: State, clock: Clock): Job {
@@ -18,8 +17,7 @@ export function orphanedStreamsJob(state: State, clock: Clock): Job {
       /** By holder: since when, monotonic, it has been seen to be gone. */
       const goneSince = new Map<string, number>();
       while (!signal.aborted) {
-        const live = new Set(state.members.map(({ name, incarnation }) => holderEntry({ node: name, incarnation })));
-        const dead = holders(state.snapshot).filter((holder) => !live.has(holderEntry(holder)));
+        const dead = goneHolders(state);
         const nowMs = clock.monotonic();
         for (const holder of goneSince.keys())
           if (!dead.some((one) => holderEntry(one) === holder)) goneSince.delete(holder);
@@ -35,11 +33,14 @@ export function orphanedStreamsJob(state: State, clock: Clock): Job {
   };
 }
 
-/** Before anybody can read: what an earlier life of this server held is gone for sure. */
-export async function setBackOwnStreams(state: State, self: Holder, signal: AbortSignal): Promise<void> {
-  for (const holder of holders(state.snapshot)) {
-    if (holder.node === self.node && holder.incarnation !== self.incarnation) await setBack(state, holder, signal);
-  }
+/** Before anybody can read here: what an earlier life of this server held is gone, and what servers held that died since. */
+export async function setBackGoneStreams(state: State, signal: AbortSignal): Promise<void> {
+  for (const holder of goneHolders(state)) await setBack(state, holder, signal);
+}
+
+function goneHolders({ members, snapshot }: State): CurrentStream[] {
+  const live = new Set(members.map(({ name, incarnation }) => holderEntry({ node: name, incarnation })));
+  return holders(snapshot).filter((holder) => !live.has(holderEntry(holder)));
 }
 
 /** Every life of a server that holds a stream, as the records say: one look-up each, however many streams it holds. */

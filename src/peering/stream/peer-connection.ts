@@ -3,15 +3,16 @@
  * HTTP/2, gRPC. The dialing side's end of it; what goes over it is decided elsewhere.
  */
 import { create } from '@bufbuild/protobuf';
-import { type CallOptions, createClient } from '@connectrpc/connect';
+import { type CallOptions, Code, ConnectError, createClient } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
-import { MESSAGE_BYTES_MAX } from '../limits.ts';
+import { MESSAGE_BYTES_MAX, SECRET_CHARACTERS_MAX } from '../limits.ts';
 import {
   ExchangeSecretRequestSchema,
   PeerStreamService,
   type ReplicationMessage,
 } from './gen/peering/peerstream_pb.ts';
 import { ACCORD_VERSION_HEADER } from './headers.ts';
+import { BINARY_OPTIONS } from './messages.ts';
 
 /** Whom to connect to, and how to know that it is them. */
 export interface PeerTarget {
@@ -42,13 +43,18 @@ export type ConnectPeer = (target: PeerTarget) => PeerConnection;
 export function peerConnections(version: string): ConnectPeer {
   return ({ address, serverName, roots }) => {
     const baseUrl = `https://${address}`;
-    const session = new Http2SessionManager(baseUrl, {}, { ca: [...roots], servername: serverName });
+    const session = new Http2SessionManager(
+      baseUrl,
+      {},
+      { ca: [...roots], servername: serverName, settings: { enablePush: false } },
+    );
     const transport = createGrpcTransport({
       baseUrl,
       sessionManager: session,
       acceptCompression: [],
       readMaxBytes: MESSAGE_BYTES_MAX,
       writeMaxBytes: MESSAGE_BYTES_MAX,
+      binaryOptions: BINARY_OPTIONS,
     });
     const client = createClient(PeerStreamService, transport);
     let theirs: string | undefined;
@@ -69,6 +75,10 @@ export function peerConnections(version: string): ConnectPeer {
           EstablishmentSecret: establishmentSecret,
         });
         const { StreamSecret } = await client.exchangeSecret(request, options(signal));
+        // It is kept, and presented with every stream: what the other side would not take back is none.
+        if (StreamSecret === '' || StreamSecret.length > SECRET_CHARACTERS_MAX) {
+          throw new ConnectError(`it gave a stream secret of ${StreamSecret.length} characters`, Code.DataLoss);
+        }
         return StreamSecret;
       },
       stream: (outgoing, signal) => client.streamResources(outgoing, options(signal)),

@@ -158,8 +158,7 @@ describe('the peer listener', { timeout: 60_000 }, () => {
     ['the Connect protocol', 415, { 'content-type': 'application/connect+proto' }],
     ['an authority that is none', 400, { ':authority': '[' }],
     ['an authority with three ports', 400, { ':authority': 'a:1:2:3' }],
-    ['an empty authority', 400, { ':authority': '' }],
-    ['CONNECT', 405, { ':method': 'CONNECT', ':path': undefined, ':scheme': undefined }],
+    ['CONNECT', 405, { ':method': 'CONNECT', ':authority': 'a:1', ':path': undefined, ':scheme': undefined }],
   ];
   for (const [what, status, headers] of REQUESTS) {
     it(`answers ${status} to a request with ${what}`, async () => {
@@ -169,6 +168,14 @@ describe('the peer listener', { timeout: 60_000 }, () => {
       await serves();
     });
   }
+
+  it('survives a request that names no authority at all', async () => {
+    const socket = await openTls(address);
+    const headers = h2Frame(FRAME.headers, 1, requestHeaders({ authority: false }), END_HEADERS);
+    socket.write(Buffer.concat([PREFACE, h2Frame(FRAME.settings, 0), headers]));
+    await gone(socket);
+    await serves();
+  });
 
   it('answers 503 until it serves', async () => {
     await using unready = await listen();
@@ -200,7 +207,7 @@ describe('the peer listener', { timeout: 60_000 }, () => {
 
   const END_HEADERS = 4;
   /** The headers of a call, in HPACK without its tables. */
-  function requestHeaders(): Buffer {
+  function requestHeaders({ authority = true } = {}): Buffer {
     const literal = (name: string, value: string): Buffer =>
       Buffer.concat([
         Buffer.from([0, name.length]),
@@ -212,7 +219,7 @@ describe('the peer listener', { timeout: 60_000 }, () => {
       literal(':method', 'POST'),
       literal(':scheme', 'https'),
       literal(':path', STREAM_PATH),
-      literal(':authority', 'a'),
+      ...(authority ? [literal(':authority', 'a')] : []),
       literal('content-type', 'application/grpc'),
     ]);
   }

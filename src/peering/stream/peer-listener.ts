@@ -7,8 +7,6 @@ import type { Http2ServerRequest, Http2ServerResponse, ServerHttp2Session, Serve
 import { constants, createSecureServer } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import {
-  Code,
-  ConnectError,
   type ConnectRouter,
   type ContextValues,
   createConnectRouter,
@@ -18,13 +16,12 @@ import {
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
 import type { Log } from '../../http/log.ts';
 import type { Clock } from '../../state/clock.ts';
-import {
-  MESSAGE_BYTES_MAX,
-  STREAMS_OF_CONNECTION_MAX,
-  UNPROVEN_BYTES_MAX,
-  UNPROVEN_CONNECTIONS_MAX,
-} from '../limits.ts';
+import { MESSAGE_BYTES_MAX, STREAMS_OF_CONNECTION_MAX } from '../limits.ts';
 import type { ServerIdentity } from '../trust/identity.ts';
+import { boundedUntil } from './bounded-body.ts';
+import { CLOSING_MS } from './limits.ts';
+import { BINARY_OPTIONS } from './messages.ts';
+import { createUnprovenConnections, type Endpoint } from './unproven-connections.ts';
 
 /** The HTTP/2 stream of a call, for its handler. */
 export interface PeerCall {
@@ -69,6 +66,7 @@ export interface PeerListener extends AsyncDisposable {
 }
 
 interface Connection {
+  readonly endpoint: Endpoint;
   /** Streams on it that have shown a secret. */
   proven: number;
   cancel: () => void;
@@ -77,9 +75,8 @@ interface Connection {
 /** Listens. @throws Error of the system, such as EADDRINUSE */
 export async function listenForPeers(options: PeerListenerOptions): Promise<PeerListener> {
   const { identity, clock, log, handshakeMs } = options;
-  const unproven = new Map<string, Socket>();
+  const unproven = createUnprovenConnections();
   const sessions = new Map<ServerHttp2Session, Connection>();
-  let refusedCount = 0;
   let handlers: ReadonlyMap<string, Handler> | undefined;
 
   const server = createSecureServer({
@@ -87,21 +84,12 @@ export async function listenForPeers(options: PeerListenerOptions): Promise<Peer
     minVersion: 'TLSv1.2',
     ALPNProtocols: ['h2'],
     handshakeTimeout: handshakeMs,
+    // For who asks for no protocol, and is told which one it is.
+    unknownProtocolTimeout: handshakeMs,
     settings: { maxConcurrentStreams: STREAMS_OF_CONNECTION_MAX },
   });
 
-  server.on('connection', (socket: Socket) => {
-    if (unproven.size >= UNPROVEN_CONNECTIONS_MAX) {
-      refusedCount += 1;
-      socket.destroy();
-      return;
-    }
-    const from = whence(socket);
-    unproven.set(from, socket);
-    socket.once('close', () => {
-      if (unproven.get(from) === socket) unproven.delete(from);
-    });
-  });
+  server.on('connection', (socket: Socket) => unproven.add(socket));
   // Of handshakes that failed and of connections that broke: nobody is there to be told.
   server.on('tlsClientError', (error) => log.debug({ error }, 'a TLS handshake of a peer failed'));
   server.on('sessionError', (error) => log.debug({ error }, 'a connection of a peer failed'));
@@ -111,7 +99,8 @@ export async function listenForPeers(options: PeerListenerOptions): Promise<Peer
     connection.cancel = clock.after(handshakeMs, () => session.destroy());
   };
   server.on('session', (session) => {
-    const connection: Connection = { proven: 0, cancel: () => undefined };
+    const { remoteAddress, remotePort } = session.socket;
+    const connection: Connection = { endpoint: { remoteAddress, remotePort }, proven: 0, cancel: () => undefined };
     sessions.set(session, connection);
     expectProof(session, connection);
     session.once('close', () => {
@@ -127,17 +116,18 @@ export async function listenForPeers(options: PeerListenerOptions): Promise<Peer
     if (session === undefined || connection === undefined) return;
     connection.cancel();
     connection.proven += 1;
-    unproven.delete(whence(session.socket));
+    unproven.prove(connection.endpoint);
     stream.once('close', () => {
       connection.proven -= 1;
       if (connection.proven === 0 && sessions.has(session)) expectProof(session, connection);
     });
   };
 
-  server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) => {
+  const answer = async (request: Http2ServerRequest, response: Http2ServerResponse): Promise<void> => {
     const handler = handlers?.get(request.url);
-    if (handler === undefined) {
-      response.writeHead(handlers === undefined ? 503 : 404).end();
+    const status = handler === undefined ? (handlers === undefined ? 503 : 404) : refusal(request);
+    if (handler === undefined || status !== undefined) {
+      response.writeHead(status ?? 404).end();
       return;
     }
     let isProven = false;
@@ -152,9 +142,24 @@ export async function listenForPeers(options: PeerListenerOptions): Promise<Peer
     const values = createContextValues().set(CALL, call);
     const universal = universalRequestFromNodeRequest(request, response, undefined, values);
     const body = universal.body as AsyncIterable<Uint8Array>;
-    handler({ ...universal, body: boundedUntil(body, () => isProven) })
-      .then((answer) => universalResponseToNodeResponse(answer, response))
-      .catch((error: unknown) => log.debug({ error }, 'a call of a peer was cut'));
+    const answered = await handler({ ...universal, body: boundedUntil(body, () => isProven) });
+    await universalResponseToNodeResponse(answered, response);
+  };
+  server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) => {
+    const { stream } = request;
+    // Who has its answer and does not leave holds a stream, with whatever it had still to say.
+    stream.once('finish', () => {
+      if (!stream.destroyed)
+        stream.once(
+          'close',
+          clock.after(CLOSING_MS, () => stream.close(constants.NGHTTP2_CANCEL)),
+        );
+    });
+    // Whatever a stranger can make fail ends its own call, and nothing else.
+    answer(request, response).catch((error: unknown) => {
+      log.debug({ error }, 'a call of a peer was cut');
+      stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    });
   });
 
   const forget = identity.onChange(() => server.setSecureContext({ ...identity.current(), minVersion: 'TLSv1.2' }));
@@ -168,7 +173,7 @@ export async function listenForPeers(options: PeerListenerOptions): Promise<Peer
       return unproven.size;
     },
     get refusedCount() {
-      return refusedCount;
+      return unproven.displacedCount;
     },
     serve(routes) {
       handlers = handlersByPath(routes);
@@ -179,7 +184,7 @@ export async function listenForPeers(options: PeerListenerOptions): Promise<Peer
       const closed = once(server, 'close');
       server.close();
       for (const session of sessions.keys()) session.destroy();
-      for (const socket of unproven.values()) socket.destroy();
+      unproven.destroy();
       await closed;
     },
   };
@@ -194,23 +199,17 @@ function handlersByPath(routes: (router: ConnectRouter) => void): ReadonlyMap<st
     acceptCompression: [],
     readMaxBytes: MESSAGE_BYTES_MAX,
     writeMaxBytes: MESSAGE_BYTES_MAX,
+    binaryOptions: BINARY_OPTIONS,
   });
   routes(router);
   return new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
 }
 
-/** Tells connections apart, whatever layer they are looked at from. */
-const whence = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
+/** Of gRPC with protobuf: JSON, which a client may ask for as well, is more to go wrong, and no peer speaks it. */
+const CONTENT_TYPES: ReadonlySet<string | undefined> = new Set(['application/grpc', 'application/grpc+proto']);
 
-/** Ends a body that is longer than strangers need, unless its sender is none any more. */
-async function* boundedUntil(body: AsyncIterable<Uint8Array>, isProven: () => boolean): AsyncGenerator<Uint8Array> {
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.byteLength;
-    if (bytes > UNPROVEN_BYTES_MAX && !isProven()) {
-      const text = `more than ${UNPROVEN_BYTES_MAX} bytes before the stream was authorized`;
-      throw new ConnectError(text, Code.ResourceExhausted);
-    }
-    yield chunk;
-  }
+/** The HTTP status for a request that is no call, or that names no host, without which it has no URL. */
+function refusal({ headers, authority }: Http2ServerRequest): number | undefined {
+  if (!CONTENT_TYPES.has(headers['content-type'])) return 415;
+  return URL.canParse(`https://${authority ?? ''}`) ? undefined : 400;
 }

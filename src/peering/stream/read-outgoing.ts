@@ -6,8 +6,8 @@ import { encodeResource, messageBytes, responseMessage } from './messages.ts';
 import type { ResourceKey } from './resources.ts';
 
 /**
- * The message to send; `undefined` when there is none: the resource is gone and has no empty form, is larger than the wire
- * allows (its owner is told), or cannot be read (`failed` is told).
+ * The message to send; `undefined` when there is none: the resource is gone and has no empty form, is what the peer has, is
+ * larger than the wire allows (its owner is told), or cannot be read (`failed` is told).
  */
 export function outgoingMessage(
   outgoing: OutgoingResources,

@@ -216,7 +216,7 @@ const OUTCOMES: Readonly<Record<PhaseName, Readonly<Record<EventName, string>>>>
     terminate: 'opening (to be terminated)',
     stop: 'ending (stopped)',
     fault: 'ending (failed)',
-    undecodable: 'ending (protocol-error)',
+    undecodable: 'ended, reset, ended protocol-error',
     closed: 'ended, ended refused',
     failed: 'ended, ended transport-failed',
   },

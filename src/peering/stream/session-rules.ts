@@ -59,8 +59,11 @@ const stop = (session: Session, _phase: Phase, { at, reason, leader }: EventOf<'
 const fault = (session: Session, _phase: Phase, { at, error }: EventOf<'fault'>): Phase =>
   end(session, at, { kind: 'failed', error });
 
-const undecodable = (session: Session, _phase: Phase, { at, status }: EventOf<'undecodable'>): Phase =>
-  end(session, at, { kind: 'protocol-error', status });
+const undecodable = (session: Session, _phase: Phase, { at, status }: EventOf<'undecodable'>): Phase => {
+  const why = { kind: 'protocol-error', status } as const;
+  // A call whose answer cannot be read asks for nothing more, and the dialing side has no status to give.
+  return session.side === 'dialing' ? tearDown(session, why) : end(session, at, why);
+};
 
 const closed = (session: Session, _phase: Phase, { status }: EventOf<'closed'>): Phase =>
   conclude(session, { kind: 'closed-by-peer', status });

@@ -4,9 +4,11 @@
  */
 import { Code } from '@connectrpc/connect';
 import type { State } from '../../state/state.ts';
+import { STREAM_OPENS_BURST, STREAM_OPENS_MS } from '../limits.ts';
 import { type CurrentStream, peerings, streamLost, streamOpened, streamRefused, terminatedByPeer } from '../record.ts';
 import { acceptedSecrets, hashOf, links, presentedStreamSecret, tombstones } from '../secrets.ts';
 import type { Open, StreamStatus } from './contract.ts';
+import type { OpenRate } from './open-rate.ts';
 
 /** The server that holds a stream, and which of its lives. */
 export type Holder = Omit<CurrentStream, 'epoch'>;
@@ -18,7 +20,7 @@ export type OpenOutcome =
   | { readonly kind: 'deleted' };
 
 /** The accepting side: checks the secret, promotes a pending one, and makes this stream the one that counts. */
-export async function acceptOpen(state: State, open: Open, holder: Holder): Promise<OpenOutcome> {
+export async function acceptOpen(state: State, open: Open, holder: Holder, rate: OpenRate): Promise<OpenOutcome> {
   const { PeerID, StreamSecretID, Remote } = open;
   return await state.write((tx): OpenOutcome => {
     const row = tx.get(peerings, PeerID)?.row;
@@ -36,11 +38,15 @@ export async function acceptOpen(state: State, open: Open, holder: Holder): Prom
     if (presented === undefined || opened === undefined) {
       return refused(Code.PermissionDenied, 'invalid peering stream secret');
     }
+    // After the secret: who has none must not learn how busy the peering is, nor keep its streams out.
+    if (!tx.once(() => rate.take(PeerID))) return refused(Code.ResourceExhausted, TOO_OFTEN);
     if (presented.which === 'pending') tx.put(acceptedSecrets, presented.next);
     tx.put(peerings, opened);
     return { kind: 'accepted', epoch: opened.stream.epoch, name: row.name };
   });
 }
+
+const TOO_OFTEN = `streams of this peering are opened too often: more than ${STREAM_OPENS_BURST}, and one every ${STREAM_OPENS_MS} ms`;
 
 const refused = (code: Code, message: string): OpenOutcome => ({ kind: 'refused', status: { code, message } });
 
