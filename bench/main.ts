@@ -1,4 +1,5 @@
 /** `npm run bench [section…]`: what must be fast, measured beside this machine's bare figures in the same run. */
+import { benchCatalog } from './catalog.ts';
 import { benchFootprint } from './footprint.ts';
 import { benchHttp } from './http.ts';
 import { benchPeering } from './peering.ts';
@@ -8,6 +9,7 @@ const SECTIONS: Readonly<Record<string, () => Promise<void>>> = {
   state: benchState,
   http: benchHttp,
   peering: benchPeering,
+  catalog: benchCatalog,
   footprint: benchFootprint,
 };
 

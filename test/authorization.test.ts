@@ -76,6 +76,12 @@ const rows: readonly Row[] = [
     path: '/v1/peering/east/token?partition=eu',
     needs: 'peering:write@eu',
   },
+  ...['exported-services', 'imported-services'].map((what) => ({
+    endpoint: `GET /v1/peering/:name/${what}`,
+    path: `/v1/peering/east/${what}?partition=eu`,
+    needs: 'peering:read@eu',
+    status: 404,
+  })),
   { endpoint: 'GET /v1/peerings', path: '/v1/peerings?partition=eu', needs: 'peering:read@eu' },
   { endpoint: 'GET /v1/peerings', path: '/v1/peerings?partition=*', needs: 'peering:read@any' },
   {
@@ -89,6 +95,98 @@ const rows: readonly Row[] = [
     path: '/v1/peering/check',
     body: { PeeringToken: 'unreadable', Partition: 'eu' },
     needs: 'peering:write@eu',
+  },
+  {
+    endpoint: 'PUT /v1/catalog/register',
+    path: '/v1/catalog/register',
+    body: { Node: 'n1', Address: '10.0.0.1', Partition: 'eu', Service: { Service: 'web' } },
+    needs: 'services:write@eu',
+  },
+  {
+    endpoint: 'PUT /v1/catalog/deregister',
+    path: '/v1/catalog/deregister',
+    body: { Node: 'n1', Partition: 'eu' },
+    needs: 'services:write@eu',
+  },
+  { endpoint: 'GET /v1/catalog/services', path: '/v1/catalog/services?partition=eu', needs: 'services:read@eu' },
+  {
+    endpoint: 'GET /v1/catalog/service/:name',
+    path: '/v1/catalog/service/web?partition=eu',
+    needs: 'services:read@eu',
+  },
+  { endpoint: 'GET /v1/catalog/nodes', path: '/v1/catalog/nodes?partition=eu', needs: 'services:read@eu' },
+  { endpoint: 'GET /v1/catalog/node/:name', path: '/v1/catalog/node/n1?partition=eu', needs: 'services:read@eu' },
+  { endpoint: 'GET /v1/health/service/:name', path: '/v1/health/service/web?partition=eu', needs: 'services:read@eu' },
+  {
+    endpoint: 'GET /v1/health/service/:name',
+    path: '/v1/health/service/web?partition=eu&peer=x',
+    needs: 'services:read@eu',
+  },
+  { endpoint: 'GET /v1/health/node/:name', path: '/v1/health/node/n1?partition=eu', needs: 'services:read@eu' },
+  { endpoint: 'GET /v1/health/state/:state', path: '/v1/health/state/any?partition=eu', needs: 'services:read@eu' },
+  {
+    endpoint: 'PUT /v1/agent/service/register',
+    path: '/v1/agent/service/register?partition=eu',
+    body: { Name: 'web' },
+    needs: 'services:write@eu',
+  },
+  {
+    endpoint: 'PUT /v1/agent/service/deregister/:id',
+    path: '/v1/agent/service/deregister/absent?partition=eu',
+    needs: 'services:write@eu',
+    status: 404,
+  },
+  ...['pass', 'warn', 'fail'].map((word) => ({
+    endpoint: `PUT /v1/agent/check/${word}/:id`,
+    path: `/v1/agent/check/${word}/absent?partition=eu`,
+    needs: 'services:write@eu',
+    status: 404,
+  })),
+  { endpoint: 'GET /v1/agent/services', path: '/v1/agent/services?partition=eu', needs: 'services:read@eu' },
+  { endpoint: 'GET /v1/agent/checks', path: '/v1/agent/checks?partition=eu', needs: 'services:read@eu' },
+  ...['PUT /v1/config', 'POST /v1/config/preview'].flatMap((endpoint) => {
+    const path = endpoint.replace(/.* /, '');
+    const sources = [{ Name: 'web', Action: 'allow' }];
+    const exported = { Kind: 'exported-services', Name: 'eu', Services: [] };
+    const intentions = { Kind: 'service-intentions', Name: 'db', Partition: 'eu', Sources: sources };
+    return [exported, intentions].map((body) => ({ endpoint, path, body, needs: 'config:write@eu' }));
+  }),
+  {
+    endpoint: 'GET /v1/config/:kind',
+    path: '/v1/config/service-intentions?partition=eu',
+    needs: 'config:read@eu',
+  },
+  { endpoint: 'GET /v1/config/:kind', path: '/v1/config/exported-services?partition=*', needs: 'config:read@any' },
+  {
+    endpoint: 'GET /v1/config/:kind/:name',
+    path: '/v1/config/service-intentions/nobody?partition=eu',
+    needs: 'config:read@eu',
+    status: 404,
+  },
+  {
+    endpoint: 'DELETE /v1/config/:kind/:name',
+    path: '/v1/config/service-intentions/nobody?partition=eu',
+    needs: 'config:write@eu',
+  },
+  { endpoint: 'DELETE /v1/config/:kind/:name', path: '/v1/config/exported-services/eu', needs: 'config:write@eu' },
+  { endpoint: 'GET /v1/exported-services', path: '/v1/exported-services?partition=eu', needs: 'config:read@eu' },
+  { endpoint: 'GET /v1/exported-services', path: '/v1/exported-services?partition=*', needs: 'config:read@any' },
+  { endpoint: 'GET /v1/imported-services', path: '/v1/imported-services?partition=eu', needs: 'services:read@eu' },
+  { endpoint: 'GET /v1/imported-services', path: '/v1/imported-services?partition=*', needs: 'services:read@any' },
+  {
+    endpoint: 'GET /v1/connect/intentions/check',
+    path: '/v1/connect/intentions/check?source=web&destination=db&partition=eu',
+    needs: 'config:read@eu',
+  },
+  {
+    endpoint: 'GET /v1/connect/intentions/match',
+    path: '/v1/connect/intentions/match?by=destination&name=db&partition=eu',
+    needs: 'config:read@eu',
+  },
+  {
+    endpoint: 'GET /v1/connect/intentions/match',
+    path: '/v1/connect/intentions/match?by=source&name=db&partition=eu',
+    needs: 'config:read@eu',
   },
 ];
 

@@ -40,10 +40,16 @@ const documents: readonly Document[] = [
     ],
     servers: [{ address: '127.0.0.1:8510', dataDirectory: 'east-data', settings: { 'cluster.datacenter': 'dc2' } }],
   },
+  { file: 'docs/services.md' },
 ];
 
 /** Endpoints that stand in documents of their own. */
 const ENDPOINTS_ELSEWHERE = ['/v1/peering', '/v1/operator/ca'];
+/** Those of docs/services.md. */
+const SERVICE_ENDPOINTS = [
+  ...['/v1/catalog', '/v1/health', '/v1/agent'],
+  ...['/v1/config', '/v1/exported-services', '/v1/imported-services', '/v1/connect'],
+];
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 /** What `npm start` starts, where the reader stands. */
@@ -124,7 +130,8 @@ describe('docs/acl.md', () => {
   });
 
   test('has every endpoint of credentials and audit, and no other', async () => {
-    const isElsewhere = (at: string): boolean => ENDPOINTS_ELSEWHERE.some((prefix) => at.startsWith(prefix));
+    const elsewhere = [...ENDPOINTS_ELSEWHERE, ...SERVICE_ENDPOINTS];
+    const isElsewhere = (at: string): boolean => elsewhere.some((prefix) => at.startsWith(prefix));
     await compareEndpoints('docs/acl.md', (at) => at.startsWith('/v1/') && !isElsewhere(at));
   });
 });
@@ -142,6 +149,12 @@ describe('docs/peering.md', () => {
       return { id, code, cause, mend };
     });
     assert.deepEqual(documented, real);
+  });
+});
+
+describe('docs/services.md', () => {
+  test('has every endpoint of services, and no other', async () => {
+    await compareEndpoints('docs/services.md', (at) => SERVICE_ENDPOINTS.some((prefix) => at.startsWith(prefix)));
   });
 });
 

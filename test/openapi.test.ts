@@ -27,6 +27,45 @@ const grants = [
   { Resource: 'acl', Access: 'write' },
 ];
 
+/** With everything that a registration can have. */
+const REGISTRATION = {
+  ID: '40e4a748-2192-161a-0510-9bf59fe950b5',
+  Node: 'n1',
+  Address: '10.0.0.1',
+  TaggedAddresses: { wan: '192.0.2.1' },
+  NodeMeta: { rack: '7' },
+  Service: {
+    ID: 'web-1',
+    Service: 'web',
+    Kind: 'typical',
+    Tags: ['v1'],
+    Port: 80,
+    SocketPath: '/run/web',
+    Meta: { team: 'a' },
+    TaggedAddresses: { wan: { Address: '192.0.2.1', Port: 8080 } },
+    Weights: { Passing: 2, Warning: 1 },
+  },
+  Checks: [
+    { Name: 'c', Status: 'passing', ServiceID: 'web-1', Definition: { HTTP: 'http://10.0.0.1', Interval: '5s' } },
+  ],
+};
+
+const EXPORTED = {
+  Kind: 'exported-services',
+  Name: 'default',
+  Services: [{ Name: '*', Consumers: [{ Peer: 'nobody' }, { Partition: 'default' }] }],
+  Meta: { team: 'a' },
+};
+
+const INTENTIONS = {
+  Kind: 'service-intentions',
+  Name: 'db',
+  Sources: [
+    { Name: 'web', Action: 'allow', Description: 'reports' },
+    { Name: '*', Peer: 'nobody', Action: 'deny' },
+  ],
+};
+
 /** In order: the later ones find what the earlier ones have made. In a path or body, names in capitals stand for `made`. */
 const steps: readonly Step[] = [
   { endpoint: 'GET /v1/openapi.json' },
@@ -52,12 +91,49 @@ const steps: readonly Step[] = [
   { endpoint: 'GET /v1/peering/:name', at: '/v1/peering/east?pretty' },
   { endpoint: 'GET /v1/peering/:name/token', at: '/v1/peering/west/token' },
   { endpoint: 'GET /v1/peering/:name/check', at: '/v1/peering/west/check' },
+  { endpoint: 'GET /v1/peering/:name/exported-services', at: '/v1/peering/west/exported-services' },
+  { endpoint: 'GET /v1/peering/:name/imported-services', at: '/v1/peering/west/imported-services' },
   { endpoint: 'GET /v1/peerings' },
   { endpoint: 'GET /v1/peerings', at: '/v1/peerings?partition=*&limit=1&cached' },
   { endpoint: 'DELETE /v1/peering/:name/token', at: '/v1/peering/west/token' },
   { endpoint: 'GET /v1/peering/:name/token', at: '/v1/peering/west/token' },
   { endpoint: 'DELETE /v1/peering/:name', at: '/v1/peering/west' },
   { endpoint: 'GET /v1/peering/:name', at: '/v1/peering/west' },
+  { endpoint: 'PUT /v1/catalog/register', options: { body: REGISTRATION } },
+  { endpoint: 'GET /v1/catalog/services' },
+  { endpoint: 'GET /v1/catalog/service/:name', at: '/v1/catalog/service/web?tag=v1&pretty' },
+  { endpoint: 'GET /v1/catalog/nodes', at: '/v1/catalog/nodes?peer=east' },
+  { endpoint: 'GET /v1/catalog/nodes' },
+  { endpoint: 'GET /v1/catalog/node/:name', at: '/v1/catalog/node/n1' },
+  { endpoint: 'GET /v1/catalog/node/:name', at: '/v1/catalog/node/nowhere' },
+  { endpoint: 'GET /v1/health/service/:name', at: '/v1/health/service/web?passing' },
+  { endpoint: 'GET /v1/health/service/:name', at: '/v1/health/service/web?failover=east&cached' },
+  { endpoint: 'GET /v1/health/node/:name', at: '/v1/health/node/n1' },
+  { endpoint: 'GET /v1/health/state/:state', at: '/v1/health/state/any' },
+  { endpoint: 'PUT /v1/agent/service/register', options: { body: { Name: 'db', Check: { TTL: '1h' } } } },
+  { endpoint: 'PUT /v1/agent/check/pass/:id', at: '/v1/agent/check/pass/service:db?note=fine' },
+  { endpoint: 'PUT /v1/agent/check/warn/:id', at: '/v1/agent/check/warn/service:db' },
+  { endpoint: 'PUT /v1/agent/check/fail/:id', at: '/v1/agent/check/fail/service:db' },
+  { endpoint: 'GET /v1/agent/services' },
+  { endpoint: 'GET /v1/agent/checks' },
+  { endpoint: 'PUT /v1/agent/service/deregister/:id', at: '/v1/agent/service/deregister/db' },
+  { endpoint: 'PUT /v1/config', options: { body: EXPORTED } },
+  { endpoint: 'POST /v1/config/preview', options: { body: { ...EXPORTED, Services: [] } } },
+  { endpoint: 'PUT /v1/config', at: '/v1/config?cas=0', options: { body: INTENTIONS } },
+  { endpoint: 'PUT /v1/config', at: '/v1/config?cas=0', options: { body: INTENTIONS } },
+  { endpoint: 'POST /v1/config/preview', options: { body: { ...INTENTIONS, Name: '*' } } },
+  { endpoint: 'GET /v1/config/:kind', at: '/v1/config/exported-services' },
+  { endpoint: 'GET /v1/config/:kind', at: '/v1/config/service-intentions?partition=*' },
+  { endpoint: 'GET /v1/config/:kind/:name', at: '/v1/config/service-intentions/db?pretty' },
+  { endpoint: 'GET /v1/config/:kind/:name', at: '/v1/config/exported-services/default' },
+  { endpoint: 'GET /v1/exported-services' },
+  { endpoint: 'GET /v1/imported-services', at: '/v1/imported-services?partition=*' },
+  { endpoint: 'GET /v1/connect/intentions/check', at: '/v1/connect/intentions/check?source=web&destination=db' },
+  { endpoint: 'GET /v1/connect/intentions/check', at: '/v1/connect/intentions/check?source=web&destination=web' },
+  { endpoint: 'GET /v1/connect/intentions/match', at: '/v1/connect/intentions/match?by=source&name=web' },
+  { endpoint: 'DELETE /v1/config/:kind/:name', at: '/v1/config/exported-services/default?cas=1' },
+  { endpoint: 'DELETE /v1/config/:kind/:name', at: '/v1/config/exported-services/default' },
+  { endpoint: 'PUT /v1/catalog/deregister', options: { body: { Node: 'n1' } } },
   { endpoint: 'GET /v1/operator/export' },
   { endpoint: 'GET /v1/audit' },
   { endpoint: 'GET /v1/audit', at: '/v1/audit?limit=1' },
@@ -80,6 +156,14 @@ const refusals: readonly Step[] = [
   { endpoint: 'POST /v1/peering/establish', status: 400, options: { body: { PeerName: 'x', PeeringToken: 'x' } } },
   { endpoint: 'GET /v1/peering/:name', at: '/v1/peering/nobody', status: 404 },
   { endpoint: 'GET /v1/peerings', status: 403, options: { token: null } },
+  { endpoint: 'PUT /v1/catalog/register', status: 400, options: { body: {} } },
+  { endpoint: 'PUT /v1/catalog/deregister', status: 403, options: { token: null, body: { Node: 'n1' } } },
+  { endpoint: 'GET /v1/health/state/:state', at: '/v1/health/state/fine', status: 400 },
+  { endpoint: 'GET /v1/health/service/:name', at: '/v1/health/service/web?passing=maybe', status: 400 },
+  { endpoint: 'PUT /v1/agent/check/pass/:id', at: '/v1/agent/check/pass/nothing', status: 404 },
+  { endpoint: 'PUT /v1/config', status: 400, options: { body: { ...EXPORTED, Name: 'nowhere' } } },
+  { endpoint: 'GET /v1/config/:kind/:name', at: '/v1/config/service-intentions/x', status: 404 },
+  { endpoint: 'GET /v1/connect/intentions/check', status: 400 },
   { endpoint: 'GET /v1/operator/export', status: 403, options: { token: 'unknown' } },
   { endpoint: 'GET /v1/audit', at: '/v1/audit?before=x', status: 400 },
   { endpoint: 'GET /v1/audit', status: 403, options: { headers: { origin: 'https://elsewhere.example' } } },
@@ -163,13 +247,19 @@ describe('refusals are as described:', () => {
 });
 
 test('every header that is told of a read is there', async () => {
-  const sometimes = ['X-Service-Results-Filtered-By-ACLs'];
+  const sometimes = ['X-Service-Results-Filtered-By-ACLs', 'X-Service-Answered-By'];
   for (const [path, { get }] of Object.entries(document.paths)) {
     const { responses } = (get ?? {}) as { responses?: Record<string, { headers: object }> };
     const names = Object.keys(responses?.['200']?.headers ?? {}).filter((name) => !sometimes.includes(name));
     if (!names.includes('X-Service-Index')) continue;
-    const at = path.replace('{accessor}', made.ACCESSOR).replace('{name}', 'default');
-    const { headers } = await api.request('GET', names.includes('X-Cache') ? `${at}?cached` : at);
+    const at = path
+      .replace('{accessor}', made.ACCESSOR)
+      .replace('{name}', 'default')
+      .replace('{state}', 'any')
+      .replace('{kind}', 'service-intentions');
+    // What some ask for, and the others ignore.
+    const query = 'source=web&destination=db&by=source&name=web';
+    const { headers } = await api.request('GET', `${at}?${names.includes('X-Cache') ? 'cached&' : ''}${query}`);
     assert.deepEqual(
       names.filter((name) => headers[name.toLowerCase()] === undefined),
       [],

@@ -10,11 +10,19 @@ export interface Load {
   readonly url: string;
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** `COUNT` in it is another number in every request. */
   readonly body?: string;
   /** Connections, each with one request under way. */
   readonly atOnce: number;
   readonly seconds: number;
 }
+
+/** Makes each request anew, from the body with its number in it. */
+const COUNTED = `local n = 0
+request = function()
+  n = n + 1
+  return wrk.format(nil, nil, nil, (wrk.body:gsub('COUNT', n)))
+end`;
 
 /** Requests a second. @throws Error when any was answered with another status than 2xx, or not at all */
 export async function load({ url, method = 'GET', headers = {}, body, atOnce, seconds }: Load): Promise<number> {
@@ -26,6 +34,7 @@ export async function load({ url, method = 'GET', headers = {}, body, atOnce, se
       lines.push(`wrk.headers[${JSON.stringify(name)}] = ${JSON.stringify(value)}`);
     }
     if (body !== undefined) lines.push(`wrk.body = ${JSON.stringify(body)}`);
+    if (body?.includes('COUNT') === true) lines.push(COUNTED);
     await writeFile(script, lines.join('\n'));
     const child = spawn(toolPath('wrk'), ['-t1', `-c${atOnce}`, `-d${seconds}s`, '-s', script, url]);
     let output = '';

@@ -15,12 +15,16 @@ import { operatorEndpoints } from '../http/operators.ts';
 import type { HttpServer } from '../http/server.ts';
 import { v1Api } from '../http/v1/conventions.ts';
 import { createReads } from '../http/v1/reads.ts';
+import { usedByCatalog } from '../peering/catalog/used-by-catalog.ts';
+import { usedByEntries } from '../peering/entries/used-by-entries.ts';
 import { peeringMetrics } from '../peering/peering-metrics.ts';
 import { startPeering } from '../peering/start-peering.ts';
 import { usedByPeerings } from '../peering/used-by-peerings.ts';
 import type { Clock } from '../state/clock.ts';
 import type { Sealer } from '../state/sealing.ts';
 import type { State } from '../state/state.ts';
+import { teamAccessApi } from '../team-access/conventions.ts';
+import { startTeamAccess } from '../team-access/start-team-access.ts';
 
 /** What the steps of a start share. */
 export interface Made {
@@ -58,7 +62,7 @@ export async function addServices(made: Made, version: string): Promise<AsyncDis
   server.add(metrics.endpoint);
   const operators = operatorEndpoints({ state, staleMaxAgeMs: config.stale.maxAge, version: { Version: version } });
   for (const endpoint of operators) server.add(endpoint);
-  const partitionUses = [usedByPeerings];
+  const partitionUses = [usedByPeerings, usedByCatalog, usedByEntries];
   for (const endpoint of credentialsEndpoints({ credentials, reads, clock, consul, dataKey, partitionUses })) {
     server.add(endpoint);
   }
@@ -79,13 +83,21 @@ export async function addServices(made: Made, version: string): Promise<AsyncDis
     peeringMetrics(metrics, peering);
     log.info({ address: peering.address }, 'accepting peers');
   }
+  if (config.services.includes('team-access')) {
+    const rateLimit = (): number => config.teamAccess.rateLimit;
+    const terraform = config.compat.includes('terraform');
+    const teamAccess = parts.use(startTeamAccess({ state, clock, log, rateLimit, terraform }));
+    for (const endpoint of teamAccess.endpoints) server.add(endpoint);
+    server.add(openApiEndpoint(server.endpoints, teamAccessApi(version)));
+  }
   server.add(openApiEndpoint(server.endpoints, v1Api(version)));
   return parts.move();
 }
 
-function peeringSettings({ node, peering, limits }: Config) {
+function peeringSettings({ node, http, peering, limits }: Config) {
   return {
     node: node.name,
+    agentAddress: http.address.host,
     listen: peering.address,
     advertise: peering.advertise?.map(formatHostPort),
     sessions: {

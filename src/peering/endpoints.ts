@@ -16,6 +16,8 @@ import { establish } from './establish.ts';
 import { generateToken } from './generate-token.ts';
 import { listParameters, readListPage } from './list-page.ts';
 import { listPeerings } from './list-peerings.ts';
+import { peeringExportsSchema, readPeeringExports } from './peering-exports.ts';
+import { peeringImportsSchema, readPeeringImports } from './peering-imports.ts';
 import { readPeering } from './read-peering.ts';
 import { readToken, tokenStatusSchema } from './read-token.ts';
 import { recordListSchema, recordSchema } from './record-schema.ts';
@@ -79,6 +81,22 @@ export function peeringEndpoints(service: PeeringService, reads: Reads): Endpoin
       path: '/v1/peering/:name/token',
       summary: 'Revokes the unused token of a peering',
       handle: (call) => done(revokeToken(service, asked(call), pathParameter(call, 'name'))),
+    },
+    {
+      method: 'GET',
+      path: '/v1/peering/:name/exported-services',
+      summary: 'Lists what a peer gets, and what of it is too large to be sent',
+      blocking: true,
+      answer: peeringExportsSchema,
+      handle: (call) => reads.answer(call, readPeeringExports(service, asked(call), pathParameter(call, 'name'))),
+    },
+    {
+      method: 'GET',
+      path: '/v1/peering/:name/imported-services',
+      summary: 'Lists what came from a peer, and what of it could not be taken',
+      blocking: true,
+      answer: peeringImportsSchema,
+      handle: (call) => reads.answer(call, readPeeringImports(service, asked(call), pathParameter(call, 'name'))),
     },
     {
       method: 'GET',

@@ -4,9 +4,11 @@
  */
 import { type Clock, sleep } from '../state/clock.ts';
 import type { Job } from '../state/jobs.ts';
+import type { Reader } from '../state/reader.ts';
 import type { State } from '../state/state.ts';
-import type { DeepReadonly } from '../state/table.ts';
-import { importedServices } from './catalog/imported-service.ts';
+import type { DeepReadonly, Table } from '../state/table.ts';
+import { importProblems } from './catalog/import-problem.ts';
+import { importedServiceKey, importedServices } from './catalog/imported-service.ts';
 import { READABLE_AFTER_DELETION_MS, REMOVAL_BATCH_ROWS, REMOVAL_LOOK_MS } from './limits.ts';
 import { type Peering, peerings } from './record.ts';
 
@@ -25,18 +27,35 @@ export function peeringRemovalJob(state: State, clock: Clock): Job {
 
 async function clear(state: State, { id }: DeepReadonly<Peering>, signal: AbortSignal): Promise<void> {
   const options = { signal };
-  while (state.snapshot.list(importedServices, 'peering', id, { limit: 1 }).length > 0) {
-    await state.write((tx) => {
-      if (tx.get(peerings, id)?.row.state !== 'TERMINATED') return;
-      const batch = tx.list(importedServices, 'peering', id, { limit: REMOVAL_BATCH_ROWS });
-      for (const { row } of batch) tx.delete(importedServices, importedServices.key(row));
-    }, options);
-    if (state.snapshot.get(peerings, id)?.row.state !== 'TERMINATED') return;
-  }
+  const cleared =
+    (await clearTable(state, importedServices, id, signal)) && (await clearTable(state, importProblems, id, signal));
+  if (!cleared) return;
   if (state.snapshot.get(peerings, id)?.row.deletedAt === undefined) return;
   await state.write((tx) => {
     const deletedAt = tx.get(peerings, id)?.row.deletedAt;
     if (deletedAt === undefined || Date.parse(deletedAt) + READABLE_AFTER_DELETION_MS > tx.now) return;
     tx.delete(peerings, id);
   }, options);
+}
+
+/** @returns false: it is TERMINATED no more */
+async function clearTable<Row extends { readonly peeringId: string; readonly service: string }>(
+  state: State,
+  table: Table<Row, 'peering'>,
+  id: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const isTerminated = (reader: Reader): boolean => reader.get(peerings, id)?.row.state === 'TERMINATED';
+  while (state.snapshot.list(table, 'peering', id, { limit: 1 }).length > 0) {
+    await state.write(
+      (tx) => {
+        if (!isTerminated(tx)) return;
+        const batch = tx.list(table, 'peering', id, { limit: REMOVAL_BATCH_ROWS });
+        for (const { row } of batch) tx.delete(table, importedServiceKey(id, row.service));
+      },
+      { signal },
+    );
+    if (!isTerminated(state.snapshot)) return false;
+  }
+  return true;
 }

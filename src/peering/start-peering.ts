@@ -12,11 +12,16 @@ import type { Clock } from '../state/clock.ts';
 import { expiryJob } from '../state/expiry.ts';
 import type { Job } from '../state/jobs.ts';
 import type { Sealer } from '../state/sealing.ts';
+import { catalogJobs } from './catalog/catalog-jobs.ts';
+import { catalogEndpoints } from './catalog/endpoints.ts';
 import { checkEndpoints } from './check/endpoints.ts';
 import { systemResolve } from './check/resolve-host.ts';
 import { peeringEndpoints } from './endpoints.ts';
+import { entryEndpoints } from './entries/endpoints.ts';
 import { createExchange } from './exchange.ts';
 import { exchangeSecret } from './exchange-secret.ts';
+import { exportedRecordsJob } from './export/exported-records.ts';
+import { createExporter, type Exporter } from './export/exporter.ts';
 import { peeringRemovalJob } from './removal.ts';
 import { createSecretStore } from './sealed.ts';
 import { reservations, tombstones } from './secrets.ts';
@@ -24,7 +29,7 @@ import type { PeeringService } from './service.ts';
 import { peerRoutes } from './stream/acceptor.ts';
 import type { SessionTimes } from './stream/contract.ts';
 import { createLiveStreams, type LiveStreams } from './stream/live-streams.ts';
-import { orphanedStreamsJob, setBackOwnStreams } from './stream/orphans.ts';
+import { orphanedStreamsJob, setBackGoneStreams } from './stream/orphans.ts';
 import { peerConnections } from './stream/peer-connection.ts';
 import { listenForPeers, type PeerListener } from './stream/peer-listener.ts';
 import { followServerAddresses } from './stream/server-addresses.ts';
@@ -47,6 +52,8 @@ export interface PeeringParts {
   readonly reads: Reads;
   readonly version: string;
   readonly consul: boolean;
+  /** The host of `http.address`: where services of the local agent are, unless they say otherwise. */
+  readonly agentAddress: string;
   /** `peering.address` */
   readonly listen: { readonly host: string; readonly port: number };
   /** `peering.advertise`, as `host:port`; undefined: where it listens. */
@@ -82,8 +89,7 @@ export async function startPeering(parts: PeeringParts): Promise<RunningPeering>
   const times = opened.use(createStreamTimes(state, clock, traffic.forget));
   const live = opened.use(createLiveStreams({ state, node, clock, log, traffic }));
 
-  const holder = live.holder();
-  if (holder !== undefined) await setBackOwnStreams(state, holder, new AbortController().signal);
+  if (live.holder() !== undefined) await setBackGoneStreams(state, new AbortController().signal);
   const listener = opened.use(
     await listenForPeers({ ...parts.listen, identity, handshakeMs: sessions.handshakeTimeoutMs, clock, log }),
   );
@@ -91,6 +97,7 @@ export async function startPeering(parts: PeeringParts): Promise<RunningPeering>
   const own = parts.advertise ?? [address];
   const addresses = opened.use(followServerAddresses(state, clock, own));
   const { edition } = credentials;
+  const exporter = opened.use(createExporter({ state, clock, log }));
   const stream: StreamParts = {
     state,
     clock,
@@ -100,6 +107,7 @@ export async function startPeering(parts: PeeringParts): Promise<RunningPeering>
     live,
     times,
     traffic,
+    exporter,
     sessions,
     edition,
     version,
@@ -124,7 +132,7 @@ export async function startPeering(parts: PeeringParts): Promise<RunningPeering>
       streamsMax: parts.streamsMax,
     }),
   );
-  for (const job of jobsOf(service, log)) state.addJob(job);
+  for (const job of [...jobsOf(service, exporter, log), ...catalogJobs(state, clock)]) state.addJob(job);
   const dialing = new AbortController();
   const supervision = superviseDialing({ ...stream, connect, secrets, random }, dialing.signal);
   opened.defer(async () => {
@@ -142,6 +150,8 @@ export async function startPeering(parts: PeeringParts): Promise<RunningPeering>
     endpoints: [
       ...peeringEndpoints(service, reads),
       ...checkEndpoints({ service, around: { clock, resolve: systemResolve, version, randomId: randomUUID } }),
+      ...catalogEndpoints({ credentials, reads, agent: { name: node, address: parts.agentAddress }, consul }),
+      ...entryEndpoints({ credentials, reads, consul }),
       ...trustEndpoints({ trust: { credentials, clock, secrets, name: identity }, reads, consul }),
     ],
     async stop() {
@@ -153,11 +163,16 @@ export async function startPeering(parts: PeeringParts): Promise<RunningPeering>
   };
 }
 
-function jobsOf({ credentials: { state }, clock, secrets, identity }: PeeringService, log: Log): Job[] {
+function jobsOf(
+  { credentials: { state }, clock, secrets, identity }: PeeringService,
+  exporter: Exporter,
+  log: Log,
+): Job[] {
   const nothingMore = (): void => undefined;
   return [
     peeringRemovalJob(state, clock),
     orphanedStreamsJob(state, clock),
+    exportedRecordsJob({ state, exporter, clock, log }),
     certificateJob({ state, clock, secrets, name: identity, log }),
     expiryJob(state, tombstones, clock, nothingMore),
     expiryJob(state, reservations, clock, nothingMore),

@@ -16,9 +16,13 @@ import { createHttpServer, type HttpServer } from '../../src/http/server.ts';
 import { v1Api } from '../../src/http/v1/conventions.ts';
 import { createReads, type Reads } from '../../src/http/v1/reads.ts';
 import { SCHEMA } from '../../src/main/schema.ts';
+import { catalogEndpoints } from '../../src/peering/catalog/endpoints.ts';
+import { usedByCatalog } from '../../src/peering/catalog/used-by-catalog.ts';
 import { checkEndpoints } from '../../src/peering/check/endpoints.ts';
 import { systemResolve } from '../../src/peering/check/resolve-host.ts';
 import { peeringEndpoints } from '../../src/peering/endpoints.ts';
+import { entryEndpoints } from '../../src/peering/entries/endpoints.ts';
+import { usedByEntries } from '../../src/peering/entries/used-by-entries.ts';
 import { createSecretStore } from '../../src/peering/sealed.ts';
 import type { PeeringService } from '../../src/peering/service.ts';
 import { openServerIdentity } from '../../src/peering/trust/identity.ts';
@@ -28,6 +32,9 @@ import type { Engine } from '../../src/state/engine.ts';
 import type { Sealer } from '../../src/state/sealing.ts';
 import { sqliteEngine } from '../../src/state/sqlite/engine.ts';
 import type { State } from '../../src/state/state.ts';
+import { teamAccessApi } from '../../src/team-access/conventions.ts';
+import { edgeErrorForm } from '../../src/team-access/jsonapi/error-answer.ts';
+import { startTeamAccess } from '../../src/team-access/start-team-access.ts';
 import { inProcessExchange, makeReachable } from './in-process-exchange.ts';
 import { type Answer, type RequestOptions, send } from './server.ts';
 import { openState } from './state.ts';
@@ -45,6 +52,10 @@ export interface ApiSettings {
   readonly edition?: Edition;
   /** `compat = consul`. */
   readonly consul?: boolean;
+  /** `compat = terraform`. */
+  readonly terraform?: boolean;
+  /** `team-access.rate-limit`; none unless given. */
+  readonly rateLimit?: number;
   readonly dataKey?: Sealer;
   /** `limits.waiting-per-token`. */
   readonly waitingPerTokenMax?: number;
@@ -65,6 +76,10 @@ export interface Api extends AsyncDisposable {
   readonly peering: PeeringService;
   /** The secret ID of the first token, which holds every grant; empty where another node has made it. */
   readonly token: string;
+  /** The token of the first user, a site administrator; empty where another node has made it. */
+  readonly adminToken: string;
+  /** Resolves when the uses of team access tokens so far are written: no commit of theirs comes between any more. */
+  usesWritten(): Promise<void>;
   /** Everything logged so far, from debug on. */
   log(): string;
   /** With the first token unless another is given, or `null` for none. */
@@ -114,6 +129,7 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
     port: 0,
     allowedOrigins: [],
     limits: { connections: 1_000, body: 1024 * 1024, bulkBody: 16 * 1024 * 1024 },
+    errorForms: { '/api/v2/': edgeErrorForm },
     consul,
     requestIdPrefix: 'test',
     clock,
@@ -124,7 +140,8 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
   const address = `http://127.0.0.1:${port}`;
   const presetSecrets = () => ({ aclToken: undefined, adminToken: undefined });
   await makeFirstCredentials({ state, clock, directory, address, datacenter: 'dc1', presetSecrets });
-  const token = (await readCredentials(directory))?.peering.secretId ?? '';
+  const made = await readCredentials(directory);
+  const token = made?.peering.secretId ?? '';
 
   const policy: AclPolicy = { enabled: true, defaultPolicy: 'deny', ...settings.policy };
   const { defaultPolicy } = policy;
@@ -154,17 +171,29 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
     ...settings.peering,
   };
   parts.use(makeReachable(peering));
-  const partitionUses = [usedByPeerings];
+  const partitionUses = [usedByPeerings, usedByCatalog, usedByEntries];
   const endpoints = [
     ...credentialsEndpoints({ credentials, reads, clock, consul, dataKey, partitionUses }),
     ...peeringEndpoints(peering, reads),
+    ...catalogEndpoints({ credentials, reads, agent: { name: node, address: '127.0.0.1' }, consul }),
+    ...entryEndpoints({ credentials, reads, consul }),
     ...checkEndpoints({
       service: peering,
       around: { clock, resolve: systemResolve, version: '1.13.0', randomId: randomUUID },
     }),
   ];
   const operators = operatorEndpoints({ state, staleMaxAgeMs: STALE_MS, version: { Version: 'test' } });
-  for (const endpoint of [...endpoints, ...operators]) server.add(endpoint);
+  const teamAccess = parts.use(
+    startTeamAccess({
+      state,
+      clock,
+      log,
+      rateLimit: () => settings.rateLimit ?? 0,
+      terraform: settings.terraform ?? false,
+    }),
+  );
+  for (const endpoint of [...endpoints, ...operators, ...teamAccess.endpoints]) server.add(endpoint);
+  server.add(openApiEndpoint(server.endpoints, teamAccessApi('test')));
   server.add(openApiEndpoint(server.endpoints, v1Api('test')));
   await server.open();
   const agent = new http.Agent({ keepAlive: true });
@@ -179,6 +208,8 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
     reads,
     peering,
     token,
+    adminToken: made?.teamAccess.token ?? '',
+    usesWritten: () => teamAccess.usesWritten(),
     log: () => lines.join(''),
     request: (method, pathAndQuery, options = {}) => send(agent, address, method, pathAndQuery, { token, ...options }),
     async makeToken(grants, body = {}) {

@@ -35,6 +35,8 @@ export interface ReadResult {
   readonly shareKey?: string;
   /** Something was left out that the caller may not read. */
   readonly filtered?: boolean;
+  /** Headers of the answer besides those of all reads, flat: name, value, name, value. */
+  readonly headers?: readonly string[];
   /** What else makes the function run again, such as the row of the caller's token, without counting for the index. */
   readonly alsoWake?: readonly Topic[];
   /** Milliseconds since 1970 at which the caller's token expires: the function runs again then. */
@@ -173,6 +175,7 @@ export function createReads(options: ReadsOptions): Reads {
       filtered: result.filtered === true,
     };
     const headers = readHeaders(facts, options.defaultPolicy);
+    if (result.headers !== undefined) headers.push(...result.headers);
     const { error } = result;
     if (error !== undefined) {
       const told = new ServiceError(error.code, error.message, { headers: [...error.headers, ...headers] });

@@ -5,17 +5,21 @@ import type { Instance } from './instance.ts';
 
 export interface ImportedService {
   readonly peeringId: string;
+  /** As the peer spells it. */
   readonly service: string;
+  /** SHA-256 of the ExportedService as it came, base64url: the same again needs no look at what is in it. */
+  readonly contentHash: string;
   readonly instances: readonly Instance[];
 }
 
-/** Equal names from two peers are different things, so the peering is part of the key. */
-export const importedServiceKey = (peeringId: string, service: string): string => `${peeringId}/${service}`;
+/** Equal names from two peers are different things, so the peering is part of the key; case makes no difference. */
+export const importedServiceKey = (peeringId: string, service: string): string =>
+  `${peeringId}/${service.toLowerCase()}`;
 
 export const importedServices = defineTable<ImportedService>()({
   name: 'imported-services',
   key: ({ peeringId, service }) => importedServiceKey(peeringId, service),
   formats: { version: 1 },
-  indexes: { peering: { entry: ({ peeringId }) => peeringId } },
+  indexes: { peering: { entry: ({ peeringId }) => peeringId, watched: true } },
   owners: [{ table: peerings, index: 'peering' }],
 });

@@ -3,6 +3,7 @@
  * service on it, and the checks of both. Plain JSON with the field names of this project; the wire and the API have
  * their own.
  */
+import type { CheckDefinition } from './check-definition.ts';
 
 export interface ServiceAddress {
   readonly address: string;
@@ -52,6 +53,8 @@ export interface InstanceCheck {
   readonly serviceId: string;
   readonly serviceName: string;
   readonly serviceTags: readonly string[];
+  /** How it is run, where that was told; of checks that were registered here. */
+  readonly definition?: CheckDefinition;
 }
 
 export interface Instance {

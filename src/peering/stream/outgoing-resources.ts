@@ -6,7 +6,7 @@ import { bundleFingerprint, recordAcknowledgement, wantsAcknowledgement } from '
 import { AUTHORITY_KEY, authorities } from '../trust/authority.ts';
 import type { OutgoingResources, Refusal, Side } from './contract.ts';
 import { PeeringServerAddressesSchema, PeeringTrustBundleSchema } from './gen/peering/peering_pb.ts';
-import { ExportedServiceListSchema } from './gen/peering/peerstream_pb.ts';
+import { outgoingServices } from './outgoing-services.ts';
 import { RESOURCE_KINDS, type Resource, type ResourceKey, type ResourceKind } from './resources.ts';
 import type { StreamParts } from './stream-parts.ts';
 
@@ -20,11 +20,15 @@ export interface StreamOf {
 
 /** What a stream of this peering sends. */
 export function outgoingResources(
-  { state, identity, addresses, traffic, log }: StreamParts,
+  { state, identity, addresses, traffic, exporter, log }: StreamParts,
   { peeringId, name: peering, side }: StreamOf,
 ): OutgoingResources {
-  const kinds: readonly ResourceKind[] =
-    side === 'accepting' ? ['list', 'roots', 'server-addresses'] : ['list', 'roots'];
+  const kinds: readonly ResourceKind[] = side === 'accepting' ? ['roots', 'server-addresses'] : ['roots'];
+  const tooLarge = (key: ResourceKey, bytes: number): void =>
+    log.warn({ peering, ...key, bytes }, 'a resource is too large to be sent');
+  const row = state.snapshot.get(peerings, peeringId)?.row;
+  const peer = row && { partition: row.partition, peerName: row.name };
+  const services = outgoingServices({ exporter, peer, tooLarge });
   /** What the peer was sent and has not answered, oldest first: it answers one resource in order. */
   const bundlesSent: string[] = [];
 
@@ -44,13 +48,14 @@ export function outgoingResources(
   }
 
   return {
-    ids: (kind) => (kinds.includes(kind) ? [idOf(kind)] : []),
-    read({ kind, id }): Resource | undefined {
+    ids(kind) {
+      if (kind === 'list' || kind === 'service') return services.ids(kind);
+      return kinds.includes(kind) ? [idOf(kind)] : [];
+    },
+    read(key) {
+      const { kind, id } = key;
+      if (kind === 'list' || kind === 'service') return services.read(key);
       if (kind === 'roots') return readRoots();
-      if (kind === 'list') {
-        const names = state.snapshot.get(peerings, peeringId)?.row.exported ?? [];
-        return { kind, id, message: create(ExportedServiceListSchema, { Services: [...names] }) };
-      }
       if (kind === 'server-addresses' && side === 'accepting') {
         return { kind, id, message: create(PeeringServerAddressesSchema, { Addresses: [...addresses.current()] }) };
       }
@@ -58,20 +63,21 @@ export function outgoingResources(
     },
     follow(changed) {
       const tell = (kind: ResourceKind) => () => changed({ kind, id: idOf(kind) });
-      const ends = [state.follow([rowTopic(authorities, AUTHORITY_KEY)], tell('roots'))];
+      const ends = [state.follow([rowTopic(authorities, AUTHORITY_KEY)], tell('roots')), services.follow(changed)];
       if (side === 'accepting') ends.push(addresses.onChange(tell('server-addresses')));
       return () => {
         for (const end of ends) end();
       };
     },
-    tooLarge: (key: ResourceKey, bytes: number) =>
-      log.warn({ peering, ...key, bytes }, 'a resource is too large to be sent'),
+    tooLarge: (key, bytes) => services.tooLarge(key, bytes),
     acknowledged({ kind }, afterMs) {
       traffic.acknowledged(peeringId, afterMs);
       if (kind === 'roots') rootsAcknowledged();
+      if (kind === 'list') services.listAnswered();
     },
     refused(key: ResourceKey, refusal: Refusal) {
       if (key.kind === 'roots') bundlesSent.shift();
+      if (key.kind === 'list') services.listAnswered();
       log.warn({ peering, ...key, ...refusal }, 'the peer has refused a resource');
     },
   };

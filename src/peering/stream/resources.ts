@@ -45,6 +45,11 @@ export type Resource = {
   readonly [K in ResourceKind]: { readonly kind: K; readonly id: string; readonly message: ResourceMessages[K] };
 }[ResourceKind];
 
+/** A resource whose message is encoded already, once for all who are sent it. */
+export interface EncodedResource extends ResourceKey {
+  readonly encoded: Uint8Array;
+}
+
 interface KindFacts {
   readonly url: string;
   readonly schema: DescMessage;

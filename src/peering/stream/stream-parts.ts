@@ -3,6 +3,7 @@ import type { Edition } from '../../credentials/request-partition.ts';
 import type { Log } from '../../http/log.ts';
 import type { Clock } from '../../state/clock.ts';
 import type { State } from '../../state/state.ts';
+import type { Exporter } from '../export/exporter.ts';
 import type { SecretStore } from '../sealed.ts';
 import type { ServerIdentity } from '../trust/identity.ts';
 import type { SessionOwner, SessionTimes } from './contract.ts';
@@ -21,6 +22,7 @@ export interface StreamParts {
   readonly live: LiveStreams;
   readonly times: StreamTimeBoard;
   readonly traffic: StreamTraffic;
+  readonly exporter: Exporter;
   readonly sessions: SessionTimes;
   /** `cluster.edition` */
   readonly edition: Edition;

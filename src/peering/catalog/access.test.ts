@@ -1,0 +1,124 @@
+/** Who sees and changes which services: grants that are limited to names, one name in several partitions. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { type Api, startApi } from '../../../test/support/api.ts';
+import {
+  type Fields,
+  got,
+  imported,
+  importFrom,
+  register,
+  registered,
+  type ShownCheck,
+} from '../../../test/support/catalog.ts';
+import { generated, seen } from '../../../test/support/peering.ts';
+
+const FILTERED = 'x-service-results-filtered-by-acls';
+
+describe('a token for some services', () => {
+  let api: Api;
+  let token = '';
+  let refusal = '';
+  before(async () => {
+    api = await startApi();
+    await api.makePartitions('eu');
+    const check = (name: string): Fields => ({ Name: `c-${name}`, Status: 'passing', ServiceID: name });
+    await registered(api, { Node: 'both', Service: { Service: 'web' }, Checks: [check('web'), { Name: 'n' }] });
+    await registered(api, { Node: 'both', Service: { Service: 'db' }, Check: check('db') });
+    await registered(api, { Node: 'theirs', Service: { Service: 'db' }, Check: { Name: 'n' } });
+    await registered(api, { Node: 'empty', Service: undefined });
+    await registered(api, { Node: 'both', Partition: 'eu' });
+    await generated(api, 'east');
+    await importFrom(api, 'east', 'web', [imported('web', 'e1')]);
+    await importFrom(api, 'east', 'db', [imported('db', 'e2')]);
+    const made = await api.makeToken(['services:read@default=WEB']);
+    token = made.SecretID;
+    refusal = `Permission denied: token with AccessorID '${made.AccessorID}' lacks permission 'services:read'`;
+  });
+  after(() => api[Symbol.asyncDispose]());
+
+  for (const path of ['/v1/health/service/', '/v1/catalog/service/']) {
+    test(`reads those alone at ${path}`, async () => {
+      assert.equal((await got<unknown[]>(api, `${path}web`, { token })).length, 1);
+      assert.equal((await got<unknown[]>(api, `${path}Web?peer=east`, { token })).length, 1);
+      for (const at of ['db', 'nothing', 'db?peer=east', 'web?partition=eu', 'web?partition=nowhere']) {
+        assert.deepEqual(seen(await api.request('GET', `${path}${at}`, { token })), [403, refusal], at);
+      }
+    });
+  }
+
+  /** A list, and what the token sees of it. */
+  const lists: readonly (readonly [path: string, seen: (body: never) => unknown, expected: unknown])[] = [
+    ['/v1/catalog/services', (body: object) => body, { web: [] }],
+    ['/v1/catalog/services?peer=east', (body: object) => body, { web: [] }],
+    ['/v1/catalog/nodes', (body: { Node: string }[]) => body.map(({ Node }) => Node), ['both']],
+    ['/v1/catalog/nodes?peer=east', (body: { Node: string }[]) => body.map(({ Node }) => Node), ['e1']],
+    ['/v1/catalog/node/both', ({ Services }: { Services: object }) => Object.keys(Services), ['web']],
+    ['/v1/catalog/node/theirs', (body: unknown) => body, null],
+    ['/v1/health/node/both', (body: ShownCheck[]) => body.map(({ CheckID }) => CheckID), ['n', 'c-web']],
+    ['/v1/health/node/theirs', (body: unknown) => body, []],
+    ['/v1/health/state/any', (body: ShownCheck[]) => body.map(({ CheckID }) => CheckID), ['n', 'c-web']],
+    ['/v1/health/state/passing', (body: ShownCheck[]) => body.map(({ CheckID }) => CheckID), ['c-web']],
+  ];
+  for (const [path, pick, expected] of lists) {
+    test(`sees those alone in ${path}, and is told that there is more`, async () => {
+      const answer = await api.request('GET', path, { token });
+      assert.equal(answer.status, 200, answer.text);
+      assert.deepEqual(pick(answer.json() as never), expected);
+      assert.equal(answer.headers[FILTERED], 'true');
+      const whole = await api.request('GET', path);
+      assert.equal(whole.headers[FILTERED], undefined);
+      const elsewhere = await api.request('GET', `${path}${path.includes('?') ? '&' : '?'}partition=eu`, { token });
+      assert.deepEqual(seen(elsewhere), [403, refusal]);
+    });
+  }
+
+  test('cannot tell a node that it may not see from one that is not there', async () => {
+    const hidden = await api.request('GET', '/v1/catalog/node/empty', { token });
+    const absent = await api.request('GET', '/v1/catalog/node/absent', { token });
+    assert.deepEqual([hidden.text, hidden.headers[FILTERED]], [absent.text, absent.headers[FILTERED]]);
+  });
+
+  test('waits for what it sees, and is answered when its grants change', async () => {
+    const { AccessorID, SecretID } = await api.makeToken(['services:read@default=web']);
+    const options = { token: SecretID };
+    const held = await api.hold(`/v1/catalog/services?index=${api.state.snapshot.index}`, options);
+    const Grants = [{ Resource: 'services', Access: 'read', Partition: 'default', Names: ['db'] }];
+    await api.request('PUT', `/v1/acl/token/${AccessorID}`, { body: { Grants } });
+    assert.deepEqual((await held.answer).json(), { db: [] });
+  });
+});
+
+describe('a token that may write some services', () => {
+  let api: Api;
+  let token = '';
+  before(async () => {
+    api = await startApi();
+    await registered(api, { Node: 'shared', Check: { Name: 'n', Status: 'passing' } });
+    await registered(api, { Node: 'shared', Service: { Service: 'db' } });
+    token = (await api.makeToken(['services:write@default=web,web-*'])).SecretID;
+  });
+  after(() => api[Symbol.asyncDispose]());
+
+  const cases: readonly (readonly [what: string, fields: Fields, status: number])[] = [
+    ['its service on a node that is there', { Node: 'shared', Service: { Service: 'web-2' } }, 200],
+    ['its service on a node that is not', { Node: 'own', Service: { Service: 'web' } }, 200],
+    ['a check of its service', { Node: 'shared', Service: undefined, Check: { Name: 'c', ServiceID: 'web' } }, 200],
+    ['what the node says already', { Node: 'shared', Check: { Name: 'n', Status: 'passing' } }, 200],
+    ['another service', { Node: 'shared', Service: { Service: 'db' } }, 403],
+    ['its service under the ID of another', { Node: 'shared', Service: { ID: 'db', Service: 'web' } }, 403],
+    ['a check of another service', { Node: 'shared', Service: undefined, Check: { Name: 'c', ServiceID: 'db' } }, 403],
+    ['a check of the node', { Node: 'shared', Check: { Name: 'n', Status: 'critical' } }, 403],
+    ['another address of the node', { Node: 'shared', Address: '10.9.9.9' }, 403],
+    ['a node alone', { Node: 'alone', Service: undefined }, 403],
+    ['a node with a check of it', { Node: 'checked', Check: { Name: 'n' } }, 403],
+  ];
+  for (const [what, fields, status] of cases) {
+    test(`${status === 200 ? 'registers' : 'does not register'} ${what}`, async () => {
+      const { snapshot } = api.state;
+      const answer = await register(api, fields, { token });
+      assert.equal(answer.status, status, answer.text);
+      if (status !== 200) assert.equal(api.state.snapshot, snapshot);
+    });
+  }
+});

@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { sharedApi, startApi } from '../../../../test/support/api.ts';
+import {
+  deregistered,
+  type Fields,
+  got,
+  health,
+  registered,
+  type ShownCheck,
+  withAgent,
+} from '../../../../test/support/catalog.ts';
+import { seen } from '../../../../test/support/peering.ts';
+import type { Answer } from '../../../../test/support/server.ts';
+import { catalogNodes } from '../catalog-node.ts';
+
+describe('the local agent', () => {
+  const api = sharedApi({ node: 'server-1' });
+  const put = (path: string, options = {}): Promise<Answer> => api().request('PUT', path, options);
+
+  test('puts a service on the node of its server, with a check that begins critical', async () => {
+    await withAgent(api(), {
+      ID: 'web-1',
+      Name: 'web',
+      Tags: ['v1'],
+      Port: 80,
+      Address: '',
+      Meta: { team: 'a' },
+      Check: { TTL: '30s', Notes: 'n' },
+      Checks: null,
+      Weights: null,
+      EnableTagOverride: false,
+    });
+    assert.deepEqual(await health(api(), 'web'), ['server-1/web-1 passing,critical']);
+    const [entry] = await got<{ Node: Fields; Service: Fields; Checks: Fields[] }[]>(api(), '/v1/health/service/web');
+    assert.deepEqual([entry?.Node['Node'], entry?.Node['Address']], ['server-1', '127.0.0.1']);
+    assert.deepEqual(await got(api(), '/v1/agent/services'), { 'web-1': entry?.Service });
+    assert.deepEqual(await got(api(), '/v1/agent/checks'), { 'service:web-1': entry?.Checks[1] });
+    const { Name, Status, Type, Notes, ServiceTags } = entry?.Checks[1] ?? {};
+    assert.deepEqual([Name, Status, Type, Notes, ServiceTags], ["Service 'web' check", 'critical', 'ttl', 'n', ['v1']]);
+    assert.deepEqual([entry?.Checks[0]?.['CheckID'], entry?.Checks[0]?.['Status']], ['server-lease', 'passing']);
+  });
+
+  test('takes reports, with their notes, and moves nothing when nothing but the time changes', async () => {
+    await withAgent(api(), { Name: 'reports', Check: { CheckID: 'r', TTL: '30s' } });
+    const check = async (): Promise<ShownCheck | undefined> =>
+      (await got<Record<string, ShownCheck>>(api(), '/v1/agent/checks'))['r'];
+    for (const [word, status] of [
+      ['pass', 'passing'],
+      ['warn', 'warning'],
+      ['fail', 'critical'],
+    ]) {
+      assert.deepEqual(seen(await put(`/v1/agent/check/${word}/r?note=all+is+${word}`)), [200, '']);
+      const shown = await check();
+      assert.deepEqual([shown?.Status, shown?.Output], [status, `all is ${word}`]);
+    }
+    await put('/v1/agent/check/pass/r');
+    const held = await api().hold(`/v1/health/service/reports?index=${api().state.snapshot.index}`);
+    await put('/v1/agent/check/pass/r');
+    assert.equal(api().reads.waitingCount, 1);
+    await put('/v1/agent/check/pass/r?note=other');
+    assert.equal((await held.answer).json<{ Checks: ShownCheck[] }[]>()[0]?.Checks[1]?.Output, 'other');
+  });
+
+  test('keeps what a check says when its service registers again', async () => {
+    const service = { Name: 'again', Check: { TTL: '30s' } };
+    await withAgent(api(), service);
+    await put('/v1/agent/check/pass/service:again?note=fine');
+    const { snapshot } = api().state;
+    await withAgent(api(), service);
+    assert.equal(api().state.snapshot, snapshot);
+    await withAgent(api(), { ...service, Port: 81 });
+    assert.deepEqual(await health(api(), 'again'), ['server-1/again passing,passing']);
+    await withAgent(api(), { ...service, Check: { TTL: '30s', Status: 'warning' } });
+    assert.deepEqual(await health(api(), 'again'), ['server-1/again passing,warning']);
+  });
+
+  test('numbers the checks of one service that have no ID', async () => {
+    await withAgent(api(), { Name: 'two', Check: { TTL: '1s', Status: 'passing' }, Checks: [{ TTL: '2s' }] });
+    const checks = Object.keys(await got<object>(api(), '/v1/agent/checks'));
+    assert.deepEqual(checks.filter((id) => id.startsWith('service:two')).toSorted(), [
+      'service:two:1',
+      'service:two:2',
+    ]);
+  });
+
+  test('has a node in each partition where something is registered with it', async () => {
+    await api().makePartitions('eu');
+    await withAgent(api(), { Name: 'parted', Check: { TTL: '9s' } }, '?partition=eu');
+    await withAgent(api(), { Name: 'parted-too', Partition: 'eu' });
+    assert.deepEqual(Object.keys(await got<object>(api(), '/v1/agent/services?partition=EU')).toSorted(), [
+      'parted',
+      'parted-too',
+    ]);
+    assert.deepEqual(await health(api(), 'parted'), []);
+    assert.equal((await put('/v1/agent/check/pass/service:parted')).status, 404);
+    assert.equal((await put('/v1/agent/check/pass/service:parted?partition=eu')).status, 200);
+  });
+
+  test('takes services away, with their checks', async () => {
+    await withAgent(api(), { Name: 'going', Check: { TTL: '30s' } });
+    assert.deepEqual(seen(await put('/v1/agent/service/deregister/going')), [200, '']);
+    assert.deepEqual(await health(api(), 'going'), []);
+    assert.equal((await put('/v1/agent/check/pass/service:going')).status, 404);
+    await withAgent(api(), { Name: 'going', Check: { TTL: '30s' } });
+    await deregistered(api(), { Node: 'server-1', ServiceID: 'going' });
+    assert.equal((await put('/v1/agent/check/pass/service:going')).status, 404);
+  });
+
+  test('knows IDs alone', async () => {
+    assert.deepEqual(seen(await put('/v1/agent/service/deregister/nothing')), [
+      404,
+      'Unknown service ID "nothing". Ensure that the service ID is passed, not the service name.',
+    ]);
+    assert.deepEqual(seen(await put('/v1/agent/check/pass/nothing')), [
+      404,
+      'Unknown check ID "nothing". Ensure that the check ID is passed, not the check name.',
+    ]);
+  });
+
+  const refusals: readonly (readonly [what: string, body: Fields, text: RegExp])[] = [
+    ['without a name', {}, /^Missing service name$/],
+    [
+      'of a check without a time',
+      { Name: 'x', Check: { Name: 'c' } },
+      /^Invalid check: TTL "": want a duration such as/,
+    ],
+    ['of a time that is none', { Name: 'x', Check: { TTL: 'soon' } }, /^Invalid check: TTL "soon": want a duration/],
+    ['of a time too short', { Name: 'x', Check: { TTL: '99ms' } }, /from 100 ms to 31 days$/],
+    ['of a time too long', { Name: 'x', Check: { TTL: '745h' } }, /from 100 ms to 31 days$/],
+    [
+      'of a check that asks the service',
+      { Name: 'x', Check: { HTTP: 'http://x', Interval: '5s' } },
+      /^Invalid check: this server does not run checks with HTTP; want TTL, and reports of the service$/,
+    ],
+    [
+      'of two checks with one ID',
+      {
+        Name: 'x',
+        Checks: [
+          { CheckID: 'c', TTL: '1s' },
+          { CheckID: 'c', TTL: '1s' },
+        ],
+      },
+      /^two checks have one CheckID$/,
+    ],
+    ["of another service's check", { Name: 'x', Check: { CheckID: 'taken', TTL: '1s' } }, /is that of service "owner"/],
+    ['in a namespace', { Name: 'x', Namespace: 'team' }, /^there is no namespace "team"/],
+    ['with an unknown field', { Name: 'x', Tag: 'v1' }, /json: unknown field "Tag", did you mean "Tags"\?$/],
+    ['in a partition that is not there', { Name: 'x', Partition: 'nowhere' }, /^partition "nowhere" does not exist$/],
+  ];
+  for (const [what, body, text] of refusals) {
+    test(`refuses a service ${what}`, async () => {
+      await withAgent(api(), { Name: 'owner', Check: { CheckID: 'taken', TTL: '30s' } });
+      const { snapshot } = api().state;
+      const answer = await put('/v1/agent/service/register', { body });
+      assert.equal(answer.status, 400, answer.text);
+      assert.match(answer.text, text);
+      assert.equal(api().state.snapshot, snapshot);
+    });
+  }
+
+  test('does for a token what its grants allow, by name', async () => {
+    await withAgent(api(), { Name: 'mine', Check: { TTL: '30s' } });
+    await withAgent(api(), { Name: 'theirs', Check: { TTL: '30s' } });
+    const { SecretID: token } = await api().makeToken(['services:write@default=mine']);
+    const statusOf = async (path: string, body?: Fields): Promise<number> => (await put(path, { body, token })).status;
+    assert.equal(await statusOf('/v1/agent/service/register', { Name: 'mine', Port: 1 }), 200);
+    assert.equal(await statusOf('/v1/agent/service/register', { Name: 'theirs', Port: 1 }), 403);
+    assert.equal(await statusOf('/v1/agent/service/register', { ID: 'theirs', Name: 'mine' }), 403);
+    assert.equal(await statusOf('/v1/agent/check/pass/service:mine'), 200);
+    assert.equal(await statusOf('/v1/agent/check/pass/service:theirs'), 403);
+    assert.equal(await statusOf('/v1/agent/service/deregister/theirs'), 403);
+    const answer = await api().request('GET', '/v1/agent/services', { token });
+    assert.deepEqual(Object.keys(answer.json<object>()), ['mine']);
+    assert.equal(answer.headers['x-service-results-filtered-by-acls'], 'true');
+    assert.deepEqual(Object.keys(await got<object>(api(), '/v1/agent/checks', { token })), ['service:mine']);
+    assert.equal(await statusOf('/v1/agent/service/deregister/mine'), 200);
+  });
+});
+
+test('the local agent makes a node of its name its own, and begins anew when its node is taken away', async () => {
+  await using api = await startApi({ node: 'server-1' });
+  await registered(api, { Node: 'Server-1', Address: '10.0.0.7' });
+  await withAgent(api, { Name: 'db' });
+  assert.deepEqual(await health(api, 'web'), ['Server-1/web passing']);
+  assert.equal((await got<unknown[]>(api, '/v1/catalog/nodes')).length, 1);
+  const [before] = api.state.snapshot.all(catalogNodes);
+  assert.deepEqual([before?.row.address, before?.row.agent], ['127.0.0.1', 'server-1']);
+  await deregistered(api, { Node: 'server-1' });
+  await withAgent(api, { Name: 'db' });
+  assert.deepEqual(await got(api, '/v1/catalog/services'), { db: [] });
+});

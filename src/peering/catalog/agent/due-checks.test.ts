@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Api, startApi } from '../../../../test/support/api.ts';
+import { deregistered, got, health, registered, type ShownCheck, withAgent } from '../../../../test/support/catalog.ts';
+import { createFakeClock, type FakeClock } from '../../../../test/support/fake-clock.ts';
+import { temporaryDirectory } from '../../../../test/support/temporary-directory.ts';
+import { sqliteEngine } from '../../../state/sqlite/engine.ts';
+import { TTL_EXPIRED } from '../check.ts';
+import { DUE_LOOK_MS } from '../limits.ts';
+import { ttlChecks } from '../ttl-check.ts';
+import { dueChecksJob } from './due-checks.ts';
+
+/** Lets time pass, as the job sees it, and what it started come to its end. */
+async function pass(api: Api, clock: FakeClock, ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= DUE_LOOK_MS) {
+    await clock.run(Math.min(left, DUE_LOOK_MS));
+    // What it has begun is in the queue before this.
+    await api.state.write(() => undefined);
+  }
+  await clock.run(0);
+}
+
+async function withJob(clock: FakeClock): Promise<Api> {
+  const api = await startApi({ clock });
+  api.state.addJob(dueChecksJob(api.state, clock));
+  return api;
+}
+
+const report = async (api: Api, word: string, check: string): Promise<void> => {
+  const answer = await api.request('PUT', `/v1/agent/check/${word}/${check}`);
+  assert.equal(answer.status, 200, answer.text);
+};
+
+test('a check that is not renewed in time becomes critical, and passes again with the next report', async () => {
+  const clock = createFakeClock();
+  await using api = await withJob(clock);
+  await withAgent(api, { Name: 'web', Check: { TTL: '10s', Status: 'passing' } });
+  await pass(api, clock, 9_900);
+  assert.deepEqual(await health(api, 'web'), ['a/web passing,passing']);
+  await report(api, 'pass', 'service:web');
+  await pass(api, clock, 9_900);
+  assert.deepEqual(await health(api, 'web'), ['a/web passing,passing']);
+  await pass(api, clock, 200);
+  assert.deepEqual(await health(api, 'web'), ['a/web passing,critical']);
+  const { 'service:web': check } = await got<Record<string, ShownCheck>>(api, '/v1/agent/checks');
+  assert.equal(check?.Output, TTL_EXPIRED);
+  await pass(api, clock, 60_000);
+  await report(api, 'warn', 'service:web');
+  assert.deepEqual(await health(api, 'web'), ['a/web passing,warning']);
+  await pass(api, clock, 10_100);
+  assert.deepEqual(await health(api, 'web'), ['a/web passing,critical']);
+});
+
+test('who waits for a service is woken when its check runs out', async () => {
+  const clock = createFakeClock();
+  await using api = await withJob(clock);
+  await withAgent(api, { Name: 'web', Check: { TTL: '1s', Status: 'passing' } });
+  const held = await api.hold(`/v1/health/service/web?index=${api.state.snapshot.index}`);
+  await pass(api, clock, 1_100);
+  assert.equal((await held.answer).json<{ Checks: ShownCheck[] }[]>()[0]?.Checks[1]?.Status, 'critical');
+});
+
+test('a service goes when its check has been critical for too long, however it became so', async () => {
+  const clock = createFakeClock();
+  await using api = await withJob(clock);
+  const check = { TTL: '10s', DeregisterCriticalServiceAfter: '30s' };
+  await withAgent(api, { Name: 'runs-out', Check: { ...check, Status: 'passing' } });
+  await withAgent(api, { Name: 'fails', Check: { ...check, Status: 'passing' } });
+  await withAgent(api, { Name: 'begins', Check: check });
+  await withAgent(api, { Name: 'stays', Check: { TTL: '10s', Status: 'passing' } });
+  await report(api, 'fail', 'service:fails');
+  const left = async (): Promise<string[]> => Object.keys(await got<object>(api, '/v1/catalog/services'));
+  await pass(api, clock, 15_000);
+  // Failing again is no new beginning, nor is registering again.
+  await report(api, 'fail', 'service:fails');
+  await withAgent(api, { Name: 'begins', Check: check });
+  await pass(api, clock, 14_900);
+  assert.deepEqual(await left(), ['begins', 'fails', 'runs-out', 'stays']);
+  await pass(api, clock, 200);
+  assert.deepEqual(await left(), ['runs-out', 'stays']);
+  await pass(api, clock, 9_700);
+  assert.deepEqual(await left(), ['runs-out', 'stays']);
+  await pass(api, clock, 300);
+  assert.deepEqual(await left(), ['stays']);
+  assert.equal(api.state.snapshot.all(ttlChecks).length, 1);
+});
+
+test('a check that recovers in time keeps its service', async () => {
+  const clock = createFakeClock();
+  await using api = await withJob(clock);
+  await withAgent(api, { Name: 'web', Check: { TTL: '10s', DeregisterCriticalServiceAfter: '30s' } });
+  await pass(api, clock, 29_000);
+  await report(api, 'pass', 'service:web');
+  await pass(api, clock, 9_000);
+  assert.deepEqual(await health(api, 'web'), ['a/web passing,passing']);
+  await pass(api, clock, 30_000);
+  assert.deepEqual(await health(api, 'web'), ['a/web passing,critical']);
+});
+
+test('what the catalog says of a check in between takes no service away before its time', async () => {
+  const clock = createFakeClock();
+  await using api = await withJob(clock);
+  await withAgent(api, {
+    Name: 'web',
+    Check: { TTL: '10s', Status: 'passing', DeregisterCriticalServiceAfter: '30s' },
+  });
+  const check = { CheckID: 'service:web', ServiceID: 'web', Status: 'critical' };
+  await registered(api, { Node: 'a', Address: '127.0.0.1', Service: undefined, Check: check });
+  await pass(api, clock, 10_100);
+  assert.deepEqual(await health(api, 'web'), ['a/web passing,critical']);
+  await pass(api, clock, 30_000);
+  assert.deepEqual(await health(api, 'web'), []);
+});
+
+test('a check or a service that was taken away falls due no more', async () => {
+  const clock = createFakeClock();
+  await using api = await withJob(clock);
+  const check = { TTL: '10s', Status: 'passing', DeregisterCriticalServiceAfter: '1s' };
+  await withAgent(api, { Name: 'one', Check: check });
+  await withAgent(api, { Name: 'two', Check: check });
+  await deregistered(api, { Node: 'a', CheckID: 'service:one' });
+  await deregistered(api, { Node: 'a', ServiceID: 'two' });
+  assert.equal(api.state.snapshot.count(ttlChecks), 0);
+  await pass(api, clock, 60_000);
+  assert.deepEqual(await health(api, 'one'), ['a/one passing']);
+});
+
+test('more checks than one write takes become critical together', async () => {
+  const clock = createFakeClock();
+  await using api = await withJob(clock);
+  const count = 120;
+  const names = Array.from({ length: count }, (_, i) => `s${i}`);
+  await Promise.all(names.map((Name) => withAgent(api, { Name, Check: { TTL: '5s', Status: 'passing' } })));
+  await pass(api, clock, 5_100);
+  for (let turn = 0; turn < 5; turn++) await pass(api, clock, 100);
+  const critical = await got<ShownCheck[]>(api, '/v1/health/state/critical');
+  assert.equal(critical.length, count);
+});
+
+test('a check that fell due while no server ran becomes critical when one runs again', async () => {
+  const clock = createFakeClock();
+  await using directory = await temporaryDirectory();
+  {
+    await using api = await startApi({ clock, engine: sqliteEngine({ directory: directory.path }) });
+    await withAgent(api, { Name: 'web', Check: { TTL: '10s', Status: 'passing' } });
+    await withAgent(api, { Name: 'db', Check: { TTL: '1h', Status: 'passing' } });
+  }
+  clock.jump(600_000);
+  const engine = sqliteEngine({ directory: directory.path });
+  await using api = await startApi({ clock, engine, policy: { enabled: false } });
+  api.state.addJob(dueChecksJob(api.state, clock));
+  await pass(api, clock, 100);
+  assert.deepEqual(await health(api, 'web'), ['a/web passing,critical']);
+  assert.deepEqual(await health(api, 'db'), ['a/db passing,passing']);
+});

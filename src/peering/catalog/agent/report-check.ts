@@ -1,0 +1,49 @@
+/**
+ * `PUT /v1/agent/check/pass|warn|fail/:id`: a service says how it is, and with that its check is good for another time
+ * to live. Where nothing else has changed, only the time moves: nobody who waits for the service is woken.
+ */
+import { authorize } from '../../../credentials/caller.ts';
+import type { Asked } from '../../../credentials/operation.ts';
+import type { DeepReadonly } from '../../../state/table.ts';
+import type { Transaction } from '../../../state/transaction.ts';
+import { type CatalogService, catalogServiceKey, catalogServices } from '../catalog-service.ts';
+import type { CheckStatus } from '../check.ts';
+import { readOutput } from '../read-fields.ts';
+import { ttlCheckKey, ttlChecks } from '../ttl-check.ts';
+import { type Agent, findAgent, unknownCheck } from './agent.ts';
+import { dueAfter, isCriticalAlready, withDue } from './due.ts';
+
+/** What a service says of one of its checks. */
+export interface Report {
+  readonly status: CheckStatus;
+  /** Shown as the check's output. */
+  readonly note: string;
+}
+
+/** @throws ServiceError `bad-request` | `permission-denied` | `not-found`, StateError */
+export async function reportCheck(agent: Agent, asked: Asked, checkId: string, report: Report): Promise<void> {
+  const { status } = report;
+  const output = readOutput(report.note);
+  await agent.credentials.state.write((tx) => {
+    const { caller, partition, stored: node } = findAgent(agent, tx, asked, 'write');
+    const row = node && tx.get(ttlChecks, ttlCheckKey(node.row.uid, checkId))?.row;
+    const service = row && tx.get(catalogServices, catalogServiceKey(row.node, row.serviceId))?.row;
+    if (row === undefined || service === undefined) throw unknownCheck(checkId);
+    authorize(caller, { resource: 'services', access: 'write', partition, name: service.service.name });
+    setCheck(tx, service, checkId, { status, output });
+    if (!isCriticalAlready(row, status)) tx.put(ttlChecks, withDue(row, dueAfter(row, status, tx.now)));
+  });
+}
+
+/** Says something else of one check of a service. */
+export function setCheck(
+  tx: Transaction,
+  service: DeepReadonly<CatalogService>,
+  checkId: string,
+  said: { readonly status: CheckStatus; readonly output: string },
+): void {
+  const at = service.checks.findIndex(({ id }) => id === checkId);
+  const before = service.checks[at];
+  if (before === undefined || (before.status === said.status && before.output === said.output)) return;
+  tx.put(catalogServices, { ...service, checks: service.checks.with(at, { ...before, ...said }) });
+}

@@ -1,0 +1,124 @@
+/**
+ * Whatever is registered and taken away in whatever order: when an answer has become another one, its index is above
+ * every index that was told with the one before. Otherwise a client would sleep through the change.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Api, startApi } from '../../../test/support/api.ts';
+import { deregister, imported, importFrom, register, withAgent } from '../../../test/support/catalog.ts';
+import { generated } from '../../../test/support/peering.ts';
+import { createRandom } from '../../../test/support/random.ts';
+import type { Asked, Credentials } from '../../credentials/operation.ts';
+import { JsonText } from '../../http/v1/json-answer.ts';
+import type { Evaluate, ReadResult } from '../../http/v1/reads.ts';
+import { nameEntry, peerings } from '../record.ts';
+import { listNodes, listServices, readNode, readService } from './read-catalog.ts';
+import { listChecks, readNodeHealth, readServiceHealth } from './read-health.ts';
+
+const ASKED: Asked = {
+  secretHash: undefined,
+  partitions: { query: undefined, header: undefined },
+  address: '',
+  requestId: '',
+};
+const HERE = { peer: undefined, tags: [], passing: false, failover: undefined };
+
+/** Reads of everything that the steps below can change. */
+const readsOf = (credentials: Credentials): readonly Evaluate[] => [
+  readServiceHealth(credentials, ASKED, HERE, 's1'),
+  readServiceHealth(credentials, ASKED, { ...HERE, passing: true }, 's2'),
+  readServiceHealth(credentials, ASKED, { ...HERE, failover: ['east'] }, 's1'),
+  readServiceHealth(credentials, ASKED, { ...HERE, peer: 'east' }, 's1'),
+  readService(credentials, ASKED, HERE, 's1'),
+  listServices(credentials, ASKED, undefined),
+  listServices(credentials, ASKED, 'east'),
+  listNodes(credentials, ASKED, undefined),
+  listChecks(credentials, ASKED, undefined, 'critical'),
+  readNode(credentials, ASKED, undefined, 'n1'),
+  readNodeHealth(credentials, ASKED, undefined, 'n1'),
+];
+
+const STEPS = 400;
+
+type Random = ReturnType<typeof createRandom>;
+
+async function step(api: Api, random: Random): Promise<void> {
+  const one = (...names: readonly string[]): string => names[random.below(names.length)] ?? '';
+  const Node = one('n1', 'n2', 'n3');
+  const service = one('s1', 's2');
+  const Status = one('passing', 'warning', 'critical');
+  switch (random.below(10)) {
+    case 0:
+      await deregister(api, { Node });
+      return;
+    case 1:
+      await deregister(api, { Node, ServiceID: service });
+      return;
+    case 2:
+      await deregister(api, { Node, CheckID: one('n', 's') });
+      return;
+    case 3:
+      await register(api, { Node, Address: `10.0.0.${random.below(3)}`, Service: undefined });
+      return;
+    case 4:
+      await register(api, { Node, Service: undefined, Check: { Name: 'n', Status } });
+      return;
+    case 5:
+      await withAgent(api, { Name: service, Port: random.below(3), Check: { TTL: '1h', Status } });
+      return;
+    case 6:
+      await importFrom(api, 'east', service, random.below(3) === 0 ? [] : [imported(service, 'e1', Status)]);
+      return;
+    case 7:
+      await endOrBegin(api);
+      return;
+    default:
+      await register(api, {
+        Node,
+        Service: { ID: one('s1', 's2'), Service: service },
+        ...(random.below(2) === 0 ? {} : { Check: { Name: 's', Status, ServiceID: service } }),
+      });
+  }
+}
+
+/** The peering is deleted; or, if it is, it is removed as in the background, and another one has its name. */
+async function endOrBegin(api: Api): Promise<void> {
+  const standing = api.state.snapshot.find(peerings, 'name', nameEntry('default', 'east'))?.row;
+  if (standing?.state !== 'TERMINATED') {
+    await api.request('DELETE', '/v1/peering/east');
+    return;
+  }
+  await api.state.write((tx) => tx.delete(peerings, standing.id));
+  await generated(api, 'east');
+}
+
+const list = (watched: ReadResult['watched']) => ('topic' in watched ? [watched] : watched);
+const textOf = ({ body }: ReadResult): string => {
+  const value = body?.();
+  return value instanceof JsonText ? value.text : JSON.stringify(value);
+};
+
+for (const seed of [1, 2, 3]) {
+  test(`an answer that has changed has a higher index than was told before (seed ${seed})`, async () => {
+    await using api = await startApi({ policy: { enabled: false } });
+    await generated(api, 'east');
+    const random = createRandom(seed);
+    const reads = readsOf(api.peering.credentials).map((evaluate) => ({ evaluate, text: '', told: 0 }));
+    let changes = 0;
+    for (let i = 0; i < STEPS; i++) {
+      await step(api, random);
+      for (const [which, read] of reads.entries()) {
+        const result = read.evaluate(api.state.snapshot);
+        const text = textOf(result);
+        const index = Math.max(1, ...list(result.watched).map((watched) => watched.index));
+        if (text !== read.text) {
+          assert.ok(index > read.told, `read ${which}, step ${i}: ${index} is not above ${read.told}`);
+          changes += 1;
+        }
+        read.text = text;
+        read.told = Math.max(1, ...list(result.watched).map((watched) => watched.reported));
+      }
+    }
+    assert.ok(changes > STEPS, `${changes} changes are too few to say anything`);
+  });
+}

@@ -1,0 +1,155 @@
+/**
+ * Takes the services that a peer exports. What comes side by side becomes one commit, and what is as it was writes nothing:
+ * after a reconnect everything comes again. A service that cannot be taken is refused and marked; the others go on.
+ */
+import { hash } from 'node:crypto';
+import { Code } from '@connectrpc/connect';
+import { isStateError } from '../../state/errors.ts';
+import type { State } from '../../state/state.ts';
+import type { Table } from '../../state/table.ts';
+import type { Transaction } from '../../state/transaction.ts';
+import { importProblems } from '../catalog/import-problem.ts';
+import { importedServiceKey, importedServices } from '../catalog/imported-service.ts';
+import type { Instance } from '../catalog/instance.ts';
+import { IMPORT_PROBLEMS_MAX, IMPORTED_SERVICES_MAX, REMOVAL_BATCH_ROWS } from '../limits.ts';
+import { peerings } from '../record.ts';
+import { ApplyRefused } from './contract.ts';
+import type { FencedWrites } from './fenced-writes.ts';
+import type { ExportedService, ExportedServiceList } from './gen/peering/peerstream_pb.ts';
+import { instanceFromWire } from './instance-from-wire.ts';
+import { bounded } from './messages.ts';
+import { serviceNames, usableName } from './service-names.ts';
+
+/** One service as it came. */
+export interface ReceivedService {
+  readonly name: string;
+  readonly message: ExportedService;
+  readonly encoded: Uint8Array;
+}
+
+export interface IncomingServices {
+  /** @throws ApplyRefused, SessionSuperseded, StateError */
+  list(message: ExportedServiceList, signal: AbortSignal): Promise<void>;
+  /** @throws ApplyRefused, SessionSuperseded, StateError */
+  service(received: ReceivedService, signal: AbortSignal): Promise<void>;
+}
+
+/** What the rows of both tables say. */
+interface OfPeering {
+  readonly peeringId: string;
+  readonly service: string;
+}
+
+/** What one stream brings. */
+export function incomingServices(state: State, peeringId: string, writes: FencedWrites): IncomingServices {
+  async function list({ Services }: ExportedServiceList, signal: AbortSignal): Promise<void> {
+    const names = serviceNames(Services);
+    const row = await writes.current();
+    // In bounded commits, the names first: what they leave out is found by nobody any more.
+    if (!isSame(row.imported, names)) {
+      await writes.write(signal, (tx, now) => tx.put(peerings, { ...now, imported: names }));
+    }
+    const named = new Set(names.map((name) => importedServiceKey(peeringId, name)));
+    await dropOthers(importedServices, named, signal);
+    await dropOthers(importProblems, named, signal);
+  }
+
+  async function dropOthers<Row extends OfPeering>(
+    table: Table<Row, 'peering'>,
+    named: ReadonlySet<string>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const keys = state.snapshot
+      .list(table, 'peering', peeringId)
+      .map(({ row: { service } }) => importedServiceKey(peeringId, service))
+      .filter((key) => !named.has(key));
+    for (let from = 0; from < keys.length; from += REMOVAL_BATCH_ROWS) {
+      await writes.write(signal, (tx) => {
+        for (const key of keys.slice(from, from + REMOVAL_BATCH_ROWS)) tx.delete(table, key);
+      });
+    }
+  }
+
+  async function service(received: ReceivedService, signal: AbortSignal): Promise<void> {
+    usableName(received.name);
+    try {
+      await take(received, signal);
+    } catch (error) {
+      const refusal = refusalOf(error);
+      if (refusal === undefined) throw error;
+      await mark(received.name, refusal, signal);
+      throw refusal;
+    }
+  }
+
+  async function take({ name, message, encoded }: ReceivedService, signal: AbortSignal): Promise<void> {
+    const key = importedServiceKey(peeringId, name);
+    const contentHash = hash('sha256', encoded, 'base64url');
+    await writes.current();
+    const { snapshot } = state;
+    const standing = snapshot.get(importedServices, key)?.row;
+    const marked = snapshot.get(importProblems, key) !== undefined;
+    const isStanding = standing?.service === name && standing.contentHash === contentHash;
+    if (isStanding && !marked) return;
+    const instances = isStanding ? standing.instances : instancesOf(name, message);
+    // A peer that sends maps in another order each time sends the same in other bytes.
+    if (!marked && standing?.service === name && JSON.stringify(standing.instances) === JSON.stringify(instances))
+      return;
+    if (!marked && standing === undefined && instances.length === 0) return;
+    await writes.write(signal, (tx) => {
+      tx.delete(importProblems, key);
+      if (instances.length === 0) {
+        tx.delete(importedServices, key);
+        return;
+      }
+      if (tx.get(importedServices, key) === undefined) refuseOneMore(tx, peeringId);
+      tx.put(importedServices, { peeringId, service: name, contentHash, instances });
+    });
+  }
+
+  /** Says that a service could not be taken; what there was of it stays. */
+  async function mark(service: string, { message }: ApplyRefused, signal: AbortSignal): Promise<void> {
+    const key = importedServiceKey(peeringId, service);
+    const reason = bounded(message);
+    await writes.write(signal, (tx) => {
+      const standing = tx.get(importProblems, key)?.row;
+      if (standing?.reason === reason) return;
+      const all = tx.list(importProblems, 'peering', peeringId, { limit: IMPORT_PROBLEMS_MAX });
+      if (standing === undefined && all.length === IMPORT_PROBLEMS_MAX) return;
+      tx.put(importProblems, { peeringId, service, reason, since: new Date(tx.now).toISOString() });
+    });
+  }
+
+  return { list, service };
+}
+
+/** Why the peer is to be told that the service was not taken; undefined: that is not for it to know. */
+function refusalOf(error: unknown): ApplyRefused | undefined {
+  if (error instanceof ApplyRefused) return error;
+  if (!isStateError(error, 'too-large', 'rows-max')) return undefined;
+  return new ApplyRefused(Code.ResourceExhausted, error.message);
+}
+
+/** Sorted, so that the same instances are the same, in whatever order they come. @throws ApplyRefused */
+function instancesOf(name: string, { Nodes }: ExportedService): readonly Instance[] {
+  const instances = Nodes.map(instanceFromWire).filter((instance) => instance !== undefined);
+  if (instances.length === Nodes.length) return instances.sort(byNodeAndId);
+  throw new ApplyRefused(Code.InvalidArgument, `service "${name}" has an instance without a node or a service`);
+}
+
+const byNodeAndId = (a: Instance, b: Instance): number =>
+  compare(a.node.name, b.node.name) || compare(a.service.id, b.service.id);
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** @throws ApplyRefused */
+function refuseOneMore(tx: Transaction, peeringId: string): void {
+  // Those of all peers are counted in no time; those of one only when they could be too many.
+  if (tx.count(importedServices) < IMPORTED_SERVICES_MAX) return;
+  const own = tx.list(importedServices, 'peering', peeringId, { limit: IMPORTED_SERVICES_MAX });
+  if (own.length < IMPORTED_SERVICES_MAX) return;
+  throw new ApplyRefused(Code.ResourceExhausted, `at most ${IMPORTED_SERVICES_MAX} services are taken from a peer`);
+}
+
+const isSame = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((name, i) => name === b[i]);
