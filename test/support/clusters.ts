@@ -15,6 +15,7 @@ export interface ShownRecord {
   readonly PeerServerAddresses?: readonly string[];
   readonly StreamStatus: {
     readonly ImportedServices: readonly string[] | null;
+    readonly ExportedServices?: readonly string[];
     readonly LastHeartbeat?: string;
     readonly LastReceive?: string;
     readonly LastSend?: string;

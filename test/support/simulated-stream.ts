@@ -3,7 +3,10 @@ import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { Acceptor } from '../../src/peering/stream/acceptor.ts';
 import type { Side } from '../../src/peering/stream/contract.ts';
-import { type ReplicationMessage, ReplicationMessageSchema } from '../../src/peering/stream/gen/peering/peerstream_pb.ts';
+import {
+  type ReplicationMessage,
+  ReplicationMessageSchema,
+} from '../../src/peering/stream/gen/peering/peerstream_pb.ts';
 import { decodeResource, readMessage } from '../../src/peering/stream/messages.ts';
 import { type Clock, sleep } from '../../src/state/clock.ts';
 import type { Random } from './random.ts';
@@ -112,7 +115,9 @@ export function createSimulatedStream(options: StreamOptions): SimulatedStream {
     try {
       const answers = acceptor.stream(incoming(), call);
       streams.set(answers, stream);
-      await forward(answers, gone.signal, (message) => down.put({ bytes: toBinary(ReplicationMessageSchema, message) }));
+      await forward(answers, gone.signal, (message) =>
+        down.put({ bytes: toBinary(ReplicationMessageSchema, message) }),
+      );
     } catch (error) {
       await down.put({ error: asWireError(error) });
     }

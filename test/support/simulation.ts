@@ -1,7 +1,7 @@
 /** Whole clusters in one process: states on a simulated etcd, their clients, and faults, all from one seed. */
-import { setImmediate } from 'node:timers/promises';
 import { sleep } from '../../src/state/clock.ts';
 import type { State } from '../../src/state/state.ts';
+import { drive } from './drive.ts';
 import { testEngine } from './etcd-node.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { createFaultyLink, type FaultyLink } from './faulty-link.ts';
@@ -9,8 +9,6 @@ import { createRandom, type Random } from './random.ts';
 import { createSimulatedEtcd, type SimulatedEtcd } from './simulated-etcd.ts';
 import { openState } from './state.ts';
 
-/** Turns of the event loop after which everything that needs no timer has happened. */
-const SETTLE_TURNS = 4;
 /** A simulation that takes longer hangs. */
 const SIMULATED_MS_MAX = 20 * 60_000;
 const LEASE_MS = 3_000;
@@ -53,22 +51,7 @@ export function createWorld(seed: number): World {
       const engine = testEngine({ endpoints: ['http://simulated'], clock, id, leaseMs: LEASE_MS, connect: () => link });
       return { name, link, state: await openState(engine, { node: name, clock }) };
     },
-    async drive(promise) {
-      let settled = false;
-      const done = promise.finally(() => {
-        settled = true;
-      });
-      done.catch(() => undefined); // Awaited below.
-      while (!settled) {
-        for (let turn = 0; turn < SETTLE_TURNS && !settled; turn++) await setImmediate();
-        if (settled) break;
-        const nextMs = clock.nextDueMs();
-        if (nextMs === undefined) throw new Error('the simulation stands still');
-        if (clock.monotonic() > SIMULATED_MS_MAX) throw new Error('the simulation does not come to an end');
-        clock.advance(nextMs);
-      }
-      return done;
-    },
+    drive: (promise) => drive({ clock, simulatedMsMax: SIMULATED_MS_MAX }, promise),
   };
 }
 

@@ -18,6 +18,7 @@ import { createOpenRate, type OpenRate } from './open-rate.ts';
 import { outgoingResources } from './outgoing-resources.ts';
 import { type PeerCall, peerCall } from './peer-listener.ts';
 import { peerVersionProblem } from './peer-version.ts';
+import { insightOf } from './stream-insight.ts';
 import { type StreamParts, watchSession } from './stream-parts.ts';
 import { acceptOpen } from './stream-record.ts';
 
@@ -108,12 +109,12 @@ function serveStream(
     peeringId = open.PeerID;
     call.prove();
     parts.traffic.opened(peeringId);
-    void parts.live.add({ peeringId, name, side: 'accepting', epoch, session });
-    return {
-      kind: 'accepted',
-      outgoing: outgoingResources(parts, { peeringId, name, side: 'accepting' }),
-      incoming: incomingResources(parts, peeringId, Promise.resolve(epoch)),
-    };
+    const outgoing = outgoingResources(parts, { peeringId, name, side: 'accepting' });
+    const incoming = incomingResources(parts, peeringId, Promise.resolve(epoch));
+    const insight = insightOf(call.version ?? undefined, outgoing, incoming);
+    void parts.live.add({ peeringId, name, side: 'accepting', epoch, session, insight });
+    if (insight.peerVersion !== undefined) session.subscribe('digest');
+    return { kind: 'accepted', outgoing, incoming };
   };
   const session = driveSession({
     side: 'accepting',

@@ -10,6 +10,7 @@ import { type ReplicationMessage_Open, ReplicationMessage_OpenSchema } from './g
 import { incomingResources } from './incoming-resources.ts';
 import { outgoingResources } from './outgoing-resources.ts';
 import { peerVersionProblem } from './peer-version.ts';
+import { insightOf } from './stream-insight.ts';
 import { type DialerParts, watchSession } from './stream-parts.ts';
 import { claimDialed } from './stream-record.ts';
 
@@ -36,6 +37,8 @@ export async function dialStream(
   const epoch = Promise.withResolvers<number>();
   // Nothing that came before may wait for it: then nobody hears of its rejection.
   epoch.promise.catch(() => undefined);
+  const outgoing = outgoingResources(parts, of);
+  const incoming = incomingResources(parts, peeringId, epoch.promise);
   let live = false;
   let problem: string | undefined;
 
@@ -45,8 +48,8 @@ export async function dialStream(
     times: sessions,
     owner: { ...watchSession(parts, () => peeringId), opened: () => void opened() },
     open: openOf(parts, plan),
-    outgoing: outgoingResources(parts, of),
-    incoming: incomingResources(parts, peeringId, epoch.promise),
+    outgoing,
+    incoming,
   });
 
   /** The other side has taken us: from now on this stream is the one that counts. */
@@ -63,7 +66,9 @@ export async function dialStream(
       live = true;
       epoch.resolve(claimed);
       traffic.opened(peeringId);
-      void parts.live.add({ ...of, peerId: plan.peerId, epoch: claimed, session });
+      const insight = insightOf(connection.version, outgoing, incoming);
+      void parts.live.add({ ...of, peerId: plan.peerId, epoch: claimed, session, insight });
+      if (insight.peerVersion !== undefined) session.subscribe('digest');
     }
   }
 

@@ -10,9 +10,12 @@ import { parseRoots, RootError } from '../trust/roots.ts';
 import { trustBundles } from '../trust-bundle.ts';
 import { ApplyRefused, type IncomingResources } from './contract.ts';
 import { fencedWrites } from './fenced-writes.ts';
+import type { ExportDigest } from './gen/peering/digest_pb.ts';
 import type { PeeringServerAddresses, PeeringTrustBundle } from './gen/peering/peering_pb.ts';
+import { createIncomingNotes, type IncomingNotes } from './incoming-notes.ts';
 import { incomingServices } from './incoming-services.ts';
 import type { Resource } from './resources.ts';
+import { serviceNames } from './service-names.ts';
 
 /**
  * What a stream of this peering brings, once its epoch is known: resources that come before wait for it.
@@ -22,9 +25,10 @@ export function incomingResources(
   { state, clock }: { readonly state: State; readonly clock: Clock },
   peeringId: string,
   epoch: Promise<number>,
-): IncomingResources {
+): IncomingResources & { readonly notes: IncomingNotes } {
   const writes = fencedWrites({ state, clock }, peeringId, epoch);
-  const services = incomingServices(state, peeringId, writes);
+  const notes = createIncomingNotes(clock);
+  const services = incomingServices(state, peeringId, writes, notes);
 
   async function applyRoots({ TrustDomain, RootPEMs }: PeeringTrustBundle, signal: AbortSignal): Promise<void> {
     const roots = usableRoots(RootPEMs, clock.now());
@@ -61,7 +65,15 @@ export function incomingResources(
     });
   }
 
+  async function applyDigest({ services: named }: ExportDigest, encoded: Uint8Array): Promise<void> {
+    // They are shown to who compares.
+    serviceNames(named.map(({ name }) => name));
+    await writes.current();
+    notes.noteDigest(encoded);
+  }
+
   return {
+    notes,
     async apply(resource: Resource, _first: boolean, signal: AbortSignal, encoded: Uint8Array): Promise<void> {
       const { kind } = resource;
       if (kind === 'list') await services.list(resource.message, signal);
@@ -69,7 +81,7 @@ export function incomingResources(
         await services.service({ name: resource.id, message: resource.message, encoded }, signal);
       } else if (kind === 'roots') await applyRoots(resource.message, signal);
       else if (kind === 'server-addresses') await applyAddresses(resource.message, signal);
-      else throw new ApplyRefused(Code.Unimplemented, `resources of type ${kind} are not asked for`);
+      else await applyDigest(resource.message, encoded);
     },
   };
 }

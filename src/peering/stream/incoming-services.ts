@@ -11,10 +11,12 @@ import type { Transaction } from '../../state/transaction.ts';
 import { importProblems } from '../catalog/import-problem.ts';
 import { importedServiceKey, importedServices } from '../catalog/imported-service.ts';
 import type { Instance } from '../catalog/instance.ts';
+import { nameKey } from '../entries/config-entry.ts';
 import { IMPORT_PROBLEMS_MAX, IMPORTED_SERVICES_MAX, REMOVAL_BATCH_ROWS } from '../limits.ts';
 import { peerings } from '../record.ts';
 import { ApplyRefused } from './contract.ts';
 import type { FencedWrites } from './fenced-writes.ts';
+import type { IncomingNotes } from './incoming-notes.ts';
 import type { ExportedService, ExportedServiceList } from './gen/peering/peerstream_pb.ts';
 import { instanceFromWire } from './instance-from-wire.ts';
 import { bounded } from './messages.ts';
@@ -41,7 +43,12 @@ interface OfPeering {
 }
 
 /** What one stream brings. */
-export function incomingServices(state: State, peeringId: string, writes: FencedWrites): IncomingServices {
+export function incomingServices(
+  state: State,
+  peeringId: string,
+  writes: FencedWrites,
+  notes: Pick<IncomingNotes, 'note' | 'noteList'>,
+): IncomingServices {
   async function list({ Services }: ExportedServiceList, signal: AbortSignal): Promise<void> {
     const names = serviceNames(Services);
     const row = await writes.current();
@@ -52,6 +59,7 @@ export function incomingServices(state: State, peeringId: string, writes: Fenced
     const named = new Set(names.map((name) => importedServiceKey(peeringId, name)));
     await dropOthers(importedServices, named, signal);
     await dropOthers(importProblems, named, signal);
+    notes.noteList(new Set(names.map(nameKey)));
   }
 
   async function dropOthers<Row extends OfPeering>(
@@ -73,7 +81,9 @@ export function incomingServices(state: State, peeringId: string, writes: Fenced
   async function service(received: ReceivedService, signal: AbortSignal): Promise<void> {
     usableName(received.name);
     try {
-      await take(received, signal);
+      const contentHash = hash('sha256', received.encoded, 'base64url');
+      await take({ ...received, contentHash }, signal);
+      notes.note(received.name, contentHash);
     } catch (error) {
       const refusal = refusalOf(error);
       if (refusal === undefined) throw error;
@@ -82,9 +92,11 @@ export function incomingServices(state: State, peeringId: string, writes: Fenced
     }
   }
 
-  async function take({ name, message, encoded }: ReceivedService, signal: AbortSignal): Promise<void> {
+  async function take(
+    { name, message, contentHash }: ReceivedService & { readonly contentHash: string },
+    signal: AbortSignal,
+  ): Promise<void> {
     const key = importedServiceKey(peeringId, name);
-    const contentHash = hash('sha256', encoded, 'base64url');
     await writes.current();
     const { snapshot } = state;
     const standing = snapshot.get(importedServices, key)?.row;

@@ -3,7 +3,7 @@
 const MIB = 1024 * 1024;
 
 /** Responses that are being applied side by side: they share the state's batches, and a peer cannot fill its queue. */
-export const APPLYING_MAX = 16;
+export const APPLYING_MAX = 128;
 /**
  * Bytes of responses that were received and not applied: past it reading pauses. One message of the largest size may
  * exceed it, since a message is read before its size is known.
@@ -42,3 +42,7 @@ export const RESOURCE_PARTS_MAX = 131_072;
 export const ENVELOPE_BYTES = 512;
 /** How long a session that ends waits for the transport to take its last words, and then for the other side to leave. */
 export const CLOSING_MS = 5_000;
+/** Between a change and the digest that has it: what a peer compares with need not be newer than people are. */
+export const DIGEST_PAUSE_MS = 1_000;
+/** Services of a digest for each such pause, so that however much is exported, digests are some 60 KB a second. */
+export const DIGEST_SERVICES_A_PAUSE = 1_000;

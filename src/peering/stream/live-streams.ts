@@ -11,6 +11,7 @@ import { BACKOFF_MS_MAX, BACKOFF_MS_MIN } from '../limits.ts';
 import { isCurrent, peerings } from '../record.ts';
 import type { SessionEnd, SessionHandle, Side, StopReason } from './contract.ts';
 import { endReason } from './session-end.ts';
+import type { StreamInsight } from './stream-insight.ts';
 import { type Holder, reportLost, reportTerminated } from './stream-record.ts';
 import type { StreamTraffic } from './stream-traffic.ts';
 
@@ -24,6 +25,8 @@ export interface LiveStream {
   readonly peerId?: string;
   readonly epoch: number;
   readonly session: SessionHandle;
+  /** What can be told about single services on it. */
+  readonly insight: StreamInsight;
 }
 
 export interface LiveStreamsParts {

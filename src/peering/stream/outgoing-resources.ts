@@ -6,8 +6,10 @@ import { bundleFingerprint, recordAcknowledgement, wantsAcknowledgement } from '
 import { AUTHORITY_KEY, authorities } from '../trust/authority.ts';
 import type { OutgoingResources, Refusal, Side } from './contract.ts';
 import { PeeringServerAddressesSchema, PeeringTrustBundleSchema } from './gen/peering/peering_pb.ts';
+import { outgoingDigest } from './outgoing-digest.ts';
 import { outgoingServices } from './outgoing-services.ts';
 import { RESOURCE_KINDS, type Resource, type ResourceKey, type ResourceKind } from './resources.ts';
+import type { OutgoingInsight } from './stream-insight.ts';
 import type { StreamParts } from './stream-parts.ts';
 
 /** Whose stream it is. */
@@ -20,15 +22,16 @@ export interface StreamOf {
 
 /** What a stream of this peering sends. */
 export function outgoingResources(
-  { state, identity, addresses, traffic, exporter, log }: StreamParts,
+  { state, clock, identity, addresses, traffic, exporter, log }: StreamParts,
   { peeringId, name: peering, side }: StreamOf,
-): OutgoingResources {
+): OutgoingResources & OutgoingInsight {
   const kinds: readonly ResourceKind[] = side === 'accepting' ? ['roots', 'server-addresses'] : ['roots'];
   const tooLarge = (key: ResourceKey, bytes: number): void =>
     log.warn({ peering, ...key, bytes }, 'a resource is too large to be sent');
   const row = state.snapshot.get(peerings, peeringId)?.row;
   const peer = row && { partition: row.partition, peerName: row.name };
   const services = outgoingServices({ exporter, peer, tooLarge });
+  const digest = outgoingDigest({ state, clock, services: services.sent });
   /** What the peer was sent and has not answered, oldest first: it answers one resource in order. */
   const bundlesSent: string[] = [];
 
@@ -50,12 +53,14 @@ export function outgoingResources(
   return {
     ids(kind) {
       if (kind === 'list' || kind === 'service') return services.ids(kind);
+      if (kind === 'digest') return digest.ids();
       return kinds.includes(kind) ? [idOf(kind)] : [];
     },
     read(key) {
       const { kind, id } = key;
       if (kind === 'list' || kind === 'service') return services.read(key);
       if (kind === 'roots') return readRoots();
+      if (kind === 'digest') return digest.read();
       if (kind === 'server-addresses' && side === 'accepting') {
         return { kind, id, message: create(PeeringServerAddressesSchema, { Addresses: [...addresses.current()] }) };
       }
@@ -63,23 +68,35 @@ export function outgoingResources(
     },
     follow(changed) {
       const tell = (kind: ResourceKind) => () => changed({ kind, id: idOf(kind) });
-      const ends = [state.follow([rowTopic(authorities, AUTHORITY_KEY)], tell('roots')), services.follow(changed)];
+      const serviceChanged = (key: ResourceKey): void => {
+        changed(key);
+        digest.touch(changed);
+      };
+      const ends = [
+        state.follow([rowTopic(authorities, AUTHORITY_KEY)], tell('roots')),
+        services.follow(serviceChanged),
+        digest.end,
+      ];
       if (side === 'accepting') ends.push(addresses.onChange(tell('server-addresses')));
       return () => {
         for (const end of ends) end();
       };
     },
     tooLarge: (key, bytes) => services.tooLarge(key, bytes),
-    acknowledged({ kind }, afterMs) {
+    acknowledged({ kind, id }, afterMs) {
       traffic.acknowledged(peeringId, afterMs);
       if (kind === 'roots') rootsAcknowledged();
       if (kind === 'list') services.listAnswered();
+      if (kind === 'service') services.serviceAnswered(id);
     },
     refused(key: ResourceKey, refusal: Refusal) {
       if (key.kind === 'roots') bundlesSent.shift();
       if (key.kind === 'list') services.listAnswered();
+      if (key.kind === 'service') services.serviceAnswered(key.id, refusal);
+      if (key.kind === 'digest') digest.end();
       log.warn({ peering, ...key, ...refusal }, 'the peer has refused a resource');
     },
+    fate: services.fate,
   };
 }
 

@@ -4,15 +4,23 @@ import { nameKey } from '../entries/config-entry.ts';
 import type { PeerOf } from '../entries/exported.ts';
 import type { Content } from '../export/contents.ts';
 import type { Exporter, PeerExports } from '../export/exporter.ts';
-import type { OutgoingResources } from './contract.ts';
+import type { OutgoingResources, Refusal } from './contract.ts';
 import { ExportedServiceListSchema } from './gen/peering/peerstream_pb.ts';
+import type { SentService } from './outgoing-digest.ts';
 import { RESOURCE_KINDS, type ResourceKey } from './resources.ts';
+import type { Fate } from './stream-insight.ts';
 
 /** `list` and `service` of `OutgoingResources`. */
 export interface OutgoingServices extends Pick<OutgoingResources, 'read' | 'follow' | 'tooLarge'> {
   ids(kind: 'list' | 'service'): readonly string[];
   /** The peer has answered a list, or was not sent it. */
   listAnswered(): void;
+  /** The peer has answered a service. @param refusal undefined: it was taken */
+  serviceAnswered(service: string, refusal?: Refusal): void;
+  /** What became of a service that is exported to the peer. */
+  fate(service: string): Fate;
+  /** Everything that is exported to the peer, sorted. */
+  sent(): readonly SentService[];
 }
 
 export interface OutgoingServicesParts {
@@ -32,6 +40,9 @@ export function outgoingServices({ exporter, peer, tooLarge }: OutgoingServicesP
   /** What the peer was last sent: names, and contents by name. */
   let namesSent: readonly string[] | undefined;
   const sent = new Map<string, Content>();
+  /** How often each was sent that the peer has not answered as often: it answers one service in order. */
+  const unanswered = new Map<string, number>();
+  const refusals = new Map<string, Refusal>();
   /** Lists that the peer has not answered. */
   let listsUnanswered = 0;
   let listWaits = false;
@@ -59,7 +70,7 @@ export function outgoingServices({ exporter, peer, tooLarge }: OutgoingServicesP
     namesSent = names;
     listsUnanswered += 1;
     listWaits = false;
-    for (const name of unnamed) sent.delete(name);
+    for (const name of unnamed) forget(name);
     return { kind: 'list', id: LIST.id, message: create(ExportedServiceListSchema, { Services: [...names] }) };
   }
 
@@ -73,16 +84,47 @@ export function outgoingServices({ exporter, peer, tooLarge }: OutgoingServicesP
     const content = exports?.content(key.id);
     const name = nameKey(key.id);
     if (content === undefined) {
-      sent.delete(name);
+      forget(name);
+      awaitAnswer(name);
       return undefined;
     }
     const before = sent.get(name);
     sent.set(name, content);
     if (before !== undefined && isSameContent(before, content)) return 'unchanged';
-    if (!content.tooLarge) return { ...key, encoded: content.encoded };
+    if (!content.tooLarge) {
+      awaitAnswer(name);
+      return { ...key, encoded: content.encoded };
+    }
     // The peer keeps what it has: should the service shrink to that again, it is sent once more, which does no harm.
     tooLarge(key, content.messageBytes);
     return 'unchanged';
+  }
+
+  const awaitAnswer = (name: string): void => void unanswered.set(name, (unanswered.get(name) ?? 0) + 1);
+
+  const forget = (name: string): void => {
+    sent.delete(name);
+    refusals.delete(name);
+  };
+
+  function serviceAnswered(service: string, refusal?: Refusal): void {
+    const name = nameKey(service);
+    const left = (unanswered.get(name) ?? 0) - 1;
+    if (left > 0) unanswered.set(name, left);
+    else unanswered.delete(name);
+    if (refusal !== undefined && sent.has(name)) refusals.set(name, refusal);
+    else refusals.delete(name);
+  }
+
+  function fate(service: string): Fate {
+    const name = nameKey(service);
+    const content = exports?.content(service);
+    if (content?.tooLarge) return { kind: 'too-large', bytes: content.messageBytes };
+    const before = sent.get(name);
+    if (content === undefined || before === undefined || !isSameContent(before, content)) return { kind: 'unsent' };
+    if (unanswered.has(name)) return { kind: 'unanswered' };
+    const refusal = refusals.get(name);
+    return refusal === undefined ? { kind: 'acknowledged' } : { kind: 'refused', refusal };
   }
 
   return {
@@ -107,6 +149,9 @@ export function outgoingServices({ exporter, peer, tooLarge }: OutgoingServicesP
       tooLarge(key, bytes);
     },
     listAnswered,
+    serviceAnswered,
+    fate,
+    sent: () => (exports?.names() ?? []).map((name) => ({ name, content: sent.get(nameKey(name)) })),
   };
 }
 

@@ -41,8 +41,19 @@ suite('time', () => {
     happen(session, { type: 'unknown-received' }, AT + SILENCE - 1);
     happen(session, { type: 'tick' }, AT + SILENCE);
     assert.equal(session.phase.name, 'open');
-    happen(session, { type: 'tick' }, AT + 2 * SILENCE - 1);
-    const effects = drain(session, AT + 2 * SILENCE);
+    happen(session, { type: 'ready' }, AT + SILENCE);
+    const effects = happen(session, { type: 'tick' }, AT + 2 * SILENCE - 1);
+    assert.deepEqual(endOf(effects), { kind: 'timed-out', reason: 'heartbeat timeout' });
+  });
+
+  test('a peer that neither sends nor takes anything is not waited for at the end of its silence', () => {
+    const session = live();
+    assert.deepEqual(sent(happen(session, { type: 'tick' }, AT + SILENCE - 1)), ['heartbeat']);
+    const effects = happen(session, { type: 'tick' }, AT + SILENCE);
+    assert.deepEqual(
+      effects.map(({ type }) => type),
+      ['reset', 'ended'],
+    );
     assert.deepEqual(endOf(effects), { kind: 'timed-out', reason: 'heartbeat timeout' });
   });
 

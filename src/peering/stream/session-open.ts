@@ -157,7 +157,12 @@ export function openTick(session: Session, _phase: OpenPhase, { at }: EventOf<'t
   const isOver = (deadline: number | undefined): boolean => deadline !== undefined && deadline <= at;
   const timedOut = (reason: Extract<SessionEnd, { kind: 'timed-out' }>['reason']): Phase =>
     end(session, at, { kind: 'timed-out', reason });
-  if (isOver(deadlines.silence)) return timedOut('heartbeat timeout');
+  if (isOver(deadlines.silence)) {
+    // Who neither sends nor takes anything is not waited for: until the end is known, the peering would count as live.
+    return session.idle
+      ? timedOut('heartbeat timeout')
+      : tearDown(session, { kind: 'timed-out', reason: 'heartbeat timeout' });
+  }
   if (isOver(deadlines.apply)) return timedOut('apply timeout');
   // It would not take a status either.
   if (isOver(deadlines.transport)) return tearDown(session, { kind: 'limit', limit: 'transport-stalled' });

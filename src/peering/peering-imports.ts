@@ -1,0 +1,75 @@
+/** `GET /v1/peering/:name/imported-services`: what came from the peer, and what could not be taken. Can wait. */
+import { type Static, Type } from 'typebox';
+import { type Asked, waitingAs } from '../credentials/operation.ts';
+import { partitionKey } from '../credentials/partition.ts';
+import type { Evaluate } from '../http/v1/reads.ts';
+import type { Snapshot } from '../state/snapshot.ts';
+import { importProblems } from './catalog/import-problem.ts';
+import { importedServiceKey, importedServices } from './catalog/imported-service.ts';
+import { findPeering, peeringNotFound } from './find-peering.ts';
+import { checkPeerName } from './peer-name.ts';
+import { peerings } from './record.ts';
+import type { PeeringService } from './service.ts';
+
+const importedSchema = Type.Object(
+  {
+    Service: Type.String(),
+    Instances: Type.Integer({ minimum: 0, description: 'Those that are there: of before, when it was refused since.' }),
+    Refused: Type.Optional(
+      Type.Object(
+        { Reason: Type.String(), Since: Type.String({ format: 'date-time' }) },
+        { description: 'What the peer last sent could not be taken; it has been told so.' },
+      ),
+    ),
+  },
+  { title: 'PeeringImportedService' },
+);
+type Imported = Readonly<Static<typeof importedSchema>>;
+
+export const peeringImportsSchema = Type.Array(importedSchema);
+
+/** By the name of the service: what the peer names, and what came of it. @throws ServiceError `bad-request` */
+export function readPeeringImports({ credentials }: PeeringService, asked: Asked, name: string): Evaluate {
+  checkPeerName(name);
+  const { state } = credentials;
+  return (snapshot) => {
+    const { caller, partition, stored } = findPeering(credentials, snapshot, { asked, name, access: 'read' });
+    if (stored === undefined) {
+      const watched = state.watchEntry(peerings, 'partition', partitionKey(partition));
+      return { ...waitingAs(caller), watched, error: peeringNotFound(name) };
+    }
+    const { id, imported } = stored.row;
+    return {
+      ...waitingAs(caller),
+      watched: [
+        state.watchRow(peerings, id),
+        state.watchEntry(importedServices, 'peering', id),
+        state.watchEntry(importProblems, 'peering', id),
+      ],
+      body: () => snapshot.memo(`imported services\0${id}`, () => importedFrom(snapshot, id, imported)),
+    };
+  };
+}
+
+function importedFrom(snapshot: Snapshot, id: string, named: readonly string[]): readonly Imported[] {
+  const services = snapshot.list(importedServices, 'peering', id).map(({ row }) => row);
+  const problems = snapshot.list(importProblems, 'peering', id).map(({ row }) => row);
+  const names = new Map<string, string>();
+  for (const service of [
+    ...named,
+    ...services.map(({ service }) => service),
+    ...problems.map(({ service }) => service),
+  ]) {
+    names.set(importedServiceKey(id, service), service);
+  }
+  return [...names]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, service]) => {
+      const problem = snapshot.get(importProblems, key)?.row;
+      return {
+        Service: service,
+        Instances: snapshot.get(importedServices, key)?.row.instances.length ?? 0,
+        ...(problem && { Refused: { Reason: problem.reason, Since: problem.since } }),
+      };
+    });
+}
