@@ -3,6 +3,7 @@ import { benchCatalog } from './catalog.ts';
 import { benchFootprint } from './footprint.ts';
 import { benchHttp } from './http.ts';
 import { benchPeering } from './peering.ts';
+import { benchServices } from './services.ts';
 import { benchState } from './state.ts';
 
 const SECTIONS: Readonly<Record<string, () => Promise<void>>> = {
@@ -10,6 +11,7 @@ const SECTIONS: Readonly<Record<string, () => Promise<void>>> = {
   http: benchHttp,
   peering: benchPeering,
   catalog: benchCatalog,
+  services: benchServices,
   footprint: benchFootprint,
 };
 

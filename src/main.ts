@@ -23,6 +23,7 @@ import { aborted, catchSignals, type Signals } from './main/signals.ts';
 import { systemClock } from './state/clock.ts';
 import { dataKeySealer } from './state/sealing.ts';
 import { State } from './state/state.ts';
+import { edgeErrorForm } from './team-access/jsonapi/error-answer.ts';
 
 export interface ServeOptions extends SettingsSource {
   readonly importFile: string | undefined;
@@ -70,6 +71,7 @@ async function run(options: ServeOptions, log: Log, signals: Signals): Promise<n
     ...(certificate === undefined ? {} : { certificate: certificate.current }),
     allowedOrigins: config.http.allowedOrigins,
     limits: config.limits,
+    errorForms: { '/api/v2/': edgeErrorForm },
     consul: config.compat.includes('consul'),
     requestIdPrefix: randomBytes(4).toString('hex'),
     clock,

@@ -8,13 +8,18 @@ export interface User {
   readonly email: string;
   readonly siteAdmin: boolean;
   readonly createTime: string;
+  /** When a token of the user was first used; absent: the user is invited, and has not come yet. */
+  readonly activeTime?: string;
 }
 
 export const users = defineTable<User>()({
   name: 'users',
   key: (user) => user.id,
   formats: { version: 1 },
-  indexes: { username: { entry: (user) => user.username.toLowerCase(), unique: true } },
+  indexes: {
+    username: { entry: (user) => user.username.toLowerCase(), unique: true },
+    email: { entry: (user) => (user.email === '' ? undefined : user.email.toLowerCase()), unique: true },
+  },
 });
 
 export interface UserToken {

@@ -11,10 +11,24 @@ export interface Conventions {
   readonly jsonType: string;
   /** An error in every form that a client can ask for: its media type and its schema. */
   readonly errorForms: Readonly<Record<string, TSchema>>;
+  /** What can be refused; the errors of the edge unless given. */
+  readonly errors?: readonly DescribedError[];
+  /** Headers that errors can have besides those of all services. */
+  readonly errorHeaders?: readonly Parameter[];
   /** What every such endpoint takes and tells besides what it declares itself. */
   readonly query: (endpoint: Endpoint) => readonly Parameter[];
   readonly headers: (endpoint: Endpoint) => readonly Parameter[];
   readonly answerHeaders: (endpoint: Endpoint) => readonly Parameter[];
+}
+
+/** An error for the description. */
+export interface DescribedError {
+  readonly code: string;
+  readonly status: number;
+  /** What it says to a caller. */
+  readonly meaning: string;
+  /** `writes`: those alone who send or change something; `strays`: where there is no endpoint for the method. */
+  readonly toldTo: 'all' | 'writes' | 'strays';
 }
 
 export interface ApiDescription {

@@ -1,7 +1,7 @@
 /** What an endpoint answers with, for its description: one success, and the errors that its kind of request can meet. */
 import { STATUS_CODES } from 'node:http';
 import { Type } from 'typebox';
-import type { Conventions, Json } from './api-description.ts';
+import type { Conventions, DescribedError, Json } from './api-description.ts';
 import type { Endpoint } from './endpoint.ts';
 import { meaningOf, type ServiceErrorCode, serviceErrorCodes, statusOf } from './errors.ts';
 import type { NamedSchemas } from './named-schemas.ts';
@@ -37,10 +37,19 @@ const OF_WRITES: ReadonlySet<ServiceErrorCode> = new Set([
   'rows-full',
 ]);
 
+/** The errors of the edge. */
+const OF_EDGE: readonly DescribedError[] = serviceErrorCodes.map((code) => ({
+  code,
+  status: statusOf(code),
+  meaning: meaningOf(code),
+  toldTo: OF_NO_ENDPOINT.has(code) ? 'strays' : OF_WRITES.has(code) ? 'writes' : 'all',
+}));
+
 /** Every answer of an endpoint, by status. */
 export function responses(endpoint: Endpoint, conventions: Conventions, schemas: NamedSchemas): Json {
   const changes = endpoint.method !== 'GET' && endpoint.refused !== true;
-  const told = errorStatuses((code) => !OF_NO_ENDPOINT.has(code) && (changes || !OF_WRITES.has(code)));
+  const { errors: all = OF_EDGE } = conventions;
+  const told = statusesOf(all.filter(({ toldTo }) => toldTo === 'all' || (changes && toldTo === 'writes')));
   const errors = told.map((status) => [
     status,
     // What is not there can be waited for, so this answer says from where on.
@@ -57,42 +66,44 @@ export function responses(endpoint: Endpoint, conventions: Conventions, schemas:
 /** The errors that endpoints refer to, by the words of their status. */
 export function errorResponses(conventions: Conventions, schemas: NamedSchemas): Json {
   return Object.fromEntries(
-    errorStatuses(() => true).map((status) => [nameOf(status), errorResponse(status, conventions, schemas, [])]),
+    statusesOf(conventions.errors ?? OF_EDGE).map((status) => [
+      nameOf(status),
+      errorResponse(status, conventions, schemas, []),
+    ]),
   );
 }
 
 function errorResponse(
   status: number,
-  { errorForms }: Conventions,
+  { errorForms, errors = OF_EDGE, errorHeaders = [] }: Conventions,
   schemas: NamedSchemas,
   more: readonly Parameter[],
 ): Json {
-  const codes = serviceErrorCodes.filter((code) => statusOf(code) === status);
+  const told = errors.filter((error) => error.status === status);
   const forms = Object.entries(errorForms).map(([mediaType, schema]) => [mediaType, { schema: schemas.refer(schema) }]);
   return {
-    description: codes.map((code) => `\`${code}\`: ${meaningOf(code)}.`).join(' '),
-    headers: headers([REQUEST_ID, RETRY_AFTER, ...more]),
+    description: told.map(({ code, meaning }) => `\`${code}\`: ${meaning}.`).join(' '),
+    headers: headers([REQUEST_ID, RETRY_AFTER, ...errorHeaders, ...more]),
     content: Object.fromEntries(forms),
   };
 }
 
 function successes(endpoint: Endpoint, conventions: Conventions, schemas: NamedSchemas): Json {
-  const { answer, answerType = conventions.jsonType, answerHeaders = [], conditional } = endpoint;
+  const { answer, answerType = conventions.jsonType, answerHeaders = [], conditional, status = 200 } = endpoint;
   const common = conventions.answerHeaders(endpoint);
   const told = headers([REQUEST_ID, ...(conditional === true ? [ETAG] : []), ...common, ...answerHeaders]);
   const content = answer === undefined ? {} : { content: { [answerType]: { schema: schemas.refer(answer) } } };
   const success = { description: 'Done.', headers: told, ...content };
-  if (conditional !== true) return { 200: success };
-  return { 200: success, 304: { description: 'The caller has the answer already.', headers: told } };
+  if (conditional !== true) return { [status]: success };
+  return { [status]: success, 304: { description: 'The caller has the answer already.', headers: told } };
 }
 
 const headers = (declared: readonly Parameter[]): Json =>
   Object.fromEntries(declared.map(({ name, description, schema }) => [name, { description, schema }]));
 
-/** The statuses of some codes, each once, in order. */
-function errorStatuses(isTold: (code: ServiceErrorCode) => boolean): number[] {
-  return [...new Set(serviceErrorCodes.filter(isTold).map(statusOf))].sort((a, b) => a - b);
-}
+/** The statuses of some errors, each once, in order. */
+const statusesOf = (errors: readonly DescribedError[]): number[] =>
+  [...new Set(errors.map(({ status }) => status))].toSorted((a, b) => a - b);
 
 /** 404 → `NotFound`. */
 const nameOf = (status: number): string => (STATUS_CODES[status] ?? '').replaceAll(/\W/g, '');

@@ -34,7 +34,7 @@ export function describeApi(endpoints: readonly Endpoint[], api: ApiDescription)
   for (const endpoint of endpoints) {
     if (!endpoint.path.startsWith(prefix)) continue;
     const path = pathTemplate(endpoint.path);
-    paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: operation(endpoint, conventions, schemas) };
+    paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: operation(endpoint, api, schemas) };
   }
   const errors = errorResponses(conventions, schemas);
   return {
@@ -48,13 +48,14 @@ export function describeApi(endpoints: readonly Endpoint[], api: ApiDescription)
 /** `/v1/acl/token/:accessor` → `/v1/acl/token/{accessor}`. */
 export const pathTemplate = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}');
 
-function operation(endpoint: Endpoint, conventions: Conventions, schemas: NamedSchemas): Json {
+function operation(endpoint: Endpoint, { prefix, conventions }: ApiDescription, schemas: NamedSchemas): Json {
   const { path, summary, open, body } = endpoint;
+  const below = path.slice(prefix.length);
   const schemes = Object.keys(conventions.securitySchemes);
   return {
-    operationId: operationId(endpoint),
+    operationId: operationId(endpoint.method, below),
     summary,
-    tags: [path.split('/')[2]],
+    tags: [below.split('/')[0]],
     security: open === true ? [] : schemes.map((scheme) => ({ [scheme]: [] })),
     parameters: parameters(endpoint, conventions),
     ...(body === undefined ? {} : { requestBody: requestBody(body, conventions, schemas) }),
@@ -63,11 +64,8 @@ function operation(endpoint: Endpoint, conventions: Conventions, schemas: NamedS
 }
 
 /** `GET /v1/acl/token/:accessor` → `getAclTokenByAccessor`. */
-function operationId({ method, path }: Endpoint): string {
-  const words = path
-    .split(/[/.-]/)
-    .slice(2)
-    .flatMap((word) => (word.startsWith(':') ? ['by', word.slice(1)] : [word]));
+function operationId(method: string, below: string): string {
+  const words = below.split(/[/.-]/).flatMap((word) => (word.startsWith(':') ? ['by', word.slice(1)] : [word]));
   return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 

@@ -7,6 +7,7 @@ import { authenticate } from '../credentials/caller.ts';
 import { credentialsEndpoints } from '../credentials/endpoints.ts';
 import { permits } from '../credentials/grant.ts';
 import type { Credentials } from '../credentials/operation.ts';
+import { hashSecret } from '../credentials/secret.ts';
 import type { Call } from '../http/call.ts';
 import type { Log } from '../http/log.ts';
 import { createMetrics } from '../http/metrics.ts';
@@ -16,6 +17,8 @@ import type { HttpServer } from '../http/server.ts';
 import { v1Api } from '../http/v1/conventions.ts';
 import { createReads } from '../http/v1/reads.ts';
 import { usedByCatalog } from '../peering/catalog/used-by-catalog.ts';
+import { dnsMetrics } from '../peering/dns/dns-metrics.ts';
+import { type RunningDns, startDns } from '../peering/dns/start-dns.ts';
 import { usedByEntries } from '../peering/entries/used-by-entries.ts';
 import { peeringMetrics } from '../peering/peering-metrics.ts';
 import { startPeering } from '../peering/start-peering.ts';
@@ -82,6 +85,12 @@ export async function addServices(made: Made, version: string): Promise<AsyncDis
     for (const endpoint of peering.endpoints) server.add(endpoint);
     peeringMetrics(metrics, peering);
     log.info({ address: peering.address }, 'accepting peers');
+    const dns = await startDiscovery(made, credentials);
+    if (dns !== undefined) {
+      parts.use(dns);
+      dnsMetrics(metrics, dns);
+      log.info({ address: dns.address }, 'answering over DNS');
+    }
   }
   if (config.services.includes('team-access')) {
     const rateLimit = (): number => config.teamAccess.rateLimit;
@@ -109,6 +118,17 @@ function peeringSettings({ node, http, peering, limits }: Config) {
     peeringsMax: limits.peerings,
     streamsMax: limits.streams,
   };
+}
+
+/** Undefined: `dns.address` is off. @throws ConfigError, Error of the system, such as EADDRINUSE */
+async function startDiscovery(
+  { config: { dns }, clock, log }: Made,
+  credentials: Credentials,
+): Promise<RunningDns | undefined> {
+  if (dns.address === 'off') return undefined;
+  const secretHash = dns.token && hashSecret(dns.token.read());
+  const { address: listen, domain, ttl } = dns;
+  return startDns({ credentials, listen, domain, ttlSeconds: ttl / 1000, secretHash, clock, log, random: Math.random });
 }
 
 /** Whether metrics may tell the caller the names of things. */

@@ -3,7 +3,7 @@
 const MIB = 1024 * 1024;
 
 /** Responses that are being applied side by side: they share the state's batches, and a peer cannot fill its queue. */
-export const APPLYING_MAX = 128;
+export const APPLYING_MAX = 16;
 /**
  * Bytes of responses that were received and not applied: past it reading pauses. One message of the largest size may
  * exceed it, since a message is read before its size is known.

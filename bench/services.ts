@@ -1,0 +1,167 @@
+/** Services between two clusters: the first synchronisation, one change, reads of what was imported, many peers. */
+import { createLog } from '../src/http/log.ts';
+import { createExporter } from '../src/peering/export/exporter.ts';
+import { systemClock } from '../src/state/clock.ts';
+import { startApi } from '../test/support/api.ts';
+import { registered } from '../test/support/catalog.ts';
+import { type Cluster, isActive, peerClusters, startCluster } from '../test/support/clusters.ts';
+import { exporting, written } from '../test/support/entries.ts';
+import { startPeer } from '../test/support/exporting.ts';
+import { exportOnly, importedFrom, register } from '../test/support/shared-services.ts';
+import { startBare } from './support/bare.ts';
+import { compare } from './support/compare.ts';
+import { atLeast, atMost, type Figure, information, median, percentile, print } from './support/figures.ts';
+import { load } from './support/wrk.ts';
+
+const SECONDS = 3;
+const SYNCHRONISED = 2_000;
+const SYNCHRONISED_MANY = 20_000;
+const CHANGES = 201;
+const PEERS = 100;
+const PEER_SERVICES = 1_000;
+
+export async function benchServices(): Promise<void> {
+  for (const count of [SYNCHRONISED, SYNCHRONISED_MANY]) {
+    print(`${count} services between two clusters`, await synchronisation(count));
+  }
+  print('Services between two clusters', await changesAndReads());
+  print(`${PEERS} peers that receive the same ${PEER_SERVICES} services`, await manyPeers());
+}
+
+/** As peers are used: heartbeats as they are by default. */
+const settings = { 'peering.heartbeat-interval': '15s', 'peering.heartbeat-timeout': '2m' };
+
+/** From establish to the last service being readable at the other side. */
+async function synchronisation(count: number): Promise<Figure[]> {
+  await using exporting = await startCluster({ settings });
+  await using importing = await startCluster({ settings });
+  const names = Array.from({ length: count }, (_, i) => `service-${i}`);
+  await inTurns(names, (service) => register(exporting, { service, port: 80, status: 'passing' }));
+  await exportOnly(exporting, { '*': ['importing'] });
+  const token = await exporting.generate('importing');
+  const start = performance.now();
+  await importing.establish('exporting', token);
+  let readableMs = 0;
+  // They come in the order of their names; a list of all, asked for again and again, would be what is measured.
+  const last = names.toSorted().at(-1);
+  for (let readable = 0; readable < count; ) {
+    const answer = await importing.request('GET', `/v1/catalog/service/${last}?peer=exporting`);
+    if (answer.text.length > 2) {
+      readableMs = performance.now() - start;
+      readable = Object.keys(await importedFrom(importing, 'exporting')).length;
+    }
+    await pause(5);
+  }
+  const seconds = readableMs / 1_000;
+  const figures =
+    count === SYNCHRONISED
+      ? [atMost('from establish to all readable', seconds, 0.7, 's')]
+      : [atMost('from establish to all readable: linear', seconds, (0.7 * count) / SYNCHRONISED, 's')];
+  await importing.untilRecord('exporting', isActive);
+  return [...figures, information('services a second', count / seconds, '/s')];
+}
+
+async function changesAndReads(): Promise<Figure[]> {
+  await using exporting = await startCluster({ settings });
+  await using importing = await startCluster({ settings });
+  await exportOnly(exporting, { '*': ['importing'] });
+  await register(exporting, { service: 'web', port: 1, status: 'passing' });
+  await peerClusters(exporting, importing, { to: 'importing', from: 'exporting' });
+  while ((await importedFrom(importing, 'exporting'))['web'] !== 1);
+  const { own, across } = await changes(exporting, importing);
+  return [
+    information('a change, from its request to a blocked reader of the same cluster', own, 'ms'),
+    atMost('a change, from its request to a blocked reader of the other cluster', across.middle, 5, 'ms'),
+    information('p99', across.p99, 'ms'),
+    ...(await reads(importing)),
+  ];
+}
+
+const PATH = '/v1/health/service/web';
+
+async function changes(exporting: Cluster, importing: Cluster) {
+  const across: number[] = [];
+  const own: number[] = [];
+  let port = 1;
+  for (const [cluster, path, times] of [
+    [exporting, PATH, own],
+    [importing, `${PATH}?peer=exporting`, across],
+  ] as const) {
+    for (let i = 0; i < CHANGES; i++) {
+      port += 1;
+      times.push(await seenAfterMs(exporting, cluster, path, port));
+    }
+  }
+  return { own: median(own), across: { middle: median(across), p99: percentile(across, 0.99) } };
+}
+
+/** Changes the service there, and looks at it here. */
+async function seenAfterMs(there: Cluster, here: Cluster, path: string, port: number): Promise<number> {
+  let standing = await here.request('GET', path);
+  while (!standing.text.includes(`"Port":${port - 1},`)) standing = await here.request('GET', path);
+  const { headers } = standing;
+  const separator = path.includes('?') ? '&' : '?';
+  const waiting = here.request('GET', `${path}${separator}index=${headers['x-service-index']}&wait=10s`);
+  // The query is held by then.
+  await pause(10);
+  const start = performance.now();
+  const changing = register(there, { service: 'web', port, status: 'passing' });
+  const answer = await waiting;
+  const ms = performance.now() - start;
+  if (!answer.text.includes(`"Port":${port},`)) throw new Error(`another change was seen: ${answer.text}`);
+  await changing;
+  return ms;
+}
+
+async function reads(importing: Cluster): Promise<Figure[]> {
+  const path = `${PATH}?peer=exporting`;
+  const { server } = importing;
+  await using bare = await startBare(await importing.request('GET', path));
+  const headers = { 'X-Service-Token': server.token };
+  const at = (url: string) => () => load({ url, headers, atOnce: 64, seconds: SECONDS });
+  const [bareRate = 0, rate = 0] = await compare([at(`${bare.address}/`), at(`${server.address}${path}`)]);
+  return [
+    information('bare node:http', bareRate, '/s'),
+    information('GET /v1/health/service/:name?peer=', rate, '/s'),
+    atLeast('GET /v1/health/service/:name?peer= beside bare', rate / bareRate, 0.7, '×'),
+  ];
+}
+
+/** In this process: what is counted does not depend on the machine. */
+async function manyPeers(): Promise<Figure[]> {
+  await using api = await startApi();
+  await using exporter = createExporter({
+    state: api.state,
+    clock: systemClock,
+    log: createLog({ level: 'error', format: 'json' }),
+  });
+  const names = Array.from({ length: PEER_SERVICES }, (_, i) => `service-${i}`);
+  await inTurns(names, (Service) => registered(api, { Service: { Service, Port: 80 } }));
+  const peerNames = Array.from({ length: PEERS }, (_, i) => `peer-${i}`);
+  await written(api, exporting({ '*': peerNames }));
+  const start = performance.now();
+  const peers = peerNames.map((name) => startPeer(exporter, name));
+  for (const peer of peers) peer.takeAll();
+  const allMs = performance.now() - start;
+  const { encodings: first } = exporter;
+  await registered(api, { Service: { Service: 'service-7', Port: 81 } });
+  const sent = peers.map((peer) => peer.takeAll().length);
+  return [
+    atMost('serializations of all services for all peers', first, PEER_SERVICES, ''),
+    information('all services taken by all peers', allMs, 'ms'),
+    atMost('serializations of one change', exporter.encodings - first, 1, ''),
+    atLeast('peers that were sent the change', sent.filter((count) => count === 1).length, PEERS, ''),
+  ];
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+const AT_ONCE = 64;
+
+async function inTurns<T>(things: readonly T[], act: (thing: T) => Promise<void>): Promise<void> {
+  const waiting = things.values();
+  const work = async (): Promise<void> => {
+    for (const thing of waiting) await act(thing);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+}

@@ -1,0 +1,38 @@
+/** What Prometheus is told of discovery over DNS; no names of services, so everybody may see it. */
+import { Counter, Gauge } from 'prom-client';
+import type { Metrics } from '../../http/metrics.ts';
+import { rcodes } from './rcodes.ts';
+import type { RunningDns } from './start-dns.ts';
+
+/** Adds the metrics; they are collected when they are asked for. */
+export function dnsMetrics({ registry }: Pick<Metrics, 'registry'>, dns: RunningDns): void {
+  const registers = [registry];
+  new Counter({
+    name: 'accord_dns_questions_total',
+    help: 'Answered DNS questions by outcome',
+    labelNames: ['rcode'],
+    registers,
+    collect() {
+      this.reset();
+      for (const rcode of Object.keys(rcodes)) this.inc({ rcode }, 0);
+      for (const [rcode, count] of dns.traffic.answered) this.inc({ rcode }, count);
+    },
+  });
+  new Counter({
+    name: 'accord_dns_ignored_total',
+    help: 'Messages to the DNS listener that were no questions and were not answered',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(dns.traffic.ignoredCount);
+    },
+  });
+  new Gauge({
+    name: 'accord_dns_connections',
+    help: 'Open TCP connections to the DNS listener',
+    registers,
+    collect() {
+      this.set(dns.connectionCount);
+    },
+  });
+}

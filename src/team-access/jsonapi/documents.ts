@@ -1,0 +1,59 @@
+/** JSON:API documents, and answers with them. */
+import { hash } from 'node:crypto';
+import type { Answer } from '../../http/answer.ts';
+import type { Call } from '../../http/call.ts';
+import { JsonApiError } from './errors.ts';
+import { JSON_API } from './media-type.ts';
+
+/** A resource as it is shown. */
+export interface Resource {
+  readonly id: string;
+  readonly type: string;
+  readonly attributes?: Readonly<Record<string, unknown>>;
+  readonly relationships?: Readonly<Record<string, unknown>>;
+  readonly links?: Readonly<Record<string, string>>;
+}
+
+export interface Document {
+  readonly data: Resource | readonly Resource[] | null;
+  readonly included?: readonly Resource[];
+  readonly links?: Readonly<Record<string, string | null>>;
+  readonly meta?: Readonly<Record<string, unknown>>;
+}
+
+/** The name of what a reader has; the same document has the same one on every server. */
+export const tagOf = (document: Document): string => tagOfText(JSON.stringify(document));
+
+const tagOfText = (text: string): string => `"${hash('sha256', text, 'base64url')}"`;
+
+/** An answer with a document; to a GET 304 when the reader has it already. */
+export function documentAnswer({ request }: Call, document: Document, status = 200): Answer {
+  const body = JSON.stringify(document);
+  if (request.method !== 'GET' && request.method !== 'HEAD') return { status, contentType: JSON_API, body };
+  const tag = tagOfText(body);
+  const headers = ['ETag', tag, 'Cache-Control', 'private, no-cache'];
+  const known = request.headers['if-none-match'];
+  if (known !== undefined && names(known, tag, true)) return { status: 304, body: '', headers };
+  return { status, contentType: JSON_API, body, headers };
+}
+
+/** 204 without a body. */
+export const nothingAnswer: Answer = { status: 204, body: '' };
+
+/**
+ * Refuses a write whose `If-Match` names something else than what is there now, shown as a read would show it.
+ * @throws JsonApiError `precondition-failed`
+ */
+export function checkIfMatch({ request }: Call, current: () => Document): void {
+  const wanted = request.headers['if-match'];
+  if (wanted === undefined || names(wanted, tagOf(current()), false)) return;
+  throw new JsonApiError([{ code: 'precondition-failed', detail: 'If-Match does not name the current state' }]);
+}
+
+/** RFC 9110, 13.1: `*` or a list of tags; `weak`: `W/` makes no difference. */
+function names(list: string, tag: string, weak: boolean): boolean {
+  return list
+    .split(',')
+    .map((one) => one.trim())
+    .some((one) => one === '*' || one === tag || (weak && one === `W/${tag}`));
+}

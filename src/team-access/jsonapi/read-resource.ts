@@ -1,0 +1,142 @@
+/** Reads a resource from a body: JSON, `data`, types and the shape of relationships. All that is wrong is told at once. */
+import { JsonProblem, parseStrictJson } from '../../http/v1/strict-json.ts';
+import { type Fault, JsonApiError, throwFaults } from './errors.ts';
+
+/** A relationship that an operation reads. */
+export interface WantedRelationship {
+  readonly name: string;
+  /** The JSON:API type of what it leads to. */
+  readonly type: string;
+  /** How messages name it; given where it must be there. */
+  readonly label?: string;
+}
+
+export interface WantedResource {
+  readonly type: string;
+  /**
+   * For an update the id in the path, or null where the path has none: then `type` and `id` may be left out, and must be
+   * right when given.
+   */
+  readonly updates?: string | null;
+  readonly relationships?: readonly WantedRelationship[];
+  /** Relationships to several, such as a member's teams. */
+  readonly manyRelationships?: readonly WantedRelationship[];
+}
+
+export interface GivenResource {
+  readonly attributes: Readonly<Record<string, unknown>>;
+  /** Ids by name; those that were not given are not in it. */
+  readonly relationships: ReadonlyMap<string, string>;
+  readonly manyRelationships: ReadonlyMap<string, readonly string[]>;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The resource of a body. @throws JsonApiError `invalid-body`, `invalid-attribute` for a relationship that is missing */
+export function readResource(body: Uint8Array, wanted: WantedResource): GivenResource {
+  const data = readData(body);
+  if (!isObject(data)) throw new JsonApiError([wrong('/data', 'want an object')]);
+  return resourceOf(data, wanted, '/data');
+}
+
+/** The resource in a JSON object that stands at `pointer`. @throws JsonApiError likewise */
+export function resourceOf(data: Json, wanted: WantedResource, pointer: string): GivenResource {
+  const faults: Fault[] = [...identityFaults(data, wanted, pointer)];
+  const attributes = objectAt(data, 'attributes', pointer, faults);
+  const given = objectAt(data, 'relationships', pointer, faults);
+  const relationships = new Map<string, string>();
+  for (const relationship of wanted.relationships ?? []) {
+    const at = `${pointer}/relationships/${relationship.name}`;
+    const linked = objectAt(given, relationship.name, `${pointer}/relationships`, faults)['data'];
+    if (linked === undefined || linked === null) {
+      if (relationship.label !== undefined && wanted.updates === undefined) {
+        faults.push({ code: 'invalid-attribute', detail: `${relationship.label} must exist`, pointer: at });
+      }
+      continue;
+    }
+    const id = identifier(linked, relationship.type, `${at}/data`, faults);
+    if (id !== undefined) relationships.set(relationship.name, id);
+  }
+  const manyRelationships = new Map<string, readonly string[]>();
+  for (const { name, type } of wanted.manyRelationships ?? []) {
+    const linked = objectAt(given, name, `${pointer}/relationships`, faults)['data'];
+    if (linked === undefined || linked === null) continue;
+    manyRelationships.set(name, identifiers(linked, type, `${pointer}/relationships/${name}/data`, faults));
+  }
+  throwFaults(faults);
+  return { attributes, relationships, manyRelationships };
+}
+
+/** The ids that a body names: `{"data":[{"type","id"}, …]}`. @throws JsonApiError `invalid-body` */
+export function readIdentifiers(body: Uint8Array, type: string): readonly string[] {
+  const faults: Fault[] = [];
+  const ids = identifiers(readData(body), type, '/data', faults);
+  throwFaults(faults);
+  return ids;
+}
+
+/** The `data` of a body. @throws JsonApiError `invalid-body` */
+function readData(body: Uint8Array): unknown {
+  const document = parse(body);
+  if (!isObject(document)) throw new JsonApiError([wrong('', 'want an object')]);
+  if (document['data'] === undefined) throw new JsonApiError([wrong('/data', 'data is missing')]);
+  return document['data'];
+}
+
+function parse(body: Uint8Array): unknown {
+  try {
+    return parseStrictJson(body);
+  } catch (error) {
+    if (!(error instanceof JsonProblem)) throw error;
+    throw new JsonApiError([wrong('', error.message)]);
+  }
+}
+
+function identityFaults(data: Json, { type, updates }: WantedResource, pointer: string): Fault[] {
+  const faults: Fault[] = [];
+  const given = data['type'];
+  if (given !== type && (updates === undefined || given !== undefined)) {
+    faults.push(wrong(`${pointer}/type`, `type must be ${type}`));
+  }
+  const id = data['id'];
+  if (id === undefined) return faults;
+  if (typeof id !== 'string') faults.push(wrong(`${pointer}/id`, 'id must be a string'));
+  else if (typeof updates === 'string' && id !== updates)
+    faults.push(wrong(`${pointer}/id`, 'id is not that of the path'));
+  return faults;
+}
+
+/** A member that is an object, or an empty one where it is missing or null; anything else is a fault. */
+function objectAt(of: Json, name: string, pointer: string, faults: Fault[]): Json {
+  const value = Object.hasOwn(of, name) ? of[name] : undefined;
+  if (value === undefined || value === null) return {};
+  if (isObject(value)) return value;
+  faults.push(wrong(`${pointer}/${name}`, `${name} must be an object`));
+  return {};
+}
+
+function identifiers(linked: unknown, type: string, pointer: string, faults: Fault[]): readonly string[] {
+  if (!Array.isArray(linked)) {
+    faults.push(wrong(pointer, 'want an array'));
+    return [];
+  }
+  const ids = linked.map((one: unknown, i) => identifier(one, type, `${pointer}/${i}`, faults));
+  return [...new Set(ids.filter((id) => id !== undefined))];
+}
+
+function identifier(linked: unknown, type: string, pointer: string, faults: Fault[]): string | undefined {
+  if (!isObject(linked)) {
+    faults.push(wrong(pointer, 'want an object with type and id'));
+    return undefined;
+  }
+  if (linked['type'] !== type) faults.push(wrong(`${pointer}/type`, `type must be ${type}`));
+  const id = linked['id'];
+  if (typeof id === 'string') return id;
+  faults.push(wrong(`${pointer}/id`, 'id must be a string'));
+  return undefined;
+}
+
+const wrong = (pointer: string, detail: string): Fault => ({ code: 'invalid-body', detail, pointer });
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

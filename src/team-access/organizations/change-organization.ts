@@ -1,0 +1,65 @@
+/** `PATCH` and `DELETE /organizations/:name`. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Call } from '../../http/call.ts';
+import { recordTeamAccess } from '../audit.ts';
+import { changesOrganization } from '../authorization.ts';
+import { organizationNamed } from '../find.ts';
+import { checkIfMatch } from '../jsonapi/documents.ts';
+import { JsonApiError, notFound } from '../jsonapi/errors.ts';
+import { type Given, nameTaken } from '../jsonapi/read-attributes.ts';
+import type { Writing } from '../serve.ts';
+import { type Standing, standingOf, standingWith } from '../standing.ts';
+import { nameEntry, type Organization, organizations } from './organization.ts';
+import { readOrganizationBody } from './read-organization-body.ts';
+import { organizationDocument } from './show-organization.ts';
+
+/**
+ * Owners change everything but the plan; site administrators the plan, of any organization, and nothing else.
+ * @throws JsonApiError `not-found`, `invalid-attribute`, `precondition-failed`
+ */
+export function changeOrganization(
+  { tx, caller, origin }: Writing,
+  call: Call,
+  name: string,
+  attributes: Given,
+): Standing {
+  const stored = tx.find(organizations, 'name', nameEntry(name));
+  if (stored === undefined) throw notFound();
+  const before = stored.row;
+  const standing = standingOf(tx, caller, before.id);
+  const owns = standing !== undefined && changesOrganization(standing);
+  const siteAdmin = caller.kind === 'user' && caller.siteAdmin;
+  if (!owns && !siteAdmin) throw notFound();
+  const body = readOrganizationBody(attributes, false);
+  const { settings, plan = before.plan, ...rest } = body;
+  const planOnly = body.plan !== undefined && Object.keys(rest).length + Object.keys(settings).length === 0;
+  if (!owns && !planOnly) throw notFound();
+  if (plan !== before.plan && !siteAdmin) throw notFound();
+  const after: Organization = { ...before, ...rest, plan, settings: { ...before.settings, ...settings } };
+  const holder = tx.find(organizations, 'name', nameEntry(after.name))?.row;
+  if (holder !== undefined && holder.id !== before.id) throw new JsonApiError([nameTaken()]);
+  checkIfMatch(call, () => organizationDocument(standing ?? standingWith(before, [])));
+  if (!isDeepStrictEqual(before, after)) {
+    tx.put(organizations, after);
+    const change = { action: 'update', type: 'organizations', subject: before.id, before, after };
+    recordTeamAccess(tx, origin, { organizationId: before.id, ...change });
+  }
+  return standingOf(tx, caller, before.id) ?? standingWith(after, []);
+}
+
+/** Everything in it goes in the same commit. @throws JsonApiError `not-found`, `precondition-failed` */
+export function deleteOrganization({ tx, caller, origin }: Writing, call: Call, name: string): void {
+  const standing = organizationNamed(tx, caller, name);
+  if (!changesOrganization(standing)) throw notFound();
+  checkIfMatch(call, () => organizationDocument(standing));
+  const { organization } = standing;
+  tx.delete(organizations, organization.id);
+  recordTeamAccess(tx, origin, {
+    organizationId: organization.id,
+    action: 'destroy',
+    type: 'organizations',
+    subject: organization.id,
+    before: organization,
+    after: null,
+  });
+}

@@ -1,0 +1,55 @@
+/** `POST /organizations`: any user makes one and owns it; with it come the `owners` team and the default project. */
+import { newId } from '../../credentials/secret.ts';
+import { recordTeamAccess } from '../audit.ts';
+import { JsonApiError, notFound } from '../jsonapi/errors.ts';
+import { type Given, nameTaken } from '../jsonapi/read-attributes.ts';
+import { memberships } from '../organization-memberships/membership.ts';
+import { projects } from '../projects/project.ts';
+import type { Writing } from '../serve.ts';
+import { type Standing, standingOf } from '../standing.ts';
+import { OWNERS, teams } from '../teams/team.ts';
+import { teamMembers } from '../teams/team-member.ts';
+import { nameEntry, type Organization, organizations } from './organization.ts';
+import { readOrganizationBody } from './read-organization-body.ts';
+
+/** @returns the maker's standing in it @throws JsonApiError `not-found` for who is no user, `invalid-attribute` */
+export function createOrganization({ tx, caller, origin }: Writing, attributes: Given): Standing {
+  if (caller.kind !== 'user') throw notFound();
+  const body = readOrganizationBody(attributes, true);
+  const { name = '', email = '', plan = 'standard', settings } = body;
+  if (body.plan !== undefined && !caller.siteAdmin) throw notFound();
+  if (tx.find(organizations, 'name', nameEntry(name)) !== undefined) throw new JsonApiError([nameTaken()]);
+  const createTime = new Date(tx.now).toISOString();
+  const id = tx.once(() => newId('org'));
+  const ownersTeamId = tx.once(() => newId('team'));
+  const defaultProjectId = tx.once(() => newId('prj'));
+  const membershipId = tx.once(() => newId('ou'));
+  const organization: Organization = { id, name, email, plan, ownersTeamId, defaultProjectId, settings, createTime };
+  tx.put(organizations, organization);
+  tx.put(projects, { id: defaultProjectId, organizationId: id, name: 'Default Project', createTime });
+  tx.put(memberships, { id: membershipId, organizationId: id, userId: caller.userId, createTime, place: tx.position });
+  tx.put(teams, {
+    id: ownersTeamId,
+    organizationId: id,
+    name: OWNERS,
+    description: null,
+    visibility: 'secret',
+    ssoTeamId: null,
+    allowMemberTokenManagement: true,
+    organizationAccess: [],
+    createTime,
+    place: tx.position,
+  });
+  tx.put(teamMembers, { teamId: ownersTeamId, userId: caller.userId, membershipId });
+  recordTeamAccess(tx, origin, {
+    organizationId: id,
+    action: 'create',
+    type: 'organizations',
+    subject: id,
+    before: null,
+    after: organization,
+  });
+  const standing = standingOf(tx, caller, id);
+  if (standing === undefined) throw new TypeError('who made an organization is not in it');
+  return standing;
+}

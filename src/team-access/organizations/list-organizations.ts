@@ -1,0 +1,29 @@
+/** The organizations that a caller is in. */
+import type { Reader } from '../../state/reader.ts';
+import type { Caller } from '../caller.ts';
+import { byCreation } from '../order.ts';
+import { memberships } from '../organization-memberships/membership.ts';
+import { type Standing, standingOf } from '../standing.ts';
+import { teams } from '../teams/team.ts';
+
+/** In the order in which the caller came to them; for a user only those whose name contains `q`. */
+export function listOrganizations(reader: Reader, caller: Caller, q: string): readonly Standing[] {
+  const wanted = q.toLowerCase();
+  return organizationIds(reader, caller)
+    .map((id) => standingOf(reader, caller, id))
+    .filter((standing) => standing !== undefined)
+    .filter(({ organization }) => organization.name.toLowerCase().includes(wanted));
+}
+
+function organizationIds(reader: Reader, caller: Caller): readonly string[] {
+  switch (caller.kind) {
+    case 'organization':
+      return [caller.organizationId];
+    case 'team': {
+      const team = reader.get(teams, caller.teamId);
+      return team === undefined ? [] : [team.row.organizationId];
+    }
+    case 'user':
+      return byCreation(reader.list(memberships, 'user', caller.userId)).map(({ row }) => row.organizationId);
+  }
+}

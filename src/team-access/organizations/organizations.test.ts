@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { sharedApi } from '../../../test/support/api.ts';
+import {
+  faults,
+  makeOrganization,
+  NOT_FOUND,
+  request,
+  resource,
+  type Shown,
+  seen,
+  shown,
+} from '../../../test/support/team-access.ts';
+import { organizations } from './organization.ts';
+
+const create = (attributes: Readonly<Record<string, unknown>>) => resource('organizations', attributes);
+
+describe('an organization', () => {
+  const api = sharedApi();
+
+  test('is made by a user, who owns it, with its default project', async () => {
+    const body = create({ name: 'Acme', email: 'a@acme.example', 'cost-estimation-enabled': true, unknown: 1 });
+    const answer = await request(api(), api().adminToken, 'POST', '/organizations', { body });
+    assert.equal(answer.status, 201, answer.text);
+    const { id, attributes, relationships } = shown(answer).data;
+    assert.equal(id, 'Acme');
+    assert.match(String(attributes['external-id']), /^org-[A-Za-z0-9]{16}$/);
+    assert.equal(attributes['cost-estimation-enabled'], true);
+    assert.equal(attributes['session-timeout'], 20_160);
+    assert.equal('unknown' in attributes, false);
+    const permissions = attributes['permissions'] as Record<string, boolean>;
+    assert.deepEqual([permissions['can-destroy'], permissions['can-create-team']], [true, true]);
+    assert.match(JSON.stringify(relationships['default-project']?.data), /"prj-[A-Za-z0-9]{16}"/);
+    const again = await request(api(), api().adminToken, 'GET', '/organizations/acme');
+    assert.deepEqual(shown(again).data, shown(answer).data);
+  });
+
+  test('has a name that no other has, without regard to case', async () => {
+    await makeOrganization(api(), api().adminToken, 'taken');
+    const body = create({ name: 'TAKEN', email: 'a@b.example' });
+    const answer = await request(api(), api().adminToken, 'POST', '/organizations', { body });
+    assert.equal(answer.status, 422);
+    assert.deepEqual(faults(answer), [
+      {
+        status: '422',
+        title: 'invalid attribute',
+        detail: 'Name has already been taken',
+        source: { pointer: '/data/attributes/name' },
+      },
+    ]);
+  });
+
+  test('is refused with all that is wrong at once', async () => {
+    const body = create({ name: 'a b', 'session-timeout': 'x', plan: 'gold' });
+    const answer = await request(api(), api().adminToken, 'POST', '/organizations', { body });
+    assert.equal(answer.status, 422);
+    const pointers = faults(answer).map(({ source }) => (source as { pointer: string }).pointer);
+    assert.deepEqual(
+      pointers.map((pointer) => pointer.replace('/data/attributes/', '')),
+      ['name', 'email', 'plan', 'session-timeout'],
+    );
+  });
+
+  test('is changed and keeps what is left out', async () => {
+    await makeOrganization(api(), api().adminToken, 'changing');
+    const body = create({ name: 'changed', 'session-remember': 5 });
+    const answer = await request(api(), api().adminToken, 'PATCH', '/organizations/changing', { body });
+    const { attributes } = shown(answer).data;
+    assert.deepEqual(
+      [attributes['name'], attributes['session-remember'], attributes['email']],
+      ['changed', 5, 'changing@example.org'],
+    );
+    assert.deepEqual(seen(await request(api(), api().adminToken, 'GET', '/organizations/changing')), NOT_FOUND);
+  });
+
+  test('that a write leaves as it is makes no commit', async () => {
+    await makeOrganization(api(), api().adminToken, 'still');
+    await api().usesWritten();
+    const { snapshot } = api().state;
+    const answer = await request(api(), api().adminToken, 'PATCH', '/organizations/still', { body: create({}) });
+    assert.equal(answer.status, 200);
+    assert.equal(api().state.snapshot, snapshot);
+  });
+
+  test('is written only when If-Match names what is there', async () => {
+    await makeOrganization(api(), api().adminToken, 'matched');
+    const read = await request(api(), api().adminToken, 'GET', '/organizations/matched');
+    const tag = read.headers.etag ?? '';
+    const write = (etag: string) =>
+      request(api(), api().adminToken, 'PATCH', '/organizations/matched', {
+        body: create({ 'session-timeout': 7 }),
+        headers: { 'if-match': etag },
+      });
+    assert.equal((await write('"another"')).status, 412);
+    assert.equal((await write(tag)).status, 200);
+    assert.equal((await write(tag)).status, 412);
+    const headers = { 'if-none-match': tag };
+    assert.equal((await request(api(), api().adminToken, 'GET', '/organizations/matched', { headers })).status, 200);
+    const now = (await request(api(), api().adminToken, 'GET', '/organizations/matched')).headers.etag ?? '';
+    const known = await request(api(), api().adminToken, 'GET', '/organizations/matched', {
+      headers: { 'if-none-match': now },
+    });
+    assert.deepEqual(seen(known), [304, '']);
+  });
+
+  test('goes with everything in it', async () => {
+    await makeOrganization(api(), api().adminToken, 'gone');
+    const answer = await request(api(), api().adminToken, 'DELETE', '/organizations/gone');
+    assert.deepEqual(seen(answer), [204, '']);
+    assert.deepEqual(seen(await request(api(), api().adminToken, 'DELETE', '/organizations/gone')), NOT_FOUND);
+    assert.equal(api().state.snapshot.find(organizations, 'name', 'gone'), undefined);
+    await makeOrganization(api(), api().adminToken, 'gone');
+  });
+
+  test('without the standard plan has no teams, and only a site administrator changes the plan', async () => {
+    await makeOrganization(api(), api().adminToken, 'small');
+    const body = create({ plan: 'free' });
+    const { attributes } = shown(
+      await request(api(), api().adminToken, 'PATCH', '/organizations/small', { body }),
+    ).data;
+    assert.equal((attributes['permissions'] as Record<string, boolean>)['can-create-team'], false);
+    const set = shown(await request(api(), api().adminToken, 'GET', '/organizations/small/entitlement-set')).data;
+    assert.deepEqual([set.attributes['teams'], set.attributes['agents']], [false, false]);
+  });
+
+  test('is listed for its members, in pages', async () => {
+    const list = async (query: string) =>
+      shown<Shown[]>(await request(api(), api().adminToken, 'GET', `/organizations?${query}`));
+    const all = (await list('page[size]=100')).data.map(({ id }) => id);
+    const { data, links, meta } = await list('page[number]=2&page[size]=1');
+    assert.deepEqual(
+      data.map(({ id }) => id),
+      all.slice(1, 2),
+    );
+    assert.equal(meta?.pagination['total-count'], all.length);
+    assert.match(links?.['prev'] ?? '', /^http:\/\/127\.0\.0\.1:\d+\/api\/v2\/organizations\?page%5Bnumber%5D=1&/);
+    assert.deepEqual(
+      (await list('q=ACM')).data.map(({ id }) => id),
+      ['Acme'],
+    );
+  });
+});
+
+test('discovery needs no token', async () => {
+  // Shared apis are there within a describe only: this one asks the endpoints themselves.
+  const { discoveryEndpoints } = await import('../discovery.ts');
+  assert.deepEqual(
+    discoveryEndpoints.map(({ path, open }) => [path, open]),
+    [
+      ['/api/v2/ping', true],
+      ['/.well-known/terraform.json', true],
+    ],
+  );
+});

@@ -1,0 +1,47 @@
+/** The team access service put together. */
+import type { Endpoint } from '../http/endpoint.ts';
+import type { Log } from '../http/log.ts';
+import type { Clock } from '../state/clock.ts';
+import type { State } from '../state/state.ts';
+import { discoveryEndpoints } from './discovery.ts';
+import { organizationEndpoints } from './organizations/endpoints.ts';
+import { createRateLimit } from './rate-limit.ts';
+import type { TeamAccess } from './serve.ts';
+import { teamEndpoints } from './teams/endpoints.ts';
+import { recordTokenUses } from './tokens/record-uses.ts';
+import { workspaceEndpoints } from './workspaces/endpoints.ts';
+
+export interface TeamAccessOptions {
+  readonly state: State;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** `team-access.rate-limit` as it is now. */
+  readonly rateLimit: () => number;
+  /** `compat = terraform`. */
+  readonly terraform: boolean;
+}
+
+export interface StartedTeamAccess extends AsyncDisposable {
+  readonly endpoints: readonly Endpoint[];
+  /** What the endpoints share. */
+  readonly service: TeamAccess;
+  /** Resolves when the uses of tokens so far are written down. */
+  usesWritten(): Promise<void>;
+}
+
+/** Starts it on a state that is loaded. Disposing it stops what goes on behind the requests. */
+export function startTeamAccess({ state, clock, log, rateLimit, terraform }: TeamAccessOptions): StartedTeamAccess {
+  const tokenUses = recordTokenUses(state, clock, log);
+  const service: TeamAccess = { state, rateLimit: createRateLimit(clock, rateLimit), tokenUses, terraform };
+  return {
+    service,
+    endpoints: [
+      ...discoveryEndpoints,
+      ...organizationEndpoints(service),
+      ...teamEndpoints(service),
+      ...workspaceEndpoints(service),
+    ],
+    usesWritten: () => tokenUses.written(),
+    [Symbol.asyncDispose]: () => tokenUses[Symbol.asyncDispose](),
+  };
+}

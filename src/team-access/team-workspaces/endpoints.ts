@@ -1,0 +1,124 @@
+/** `/team-workspaces`: what is sent is read here, everything else is in the operations. */
+import { type Call, pathParameter } from '../../http/call.ts';
+import type { Endpoint } from '../../http/endpoint.ts';
+import type { Reader } from '../../state/reader.ts';
+import { teamById } from '../find.ts';
+import { type Document, documentAnswer, nothingAnswer } from '../jsonapi/documents.ts';
+import { includeParameter, readInclude } from '../jsonapi/include.ts';
+import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
+import { documentOf, pageOf } from '../jsonapi/schemas.ts';
+import { serveRead, serveWrite, type TeamAccess } from '../serve.ts';
+import { changeTeamWorkspace, deleteTeamWorkspace, readChangedTeamWorkspace } from './change-team-workspace.ts';
+import { createTeamWorkspace, readNewTeamWorkspace } from './create-team-workspace.ts';
+import { type FoundRow, rowById } from './find-row.ts';
+import { includedWithRows, ROW_INCLUDES, type RowInclude } from './include-related.ts';
+import { readRowQuery, rowsOfTeam, rowsOfWorkspace, TEAM_FILTER, WORKSPACE_FILTER } from './list-team-workspaces.ts';
+import { changedTeamWorkspaceSchema, newTeamWorkspaceSchema } from './read-access.ts';
+import { rowDocument, showTeamWorkspace, teamWorkspaceSchema } from './show-team-workspace.ts';
+
+const INCLUDE = includeParameter(ROW_INCLUDES);
+const id = (call: Call): string => pathParameter(call, 'id');
+
+export function teamWorkspaceEndpoints(service: TeamAccess): Endpoint[] {
+  const { terraform } = service;
+  const schema = teamWorkspaceSchema(terraform);
+  const show = (reader: Reader, found: readonly FoundRow[], include: ReadonlySet<RowInclude>) => ({
+    data: found.map((one) => showTeamWorkspace(one, terraform)),
+    ...includedWithRows(reader, found, include),
+  });
+  return [
+    {
+      method: 'GET',
+      path: '/api/v2/team-workspaces',
+      summary: 'Lists what teams may do on a workspace; in pages where one is asked for',
+      conditional: true,
+      query: [WORKSPACE_FILTER, TEAM_FILTER, ...PAGE_PARAMETERS, INCLUDE],
+      answer: pageOf(schema),
+      handle: (call) =>
+        serveRead(service, call, (reader, caller) => {
+          const include = readInclude(call.query, ROW_INCLUDES);
+          const wanted = readRowQuery(call.query);
+          const all = rowsOfWorkspace(reader, caller, wanted);
+          const { page } = wanted;
+          if (page === undefined) return documentAnswer(call, show(reader, all, include));
+          const shown = show(reader, onPage(all, page), include);
+          return documentAnswer(call, pageDocument(call, page, { ...shown, totalCount: all.length }));
+        }),
+    },
+    {
+      method: 'GET',
+      path: '/api/v2/teams/:id/team-workspaces',
+      summary: 'Lists on which workspaces a team may do what',
+      conditional: true,
+      query: [...PAGE_PARAMETERS, INCLUDE],
+      answer: pageOf(schema),
+      handle: (call) =>
+        serveRead(service, call, (reader, caller) => {
+          const include = readInclude(call.query, ROW_INCLUDES);
+          const page = readPageAlways(call.query);
+          const all = rowsOfTeam(reader, teamById(reader, caller, id(call)));
+          const found = onPage(all, page).map((row) => rowById(reader, caller, row.id));
+          const shown = show(reader, found, include);
+          return documentAnswer(call, pageDocument(call, page, { ...shown, totalCount: all.length }));
+        }),
+    },
+    {
+      method: 'GET',
+      path: '/api/v2/team-workspaces/:id',
+      summary: 'Reads what a team may do on a workspace',
+      conditional: true,
+      query: [INCLUDE],
+      answer: documentOf(schema),
+      handle: (call) =>
+        serveRead(service, call, (reader, caller) => {
+          const include = readInclude(call.query, ROW_INCLUDES);
+          const found = rowById(reader, caller, id(call));
+          const document: Document = {
+            ...rowDocument(found, terraform),
+            ...includedWithRows(reader, [found], include),
+          };
+          return documentAnswer(call, document);
+        }),
+    },
+    {
+      method: 'POST',
+      path: '/api/v2/team-workspaces',
+      summary: 'Gives a team access to a workspace',
+      body: newTeamWorkspaceSchema(terraform),
+      answer: documentOf(schema),
+      handle: (call) =>
+        serveWrite(service, call, {
+          parse: () => readNewTeamWorkspace(call.body),
+          change: (writing, body) =>
+            documentAnswer(call, rowDocument(createTeamWorkspace(writing, body, terraform), terraform)),
+        }),
+    },
+    {
+      method: 'PATCH',
+      path: '/api/v2/team-workspaces/:id',
+      summary: 'Changes what a team may do on a workspace',
+      body: changedTeamWorkspaceSchema(terraform),
+      answer: documentOf(schema),
+      handle: (call) =>
+        serveWrite(service, call, {
+          parse: () => readChangedTeamWorkspace(call.body, id(call)),
+          change: (writing, body) =>
+            documentAnswer(call, rowDocument(changeTeamWorkspace(writing, call, id(call), body, terraform), terraform)),
+        }),
+    },
+    {
+      method: 'DELETE',
+      path: '/api/v2/team-workspaces/:id',
+      summary: 'Takes the access of a team to a workspace away',
+      status: 204,
+      handle: (call) =>
+        serveWrite(service, call, {
+          parse: () => undefined,
+          change(writing) {
+            deleteTeamWorkspace(writing, call, id(call), terraform);
+            return nothingAnswer;
+          },
+        }),
+    },
+  ];
+}

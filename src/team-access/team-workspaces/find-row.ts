@@ -1,0 +1,43 @@
+/** Finds rows and what stands around them; what the caller may not know of is not found. */
+import type { Reader } from '../../state/reader.ts';
+import type { DeepReadonly } from '../../state/table.ts';
+import { changesRows, seesRow, servesTeams } from '../authorization.ts';
+import type { Caller } from '../caller.ts';
+import { type FoundWorkspace, workspaceById } from '../find.ts';
+import { notFound } from '../jsonapi/errors.ts';
+import { type TeamWorkspace, teamWorkspaces } from './team-workspace.ts';
+
+/** A row with its workspace, and what the caller is there. */
+export interface FoundRow extends FoundWorkspace {
+  readonly row: DeepReadonly<TeamWorkspace>;
+}
+
+/** The workspace with that id, where team management is served. @throws JsonApiError `not-found` */
+export function workspaceWithTeams(reader: Reader, caller: Caller, id: string): FoundWorkspace {
+  const found = workspaceById(reader, caller, id);
+  if (!servesTeams(found.standing)) throw notFound();
+  return found;
+}
+
+/** Likewise, for who changes its rows. @throws JsonApiError `not-found` */
+export function administeredWorkspace(reader: Reader, caller: Caller, id: string): FoundWorkspace {
+  const found = workspaceWithTeams(reader, caller, id);
+  if (!changesRows(found.access)) throw notFound();
+  return found;
+}
+
+/** The row with that id, for those who see it. @throws JsonApiError `not-found` */
+export function rowById(reader: Reader, caller: Caller, id: string): FoundRow {
+  const row = reader.get(teamWorkspaces, id)?.row;
+  if (row === undefined) throw notFound();
+  const found = workspaceWithTeams(reader, caller, row.workspaceId);
+  if (!seesRow(found.standing, found.access, row.teamId)) throw notFound();
+  return { ...found, row };
+}
+
+/** Likewise, for those who change it. @throws JsonApiError `not-found` */
+export function changeableRow(reader: Reader, caller: Caller, id: string): FoundRow {
+  const found = rowById(reader, caller, id);
+  if (!changesRows(found.access)) throw notFound();
+  return found;
+}

@@ -1,0 +1,59 @@
+/** How a row is shown: the same to everybody who sees it. */
+import { Type } from 'typebox';
+import type { DeepReadonly } from '../../state/table.ts';
+import { ACCESS_LEVELS, attributesOf } from '../access.ts';
+import type { Document, Resource } from '../jsonapi/documents.ts';
+import { resourceSchema, toOne } from '../jsonapi/schemas.ts';
+import type { TeamWorkspace } from './team-workspace.ts';
+import { attributeProperties, shownAttributes } from './wire-attributes.ts';
+
+/** The JSON:API type. */
+export const TEAM_WORKSPACES = 'team-workspaces';
+
+/** A row with what its links name. */
+export interface ShownRow {
+  readonly row: DeepReadonly<TeamWorkspace>;
+  readonly workspace: { readonly name: string };
+  readonly standing: { readonly organization: { readonly name: string } };
+}
+
+/** The schema of a shown row. */
+export const teamWorkspaceSchema = (terraform: boolean) =>
+  resourceSchema(TEAM_WORKSPACES, 'TeamWorkspace', {
+    attributes: {
+      access: Type.Enum([...ACCESS_LEVELS]),
+      ...attributeProperties(terraform),
+      'expires-at': Type.Optional(Type.String({ description: 'RFC 3339; from then on it does not exist.' })),
+    },
+    relationships: { team: toOne('teams'), workspace: toOne('workspaces') },
+  });
+
+/** The resource of a row. */
+export const showTeamWorkspace = ({ row, workspace, standing }: ShownRow, terraform: boolean): Resource => ({
+  id: row.id,
+  type: TEAM_WORKSPACES,
+  attributes: shownPermissions(row, terraform),
+  relationships: {
+    team: { data: { id: row.teamId, type: 'teams' }, links: { related: `/api/v2/teams/${row.teamId}` } },
+    workspace: {
+      data: { id: row.workspaceId, type: 'workspaces' },
+      links: { related: `/api/v2/organizations/${standing.organization.name}/workspaces/${workspace.name}` },
+    },
+  },
+  links: { self: `/api/v2/${TEAM_WORKSPACES}/${row.id}` },
+});
+
+/** The document of a row alone. */
+export const rowDocument = (found: ShownRow, terraform: boolean): Document => ({
+  data: showTeamWorkspace(found, terraform),
+});
+
+/** What a row gives, and until when. */
+export const shownPermissions = (
+  row: DeepReadonly<TeamWorkspace>,
+  terraform: boolean,
+): Readonly<Record<string, unknown>> => ({
+  access: row.access,
+  ...shownAttributes(attributesOf(row), terraform),
+  ...(row.expiresAtMs !== undefined && { 'expires-at': new Date(row.expiresAtMs).toISOString() }),
+});

@@ -1,0 +1,95 @@
+/** Makes, changes and deletes teams. Who may: `authorization.ts`; nobody gives what they do not hold. */
+import { isDeepStrictEqual } from 'node:util';
+import { newId } from '../../credentials/secret.ts';
+import type { Call } from '../../http/call.ts';
+import { recordTeamAccess } from '../audit.ts';
+import { changesTeam, givesOrganizationAccess, makesTeams } from '../authorization.ts';
+import { type FoundTeam, organizationWithTeams, teamById } from '../find.ts';
+import { checkIfMatch } from '../jsonapi/documents.ts';
+import { JsonApiError, notFound } from '../jsonapi/errors.ts';
+import { type Given, nameTaken } from '../jsonapi/read-attributes.ts';
+import { nameWithin } from '../organizations/organization.ts';
+import type { Writing } from '../serve.ts';
+import { changedOrganizationAccess, readTeamBody } from './read-team-body.ts';
+import { teamDocument } from './show-team.ts';
+import { type Team, teams } from './team.ts';
+
+/** `POST /organizations/:name/teams`. @throws JsonApiError `not-found`, `invalid-attribute` */
+export function createTeam({ tx, caller, origin }: Writing, organization: string, attributes: Given): FoundTeam {
+  const standing = organizationWithTeams(tx, caller, organization);
+  if (!makesTeams(standing)) throw notFound();
+  const { organizationAccess: wanted, name = '', ...given } = readTeamBody(attributes, true);
+  const organizationAccess = changedOrganizationAccess([], wanted);
+  if (organizationAccess.length > 0 && !givesOrganizationAccess(standing, undefined, organizationAccess)) {
+    throw notFound();
+  }
+  const organizationId = standing.organization.id;
+  if (tx.find(teams, 'name', nameWithin(organizationId, name)) !== undefined) throw new JsonApiError([nameTaken()]);
+  const team: Team = {
+    id: tx.once(() => newId('team')),
+    organizationId,
+    name,
+    description: null,
+    visibility: 'secret',
+    ssoTeamId: null,
+    allowMemberTokenManagement: true,
+    ...given,
+    organizationAccess,
+    createTime: new Date(tx.now).toISOString(),
+    place: tx.position,
+  };
+  tx.put(teams, team);
+  recordTeamAccess(tx, origin, {
+    organizationId,
+    action: 'create',
+    type: 'teams',
+    subject: team.id,
+    before: null,
+    after: team,
+  });
+  return { standing, team };
+}
+
+/** `PATCH /teams/:id`. @throws JsonApiError `not-found`, `invalid-attribute`, `precondition-failed` */
+export function changeTeam({ tx, caller, origin }: Writing, call: Call, id: string, attributes: Given): FoundTeam {
+  const found = teamById(tx, caller, id);
+  const { standing, team: before } = found;
+  const mayChange = changesTeam(standing, before);
+  if (!mayChange && !givesOrganizationAccess(standing, before, before.organizationAccess)) throw notFound();
+  const { organizationAccess: wanted, ...given } = readTeamBody(attributes, false);
+  const organizationAccess = changedOrganizationAccess(before.organizationAccess, wanted);
+  const team: Team = { ...before, ...given, organizationAccess };
+  const changesAccess = !isDeepStrictEqual(organizationAccess, before.organizationAccess);
+  if (changesAccess && !givesOrganizationAccess(standing, before, organizationAccess)) throw notFound();
+  const holder = tx.find(teams, 'name', nameWithin(team.organizationId, team.name))?.row;
+  if (holder !== undefined && holder.id !== id) throw new JsonApiError([nameTaken()]);
+  checkIfMatch(call, () => teamDocument(tx, found));
+  if (!isDeepStrictEqual(before, team)) {
+    tx.put(teams, team);
+    const { organizationId } = team;
+    recordTeamAccess(tx, origin, { organizationId, action: 'update', type: 'teams', subject: id, before, after: team });
+  }
+  // Who changed a team of their own, or hid it, may stand elsewhere now: the answer tells what they changed.
+  return { standing, team };
+}
+
+/** `DELETE /teams/:id`; its rows, members and tokens go with it. @throws JsonApiError `not-found`, `forbidden`, … */
+export function deleteTeam({ tx, caller, origin }: Writing, call: Call, id: string): void {
+  const found = teamById(tx, caller, id);
+  const { standing, team } = found;
+  if (!changesTeam(standing, team)) throw notFound();
+  if (id === standing.organization.ownersTeamId) {
+    throw new JsonApiError([{ code: 'forbidden', detail: 'the team that owns the organization cannot be deleted' }]);
+  }
+  checkIfMatch(call, () => teamDocument(tx, found));
+  tx.delete(teams, id);
+  const { organizationId } = team;
+  recordTeamAccess(tx, origin, {
+    organizationId,
+    action: 'destroy',
+    type: 'teams',
+    subject: id,
+    before: team,
+    after: null,
+  });
+}

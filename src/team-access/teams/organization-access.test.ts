@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { levelOn, ORGANIZATION_PERMISSIONS, type OrganizationPermission, withImplied } from './organization-access.ts';
+
+const implications: Readonly<Record<string, readonly string[]>> = {
+  'manage-workspaces': ['read-workspaces'],
+  'manage-projects': ['manage-workspaces', 'read-projects', 'read-workspaces'],
+  'manage-teams': ['manage-membership'],
+  'manage-organization-access': ['manage-membership', 'manage-teams'],
+};
+const levels: Readonly<Record<string, string>> = {
+  'manage-workspaces': 'admin',
+  'manage-projects': 'admin',
+  'read-workspaces': 'read',
+};
+
+describe('an organization permission', () => {
+  for (const permission of ORGANIZATION_PERMISSIONS) {
+    test(`${permission} implies what the decisions say, and no more`, () => {
+      const held = [...withImplied([permission])].toSorted();
+      assert.deepEqual(held, [permission, ...(implications[permission] ?? [])].toSorted());
+    });
+    test(`${permission} gives ${levels[permission] ?? 'nothing'} on workspaces`, () => {
+      assert.equal(levelOn(permission), levels[permission]);
+    });
+  }
+  test('implies nothing that would imply more', () => {
+    for (const permission of ORGANIZATION_PERMISSIONS) {
+      const once = withImplied([permission]);
+      assert.deepEqual(withImplied(once as ReadonlySet<OrganizationPermission>), once);
+    }
+  });
+});
