@@ -65,9 +65,11 @@ function unpack(name: ToolName, { debianPackages }: Tool): void {
   }
 }
 
+const isRoot = (): boolean => process.getuid?.() === 0;
+
 function fetchTool(name: ToolName): void {
   const wanted = tool(name);
-  if (process.getuid?.() === 0 && !wanted.startsService) {
+  if (isRoot() && !wanted.startsService) {
     install(wanted);
   } else {
     unpack(name, wanted);
@@ -78,6 +80,7 @@ function fetchTool(name: ToolName): void {
 function ensure(name: ToolName): string | undefined {
   if (findTool(name) !== undefined) return;
   if (!hasApt()) return 'there is no apt to fetch it with';
+  if (tool(name).needsInstalling && !isRoot()) return 'only root can install it';
   try {
     console.log(`Fetching ${tool(name).debianPackages.join(', ')} for tests that need ${name}.`);
     fetchTool(name);

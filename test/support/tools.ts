@@ -16,6 +16,8 @@ export interface Tool {
   readonly unpackedPath: string;
   /** Whether installing the package starts and enables a service: then it is only unpacked, by root too. */
   readonly startsService: boolean;
+  /** It finds its libraries only where they are installed: then it is never unpacked, and takes root. */
+  readonly needsInstalling?: true;
   /** Needed by `npm run bench` alone, so `npm test` does not fetch it. */
   readonly benchOnly?: true;
   /** How to get it where Debian's packages are not to be had: the end of a sentence. */
@@ -29,6 +31,14 @@ const tools = {
     unpackedPath: 'usr/bin/etcd',
     startsService: true,
     elsewhere: 'install etcd 3.4 or newer (macOS: brew install etcd)',
+  },
+  dig: {
+    command: 'dig',
+    debianPackages: ['bind9-dnsutils'],
+    unpackedPath: 'usr/bin/dig',
+    startsService: false,
+    needsInstalling: true,
+    elsewhere: 'install dig (macOS has it; elsewhere it is in bind or bind-utils)',
   },
   wrk: {
     command: 'wrk',

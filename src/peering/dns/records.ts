@@ -12,7 +12,7 @@ export interface GivenRecord {
 }
 
 /** The record of a host under a name. */
-export const hostRecord = (name: string, ttl: number, host: Host): Answer =>
+const hostRecord = (name: string, ttl: number, host: Host): Answer =>
   host.kind === 'CNAME'
     ? { name, ttl, type: 'CNAME', data: host.name }
     : { name, ttl, type: host.kind, data: host.address };
@@ -21,11 +21,11 @@ export const hostRecord = (name: string, ttl: number, host: Host): Answer =>
  * The addresses of a type, each once. Where there are none of any type, the name of one host: the DNS has no way to say
  * several, or one beside addresses.
  */
-export function* hostRecords(zone: Zone, name: string, type: string, hosts: readonly Host[]): Generator<GivenRecord> {
+export function* hostRecords(zone: Zone, name: string, type: string, found: readonly Host[]): Generator<GivenRecord> {
   const { ttlSeconds, random } = zone;
-  const addresses = hosts.filter((host) => host.kind !== 'CNAME');
+  const addresses = found.filter((host) => host.kind !== 'CNAME');
   if (addresses.length === 0) {
-    for (const host of inRandomOrder(hosts, random)) {
+    for (const host of inRandomOrder(found, random)) {
       yield { record: hostRecord(name, ttlSeconds, host) };
       return;
     }
@@ -38,9 +38,19 @@ export function* hostRecords(zone: Zone, name: string, type: string, hosts: read
   }
 }
 
+/** Kept for as long as the instance is the same: every question for a service looks at all of its instances. */
+const hosts = new WeakMap<FoundInstance, { readonly host: Host | undefined }>();
+
 /** Where an instance answers: its own address, else that of its node. */
-export const hostOfInstance = ({ instance: { node, service } }: FoundInstance): Host | undefined =>
-  readHost(service.address === '' ? node.address : service.address);
+export function hostOfInstance(found: FoundInstance): Host | undefined {
+  let kept = hosts.get(found);
+  if (kept === undefined) {
+    const { node, service } = found.instance;
+    kept = { host: readHost(service.address === '' ? node.address : service.address) };
+    hosts.set(found, kept);
+  }
+  return kept.host;
+}
 
 /** Place and port of each instance, with the address of the place; each once. */
 export function* serviceRecords(zone: Zone, name: string, instances: readonly FoundInstance[]): Generator<GivenRecord> {

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { encode } from 'dns-packet';
+import { sharedApi } from '../../../test/support/api.ts';
+import { registered } from '../../../test/support/catalog.ts';
+import { ednsOf, exchangeUdp, question, read, startTestDns, type TestDns } from '../../../test/support/dns.ts';
+import { createRandom } from '../../../test/support/random.ts';
+import { LOG_LINE_MS, UDP_ANSWER_BYTES_MAX } from './limits.ts';
+import { createQuietLog } from './quiet-log.ts';
+import { rcodes } from './rcodes.ts';
+import { createResponder } from './respond.ts';
+
+const { BADVERS, FORMERR, NOERROR, NOTIMP, REFUSED } = rcodes;
+
+describe('messages that are no proper questions', () => {
+  const api = sharedApi();
+  let dns: TestDns;
+  before(async () => {
+    await registered(api());
+    dns = await startTestDns(api());
+  });
+  after(() => dns[Symbol.asyncDispose]());
+
+  const web = (): Buffer => question('web.service.accord', 'A');
+  const withFlags = (flags: number): Buffer => {
+    const message = web();
+    message.writeUInt16BE(flags, 2);
+    return message;
+  };
+  const withCounts = (...counts: readonly number[]): Buffer => {
+    const message = web();
+    for (const [i, count] of counts.entries()) message.writeUInt16BE(count, 4 + 2 * i);
+    return message;
+  };
+  const withNameBytes = (...bytes: readonly number[]): Buffer =>
+    Buffer.concat([web().subarray(0, 12), Buffer.from(bytes), Buffer.from([0, 1, 0, 1])]);
+  const withOptions = (...names: readonly string[]): Buffer => {
+    const additionals = names.map(() => ednsOf(1232));
+    return encode({ id: 4711, questions: [{ name: 'web.service.accord', type: 'A' }], additionals });
+  };
+
+  const refused: Readonly<Record<string, readonly [message: () => Buffer, rcode: number]>> = {
+    'NOTIFY is not implemented': [() => withFlags(4 << 11), NOTIMP],
+    'UPDATE is not implemented': [() => withFlags(5 << 11), NOTIMP],
+    'an opcode that nobody has given is not implemented': [() => withFlags(15 << 11), NOTIMP],
+    'no question is malformed': [() => withCounts(0), FORMERR],
+    'two questions are malformed': [() => withCounts(2), FORMERR],
+    'a question with answers is malformed': [() => withCounts(1, 1), FORMERR],
+    'a question with thousands of records is malformed': [() => withCounts(1, 0, 0, 65_535), FORMERR],
+    'a header alone is malformed': [() => web().subarray(0, 12), FORMERR],
+    'a question that is cut is malformed': [() => web().subarray(0, -1), FORMERR],
+    'a name that leads to itself is malformed': [() => withNameBytes(0xc0, 0x0c), FORMERR],
+    'a name that leads into the header is malformed': [() => withNameBytes(0xc0, 0x02), FORMERR],
+    'a label longer than labels is malformed': [() => withNameBytes(0x40, 0x61), FORMERR],
+    'a label with a dot in it is malformed': [() => withNameBytes(3, 0x61, 0x2e, 0x62, 0), FORMERR],
+    'a label that is no text is malformed': [() => withNameBytes(2, 0xff, 0xfe, 0), FORMERR],
+    'two EDNS records are malformed': [() => withOptions('', ''), FORMERR],
+  };
+  for (const [what, [message, rcode]] of Object.entries(refused)) {
+    test(what, async () => {
+      const sent = message();
+      const answer = await exchangeUdp(dns.port, sent);
+      const { packet } = read(answer);
+      assert.equal((packet.flags ?? 0) & 0xf, rcode);
+      assert.deepEqual([answer.length, packet.id, packet.flag_qr], [12, 4711, true]);
+    });
+  }
+
+  test('a version of EDNS that is not there yet is told from those that are', async () => {
+    const message = encode({
+      id: 1,
+      questions: [{ name: 'web.service.accord', type: 'A' }],
+      additionals: [ednsOf(1232, 1)],
+    });
+    const { packet, answers, rcode } = read(await exchangeUdp(dns.port, message));
+    const [edns] = packet.additionals ?? [];
+    assert.ok(edns?.type === 'OPT');
+    assert.deepEqual([(edns.extendedRcode << 4) | rcode, edns.ednsVersion, answers], [BADVERS, 0, []]);
+  });
+
+  test('types and classes without a name come back as they came', async () => {
+    for (const [type, network, rcode] of [
+      [65_280, 1, NOERROR],
+      [1, 1_234, REFUSED],
+    ] as const) {
+      const message = web();
+      message.writeUInt16BE(type, message.length - 4);
+      message.writeUInt16BE(network, message.length - 2);
+      const answer = await exchangeUdp(dns.port, message);
+      assert.equal(read(answer).rcode, rcode);
+      assert.deepEqual(answer.subarray(12, message.length), message.subarray(12));
+    }
+  });
+
+  test('what is too short, or an answer, is not answered', async () => {
+    const isAnswer = withFlags(1 << 15);
+    const before = dns.traffic.ignoredCount;
+    const good = question('web.service.accord', 'A', { packet: { id: 5 } });
+    const answer = await exchangeUdp(dns.port, Buffer.alloc(0), Buffer.alloc(11), isAnswer, good);
+    assert.equal(read(answer).packet.id, 5);
+    assert.equal(dns.traffic.ignoredCount, before + 3);
+  });
+
+  test('whatever comes, nothing is thrown, little is sent, and what was right is answered after it', async () => {
+    const random = createRandom(20_260_101);
+    const unsaid: unknown[] = [];
+    const zone = {
+      credentials: api().peering.credentials,
+      domain: 'accord',
+      ttlSeconds: 0,
+      secretHash: undefined,
+      random: random.next,
+    };
+    const responder = createResponder(zone, { warn: (error) => void unsaid.push(error) });
+    const seeds = [web(), question('web.service.accord', 'SRV', { takes: 4_096 }), withOptions('', '')];
+    for (let round = 0; round < 20_000; round++) {
+      let message = Buffer.from(random.pick(seeds));
+      for (let change = random.below(6); change >= 0; change--) {
+        const kind = random.below(10);
+        if (kind === 0) message = message.subarray(0, random.below(message.length + 1));
+        else if (kind === 1) message = Buffer.concat([message, random.pick(seeds)]);
+        else if (message.length > 0) message[random.below(message.length)] = random.below(256);
+      }
+      const answer = responder.respond(message, 'udp');
+      if (answer === undefined) continue;
+      assert.ok(answer.length <= UDP_ANSWER_BYTES_MAX);
+      assert.equal(answer.readUInt16BE(0), message.readUInt16BE(0));
+      assert.ok((answer.readUInt16BE(2) & 0x8000) !== 0);
+      // Each can be read; no answer is answered again, so two servers never talk to each other.
+      read(answer);
+      assert.equal(responder.respond(answer, 'udp'), undefined);
+    }
+    assert.deepEqual(unsaid, []);
+    assert.equal(read(await exchangeUdp(dns.port, web())).rcode, NOERROR);
+  });
+});
+
+test('trouble that every question makes is one line of log in a while', () => {
+  const lines: unknown[] = [];
+  const log = createQuietLog({ warn: (fields: unknown) => void lines.push(fields) } as never, {
+    now: () => 0,
+    monotonic: () => LOG_LINE_MS,
+    after: () => () => undefined,
+  });
+  const zone = { domain: 'accord', ttlSeconds: 0, secretHash: undefined, random: () => 0, credentials: {} as never };
+  const responder = createResponder(zone, log);
+  for (let i = 0; i < 1_000; i++) {
+    const answer = responder.respond(question('web.service.accord', 'A'), 'udp');
+    assert.equal(answer && read(answer).rcode, rcodes.SERVFAIL);
+  }
+  assert.equal(lines.length, 1);
+});
