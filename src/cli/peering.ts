@@ -6,6 +6,7 @@ import { CommandError } from './errors.ts';
 import { UNTIL_SECONDS } from './limits.ts';
 import { print } from './output.ts';
 import { addPeeringCheckCommand } from './peering-check.ts';
+import { addPeeringDiffCommand } from './peering-diff.ts';
 import { peeringPath } from './peering-path.ts';
 import { describePeering, tabulatePeerings } from './peering-record.ts';
 import { addPeeringServicesCommands } from './peering-services.ts';
@@ -56,6 +57,7 @@ export function addPeeringCommands(program: Command, shell: Shell): void {
     (name: string, options: PeeringOptions) => remove(shell, name, options),
   );
   addPeeringServicesCommands(leaf, shell);
+  addPeeringDiffCommand(leaf, shell);
   addPeeringCheckCommand(leaf, shell);
 }
 

@@ -11,6 +11,7 @@ import { addIntentionCommands } from './intention.ts';
 import { addLocalCommands } from './local.ts';
 import { addPartitionCommands } from './partition.ts';
 import { addPeeringCommands } from './peering.ts';
+import { addServiceCommands } from './service.ts';
 import type { Shell } from './shell.ts';
 import { addStatusCommand } from './status.ts';
 
@@ -72,6 +73,7 @@ function buildProgram(shell: Shell, done: (exitCode: number) => void): Command {
   addPartitionCommands(program, shell);
   addPeeringCommands(program, shell);
   addCatalogCommands(program, shell);
+  addServiceCommands(program, shell);
   addConfigEntryCommands(program, shell);
   addIntentionCommands(program, shell);
   addCaCommands(program, shell);

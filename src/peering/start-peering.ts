@@ -20,6 +20,7 @@ import { peeringEndpoints } from './endpoints.ts';
 import { entryEndpoints } from './entries/endpoints.ts';
 import { createExchange } from './exchange.ts';
 import { exchangeSecret } from './exchange-secret.ts';
+import { explainEndpoints } from './explain/endpoints.ts';
 import { exportedRecordsJob } from './export/exported-records.ts';
 import { createExporter, type Exporter } from './export/exporter.ts';
 import { peeringRemovalJob } from './removal.ts';
@@ -152,6 +153,7 @@ export async function startPeering(parts: PeeringParts): Promise<RunningPeering>
       ...checkEndpoints({ service, around: { clock, resolve: systemResolve, version, randomId: randomUUID } }),
       ...catalogEndpoints({ credentials, reads, agent: { name: node, address: parts.agentAddress }, consul }),
       ...entryEndpoints({ credentials, reads, consul }),
+      ...explainEndpoints({ credentials, streams: { node, live: live.byPeering }, consul }),
       ...trustEndpoints({ trust: { credentials, clock, secrets, name: identity }, reads, consul }),
     ],
     async stop() {

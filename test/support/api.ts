@@ -23,6 +23,8 @@ import { systemResolve } from '../../src/peering/check/resolve-host.ts';
 import { peeringEndpoints } from '../../src/peering/endpoints.ts';
 import { entryEndpoints } from '../../src/peering/entries/endpoints.ts';
 import { usedByEntries } from '../../src/peering/entries/used-by-entries.ts';
+import { explainEndpoints } from '../../src/peering/explain/endpoints.ts';
+import type { HeldStreams } from '../../src/peering/explain/held-stream.ts';
 import { createSecretStore } from '../../src/peering/sealed.ts';
 import type { PeeringService } from '../../src/peering/service.ts';
 import { openServerIdentity } from '../../src/peering/trust/identity.ts';
@@ -59,6 +61,8 @@ export interface ApiSettings {
   readonly dataKey?: Sealer;
   /** `limits.waiting-per-token`. */
   readonly waitingPerTokenMax?: number;
+  /** The streams that the server holds; none unless given. */
+  readonly live?: HeldStreams['live'];
   /** What the peering service gets instead of the usual. */
   readonly peering?: Partial<Pick<PeeringService, 'exchange' | 'streams' | 'addresses' | 'tokenTtlMs' | 'peeringsMax'>>;
 }
@@ -177,6 +181,7 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
     ...peeringEndpoints(peering, reads),
     ...catalogEndpoints({ credentials, reads, agent: { name: node, address: '127.0.0.1' }, consul }),
     ...entryEndpoints({ credentials, reads, consul }),
+    ...explainEndpoints({ credentials, streams: { node, live: settings.live ?? new Map() }, consul }),
     ...checkEndpoints({
       service: peering,
       around: { clock, resolve: systemResolve, version: '1.13.0', randomId: randomUUID },

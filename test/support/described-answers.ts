@@ -38,7 +38,7 @@ export function assertDescribed(document: OpenApi, endpoint: string, answer: Ans
   const mediaType = answer.headers['content-type'] ?? '';
   const schema = content[mediaType]?.schema;
   assert.ok(schema !== undefined, `${mediaType} is not described: ${told}`);
-  const value: unknown = /[/+]json$/.test(mediaType) ? answer.json() : answer.text;
+  const value: unknown = /[/+]json(;|$)/.test(mediaType) ? answer.json() : answer.text;
   const [fits, errors] = Errors(strict(schema) as Json, value);
   assert.ok(fits, `${errors.map(({ instancePath, message }) => `${instancePath} ${message}`).join('; ')}: ${told}`);
 }

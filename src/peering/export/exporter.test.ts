@@ -4,6 +4,7 @@ import { type Api, startApi } from '../../../test/support/api.ts';
 import { deregistered, type Fields, registered } from '../../../test/support/catalog.ts';
 import { exporting, written } from '../../../test/support/entries.ts';
 import { startExporter, startPeer, type TestExporter } from '../../../test/support/exporting.ts';
+import { nextTurn } from '../../state/next-turn.ts';
 import { catalogServices } from '../catalog/catalog-service.ts';
 
 const web = (port: number): Fields => ({ Service: { Service: 'web', Port: port } });
@@ -165,6 +166,38 @@ describe('the exporter', () => {
     await registered(api, web(81));
     east.takeAll();
     assert.deepEqual(east.has, { web: ['n1/web:81'] });
+  });
+
+  test('what a peer has learnt by asking is news when it is otherwise again', async () => {
+    await registered(api);
+    await written(api, exporting({ web: ['east'] }));
+    const released = Promise.withResolvers<void>();
+    const late = new Proxy(api.state, {
+      get(state, property) {
+        const value = Reflect.get(state, property, state) as unknown;
+        if (property !== 'changes') return typeof value === 'function' ? value.bind(state) : value;
+        return async function* (signal: AbortSignal) {
+          const changes = state.changes(signal);
+          signal.addEventListener('abort', () => released.resolve());
+          await released.promise;
+          yield* changes;
+        };
+      },
+    });
+    await using behind = startExporter(late);
+    const told: string[] = [];
+    const east = behind.follow(
+      { partition: 'default', peerName: 'east' },
+      { listChanged: () => void told.push('list'), serviceChanged: (service) => void told.push(service) },
+    );
+    assert.ok(east.content('web'));
+    await written(api, exporting({}));
+    assert.equal(east.content('web'), undefined);
+    assert.deepEqual(told.splice(0), ['list']);
+    await written(api, exporting({ web: ['east'] }));
+    released.resolve();
+    for (let turn = 0; turn < 10; turn++) await nextTurn();
+    assert.deepEqual(told.toSorted(), ['list', 'web']);
   });
 
   test('partitions keep what they export apart', async () => {

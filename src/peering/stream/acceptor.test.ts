@@ -179,6 +179,22 @@ describe('the accepting side', { timeout: 60_000 }, () => {
     assert.equal(code, Code.InvalidArgument);
   });
 
+  it('asks for a digest of what was sent only who says that it is Accord', async () => {
+    using dialer = await dial();
+    const asked = async (name: string, headers: Readonly<Record<string, string>>): Promise<readonly string[]> => {
+      const call = dialer.call({ headers });
+      call.say({ open: await pendingPeer(name) }, { request: { ResourceURL: RESOURCE_KINDS.roots.url } });
+      const payloads = () => call.received.map(({ Payload }) => Payload);
+      // Everything that it asks for comes before the first thing that it has.
+      await until('the roots have come', () => payloads().some(({ case: kind }) => kind === 'response'));
+      return payloads().flatMap((payload) => (payload.case === 'request' ? [payload.value.ResourceURL] : []));
+    };
+    const usual = (['list', 'service', 'roots'] as const).map((kind) => RESOURCE_KINDS[kind].url);
+    assert.deepEqual(await asked('consul', {}), usual);
+    const all = [...usual, RESOURCE_KINDS.digest.url];
+    assert.deepEqual(await asked('accord', { 'accord-version': '1.13.0' }), all);
+  });
+
   it('refuses what is older than the first version, and takes who says none', async () => {
     using dialer = await dial();
     const refused = dialer.call({ headers: { 'accord-version': '1.12.9' } });

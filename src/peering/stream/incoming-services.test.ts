@@ -15,6 +15,7 @@ import { encodeInstances } from '../export/instance-to-wire.ts';
 import { IMPORT_PROBLEMS_MAX } from '../limits.ts';
 import { peerings, streamOpened } from '../record.ts';
 import { ApplyRefused, type IncomingResources, SessionSuperseded } from './contract.ts';
+import { ExportDigestSchema } from './gen/peering/digest_pb.ts';
 import { ExportedServiceListSchema, ExportedServiceSchema } from './gen/peering/peerstream_pb.ts';
 import { CheckServiceNodeSchema } from './gen/peering/service_pb.ts';
 import { incomingResources } from './incoming-resources.ts';
@@ -22,7 +23,7 @@ import { decodeResource } from './messages.ts';
 
 let api: Api;
 let peeringId: string;
-let incoming: IncomingResources;
+let incoming: ReturnType<typeof incomingResources>;
 beforeEach(async () => {
   api = await startApi();
   incoming = await open('east');
@@ -30,7 +31,7 @@ beforeEach(async () => {
 afterEach(() => api[Symbol.asyncDispose]());
 
 /** A stream of a new peering, which counts. */
-async function open(name: string, state: State = api.state): Promise<IncomingResources> {
+async function open(name: string, state: State = api.state): Promise<ReturnType<typeof incomingResources>> {
   await generated(api, name);
   const epoch = await api.state.write((tx) => {
     const stored = tx.find(peerings, 'name', `default/${name}`);
@@ -101,7 +102,7 @@ describe('services that come from a peer', () => {
 
   test('stay until they are replaced, and go when a list does not name them', async () => {
     for (const name of ['Web', 'db', 'api']) await service(name, imported(name, 'n1'));
-    await list('api', 'web');
+    await list('API', 'web');
     assert.equal(names(), 'api,Web');
     await service('web', imported('web', 'n2'));
     assert.equal(names(), 'api,web');
@@ -229,3 +230,45 @@ function storeThatRefuses(error: StateError, pattern: RegExp): State {
     },
   });
 }
+
+describe('a digest that comes from a peer', () => {
+  const bringDigest = (to: IncomingResources, ...names: string[]): Promise<void> => {
+    const services = names.map((name) => ({ name, hash: Buffer.from(name) }));
+    const content = toBinary(ExportDigestSchema, create(ExportDigestSchema, { services }));
+    return to.apply(decodeResource({ key: { kind: 'digest', id: 'digest' }, content }), false, signal, content);
+  };
+
+  test('is kept with what the stream has brought before and after it, and replaced by the next', async () => {
+    const { notes } = incoming;
+    assert.deepEqual([notes.digest(), notes.taken('web'), notes.listOrder], [undefined, undefined, undefined]);
+    await service('Web', imported('web', 'n1'));
+    await bringDigest(incoming, 'web');
+    await service('db', imported('db', 'n1'));
+    await list('db');
+    const received = notes.digest();
+    assert.deepEqual(
+      received?.digest.services.map(({ name, hash }) => [name, Buffer.from(hash).toString()]),
+      [['web', 'web']],
+    );
+    assert.deepEqual([received?.order, notes.taken('DB')?.order, notes.listOrder], [2, 3, 4]);
+    assert.equal(notes.taken('web'), undefined);
+    await bringDigest(incoming, 'db');
+    assert.equal(notes.digest()?.digest.services[0]?.name, 'db');
+  });
+
+  test('is refused when it names what is no name', async () => {
+    const { code } = await refusal(bringDigest(incoming, 'a\nb'));
+    assert.deepEqual([code, incoming.notes.digest()], [Code.InvalidArgument, undefined]);
+  });
+
+  test('is not kept on a stream that counts no more', async () => {
+    await api.state.write((tx) => {
+      const stored = tx.get(peerings, peeringId);
+      const next = stored && streamOpened(stored.row, { node: 'b', incarnation: '2' });
+      assert.ok(next);
+      tx.put(peerings, next);
+    });
+    await assert.rejects(bringDigest(incoming, 'web'), SessionSuperseded);
+    assert.equal(incoming.notes.digest(), undefined);
+  });
+});

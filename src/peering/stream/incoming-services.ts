@@ -16,8 +16,8 @@ import { IMPORT_PROBLEMS_MAX, IMPORTED_SERVICES_MAX, REMOVAL_BATCH_ROWS } from '
 import { peerings } from '../record.ts';
 import { ApplyRefused } from './contract.ts';
 import type { FencedWrites } from './fenced-writes.ts';
-import type { IncomingNotes } from './incoming-notes.ts';
 import type { ExportedService, ExportedServiceList } from './gen/peering/peerstream_pb.ts';
+import type { IncomingNotes } from './incoming-notes.ts';
 import { instanceFromWire } from './instance-from-wire.ts';
 import { bounded } from './messages.ts';
 import { serviceNames, usableName } from './service-names.ts';

@@ -5,7 +5,6 @@
 import { hash } from 'node:crypto';
 import { create, toBinary } from '@bufbuild/protobuf';
 import type { Clock } from '../../state/clock.ts';
-import type { State } from '../../state/state.ts';
 import type { Content } from '../export/contents.ts';
 import { ExportDigestSchema } from './gen/peering/digest_pb.ts';
 import { DIGEST_PAUSE_MS, DIGEST_SERVICES_A_PAUSE } from './limits.ts';
@@ -19,7 +18,8 @@ export interface SentService {
 }
 
 export interface OutgoingDigestParts {
-  readonly state: State;
+  /** The state's index now. */
+  readonly index: () => number;
   readonly clock: Clock;
   /** Everything that is exported to the peer. */
   readonly services: () => readonly SentService[];
@@ -38,7 +38,7 @@ export interface OutgoingDigest {
 const KEY: ResourceKey = { kind: 'digest', id: RESOURCE_KINDS.digest.id ?? '' };
 
 /** Of one stream. */
-export function outgoingDigest({ state, clock, services }: OutgoingDigestParts): OutgoingDigest {
+export function outgoingDigest({ index, clock, services }: OutgoingDigestParts): OutgoingDigest {
   let wanted = false;
   let cancel: (() => void) | undefined;
 
@@ -48,7 +48,7 @@ export function outgoingDigest({ state, clock, services }: OutgoingDigestParts):
       return [KEY.id];
     },
     read() {
-      const made = { index: BigInt(state.snapshot.index), clockMs: BigInt(clock.now()) };
+      const made = { index: BigInt(index()), clockMs: BigInt(clock.now()) };
       // Messages that stand one behind the other are one message with all that they list.
       const parts = [...services().map(entryOf), toBinary(ExportDigestSchema, create(ExportDigestSchema, made))];
       return { ...KEY, encoded: Buffer.concat(parts) };

@@ -31,7 +31,7 @@ export function outgoingResources(
   const row = state.snapshot.get(peerings, peeringId)?.row;
   const peer = row && { partition: row.partition, peerName: row.name };
   const services = outgoingServices({ exporter, peer, tooLarge });
-  const digest = outgoingDigest({ state, clock, services: services.sent });
+  const digest = outgoingDigest({ index: () => state.snapshot.index, clock, services: services.sent });
   /** What the peer was sent and has not answered, oldest first: it answers one resource in order. */
   const bundlesSent: string[] = [];
 

@@ -78,3 +78,33 @@ test('to a peering that is gone nothing is exported', () => {
   assert.equal(outgoing.read({ kind: 'service', id: 'web' }), undefined);
   end();
 });
+
+test('the fate of a service follows what was sent of it, and what the peer has answered', async () => {
+  const outgoing = outgoingServices({
+    exporter,
+    peer: { partition: 'default', peerName: 'east' },
+    tooLarge: () => undefined,
+  });
+  const end = outgoing.follow(() => undefined);
+  const send = (): void => void outgoing.read({ kind: 'service', id: 'web' });
+  const fate = (): string => outgoing.fate('WEB').kind;
+  assert.equal(fate(), 'unsent');
+  await registered(api);
+  assert.deepEqual([fate(), outgoing.sent()], ['unsent', [{ name: 'web', content: undefined }]]);
+  send();
+  assert.equal(fate(), 'unanswered');
+  await registered(api, { Service: { Service: 'web', Port: 81 } });
+  assert.equal(fate(), 'unsent');
+  send();
+  // The first answer is for what was sent before.
+  outgoing.serviceAnswered('web');
+  assert.equal(fate(), 'unanswered');
+  const refusal = { code: 8, message: 'no room' };
+  outgoing.serviceAnswered('web', refusal);
+  assert.deepEqual(outgoing.fate('web'), { kind: 'refused', refusal });
+  await registered(api, { Service: { Service: 'web', Port: 82 } });
+  send();
+  outgoing.serviceAnswered('web');
+  assert.equal(fate(), 'acknowledged');
+  end();
+});

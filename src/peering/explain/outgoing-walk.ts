@@ -1,0 +1,74 @@
+/** Why a peer does not have a service of this cluster: from the catalog to the peer's answer. */
+import type { Reader } from '../../state/reader.ts';
+import type { DeepReadonly } from '../../state/table.ts';
+import { localInstances } from '../catalog/local-instances.ts';
+import { type Decision, decidingLine } from '../entries/deciding-line.ts';
+import { exportedServicesOf } from '../entries/exported.ts';
+import { MESSAGE_BYTES_MAX } from '../limits.ts';
+import type { Peering } from '../record.ts';
+import type { HeldStream } from './held-stream.ts';
+import { peeringStep, streamStep } from './peering-steps.ts';
+import { type Finding, failed, OUTGOING_STEPS, passed, skipped, unknown, type Walk, waiting, walkOf } from './walk.ts';
+
+/** Whose way it is. */
+export interface Explained {
+  readonly row: DeepReadonly<Peering>;
+  readonly service: string;
+  readonly stream: HeldStream;
+}
+
+/** Ends at the first step that stops the service: none after it can pass. */
+export function outgoingWalk(reader: Reader, { row, service, stream }: Explained): Walk {
+  const look: Record<(typeof OUTGOING_STEPS)[number], () => Finding> = {
+    registered: () => registeredStep(localInstances(reader, row.partition, service).length),
+    exported: () =>
+      exportedStep(decidingLine(exportedServicesOf(reader, row.partition), { service, peerName: row.name })),
+    peering: () => peeringStep(row),
+    stream: () => streamStep(stream),
+    sent: () => sentStep(stream, service),
+    acknowledged: () => acknowledgedStep(stream, service),
+  };
+  let stopped = false;
+  return walkOf(
+    OUTGOING_STEPS.map((step) => {
+      const finding = stopped ? skipped : look[step]();
+      stopped ||= finding.stops;
+      return [step, finding];
+    }),
+  );
+}
+
+const registeredStep = (instances: number): Finding =>
+  instances === 0
+    ? failed('no service of this name is registered in the partition')
+    : passed(instances === 1 ? '1 instance' : `${instances} instances`);
+
+function exportedStep(decision: Decision): Finding {
+  switch (decision.kind) {
+    case 'never':
+      return failed('the servers of a cluster themselves are never exported');
+    case 'no-entry':
+      return failed('the partition has no exported-services entry');
+    case 'no-line':
+      return failed('the exported-services entry has no line for it, and none for *');
+    case 'other-consumers':
+      return failed(`Services[${decision.line.index}] (${decision.line.name}) decides, and does not name the peer`);
+    case 'exported':
+      return passed(`Services[${decision.line.index}] (${decision.line.name})`);
+  }
+}
+
+function sentStep(stream: HeldStream, service: string): Finding {
+  if (stream.kind === 'elsewhere') return unknown(`only server ${stream.server} knows: ask it`);
+  const fate = stream.kind === 'here' ? stream.insight.fate(service) : undefined;
+  if (fate === undefined || fate.kind === 'unsent') return waiting('what it is now is not sent yet');
+  if (fate.kind !== 'too-large') return passed();
+  return failed(`not sent: ${fate.bytes} bytes are more than the ${MESSAGE_BYTES_MAX} of a message`);
+}
+
+function acknowledgedStep(stream: HeldStream, service: string): Finding {
+  const fate = stream.kind === 'here' ? stream.insight.fate(service) : undefined;
+  if (fate?.kind === 'acknowledged') return passed('the peer has it as it is now');
+  if (fate?.kind === 'refused') return failed(`the peer has refused it: ${fate.refusal.message}`);
+  return waiting('the peer has not answered yet');
+}
