@@ -7,10 +7,11 @@
  * for.
  */
 import { randomBytes } from 'node:crypto';
+import type { Config } from './config.ts';
 import { followCertificate } from './http/certificates.ts';
 import { createLog, type Log } from './http/log.ts';
 import { createHttpServer } from './http/server.ts';
-import { addServices, type Made } from './main/add-services.ts';
+import { addServices, type LiveSettings, type Made } from './main/add-services.ts';
 import { backgroundJobs } from './main/background-jobs.ts';
 import { createEngine } from './main/create-engine.ts';
 import { makeCredentials } from './main/credentials.ts';
@@ -38,9 +39,13 @@ export async function serve(options: ServeOptions): Promise<number> {
   const log = createLog({ level: config.log.level, format: config.log.format });
   for (const warning of warnings) log.warn(warning);
   using signals = catchSignals();
-  signals.onHangUp(createReload(options, log));
+  const live: LiveSettings = { rateLimit: config.teamAccess.rateLimit };
+  const apply = ({ teamAccess }: Config): void => {
+    live.rateLimit = teamAccess.rateLimit;
+  };
+  signals.onHangUp(createReload(options, log, apply));
   try {
-    return await run(options, log, signals);
+    return await run(options, log, signals, live);
   } catch (error) {
     const exitCode = exitCodeOf(error);
     if (exitCode === undefined) throw error;
@@ -49,7 +54,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   }
 }
 
-async function run(options: ServeOptions, log: Log, signals: Signals): Promise<number> {
+async function run(options: ServeOptions, log: Log, signals: Signals, live: LiveSettings): Promise<number> {
   const { config } = options.loaded;
   const clock = systemClock;
   const dataKey = config.dataKey === undefined ? undefined : dataKeySealer(Buffer.from(config.dataKey.read()));
@@ -81,7 +86,7 @@ async function run(options: ServeOptions, log: Log, signals: Signals): Promise<n
   parts.defer(() => server.stop(config.shutdown.grace));
   const address = `${certificate === undefined ? 'http' : 'https'}://${urlHost(host)}:${port}`;
 
-  const made: Made = { config, clock, log, dataKey, state, server };
+  const made: Made = { config, live, clock, log, dataKey, state, server };
   const ended = Promise.race([aborted(signals.stop), state.fatal]);
   const prepared = prepareState(made, options, address).then(() => 'prepared' as const);
   let end = await Promise.race([prepared, ended]);

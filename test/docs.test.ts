@@ -11,7 +11,9 @@ import { describe, test } from 'node:test';
 import { serviceErrorCodes, statusOf } from '../src/http/errors.ts';
 import { faultCodes, faultOf } from '../src/peering/check/faults.ts';
 import { startApi } from './support/api.ts';
+import { freePort } from './support/free-port.ts';
 import { startServer } from './support/server.ts';
+import { skipWithout } from './support/tools.ts';
 
 interface Document {
   readonly file: string;
@@ -26,6 +28,8 @@ interface DocumentedServer {
   readonly address: string;
   readonly dataDirectory: string;
   readonly settings?: Readonly<Record<string, string>>;
+  /** How dig is told where it answers over DNS. */
+  readonly dns?: string;
 }
 
 const documents: readonly Document[] = [
@@ -40,7 +44,20 @@ const documents: readonly Document[] = [
     ],
     servers: [{ address: '127.0.0.1:8510', dataDirectory: 'east-data', settings: { 'cluster.datacenter': 'dc2' } }],
   },
-  { file: 'docs/services.md' },
+  {
+    file: 'docs/services.md',
+    notRun: [
+      'npm start -- --dns-address 127.0.0.1:8600 --acl-default-policy allow --data-dir dns-data --http-address 127.0.0.1:8501 --peering-address 127.0.0.1:8504',
+    ],
+    servers: [
+      {
+        address: '127.0.0.1:8501',
+        dataDirectory: 'dns-data',
+        settings: { 'acl.default-policy': 'allow' },
+        dns: '@127.0.0.1 -p 8600',
+      },
+    ],
+  },
 ];
 
 /** Endpoints that stand in documents of their own. */
@@ -57,9 +74,10 @@ const DEFAULT_SERVER: DocumentedServer = { address: '127.0.0.1:8500', dataDirect
 /** A document is a few seconds of requests; one that waits for ever is wrong. */
 const DOCUMENT_MS_MAX = 60_000;
 
-/** Stops at the first command that fails; a refusal of the server is a failure of curl. */
+/** Stops at the first command that fails; a refusal of the server is a failure of curl, and finding nothing one of dig. */
 const PRELUDE = `set -euo pipefail
 curl() { command curl --silent --show-error --fail-with-body --max-time 20 "$@"; }
+dig() { local found; found=$(command dig +tries=2 "$@"); echo "$found"; grep --quiet 'ANSWER: [1-9]' <<< "$found"; }
 `;
 
 const textOf = (file: string): Promise<string> => readFile(path.join(ROOT, file), 'utf8');
@@ -71,7 +89,8 @@ for (const { file, notRun = [], servers = [] } of documents) {
   test(`${file}: every command works as it stands`, async () => {
     const all = blocksOf(await textOf(file));
     for (const block of notRun) assert.ok(all.includes(block), `${file} has no block ${JSON.stringify(block)}`);
-    const blocks = all.filter((block) => !notRun.includes(block));
+    const withoutDig = skipWithout('dig') !== false;
+    const blocks = all.filter((block) => !notRun.includes(block) && !(withoutDig && block.startsWith('dig ')));
     assert.ok(blocks.length > 0);
 
     // The reader stands in the repository, whose server has its data directory there.
@@ -81,11 +100,14 @@ for (const { file, notRun = [], servers = [] } of documents) {
       const steps = blocks.map((block, i) => `echo "# block ${i + 1} of ${blocks.length}"\n${block}\n`);
       let script = PRELUDE + steps.join('');
       await using running = new AsyncDisposableStack();
-      for (const { address, dataDirectory: name, settings = {} } of [DEFAULT_SERVER, ...servers]) {
+      for (const { address, dataDirectory: name, settings = {}, dns } of [DEFAULT_SERVER, ...servers]) {
         const dataDirectory = path.join(folder, name);
         await mkdir(dataDirectory);
-        const server = running.use(await startServer({ dataDirectory, settings }));
+        const dnsPort = dns === undefined ? undefined : await freePort();
+        const dnsSettings = dnsPort === undefined ? {} : { 'dns.address': `127.0.0.1:${dnsPort}` };
+        const server = running.use(await startServer({ dataDirectory, settings: { ...settings, ...dnsSettings } }));
         script = script.replaceAll(address, server.address.replace('http://', ''));
+        if (dns !== undefined) script = script.replaceAll(dns, `@127.0.0.1 -p ${dnsPort}`);
       }
       const { code, output } = await runScript(script, folder);
       assert.equal(code, 0, `${file} stops in the last of these:\n${output}`);

@@ -93,6 +93,8 @@ const steps: readonly Step[] = [
   { endpoint: 'GET /v1/peering/:name/check', at: '/v1/peering/west/check' },
   { endpoint: 'GET /v1/peering/:name/exported-services', at: '/v1/peering/west/exported-services' },
   { endpoint: 'GET /v1/peering/:name/imported-services', at: '/v1/peering/west/imported-services' },
+  { endpoint: 'GET /v1/peering/:name/explain', at: '/v1/peering/west/explain?service=web' },
+  { endpoint: 'GET /v1/peering/:name/diff', at: '/v1/peering/west/diff' },
   { endpoint: 'GET /v1/peerings' },
   { endpoint: 'GET /v1/peerings', at: '/v1/peerings?partition=*&limit=1&cached' },
   { endpoint: 'DELETE /v1/peering/:name/token', at: '/v1/peering/west/token' },

@@ -155,7 +155,7 @@ describe('a server on etcd that is told to stop', {
 });
 
 describe('SIGHUP', { timeout: 60_000 }, () => {
-  test('reads the log level again, tells what needs a start, and keeps what is in force when the file is bad', async () => {
+  test('reads log level and rate limit again, tells what needs a start, and keeps what is in force when the file is bad', async () => {
     await using directory = await temporaryDirectory();
     const file = path.join(directory.path, 'accord.yaml');
     await writeFile(file, 'log.level: info\n');
@@ -180,6 +180,11 @@ describe('SIGHUP', { timeout: 60_000 }, () => {
     await hangUp('log.level: loud\n', 'those in force stay: log.level from ./accord.yaml:1 is \\"loud\\"');
     await hangUp('log.level: debug\naudit.retention: 1h\n', '"restartNeeded":["audit.retention"]');
     assert.equal((await server.request('GET', '/v1/partitions')).status, 200);
+    const limit = async (): Promise<string | string[] | undefined> =>
+      (await server.request('GET', '/api/v2/account/details', { token: null })).headers['x-ratelimit-limit'];
+    assert.equal(await limit(), '30');
+    await hangUp('log.level: debug\nteam-access.rate-limit: 7\n', '"changed":["team-access.rate-limit"]');
+    assert.equal(await limit(), '7');
     assert.equal(await server.stop(), 0);
   });
 });

@@ -32,6 +32,8 @@ export interface AuditEntry {
   /** Its id or name. */
   readonly subject: string;
   readonly partition: string;
+  /** The organization that it belongs to, for what team access changes. */
+  readonly organizationId?: string;
   readonly before: unknown;
   readonly after: unknown;
 }
@@ -45,7 +47,10 @@ export const auditLog = defineTable<AuditEntry>()({
 });
 
 /** What changed. */
-export type AuditedChange = Pick<AuditEntry, 'action' | 'type' | 'subject' | 'partition' | 'before' | 'after'>;
+export type AuditedChange = Pick<
+  AuditEntry,
+  'action' | 'type' | 'subject' | 'partition' | 'organizationId' | 'before' | 'after'
+>;
 
 /** Index digits, then the place within the commit: byte order is the order of events. */
 const INDEX_DIGITS = 16;

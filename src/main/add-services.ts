@@ -29,9 +29,16 @@ import type { State } from '../state/state.ts';
 import { teamAccessApi } from '../team-access/conventions.ts';
 import { startTeamAccess } from '../team-access/start-team-access.ts';
 
+/** Settings that SIGHUP changes while requests come in. */
+export interface LiveSettings {
+  /** `team-access.rate-limit`. */
+  rateLimit: number;
+}
+
 /** What the steps of a start share. */
 export interface Made {
   readonly config: Config;
+  readonly live: Readonly<LiveSettings>;
   readonly clock: Clock;
   readonly log: Log;
   readonly dataKey: Sealer | undefined;
@@ -93,7 +100,7 @@ export async function addServices(made: Made, version: string): Promise<AsyncDis
     }
   }
   if (config.services.includes('team-access')) {
-    const rateLimit = (): number => config.teamAccess.rateLimit;
+    const rateLimit = (): number => made.live.rateLimit;
     const terraform = config.compat.includes('terraform');
     const teamAccess = parts.use(startTeamAccess({ state, clock, log, rateLimit, terraform }));
     for (const endpoint of teamAccess.endpoints) server.add(endpoint);

@@ -9,6 +9,8 @@ import type { Clock } from '../state/clock.ts';
 import { expiryJob } from '../state/expiry.ts';
 import type { Job } from '../state/jobs.ts';
 import type { State } from '../state/state.ts';
+import { rowExpiryJob } from '../team-access/team-workspaces/expire-rows.ts';
+import { expireTokensJob } from '../team-access/tokens/expire-tokens.ts';
 
 /** The jobs of the whole server; each runs on one node. */
 export function backgroundJobs(state: State, clock: Clock, config: Config): Job[] {
@@ -24,6 +26,8 @@ export function backgroundJobs(state: State, clock: Clock, config: Config): Job[
         after: null,
       }),
     ),
+    rowExpiryJob(state, clock),
+    expireTokensJob(state, clock),
     auditRetentionJob(state, clock, config.audit.retention),
   ];
 }

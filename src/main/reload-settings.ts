@@ -1,5 +1,5 @@
 /** What SIGHUP does to the settings: they are read again, and those that a running server can change take effect. */
-import type { LoadedConfig, ReloadedConfig } from '../config.ts';
+import type { Config, LoadedConfig, ReloadedConfig } from '../config.ts';
 import type { Log } from '../http/log.ts';
 
 export interface SettingsSource {
@@ -9,14 +9,22 @@ export interface SettingsSource {
   readonly reload: (current: LoadedConfig) => Promise<ReloadedConfig>;
 }
 
-/** Makes the function that reads them again. It never fails: settings that make no sense are told and left aside. */
-export function createReload({ loaded, reload }: SettingsSource, log: Log): () => Promise<void> {
+/**
+ * Makes the function that reads them again and puts them into force, the log's level by itself and the rest by `apply`.
+ * It never fails: settings that make no sense are told and left aside.
+ */
+export function createReload(
+  { loaded, reload }: SettingsSource,
+  log: Log,
+  apply: (config: Config) => void,
+): () => Promise<void> {
   let current = loaded;
   return async () => {
     try {
       const { changed, restartNeeded, ...next } = await reload(current);
       current = next;
       log.level = next.config.log.level;
+      apply(next.config);
       log.info({ changed }, 'read the settings again');
       if (restartNeeded.length > 0) log.warn({ restartNeeded }, 'changed settings wait for the next start');
     } catch (error) {

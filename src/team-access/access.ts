@@ -73,7 +73,7 @@ export const IMPLIED: Readonly<Record<FixedLevel, Attributes>> = {
 };
 
 /** What an attribute of a new `custom` access is when it is not given. */
-export const CUSTOM_DEFAULTS: Attributes = {
+const CUSTOM_DEFAULTS: Attributes = {
   runs: 'read',
   variables: 'none',
   'state-versions': 'none',

@@ -31,7 +31,7 @@ export const seesRow = (standing: Standing, access: Effective | undefined, teamI
 export const changesRows = (access: Effective | undefined): boolean => access?.access === 'admin';
 
 /** Changes workspace settings, and deletes the workspace. */
-export const changesWorkspace = changesRows;
+export const changesWorkspace = ({ access }: Effective): boolean => access === 'admin';
 
 /** Makes workspaces in the organization. */
 export const makesWorkspaces = ({ permissions }: Standing): boolean => permissions.has('manage-workspaces');
@@ -52,6 +52,15 @@ export const changesMembers = (standing: Standing, team: AnyTeam): boolean =>
 /** Adds people to the organization, and removes them. */
 export const changesMemberships = ({ permissions }: Standing): boolean => permissions.has('manage-membership');
 
+/** Takes a member out of the organization, and so out of all of their teams; everybody may go themself. */
+export const removesMember = (standing: Standing, theirs: readonly AnyTeam[]): boolean =>
+  standing.owner ||
+  (changesMemberships(standing) &&
+    theirs.every(
+      ({ id, organizationAccess }) =>
+        id !== standing.organization.ownersTeamId && holdsAll(standing, organizationAccess),
+    ));
+
 /**
  * Changes a team's organization access to what is wanted: with every permission wanted, and every one that the team has,
  * held already, so that nobody raises themself.
@@ -65,9 +74,12 @@ export const givesOrganizationAccess = (
     ? standing.permissions.has('manage-organization-access')
     : reaches(standing, team, 'manage-organization-access')) && holdsAll(standing, wanted);
 
-/** Makes, reads and deletes tokens of a team. The organization's token issues none. */
+/** Makes, reads and deletes the organization's token. That token itself issues none: it is in no team. */
+export const managesOrganizationToken = ({ owner, teams }: Standing): boolean => owner && teams.length > 0;
+
+/** Makes, reads and deletes tokens of a team; those of the owners' team owners alone. */
 export const managesTeamTokens = (standing: Standing, team: AnyTeam): boolean =>
-  (standing.owner && standing.teams.length > 0) ||
+  managesOrganizationToken(standing) ||
   (isIn(standing, team.id) && team.allowMemberTokenManagement && team.id !== standing.organization.ownersTeamId);
 
 /** The team has nothing that the caller lacks, and is not the owners' unless they are one. */

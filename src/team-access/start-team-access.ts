@@ -4,11 +4,17 @@ import type { Log } from '../http/log.ts';
 import type { Clock } from '../state/clock.ts';
 import type { State } from '../state/state.ts';
 import { discoveryEndpoints } from './discovery.ts';
+import { effectiveAccessEndpoints } from './effective-access/endpoints.ts';
+import { membershipEndpoints } from './organization-memberships/endpoints.ts';
 import { organizationEndpoints } from './organizations/endpoints.ts';
+import { projectEndpoints } from './projects/endpoints.ts';
 import { createRateLimit } from './rate-limit.ts';
 import type { TeamAccess } from './serve.ts';
+import { teamWorkspaceEndpoints } from './team-workspaces/endpoints.ts';
 import { teamEndpoints } from './teams/endpoints.ts';
+import { tokenEndpoints } from './tokens/endpoints.ts';
 import { recordTokenUses } from './tokens/record-uses.ts';
+import { userEndpoints } from './users/endpoints.ts';
 import { workspaceEndpoints } from './workspaces/endpoints.ts';
 
 export interface TeamAccessOptions {
@@ -40,6 +46,12 @@ export function startTeamAccess({ state, clock, log, rateLimit, terraform }: Tea
       ...organizationEndpoints(service),
       ...teamEndpoints(service),
       ...workspaceEndpoints(service),
+      ...projectEndpoints(service),
+      ...membershipEndpoints(service),
+      ...tokenEndpoints(service),
+      ...userEndpoints(service),
+      ...teamWorkspaceEndpoints(service),
+      ...effectiveAccessEndpoints(service),
     ],
     usesWritten: () => tokenUses.written(),
     [Symbol.asyncDispose]: () => tokenUses[Symbol.asyncDispose](),

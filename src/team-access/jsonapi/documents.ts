@@ -22,7 +22,7 @@ export interface Document {
 }
 
 /** The name of what a reader has; the same document has the same one on every server. */
-export const tagOf = (document: Document): string => tagOfText(JSON.stringify(document));
+const tagOf = (document: Document): string => tagOfText(JSON.stringify(document));
 
 const tagOfText = (text: string): string => `"${hash('sha256', text, 'base64url')}"`;
 

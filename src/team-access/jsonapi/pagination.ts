@@ -41,7 +41,8 @@ export function readPage(query: Query, others: readonly Fault[] = []): Page | un
 }
 
 /** Likewise, for lists that are always paginated. @throws JsonApiError `invalid-attribute` */
-export const readPageAlways = (query: Query): Page => readPage(query) ?? { number: 1, size: PAGE_SIZE_DEFAULT };
+export const readPageAlways = (query: Query, others: readonly Fault[] = []): Page =>
+  readPage(query, others) ?? { number: 1, size: PAGE_SIZE_DEFAULT };
 
 /** The part of a list that is on a page. */
 export const onPage = <T>(all: readonly T[], { number, size }: Page): readonly T[] =>

@@ -13,6 +13,8 @@ export interface WantedRelationship {
 
 export interface WantedResource {
   readonly type: string;
+  /** What some clients call it instead. */
+  readonly alsoType?: string;
   /**
    * For an update the id in the path, or null where the path has none: then `type` and `id` may be left out, and must be
    * right when given.
@@ -92,10 +94,10 @@ function parse(body: Uint8Array): unknown {
   }
 }
 
-function identityFaults(data: Json, { type, updates }: WantedResource, pointer: string): Fault[] {
+function identityFaults(data: Json, { type, alsoType = type, updates }: WantedResource, pointer: string): Fault[] {
   const faults: Fault[] = [];
   const given = data['type'];
-  if (given !== type && (updates === undefined || given !== undefined)) {
+  if (given !== type && given !== alsoType && (updates === undefined || given !== undefined)) {
     faults.push(wrong(`${pointer}/type`, `type must be ${type}`));
   }
   const id = data['id'];

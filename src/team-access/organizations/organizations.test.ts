@@ -140,15 +140,3 @@ describe('an organization', () => {
     );
   });
 });
-
-test('discovery needs no token', async () => {
-  // Shared apis are there within a describe only: this one asks the endpoints themselves.
-  const { discoveryEndpoints } = await import('../discovery.ts');
-  assert.deepEqual(
-    discoveryEndpoints.map(({ path, open }) => [path, open]),
-    [
-      ['/api/v2/ping', true],
-      ['/.well-known/terraform.json', true],
-    ],
-  );
-});

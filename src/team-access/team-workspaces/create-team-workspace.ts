@@ -67,8 +67,8 @@ export function createTeamWorkspace(
 }
 
 /**
- * The organization of a team that the caller names: who administers a workspace may name any team beside it, secret ones
- * too; of other organizations only what they know. @throws JsonApiError `not-found`
+ * The organization of a team that the caller names: who administers a workspace may name any team beside it, secret
+ * ones too; of other organizations only what they know. @throws JsonApiError `not-found`
  */
 function homeOf(reader: Reader, caller: Caller, { organization }: Standing, teamId: string): string {
   const team = reader.get(teams, teamId)?.row;

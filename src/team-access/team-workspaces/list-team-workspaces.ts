@@ -42,7 +42,10 @@ export function readRowQuery(query: Query): RowQuery {
   return { workspaceId, teamId: query.get(TEAM_FILTER.name), page };
 }
 
-/** The rows of a workspace: all of them for its admins, those of their own teams for others. @throws JsonApiError `not-found` */
+/**
+ * The rows of a workspace: all of them for its admins, those of their own teams for others.
+ * @throws JsonApiError `not-found`
+ */
 export function rowsOfWorkspace(reader: Reader, caller: Caller, { workspaceId, teamId }: RowQuery): FoundRow[] {
   const found = workspaceWithTeams(reader, caller, workspaceId);
   const ofTeam = (id: string): Stored<TeamWorkspace> | undefined =>

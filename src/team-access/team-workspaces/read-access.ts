@@ -81,8 +81,8 @@ function valueFaults({ name, wire }: WireName, value: unknown, level: AccessLeve
   const faults: Fault[] = [];
   if (rankOf(name, value) === -1) faults.push(attributeFault(wire, `${label} is not included in the list`));
   if (level !== undefined && level !== 'custom') {
-    const detail = `${label} is read-only when access level is '${level}'; use the 'custom' access level to set this attribute.`;
-    faults.push(attributeFault(wire, detail));
+    const why = `${label} is read-only when access level is '${level}'`;
+    faults.push(attributeFault(wire, `${why}; use the 'custom' access level to set this attribute.`));
   }
   return faults;
 }

@@ -4,6 +4,7 @@ import type { DeepReadonly } from '../../state/table.ts';
 import { ACCESS_LEVELS, attributesOf } from '../access.ts';
 import type { Document, Resource } from '../jsonapi/documents.ts';
 import { resourceSchema, toOne } from '../jsonapi/schemas.ts';
+import { workspacePath } from '../workspaces/show-workspace.ts';
 import type { TeamWorkspace } from './team-workspace.ts';
 import { attributeProperties, shownAttributes } from './wire-attributes.ts';
 
@@ -37,7 +38,7 @@ export const showTeamWorkspace = ({ row, workspace, standing }: ShownRow, terraf
     team: { data: { id: row.teamId, type: 'teams' }, links: { related: `/api/v2/teams/${row.teamId}` } },
     workspace: {
       data: { id: row.workspaceId, type: 'workspaces' },
-      links: { related: `/api/v2/organizations/${standing.organization.name}/workspaces/${workspace.name}` },
+      links: { related: workspacePath(standing.organization.name, workspace.name) },
     },
   },
   links: { self: `/api/v2/${TEAM_WORKSPACES}/${row.id}` },

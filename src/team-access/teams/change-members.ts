@@ -1,12 +1,14 @@
 /** Adds members of the organization to a team, and takes them out: by username or by their memberships. */
 import { users } from '../../credentials/user.ts';
+import type { Reader } from '../../state/reader.ts';
 import { recordTeamAccess } from '../audit.ts';
 import { changesMembers } from '../authorization.ts';
 import { teamById } from '../find.ts';
 import { JsonApiError, notFound } from '../jsonapi/errors.ts';
 import { type Membership, membershipPair, memberships } from '../organization-memberships/membership.ts';
 import type { Writing } from '../serve.ts';
-import { memberKey, teamMembers } from './team-member.ts';
+import type { Standing } from '../standing.ts';
+import { memberKey, type TeamMember, teamMembers } from './team-member.ts';
 
 /** What the ids of a request name. */
 export type NamedBy = 'users' | 'organization-memberships';
@@ -20,50 +22,49 @@ interface MemberChange {
 /** Who is in it already stays. @throws JsonApiError `not-found`, also for who is not in the organization */
 export function addMembers(writing: Writing, change: MemberChange): void {
   const { tx } = writing;
-  for (const { id: membershipId, userId } of namedMembers(writing, change)) {
-    const member = { teamId: change.teamId, userId, membershipId };
-    if (tx.get(teamMembers, memberKey(change.teamId, userId)) !== undefined) continue;
-    tx.put(teamMembers, member);
-    recordMember(writing, { action: 'create', before: null, after: member });
+  const { teamId } = change;
+  const { standing, members } = namedMembers(writing, change);
+  for (const { id: membershipId, userId } of members) {
+    if (tx.get(teamMembers, memberKey(teamId, userId)) !== undefined) continue;
+    const after = { teamId, userId, membershipId };
+    tx.put(teamMembers, after);
+    recordMember(writing, standing, { action: 'create', teamId, before: null, after });
   }
 }
 
 /** Who is not in it stays out. @throws JsonApiError `not-found`; `forbidden` when no owner would be left */
 export function removeMembers(writing: Writing, change: MemberChange): void {
   const { tx } = writing;
-  for (const { userId } of namedMembers(writing, change)) {
-    const key = memberKey(change.teamId, userId);
-    const member = tx.get(teamMembers, key)?.row;
-    if (member === undefined) continue;
-    checkOwnerLeft(writing, change.teamId);
+  const { teamId } = change;
+  const { standing, members } = namedMembers(writing, change);
+  for (const { userId } of members) {
+    const key = memberKey(teamId, userId);
+    const before = tx.get(teamMembers, key)?.row;
+    if (before === undefined) continue;
+    checkOwnerLeft(tx, standing, teamId);
     tx.delete(teamMembers, key);
-    recordMember(writing, { action: 'destroy', before: member, after: null });
+    recordMember(writing, standing, { action: 'destroy', teamId, before, after: null });
   }
 }
 
 /** Refuses to take the last member out of the team that owns an organization. @throws JsonApiError `forbidden` */
-export function checkOwnerLeft({ tx, caller }: Pick<Writing, 'tx' | 'caller'>, teamId: string): void {
-  const { standing } = teamById(tx, caller, teamId);
-  if (teamId !== standing.organization.ownersTeamId) return;
-  if (tx.list(teamMembers, 'team', teamId, { limit: 2 }).length > 1) return;
-  throw lastOwner();
+export function checkOwnerLeft(reader: Reader, { organization }: Standing, teamId: string): void {
+  if (teamId !== organization.ownersTeamId) return;
+  if (reader.list(teamMembers, 'team', teamId, { limit: 2 }).length > 1) return;
+  throw new JsonApiError([{ code: 'forbidden', detail: 'the last owner of an organization cannot go' }]);
 }
 
-/** The refusal to leave an organization without an owner. */
-export const lastOwner = (): JsonApiError =>
-  new JsonApiError([{ code: 'forbidden', detail: 'the last owner of an organization cannot go' }]);
-
-function namedMembers({ tx, caller }: Writing, { teamId, by, ids }: MemberChange): readonly Membership[] {
+function namedMembers({ tx, caller }: Writing, { teamId, by, ids }: MemberChange) {
   const { standing, team } = teamById(tx, caller, teamId);
   if (!changesMembers(standing, team)) throw notFound();
-  return ids.map((id) => {
-    const membership =
-      by === 'organization-memberships'
-        ? tx.get(memberships, id)?.row
-        : membershipOfUser(tx, standing.organization.id, id);
-    if (membership?.organizationId !== standing.organization.id) throw notFound();
+  const organizationId = standing.organization.id;
+  const members = ids.map((id) => {
+    const byId = by === 'organization-memberships';
+    const membership = byId ? tx.get(memberships, id)?.row : membershipOfUser(tx, organizationId, id);
+    if (membership?.organizationId !== organizationId) throw notFound();
     return membership;
   });
+  return { standing, members };
 }
 
 function membershipOfUser(tx: Writing['tx'], organizationId: string, username: string): Membership | undefined {
@@ -73,12 +74,16 @@ function membershipOfUser(tx: Writing['tx'], organizationId: string, username: s
 
 interface RecordedMember {
   readonly action: 'create' | 'destroy';
-  readonly before: { readonly teamId: string } | null;
-  readonly after: { readonly teamId: string } | null;
+  readonly teamId: string;
+  readonly before: TeamMember | null;
+  readonly after: TeamMember | null;
 }
 
-function recordMember({ tx, caller, origin }: Writing, { action, before, after }: RecordedMember): void {
-  const teamId = (after ?? before)?.teamId ?? '';
-  const { organizationId } = teamById(tx, caller, teamId).team;
-  recordTeamAccess(tx, origin, { organizationId, action, type: 'team-members', subject: teamId, before, after });
+function recordMember(
+  { tx, origin }: Writing,
+  { organization }: Standing,
+  { teamId, ...change }: RecordedMember,
+): void {
+  const organizationId = organization.id;
+  recordTeamAccess(tx, origin, { organizationId, type: 'team-members', subject: teamId, ...change });
 }

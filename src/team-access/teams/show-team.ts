@@ -19,7 +19,6 @@ const nullableText = Type.Union([Type.String(), Type.Null()]);
 
 export const organizationAccessSchema = Type.Object(
   Object.fromEntries(ORGANIZATION_PERMISSIONS.map((name) => [name, Type.Optional(Type.Boolean())])),
-  { title: 'OrganizationAccess' },
 );
 
 export const teamSchema = resourceSchema('teams', 'Team', {

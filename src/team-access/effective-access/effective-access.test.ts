@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { sharedApi } from '../../../test/support/api.ts';
+import { CALLERS, type CallerKind, makeCompany, putRow, sharedCompany } from '../../../test/support/organizations.ts';
+import { faults, NOT_FOUND, request, type Shown, seen, shown } from '../../../test/support/team-access.ts';
+import { createdAccess } from '../access.ts';
+import { memberships } from '../organization-memberships/membership.ts';
+import { teamMembers } from '../teams/team-member.ts';
+
+interface Explanation {
+  readonly attribute: string;
+  readonly value: unknown;
+  readonly sources: readonly unknown[];
+}
+
+describe('effective access', () => {
+  const api = sharedApi();
+  const setUp = sharedCompany(api);
+  const ask = (caller: CallerKind, query = '') => {
+    const { tokens, workspaces } = setUp().company;
+    return request(api(), tokens[caller], 'GET', `/workspaces/${workspaces.main}/effective-access${query}`);
+  };
+  const explained = async (caller: CallerKind, query = '') => {
+    const { attributes } = shown(await ask(caller, query)).data;
+    return { ...attributes, explanation: attributes['explanation'] as readonly Explanation[] } as Readonly<
+      Record<string, unknown>
+    > & { readonly explanation: readonly Explanation[] };
+  };
+  /** The one member of the visible team. */
+  const memberId = () => {
+    const [member] = api().state.snapshot.list(teamMembers, 'team', setUp().company.teams.visible);
+    return member?.row.userId ?? assert.fail('the team has no member');
+  };
+
+  test('is that of the caller, with what gives it', async () => {
+    const { teams, rows, id } = setUp().company;
+    const own = await explained('in-visible-team');
+    assert.deepEqual([own['access'], own['runs'], own['run-tasks']], ['write', 'apply', false]);
+    for (const { attribute, value, sources } of own.explanation) {
+      assert.equal(value, own[attribute]);
+      assert.deepEqual(sources, [{ kind: 'team-workspace', team: teams.visible, id: rows.visible }]);
+    }
+    assert.equal(own.explanation.length, 6);
+    for (const [caller, source] of [
+      ['owner', { kind: 'owner', team: teams.owners }],
+      ['owners-team-token', { kind: 'owner', team: teams.owners }],
+      ['organization-token', { kind: 'owner' }],
+      [
+        'admin-by-permission',
+        { kind: 'organization-permission', team: teams.managers, permission: 'manage-workspaces' },
+      ],
+      ['admin-by-row', { kind: 'team-workspace', team: teams.admins, id: rows.admins }],
+    ] as const) {
+      const { access, explanation } = await explained(caller);
+      assert.equal(access, 'admin', `${caller} of ${id}`);
+      assert.deepEqual(explanation[0], { attribute: 'admin', value: true, sources: [source] });
+    }
+  });
+
+  test('of a team is told to its members and to admins of the workspace', async () => {
+    const { teams, rows } = setUp().company;
+    const secret = `?filter[team]=${teams.secret}`;
+    for (const caller of ['owner', 'admin-by-row', 'in-secret-team', 'secret-team-token'] as const) {
+      const { access, explanation } = await explained(caller, secret);
+      assert.equal(access, 'plan');
+      assert.deepEqual(explanation[0]?.sources, [{ kind: 'team-workspace', team: teams.secret, id: rows.secret }]);
+    }
+    for (const caller of ['in-visible-team', 'reader', 'outsider'] as const) {
+      assert.deepEqual(seen(await ask(caller, secret)), NOT_FOUND);
+      assert.deepEqual(seen(await ask(caller, '?filter[team]=team-0000000000000000')), NOT_FOUND);
+    }
+    assert.deepEqual(await explained('owner', `?filter[team]=${teams.idle}`), { access: null, explanation: [] });
+  });
+
+  test('of another user is told to owners, by id and by name', async () => {
+    const user = memberId();
+    for (const named of [user, 'ACME-visible']) {
+      assert.equal((await explained('owner', `?filter[user]=${named}`))['access'], 'write');
+      assert.equal((await explained('in-visible-team', `?filter[user]=${named}`))['access'], 'write');
+      for (const caller of CALLERS.filter((one) => !/owner|organization|in-visible-team/.test(one))) {
+        assert.deepEqual(seen(await ask(caller, `?filter[user]=${named}`)), NOT_FOUND, caller);
+      }
+    }
+    for (const stranger of ['user-0000000000000000', 'acme-outsider', 'acme-stranger']) {
+      assert.deepEqual(seen(await ask('owner', `?filter[user]=${stranger}`)), NOT_FOUND);
+    }
+  });
+
+  test('is the highest of all teams, attribute by attribute', async () => {
+    const { company } = setUp();
+    const user = memberId();
+    const { teams, workspaces } = company;
+    const custom = createdAccess('custom', { 'run-tasks': true, runs: 'apply' });
+    const row = await api().state.write((tx) => {
+      const [membership] = tx.list(memberships, 'user', user);
+      tx.put(teamMembers, { teamId: teams.hidden, userId: user, membershipId: membership?.row.id ?? '' });
+      return putRow(tx, teams.hidden, workspaces.main, custom);
+    });
+    const both = await explained('in-visible-team');
+    assert.deepEqual([both['access'], both['variables'], both['run-tasks']], ['custom', 'write', true]);
+    const sourcesOf = (name: string) =>
+      both.explanation
+        .find(({ attribute }) => attribute === name)
+        ?.sources.map((source) => (source as { id: string }).id);
+    assert.deepEqual(sourcesOf('run-tasks'), [row]);
+    assert.deepEqual(sourcesOf('variables'), [company.rows.visible]);
+    assert.deepEqual(new Set(sourcesOf('runs')), new Set([row, company.rows.visible]));
+  });
+
+  test('of a user is listed for every workspace that they reach, to themself and to owners', async () => {
+    const { tokens, workspaces } = setUp().company;
+    const list = (caller: CallerKind, query: string) =>
+      request(api(), tokens[caller], 'GET', `/users/${memberId()}/effective-access?${query}`);
+    for (const caller of ['owner', 'organization-token', 'in-visible-team'] as const) {
+      const { data, meta } = shown<Shown[]>(await list(caller, 'filter[organization]=ACME'));
+      assert.deepEqual(
+        data.map(({ relationships }) => relationships['workspace']?.data),
+        [{ id: workspaces.main, type: 'workspaces' }],
+      );
+      assert.equal(meta?.pagination['total-count'], 1);
+      const one = await ask(caller, `?filter[user]=${memberId()}`);
+      assert.deepEqual(data[0], shown(one).data);
+    }
+    for (const caller of ['admin-by-permission', 'in-secret-team', 'outsider', 'site-admin'] as const) {
+      assert.deepEqual(seen(await list(caller, 'filter[organization]=acme')), NOT_FOUND);
+    }
+    assert.deepEqual(seen(await list('owner', 'filter[organization]=nowhere')), NOT_FOUND);
+    const missing = await list('owner', 'page[size]=0');
+    assert.deepEqual(
+      faults(missing).map(({ source }) => source),
+      [{ parameter: 'filter[organization]' }, { parameter: 'page[size]' }],
+    );
+  });
+
+  test('is not asked of a user and a team at once', async () => {
+    const answer = await ask('owner', '?filter[user]=a&filter[team]=b');
+    assert.equal(answer.status, 422);
+    assert.deepEqual(faults(answer)[0]?.['source'], { parameter: 'filter[team]' });
+  });
+
+  test('is served without the standard plan, but not of teams', async () => {
+    const { tokens, workspaces, teams } = await makeCompany(api().state, 'small', 'free');
+    const path = `/workspaces/${workspaces.main}/effective-access`;
+    const own = await request(api(), tokens['in-visible-team'], 'GET', path);
+    assert.equal(shown(own).data.attributes['access'], 'write');
+    assert.deepEqual(
+      seen(await request(api(), tokens.owner, 'GET', `${path}?filter[team]=${teams.visible}`)),
+      NOT_FOUND,
+    );
+  });
+});
+
+describe('the access matrix', () => {
+  const api = sharedApi();
+  const setUp = sharedCompany(api);
+  const matrix = async (caller: CallerKind, query = '') => {
+    const { tokens } = setUp().company;
+    return await request(api(), tokens[caller], 'GET', `/organizations/acme/access-matrix${query}`);
+  };
+  const cells = async (caller: CallerKind) =>
+    shown<Shown[]>(await matrix(caller)).data.map(({ id, attributes }) => {
+      const teams = attributes['teams'] as readonly { readonly team: string; readonly access: string }[];
+      return [id, Object.fromEntries(teams.map(({ team, access }) => [team, access]))];
+    });
+
+  test('has for each workspace the teams that the caller may know of', async () => {
+    const { teams, workspaces } = setUp().company;
+    const everywhere = { [teams.owners]: 'admin', [teams.managers]: 'admin', [teams.readers]: 'read' };
+    const onMain = { ...everywhere, [teams.visible]: 'write', [teams.secret]: 'plan', [teams.admins]: 'admin' };
+    const all = [
+      [workspaces.main, onMain],
+      [workspaces.other, everywhere],
+    ];
+    for (const caller of ['owner', 'organization-token', 'admin-by-permission'] as const) {
+      assert.deepEqual(await cells(caller), all);
+    }
+    assert.deepEqual(await cells('admin-by-row'), [[workspaces.main, onMain]]);
+    assert.deepEqual(await cells('in-secret-team'), [[workspaces.main, { [teams.secret]: 'plan' }]]);
+    assert.deepEqual(await cells('reader'), [
+      [workspaces.main, { [teams.readers]: 'read' }],
+      [workspaces.other, { [teams.readers]: 'read' }],
+    ]);
+    assert.deepEqual(await cells('member-without-team'), []);
+    for (const caller of ['outsider', 'site-admin'] as const) assert.deepEqual(seen(await matrix(caller)), NOT_FOUND);
+  });
+
+  test('comes in pages, and tells where access comes from', async () => {
+    const { teams, rows } = setUp().company;
+    const { data, meta } = shown<Shown[]>(await matrix('in-visible-team', '?page[size]=1'));
+    const source = { kind: 'team-workspace', team: teams.visible, id: rows.visible };
+    assert.deepEqual(data[0]?.attributes['teams'], [{ team: teams.visible, access: 'write', sources: [source] }]);
+    assert.equal(meta?.pagination['total-pages'], 1);
+    assert.equal(shown<Shown[]>(await matrix('owner', '?page[size]=1')).meta?.pagination['total-pages'], 2);
+  });
+
+  test('is not there without the standard plan', async () => {
+    const { tokens, name } = await makeCompany(api().state, 'tiny', 'free');
+    assert.deepEqual(
+      seen(await request(api(), tokens.owner, 'GET', `/organizations/${name}/access-matrix`)),
+      NOT_FOUND,
+    );
+  });
+});

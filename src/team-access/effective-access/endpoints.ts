@@ -1,0 +1,82 @@
+/** What somebody may really do on a workspace, and why: `effective-access` and `access-matrix`. */
+import { pathParameter } from '../../http/call.ts';
+import type { Endpoint } from '../../http/endpoint.ts';
+import { organizationNamed, organizationWithTeams, workspaceById } from '../find.ts';
+import { documentAnswer } from '../jsonapi/documents.ts';
+import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
+import { documentOf, pageOf } from '../jsonapi/schemas.ts';
+import { byCreation } from '../order.ts';
+import { serveRead, type TeamAccess } from '../serve.ts';
+import { contributionsOn } from '../standing.ts';
+import { reachable } from '../workspaces/list-workspaces.ts';
+import {
+  findSubject,
+  findUser,
+  ORGANIZATION_FILTER,
+  readOrganizationQuery,
+  readWanted,
+  TEAM_FILTER,
+  USER_FILTER,
+} from './find-subject.ts';
+import { effectiveAccessSchema, showEffectiveAccess } from './show-effective-access.ts';
+import { matrixRowSchema, showMatrix } from './show-matrix.ts';
+
+export function effectiveAccessEndpoints(service: TeamAccess): Endpoint[] {
+  const { terraform } = service;
+  const schema = effectiveAccessSchema(terraform);
+  return [
+    {
+      method: 'GET',
+      path: '/api/v2/workspaces/:id/effective-access',
+      summary: "Explains a user's or a team's access to a workspace; the caller's own unless asked otherwise",
+      conditional: true,
+      query: [USER_FILTER, TEAM_FILTER],
+      answer: documentOf(schema),
+      handle: (call) =>
+        serveRead(service, call, (reader, caller) => {
+          const wanted = readWanted(call.query);
+          const found = workspaceById(reader, caller, pathParameter(call, 'id'));
+          const subject = findSubject(reader, caller, found, wanted);
+          const contributions = contributionsOn(reader, subject.standing, found.workspace.id);
+          return documentAnswer(call, {
+            data: showEffectiveAccess(found.workspace.id, subject, contributions, terraform),
+          });
+        }),
+    },
+    {
+      method: 'GET',
+      path: '/api/v2/users/:id/effective-access',
+      summary: 'Lists every workspace of an organization that a user has access to, and explains it',
+      conditional: true,
+      query: [ORGANIZATION_FILTER, ...PAGE_PARAMETERS],
+      answer: pageOf(schema),
+      handle: (call) =>
+        serveRead(service, call, (reader, caller) => {
+          const { organization, page } = readOrganizationQuery(call.query);
+          const asker = organizationNamed(reader, caller, organization);
+          const subject = findUser(reader, caller, asker, pathParameter(call, 'id'));
+          const all = byCreation(reachable(reader, subject.standing));
+          const data = onPage(all, page).map(({ row }) =>
+            showEffectiveAccess(row.id, subject, contributionsOn(reader, subject.standing, row.id), terraform),
+          );
+          return documentAnswer(call, pageDocument(call, page, { data, totalCount: all.length }));
+        }),
+    },
+    {
+      method: 'GET',
+      path: '/api/v2/organizations/:name/access-matrix',
+      summary: 'Lists workspaces with the access of every team that the caller may know of',
+      conditional: true,
+      query: PAGE_PARAMETERS,
+      answer: pageOf(matrixRowSchema),
+      handle: (call) =>
+        serveRead(service, call, (reader, caller) => {
+          const page = readPageAlways(call.query);
+          const standing = organizationWithTeams(reader, caller, pathParameter(call, 'name'));
+          const all = byCreation(reachable(reader, standing));
+          const data = showMatrix(reader, standing, onPage(all, page));
+          return documentAnswer(call, pageDocument(call, page, { data, totalCount: all.length }));
+        }),
+    },
+  ];
+}

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { sharedApi } from '../../../test/support/api.ts';
+import { faults, request, resource } from '../../../test/support/team-access.ts';
+
+describe('the media type of a request', () => {
+  const api = sharedApi();
+  const accepting = async (accept: string): Promise<number> =>
+    (await request(api(), api().adminToken, 'GET', '/account/details', { headers: { accept } })).status;
+
+  for (const accept of [
+    'application/vnd.api+json',
+    '*/*',
+    'application/*',
+    'text/html, application/vnd.api+json;q=0.1',
+  ]) {
+    test(`can be taken with Accept: ${accept}`, async () => {
+      assert.equal(await accepting(accept), 200);
+    });
+  }
+  for (const accept of ['text/html', 'application/json', 'application/vnd.api+json;q=0, */*', '*/*;q=0']) {
+    test(`is ruled out by Accept: ${accept}`, async () => {
+      assert.equal(await accepting(accept), 406);
+    });
+  }
+
+  const declaring = (contentType: string, method = 'POST', path = '/organizations') =>
+    request(api(), api().adminToken, method, path, {
+      body: resource('organizations', { name: 1 }),
+      headers: { 'content-type': contentType },
+    });
+  for (const contentType of [
+    'application/vnd.api+json',
+    'application/vnd.api+json; charset=utf-8',
+    'Application/Vnd.API+JSON',
+  ]) {
+    test(`is declared by ${contentType}`, async () => {
+      assert.equal((await declaring(contentType)).status, 422);
+    });
+  }
+  for (const contentType of ['application/json', '', 'application/vnd.api+jsonx']) {
+    test(`is not declared by ${JSON.stringify(contentType)}`, async () => {
+      const answer = await declaring(contentType);
+      assert.equal(answer.status, 415);
+      assert.deepEqual(faults(answer), [
+        { status: '415', title: 'invalid content type', detail: 'content-type must be application/vnd.api+json' },
+      ]);
+    });
+  }
+  test('needs no declaration where there is no body to delete with', async () => {
+    const bare = await api().request('DELETE', '/api/v2/organizations/nowhere', {
+      token: null,
+      headers: { authorization: `Bearer ${api().adminToken}` },
+    });
+    assert.equal(bare.status, 404);
+    assert.equal((await declaring('text/plain', 'DELETE', '/organizations/nowhere')).status, 415);
+  });
+  test('comes after who calls, and before what is sent', async () => {
+    const headers = { 'content-type': 'text/plain' };
+    assert.equal((await request(api(), null, 'POST', '/organizations', { body: '{', headers })).status, 401);
+    assert.equal(
+      (await request(api(), api().adminToken, 'POST', '/organizations', { body: '{', headers })).status,
+      415,
+    );
+  });
+});

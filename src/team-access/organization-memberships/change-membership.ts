@@ -1,0 +1,111 @@
+/** Brings people into an organization, and takes them out. */
+
+import { newId } from '../../credentials/secret.ts';
+import { type User, users } from '../../credentials/user.ts';
+import type { Reader } from '../../state/reader.ts';
+import type { DeepReadonly } from '../../state/table.ts';
+import { recordTeamAccess } from '../audit.ts';
+import { changesMembers, changesMemberships, removesMember } from '../authorization.ts';
+import type { Caller } from '../caller.ts';
+import { organizationNamed, teamKnown } from '../find.ts';
+import { attributeFault, type Fault, JsonApiError, notFound, throwFaults } from '../jsonapi/errors.ts';
+import { readEmail } from '../jsonapi/read-attributes.ts';
+import type { GivenResource } from '../jsonapi/read-resource.ts';
+import type { Writing } from '../serve.ts';
+import { type Standing, standingOf } from '../standing.ts';
+import { checkOwnerLeft } from '../teams/change-members.ts';
+import { type Team, teams } from '../teams/team.ts';
+import { memberKey, teamMembers } from '../teams/team-member.ts';
+import { createUser } from '../users/new-user.ts';
+import { type Membership, membershipPair, memberships } from './membership.ts';
+
+/** A membership with what the caller is in its organization. */
+export interface FoundMembership {
+  readonly standing: Standing;
+  readonly membership: DeepReadonly<Membership>;
+}
+
+/** The membership with that id, for other members. @throws JsonApiError `not-found` */
+export function membershipById(reader: Reader, caller: Caller, id: string): FoundMembership {
+  const membership = reader.get(memberships, id)?.row;
+  const standing = membership && standingOf(reader, caller, membership.organizationId);
+  if (membership === undefined || standing === undefined) throw notFound();
+  return { standing, membership };
+}
+
+/**
+ * `POST /organizations/:name/organization-memberships`: a user of that e-mail address is made when there is none. Teams
+ * that are named get the member, if the caller may add to them.
+ * @throws JsonApiError `not-found`, `invalid-attribute`
+ */
+export function createMembership(writing: Writing, organization: string, given: GivenResource): FoundMembership {
+  const { tx, caller, origin } = writing;
+  const standing = organizationNamed(tx, caller, organization);
+  if (!changesMemberships(standing)) throw notFound();
+  const theirTeams = (given.manyRelationships.get('teams') ?? []).map((id) => joinableTeam(writing, standing, id));
+  const faults: Fault[] = [];
+  const email = readEmail(given.attributes, faults, true) ?? '';
+  throwFaults(faults);
+  const user = userOfEmail(writing, email);
+  const organizationId = standing.organization.id;
+  if (tx.find(memberships, 'pair', membershipPair(organizationId, user.id)) !== undefined) {
+    throw new JsonApiError([attributeFault('email', 'Email has already been taken')]);
+  }
+  const membership: Membership = {
+    id: tx.once(() => newId('ou')),
+    organizationId,
+    userId: user.id,
+    createTime: new Date(tx.now).toISOString(),
+    place: tx.position,
+  };
+  tx.put(memberships, membership);
+  for (const { id: teamId } of theirTeams) {
+    tx.put(teamMembers, { teamId, userId: user.id, membershipId: membership.id });
+  }
+  recordTeamAccess(tx, origin, {
+    organizationId,
+    action: 'create',
+    type: 'organization-memberships',
+    subject: membership.id,
+    before: null,
+    after: { ...membership, teams: theirTeams.map(({ id }) => id) },
+  });
+  return { standing, membership };
+}
+
+/**
+ * `DELETE /organization-memberships/:id`; the member's places in teams go with it.
+ * @throws JsonApiError `not-found`; `forbidden` for the last owner
+ */
+export function deleteMembership({ tx, caller, origin }: Writing, id: string): void {
+  const { standing, membership } = membershipById(tx, caller, id);
+  const theirTeams = tx
+    .list(teamMembers, 'membership', id)
+    .map(({ row }) => tx.get(teams, row.teamId)?.row)
+    .filter((team) => team !== undefined);
+  const oneself = caller.kind === 'user' && caller.userId === membership.userId;
+  if (!oneself && !removesMember(standing, theirTeams)) throw notFound();
+  const { ownersTeamId, id: organizationId } = standing.organization;
+  if (tx.get(teamMembers, memberKey(ownersTeamId, membership.userId)) !== undefined) {
+    checkOwnerLeft(tx, standing, ownersTeamId);
+  }
+  tx.delete(memberships, id);
+  recordTeamAccess(tx, origin, {
+    organizationId,
+    action: 'destroy',
+    type: 'organization-memberships',
+    subject: id,
+    before: { ...membership, teams: theirTeams.map((team) => team.id) },
+    after: null,
+  });
+}
+
+function joinableTeam({ tx, caller }: Writing, standing: Standing, id: string): DeepReadonly<Team> {
+  const found = teamKnown(tx, caller, id);
+  if (found === undefined || found.team.organizationId !== standing.organization.id) throw notFound();
+  if (!changesMembers(standing, found.team)) throw notFound();
+  return found.team;
+}
+
+const userOfEmail = (writing: Writing, email: string): DeepReadonly<User> =>
+  writing.tx.find(users, 'email', email.toLowerCase())?.row ?? createUser(writing, { email });

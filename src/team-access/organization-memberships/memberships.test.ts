@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import { sharedApi } from '../../../test/support/api.ts';
+import {
+  faults,
+  makeOrganization,
+  NOT_FOUND,
+  request,
+  resource,
+  type Shown,
+  seen,
+  shown,
+} from '../../../test/support/team-access.ts';
+import { addToTeam, join, makeTeam, makeUser } from '../../../test/support/team-access-world.ts';
+
+const PATH = '/organizations/acme/organization-memberships';
+
+describe('a membership', () => {
+  const api = sharedApi();
+  const admin = (method: string, path: string, body?: unknown) =>
+    request(api(), api().adminToken, method, path, body === undefined ? {} : { body });
+  const invite = (email: unknown, relationships?: Readonly<Record<string, unknown>>) =>
+    admin('POST', PATH, resource('organization-memberships', { email }, relationships));
+  before(() => makeOrganization(api(), api().adminToken, 'acme'));
+
+  test('makes the user of an e-mail address that nobody has, who is invited', async () => {
+    const answer = await invite('new.person@example.org');
+    assert.equal(answer.status, 201);
+    const { data, included } = shown(answer);
+    assert.deepEqual(data.attributes, { email: 'new.person@example.org', status: 'invited' });
+    assert.equal(included?.[0]?.attributes['username'], 'new-person');
+    const again = await invite('NEW.person@example.org');
+    assert.equal(faults(again)[0]?.['detail'], 'Email has already been taken');
+    const namesake = shown(await invite('new.person@example.com'));
+    assert.equal(namesake.included?.[0]?.attributes['username'], 'new-person-2');
+  });
+
+  test('is active once a token of the user was used', async () => {
+    const user = await makeUser(api(), 'coming');
+    const id = await join(api(), api().adminToken, 'acme', 'coming');
+    const status = async () => shown(await admin('GET', `/organization-memberships/${id}`)).data.attributes['status'];
+    assert.equal(await status(), 'invited');
+    await request(api(), user.token, 'GET', '/account/details');
+    await api().usesWritten();
+    assert.equal(await status(), 'active');
+  });
+
+  test('takes the member into the teams that are named', async () => {
+    const team = await makeTeam(api(), api().adminToken, 'acme', { name: 'joined' });
+    const { data } = shown(await invite('joining@example.org', { teams: { data: [{ type: 'teams', id: team.id }] } }));
+    assert.deepEqual(data.relationships['teams']?.data, [{ id: team.id, type: 'teams' }]);
+    const unknown = { teams: { data: [{ type: 'teams', id: 'team-0000000000000000' }] } };
+    assert.deepEqual(seen(await invite('x@example.org', unknown)), NOT_FOUND);
+  });
+
+  test('shows no secret team to who does not see it', async () => {
+    const hidden = await makeTeam(api(), api().adminToken, 'acme', { name: 'hidden' });
+    const viewer = await makeUser(api(), 'viewer');
+    await join(api(), api().adminToken, 'acme', 'viewer');
+    await makeUser(api(), 'agent');
+    const id = await join(api(), api().adminToken, 'acme', 'agent');
+    await addToTeam(api(), api().adminToken, hidden.id, 'agent');
+    const path = `/organization-memberships/${id}?include=teams,user`;
+    const read = shown(await request(api(), viewer.token, 'GET', path));
+    assert.deepEqual(read.data.relationships['teams']?.data, []);
+    assert.deepEqual(
+      read.included?.map(({ type }) => type),
+      ['users'],
+    );
+    assert.equal(shown(await admin('GET', path)).included?.length, 2);
+  });
+
+  test('ends with its places in teams', async () => {
+    const team = await makeTeam(api(), api().adminToken, 'acme', { name: 'left' });
+    const user = await makeUser(api(), 'leaving');
+    const id = await join(api(), api().adminToken, 'acme', 'leaving');
+    await addToTeam(api(), api().adminToken, team.id, 'leaving');
+    assert.equal((await request(api(), user.token, 'DELETE', `/organization-memberships/${id}`)).status, 204);
+    assert.deepEqual(seen(await request(api(), user.token, 'GET', '/organizations/acme')), NOT_FOUND);
+    assert.equal(shown(await admin('GET', `/teams/${team.id}`)).data.attributes['users-count'], 0);
+    await join(api(), api().adminToken, 'acme', 'leaving');
+    assert.deepEqual(seen(await request(api(), user.token, 'GET', `/teams/${team.id}`)), NOT_FOUND);
+  });
+
+  test('is refused for an e-mail address that is none', async () => {
+    for (const email of [undefined, null, '', 'x', 1]) {
+      const answer = await invite(email);
+      assert.deepEqual([answer.status, faults(answer).length], [422, 1], String(email));
+    }
+  });
+
+  test('is listed with counts, by status and by e-mail address', async () => {
+    await makeOrganization(api(), api().adminToken, 'counted');
+    await makeUser(api(), 'counted-one');
+    await join(api(), api().adminToken, 'counted', 'counted-one');
+    await api().usesWritten();
+    const list = async (query: string) =>
+      shown<Shown[]>(await admin('GET', `/organizations/counted/organization-memberships?${query}`));
+    const { data, meta } = await list('filter[status]=invited&include=user');
+    assert.deepEqual(
+      data.map(({ attributes }) => attributes['email']),
+      ['counted-one@example.org'],
+    );
+    assert.deepEqual((meta as Record<string, unknown> | undefined)?.['status-counts'], {
+      total: 2,
+      matching: 1,
+      active: 1,
+      invited: 1,
+    });
+    assert.equal((await list('filter[email]=Counted-One@example.org,x')).data.length, 1);
+    assert.equal((await list('q=admin')).data.length, 1);
+  });
+});
+
+describe('a user', () => {
+  const api = sharedApi();
+  const make = (attributes: Readonly<Record<string, unknown>>) =>
+    request(api(), api().adminToken, 'POST', '/admin/users', { body: resource('users', attributes) });
+
+  test('is made by a site administrator with a first token', async () => {
+    const { data } = shown(await make({ username: 'ada', email: 'ada@example.org' }));
+    const account = shown(await request(api(), String(data.attributes['token']), 'GET', '/account/details')).data;
+    assert.deepEqual(
+      [account.id, account.attributes['username'], account.attributes['is-site-admin']],
+      [data.id, 'ada', false],
+    );
+    const all = shown<Shown[]>(await request(api(), api().adminToken, 'GET', '/admin/users?q=ADA')).data;
+    assert.deepEqual(
+      all.map(({ id }) => id),
+      [data.id],
+    );
+    assert.ok(!('token' in (all[0]?.attributes ?? {})));
+  });
+
+  test('has a username and an e-mail address of their own', async () => {
+    await make({ username: 'bob', email: 'bob@example.org' });
+    const answer = await make({ username: 'BOB', email: 'Bob@example.org' });
+    assert.deepEqual(
+      faults(answer).map(({ detail }) => detail),
+      ['Username has already been taken', 'Email has already been taken'],
+    );
+    assert.deepEqual(
+      faults(await make({})).map(({ detail }) => detail),
+      ["Username can't be blank", "Email can't be blank"],
+    );
+  });
+});

@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type Api, sharedApi, startApi } from '../../../test/support/api.ts';
+import { createFakeClock } from '../../../test/support/fake-clock.ts';
+import { type Company, makeCompany, putTeam, rowBody, sharedCompany } from '../../../test/support/organizations.ts';
+import { faults, NOT_FOUND, request, resource, type Shown, seen, shown } from '../../../test/support/team-access.ts';
+import { until } from '../../../test/support/until.ts';
+import { type AuditEntry, auditLog, SYSTEM } from '../../audit/record.ts';
+import type { DeepReadonly } from '../../state/table.ts';
+import { rowExpiryJob } from './expire-rows.ts';
+import { teamWorkspaces } from './team-workspace.ts';
+
+const RACERS = 50;
+
+describe('racing requests', () => {
+  const api = sharedApi();
+  const setUp = sharedCompany(api);
+
+  test(`to make one pair, ${RACERS} of them: one wins, the others learn its id`, async () => {
+    const { company, owner } = setUp();
+    const body = rowBody(company.teams.idle, company.workspaces.other, { access: 'read' });
+    const answers = await Promise.all(
+      Array.from({ length: RACERS }, () => request(api(), owner, 'POST', '/team-workspaces', { body })),
+    );
+    const won = answers.filter(({ status }) => status === 200);
+    assert.equal(won.length, 1);
+    const { id } = shown(won[0] ?? assert.fail('nobody won')).data;
+    for (const answer of answers.filter(({ status }) => status !== 200)) {
+      assert.equal(answer.status, 422);
+      assert.deepEqual(
+        faults(answer).map(({ meta }) => meta),
+        [{ 'existing-id': id }],
+      );
+    }
+    assert.deepEqual(ids(await rowsOf(api(), company, 'other')), [id]);
+  });
+
+  test('to give and take access while the team is deleted leave no row behind', async () => {
+    const { company, owner } = setUp();
+    const { workspaces } = company;
+    const team = await api().state.write((tx) => putTeam(tx, company.id, 'short-lived', 'organization'));
+    const before = ids(await rowsOf(api(), company, 'main'));
+    const make = (workspace: string) =>
+      request(api(), owner, 'POST', '/team-workspaces', { body: rowBody(team, workspace, { access: 'read' }) });
+    const answers = await Promise.all([
+      make(workspaces.main),
+      make(workspaces.other),
+      request(api(), owner, 'DELETE', `/teams/${team}`),
+      make(workspaces.main),
+      make(workspaces.other),
+    ]);
+    for (const { status } of answers) assert.ok([200, 204, 404, 422].includes(status), String(status));
+    assert.deepEqual(ids(await rowsOf(api(), company, 'main')), before);
+    await until('what the team owned is gone', () => !api().state.snapshot.ownersInDoubt);
+    const left = api()
+      .state.snapshot.all(teamWorkspaces)
+      .filter(({ row }) => row.teamId === team);
+    assert.deepEqual(left, []);
+  });
+});
+
+describe('a row', () => {
+  const api = sharedApi();
+  const setUp = sharedCompany(api);
+
+  test('that was removed is gone, and its pair is free', async () => {
+    const { company, owner } = setUp();
+    const body = rowBody(company.teams.idle, company.workspaces.other, { access: 'read' });
+    const { id } = shown(await request(api(), owner, 'POST', '/team-workspaces', { body })).data;
+    const path = `/team-workspaces/${id}`;
+    assert.deepEqual(seen(await request(api(), owner, 'DELETE', path)), [204, '']);
+    for (const method of ['DELETE', 'GET', 'PATCH']) {
+      const sent = method === 'PATCH' ? { body: resource('team-workspaces', {}) } : {};
+      assert.deepEqual(seen(await request(api(), owner, method, path, sent)), NOT_FOUND);
+    }
+    const again = shown(await request(api(), owner, 'POST', '/team-workspaces', { body })).data;
+    assert.notEqual(again.id, id);
+  });
+
+  test('is written only when If-Match names what is there', async () => {
+    const { company, owner } = setUp();
+    const path = `/team-workspaces/${company.rows.admins}`;
+    const { etag = '' } = (await request(api(), owner, 'GET', path)).headers;
+    const write = (access: string) =>
+      request(api(), owner, 'PATCH', path, {
+        body: resource('team-workspaces', { access }),
+        headers: { 'if-match': etag },
+      });
+    assert.equal((await write('plan')).status, 200);
+    const late = await write('read');
+    assert.deepEqual(seen(late), [
+      412,
+      '{"errors":[{"status":"412","title":"precondition failed","detail":"If-Match does not name the current state"}]}',
+    ]);
+    assert.equal(shown(await request(api(), owner, 'GET', path)).data.attributes['access'], 'plan');
+  });
+
+  test('is in the audit log with what it was and became', async () => {
+    const { company, owner } = setUp();
+    const { teams, workspaces } = company;
+    const body = rowBody(teams.hidden, workspaces.main, { access: 'read' });
+    const { id } = shown(await request(api(), owner, 'POST', '/team-workspaces', { body })).data;
+    const path = `/team-workspaces/${id}`;
+    await request(api(), owner, 'PATCH', path, { body: resource('team-workspaces', { access: 'admin' }) });
+    await request(api(), owner, 'DELETE', path);
+    const told = (await entriesOf(api(), id)).map(({ action, type, before, after }) => [
+      ...[action, type],
+      ...[levelOf(before), levelOf(after)],
+    ]);
+    assert.deepEqual(told, [
+      ['add_team', 'team-workspaces', undefined, 'read'],
+      ['update_team_permissions', 'team-workspaces', 'read', 'admin'],
+      ['remove_team', 'team-workspaces', 'admin', undefined],
+    ]);
+    const [entry] = await entriesOf(api(), id);
+    assert.equal((entry?.after as { team: string } | undefined)?.team, teams.hidden);
+    assert.match(entry?.actor ?? '', /^user-/);
+  });
+});
+
+describe('access that ends', () => {
+  const SECOND_MS = 1_000;
+
+  test('is there until that time, and to nobody from then on', async () => {
+    const clock = createFakeClock();
+    await using api = await startApi({ clock });
+    const company = await makeCompany(api.state, 'acme');
+    const { owner } = company.tokens;
+    const end = new Date(clock.now() + 10 * SECOND_MS).toISOString();
+    const body = rowBody(company.teams.idle, company.workspaces.main, { access: 'read', 'expires-at': end });
+    const { data } = shown(await request(api, owner, 'POST', '/team-workspaces', { body }));
+    assert.equal(data.attributes['expires-at'], end);
+    const member = company.tokens['member-without-row'];
+    const workspace = `/workspaces/${company.workspaces.main}`;
+    const path = `/team-workspaces/${data.id}`;
+    const { etag: before } = (await rowsAnswer(api, company, 'main')).headers;
+    clock.advance(10 * SECOND_MS - 1);
+    assert.equal((await request(api, member, 'GET', path)).status, 200);
+    assert.equal((await request(api, member, 'GET', workspace)).status, 200);
+
+    clock.advance(1);
+    assert.deepEqual(seen(await request(api, member, 'GET', workspace)), NOT_FOUND);
+    for (const token of [member, owner]) assert.deepEqual(seen(await request(api, token, 'GET', path)), NOT_FOUND);
+    assert.equal((await rowsOf(api, company, 'main')).length, 3);
+    assert.notEqual((await rowsAnswer(api, company, 'main')).headers.etag, before);
+
+    const again = rowBody(company.teams.idle, company.workspaces.main, { access: 'plan' });
+    assert.equal((await request(api, owner, 'POST', '/team-workspaces', { body: again })).status, 200);
+    assert.deepEqual(await actionsOf(api, data.id), [
+      ['add_team', 'user'],
+      ['expire', SYSTEM.actor],
+    ]);
+  });
+
+  test('is prolonged, made endless and shortened', async () => {
+    const clock = createFakeClock();
+    await using api = await startApi({ clock });
+    const company = await makeCompany(api.state, 'acme');
+    const path = `/team-workspaces/${company.rows.visible}`;
+    const patch = async (end: string | null) => {
+      const body = resource('team-workspaces', { 'expires-at': end });
+      return shown(await request(api, company.tokens.owner, 'PATCH', path, { body })).data.attributes;
+    };
+    assert.equal((await patch('2031-01-01T02:00:00+02:00'))['expires-at'], '2031-01-01T00:00:00.000Z');
+    assert.equal((await patch('2032-01-01T00:00:00Z'))['expires-at'], '2032-01-01T00:00:00.000Z');
+    const kept = await request(api, company.tokens.owner, 'PATCH', path, {
+      body: resource('team-workspaces', { access: 'plan' }),
+    });
+    assert.equal(shown(kept).data.attributes['expires-at'], '2032-01-01T00:00:00.000Z');
+    assert.equal('expires-at' in (await patch(null)), false);
+  });
+
+  test('is removed from the store by itself, with an entry in the audit log', async () => {
+    const clock = createFakeClock();
+    await using api = await startApi({ clock });
+    const company = await makeCompany(api.state, 'acme');
+    const end = new Date(clock.now() + 5 * SECOND_MS).toISOString();
+    const body = resource('team-workspaces', { 'expires-at': end });
+    const id = company.rows.secret;
+    await request(api, company.tokens.owner, 'PATCH', `/team-workspaces/${id}`, { body });
+    const stop = api.state.addJob(rowExpiryJob(api.state, clock));
+    const counted = api.state.snapshot.count(teamWorkspaces);
+    await until('the row is removed', async () => {
+      await clock.run(SECOND_MS);
+      return api.state.snapshot.count(teamWorkspaces) === counted - 1;
+    });
+    stop();
+    assert.deepEqual((await actionsOf(api, id)).at(-1), ['expire', SYSTEM.actor]);
+  });
+});
+
+const ids = (rows: readonly Shown[]): readonly string[] => rows.map(({ id }) => id);
+const rowsAnswer = (api: Api, { workspaces, tokens }: Company, workspace: 'main' | 'other') =>
+  request(api, tokens.owner, 'GET', `/team-workspaces?filter[workspace][id]=${workspaces[workspace]}`);
+const rowsOf = async (api: Api, company: Company, workspace: 'main' | 'other'): Promise<readonly Shown[]> =>
+  shown<Shown[]>(await rowsAnswer(api, company, workspace)).data;
+
+const levelOf = (recorded: unknown): string | undefined =>
+  (recorded as { permissions: { access: string } } | null)?.permissions.access;
+
+async function entriesOf(api: Api, subject: string): Promise<DeepReadonly<AuditEntry>[]> {
+  const entries = await api.state.scan(auditLog, { limit: 1_000 }, AbortSignal.timeout(10_000));
+  return entries.map(({ row }) => row).filter((entry) => entry.subject === subject);
+}
+
+/** What was done with a row, and by what kind of actor. */
+const actionsOf = async (api: Api, subject: string) =>
+  (await entriesOf(api, subject)).map(({ action, actor }) => [action, actor.split('-', 1)[0]]);

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { sharedApi } from '../../../test/support/api.ts';
+import { type CallerKind, makeCompany, putRow, rowBody, sharedCompany } from '../../../test/support/organizations.ts';
+import { NOT_FOUND, request, resource, type Shown, seen, shown } from '../../../test/support/team-access.ts';
+import { createdAccess } from '../access.ts';
+
+const ids = (data: readonly Shown[]): readonly string[] => data.map(({ id }) => id);
+
+describe('the rows of a workspace', () => {
+  const api = sharedApi();
+  const setUp = sharedCompany(api);
+  const list = async (caller: CallerKind, query = '') => {
+    const { company } = setUp();
+    const path = `/team-workspaces?filter%5Bworkspace%5D%5Bid%5D=${company.workspaces.main}${query}`;
+    return await request(api(), company.tokens[caller], 'GET', path);
+  };
+
+  test('are all listed in order of creation, with nothing but data', async () => {
+    const { company } = setUp();
+    const { rows } = company;
+    const document = shown<Shown[]>(await list('owner'));
+    assert.deepEqual(Object.keys(document), ['data']);
+    assert.deepEqual(ids(document.data), [rows.visible, rows.secret, rows.admins]);
+    const one = shown(await request(api(), company.tokens.owner, 'GET', `/team-workspaces/${rows.secret}`));
+    assert.deepEqual(document.data[1], one.data);
+  });
+
+  test('come in pages when one is asked for', async () => {
+    const { company } = setUp();
+    const { rows, workspaces } = company;
+    const { data, links, meta } = shown<Shown[]>(await list('owner', '&page[size]=2&page[number]=2&include=team'));
+    assert.deepEqual(ids(data), [rows.admins]);
+    const page = (number: number) =>
+      [
+        `${api().address}/api/v2/team-workspaces?filter%5Bworkspace%5D%5Bid%5D=${workspaces.main}`,
+        `&page%5Bsize%5D=2&page%5Bnumber%5D=${number}&include=team`,
+      ].join('');
+    assert.deepEqual(links, { self: page(2), first: page(1), prev: page(1), next: null, last: page(2) });
+    assert.deepEqual(meta?.pagination, {
+      'current-page': 2,
+      'page-size': 2,
+      'prev-page': 1,
+      'next-page': null,
+      'total-pages': 2,
+      'total-count': 3,
+    });
+  });
+
+  test('come in pages of 20 unless a size is given, and past the end empty', async () => {
+    const first = shown<Shown[]>(await list('owner', '&page[number]=1'));
+    assert.deepEqual([first.data.length, first.meta?.pagination['page-size']], [3, 20]);
+    const past = shown<Shown[]>(await list('owner', '&page[number]=9'));
+    assert.deepEqual(past.data, []);
+    const { pagination } = past.meta ?? {};
+    assert.deepEqual(
+      [pagination?.['current-page'], pagination?.['prev-page'], pagination?.['next-page'], pagination?.['total-pages']],
+      [9, 1, null, 1],
+    );
+  });
+
+  test('are counted as the caller sees them', async () => {
+    const { rows } = setUp().company;
+    for (const [caller, seenRows] of [
+      ['in-visible-team', [rows.visible]],
+      ['in-secret-team', [rows.secret]],
+      ['secret-team-token', [rows.secret]],
+      ['reader', []],
+      ['admin-by-row', [rows.visible, rows.secret, rows.admins]],
+      ['admin-by-permission', [rows.visible, rows.secret, rows.admins]],
+    ] as const) {
+      const { data, meta } = shown<Shown[]>(await list(caller, '&page[size]=1'));
+      assert.deepEqual([data.length, meta?.pagination['total-count']], [Math.min(1, seenRows.length), seenRows.length]);
+      assert.deepEqual(ids(shown<Shown[]>(await list(caller)).data), seenRows);
+    }
+  });
+
+  test('of one team are asked for without telling whether it is there', async () => {
+    const { rows, teams } = setUp().company;
+    const of = async (caller: CallerKind, team: string) =>
+      ids(shown<Shown[]>(await list(caller, `&filter[team][id]=${team}`)).data);
+    assert.deepEqual(await of('owner', teams.secret), [rows.secret]);
+    assert.deepEqual(await of('owner', teams.idle), []);
+    assert.deepEqual(await of('in-visible-team', teams.visible), [rows.visible]);
+    assert.deepEqual(await of('in-visible-team', teams.secret), []);
+    assert.deepEqual(await of('in-visible-team', 'team-0000000000000000'), []);
+  });
+
+  test('bring along teams and workspaces, as far as the caller may read them', async () => {
+    const { company } = setUp();
+    const { teams, workspaces } = company;
+    const included = async (caller: CallerKind, include: string) => {
+      const document = shown<Shown[]>(await list(caller, `&include=${include}`));
+      return document.included?.map(({ id }) => id);
+    };
+    assert.deepEqual(await included('owner', 'team,workspace'), [
+      ...[teams.visible, teams.secret, teams.admins],
+      workspaces.main,
+    ]);
+    // An admin of the workspace knows of the secret team no more than its id.
+    assert.deepEqual(await included('admin-by-row', 'team'), [teams.visible, teams.admins]);
+    assert.deepEqual(await included('in-secret-team', 'team'), [teams.secret]);
+    assert.deepEqual(await included('reader', 'team,workspace'), []);
+    const path = `/team-workspaces/${company.rows.visible}?include=workspace`;
+    const one = shown(await request(api(), company.tokens['in-visible-team'], 'GET', path));
+    const itself = await request(api(), company.tokens['in-visible-team'], 'GET', `/workspaces/${workspaces.main}`);
+    assert.deepEqual(one.included, [shown(itself).data]);
+  });
+
+  test('are not answered to who has them already', async () => {
+    const { company, owner } = setUp();
+    for (const path of [
+      `/team-workspaces?filter[workspace][id]=${company.workspaces.main}`,
+      `/team-workspaces/${company.rows.visible}`,
+      `/teams/${company.teams.visible}/team-workspaces`,
+    ]) {
+      const { headers } = await request(api(), owner, 'GET', path);
+      const known = { 'if-none-match': headers.etag ?? '' };
+      assert.deepEqual(seen(await request(api(), owner, 'GET', path, { headers: known })), [304, '']);
+    }
+  });
+});
+
+describe('the rows of a team', () => {
+  const api = sharedApi();
+  const setUp = sharedCompany(api);
+  const list = async (caller: CallerKind, team: string, query = '') =>
+    await request(api(), setUp().company.tokens[caller], 'GET', `/teams/${team}/team-workspaces${query}`);
+
+  test('are all seen by its members and by owners, those of their workspaces by others', async () => {
+    const { company } = setUp();
+    const { rows, teams, workspaces } = company;
+    const other = await api().state.write((tx) =>
+      putRow(tx, teams.visible, workspaces.other, createdAccess('read', {})),
+    );
+    for (const [caller, seenRows] of [
+      ['owner', [rows.visible, other]],
+      ['in-visible-team', [rows.visible, other]],
+      ['admin-by-permission', [rows.visible, other]],
+      ['admin-by-row', [rows.visible]],
+      ['reader', []],
+      ['member-without-team', []],
+    ] as const) {
+      const { data, meta } = shown<Shown[]>(await list(caller, teams.visible));
+      assert.deepEqual(ids(data), seenRows);
+      assert.equal(meta?.pagination['total-count'], seenRows.length);
+    }
+    const { data, included, links } = shown<Shown[]>(
+      await list('owner', teams.visible, '?page[size]=1&include=workspace'),
+    );
+    assert.deepEqual([ids(data), included?.map(({ id }) => id)], [[rows.visible], [workspaces.main]]);
+    assert.match(links?.['next'] ?? '', /team-workspaces\?page%5Bsize%5D=1&include=workspace&page%5Bnumber%5D=2$/);
+  });
+
+  test('are not there where the team is not', async () => {
+    const { teams } = setUp().company;
+    for (const caller of ['in-visible-team', 'admin-by-row', 'outsider'] as const) {
+      assert.deepEqual(seen(await list(caller, teams.secret)), NOT_FOUND);
+    }
+    assert.equal((await list('in-secret-team', teams.secret)).status, 200);
+  });
+});
+
+describe('an organization without the standard plan', () => {
+  const api = sharedApi();
+
+  test('has no such endpoints, and its rows still grant', async () => {
+    const { tokens, teams, workspaces, rows } = await makeCompany(api().state, 'small', 'free');
+    const attributes = { access: 'read' };
+    for (const [method, path, body] of [
+      ['GET', `/team-workspaces?filter[workspace][id]=${workspaces.main}`, undefined],
+      ['GET', `/team-workspaces/${rows.visible}`, undefined],
+      ['GET', `/teams/${teams.visible}/team-workspaces`, undefined],
+      ['POST', '/team-workspaces', rowBody(teams.idle, workspaces.main, attributes)],
+      ['PATCH', `/team-workspaces/${rows.visible}`, resource('team-workspaces', attributes)],
+      ['DELETE', `/team-workspaces/${rows.visible}`, undefined],
+    ] as const) {
+      assert.deepEqual(
+        seen(await request(api(), tokens.owner, method, path, { body })),
+        NOT_FOUND,
+        `${method} ${path}`,
+      );
+    }
+    const workspace = await request(api(), tokens['in-visible-team'], 'GET', `/workspaces/${workspaces.main}`);
+    assert.equal(workspace.status, 200);
+  });
+});

@@ -1,0 +1,144 @@
+/** `…/authentication-token`, `…/authentication-tokens` and `/organizations/:name/team-tokens`. */
+import { userTokens } from '../../credentials/user.ts';
+import { type Call, pathParameter } from '../../http/call.ts';
+import type { Endpoint } from '../../http/endpoint.ts';
+import type { Reader } from '../../state/reader.ts';
+import type { Caller } from '../caller.ts';
+import { organizationWithTeams } from '../find.ts';
+import { documentAnswer, nothingAnswer } from '../jsonapi/documents.ts';
+import { notFound } from '../jsonapi/errors.ts';
+import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
+import type { Given } from '../jsonapi/read-attributes.ts';
+import { readResource } from '../jsonapi/read-resource.ts';
+import { documentOf, pageOf } from '../jsonapi/schemas.ts';
+import { serveRead, serveWrite, type TeamAccess } from '../serve.ts';
+import { createToken, deleteToken, newTokenSchema, plainToken, type TokenOwner } from './change-token.ts';
+import { organizationOwner, selfOwner, teamOwner, teamTokens, tokenById } from './find-token.ts';
+import { type AnyToken, showToken, tokenSchema } from './show-token.ts';
+import { apiTokens } from './token.ts';
+
+/** Whose token a request is about. @throws JsonApiError `not-found` */
+type OwnerOf = (reader: Reader, caller: Caller, call: Call) => TokenOwner;
+
+const ofOrganization: OwnerOf = (reader, caller, call) =>
+  organizationOwner(reader, caller, pathParameter(call, 'name'));
+const ofTeam =
+  (plain: boolean): OwnerOf =>
+  (reader, caller, call) =>
+    teamOwner(reader, caller, pathParameter(call, 'id'), plain);
+const ofUser: OwnerOf = (_, caller, call) => selfOwner(caller, pathParameter(call, 'id'));
+
+export function tokenEndpoints(service: TeamAccess): Endpoint[] {
+  const create = (path: string, summary: string, ownerOf: OwnerOf): Endpoint => ({
+    method: 'POST',
+    path,
+    summary,
+    body: newTokenSchema,
+    answer: documentOf(tokenSchema),
+    status: 201,
+    handle: (call) =>
+      serveWrite(service, call, {
+        parse: () => readTokenAttributes(call.body),
+        change(writing, attributes) {
+          const owner = ownerOf(writing.tx, writing.caller, call);
+          const { token, secret } = createToken(writing, owner, attributes);
+          return documentAnswer(call, { data: showToken(writing.tx, token, secret) }, 201);
+        },
+      }),
+  });
+  const read = (
+    path: string,
+    summary: string,
+    find: (reader: Reader, caller: Caller, call: Call) => AnyToken,
+  ): Endpoint => ({
+    method: 'GET',
+    path,
+    summary,
+    conditional: true,
+    answer: documentOf(tokenSchema),
+    handle: (call) =>
+      serveRead(service, call, (reader, caller) =>
+        documentAnswer(call, { data: showToken(reader, find(reader, caller, call)) }),
+      ),
+  });
+  const remove = (
+    path: string,
+    summary: string,
+    find: (reader: Reader, caller: Caller, call: Call) => AnyToken,
+  ): Endpoint => ({
+    method: 'DELETE',
+    path,
+    summary,
+    status: 204,
+    handle: (call) =>
+      serveWrite(service, call, {
+        parse: () => undefined,
+        change(writing) {
+          deleteToken(writing, find(writing.tx, writing.caller, call));
+          return nothingAnswer;
+        },
+      }),
+  });
+  const list = (
+    path: string,
+    summary: string,
+    all: (reader: Reader, caller: Caller, call: Call) => readonly AnyToken[],
+  ): Endpoint => ({
+    method: 'GET',
+    path,
+    summary,
+    conditional: true,
+    query: PAGE_PARAMETERS,
+    answer: pageOf(tokenSchema),
+    handle: (call) =>
+      serveRead(service, call, (reader, caller) => {
+        const tokens = all(reader, caller, call);
+        const page = readPageAlways(call.query);
+        const data = onPage(tokens, page).map((token) => showToken(reader, token));
+        return documentAnswer(call, pageDocument(call, page, { data, totalCount: tokens.length }));
+      }),
+  });
+  const plain = (ownerOf: OwnerOf) => (reader: Reader, caller: Caller, call: Call) => {
+    const token = plainToken(reader, ownerOf(reader, caller, call));
+    if (token === undefined) throw notFound();
+    return token;
+  };
+  const plainEndpoints = (path: string, of: string, ownerOf: OwnerOf): Endpoint[] => [
+    create(path, `Makes the token of ${of}; the one before is revoked`, ownerOf),
+    read(path, `Reads the token of ${of}, without its secret`, plain(ownerOf)),
+    remove(path, `Revokes the token of ${of}`, plain(ownerOf)),
+  ];
+  const byId = (reader: Reader, caller: Caller, call: Call) => tokenById(reader, caller, pathParameter(call, 'id'));
+
+  return [
+    ...plainEndpoints('/api/v2/organizations/:name/authentication-token', 'an organization', ofOrganization),
+    ...plainEndpoints('/api/v2/teams/:id/authentication-token', 'a team', ofTeam(true)),
+    create('/api/v2/teams/:id/authentication-tokens', 'Makes a further token of a team', ofTeam(false)),
+    list('/api/v2/teams/:id/authentication-tokens', 'Lists the tokens of a team', (reader, caller, call) => {
+      ofTeam(false)(reader, caller, call);
+      return byAge(reader.list(apiTokens, 'team', pathParameter(call, 'id')));
+    }),
+    list(
+      '/api/v2/organizations/:name/team-tokens',
+      "Lists the tokens of an organization's teams",
+      (reader, caller, call) => teamTokens(reader, organizationWithTeams(reader, caller, pathParameter(call, 'name'))),
+    ),
+    create('/api/v2/users/:id/authentication-tokens', 'Makes a token of the calling user', ofUser),
+    list('/api/v2/users/:id/authentication-tokens', "Lists the calling user's tokens", (reader, caller, call) => {
+      ofUser(reader, caller, call);
+      return byAge(reader.list(userTokens, 'user', pathParameter(call, 'id')));
+    }),
+    read('/api/v2/authentication-tokens/:id', 'Reads a token, without its secret', byId),
+    remove('/api/v2/authentication-tokens/:id', 'Revokes a token', byId),
+  ];
+}
+
+/** Clients send nothing at all where they want nothing in particular. */
+const readTokenAttributes = (body: Buffer): Given =>
+  body.length === 0
+    ? {}
+    : readResource(body, { type: 'authentication-tokens', alsoType: 'authentication-token', updates: null }).attributes;
+
+/** One commit makes one token. */
+const byAge = <Token>(tokens: readonly { readonly row: Token; readonly createIndex: number }[]): readonly Token[] =>
+  tokens.toSorted((a, b) => a.createIndex - b.createIndex).map(({ row }) => row);

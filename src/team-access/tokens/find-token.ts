@@ -1,0 +1,59 @@
+/** Finds tokens that the caller manages: their own, their teams', those of organizations that they own. */
+import { userTokens } from '../../credentials/user.ts';
+import type { Reader } from '../../state/reader.ts';
+import { managesOrganizationToken, managesTeamTokens } from '../authorization.ts';
+import type { Caller } from '../caller.ts';
+import { organizationNamed, teamById, teamKnown } from '../find.ts';
+import { notFound } from '../jsonapi/errors.ts';
+import { type Standing, standingOf } from '../standing.ts';
+import { teams } from '../teams/team.ts';
+import type { TokenOwner } from './change-token.ts';
+import type { AnyToken } from './show-token.ts';
+import { type ApiToken, apiTokens } from './token.ts';
+
+/** An organization as the owner of its token. @throws JsonApiError `not-found` for who may not manage it */
+export function organizationOwner(reader: Reader, caller: Caller, name: string): TokenOwner {
+  const standing = organizationNamed(reader, caller, name);
+  if (!managesOrganizationToken(standing)) throw notFound();
+  return { kind: 'organization', organizationId: standing.organization.id };
+}
+
+/** A team as the owner of tokens. @throws JsonApiError `not-found` for who may not manage them */
+export function teamOwner(reader: Reader, caller: Caller, id: string, plain: boolean): TokenOwner {
+  const { standing, team } = teamById(reader, caller, id);
+  if (!managesTeamTokens(standing, team)) throw notFound();
+  return { kind: 'team', teamId: id, organizationId: team.organizationId, plain };
+}
+
+/** A user as the owner of tokens: oneself alone. @throws JsonApiError `not-found` */
+export function selfOwner(caller: Caller, userId: string): TokenOwner {
+  if (caller.kind !== 'user' || caller.userId !== userId) throw notFound();
+  return { kind: 'user', userId };
+}
+
+/** @throws JsonApiError `not-found` for a token that the caller may not manage */
+export function tokenById(reader: Reader, caller: Caller, id: string): AnyToken {
+  const userToken = reader.get(userTokens, id)?.row;
+  const token = userToken ?? reader.get(apiTokens, id)?.row;
+  if (token === undefined || !manages(reader, caller, token)) throw notFound();
+  return token;
+}
+
+/** The tokens of the teams whose tokens the caller manages. */
+export const teamTokens = (reader: Reader, standing: Standing): readonly ApiToken[] =>
+  reader
+    .list(teams, 'organization', standing.organization.id)
+    .filter(({ row }) => managesTeamTokens(standing, row))
+    .flatMap(({ row }) => reader.list(apiTokens, 'team', row.id))
+    .toSorted((a, b) => a.createIndex - b.createIndex || (a.row.id < b.row.id ? -1 : 1))
+    .map(({ row }) => row);
+
+function manages(reader: Reader, caller: Caller, token: AnyToken): boolean {
+  if ('userId' in token) return caller.kind === 'user' && caller.userId === token.userId;
+  if (token.teamId !== undefined) {
+    const found = teamKnown(reader, caller, token.teamId);
+    return found !== undefined && managesTeamTokens(found.standing, found.team);
+  }
+  const standing = standingOf(reader, caller, token.organizationId ?? '');
+  return standing !== undefined && managesOrganizationToken(standing);
+}

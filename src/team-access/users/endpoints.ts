@@ -1,0 +1,127 @@
+/** `/account/details`, and `/admin/users` for site administrators. */
+import { Type } from 'typebox';
+import { users } from '../../credentials/user.ts';
+import type { Endpoint } from '../../http/endpoint.ts';
+import type { Reader } from '../../state/reader.ts';
+import type { Caller } from '../caller.ts';
+import { documentAnswer, type Resource } from '../jsonapi/documents.ts';
+import { attributeFault, type Fault, notFound, throwFaults } from '../jsonapi/errors.ts';
+import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
+import { type Given, readBoolean, readEmail, readText } from '../jsonapi/read-attributes.ts';
+import { readResource } from '../jsonapi/read-resource.ts';
+import { bodyOf, documentOf, pageOf } from '../jsonapi/schemas.ts';
+import { NAME_CHARACTERS_MAX } from '../limits.ts';
+import { Q } from '../organizations/endpoints.ts';
+import { organizations } from '../organizations/organization.ts';
+import { serveRead, serveWrite, type TeamAccess } from '../serve.ts';
+import { teams } from '../teams/team.ts';
+import { createFirstToken, createUser, type NewUser } from './new-user.ts';
+import { showServiceAccount, showUser, userSchema } from './show-user.ts';
+
+const newUserSchema = bodyOf('users', {
+  attributes: {
+    username: Type.String({ description: 'Letters, digits, `_` and `-`.' }),
+    email: Type.String(),
+    'is-site-admin': Type.Boolean(),
+  },
+  required: ['username', 'email'],
+});
+
+export function userEndpoints(service: TeamAccess): Endpoint[] {
+  return [
+    {
+      method: 'GET',
+      path: '/api/v2/account/details',
+      summary: 'Tells whose token the caller presents',
+      conditional: true,
+      answer: documentOf(userSchema),
+      handle: (call) =>
+        serveRead(service, call, (reader, caller) => documentAnswer(call, { data: showCaller(reader, caller) })),
+    },
+    {
+      method: 'GET',
+      path: '/api/v2/admin/users',
+      summary: 'Lists all users; for site administrators',
+      conditional: true,
+      query: [...PAGE_PARAMETERS, Q],
+      answer: pageOf(userSchema),
+      handle: (call) =>
+        serveRead(service, call, (reader, caller) => {
+          checkSiteAdmin(caller);
+          const page = readPageAlways(call.query);
+          const q = (call.query.get(Q.name) ?? '').toLowerCase();
+          const all = reader
+            .all(users)
+            .filter(({ row }) => row.username.toLowerCase().includes(q) || row.email.toLowerCase().includes(q))
+            .toSorted((a, b) => a.createIndex - b.createIndex || (a.row.id < b.row.id ? -1 : 1));
+          const data = onPage(all, page).map(({ row }) => showUser(row));
+          return documentAnswer(call, pageDocument(call, page, { data, totalCount: all.length }));
+        }),
+    },
+    {
+      method: 'POST',
+      path: '/api/v2/admin/users',
+      summary: 'Makes a user with a first token, which is shown once; for site administrators',
+      body: newUserSchema,
+      answer: documentOf(userSchema),
+      status: 201,
+      handle: (call) =>
+        serveWrite(service, call, {
+          parse: () => readResource(call.body, { type: 'users' }),
+          change(writing, { attributes }) {
+            checkSiteAdmin(writing.caller);
+            const user = createUser(writing, readNewUser(attributes));
+            const token = createFirstToken(writing, user);
+            const resource = showUser(user);
+            const data = { ...resource, attributes: { ...resource.attributes, token } };
+            return documentAnswer(call, { data }, 201);
+          },
+        }),
+    },
+  ];
+}
+
+function checkSiteAdmin(caller: Caller): void {
+  if (caller.kind !== 'user' || !caller.siteAdmin) throw notFound();
+}
+
+function readNewUser(given: Given): NewUser {
+  const faults: Fault[] = [];
+  const username = readText(given, 'username', faults);
+  const email = readEmail(given, faults, true);
+  const siteAdmin = readBoolean(given, 'is-site-admin', faults);
+  if (username === undefined || username === '') {
+    if (given['username'] === undefined || given['username'] === null || username === '') {
+      faults.unshift(attributeFault('username', "Username can't be blank"));
+    }
+  } else if (username.length > NAME_CHARACTERS_MAX || !/^[A-Za-z0-9_-]+$/.test(username)) {
+    faults.unshift(attributeFault('username', 'Username is invalid'));
+  }
+  throwFaults(faults);
+  return {
+    email: email ?? '',
+    ...(username !== undefined && { username }),
+    ...(siteAdmin !== undefined && { siteAdmin }),
+  };
+}
+
+/** Who presents a token: a user, or what acts for a team or an organization. */
+function showCaller(reader: Reader, caller: Caller): Resource {
+  switch (caller.kind) {
+    case 'user': {
+      const user = reader.get(users, caller.userId);
+      if (user === undefined) throw notFound();
+      return showUser(user.row, true);
+    }
+    case 'team': {
+      const team = reader.get(teams, caller.teamId);
+      if (team === undefined) throw notFound();
+      return showServiceAccount(caller.teamId, { type: 'teams', name: team.row.name });
+    }
+    case 'organization': {
+      const organization = reader.get(organizations, caller.organizationId);
+      if (organization === undefined) throw notFound();
+      return showServiceAccount(caller.organizationId, { type: 'organizations', name: organization.row.name });
+    }
+  }
+}

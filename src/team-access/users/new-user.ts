@@ -1,0 +1,63 @@
+/** Makes users: for who is invited by e-mail, and for site administrators. */
+import { hashSecret, newApiToken, newId } from '../../credentials/secret.ts';
+import { type User, users, userTokens } from '../../credentials/user.ts';
+import { recordTeamAccess } from '../audit.ts';
+import { attributeFault, JsonApiError } from '../jsonapi/errors.ts';
+import type { Writing } from '../serve.ts';
+
+/** What is known of a new user. */
+export interface NewUser {
+  readonly email: string;
+  /** Made of the e-mail address unless given. */
+  readonly username?: string;
+  readonly siteAdmin?: boolean;
+}
+
+/** @throws JsonApiError `invalid-attribute` when the username or the e-mail address is taken */
+export function createUser(
+  { tx, origin }: Pick<Writing, 'tx' | 'origin'>,
+  { email, username, siteAdmin }: NewUser,
+): User {
+  const faults = [
+    ...(username !== undefined && isTaken(tx, username) ? [taken('username', 'Username')] : []),
+    ...(email !== '' && tx.find(users, 'email', email.toLowerCase()) !== undefined ? [taken('email', 'Email')] : []),
+  ];
+  const [first, ...rest] = faults;
+  if (first !== undefined) throw new JsonApiError([first, ...rest]);
+  const user: User = {
+    id: tx.once(() => newId('user')),
+    username: username ?? freeUsername(tx, email),
+    email,
+    siteAdmin: siteAdmin ?? false,
+    createTime: new Date(tx.now).toISOString(),
+  };
+  tx.put(users, user);
+  recordTeamAccess(tx, origin, { action: 'create', type: 'users', subject: user.id, before: null, after: user });
+  return user;
+}
+
+/** A user's first token, told once. @returns the secret */
+export function createFirstToken({ tx, origin }: Pick<Writing, 'tx' | 'origin'>, user: User): string {
+  const secret = tx.once(() => newApiToken());
+  const id = tx.once(() => newId('at'));
+  const createTime = new Date(tx.now).toISOString();
+  const description = 'First token';
+  tx.put(userTokens, { id, userId: user.id, secretHash: hashSecret(secret), description, createTime });
+  const after = { id, userId: user.id, description };
+  recordTeamAccess(tx, origin, { action: 'create', type: 'authentication-tokens', subject: id, before: null, after });
+  return secret;
+}
+
+const taken = (name: string, label: string) => attributeFault(name, `${label} has already been taken`);
+
+const isTaken = (tx: Writing['tx'], username: string): boolean =>
+  tx.find(users, 'username', username.toLowerCase()) !== undefined;
+
+/** What stands before the `@`, with a number where someone has that name. */
+function freeUsername(tx: Writing['tx'], email: string): string {
+  const local = email.split('@', 1)[0]?.replaceAll(/[^A-Za-z0-9_-]+/g, '-') ?? '';
+  const wanted = local === '' ? 'user' : local;
+  let username = wanted;
+  for (let number = 2; isTaken(tx, username); number++) username = `${wanted}-${number}`;
+  return username;
+}

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { sharedApi } from '../../../test/support/api.ts';
+import { faults, NOT_FOUND, request, resource, type Shown, seen, shown } from '../../../test/support/team-access.ts';
+import { makeWorld, type World } from '../../../test/support/team-access-world.ts';
+
+describe('a workspace', () => {
+  const api = sharedApi();
+  let made: Promise<World> | undefined;
+  const world = (): Promise<World> => {
+    made ??= makeWorld(api());
+    return made;
+  };
+  const PATH = '/organizations/acme/workspaces';
+  const owner = async (method: string, path: string, body?: unknown) =>
+    request(api(), (await world()).tokens.owner, method, path, body === undefined ? {} : { body });
+
+  test('keeps the settings that are sent and is found by name and by id', async () => {
+    const attributes = { name: 'kept', 'auto-apply': true, 'trigger-prefixes': ['a'], description: 'x', other: 1 };
+    const answer = await owner('POST', PATH, resource('workspaces', attributes));
+    assert.equal(answer.status, 201);
+    const { id, attributes: kept, relationships } = shown(answer).data;
+    assert.deepEqual(
+      ['auto-apply', 'trigger-prefixes', 'description', 'operations', 'other'].map((name) => kept[name]),
+      [true, ['a'], 'x', true, undefined],
+    );
+    assert.deepEqual(relationships['organization']?.data, { id: 'acme', type: 'organizations' });
+    assert.equal(shown(await owner('GET', `${PATH}/KEPT`)).data.id, id);
+    const changed = shown(await owner('PATCH', `/workspaces/${id}`, resource('workspaces', { name: 'renamed' }))).data;
+    assert.deepEqual([changed.attributes['name'], changed.attributes['description']], ['renamed', 'x']);
+    assert.deepEqual(seen(await owner('GET', `${PATH}/kept`)), NOT_FOUND);
+    assert.deepEqual(seen(await owner('POST', `${PATH}/renamed/actions/safe-delete`)), [204, '']);
+    assert.deepEqual(seen(await owner('GET', `/workspaces/${id}`)), NOT_FOUND);
+  });
+
+  test('is refused with all that is wrong at once', async () => {
+    const body = resource('workspaces', { name: 'x'.repeat(91), 'auto-apply': 'yes', 'trigger-prefixes': [1] });
+    const answer = await owner('POST', PATH, body);
+    assert.deepEqual(
+      faults(answer).map(({ detail }) => detail),
+      [
+        'Name is invalid: want up to 90 letters, digits, underscores and hyphens',
+        'Trigger prefixes is invalid',
+        'Auto apply is invalid',
+      ],
+    );
+    const taken = await owner('POST', PATH, resource('workspaces', { name: 'Production' }));
+    assert.equal(faults(taken)[0]?.['detail'], 'Name has already been taken');
+  });
+
+  test('tells each caller what they may do on it', async () => {
+    const { tokens, workspace } = await world();
+    const told = async (token: string | null) => {
+      const { attributes } = shown(await request(api(), token, 'GET', `/workspaces/${workspace}`)).data;
+      const permissions = attributes['permissions'] as Record<string, boolean>;
+      const names = ['can-update', 'can-queue-run', 'can-queue-apply', 'can-read-variable', 'can-lock'];
+      return names.map((name) => permissions[name]);
+    };
+    const wanted = [
+      ['owner', [true, true, true, true, true]],
+      ['workspaces-manager', [true, true, true, true, true]],
+      ['member', [false, true, false, true, false]],
+      ['insider', [false, false, false, true, false]],
+    ] as const;
+    for (const [caller, expected] of wanted) {
+      assert.deepEqual(await told(tokens[caller]), expected, caller);
+    }
+  });
+
+  test('is listed where there is access to it, and by a part of its name', async () => {
+    const { tokens } = await world();
+    shown(await owner('POST', PATH, resource('workspaces', { name: 'staging' })));
+    const names = async (token: string | null, query = '') =>
+      shown<Shown[]>(await request(api(), token, 'GET', `${PATH}?${query}`)).data.map(
+        ({ attributes }) => attributes['name'],
+      );
+    assert.deepEqual(await names(tokens.owner), ['production', 'staging']);
+    assert.deepEqual(await names(tokens.owner, 'search[name]=STAG'), ['staging']);
+    assert.deepEqual(await names(tokens.member), ['production']);
+    assert.deepEqual(await names(tokens['teams-manager']), []);
+  });
+});
