@@ -60,8 +60,6 @@ export const STREAMS_OF_CONNECTION_MAX = 8;
 export const STREAM_OPENS_BURST = 16;
 /** Past that, one in this time: about as often as a dialer tries whose streams end as soon as they are open. */
 export const STREAM_OPENS_MS = SECOND / 2;
-/** How long TCP, TLS and the first headers of one connection to an address may take. */
-export const CONNECT_MS = 10 * SECOND;
 /** How often is looked for peerings whose stream's server is gone. */
 export const ORPHAN_LOOK_MS = SECOND / 4;
 /** How long after the death of a server its streams may move elsewhere before their peerings count as failing. */

@@ -98,7 +98,7 @@ export const reservations = defineTable<Reservation>()({
 export const hashOf = (secret: string): string => hash('sha256', secret, 'base64');
 
 /** Whether a presented secret has the kept hash; in constant time. */
-export function matchesHash(presented: string, hash: string | undefined): boolean {
+function matchesHash(presented: string, hash: string | undefined): boolean {
   if (hash === undefined) return false;
   return timingSafeEqual(Buffer.from(hashOf(presented), 'base64'), Buffer.from(hash, 'base64'));
 }

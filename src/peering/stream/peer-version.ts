@@ -1,7 +1,7 @@
 /** Which versions of Accord may peer. A peer that states none is no Accord, and the protocol alone decides. */
 
 /** The first one that speaks the protocol. */
-export const OLDEST_PEER_VERSION = '1.13.0';
+const OLDEST_PEER_VERSION = '1.13.0';
 
 /** Why a peer of this version is refused; undefined: it is not. @param theirs what it says; null: nothing */
 export function peerVersionProblem(theirs: string | null | undefined, ours: string): string | undefined {

@@ -42,7 +42,7 @@ export function readResource(body: Uint8Array, wanted: WantedResource): GivenRes
 }
 
 /** The resource in a JSON object that stands at `pointer`. @throws JsonApiError likewise */
-export function resourceOf(data: Json, wanted: WantedResource, pointer: string): GivenResource {
+function resourceOf(data: Json, wanted: WantedResource, pointer: string): GivenResource {
   const faults: Fault[] = [...identityFaults(data, wanted, pointer)];
   const attributes = objectAt(data, 'attributes', pointer, faults);
   const given = objectAt(data, 'relationships', pointer, faults);
