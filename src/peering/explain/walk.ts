@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox';
 /** On the way to the peer, in their order. */
 export const OUTGOING_STEPS = ['registered', 'exported', 'peering', 'stream', 'sent', 'acknowledged'] as const;
 /** On the way from the peer. */
-export const INCOMING_STEPS = ['peering', 'stream', 'listed', 'imported', 'current'] as const;
+const INCOMING_STEPS = ['peering', 'stream', 'listed', 'imported', 'current'] as const;
 
 const statusSchema = Type.Enum(['passed', 'failed', 'waiting', 'unknown', 'skipped'], {
   description:
