@@ -10,6 +10,7 @@ import path from 'node:path';
 import { describe, test } from 'node:test';
 import { serviceErrorCodes, statusOf } from '../src/http/errors.ts';
 import { faultCodes, faultOf } from '../src/peering/check/faults.ts';
+import { faultCodes as refusalCodes, faultOf as refusalOf } from '../src/team-access/jsonapi/errors.ts';
 import { startApi } from './support/api.ts';
 import { freePort } from './support/free-port.ts';
 import { startServer } from './support/server.ts';
@@ -48,6 +49,7 @@ const documents: readonly Document[] = [
     file: 'docs/services.md',
     notRun: [
       'npm start -- --dns-address 127.0.0.1:8600 --acl-default-policy allow --data-dir dns-data --http-address 127.0.0.1:8501 --peering-address 127.0.0.1:8504',
+      'npm start -- --data-dir east-data --http-address 127.0.0.1:8510 --peering-address 127.0.0.1:8513 --cluster-datacenter dc2',
     ],
     servers: [
       {
@@ -56,8 +58,10 @@ const documents: readonly Document[] = [
         settings: { 'acl.default-policy': 'allow' },
         dns: '@127.0.0.1 -p 8600',
       },
+      { address: '127.0.0.1:8510', dataDirectory: 'east-data', settings: { 'cluster.datacenter': 'dc2' } },
     ],
   },
+  { file: 'docs/team-access.md' },
 ];
 
 /** Endpoints that stand in documents of their own. */
@@ -180,9 +184,21 @@ describe('docs/services.md', () => {
   });
 });
 
+describe('docs/team-access.md', () => {
+  test('has every endpoint of team access, and no other', async () => {
+    await compareEndpoints('docs/team-access.md', (at) => at.startsWith('/api/v2/'));
+  });
+
+  test('has every error of its own with its status and meaning, and no other', async () => {
+    const rows = (await textOf('docs/team-access.md')).matchAll(/^\| (\d{3}) \| `([a-z ]+)` \| ([^|]+) \|$/gm);
+    const documented = [...rows].map(([, status, title, meaning]) => ({ status: Number(status), title, meaning }));
+    assert.deepEqual(documented, refusalCodes.map(refusalOf));
+  });
+});
+
 /** Compares a document's table of endpoints with the server's, as far as they are the document's to show. */
 async function compareEndpoints(file: string, isShown: (path: string) => boolean): Promise<void> {
-  const rows = (await textOf(file)).matchAll(/^\| `([A-Z]+ \/v1\/[^`]+)` \| [^|]* \| [^|]+ \|$/gm);
+  const rows = (await textOf(file)).matchAll(/^\| `([A-Z]+ \/(?:v1|api\/v2)\/[^`]+)` \| [^|]* \| [^|]+ \|$/gm);
   const documented = [...rows].map(([, endpoint]) => endpoint);
   await using api = await startApi();
   const shown = api.server.endpoints.filter(({ path: at }) => isShown(at));
