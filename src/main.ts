@@ -93,6 +93,8 @@ async function run(options: ServeOptions, log: Log, signals: Signals, live: Live
   if (end === 'prepared') {
     for (const job of backgroundJobs(state, clock, config)) state.addJob(job);
     parts.use(await addServices(made, options.version));
+    // Nobody new first, and what is under way is finished on services that still run.
+    parts.defer(() => server.stop(config.shutdown.grace));
     if (certificate !== undefined) {
       const replace = server.replaceCertificate;
       signals.onHangUp(followCertificate({ ...certificate, replace, clock, log, signal: signals.stop }));
