@@ -1,6 +1,6 @@
 /** `GET /v1/peering/:name/exported-services`: what the peer gets, and what of it no message can carry. Can wait. */
 import { type Static, Type } from 'typebox';
-import { type Asked, waitingAs } from '../credentials/operation.ts';
+import type { Asked } from '../credentials/operation.ts';
 import { partitionKey } from '../credentials/partition.ts';
 import type { Evaluate } from '../http/v1/reads.ts';
 import type { Snapshot } from '../state/snapshot.ts';
@@ -10,10 +10,9 @@ import { catalogServices } from './catalog/catalog-service.ts';
 import { exportsTo, watchedExports } from './entries/exported.ts';
 import { messageBytesOf } from './export/contents.ts';
 import { SMALL_SERVICE_INSTANCES } from './export/limits.ts';
-import { findPeering, peeringNotFound } from './find-peering.ts';
 import { MESSAGE_BYTES_MAX } from './limits.ts';
-import { checkPeerName } from './peer-name.ts';
-import { type Peering, peerings } from './record.ts';
+import { readOfPeering } from './read-of-peering.ts';
+import type { Peering } from './record.ts';
 import type { PeeringService } from './service.ts';
 
 const exportedSchema = Type.Object(
@@ -34,26 +33,15 @@ type Exported = Readonly<Static<typeof exportedSchema>>;
 export const peeringExportsSchema = Type.Array(exportedSchema);
 
 /** By the name of the service; of a TERMINATED peering nothing. @throws ServiceError `bad-request` */
-export function readPeeringExports({ credentials }: PeeringService, asked: Asked, name: string): Evaluate {
-  checkPeerName(name);
-  const { state } = credentials;
-  return (snapshot) => {
-    const { caller, partition, stored } = findPeering(credentials, snapshot, { asked, name, access: 'read' });
-    if (stored === undefined) {
-      const watched = state.watchEntry(peerings, 'partition', partitionKey(partition));
-      return { ...waitingAs(caller), watched, error: peeringNotFound(name) };
-    }
-    const { id } = stored.row;
-    return {
-      ...waitingAs(caller),
-      watched: [
-        state.watchRow(peerings, id),
-        ...watchedExports(state, partition),
-        state.watchEntry(catalogNodes, 'partition', partitionKey(partition)),
-      ],
-      body: () => snapshot.memo(`exported services\0${id}`, () => exportedTo(snapshot, stored.row)),
-    };
-  };
+export function readPeeringExports(service: PeeringService, asked: Asked, name: string): Evaluate {
+  const { state } = service.credentials;
+  return readOfPeering(service, { asked, name, access: 'read' }, ({ row }, snapshot) => ({
+    alsoWatched: [
+      ...watchedExports(state, row.partition),
+      state.watchEntry(catalogNodes, 'partition', partitionKey(row.partition)),
+    ],
+    body: () => snapshot.memo(`exported services\0${row.id}`, () => exportedTo(snapshot, row)),
+  }));
 }
 
 function exportedTo(snapshot: Snapshot, { partition, name, state }: DeepReadonly<Peering>): readonly Exported[] {

@@ -1,14 +1,11 @@
 /** `GET /v1/peering/:name/imported-services`: what came from the peer, and what could not be taken. Can wait. */
 import { type Static, Type } from 'typebox';
-import { type Asked, waitingAs } from '../credentials/operation.ts';
-import { partitionKey } from '../credentials/partition.ts';
+import type { Asked } from '../credentials/operation.ts';
 import type { Evaluate } from '../http/v1/reads.ts';
 import type { Snapshot } from '../state/snapshot.ts';
 import { importProblems } from './catalog/import-problem.ts';
 import { importedServiceKey, importedServices } from './catalog/imported-service.ts';
-import { findPeering, peeringNotFound } from './find-peering.ts';
-import { checkPeerName } from './peer-name.ts';
-import { peerings } from './record.ts';
+import { readOfPeering } from './read-of-peering.ts';
 import type { PeeringService } from './service.ts';
 
 const importedSchema = Type.Object(
@@ -29,26 +26,12 @@ type Imported = Readonly<Static<typeof importedSchema>>;
 export const peeringImportsSchema = Type.Array(importedSchema);
 
 /** By the name of the service: what the peer names, and what came of it. @throws ServiceError `bad-request` */
-export function readPeeringImports({ credentials }: PeeringService, asked: Asked, name: string): Evaluate {
-  checkPeerName(name);
-  const { state } = credentials;
-  return (snapshot) => {
-    const { caller, partition, stored } = findPeering(credentials, snapshot, { asked, name, access: 'read' });
-    if (stored === undefined) {
-      const watched = state.watchEntry(peerings, 'partition', partitionKey(partition));
-      return { ...waitingAs(caller), watched, error: peeringNotFound(name) };
-    }
-    const { id, imported } = stored.row;
-    return {
-      ...waitingAs(caller),
-      watched: [
-        state.watchRow(peerings, id),
-        state.watchEntry(importedServices, 'peering', id),
-        state.watchEntry(importProblems, 'peering', id),
-      ],
-      body: () => snapshot.memo(`imported services\0${id}`, () => importedFrom(snapshot, id, imported)),
-    };
-  };
+export function readPeeringImports(service: PeeringService, asked: Asked, name: string): Evaluate {
+  const { state } = service.credentials;
+  return readOfPeering(service, { asked, name, access: 'read' }, ({ row: { id, imported } }, snapshot) => ({
+    alsoWatched: [state.watchEntry(importedServices, 'peering', id), state.watchEntry(importProblems, 'peering', id)],
+    body: () => snapshot.memo(`imported services\0${id}`, () => importedFrom(snapshot, id, imported)),
+  }));
 }
 
 function importedFrom(snapshot: Snapshot, id: string, named: readonly string[]): readonly Imported[] {

@@ -1,11 +1,8 @@
 /** `GET /v1/peering/:name/token`: whether an unused token is out, and whose it is; never the token. Can wait. */
 import { type Static, Type } from 'typebox';
-import { type Asked, waitingAs } from '../credentials/operation.ts';
-import { partitionKey } from '../credentials/partition.ts';
+import type { Asked } from '../credentials/operation.ts';
 import type { Evaluate } from '../http/v1/reads.ts';
-import { findPeering, peeringNotFound } from './find-peering.ts';
-import { checkPeerName } from './peer-name.ts';
-import { peerings } from './record.ts';
+import { readOfPeering } from './read-of-peering.ts';
 import { acceptedSecrets, type Establishment, isOutstanding } from './secrets.ts';
 import type { PeeringService } from './service.ts';
 
@@ -24,23 +21,12 @@ export const tokenStatusSchema = Type.Object(
 export type TokenStatus = Static<typeof tokenStatusSchema>;
 
 /** @throws ServiceError `bad-request` */
-export function readToken({ credentials, clock }: PeeringService, asked: Asked, name: string): Evaluate {
-  checkPeerName(name);
-  const { state } = credentials;
-  return (snapshot) => {
-    const { caller, partition, stored } = findPeering(credentials, snapshot, { asked, name, access: 'write' });
-    if (stored === undefined) {
-      const watched = state.watchEntry(peerings, 'partition', partitionKey(partition));
-      return { ...waitingAs(caller), watched, error: peeringNotFound(name) };
-    }
-    const { id } = stored.row;
-    const establishment = snapshot.get(acceptedSecrets, id)?.row.establishment;
-    return {
-      ...waitingAs(caller),
-      watched: [state.watchRow(peerings, id), state.watchRow(acceptedSecrets, id)],
-      body: () => statusOf(establishment, clock.now()),
-    };
-  };
+export function readToken(service: PeeringService, asked: Asked, name: string): Evaluate {
+  const { clock, credentials } = service;
+  return readOfPeering(service, { asked, name, access: 'write' }, ({ row: { id } }, snapshot) => ({
+    alsoWatched: [credentials.state.watchRow(acceptedSecrets, id)],
+    body: () => statusOf(snapshot.get(acceptedSecrets, id)?.row.establishment, clock.now()),
+  }));
 }
 
 function statusOf(establishment: Establishment | undefined, nowMs: number): TokenStatus {

@@ -1,0 +1,38 @@
+/** Reads about one peering, by its name: what all of them have in common. */
+import { waitingAs } from '../credentials/operation.ts';
+import { partitionKey } from '../credentials/partition.ts';
+import type { Evaluate, ReadResult } from '../http/v1/reads.ts';
+import type { Snapshot } from '../state/snapshot.ts';
+import type { Watched } from '../state/state.ts';
+import type { Stored } from '../state/table.ts';
+import { findPeering, peeringNotFound, type Wanted } from './find-peering.ts';
+import { checkPeerName } from './peer-name.ts';
+import { type Peering, peerings } from './record.ts';
+import type { PeeringService } from './service.ts';
+
+/** What is read of a peering that is there; its record is watched anyway. */
+export interface ReadOfPeering extends Pick<ReadResult, 'body'> {
+  readonly alsoWatched?: readonly Watched[];
+}
+
+/**
+ * Can wait, also for a peering that is not there yet.
+ * @throws ServiceError `bad-request`
+ */
+export function readOfPeering(
+  { credentials }: PeeringService,
+  wanted: Wanted,
+  read: (stored: Stored<Peering>, snapshot: Snapshot) => ReadOfPeering,
+): Evaluate {
+  checkPeerName(wanted.name);
+  const { state } = credentials;
+  return (snapshot) => {
+    const { caller, partition, stored } = findPeering(credentials, snapshot, wanted);
+    if (stored === undefined) {
+      const watched = state.watchEntry(peerings, 'partition', partitionKey(partition));
+      return { ...waitingAs(caller), watched, error: peeringNotFound(wanted.name) };
+    }
+    const { alsoWatched = [], ...result } = read(stored, snapshot);
+    return { ...waitingAs(caller), watched: [state.watchRow(peerings, stored.row.id), ...alsoWatched], ...result };
+  };
+}
