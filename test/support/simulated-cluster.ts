@@ -3,27 +3,16 @@ import { cluster as clusterTable } from '../../src/credentials/cluster.ts';
 import { DEFAULT_PARTITION, partitions } from '../../src/credentials/partition.ts';
 import type { Log } from '../../src/http/log.ts';
 import { SCHEMA } from '../../src/main/schema.ts';
-import { createExchange } from '../../src/peering/exchange.ts';
-import { exchangeSecret, type PresentedSecret } from '../../src/peering/exchange-secret.ts';
-import { exportedRecordsJob } from '../../src/peering/export/exported-records.ts';
-import { createExporter } from '../../src/peering/export/exporter.ts';
-import { peeringRemovalJob } from '../../src/peering/removal.ts';
+import type { PresentedSecret } from '../../src/peering/exchange-secret.ts';
+import { runPeers } from '../../src/peering/run-peers.ts';
 import { createSecretStore } from '../../src/peering/sealed.ts';
-import { reservations, tombstones } from '../../src/peering/secrets.ts';
 import type { PeeringService } from '../../src/peering/service.ts';
-import { createAcceptor } from '../../src/peering/stream/acceptor.ts';
+import type { Acceptor } from '../../src/peering/stream/acceptor.ts';
 import type { SessionTimes } from '../../src/peering/stream/contract.ts';
-import { createLiveStreams, type LiveStreams } from '../../src/peering/stream/live-streams.ts';
-import { orphanedStreamsJob, setBackGoneStreams } from '../../src/peering/stream/orphans.ts';
-import { followServerAddresses } from '../../src/peering/stream/server-addresses.ts';
-import type { StreamParts } from '../../src/peering/stream/stream-parts.ts';
-import { createStreamTimes } from '../../src/peering/stream/stream-times.ts';
-import { createStreamTraffic, type StreamTraffic } from '../../src/peering/stream/stream-traffic.ts';
-import { superviseDialing } from '../../src/peering/stream/supervisor.ts';
-import { certificateJob } from '../../src/peering/trust/certificate-job.ts';
+import type { LiveStreams } from '../../src/peering/stream/live-streams.ts';
+import type { StreamTraffic } from '../../src/peering/stream/stream-traffic.ts';
 import { openServerIdentity } from '../../src/peering/trust/identity.ts';
 import type { Trust } from '../../src/peering/trust/operation.ts';
-import { expiryJob } from '../../src/state/expiry.ts';
 import type { State } from '../../src/state/state.ts';
 import { testEngine } from './etcd-node.ts';
 import type { FakeClock } from './fake-clock.ts';
@@ -117,69 +106,38 @@ async function startServer(cluster: SimulatedCluster, name: string, parts: Clust
   await makeFirstStart(state, cluster.name);
   const secrets = createSecretStore(undefined);
   const identity = opened.use(await openServerIdentity({ state, clock, secrets, log }));
-  const traffic = createStreamTraffic();
-  const times = opened.use(createStreamTimes(state, clock, traffic.forget));
-  const live = opened.use(createLiveStreams({ state, node: name, clock, log, traffic }));
-  if (live.holder() !== undefined) await setBackGoneStreams(state, new AbortController().signal);
-  const addresses = opened.use(followServerAddresses(state, clock, [address]));
-  const exporter = opened.use(createExporter({ state, clock, log }));
-  const stream: StreamParts = {
-    edition: 'enterprise',
-    state,
-    clock,
-    log,
-    identity,
-    addresses,
-    live,
-    times,
-    traffic,
-    exporter,
-    sessions,
-    version: VERSION,
-  };
   const gone = new AbortController();
-  const dialer = { cluster: cluster.name, address, version: VERSION, gone: gone.signal };
-  const connect = network.connector(dialer);
   const credentials = { state, policy: { enabled: false, defaultPolicy: 'allow' }, edition: 'enterprise' } as const;
-  const service: PeeringService = {
-    credentials,
-    clock,
-    identity,
-    secrets,
-    exchange: createExchange(connect, clock),
-    streams: times,
-    addresses: addresses.current,
-    tokenTtlMs,
-    peeringsMax: 100,
-    consul: false,
-  };
-  const acceptor = createAcceptor({
-    ...stream,
-    streamsMax: 100,
-    async exchangeSecret(presented) {
-      const secret = await exchangeSecret(service, presented);
-      parts.exchanged(cluster.name, presented);
-      return secret;
+  const peers = opened.use(
+    await runPeers({
+      credentials,
+      node: name,
+      clock,
+      log,
+      identity,
+      secrets,
+      addresses: [address],
+      connect: network.connector({ cluster: cluster.name, address, version: VERSION, gone: gone.signal }),
+      version: VERSION,
+      consul: false,
+      sessions,
+      tokenTtlMs,
+      peeringsMax: 100,
+      streamsMax: 100,
+      random: () => random.next(),
+    }),
+  );
+  const { service, live, traffic } = peers;
+  const acceptor: Acceptor = {
+    ...peers.acceptor,
+    async exchange(request, call) {
+      const answer = await peers.acceptor.exchange(request, call);
+      const { PeerID: peerId, EstablishmentSecret: establishmentSecret } = request;
+      parts.exchanged(cluster.name, { peerId, establishmentSecret, address: call.address });
+      return answer;
     },
-  });
+  };
   network.listen({ address, acceptor, certificate: identity.current });
-  const nothingMore = (): void => undefined;
-  for (const job of [
-    peeringRemovalJob(state, clock),
-    orphanedStreamsJob(state, clock),
-    exportedRecordsJob({ state, exporter, clock, log }),
-    certificateJob({ state, clock, secrets, name: identity, log }),
-    expiryJob(state, tombstones, clock, nothingMore),
-    expiryJob(state, reservations, clock, nothingMore),
-  ]) {
-    state.addJob(job);
-  }
-  const dialing = new AbortController();
-  const supervision = superviseDialing({ ...stream, connect, secrets, random: () => random.next() }, dialing.signal);
-  opened.defer(async () => {
-    dialing.abort();
-    await supervision;
-  });
   const owned = opened.move();
   /** Nobody finds it any more. */
   const leave = (silent: boolean): void => {
@@ -215,8 +173,7 @@ async function startServer(cluster: SimulatedCluster, name: string, parts: Clust
     },
     async stop() {
       leave(false);
-      dialing.abort();
-      await live.stop();
+      await peers.stop();
       await owned.disposeAsync();
       end(false);
     },

@@ -45,11 +45,13 @@ export interface Acceptor {
 }
 
 /** The calls of the peer listener. */
-export function peerRoutes(parts: AcceptorParts): (router: ConnectRouter) => void {
-  const acceptor = createAcceptor(parts);
+export function peerRoutes(
+  acceptor: Acceptor,
+  { version: ours, clock }: Pick<AcceptorParts, 'version' | 'clock'>,
+): (router: ConnectRouter) => void {
   const introduced = (context: HandlerContext): AcceptedCall => {
-    context.responseHeader.set(ACCORD_VERSION_HEADER, parts.version);
-    context.responseHeader.set(ACCORD_TIME_HEADER, new Date(parts.clock.now()).toISOString());
+    context.responseHeader.set(ACCORD_VERSION_HEADER, ours);
+    context.responseHeader.set(ACCORD_TIME_HEADER, new Date(clock.now()).toISOString());
     const version = context.requestHeader.get(ACCORD_VERSION_HEADER);
     return { ...peerCall(context.values), version, gone: context.signal };
   };

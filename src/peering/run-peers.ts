@@ -1,0 +1,141 @@
+/**
+ * The peering service between its listener and its endpoints: what holds streams, dials, accepts and clears up. How
+ * connections come and go is the caller's: sockets, or a simulated network.
+ */
+import type { Credentials } from '../credentials/operation.ts';
+import type { Log } from '../http/log.ts';
+import type { Clock } from '../state/clock.ts';
+import { expiryJob } from '../state/expiry.ts';
+import type { Job } from '../state/jobs.ts';
+import { catalogJobs } from './catalog/catalog-jobs.ts';
+import { createExchange } from './exchange.ts';
+import { exchangeSecret } from './exchange-secret.ts';
+import { exportedRecordsJob } from './export/exported-records.ts';
+import { createExporter, type Exporter } from './export/exporter.ts';
+import { peeringRemovalJob } from './removal.ts';
+import type { SecretStore } from './sealed.ts';
+import { reservations, tombstones } from './secrets.ts';
+import type { PeeringService } from './service.ts';
+import { type Acceptor, createAcceptor } from './stream/acceptor.ts';
+import type { SessionTimes } from './stream/contract.ts';
+import { createLiveStreams, type LiveStreams } from './stream/live-streams.ts';
+import { orphanedStreamsJob, setBackGoneStreams } from './stream/orphans.ts';
+import type { ConnectPeer } from './stream/peer-connection.ts';
+import { followServerAddresses } from './stream/server-addresses.ts';
+import type { StreamParts } from './stream/stream-parts.ts';
+import { createStreamTimes } from './stream/stream-times.ts';
+import { createStreamTraffic, type StreamTraffic } from './stream/stream-traffic.ts';
+import { superviseDialing } from './stream/supervisor.ts';
+import { certificateJob } from './trust/certificate-job.ts';
+import type { ServerIdentity } from './trust/identity.ts';
+
+export interface PeersParts {
+  readonly credentials: Credentials;
+  /** This server's name. */
+  readonly node: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly identity: ServerIdentity;
+  readonly secrets: SecretStore;
+  /** Where other clusters reach this server, `host:port`. */
+  readonly addresses: readonly string[];
+  readonly connect: ConnectPeer;
+  readonly version: string;
+  readonly consul: boolean;
+  readonly sessions: SessionTimes;
+  readonly tokenTtlMs: number;
+  readonly peeringsMax: number;
+  readonly streamsMax: number;
+  /** Numbers from 0 up to 1. */
+  readonly random: () => number;
+}
+
+export interface RunningPeers extends AsyncDisposable {
+  readonly service: PeeringService;
+  readonly acceptor: Acceptor;
+  readonly live: LiveStreams;
+  readonly traffic: StreamTraffic;
+  /** Dials no more, and says goodbye on the streams that are open; resolves when their records are told. */
+  stop(): Promise<void>;
+}
+
+/** Needs a loaded state whose first start has been made. @throws StateError */
+export async function runPeers(parts: PeersParts): Promise<RunningPeers> {
+  const { credentials, node, clock, log, identity, secrets, connect, version, sessions, random } = parts;
+  const { state, edition } = credentials;
+  await using opened = new AsyncDisposableStack();
+  const traffic = createStreamTraffic();
+  const times = opened.use(createStreamTimes(state, clock, traffic.forget));
+  const live = opened.use(createLiveStreams({ state, node, clock, log, traffic }));
+  if (live.holder() !== undefined) await setBackGoneStreams(state, new AbortController().signal);
+  const addresses = opened.use(followServerAddresses(state, clock, parts.addresses));
+  const exporter = opened.use(createExporter({ state, clock, log }));
+  const stream: StreamParts = {
+    state,
+    clock,
+    log,
+    identity,
+    addresses,
+    live,
+    times,
+    traffic,
+    exporter,
+    sessions,
+    edition,
+    version,
+  };
+  const service: PeeringService = {
+    credentials,
+    clock,
+    identity,
+    secrets,
+    exchange: createExchange(connect, clock),
+    streams: times,
+    addresses: addresses.current,
+    tokenTtlMs: parts.tokenTtlMs,
+    peeringsMax: parts.peeringsMax,
+    consul: parts.consul,
+  };
+  const acceptor = createAcceptor({
+    ...stream,
+    exchangeSecret: (presented) => exchangeSecret(service, presented),
+    streamsMax: parts.streamsMax,
+  });
+  for (const job of jobsOf(service, exporter, log)) state.addJob(job);
+  const dialing = new AbortController();
+  const supervision = superviseDialing({ ...stream, connect, secrets, random }, dialing.signal);
+  opened.defer(async () => {
+    dialing.abort();
+    await supervision;
+  });
+
+  const owned = opened.move();
+  return {
+    service,
+    acceptor,
+    live,
+    traffic,
+    async stop() {
+      dialing.abort();
+      await live.stop();
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+function jobsOf(
+  { credentials: { state }, clock, secrets, identity }: PeeringService,
+  exporter: Exporter,
+  log: Log,
+): Job[] {
+  const nothingMore = (): void => undefined;
+  return [
+    peeringRemovalJob(state, clock),
+    orphanedStreamsJob(state, clock),
+    exportedRecordsJob({ state, exporter, clock, log }),
+    certificateJob({ state, clock, secrets, name: identity, log }),
+    expiryJob(state, tombstones, clock, nothingMore),
+    expiryJob(state, reservations, clock, nothingMore),
+    ...catalogJobs(state, clock),
+  ];
+}
