@@ -8,6 +8,7 @@ import { mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, test } from 'node:test';
+import { parse } from 'yaml';
 import { serviceErrorCodes, statusOf } from '../src/http/errors.ts';
 import { faultCodes, faultOf } from '../src/peering/check/faults.ts';
 import { faultCodes as refusalCodes, faultOf as refusalOf } from '../src/team-access/jsonapi/errors.ts';
@@ -33,23 +34,30 @@ interface DocumentedServer {
   readonly dns?: string;
 }
 
+const EAST_START =
+  'npm start -- --data-dir east-data --http-address 127.0.0.1:8510 --peering-address 127.0.0.1:8513 --cluster-datacenter dc2';
+const EAST: DocumentedServer = {
+  address: '127.0.0.1:8510',
+  dataDirectory: 'east-data',
+  settings: { 'cluster.datacenter': 'dc2' },
+};
+
 const documents: readonly Document[] = [
   { file: 'README.md', notRun: ['npm ci\nnpm start', 'npm test'] },
+  { file: 'docs/getting-started.md', notRun: ['npm ci\nnpm start', EAST_START], servers: [EAST] },
+  { file: 'docs/monitoring.md' },
   { file: 'docs/acl.md' },
   { file: 'docs/certificates.md' },
   {
     file: 'docs/peering.md',
-    notRun: [
-      'npm start',
-      'npm start -- --data-dir east-data --http-address 127.0.0.1:8510 --peering-address 127.0.0.1:8513 --cluster-datacenter dc2',
-    ],
-    servers: [{ address: '127.0.0.1:8510', dataDirectory: 'east-data', settings: { 'cluster.datacenter': 'dc2' } }],
+    notRun: ['npm start', EAST_START],
+    servers: [EAST],
   },
   {
     file: 'docs/services.md',
     notRun: [
       'npm start -- --dns-address 127.0.0.1:8600 --acl-default-policy allow --data-dir dns-data --http-address 127.0.0.1:8501 --peering-address 127.0.0.1:8504',
-      'npm start -- --data-dir east-data --http-address 127.0.0.1:8510 --peering-address 127.0.0.1:8513 --cluster-datacenter dc2',
+      EAST_START,
     ],
     servers: [
       {
@@ -58,7 +66,7 @@ const documents: readonly Document[] = [
         settings: { 'acl.default-policy': 'allow' },
         dns: '@127.0.0.1 -p 8600',
       },
-      { address: '127.0.0.1:8510', dataDirectory: 'east-data', settings: { 'cluster.datacenter': 'dc2' } },
+      EAST,
     ],
   },
   { file: 'docs/team-access.md' },
@@ -197,6 +205,31 @@ describe('docs/team-access.md', () => {
     await compareEndpoints('docs/team-access.md', (at) => at.startsWith('/api/v2/'));
   });
 });
+
+describe('docs/monitoring.md', () => {
+  test('has every metric of Accord, and no other; the alerts use no other', async () => {
+    const real = await metricNames();
+    const table = [...(await textOf('docs/monitoring.md')).matchAll(/^\| (`accord_.*?) \| [^|]+ \|$/gm)].join(' ');
+    assert.deepEqual(namesIn(table), real);
+    const { groups } = parse(await textOf('deploy/prometheus/accord.rules.yaml')) as AlertRules;
+    for (const { alert, expr } of groups.flatMap(({ rules }) => rules)) {
+      for (const name of namesIn(expr)) assert.ok(real.includes(name), `${alert} uses ${name}`);
+    }
+  });
+});
+
+interface AlertRules {
+  readonly groups: readonly { readonly rules: readonly { readonly alert: string; readonly expr: string }[] }[];
+}
+
+const namesIn = (text: string): string[] => [...new Set(text.match(/\baccord_\w+/g))].toSorted();
+
+/** Those of a server with everything on, to who may read the names of peerings. */
+async function metricNames(): Promise<string[]> {
+  await using server = await startServer({ settings: { 'dns.address': '127.0.0.1:0' } });
+  const { text } = await server.request('GET', '/metrics');
+  return [...new Set([...text.matchAll(/^# TYPE (accord_\w+)/gm)].map(([, name = '']) => name))].toSorted();
+}
 
 /** Compares a document's table of endpoints with the server's, as far as they are the document's to show. */
 async function compareEndpoints(file: string, isShown: (path: string) => boolean): Promise<void> {
