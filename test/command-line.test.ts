@@ -225,6 +225,25 @@ test('--watch shows a list again when it changes, until it is interrupted', asyn
   assert.equal(seen.match(/^NAME/gm)?.length, 2);
 });
 
+test('team access is found with the first credentials, and applied from a file where nobody can be asked', async () => {
+  await done('organization', 'create', 'acme', '--email', 'it@example.org');
+  await done('workspace', 'create', 'acme/main');
+  await done('team', 'create', 'acme/dev');
+  const file = path.join(folder, 'access.yaml');
+  await writeFile(file, 'workspaces:\n  acme/main:\n    dev: write\n');
+  await assert.rejects(run('team-access', 'apply', file), ({ code, stdout, stderr }) => {
+    assert.deepEqual([code, stdout], [2, '']);
+    assert.match(stderr, /^accord: nobody can be asked, since standard input is no terminal: give --yes/);
+    return true;
+  });
+  const applied = await run('team-access', 'apply', file, '--yes');
+  assert.deepEqual(applied, { stdout: 'acme/main\n  + dev: write\n', stderr: 'Applied to acme/main.\n' });
+  assert.match(
+    await done('access', 'explain', '--team', 'dev', '--workspace', 'acme/main'),
+    /\nruns +apply +row tws-\w{16} of team dev\n/,
+  );
+});
+
 test('the audit log shows what was done', async () => {
   await done('partition', 'create', 'audited');
   const lines = (await done('audit', '--limit', '1')).split('\n');

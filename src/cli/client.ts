@@ -9,7 +9,7 @@ import type { Shell } from './shell.ts';
 
 /** One request. `path` begins with a slash and its segments are encoded. */
 export interface Call {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
   /** Parameters without a value are left out. */
   readonly query?: Readonly<Record<string, string | number | undefined>>;
@@ -150,12 +150,18 @@ function causeOf(error: Error): string {
   return first.message;
 }
 
-function refusal(connection: Connection, { status, text, headers }: Answer): CommandError {
+function refusal(connection: Connection, answer: Answer): CommandError {
+  const { status } = answer;
+  const words = refusalWords(answer);
+  const hint = status === 401 || status === 403 ? tokenHint(connection, words) : '';
+  return new CommandError('refused', words + hint, { status });
+}
+
+/** What an answer from 300 on says, fit for a terminal. */
+export function refusalWords({ status, text, headers }: Answer): string {
   const lines = text.trim().slice(0, REFUSAL_LENGTH_MAX).split('\n');
   const words = text.trim() === '' ? `status ${status} without a word` : lines.map(printable).join('\n');
-  const hint = status === 401 || status === 403 ? tokenHint(connection, words) : '';
-  const redirect = headers.location === undefined ? '' : ` (it points to ${printable(headers.location)})`;
-  return new CommandError('refused', words + redirect + hint, { status });
+  return headers.location === undefined ? words : `${words} (it points to ${printable(headers.location)})`;
 }
 
 /** What to look at when a token, or its absence, is the reason. */

@@ -14,6 +14,7 @@ import { addPeeringCommands } from './peering.ts';
 import { addServiceCommands } from './service.ts';
 import type { Shell } from './shell.ts';
 import { addStatusCommand } from './status.ts';
+import { addTeamAccessCommands } from './team-access/commands.ts';
 
 /** What a shell reports for a program that SIGINT ended. */
 const INTERRUPTED = 130;
@@ -23,6 +24,8 @@ Every command has its own --help. Commands that ask a server find it, and a toke
   --address, --acl-token-file    on the command line
   ACCORD_ADDRESS, ACCORD_TOKEN   in the environment
   credentials.json               that the first start of a server left in ./accord-data (or --data-dir)
+Those of team access (organization, team, workspace, team-access, access, user, api-token) have tokens of their own:
+  --api-token-file, ACCORD_API_TOKEN, credentials.json
 
 Results go to standard output, everything else to standard error.
 Exit codes: 0 done, 1 the server refused (its words are shown), 2 wrong use, 3 not reachable, 130 interrupted.
@@ -77,6 +80,7 @@ function buildProgram(shell: Shell, done: (exitCode: number) => void): Command {
   addConfigEntryCommands(program, shell);
   addIntentionCommands(program, shell);
   addCaCommands(program, shell);
+  addTeamAccessCommands(program, shell);
   return program;
 }
 

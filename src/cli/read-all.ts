@@ -1,6 +1,8 @@
 /** Reading a whole file, or all that is piped in. */
+import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { CommandError } from './errors.ts';
+import type { Shell } from './shell.ts';
 
 /** What is read, in words for a message, and how long it may be. */
 export interface Reading {
@@ -34,4 +36,16 @@ export async function readAll(
     signal.removeEventListener('abort', leave);
   }
   return Buffer.concat(chunks).toString();
+}
+
+/** The text of a file that is named; `-` is standard input. @throws as `readAll` */
+export async function readNamed(
+  shell: Shell,
+  file: string,
+  { what, bytesMax }: Pick<Reading, 'what' | 'bytesMax'>,
+): Promise<{ readonly text: string; readonly from: string }> {
+  const isPiped = file === '-';
+  const from = isPiped ? 'standard input' : `the file ${file}`;
+  const input = isPiped ? shell.stdin : createReadStream(file);
+  return { text: await readAll(input, { what, from, bytesMax }, shell.interrupted()), from };
 }

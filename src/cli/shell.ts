@@ -8,7 +8,7 @@ export interface Shell {
   readonly stdout: Writable;
   /** Everything else. */
   readonly stderr: Writable;
-  /** The client's variables: `ACCORD_ADDRESS`, `ACCORD_TOKEN`, `ACCORD_CA_FILE`, `ACCORD_DATA_DIR`. */
+  /** The client's variables: `ACCORD_ADDRESS`, `ACCORD_TOKEN`, `ACCORD_API_TOKEN`, `ACCORD_CA_FILE`, `ACCORD_DATA_DIR`. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly version: string;
   /** Aborted when the user interrupts the command; not asked for by `server`, which has its own signals. */

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { sharedApi } from '../../../test/support/api.ts';
+import { commandsOf, commandsOfNewUser } from '../../../test/support/team-access-commands.ts';
+
+describe('accord user', () => {
+  const api = sharedApi();
+
+  test('a user is made with a token, which is told once, alone, on standard output', async () => {
+    const admin = commandsOf(api(), api().adminToken);
+    const { stdout, stderr } = await admin.run('user create ada --email ada@example.org');
+    assert.match(stdout, /^\w{14}\.atlasv1\.\w{67}\n$/);
+    assert.equal(stderr, 'Made user ada. The token is not shown again.\n');
+    const ada = commandsOf(api(), stdout.trim());
+    assert.match(
+      await ada.done('user self'),
+      /^Username +ada\nID +user-\w{16}\nE-mail +ada@example\.org\nSite administrator +no\n$/,
+    );
+    const users = await admin.done('user list');
+    assert.match(
+      users,
+      /^USERNAME +E-MAIL +SITE ADMIN +ID\nadmin .* yes +user-\S+\nada +ada@example\.org +user-\w{16}\n$/,
+    );
+    assert.ok(!users.includes(stdout.trim()));
+  });
+
+  test('users are made and listed by site administrators alone', async () => {
+    const ben = await commandsOfNewUser(api(), 'ben');
+    assert.equal(
+      await ben.refused('user create x --email x@example.org'),
+      'accord: the list of all users: not found, or you may not change it\n',
+    );
+    assert.equal(await ben.refused('user list'), 'accord: the list of all users: not found, or you may not see it\n');
+    const admin = commandsOf(api(), api().adminToken);
+    const second = commandsOf(api(), (await admin.done('user create root --email r@example.org --site-admin')).trim());
+    assert.match(await second.done('user list'), /\nroot +r@example\.org +yes /);
+  });
+});
