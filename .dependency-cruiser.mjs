@@ -29,7 +29,7 @@ const ARROWS = {
 const STARTED_BY_BIN = ['main', 'config', 'cli'];
 
 /** Everything that is not a package. */
-const OURS = '^(src|bin|test|bench|scripts)/';
+const OURS = '^(src|bin|test|bench|demo|soak|scripts)/';
 
 /** Tests, and suites that tests share. They stand beside the code, follow its arrows, and may use test/support too. */
 const TESTS = '[.](test|suite)[.]ts$';
@@ -63,7 +63,7 @@ export default {
       severity: 'error',
       comment: `bin may import ${STARTED_BY_BIN.join(', ')}: see the table in .dependency-cruiser.mjs.`,
       from: { path: '^bin/' },
-      to: { path: '^(src|test|bench|scripts)/', pathNot: anyOf(STARTED_BY_BIN) },
+      to: { path: '^(src|test|bench|demo|soak|scripts)/', pathNot: anyOf(STARTED_BY_BIN) },
     },
     {
       name: 'part-without-arrows',
