@@ -6,6 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Code } from '@connectrpc/connect';
 import {
+  IMPORTED_INSTANCES_MAX,
   IMPORTED_SERVICES_MAX,
   STREAM_OPENS_BURST,
   STREAM_OPENS_MS,
@@ -20,6 +21,15 @@ import { until } from './support/until.ts';
 
 /** Two lines for a stream: that it is live, and that and why it has ended. */
 const LINES = 2;
+
+interface Imported {
+  readonly Service: string;
+  readonly Instances: number;
+  readonly Refused?: { readonly Reason: string };
+}
+
+const importsOf = async (cluster: Cluster, peer: string): Promise<readonly Imported[]> =>
+  (await cluster.request('GET', `/v1/peering/${peer}/imported-services`)).json<readonly Imported[]>();
 
 describe('a hostile dialing peer', { timeout: 120_000 }, () => {
   let victim: Cluster;
@@ -108,8 +118,41 @@ describe('a hostile dialing peer', { timeout: 120_000 }, () => {
       assert.ok((error?.message.length ?? 0) <= 1_024, what);
     }
     assert.ok(IMPORTED_SERVICES_MAX < million.length);
+    const marked = (await importsOf(victim, 'contents')).filter(({ Refused }) => Refused !== undefined);
+    assert.deepEqual(
+      marked.map(({ Service }) => Service),
+      ['garbage', 'many', 'none'],
+    );
     peer[Symbol.dispose]();
     await victim.untilRecord('contents', isFailing);
+    await check(LINES);
+  });
+
+  it('exports without end: past the limit every service is refused and marked, and what makes room is taken', async () => {
+    const { check } = await watch(victim, 'friend');
+    using peer = await openHostile(victim, 'endless');
+    const instancesOf = (count: number) =>
+      Array.from({ length: count }, (_, i) => ({ Node: { Node: `n${i}` }, Service: { Service: 's' } }));
+    const parts = 16;
+    const large = instancesOf(IMPORTED_INSTANCES_MAX / parts);
+    let nonces = 0;
+    const refusalOf = async (name: string, Nodes: readonly object[]): Promise<string | undefined> => {
+      nonces += 1;
+      const nonce = `n${nonces}`;
+      return (await peer.answer(response('service', name, { Nodes }, nonce), nonce)).Error?.message;
+    };
+    for (let i = 0; i < parts; i += 1) assert.equal(await refusalOf(`large-${i}`, large), undefined);
+    const limit = new RegExp(`^limit imported-instances: at most ${IMPORTED_INSTANCES_MAX} instances `);
+    for (let i = parts; i < 3 * parts; i += 1) assert.match((await refusalOf(`large-${i}`, large)) ?? '', limit);
+    assert.match((await refusalOf('small', instancesOf(1))) ?? '', limit);
+    assert.equal(await refusalOf('large-0', instancesOf(1)), undefined);
+    assert.equal(await refusalOf('small', instancesOf(1)), undefined);
+    const shown = await importsOf(victim, 'endless');
+    assert.equal(
+      shown.reduce((sum, { Instances }) => sum + Instances, 0),
+      IMPORTED_INSTANCES_MAX - large.length + 2,
+    );
+    assert.equal(shown.filter(({ Refused }) => limit.test(Refused?.Reason ?? '')).length, 2 * parts);
     await check(LINES);
   });
 
@@ -134,10 +177,15 @@ describe('a hostile dialing peer', { timeout: 120_000 }, () => {
     const { check } = await watch(victim, 'friend');
     const open = await takeSecret(victim.peeringAddress, await victim.generate('opener'));
     const before = await victim.record('opener');
-    const endAt = performance.now() + 2_000;
+    const beganAt = performance.now();
     const codes = new Map<number | undefined, number>();
+    // A busy machine needs longer to be as fast as that.
+    const isOver = (): boolean => {
+      const ms = performance.now() - beganAt;
+      return ms > 20_000 || (ms > 2_000 && codes.has(Code.ResourceExhausted));
+    };
     const opener = async (): Promise<void> => {
-      while (performance.now() < endAt) {
+      while (!isOver()) {
         using dialer = await dialRaw(victim.peeringAddress);
         const call = dialer.call();
         call.say({ open });
@@ -147,19 +195,23 @@ describe('a hostile dialing peer', { timeout: 120_000 }, () => {
     };
     await Promise.all([1, 2, 3, 4].map(opener));
     assert.ok((codes.get(Code.ResourceExhausted) ?? 0) > 0, JSON.stringify([...codes]));
-    // Two seconds of attack, and what the machine adds.
-    const opens = STREAM_OPENS_BURST + 5_000 / STREAM_OPENS_MS;
     const record = await victim.record('opener');
+    // The time of the attack, and what the machine adds.
+    const opens = STREAM_OPENS_BURST + (performance.now() - beganAt + 3_000) / STREAM_OPENS_MS;
     assert.ok(Number(record?.ModifyIndex) - Number(before?.ModifyIndex) <= 3 * opens);
     await check(LINES * opens);
   });
 
   it('connects as fast as it can, and keeps out nobody', async () => {
     const { check } = await watch(victim, 'friend');
-    const endAt = performance.now() + 2_000;
+    const beganAt = performance.now();
     let connections = 0;
+    const isOver = (): boolean => {
+      const ms = performance.now() - beganAt;
+      return ms > 20_000 || (ms > 2_000 && connections > 50);
+    };
     const connector = async (): Promise<void> => {
-      while (performance.now() < endAt) {
+      while (!isOver()) {
         connections += 1;
         // Displaced by the next ones, if it comes to that.
         const dialer = await dialRaw(victim.peeringAddress).catch(() => undefined);

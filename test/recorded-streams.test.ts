@@ -62,6 +62,7 @@ function imports(): Imports {
       else if (resource.kind === 'list') names = resource.message.Services;
       else known.add(resource.kind);
     },
+    undecodable: ({ id }) => assert.fail(`${id} cannot be decoded`),
   };
   function of(name: string): ExportedService {
     const found = services.get(name);

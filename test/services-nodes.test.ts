@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { rendezvous } from '../src/state/jobs.ts';
+import { isActive, startCluster } from './support/clusters.ts';
 import { type EtcdCluster, startEtcd } from './support/etcd.ts';
 import { startEtcdServer } from './support/etcd-server.ts';
 import { untilHeld } from './support/held-queries.ts';
 import type { Server } from './support/server.ts';
+import { instances } from './support/shared-services.ts';
 import { skipWithout } from './support/tools.ts';
 import { until } from './support/until.ts';
 
@@ -27,8 +29,8 @@ describe('services on several servers', { skip: skipWithout('etcd'), timeout: 18
   after(() => etcd[Symbol.asyncDispose]());
 
   /** How servers of one cluster of their own are started. */
-  const cluster = (): ((name: string) => Promise<Server>) => {
-    const settings = { 'etcd.prefix': `services-${++prefixes}/` };
+  const cluster = (further: Readonly<Record<string, string>> = {}): ((name: string) => Promise<Server>) => {
+    const settings = { 'etcd.prefix': `services-${++prefixes}/`, ...further };
     return (name) => startEtcdServer({ name, endpoints: etcd.urls, settings });
   };
 
@@ -67,6 +69,38 @@ describe('services on several servers', { skip: skipWithout('etcd'), timeout: 18
     await untilSaid(b, token, 'web', ['a critical node lost', 'a critical node lost', 'b passing', 'b passing']);
     stack.use(await start('a'));
     await untilSaid(b, token, 'web', all);
+  });
+
+  test('of one that is killed are critical in another cluster too, though it held the stream', async () => {
+    await using stack = new AsyncDisposableStack();
+    const start = cluster({ 'peering.heartbeat-interval': '1s', 'peering.heartbeat-timeout': '4s' });
+    const a = stack.use(await start('a'));
+    const west = stack.use(await startCluster({ settings: { 'cluster.datacenter': 'dc2' } }));
+    const { token } = a;
+    const peerName = { PeerName: 'west' };
+    const made = await a.request('POST', '/v1/peering/token', { token, body: peerName });
+    const { PeeringToken } = made.json<{ PeeringToken: string }>();
+    assert.equal((await west.establish('east', PeeringToken)).status, 200);
+    await west.untilRecord('east', isActive);
+    // The stream is at the first one, the only one there was; the dialing side is told of the second.
+    const b = stack.use(await start('b'));
+    await west.untilRecord('east', (record) => record?.PeerServerAddresses?.length === 2, TAKEOVER_MS);
+    const check = { TTL: '1h', Status: 'passing' };
+    for (const server of [a, b]) await withAgent(server, token, { Name: 'web', Check: check });
+    const Services = [{ Name: 'web', Consumers: [{ Peer: 'west' }] }];
+    const entry = { Kind: 'exported-services', Name: 'default', Services };
+    assert.equal((await b.request('PUT', '/v1/config', { token, body: entry })).text, 'true');
+    const untilThere = (...expected: readonly string[]): Promise<void> =>
+      until(
+        `web of east is ${expected.join()}`,
+        async () => (await instances(west, 'web', 'east')).join() === expected.join(),
+        TAKEOVER_MS,
+      );
+    await untilThere('a/web:0 passing', 'b/web:0 passing');
+    await a.stop('SIGKILL');
+    await untilThere('a/web:0 critical', 'b/web:0 passing');
+    stack.use(await start('a'));
+    await untilThere('a/web:0 passing', 'b/web:0 passing');
   });
 
   test('become critical in time when the one that sees to it is killed', async () => {

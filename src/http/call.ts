@@ -1,5 +1,6 @@
 /** One request as endpoints see it: a value, made once and never changed. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Span } from '@opentelemetry/api';
 import type { Clock } from '../state/clock.ts';
 import type { Answer } from './answer.ts';
 import type { ServiceError } from './errors.ts';
@@ -46,6 +47,8 @@ export interface Call {
   readonly crossOrigin: readonly string[];
   /** When it arrived, by the monotonic clock. */
   readonly startedMs: number;
+  /** Undefined: nothing is traced. */
+  readonly span: Span | undefined;
 }
 
 /** A parameter of the path. @throws TypeError when the endpoint's path has none of that name; a mistake in code */

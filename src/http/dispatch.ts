@@ -6,9 +6,15 @@ import { ServiceError } from './errors.ts';
 import { QUOTED_LENGTH_MAX } from './limits.ts';
 import { preflightHeaders } from './origin.ts';
 import { sendAnswer, sendError } from './send.ts';
+import { within } from './tracing.ts';
 
 /** Lets the endpoint answer, and answers for it when it throws. */
 export function runEndpoint(endpoint: Endpoint, call: Call): void {
+  if (call.span === undefined) answerBy(endpoint, call);
+  else within(call.span, () => answerBy(endpoint, call));
+}
+
+function answerBy(endpoint: Endpoint, call: Call): void {
   try {
     const answer = endpoint.handle(call);
     if (answer === undefined) return;

@@ -30,6 +30,8 @@ export interface Endpoint {
   readonly headers?: readonly Parameter[];
   /** What its body must be, for the API description; the handler parses with the same schema. */
   readonly body?: TSchema;
+  /** The media type of that where it is not the one of its service. */
+  readonly bodyType?: string;
   /** The status of its success; 200 unless given. */
   readonly status?: 200 | 201 | 204;
   /** What it answers with; without it the answer is empty. */

@@ -49,7 +49,7 @@ export function describeApi(endpoints: readonly Endpoint[], api: ApiDescription)
 export const pathTemplate = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}');
 
 function operation(endpoint: Endpoint, { prefix, conventions }: ApiDescription, schemas: NamedSchemas): Json {
-  const { path, summary, open, body } = endpoint;
+  const { path, summary, open, body, bodyType = conventions.jsonType } = endpoint;
   const below = path.slice(prefix.length);
   const schemes = Object.keys(conventions.securitySchemes);
   return {
@@ -58,7 +58,7 @@ function operation(endpoint: Endpoint, { prefix, conventions }: ApiDescription, 
     tags: [below.split('/')[0]],
     security: open === true ? [] : schemes.map((scheme) => ({ [scheme]: [] })),
     parameters: parameters(endpoint, conventions),
-    ...(body === undefined ? {} : { requestBody: requestBody(body, conventions, schemas) }),
+    ...(body === undefined ? {} : { requestBody: requestBody(body, bodyType, schemas) }),
     responses: responses(endpoint, conventions, schemas),
   };
 }
@@ -99,7 +99,7 @@ const located = ({ name, description, schema, flag }: Parameter, place: string):
 });
 
 /** The declared type of a body is not looked at; an empty one is an empty object. */
-function requestBody(body: TSchema, { jsonType }: Conventions, schemas: NamedSchemas): Json {
+function requestBody(body: TSchema, bodyType: string, schemas: NamedSchemas): Json {
   const { required = [] } = body as { readonly required?: readonly string[] };
-  return { required: required.length > 0, content: { [jsonType]: { schema: schemas.refer(body) } } };
+  return { required: required.length > 0, content: { [bodyType]: { schema: schemas.refer(body) } } };
 }

@@ -14,6 +14,7 @@ import { HEADER_BYTES_MAX } from './limits.ts';
 import { crossOriginHeaders } from './origin.ts';
 import { parseQuery, type Query } from './query.ts';
 import { type BodyLimit, readBody } from './read-body.ts';
+import { startRequestSpan } from './request-span.ts';
 import { sendError } from './send.ts';
 import { createTraffic, type EndpointTraffic } from './traffic.ts';
 import { errorAnswer } from './v1/error-answer.ts';
@@ -40,6 +41,8 @@ export interface Router {
   ready(): Promise<RequestListener>;
 }
 
+/** The path of requests that met no endpoint, in counts and logs. */
+const NO_ROUTE = '(none)';
 const NO_BODY = Buffer.alloc(0);
 const NO_PARAMS = {};
 const NO_QUERY: Query = new Map();
@@ -49,7 +52,7 @@ const NO_HEADERS: readonly string[] = [];
 export function createRouter(options: RouterOptions): Router {
   const { node, edge, requestId, errorForms } = options;
   const endpoints: Endpoint[] = [];
-  const none = { method: '*', path: '(none)', traffic: createTraffic() };
+  const none = { method: '*', path: NO_ROUTE, traffic: createTraffic() };
   const traffic: EndpointTraffic[] = [none];
   const allowedOrigins = new Set(options.allowedOrigins.map((origin) => origin.toLowerCase()));
 
@@ -63,6 +66,8 @@ export function createRouter(options: RouterOptions): Router {
     },
     // Names have rules of their own, with better words than the router's.
     routerOptions: { maxParamLength: HEADER_BYTES_MAX, querystringParser: () => NO_PARAMS },
+    // Without these, what would compile schemas is loaded, a twentieth of an idle server's memory.
+    schemaController: { compilersFactory: { buildValidator: refuseSchema, buildSerializer: refuseSchema } },
   });
   // Fastify's parsers go by the declared type: endpoints get the bytes.
   for (const method of app.supportedMethods) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
@@ -136,17 +141,22 @@ export function createRouter(options: RouterOptions): Router {
 
 /** The call before anything in it was looked at. */
 function bareCall(edge: Edge, route: Route, request: FastifyRequest, reply: FastifyReply): Call {
+  const response = reply.raw as ServerResponse;
   return {
     edge,
     route,
     id: request.id,
     request: request.raw,
-    response: reply.raw as ServerResponse,
+    response,
     params: request.params === null ? NO_PARAMS : (request.params as Record<string, string>),
     query: NO_QUERY,
     body: NO_BODY,
     crossOrigin: NO_HEADERS,
     startedMs: edge.clock.monotonic(),
+    span: startRequestSpan(request.raw, response, {
+      route: route.path === NO_ROUTE ? undefined : route.path,
+      id: request.id,
+    }),
   };
 }
 
@@ -159,6 +169,11 @@ function runWithBody(endpoint: Endpoint, call: Call, limit: BodyLimit): void {
   body
     .then((bytes) => runEndpoint(endpoint, { ...call, body: bytes }))
     .catch((error: unknown) => sendError(call, error));
+}
+
+/** Routes are added without schemas. */
+function refuseSchema(): never {
+  throw new TypeError('a route with a schema for Fastify');
 }
 
 /** Fastify takes `/v1/thing/` for a thing without a name. */

@@ -4,6 +4,7 @@ import type { Call } from './call.ts';
 import { toServiceError } from './errors.ts';
 import { UNREAD_BYTES_MIN } from './limits.ts';
 import { loggedQuery } from './query.ts';
+import { recordError } from './tracing.ts';
 import { countAnswer } from './traffic.ts';
 
 /** Writes the answer, unless the caller has left, and counts it. */
@@ -47,6 +48,7 @@ export function sendError(call: Call, thrown: unknown, held = false): void {
     call.edge.log.error({ id: call.id, route: call.route.path, error: error.cause ?? error }, 'a request failed');
   }
   const answer = call.route.errorForm(call, error);
+  if (call.span !== undefined && answer.status >= 500) recordError(call.span, error.cause ?? error);
   sendAnswer(call, held ? { ...answer, held } : answer);
 }
 

@@ -129,8 +129,8 @@ describe('a token', () => {
   test('whose exchange was answered to nobody is spent, and a new one works', async () => {
     await using accepting = await startApi();
     let lose = true;
-    const exchange: Exchange = async (token, signal) => {
-      const secret = await inProcessExchange(token, signal);
+    const exchange: Exchange = async (...given) => {
+      const secret = await inProcessExchange(...given);
       if (lose) throw new ExchangeUnreachable('a:1: the connection was cut');
       return secret;
     };

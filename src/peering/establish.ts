@@ -20,6 +20,7 @@ import { recordPeeringChange } from './record-change.ts';
 import { refuseReserved, refuseTooMany, release, reserve } from './reservation.ts';
 import { links, streamSecretPlace } from './secrets.ts';
 import { ExchangeRefused, ExchangeUnreachable, type PeeringService } from './service.ts';
+import type { PeeringName } from './spans.ts';
 import { clusterOf, type PeeringToken, trustDomainOf } from './token.ts';
 
 /** An establish whose token and body are as they must be. */
@@ -59,7 +60,7 @@ export async function establish(
     state.write((tx) => hold(service, tx, asked), { signal }),
   );
   try {
-    const streamSecret = await exchange(service, token);
+    const streamSecret = await exchange(service, token, { name, partition });
     await state.write((tx) => finish(service, tx, asked, streamSecret));
   } catch (error) {
     // Where the store is away, too, the reservation ends by itself.
@@ -110,10 +111,10 @@ function refuseOther(stored: Stored<Peering> | undefined, token: PeeringToken, n
   );
 }
 
-async function exchange(service: PeeringService, token: PeeringToken): Promise<string> {
+async function exchange(service: PeeringService, token: PeeringToken, peering: PeeringName): Promise<string> {
   let secret: string;
   try {
-    secret = await service.exchange(token, new AbortController().signal);
+    secret = await service.exchange(token, new AbortController().signal, peering);
   } catch (cause) {
     if (cause instanceof ExchangeRefused) {
       const text = 'a new peering token must be generated: invalid peering establishment secret';

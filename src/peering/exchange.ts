@@ -3,17 +3,19 @@
  * tried one after another, never two at once: the secret can be spent only once.
  */
 import { Code, ConnectError } from '@connectrpc/connect';
+import { traced } from '../http/tracing.ts';
 import type { Clock } from '../state/clock.ts';
 import { withDeadline } from '../state/deadline.ts';
 import { EXCHANGE_MS } from './limits.ts';
 import { type Exchange, ExchangeRefused, ExchangeUnreachable } from './service.ts';
+import { dialSpan } from './spans.ts';
 import { connectFailure } from './stream/connect-failure.ts';
 import type { ConnectPeer } from './stream/peer-connection.ts';
 import { tokenAddresses } from './token.ts';
 
 /** Within EXCHANGE_MS in all; an address that does not answer takes no more than its share of what is left. */
 export function createExchange(connect: ConnectPeer, clock: Clock): Exchange {
-  return async (token, signal) => {
+  return async (token, signal, peering) => {
     const addresses = tokenAddresses(token);
     const endMs = clock.monotonic() + EXCHANGE_MS;
     const failures: string[] = [];
@@ -21,8 +23,10 @@ export function createExchange(connect: ConnectPeer, clock: Clock): Exchange {
       const shareMs = (endMs - clock.monotonic()) / (addresses.length - tried);
       const connection = connect({ address, serverName: token.ServerName, roots: token.CA });
       try {
-        return await withDeadline(clock, shareMs, signal, (inner) =>
-          connection.exchange(token.PeerID, token.EstablishmentSecret, inner),
+        return await traced(dialSpan('exchangeSecret', peering, address), async () =>
+          withDeadline(clock, shareMs, signal, (inner) =>
+            connection.exchange(token.PeerID, token.EstablishmentSecret, inner),
+          ),
         );
       } catch (error) {
         signal.throwIfAborted();

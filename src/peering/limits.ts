@@ -46,6 +46,16 @@ export const MESSAGE_BYTES_MAX = 8 * 1024 * 1024;
 export const IMPORTED_SERVICES_MAX = 32_768;
 /** Characters of all those names: a record must fit into what etcd takes at once. */
 export const IMPORTED_NAMES_CHARACTERS_MAX = 512 * 1024;
+/**
+ * Instances of all services that are taken from one peer: far more than a busy cluster exports to another, and with those
+ * the smallest of them, of a few bytes each, cannot fill the memory of every server here.
+ */
+export const IMPORTED_INSTANCES_MAX = 131_072;
+/**
+ * Bytes of all those instances, as they are kept: a kibibyte for each of so many. Sixteen such peers fit into etcd as it is
+ * by default, and what one of them takes of memory is a few hundred megabytes.
+ */
+export const IMPORTED_BYTES_MAX = 128 * 1024 * 1024;
 /** Characters of one: as many as a name in DNS can have. */
 export const SERVICE_NAME_CHARACTERS_MAX = 253;
 /** Services of one peer that are marked as not taken: a peer must not fill the state with what it does wrong. */

@@ -2,6 +2,7 @@
  * What is done behind a deletion: the imported data goes in bounded commits, then the record, not before it could be
  * read for some seconds. The rows say what is left to do, so the job can stop and go on anywhere.
  */
+import { traced } from '../http/tracing.ts';
 import { type Clock, sleep } from '../state/clock.ts';
 import type { Job } from '../state/jobs.ts';
 import type { Reader } from '../state/reader.ts';
@@ -11,6 +12,12 @@ import { importProblems } from './catalog/import-problem.ts';
 import { importedServiceKey, importedServices } from './catalog/imported-service.ts';
 import { READABLE_AFTER_DELETION_MS, REMOVAL_BATCH_ROWS, REMOVAL_LOOK_MS } from './limits.ts';
 import { type Peering, peerings } from './record.ts';
+import { peeringNamed, peeringSpan } from './spans.ts';
+
+interface Parts {
+  readonly state: State;
+  readonly clock: Clock;
+}
 
 /** Clears away what TERMINATED peerings leave behind. */
 export function peeringRemovalJob(state: State, clock: Clock): Job {
@@ -18,33 +25,50 @@ export function peeringRemovalJob(state: State, clock: Clock): Job {
     name: 'peering-removal',
     async run(signal) {
       while (!signal.aborted) {
-        for (const { row } of state.snapshot.list(peerings, 'terminated', '')) await clear(state, row, signal);
+        for (const { row } of state.snapshot.list(peerings, 'terminated', ''))
+          await clear({ state, clock }, row, signal);
         await sleep(clock, REMOVAL_LOOK_MS, signal);
       }
     },
   };
 }
 
-async function clear(state: State, { id }: DeepReadonly<Peering>, signal: AbortSignal): Promise<void> {
-  const options = { signal };
-  const cleared =
-    (await clearTable(state, importedServices, id, signal)) && (await clearTable(state, importProblems, id, signal));
-  if (!cleared) return;
-  if (state.snapshot.get(peerings, id)?.row.deletedAt === undefined) return;
-  await state.write((tx) => {
-    const deletedAt = tx.get(peerings, id)?.row.deletedAt;
-    if (deletedAt === undefined || Date.parse(deletedAt) + READABLE_AFTER_DELETION_MS > tx.now) return;
-    tx.delete(peerings, id);
-  }, options);
+async function clear({ state, clock }: Parts, { id }: DeepReadonly<Peering>, signal: AbortSignal): Promise<void> {
+  const { snapshot } = state;
+  if (hasImports(snapshot, id)) {
+    await traced(peeringSpan('accord.peering.clear', peeringNamed(snapshot, id)), async () => {
+      await clearTable(state, importedServices, id, signal);
+      await clearTable(state, importProblems, id, signal);
+    });
+  }
+  if (hasImports(state.snapshot, id) || !mayGo(state.snapshot, id, clock.now())) return;
+  await traced(peeringSpan('accord.peering.remove', peeringNamed(snapshot, id)), async () => {
+    await state.write(
+      (tx) => {
+        if (mayGo(tx, id, tx.now)) tx.delete(peerings, id);
+      },
+      { signal },
+    );
+  });
 }
 
-/** @returns false: it is TERMINATED no more */
+const hasImports = (reader: Reader, id: string): boolean =>
+  reader.list(importedServices, 'peering', id, { limit: 1 }).length > 0 ||
+  reader.list(importProblems, 'peering', id, { limit: 1 }).length > 0;
+
+/** It was deleted here, and long enough ago for who deleted it to have seen it. */
+function mayGo(reader: Reader, id: string, nowMs: number): boolean {
+  const deletedAt = reader.get(peerings, id)?.row.deletedAt;
+  return deletedAt !== undefined && Date.parse(deletedAt) + READABLE_AFTER_DELETION_MS <= nowMs;
+}
+
+/** Stops when it is TERMINATED no more. */
 async function clearTable<Row extends { readonly peeringId: string; readonly service: string }>(
   state: State,
   table: Table<Row, 'peering'>,
   id: string,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<void> {
   const isTerminated = (reader: Reader): boolean => reader.get(peerings, id)?.row.state === 'TERMINATED';
   while (state.snapshot.list(table, 'peering', id, { limit: 1 }).length > 0) {
     await state.write(
@@ -55,7 +79,6 @@ async function clearTable<Row extends { readonly peeringId: string; readonly ser
       },
       { signal },
     );
-    if (!isTerminated(state.snapshot)) return false;
+    if (!isTerminated(state.snapshot)) return;
   }
-  return true;
 }

@@ -49,7 +49,7 @@ describe('while an establish is under way', () => {
     await using accepting = await startApi();
     const held = heldExchange();
     let hold = false;
-    const exchange: Exchange = (token, signal) => (hold ? held.exchange : inProcessExchange)(token, signal);
+    const exchange: Exchange = (...given) => (hold ? held.exchange : inProcessExchange)(...given);
     await using dialing = await startApi({ peering: { exchange } });
     await peer(accepting, 'west', dialing, 'east');
     hold = true;

@@ -21,6 +21,7 @@ import type { SessionTimes } from './stream/contract.ts';
 import { createLiveStreams, type LiveStreams } from './stream/live-streams.ts';
 import { orphanedStreamsJob, setBackGoneStreams } from './stream/orphans.ts';
 import type { ConnectPeer } from './stream/peer-connection.ts';
+import { createRefusalLog } from './stream/refusal-log.ts';
 import { followServerAddresses } from './stream/server-addresses.ts';
 import type { StreamParts } from './stream/stream-parts.ts';
 import { createStreamTimes } from './stream/stream-times.ts';
@@ -65,7 +66,12 @@ export async function runPeers(parts: PeersParts): Promise<RunningPeers> {
   const { state, edition } = credentials;
   await using opened = new AsyncDisposableStack();
   const traffic = createStreamTraffic();
-  const times = opened.use(createStreamTimes(state, clock, traffic.forget));
+  const refusals = createRefusalLog(log, clock);
+  const forget = (peeringId: string): void => {
+    traffic.forget(peeringId);
+    refusals.forget(peeringId);
+  };
+  const times = opened.use(createStreamTimes(state, clock, forget));
   const live = opened.use(createLiveStreams({ state, node, clock, log, traffic }));
   if (live.holder() !== undefined) await setBackGoneStreams(state, new AbortController().signal);
   const addresses = opened.use(followServerAddresses(state, clock, parts.addresses));
@@ -79,6 +85,7 @@ export async function runPeers(parts: PeersParts): Promise<RunningPeers> {
     live,
     times,
     traffic,
+    refusals,
     exporter,
     sessions,
     edition,

@@ -2,6 +2,7 @@
 import type { Credentials } from '../credentials/operation.ts';
 import type { Clock } from '../state/clock.ts';
 import type { SecretStore } from './sealed.ts';
+import type { PeeringName } from './spans.ts';
 import type { PeeringToken } from './token.ts';
 import type { ServerIdentity } from './trust/identity.ts';
 
@@ -31,9 +32,10 @@ export class ExchangeRefused extends Error {
 
 /**
  * Gives a token's establishment secret to the cluster that made it, and gets a stream secret for it.
+ * @param peering what it is for, as traces name it
  * @throws ExchangeRefused, ExchangeUnreachable
  */
-export type Exchange = (token: PeeringToken, signal: AbortSignal) => Promise<string>;
+export type Exchange = (token: PeeringToken, signal: AbortSignal, peering: PeeringName) => Promise<string>;
 
 export interface PeeringService {
   readonly credentials: Credentials;

@@ -119,7 +119,13 @@ export async function importFrom(
   await api.state.write((tx) => {
     const peering = tx.find(peerings, 'name', nameEntry(partition, peer));
     assert.ok(peering !== undefined, `there is no peering ${peer}`);
-    const row = { peeringId: peering.row.id, service, contentHash: '', instances };
+    const row = {
+      peeringId: peering.row.id,
+      service,
+      contentHash: '',
+      instances,
+      bytes: JSON.stringify(instances).length,
+    };
     if (instances.length === 0) tx.delete(importedServices, importedServices.key(row));
     else tx.put(importedServices, row);
   });

@@ -112,15 +112,15 @@ async function bothActive({ clusters, name }: Scene, local = name): Promise<void
   await dialing.untilRecord(local, isActive, CONVERGED_MS);
   await accepting.untilRecord(name, isActive, CONVERGED_MS);
   // One could be left from before: that it says so again after a heartbeat timeout needs a stream.
-  const heardOn = async (cluster: Cluster, which: string): Promise<string | undefined> =>
-    (await cluster.record(which))?.StreamStatus.LastReceive;
   for (const [cluster, which] of [
     [accepting, name],
     [dialing, local],
   ] as const) {
-    const before = await heardOn(cluster, which);
-    await until('something is heard', async () => (await heardOn(cluster, which)) !== before);
-    assert.ok(isActive(await cluster.record(which)), 'ACTIVE stays');
+    const before = (await cluster.record(which))?.StreamStatus.LastReceive;
+    await until(`something is heard of ${which}, and it is ACTIVE`, async () => {
+      const record = await cluster.record(which);
+      return isActive(record) && record?.StreamStatus.LastReceive !== before;
+    });
   }
 }
 

@@ -18,6 +18,8 @@ export interface EtcdMember {
   /** `http://127.0.0.1:…` for clients; `https` with `tls`. */
   readonly url: string;
   readonly port: number;
+  /** Of its process; undefined while it is stopped. */
+  readonly pid: number | undefined;
   /** Ends it as a crash would, and waits until it is gone. */
   kill(): Promise<void>;
   /** Stops it as an operator would. */
@@ -116,6 +118,9 @@ function createMember(place: Place, initial: string, flags: readonly string[]): 
   return {
     url,
     port: place.client,
+    get pid() {
+      return child?.pid;
+    },
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
     async start() {

@@ -8,10 +8,10 @@ export function heldExchange(): { readonly exchange: Exchange; readonly asked: P
   return {
     asked: asked.promise,
     open: () => gate.resolve(),
-    async exchange(token, signal) {
+    async exchange(...given) {
       asked.resolve();
       await gate.promise;
-      return inProcessExchange(token, signal);
+      return inProcessExchange(...given);
     },
   };
 }

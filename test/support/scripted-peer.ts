@@ -151,5 +151,8 @@ export function scriptedSink(): ScriptedSink {
       const size = 'Nodes' in message ? message.Nodes.length : 'Services' in message ? message.Services.join('+') : '';
       applied.push(`${resource.id} ${size}${first ? ' first' : ''}`.trim());
     },
+    async undecodable({ id }) {
+      applied.push(`${id} undecodable`);
+    },
   };
 }

@@ -10,6 +10,8 @@ export interface ImportedService {
   /** SHA-256 of the ExportedService as it came, base64url: the same again needs no look at what is in it. */
   readonly contentHash: string;
   readonly instances: readonly Instance[];
+  /** What the instances take as JSON, in UTF-8: so much of it counts against what one peer may bring. */
+  readonly bytes: number;
 }
 
 /** Equal names from two peers are different things, so the peering is part of the key; case makes no difference. */

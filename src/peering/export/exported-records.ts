@@ -120,7 +120,8 @@ async function write(state: State, id: string, names: readonly string[], signal:
   } catch (error) {
     // What does not fit does not fit later either; the streams send it all the same.
     if (!isStateError(error, 'too-large')) throw error;
-    log.warn({ error, peeringId: id }, 'a record cannot hold the names of all services that are exported');
+    const peering = state.snapshot.get(peerings, id)?.row.name;
+    log.warn({ error, peering }, 'a record cannot hold the names of all services that are exported');
   }
 }
 

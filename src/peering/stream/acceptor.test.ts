@@ -14,13 +14,12 @@ import {
   type Said,
   said,
 } from '../../../test/support/raw-peer.ts';
+import { startPeeringOf } from '../../../test/support/running-peering.ts';
 import { until } from '../../../test/support/until.ts';
-import { createLog } from '../../http/log.ts';
-import { systemClock } from '../../state/clock.ts';
 import { MESSAGE_BYTES_MAX, STREAM_OPENS_BURST } from '../limits.ts';
 import { peerings } from '../record.ts';
 import { acceptedSecrets } from '../secrets.ts';
-import { type RunningPeering, startPeering } from '../start-peering.ts';
+import type { RunningPeering } from '../start-peering.ts';
 import { RESOURCE_KINDS } from './resources.ts';
 
 const SESSIONS = { heartbeatIntervalMs: 500, heartbeatTimeoutMs: 20_000, handshakeTimeoutMs: 1_500 };
@@ -32,29 +31,7 @@ describe('the accepting side', { timeout: 60_000 }, () => {
   const lines: string[] = [];
   before(async () => {
     api = await startApi();
-    const log = createLog({
-      level: 'debug',
-      format: 'json',
-      destination: { write: (line: string) => lines.push(line) },
-    });
-    running = await startPeering({
-      credentials: api.peering.credentials,
-      node: 'a',
-      clock: systemClock,
-      log,
-      dataKey: undefined,
-      reads: api.reads,
-      version: '1.13.0',
-      consul: false,
-      agentAddress: '127.0.0.1',
-      listen: { host: '127.0.0.1', port: 0 },
-      advertise: undefined,
-      sessions: SESSIONS,
-      tokenTtlMs: 0,
-      peeringsMax: 1_000,
-      streamsMax: STREAMS_MAX,
-      random: () => 0.5,
-    });
+    running = await startPeeringOf(api, lines, { sessions: SESSIONS, streamsMax: STREAMS_MAX });
   });
   after(async () => {
     await running?.[Symbol.asyncDispose]();

@@ -2,7 +2,9 @@
 import { create } from '@bufbuild/protobuf';
 import { Code, ConnectError, type ConnectRouter, type HandlerContext } from '@connectrpc/connect';
 import { toServiceError } from '../../http/errors.ts';
+import { startSpan } from '../../http/tracing.ts';
 import type { PresentedSecret } from '../exchange-secret.ts';
+import { peeringNamed, servedSpan, statusOfServed } from '../spans.ts';
 import type { Authorization, Open } from './contract.ts';
 import { driveSession } from './drive-session.ts';
 import {
@@ -15,6 +17,7 @@ import {
 import { ACCORD_TIME_HEADER, ACCORD_VERSION_HEADER } from './headers.ts';
 import { incomingResources } from './incoming-resources.ts';
 import { createOpenRate, type OpenRate } from './open-rate.ts';
+import { tracedOpening } from './opening-spans.ts';
 import { outgoingResources } from './outgoing-resources.ts';
 import { type PeerCall, peerCall } from './peer-listener.ts';
 import { peerVersionProblem } from './peer-version.ts';
@@ -85,11 +88,17 @@ async function exchange(
   { PeerID: peerId, EstablishmentSecret: establishmentSecret }: ExchangeSecretRequest,
   { address }: AcceptedCall,
 ): Promise<ExchangeSecretResponse> {
+  const peering = peeringNamed(parts.state.snapshot, peerId);
+  const span = startSpan(servedSpan('exchangeSecret', peering, address));
   try {
     const streamSecret = await parts.exchangeSecret({ peerId, establishmentSecret, address });
     return create(ExchangeSecretResponseSchema, { StreamSecret: streamSecret });
   } catch (error) {
-    throw asConnectError(parts, error);
+    const told = asConnectError(parts, error, peering?.name);
+    if (span !== undefined) statusOfServed(span, told.code, told.rawMessage);
+    throw told;
+  } finally {
+    span?.end();
   }
 }
 
@@ -122,7 +131,11 @@ function serveStream(
     side: 'accepting',
     clock: parts.clock,
     times: parts.sessions,
-    owner: { ...watchSession(parts, () => peeringId), authorize },
+    owner: {
+      ...watchSession(parts, () => peeringId),
+      authorize: (open) =>
+        tracedOpening(peeringNamed(parts.state.snapshot, open.PeerID), call.address, () => authorize(open)),
+    },
   });
   session.reset.addEventListener('abort', () => call.reset(), { once: true });
   session.receive(incoming, call.gone);
@@ -143,11 +156,11 @@ function overLimit({ live, streamsMax }: AcceptorParts): Authorization | undefin
 const refused = (code: Code, message: string): Authorization => ({ kind: 'refused', status: { code, message } });
 
 /** What the other cluster is told of a failure: never more than its kind. */
-function asConnectError({ log }: AcceptorParts, error: unknown): ConnectError {
+function asConnectError({ log }: AcceptorParts, error: unknown, peering: string | undefined): ConnectError {
   const { code, message, cause } = toServiceError(error);
   if (code === 'permission-denied') return new ConnectError(message, Code.PermissionDenied);
-  if (code === 'internal') log.error({ error: cause ?? error }, 'an exchange of secrets failed');
-  else log.warn({ error }, 'an exchange of secrets could not be done');
+  if (code === 'internal') log.error({ error: cause ?? error, peering }, 'an exchange of secrets failed');
+  else log.warn({ error, peering }, 'an exchange of secrets could not be done');
   return code === 'internal'
     ? new ConnectError('internal error', Code.Internal)
     : new ConnectError('the cluster cannot exchange secrets now', Code.Unavailable);

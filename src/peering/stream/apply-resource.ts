@@ -22,20 +22,38 @@ export type Applied =
 /** Never rejects. */
 export async function applyResource(applying: Applying): Promise<Applied> {
   const { incoming, key, first, signal } = applying;
-  const refused = (code: Code, message: string): Applied => ({ type: 'not-applied', key, refusal: { code, message } });
   let resource: Resource;
   try {
     resource = decodeResource(applying);
   } catch (error) {
-    return refused(Code.InvalidArgument, bounded(`the resource cannot be decoded: ${(error as Error).message}`));
+    const reason = bounded(`the resource cannot be decoded: ${(error as Error).message}`);
+    return await settled(
+      applying,
+      () => incoming.undecodable(key, reason, signal),
+      notApplied(key, Code.InvalidArgument, reason),
+    );
   }
+  return await settled(applying, () => incoming.apply(resource, first, signal, applying.content), {
+    type: 'applied',
+    key,
+  });
+}
+
+/** @returns `done`, unless the work says something else by what it throws */
+async function settled({ key, signal, failed }: Applying, work: () => Promise<void>, done: Applied): Promise<Applied> {
   try {
-    await incoming.apply(resource, first, signal, applying.content);
-    return { type: 'applied', key };
+    await work();
+    return done;
   } catch (error) {
     if (error instanceof SessionSuperseded) return { type: 'stop', reason: 'superseded' };
-    if (error instanceof ApplyRefused) return refused(error.code, bounded(error.message));
-    if (!signal.aborted) applying.failed(error);
-    return refused(Code.Internal, 'internal error');
+    if (error instanceof ApplyRefused) return notApplied(key, error.code, bounded(error.message));
+    if (!signal.aborted) failed(error);
+    return done.type === 'not-applied' ? done : notApplied(key, Code.Internal, 'internal error');
   }
 }
+
+const notApplied = (key: ResourceKey, code: Code, message: string): Applied => ({
+  type: 'not-applied',
+  key,
+  refusal: { code, message },
+});

@@ -63,6 +63,12 @@ export interface IncomingResources {
    * anything else: the peer gets INTERNAL, and the error goes to `SessionOwner.failed`
    */
   apply(resource: Resource, first: boolean, signal: AbortSignal, encoded: Uint8Array): Promise<void>;
+  /**
+   * Notes that a resource came which cannot be decoded; the peer is told why in any case.
+   *
+   * @throws SessionSuperseded as `apply`
+   */
+  undecodable(key: ResourceKey, reason: string, signal: AbortSignal): Promise<void>;
 }
 
 /** Thrown by `apply`: the resource was not applied, and the peer is told why. */

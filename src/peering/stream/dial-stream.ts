@@ -8,6 +8,7 @@ import { type DialPlan, dialPlan, dialTopics, sameStream } from './dial-plan.ts'
 import { driveSession } from './drive-session.ts';
 import { type ReplicationMessage_Open, ReplicationMessage_OpenSchema } from './gen/peering/peerstream_pb.ts';
 import { incomingResources } from './incoming-resources.ts';
+import { traceAttempt } from './opening-spans.ts';
 import { outgoingResources } from './outgoing-resources.ts';
 import { peerVersionProblem } from './peer-version.ts';
 import { insightOf } from './stream-insight.ts';
@@ -41,6 +42,7 @@ export async function dialStream(
   const incoming = incomingResources(parts, peeringId, epoch.promise);
   let live = false;
   let problem: string | undefined;
+  const attempt = traceAttempt(plan, address);
 
   const session = driveSession({
     side: 'dialing',
@@ -64,6 +66,7 @@ export async function dialStream(
         return;
       }
       live = true;
+      attempt.live();
       epoch.resolve(claimed);
       traffic.opened(peeringId);
       const insight = insightOf(connection.version, outgoing, incoming);
@@ -85,6 +88,7 @@ export async function dialStream(
     const over = Promise.withResolvers<void>();
     session.receive(withEnd(connection.stream(session.outgoing, session.reset), over.resolve));
     const end = await session.ended;
+    attempt.ended(end, problem);
     // Who says goodbye is let finish: a connection that is closed under it would leave it in doubt.
     if (end.kind === 'terminated-by-peer' || end.kind === 'terminated-here') await over.promise;
     return { live, end, problem };

@@ -6,16 +6,18 @@ import { ADDRESSES_MAX } from '../limits.ts';
 import { peerings } from '../record.ts';
 import { links } from '../secrets.ts';
 import { isDnsName, isServerAddress } from '../server-address.ts';
+import { peeringNamed } from '../spans.ts';
 import { parseRoots, RootError } from '../trust/roots.ts';
 import { trustBundles } from '../trust-bundle.ts';
 import { ApplyRefused, type IncomingResources } from './contract.ts';
 import { fencedWrites } from './fenced-writes.ts';
 import type { ExportDigest } from './gen/peering/digest_pb.ts';
 import type { PeeringServerAddresses, PeeringTrustBundle } from './gen/peering/peering_pb.ts';
+import { createImportSpans } from './import-spans.ts';
 import { createIncomingNotes, type IncomingNotes } from './incoming-notes.ts';
 import { incomingServices } from './incoming-services.ts';
 import type { Resource } from './resources.ts';
-import { serviceNames } from './service-names.ts';
+import { isUsableName, serviceNames } from './service-names.ts';
 
 /**
  * What a stream of this peering brings, once its epoch is known: resources that come before wait for it.
@@ -28,6 +30,7 @@ export function incomingResources(
 ): IncomingResources & { readonly notes: IncomingNotes } {
   const writes = fencedWrites({ state, clock }, peeringId, epoch);
   const notes = createIncomingNotes(clock);
+  const spans = createImportSpans(() => peeringNamed(state.snapshot, peeringId));
   const services = incomingServices(state, peeringId, writes, notes);
 
   async function applyRoots({ TrustDomain, RootPEMs }: PeeringTrustBundle, signal: AbortSignal): Promise<void> {
@@ -72,16 +75,21 @@ export function incomingResources(
     notes.noteDigest(encoded);
   }
 
+  async function apply(resource: Resource, signal: AbortSignal, encoded: Uint8Array): Promise<void> {
+    const { kind } = resource;
+    if (kind === 'list') await services.list(resource.message, signal);
+    else if (kind === 'service') {
+      await services.service({ name: resource.id, message: resource.message, encoded }, signal);
+    } else if (kind === 'roots') await applyRoots(resource.message, signal);
+    else if (kind === 'server-addresses') await applyAddresses(resource.message, signal);
+    else await applyDigest(resource.message, encoded);
+  }
+
   return {
     notes,
-    async apply(resource: Resource, _first: boolean, signal: AbortSignal, encoded: Uint8Array): Promise<void> {
-      const { kind } = resource;
-      if (kind === 'list') await services.list(resource.message, signal);
-      else if (kind === 'service') {
-        await services.service({ name: resource.id, message: resource.message, encoded }, signal);
-      } else if (kind === 'roots') await applyRoots(resource.message, signal);
-      else if (kind === 'server-addresses') await applyAddresses(resource.message, signal);
-      else await applyDigest(resource.message, encoded);
+    apply: (resource, _first, signal, encoded) => spans.within(() => apply(resource, signal, encoded)),
+    async undecodable({ kind, id }, reason, signal) {
+      if (kind === 'service' && isUsableName(id)) await services.mark(id, reason, signal);
     },
   };
 }

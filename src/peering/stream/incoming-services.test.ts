@@ -15,10 +15,14 @@ import { encodeInstances } from '../export/instance-to-wire.ts';
 import { IMPORT_PROBLEMS_MAX } from '../limits.ts';
 import { peerings, streamOpened } from '../record.ts';
 import { ApplyRefused, type IncomingResources, SessionSuperseded } from './contract.ts';
+import { fencedWrites } from './fenced-writes.ts';
 import { ExportDigestSchema } from './gen/peering/digest_pb.ts';
 import { ExportedServiceListSchema, ExportedServiceSchema } from './gen/peering/peerstream_pb.ts';
 import { CheckServiceNodeSchema } from './gen/peering/service_pb.ts';
+import type { Amount } from './import-tally.ts';
+import { createIncomingNotes } from './incoming-notes.ts';
 import { incomingResources } from './incoming-resources.ts';
+import { type IncomingServices, incomingServices } from './incoming-services.ts';
 import { decodeResource } from './messages.ts';
 
 let api: Api;
@@ -66,6 +70,18 @@ const names = (): string =>
     .map(({ row }) => row.service)
     .join();
 const shown = (name = 'east'): Promise<readonly object[]> => got(api, `/v1/peering/${name}/imported-services`);
+
+interface Explained {
+  readonly Incoming: { readonly Steps: readonly { readonly Step: string; readonly Detail?: string }[] };
+}
+const explained = (service: string): Promise<Explained> => got(api, `/v1/peering/east/explain?service=${service}`);
+
+/** The stream, with other limits. */
+function withLimits(most: Amount): IncomingServices {
+  const epoch = api.state.snapshot.get(peerings, peeringId)?.row.epoch ?? 0;
+  const writes = fencedWrites({ state: api.state, clock: systemClock }, peeringId, Promise.resolve(epoch));
+  return incomingServices(api.state, peeringId, writes, createIncomingNotes(systemClock), most);
+}
 
 async function refusal(applied: Promise<void>): Promise<ApplyRefused> {
   const error: unknown = await applied.then(
@@ -161,6 +177,51 @@ describe('a service that cannot be taken', () => {
     await refusal(bring('service', 'web', unusable()));
     assert.equal(api.state.snapshot.count(importProblems), 1);
     await list('db');
+    assert.equal(api.state.snapshot.count(importProblems), 0);
+  });
+
+  test('since it cannot be decoded is marked like any other, if its name can be one', async () => {
+    await incoming.undecodable({ kind: 'service', id: 'web' }, 'it has too many parts', signal);
+    await incoming.undecodable({ kind: 'service', id: 'a\0b' }, 'it has too many parts', signal);
+    await incoming.undecodable({ kind: 'list', id: 'list' }, 'it has too many parts', signal);
+    const [web, ...others] = (await shown()) as readonly { Service: string; Refused: { Reason: string } }[];
+    assert.deepEqual([web?.Service, web?.Refused.Reason, others], ['web', 'it has too many parts', []]);
+    const { Incoming } = await explained('web');
+    const step = Incoming.Steps.find(({ Step }) => Step === 'imported');
+    assert.match(step?.Detail ?? '', /^refused here since .*: it has too many parts$/);
+    await service('web', imported('web', 'n1'));
+    assert.equal(api.state.snapshot.count(importProblems), 0);
+  });
+
+  test('since the peer has brought as much as it may names the limit; the others go on', async () => {
+    const narrow = withLimits({ services: 2, instances: 3, bytes: 1024 * 1024 });
+    const bringTo = (name: string, ...nodes: readonly string[]): Promise<void> => {
+      const content = encodeInstances(nodes.map((node) => imported(name, node)));
+      const resource = decodeResource({ key: { kind: 'service', id: name }, content });
+      assert.ok(resource.kind === 'service');
+      return narrow.service({ name, message: resource.message, encoded: content }, signal);
+    };
+    await bringTo('a', 'n1');
+    const instances = await refusal(bringTo('b', 'n1', 'n2', 'n3'));
+    assert.deepEqual(
+      [instances.code, instances.message.split(':')[0]],
+      [Code.ResourceExhausted, 'limit imported-instances'],
+    );
+    await bringTo('b', 'n1', 'n2');
+    assert.match((await refusal(bringTo('c', 'n1'))).message, /^limit imported-services: at most 2 /);
+    assert.deepEqual(
+      (await shown()).map((one) => Object.keys(one)),
+      [
+        ['Service', 'Instances'],
+        ['Service', 'Instances'],
+        ['Service', 'Instances', 'Refused'],
+      ],
+    );
+    // What the list does not name makes room.
+    const left = create(ExportedServiceListSchema, { Services: ['b', 'c'] });
+    await narrow.list(left, signal);
+    await bringTo('c', 'n1');
+    assert.equal(names(), 'b,c');
     assert.equal(api.state.snapshot.count(importProblems), 0);
   });
 

@@ -6,17 +6,17 @@ import { hash } from 'node:crypto';
 import { Code } from '@connectrpc/connect';
 import { isStateError } from '../../state/errors.ts';
 import type { State } from '../../state/state.ts';
-import type { Table } from '../../state/table.ts';
-import type { Transaction } from '../../state/transaction.ts';
+import type { DeepReadonly, Table } from '../../state/table.ts';
 import { importProblems } from '../catalog/import-problem.ts';
-import { importedServiceKey, importedServices } from '../catalog/imported-service.ts';
+import { type ImportedService, importedServiceKey, importedServices } from '../catalog/imported-service.ts';
 import type { Instance } from '../catalog/instance.ts';
 import { nameKey } from '../entries/config-entry.ts';
-import { IMPORT_PROBLEMS_MAX, IMPORTED_SERVICES_MAX, REMOVAL_BATCH_ROWS } from '../limits.ts';
+import { IMPORT_PROBLEMS_MAX, REMOVAL_BATCH_ROWS } from '../limits.ts';
 import { peerings } from '../record.ts';
 import { ApplyRefused } from './contract.ts';
 import type { FencedWrites } from './fenced-writes.ts';
 import type { ExportedService, ExportedServiceList } from './gen/peering/peerstream_pb.ts';
+import { type Amount, amountOf, createImportTally, IMPORTS_MAX, type ImportTally } from './import-tally.ts';
 import type { IncomingNotes } from './incoming-notes.ts';
 import { instanceFromWire } from './instance-from-wire.ts';
 import { bounded } from './messages.ts';
@@ -34,6 +34,8 @@ export interface IncomingServices {
   list(message: ExportedServiceList, signal: AbortSignal): Promise<void>;
   /** @throws ApplyRefused, SessionSuperseded, StateError */
   service(received: ReceivedService, signal: AbortSignal): Promise<void>;
+  /** Marks a service that is refused before it could be looked at. @throws SessionSuperseded, StateError */
+  mark(service: string, reason: string, signal: AbortSignal): Promise<void>;
 }
 
 /** What the rows of both tables say. */
@@ -42,21 +44,33 @@ interface OfPeering {
   readonly service: string;
 }
 
-/** What one stream brings. */
+/** Rows of one service; undefined where there is none. */
+interface Replacement {
+  readonly before: DeepReadonly<ImportedService> | undefined;
+  readonly after: ImportedService | undefined;
+}
+
+/** What one stream brings. @param most of it, of everything that is there of the peering */
 export function incomingServices(
   state: State,
   peeringId: string,
   writes: FencedWrites,
   notes: Pick<IncomingNotes, 'note' | 'noteList'>,
+  most: Amount = IMPORTS_MAX,
 ): IncomingServices {
+  /** Only the stream that counts changes what is counted; undefined: it is to be counted. */
+  let tally: ImportTally | undefined;
+
   async function list({ Services }: ExportedServiceList, signal: AbortSignal): Promise<void> {
     const names = serviceNames(Services);
     const row = await writes.current();
     // In bounded commits, the names first: what they leave out is found by nobody any more.
-    if (!isSame(row.imported, names)) {
+    if (!isSameList(row.imported, names)) {
       await writes.write(signal, (tx, now) => tx.put(peerings, { ...now, imported: names }));
     }
     const named = new Set(names.map((name) => importedServiceKey(peeringId, name)));
+    // It is counted again: whatever of this is done, and nothing else is applied meanwhile.
+    tally = undefined;
     await dropOthers(importedServices, named, signal);
     await dropOthers(importProblems, named, signal);
     notes.noteList(new Set(names.map(nameKey)));
@@ -87,7 +101,7 @@ export function incomingServices(
     } catch (error) {
       const refusal = refusalOf(error);
       if (refusal === undefined) throw error;
-      await mark(received.name, refusal, signal);
+      await mark(received.name, refusal.message, signal);
       throw refusal;
     }
   }
@@ -104,23 +118,38 @@ export function incomingServices(
     const isStanding = standing?.service === name && standing.contentHash === contentHash;
     if (isStanding && !marked) return;
     const instances = isStanding ? standing.instances : instancesOf(name, message);
+    const json = JSON.stringify(instances);
+    const bytes = Buffer.byteLength(json);
     // A peer that sends maps in another order each time sends the same in other bytes.
-    if (!marked && standing?.service === name && JSON.stringify(standing.instances) === JSON.stringify(instances))
-      return;
+    const isSame =
+      standing?.service === name && standing.bytes === bytes && JSON.stringify(standing.instances) === json;
+    if (!marked && isSame) return;
     if (!marked && standing === undefined && instances.length === 0) return;
-    await writes.write(signal, (tx) => {
-      tx.delete(importProblems, key);
-      if (instances.length === 0) {
-        tx.delete(importedServices, key);
-        return;
-      }
-      if (tx.get(importedServices, key) === undefined) refuseOneMore(tx, peeringId);
-      tx.put(importedServices, { peeringId, service: name, contentHash, instances });
-    });
+    const row = { peeringId, service: name, contentHash, instances, bytes };
+    await keep(key, { before: standing, after: instances.length === 0 ? undefined : row }, signal);
+  }
+
+  /** Puts one row in the place of another and removes the mark. @throws ApplyRefused with the name of a limit */
+  async function keep(key: string, { before, after }: Replacement, signal: AbortSignal): Promise<void> {
+    tally ??= createImportTally(
+      state.snapshot.list(importedServices, 'peering', peeringId).map(({ row }) => row),
+      most,
+    );
+    const undo = tally.replace(amountOf(before), amountOf(after));
+    try {
+      await writes.write(signal, (tx) => {
+        tx.delete(importProblems, key);
+        if (after === undefined) tx.delete(importedServices, key);
+        else tx.put(importedServices, after);
+      });
+    } catch (error) {
+      undo();
+      throw error;
+    }
   }
 
   /** Says that a service could not be taken; what there was of it stays. */
-  async function mark(service: string, { message }: ApplyRefused, signal: AbortSignal): Promise<void> {
+  async function mark(service: string, message: string, signal: AbortSignal): Promise<void> {
     const key = importedServiceKey(peeringId, service);
     const reason = bounded(message);
     await writes.write(signal, (tx) => {
@@ -132,7 +161,7 @@ export function incomingServices(
     });
   }
 
-  return { list, service };
+  return { list, service, mark };
 }
 
 /** Why the peer is to be told that the service was not taken; undefined: that is not for it to know. */
@@ -154,14 +183,5 @@ const byNodeAndId = (a: Instance, b: Instance): number =>
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** @throws ApplyRefused */
-function refuseOneMore(tx: Transaction, peeringId: string): void {
-  // Those of all peers are counted in no time; those of one only when they could be too many.
-  if (tx.count(importedServices) < IMPORTED_SERVICES_MAX) return;
-  const own = tx.list(importedServices, 'peering', peeringId, { limit: IMPORTED_SERVICES_MAX });
-  if (own.length < IMPORTED_SERVICES_MAX) return;
-  throw new ApplyRefused(Code.ResourceExhausted, `at most ${IMPORTED_SERVICES_MAX} services are taken from a peer`);
-}
-
-const isSame = (a: readonly string[], b: readonly string[]): boolean =>
+const isSameList = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((name, i) => name === b[i]);

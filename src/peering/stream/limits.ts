@@ -46,3 +46,10 @@ export const CLOSING_MS = 5_000;
 export const DIGEST_PAUSE_MS = 1_000;
 /** Services of a digest for each such pause, so that however much is exported, digests are some 60 KB a second. */
 export const DIGEST_SERVICES_A_PAUSE = 1_000;
+/** Resources that one span of imports tells of: on a stream that never rests, a span that never ended would tell nothing. */
+export const IMPORTS_IN_A_SPAN_MAX = 1_000;
+/** Lines about what one peer refuses, and the while in which they are so many at most: a hostile one refuses everything. */
+export const REFUSAL_LINES_MAX = 20;
+export const REFUSAL_LINES_MS = 60_000;
+/** Resources of one peering that are known to be refused: as many as a large cluster exports. Past it they are said again. */
+export const REFUSED_KEYS_MAX = 10_000;

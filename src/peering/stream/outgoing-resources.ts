@@ -22,7 +22,7 @@ export interface StreamOf {
 
 /** What a stream of this peering sends. */
 export function outgoingResources(
-  { state, clock, identity, addresses, traffic, exporter, log }: StreamParts,
+  { state, clock, identity, addresses, traffic, refusals, exporter, log }: StreamParts,
   { peeringId, name: peering, side }: StreamOf,
 ): OutgoingResources & OutgoingInsight {
   const kinds: readonly ResourceKind[] = side === 'accepting' ? ['roots', 'server-addresses'] : ['roots'];
@@ -83,8 +83,10 @@ export function outgoingResources(
       };
     },
     tooLarge: (key, bytes) => services.tooLarge(key, bytes),
-    acknowledged({ kind, id }, afterMs) {
+    acknowledged(key, afterMs) {
+      const { kind, id } = key;
       traffic.acknowledged(peeringId, afterMs);
+      refusals.taken(peeringId, key);
       if (kind === 'roots') rootsAcknowledged();
       if (kind === 'list') services.listAnswered();
       if (kind === 'service') services.serviceAnswered(id);
@@ -94,7 +96,7 @@ export function outgoingResources(
       if (key.kind === 'list') services.listAnswered();
       if (key.kind === 'service') services.serviceAnswered(key.id, refusal);
       if (key.kind === 'digest') digest.end();
-      log.warn({ peering, ...key, ...refusal }, 'the peer has refused a resource');
+      refusals.refused({ peeringId, name: peering }, key, refusal);
     },
     fate: services.fate,
   };

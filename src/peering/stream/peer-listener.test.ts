@@ -131,12 +131,14 @@ describe('the peer listener', { timeout: 60_000 }, () => {
   });
 
   it('cuts who says nothing, or says it too slowly, at every layer, in the time of a handshake', async () => {
-    const silent = connectTcp(port(), '127.0.0.1');
-    const slow = connectTcp(port(), '127.0.0.1');
+    // They are cut while others are still made.
+    const stranger = (): Socket => connectTcp(port(), '127.0.0.1').on('error', () => undefined);
+    const silent = stranger();
+    const slow = stranger();
     // A TLS record that is begun, byte by byte.
-    const drip = setInterval(() => slow.write(Buffer.from([0x16])), 50);
+    const drip = setInterval(() => slow.write(Buffer.from([0x16])), 50).unref();
     slow.write(Buffer.from([0x16, 0x03, 0x01, 0x40, 0x00]));
-    const garbage = connectTcp(port(), '127.0.0.1');
+    const garbage = stranger();
     garbage.write('GET / HTTP/1.1\r\nHost: accord\r\n\r\n');
     const [encrypted, greeted] = await Promise.all([openTls(address), dialRaw(address)]);
     const unsaid = greeted.call();

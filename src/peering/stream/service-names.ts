@@ -19,9 +19,13 @@ export function serviceNames(listed: readonly string[]): readonly string[] {
 /** What cannot be the name of a service anywhere: it would be shown, and searched for. */
 const UNUSABLE = /^$|[\p{Cc}\p{Zl}\p{Zp}]/u;
 
+/** Whether it can be the name of a service. */
+export const isUsableName = (name: string): boolean =>
+  !UNUSABLE.test(name) && name.length <= SERVICE_NAME_CHARACTERS_MAX;
+
 /** @throws ApplyRefused when it is no name */
 export function usableName(name: string): void {
-  if (!UNUSABLE.test(name) && name.length <= SERVICE_NAME_CHARACTERS_MAX) return;
+  if (isUsableName(name)) return;
   const wanted = `want 1 to ${SERVICE_NAME_CHARACTERS_MAX} characters, none of them a control character`;
   const shown = JSON.stringify(name.slice(0, 64));
   throw new ApplyRefused(Code.InvalidArgument, `${shown} is no name of a service: ${wanted}`);

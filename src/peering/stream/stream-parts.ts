@@ -5,10 +5,12 @@ import type { Clock } from '../../state/clock.ts';
 import type { State } from '../../state/state.ts';
 import type { Exporter } from '../export/exporter.ts';
 import type { SecretStore } from '../sealed.ts';
+import { peeringNamed } from '../spans.ts';
 import type { ServerIdentity } from '../trust/identity.ts';
 import type { SessionOwner, SessionTimes } from './contract.ts';
 import type { LiveStreams } from './live-streams.ts';
 import type { ConnectPeer } from './peer-connection.ts';
+import type { RefusalLog } from './refusal-log.ts';
 import type { ServerAddresses } from './server-addresses.ts';
 import type { StreamTimeBoard } from './stream-times.ts';
 import type { StreamTraffic } from './stream-traffic.ts';
@@ -22,6 +24,7 @@ export interface StreamParts {
   readonly live: LiveStreams;
   readonly times: StreamTimeBoard;
   readonly traffic: StreamTraffic;
+  readonly refusals: RefusalLog;
   readonly exporter: Exporter;
   readonly sessions: SessionTimes;
   /** `cluster.edition` */
@@ -40,7 +43,7 @@ export interface DialerParts extends StreamParts {
 
 /** Counts what a session carries, once it is known whose it is. */
 export function watchSession(parts: StreamParts, peering: () => string | undefined): SessionOwner {
-  const { times, traffic, log } = parts;
+  const { state, times, traffic, log } = parts;
   return {
     received(kind, bytes) {
       const peeringId = peering();
@@ -54,6 +57,10 @@ export function watchSession(parts: StreamParts, peering: () => string | undefin
       times.sent(peeringId);
       traffic.sent(peeringId, kind, bytes);
     },
-    failed: (error) => log.warn({ error, peeringId: peering() }, 'something failed on a peer stream'),
+    failed(error) {
+      const peeringId = peering();
+      const named = peeringId === undefined ? undefined : peeringNamed(state.snapshot, peeringId);
+      log.warn({ error, peering: named?.name }, 'something failed on a peer stream');
+    },
   };
 }
