@@ -8,7 +8,8 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { type OpenApi, pathTemplate } from '../src/http/openapi.ts';
 import { type Api, startApi } from './support/api.ts';
 import { assertDescribed } from './support/described-answers.ts';
-import { request, resource, type TeamAccessRequest } from './support/team-access.ts';
+import { OPERATIONS_TYPE } from './support/operations.ts';
+import { request, resource, type TeamAccessRequest, to } from './support/team-access.ts';
 import { join, makeUser, makeWorld, type World } from './support/team-access-world.ts';
 
 interface Step extends TeamAccessRequest {
@@ -35,6 +36,10 @@ const steps: readonly Step[] = [
     endpoint: 'POST /admin/users',
     by: 'site-admin',
     body: resource('users', { username: 'ada', email: 'ada@example.org' }),
+  },
+  {
+    endpoint: 'GET /organization/audit-trail',
+    at: '/organization/audit-trail?filter[organization]=acme&since=2020-01-01T00:00:00Z',
   },
   { endpoint: 'GET /organizations', at: '/organizations?page[size]=1' },
   { endpoint: 'POST /organizations', body: resource('organizations', { name: 'other', email: 'o@example.org' }) },
@@ -109,6 +114,39 @@ const steps: readonly Step[] = [
     at: '/organizations/acme/workspaces/two/actions/safe-delete',
   },
   { endpoint: 'POST /workspaces/:id/actions/safe-delete', at: '/workspaces/THREE/actions/safe-delete' },
+  ...(['?dry-run=true', ''] as const).flatMap((query): Step[] => [
+    {
+      endpoint: 'PUT /workspaces/:id/team-access',
+      at: `/workspaces/WORKSPACE/team-access${query}`,
+      body: {
+        data: [
+          resource('team-workspaces', { access: 'custom', runs: 'plan' }, { team: to('teams', 'SECRET') }).data,
+          resource('team-workspaces', { access: 'write', 'team-name': 'new' }).data,
+        ],
+      },
+    },
+    {
+      endpoint: 'POST /operations',
+      at: `/operations${query}`,
+      headers: { 'content-type': OPERATIONS_TYPE },
+      body: {
+        'atomic:operations': [
+          { op: 'update', ref: { type: 'teams', id: 'SECRET' }, data: { type: 'teams', attributes: {} } },
+          {
+            op: 'add',
+            data: {
+              type: 'teams',
+              lid: 'l',
+              attributes: { name: 'more' },
+              relationships: { organization: to('organizations', 'acme') },
+            },
+          },
+          { op: 'add', ref: { type: 'teams', lid: 'l', relationship: 'users' }, data: [] },
+          { op: 'remove', ref: { type: 'teams', lid: 'l' } },
+        ],
+      },
+    },
+  ]),
   { endpoint: 'DELETE /teams/:id', at: '/teams/SECRET' },
   { endpoint: 'DELETE /workspaces/:id', at: '/workspaces/WORKSPACE' },
 ];
@@ -116,6 +154,7 @@ const steps: readonly Step[] = [
 const refusals: readonly Step[] = [
   { endpoint: 'GET /organizations/:name', at: '/organizations/nowhere', status: 404 },
   { endpoint: 'GET /organizations', at: '/organizations?page[size]=0', status: 422 },
+  { endpoint: 'GET /organization/audit-trail', status: 422 },
   { endpoint: 'GET /organizations', headers: { accept: 'text/html' }, status: 406 },
   { endpoint: 'GET /organizations', headers: { authorization: 'Bearer x' }, status: 401 },
   { endpoint: 'GET /organizations', at: '/organizations?token=x', status: 400 },
@@ -126,6 +165,14 @@ const refusals: readonly Step[] = [
   { endpoint: 'POST /organizations', body: 'x'.repeat(2 * 1024 * 1024), status: 413 },
   { endpoint: 'DELETE /organizations/:name', at: '/organizations/acme', headers: { 'if-match': '"x"' }, status: 412 },
   { endpoint: 'DELETE /teams/:id', at: '/teams/OWNERS', status: 403 },
+  { endpoint: 'POST /operations', status: 415 },
+  { endpoint: 'POST /operations', headers: { 'content-type': OPERATIONS_TYPE }, body: '{', status: 422 },
+  {
+    endpoint: 'PUT /workspaces/:id/team-access',
+    at: '/workspaces/WORKSPACE/team-access?dry-run=1',
+    body: { data: [] },
+    status: 400,
+  },
 ];
 
 /** Endpoints whose answers are held against the description elsewhere. */

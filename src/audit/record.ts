@@ -17,6 +17,13 @@ export interface Origin {
 /** What the server does by itself. */
 export const SYSTEM: Origin = { actor: 'system', address: '', requestId: '' };
 
+/** Where an entry stands among those of its organization, which are numbered from 1. */
+export interface TrailPlace {
+  readonly number: number;
+  /** The number of the first one that the same commit made. */
+  readonly first: number;
+}
+
 /** One entry. `before` and `after` are the thing as the API shows it, without secrets; null where it did not exist. */
 export interface AuditEntry {
   readonly id: string;
@@ -34,6 +41,8 @@ export interface AuditEntry {
   readonly partition: string;
   /** The organization that it belongs to, for what team access changes. */
   readonly organizationId?: string;
+  /** Its place in that organization's trail; absent once the organization is gone. */
+  readonly place?: TrailPlace;
   readonly before: unknown;
   readonly after: unknown;
 }
@@ -49,7 +58,7 @@ export const auditLog = defineTable<AuditEntry>()({
 /** What changed. */
 export type AuditedChange = Pick<
   AuditEntry,
-  'action' | 'type' | 'subject' | 'partition' | 'organizationId' | 'before' | 'after'
+  'action' | 'type' | 'subject' | 'partition' | 'organizationId' | 'place' | 'before' | 'after'
 >;
 
 /** Index digits, then the place within the commit: byte order is the order of events. */

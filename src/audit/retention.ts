@@ -2,15 +2,29 @@
 import { type Clock, sleep } from '../state/clock.ts';
 import type { Job } from '../state/jobs.ts';
 import type { State } from '../state/state.ts';
-import { auditLog } from './record.ts';
+import type { DeepReadonly } from '../state/table.ts';
+import type { Transaction } from '../state/transaction.ts';
+import { type AuditEntry, auditLog } from './record.ts';
 
 /** Entries looked at, and removed, before the next are. */
 const BATCH_ENTRIES = 100;
 /** An entry outlives its time by at most this. */
 const CHECK_MS = 60_000;
 
+/** What is done in the commit that removes an entry, for what else leads to it. */
+export type OnRemoved = (tx: Transaction, entry: DeepReadonly<AuditEntry>) => void;
+
 /** The job; `retentionMs` is how long an entry is kept. */
-export function auditRetentionJob(state: State, clock: Clock, retentionMs: number): Job {
+export function auditRetentionJob(
+  state: State,
+  clock: Clock,
+  retentionMs: number,
+  onRemoved: OnRemoved = () => undefined,
+): Job {
+  const remove = (tx: Transaction, entry: DeepReadonly<AuditEntry>): void => {
+    tx.purge(auditLog, entry.id);
+    onRemoved(tx, entry);
+  };
   return {
     name: 'audit retention',
     async run(signal) {
@@ -19,7 +33,7 @@ export function auditRetentionJob(state: State, clock: Clock, retentionMs: numbe
         const oldest = await state.scan(auditLog, { limit: BATCH_ENTRIES }, signal);
         const due = oldest.filter(({ row }) => Date.parse(row.time) < cutoff);
         // A write for each: those that wait go together, in commits as large as the store takes.
-        await Promise.all(due.map(({ row }) => state.write((tx) => tx.purge(auditLog, row.id), { signal })));
+        await Promise.all(due.map(({ row }) => state.write((tx) => remove(tx, row), { signal })));
         if (due.length < BATCH_ENTRIES) await sleep(clock, CHECK_MS, signal);
       }
     },

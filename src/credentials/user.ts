@@ -10,6 +10,8 @@ export interface User {
   readonly createTime: string;
   /** When a token of the user was first used; absent: the user is invited, and has not come yet. */
   readonly activeTime?: string;
+  /** Made by an invitation, by e-mail address alone: no token was made yet, and nobody has been this user. */
+  readonly unclaimed?: true;
 }
 
 export const users = defineTable<User>()({

@@ -9,6 +9,7 @@ import type { Clock } from '../state/clock.ts';
 import { expiryJob } from '../state/expiry.ts';
 import type { Job } from '../state/jobs.ts';
 import type { State } from '../state/state.ts';
+import { leaveTrail } from '../team-access/audit-trail/trail.ts';
 import { rowExpiryJob } from '../team-access/team-workspaces/expire-rows.ts';
 import { expireTokensJob } from '../team-access/tokens/expire-tokens.ts';
 
@@ -28,6 +29,6 @@ export function backgroundJobs(state: State, clock: Clock, config: Config): Job[
     ),
     rowExpiryJob(state, clock),
     expireTokensJob(state, clock),
-    auditRetentionJob(state, clock, config.audit.retention),
+    auditRetentionJob(state, clock, config.audit.retention, leaveTrail),
   ];
 }

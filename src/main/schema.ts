@@ -15,6 +15,7 @@ import { acknowledgements } from '../peering/trust/acknowledgement.ts';
 import { authorities } from '../peering/trust/authority.ts';
 import { trustBundles } from '../peering/trust-bundle.ts';
 import { defineSchema } from '../state/table.ts';
+import { auditTrails, trailCommits } from '../team-access/audit-trail/trail.ts';
 import { memberships } from '../team-access/organization-memberships/membership.ts';
 import { organizations } from '../team-access/organizations/organization.ts';
 import { projects } from '../team-access/projects/project.ts';
@@ -56,4 +57,6 @@ export const SCHEMA = defineSchema([
   apiTokens,
   tokenUses,
   auditLog,
+  auditTrails,
+  trailCommits,
 ]);

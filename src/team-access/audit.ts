@@ -1,6 +1,9 @@
 /** Writes changes of team access to the audit log, in the commit that makes them. */
+import { hash } from 'node:crypto';
 import { type Origin, recordChange } from '../audit/record.ts';
 import type { Transaction } from '../state/transaction.ts';
+import { nextPlace } from './audit-trail/trail.ts';
+import { AUDITED_SETTING_CHARACTERS_MAX } from './limits.ts';
 
 export interface TeamAccessChange {
   /** The organization in whose audit trail it stands; absent for users. */
@@ -20,5 +23,26 @@ const NO_PARTITION = '';
 
 /** Adds an entry to the commit of `tx`. */
 export function recordTeamAccess(tx: Transaction, origin: Origin, change: TeamAccessChange): void {
-  recordChange(tx, origin, { ...change, partition: NO_PARTITION });
+  const { organizationId, before, after } = change;
+  const place = organizationId === undefined ? undefined : nextPlace(tx, organizationId);
+  recordChange(tx, origin, {
+    ...change,
+    before: withShortSettings(before),
+    after: withShortSettings(after),
+    partition: NO_PARTITION,
+    ...(place !== undefined && { place }),
+  });
+}
+
+/** Settings decide nothing; a list of a hundred texts among them would stand in every later entry of its thing. */
+function withShortSettings(thing: unknown): unknown {
+  if (typeof thing !== 'object' || thing === null || !('settings' in thing)) return thing;
+  const settings = Object.entries(thing.settings as Readonly<Record<string, unknown>>);
+  return { ...thing, settings: Object.fromEntries(settings.map(([name, value]) => [name, shortened(value)])) };
+}
+
+function shortened(value: unknown): unknown {
+  const text = JSON.stringify(value);
+  if (text.length <= AUDITED_SETTING_CHARACTERS_MAX) return value;
+  return { characters: text.length, sha256: hash('sha256', text) };
 }

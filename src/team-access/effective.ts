@@ -43,7 +43,8 @@ export interface Explained {
 }
 
 const FIXED_BELOW_ADMIN: readonly FixedLevel[] = ['read', 'plan', 'write'];
-const ADMIN: Effective = { access: 'admin', attributes: IMPLIED.admin };
+/** What whoever is admin by anything has. */
+export const ADMIN: Effective = { access: 'admin', attributes: IMPLIED.admin };
 
 /** What owning the organization gives. */
 export const ownerContribution = (teamId: string | undefined): Contribution => ({

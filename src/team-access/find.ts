@@ -1,12 +1,18 @@
-/** Finds what a caller names, in the picture of one reader; what they may not know of is not found. */
+/**
+ * Finds what a caller names, in the picture of one reader; what they may not know of is not found. How long the answer
+ * takes must not tell either whether it is there: the look-ups are the same. Where there is nothing to find, or outsiders
+ * ask, what the caller is in their first organization stands in for what they would be around the thing. So somebody in
+ * one organization makes the very same look-ups; with several, only that they have more teams in one than in another can
+ * make a difference.
+ */
 import type { Reader } from '../state/reader.ts';
-import type { DeepReadonly, Stored } from '../state/table.ts';
+import type { DeepReadonly } from '../state/table.ts';
 import { seesTeam, servesTeams } from './authorization.ts';
 import type { Caller } from './caller.ts';
 import type { Effective } from './effective.ts';
 import { notFound } from './jsonapi/errors.ts';
 import { nameEntry, nameWithin, organizations } from './organizations/organization.ts';
-import { accessOn, type Standing, standingOf } from './standing.ts';
+import { accessOn, lookHome, type Standing, standingAtHome, standingOf } from './standing.ts';
 import { type Team, teams } from './teams/team.ts';
 import { type Workspace, workspaces } from './workspaces/workspace.ts';
 
@@ -26,10 +32,22 @@ export interface FoundWorkspace {
 /** The organization of that name, for its members. @throws JsonApiError `not-found` */
 export function organizationNamed(reader: Reader, caller: Caller, name: string): Standing {
   const organization = reader.find(organizations, 'name', nameEntry(name));
-  const standing = organization && standingOf(reader, caller, organization.row.id);
-  if (standing === undefined) throw notFound();
-  return standing;
+  return standingAround(reader, caller, organization?.row.id);
 }
+
+/**
+ * What the caller is in the organization of what they have named; `undefined`: there is no such thing.
+ * @throws JsonApiError `not-found` for outsiders
+ */
+export function standingAround(reader: Reader, caller: Caller, organizationId: string | undefined): Standing {
+  const standing = standingOf(reader, caller, organizationId ?? NOWHERE);
+  if (standing !== undefined) return standing;
+  standingAtHome(reader, caller);
+  throw notFound();
+}
+
+/** Names nothing. */
+const NOWHERE = '';
 
 /** Likewise, for what belongs to team management. @throws JsonApiError `not-found` */
 export function organizationWithTeams(reader: Reader, caller: Caller, name: string): Standing {
@@ -48,25 +66,46 @@ export function teamById(reader: Reader, caller: Caller, id: string): FoundTeam 
 /** Likewise; `undefined` where it does not exist for them. */
 export function teamKnown(reader: Reader, caller: Caller, id: string): FoundTeam | undefined {
   const team = reader.get(teams, id)?.row;
-  const standing = team && standingOf(reader, caller, team.organizationId);
-  if (team === undefined || standing === undefined) return undefined;
-  return servesTeams(standing) && seesTeam(standing, team) ? { standing, team } : undefined;
+  const standing = standingOf(reader, caller, team?.organizationId ?? NOWHERE);
+  if (team === undefined || standing === undefined) {
+    standingAtHome(reader, caller);
+    return undefined;
+  }
+  if (servesTeams(standing) && seesTeam(standing, team)) return { standing, team };
+  lookHome(reader, caller);
+  return undefined;
 }
 
 /** The workspace with that id, for those who have any access to it. @throws JsonApiError `not-found` */
 export function workspaceById(reader: Reader, caller: Caller, id: string): FoundWorkspace {
-  return accessible(reader, caller, reader.get(workspaces, id));
+  const workspace = reader.get(workspaces, id)?.row;
+  const standing = standingOf(reader, caller, workspace?.organizationId ?? NOWHERE);
+  if (standing === undefined) {
+    const home = standingAtHome(reader, caller);
+    if (home !== undefined) accessOn(reader, home, NOWHERE);
+    throw notFound();
+  }
+  try {
+    return accessible(reader, standing, workspace);
+  } catch (refusal) {
+    lookHome(reader, caller);
+    throw refusal;
+  }
 }
 
 /** The workspace of that name. @throws JsonApiError `not-found` */
 export function workspaceNamed(reader: Reader, caller: Caller, organization: string, name: string): FoundWorkspace {
-  const { organization: found } = organizationNamed(reader, caller, organization);
-  return accessible(reader, caller, reader.find(workspaces, 'name', nameWithin(found.id, name)));
+  const standing = organizationNamed(reader, caller, organization);
+  const stored = reader.find(workspaces, 'name', nameWithin(standing.organization.id, name));
+  return accessible(reader, standing, stored?.row);
 }
 
-function accessible(reader: Reader, caller: Caller, stored: Stored<Workspace> | undefined): FoundWorkspace {
-  const standing = stored && standingOf(reader, caller, stored.row.organizationId);
-  const access = standing && accessOn(reader, standing, stored.row.id);
-  if (stored === undefined || standing === undefined || access === undefined) throw notFound();
-  return { standing, workspace: stored.row, access };
+function accessible(
+  reader: Reader,
+  standing: Standing,
+  workspace: DeepReadonly<Workspace> | undefined,
+): FoundWorkspace {
+  const access = accessOn(reader, standing, workspace?.id ?? NOWHERE);
+  if (workspace === undefined || access === undefined) throw notFound();
+  return { standing, workspace, access };
 }

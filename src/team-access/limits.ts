@@ -9,6 +9,11 @@ export const TEXTS_MAX = 100;
 /** Rows of a page unless asked for, and the most that can be asked for. */
 export const PAGE_SIZE_DEFAULT = 20;
 export const PAGE_SIZE_MAX = 100;
+/** Likewise of an audit trail, which clients fetch a thousand at a time: an entry has about a kilobyte. */
+export const TRAIL_PAGE_SIZE_DEFAULT = 1_000;
+export const TRAIL_PAGE_SIZE_MAX = 1_000;
+/** A setting with more characters of JSON is told in the audit log by its length and hash: a page of it must fit in memory. */
+export const AUDITED_SETTING_CHARACTERS_MAX = 2_048;
 /** A page that nobody can mean: past it the arithmetic would lose digits. */
 export const PAGE_NUMBER_MAX = 1_000_000_000;
 /** Faults told of one request: who sends more mistakes than these will not read further. */
@@ -21,5 +26,14 @@ export const RATE_WINDOW_MS = 1_000;
 export const TOKEN_USE_MS = 60_000;
 /** Token uses written in one commit: etcd takes 128 operations unless told otherwise. */
 export const TOKEN_USES_BATCH = 50;
+/** Operations of one request, each member that is added or removed counted. */
+export const OPERATIONS_MAX = 10_000;
+/**
+ * How long the operations of one request may be worked on: nothing else is answered meanwhile, and what each costs depends
+ * on what is there. 10,000 rows take a third of a second of an idle processor.
+ */
+export const OPERATIONS_MS_MAX = 5_000;
+/** Rows of one complete set, for the same reason. */
+export const SET_ROWS_MAX = 10_000;
 /** Rows whose time is over that a new one clears away first; the job behind them has left more only when it is late. */
 export const EXPIRED_BATCH = 20;

@@ -5,6 +5,8 @@
 import type { Origin } from '../audit/record.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Call } from '../http/call.ts';
+import type { Clock } from '../state/clock.ts';
+import { WRITE_BYTES_DEFAULT } from '../state/limits.ts';
 import type { Snapshot } from '../state/snapshot.ts';
 import type { State } from '../state/state.ts';
 import type { Transaction } from '../state/transaction.ts';
@@ -22,6 +24,7 @@ export interface TeamAccess {
   readonly tokenUses: TokenUses;
   /** `compat = terraform`. */
   readonly terraform: boolean;
+  readonly clock: Clock;
 }
 
 /** What a write runs with, for one caller. */
@@ -36,19 +39,22 @@ export interface Write<Body> {
   readonly parse: (call: Call) => Body;
   /** Authorizes, checks and changes; may run more than once. @throws JsonApiError */
   readonly change: (writing: Writing, body: Body) => Answer;
-  /** The body's media type where it is not that of JSON:API alone. */
-  readonly mediaType?: string;
+  /** Checks what is declared and wanted, where that is not JSON:API alone. @throws JsonApiError */
+  readonly negotiate?: (call: Call) => void;
+  /** Whether nothing of it is kept; unless given, everything is. */
+  readonly isDryRun?: (body: Body) => boolean;
 }
 
-/** Answers a read. `mediaType`: of the answer, where it is not JSON:API. */
+/** Answers a read. `mediaType`: of the answer, where it is not JSON:API; who takes JSON:API takes that too. */
 export function serveRead(
-  { state, ...service }: TeamAccess,
+  service: TeamAccess,
   call: Call,
-  read: (reader: Snapshot, caller: Caller) => Answer,
+  read: (reader: Snapshot, caller: Caller) => Answer | Promise<Answer>,
   mediaType?: string,
 ): Answer | Promise<Answer> {
-  const run = (): Answer =>
-    admitted({ state, ...service }, call, (caller) => {
+  const { state } = service;
+  const run = (): Answer | Promise<Answer> =>
+    admitted(service, call, (caller) => {
       checkAccept(call, mediaType);
       return read(state.snapshot, caller);
     });
@@ -60,20 +66,25 @@ export function serveRead(
 export async function serveWrite<Body>(
   service: TeamAccess,
   call: Call,
-  { parse, change, mediaType }: Write<Body>,
+  { parse, change, negotiate = negotiatePlain, isDryRun = () => false }: Write<Body>,
 ): Promise<Answer> {
   const { state } = service;
   await state.consistent();
   const secretHash = presentedHash(call);
   return await admitted(service, call, async () => {
-    checkContentType(call, mediaType);
-    checkAccept(call);
+    negotiate(call);
     const body = parse(call);
-    return await state.write((tx) => {
+    const run = (tx: Transaction): Answer => {
       const caller = authenticate(tx, secretHash);
       return change({ tx, caller, origin: originOf(call, caller) }, body);
-    });
+    };
+    return await state.write(run, { bytes: WRITE_BYTES_DEFAULT + call.body.length, dryRun: isDryRun(body) });
   });
+}
+
+function negotiatePlain(call: Call): void {
+  checkContentType(call);
+  checkAccept(call);
 }
 
 /** Where a change comes from, for the audit log. */

@@ -3,8 +3,11 @@ import type { Endpoint } from '../http/endpoint.ts';
 import type { Log } from '../http/log.ts';
 import type { Clock } from '../state/clock.ts';
 import type { State } from '../state/state.ts';
+import { auditTrailEndpoints } from './audit-trail/endpoints.ts';
+import { completeSetEndpoints } from './complete-set/endpoints.ts';
 import { discoveryEndpoints } from './discovery.ts';
 import { effectiveAccessEndpoints } from './effective-access/endpoints.ts';
+import { operationEndpoints } from './operations/endpoints.ts';
 import { membershipEndpoints } from './organization-memberships/endpoints.ts';
 import { organizationEndpoints } from './organizations/endpoints.ts';
 import { projectEndpoints } from './projects/endpoints.ts';
@@ -38,7 +41,7 @@ export interface StartedTeamAccess extends AsyncDisposable {
 /** Starts it on a state that is loaded. Disposing it stops what goes on behind the requests. */
 export function startTeamAccess({ state, clock, log, rateLimit, terraform }: TeamAccessOptions): StartedTeamAccess {
   const tokenUses = recordTokenUses(state, clock, log);
-  const service: TeamAccess = { state, rateLimit: createRateLimit(clock, rateLimit), tokenUses, terraform };
+  const service: TeamAccess = { state, rateLimit: createRateLimit(clock, rateLimit), tokenUses, terraform, clock };
   return {
     service,
     endpoints: [
@@ -51,7 +54,10 @@ export function startTeamAccess({ state, clock, log, rateLimit, terraform }: Tea
       ...tokenEndpoints(service),
       ...userEndpoints(service),
       ...teamWorkspaceEndpoints(service),
+      ...completeSetEndpoints(service),
+      ...operationEndpoints(service),
       ...effectiveAccessEndpoints(service),
+      ...auditTrailEndpoints(service),
     ],
     usesWritten: () => tokenUses.written(),
     [Symbol.asyncDispose]: () => tokenUses[Symbol.asyncDispose](),

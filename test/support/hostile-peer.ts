@@ -20,6 +20,9 @@ export function response(
   return { response: { Nonce: nonce, ResourceURL: url, ResourceID: id, Resource, operation: 1 } };
 }
 
+/** What is as large as it may be is decoded, looked at and written before it is answered. */
+const ANSWER_MS_MAX = 30_000;
+
 /** A live stream of a peer that was given a token. */
 export interface HostileStream extends Disposable {
   readonly call: RawCall;
@@ -41,12 +44,16 @@ export async function openHostile(cluster: Cluster, name: string, deaf = false):
     async answer(message, nonce) {
       call.say(message);
       let found: ReplicationMessage_Request | undefined;
-      await until(`the answer to ${nonce}`, () => {
-        for (const { Payload } of call.received) {
-          if (Payload.case === 'request' && Payload.value.ResponseNonce === nonce) found = Payload.value;
-        }
-        return found !== undefined || call.stream.destroyed;
-      });
+      await until(
+        `the answer to ${nonce}`,
+        () => {
+          for (const { Payload } of call.received) {
+            if (Payload.case === 'request' && Payload.value.ResponseNonce === nonce) found = Payload.value;
+          }
+          return found !== undefined || call.stream.destroyed;
+        },
+        ANSWER_MS_MAX,
+      );
       assert.ok(found, `no answer to ${nonce}: the stream has ended`);
       return found;
     },

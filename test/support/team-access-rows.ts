@@ -1,5 +1,6 @@
 /** Every endpoint of team access with who may call it, on what everybody may see and on what is secret. */
 import assert from 'node:assert/strict';
+import { OPERATIONS_TYPE } from './operations.ts';
 import { request, resource, shown } from './team-access.ts';
 import { CALLERS, type CallerName, join, makeUser, type World } from './team-access-world.ts';
 
@@ -127,6 +128,11 @@ const tokenRows: readonly Row[] = (
 /** Writes are asked with something that is refused after the right to make them was checked: nothing changes. */
 export const rows: readonly Row[] = [
   { endpoint: 'GET /account/details', path: '/account/details', allowed: ANYBODY },
+  {
+    endpoint: 'GET /organization/audit-trail',
+    path: '/organization/audit-trail?filter[organization]=acme',
+    allowed: ['owner', 'organization-token'],
+  },
   { endpoint: 'GET /admin/users', path: '/admin/users', allowed: ['site-admin'] },
   { endpoint: 'POST /admin/users', path: '/admin/users', body: bad('users'), allowed: ['site-admin'], status: 422 },
   { endpoint: 'GET /organizations', path: '/organizations', allowed: ANYBODY },
@@ -257,6 +263,22 @@ export const rows: readonly Row[] = [
     allowed: method === 'DELETE' ? (['owner'] as const) : OWNERS_IN_PERSON,
     status: { POST: 422, GET: 200, DELETE: 204 }[method],
   })),
+  {
+    endpoint: 'PUT /workspaces/:id/team-access',
+    path: ({ workspace }) => `/workspaces/${workspace}/team-access`,
+    body: { data: [] },
+    headers: NEVER,
+    allowed: ADMINS,
+    status: 412,
+  },
+  {
+    // What each may do with them is held against the single endpoints: operations-authorization.test.ts.
+    endpoint: 'POST /operations',
+    path: '/operations',
+    body: { 'atomic:operations': [] },
+    headers: { 'content-type': OPERATIONS_TYPE },
+    allowed: ANYBODY,
+  },
   { endpoint: 'GET /organizations/:name/team-tokens', path: org('/team-tokens'), allowed: MEMBERS },
   ...tokenRows,
   {
@@ -279,3 +301,16 @@ export const rows: readonly Row[] = [
     ...(method === 'DELETE' && { status: 204 }),
   })),
 ];
+
+/** To whom the thing that the path of a row names does not exist, whatever they may do with what they see. */
+export function unknownTo({ endpoint, on = '', allowed }: Row): readonly CallerName[] {
+  const others = (knowing: readonly CallerName[]) => ANYBODY.filter((name) => !knowing.includes(name));
+  const path = endpoint.split(' ')[1] ?? '';
+  if (path.includes('workspaces/:')) return others(HAS_ACCESS);
+  if (path.startsWith('/teams/:id') && /(^|is )secret$/.test(on)) return others(SEES_SECRET);
+  if (path.startsWith('/teams/:id') && /(^|is )owners$/.test(on)) return others([...OWNERS, 'secret-viewer']);
+  if (path.startsWith('/authentication-tokens/') || path.startsWith('/users/')) return others(allowed);
+  // They change the plan of any organization.
+  if (endpoint === 'PATCH /organizations/:name') return ['outsider'];
+  return ['outsider', 'site-admin'];
+}

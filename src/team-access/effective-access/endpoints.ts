@@ -5,7 +5,6 @@ import { organizationNamed, organizationWithTeams, workspaceById } from '../find
 import { documentAnswer } from '../jsonapi/documents.ts';
 import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
 import { documentOf, pageOf } from '../jsonapi/schemas.ts';
-import { byCreation } from '../order.ts';
 import { serveRead, type TeamAccess } from '../serve.ts';
 import { contributionsOn } from '../standing.ts';
 import { reachable } from '../workspaces/list-workspaces.ts';
@@ -55,7 +54,7 @@ export function effectiveAccessEndpoints(service: TeamAccess): Endpoint[] {
           const { organization, page } = readOrganizationQuery(call.query);
           const asker = organizationNamed(reader, caller, organization);
           const subject = findUser(reader, caller, asker, pathParameter(call, 'id'));
-          const all = byCreation(reachable(reader, subject.standing));
+          const all = reachable(reader, subject.standing);
           const data = onPage(all, page).map(({ row }) =>
             showEffectiveAccess(row.id, subject, contributionsOn(reader, subject.standing, row.id), terraform),
           );
@@ -73,7 +72,7 @@ export function effectiveAccessEndpoints(service: TeamAccess): Endpoint[] {
         serveRead(service, call, (reader, caller) => {
           const page = readPageAlways(call.query);
           const standing = organizationWithTeams(reader, caller, pathParameter(call, 'name'));
-          const all = byCreation(reachable(reader, standing));
+          const all = reachable(reader, standing);
           const data = showMatrix(reader, standing, onPage(all, page));
           return documentAnswer(call, pageDocument(call, page, { data, totalCount: all.length }));
         }),

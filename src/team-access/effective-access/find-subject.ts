@@ -79,11 +79,13 @@ function callerThemself(caller: Caller, standing: Standing): Subject {
 
 /** A user with what they are in the organization, for themself and for owners. @throws JsonApiError `not-found` */
 export function findUser(reader: Reader, caller: Caller, { organization, owner }: Standing, named: string): Subject {
-  const user = (reader.get(users, named) ?? reader.find(users, 'username', named.toLowerCase()))?.row;
+  const byId = reader.get(users, named);
+  const byName = reader.find(users, 'username', named.toLowerCase());
+  const user = (byId ?? byName)?.row;
   const themself = caller.kind === 'user' && caller.userId === user?.id;
-  if (user === undefined || !(owner || themself)) throw notFound();
-  const standing = userStanding(reader, user.id, organization);
-  if (standing === undefined) throw notFound();
+  if (!(owner || themself)) throw notFound();
+  const standing = userStanding(reader, user?.id ?? '', organization);
+  if (user === undefined || standing === undefined) throw notFound();
   return { id: user.id, type: 'users', standing };
 }
 

@@ -4,7 +4,7 @@ import { ACCESS_LEVELS } from '../access.ts';
 import { type Contribution, type Explained, effectiveAccess, explainAccess, type Source } from '../effective.ts';
 import type { Resource } from '../jsonapi/documents.ts';
 import { resourceSchema, toOne } from '../jsonapi/schemas.ts';
-import { attributeProperties, shownAttributes, wireNames } from '../team-workspaces/wire-attributes.ts';
+import { attributeProperties, shownAttributes, wiresOf } from '../team-workspaces/wire-attributes.ts';
 import type { Subject } from './find-subject.ts';
 
 export const sourceSchema = Type.Object(
@@ -67,13 +67,9 @@ export function showEffectiveAccess(
 
 /** Once for every name that the attribute has. */
 function showExplained({ name, value, sources }: Explained, terraform: boolean) {
-  const names =
-    name === 'admin'
-      ? [name]
-      : wireNames(terraform)
-          .filter((one) => one.name === name)
-          .map(({ wire }) => wire);
-  return names.map((attribute) => ({ attribute, value, sources: sources.map(showSource) }));
+  const shown = sources.map(showSource);
+  const names = name === 'admin' ? [name] : wiresOf(name, terraform);
+  return names.map((attribute) => ({ attribute, value, sources: shown }));
 }
 
 /** Where access comes from. */

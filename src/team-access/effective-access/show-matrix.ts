@@ -1,14 +1,15 @@
 /** Which team may do what on which workspace: a line for each workspace, with the teams that have access to it. */
 import { Type } from 'typebox';
-import type { Reader } from '../../state/reader.ts';
+import type { Snapshot } from '../../state/snapshot.ts';
 import type { DeepReadonly, Stored } from '../../state/table.ts';
 import { ACCESS_LEVELS } from '../access.ts';
 import { changesRows } from '../authorization.ts';
-import { effectiveAccess } from '../effective.ts';
+import { type Contribution, effectiveAccess } from '../effective.ts';
 import type { Resource } from '../jsonapi/documents.ts';
 import { resourceSchema, toOne } from '../jsonapi/schemas.ts';
 import { byCreation } from '../order.ts';
-import { accessOn, contributionsOn, type Standing, standingWith } from '../standing.ts';
+import { accessOn, contributionsOn, type Standing, standingWith, teamContributions } from '../standing.ts';
+import { teamWorkspaces } from '../team-workspaces/team-workspace.ts';
 import { type Team, teams } from '../teams/team.ts';
 import type { Workspace } from '../workspaces/workspace.ts';
 import { showSource, sourceSchema } from './show-effective-access.ts';
@@ -34,32 +35,35 @@ export const matrixRowSchema = resourceSchema(MATRIX_ROWS, 'AccessMatrixRow', {
 
 /** Admins of a workspace see what every team has there, by its bare id; others what their own teams have. */
 export function showMatrix(
-  reader: Reader,
+  reader: Snapshot,
   standing: Standing,
   workspaces: readonly Stored<Workspace>[],
 ): readonly Resource[] {
-  const standings = (some: readonly DeepReadonly<Team>[]): readonly Standing[] =>
-    some.map((team) => standingWith(standing.organization, [team]));
-  const own = standings(standing.teams);
-  const everyTeam = standings(
-    byCreation(reader.list(teams, 'organization', standing.organization.id)).map(({ row }) => row),
+  const { organization } = standing;
+  const everyTeam = reader.memoWhile(teams, organization.id, () =>
+    byCreation(reader.list(teams, 'organization', organization.id)).map(({ row }) => row),
   );
+  const cellsOfAll = (id: string) => {
+    // One list of the workspace's rows, instead of a search for the row of each team.
+    const rows = new Map(reader.list(teamWorkspaces, 'workspace', id).map(({ row }) => [row.teamId, row]));
+    return everyTeam.flatMap((team) => showCell(team, teamContributions(organization, team, rows.get(team.id))));
+  };
+  const cellsOfOwn = (id: string) =>
+    standing.teams.flatMap((team) => showCell(team, contributionsOn(reader, standingWith(organization, [team]), id)));
   return workspaces.map(({ row: { id, name } }) => {
-    const known = changesRows(accessOn(reader, standing, id)) ? everyTeam : own;
+    const cells = changesRows(accessOn(reader, standing, id)) ? cellsOfAll(id) : cellsOfOwn(id);
     return {
       id,
       type: MATRIX_ROWS,
-      attributes: { name, teams: known.flatMap((of) => showCell(reader, of, id)) },
+      attributes: { name, teams: cells },
       relationships: { workspace: { data: { id, type: 'workspaces' } } },
     };
   });
 }
 
-/** What the one team of a standing has; nothing where it has no access. */
-function showCell(reader: Reader, of: Standing, workspaceId: string) {
-  const contributions = contributionsOn(reader, of, workspaceId);
+/** What a team has; nothing where it has no access. */
+function showCell({ id: team }: DeepReadonly<Team>, contributions: readonly Contribution[]) {
   const effective = effectiveAccess(contributions);
-  const team = of.teams[0]?.id;
-  if (effective === undefined || team === undefined) return [];
+  if (effective === undefined) return [];
   return [{ team, access: effective.access, sources: contributions.map(({ source }) => showSource(source)) }];
 }

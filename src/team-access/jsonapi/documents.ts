@@ -22,19 +22,35 @@ export interface Document {
 }
 
 /** The name of what a reader has; the same document has the same one on every server. */
-const tagOf = (document: Document): string => tagOfText(JSON.stringify(document));
+export const tagOf = (document: Document): string => tagOfText(JSON.stringify(document));
 
 const tagOfText = (text: string): string => `"${hash('sha256', text, 'base64url')}"`;
 
+/** A document as it is sent. */
+export interface WrittenDocument {
+  readonly text: string;
+  readonly tag: string;
+}
+
+/** Writes a document, for one reader or for many. */
+export function writeDocument(document: Document): WrittenDocument {
+  const text = JSON.stringify(document);
+  return { text, tag: tagOfText(text) };
+}
+
 /** An answer with a document; to a GET 304 when the reader has it already. */
-export function documentAnswer({ request }: Call, document: Document, status = 200): Answer {
-  const body = JSON.stringify(document);
-  if (request.method !== 'GET' && request.method !== 'HEAD') return { status, contentType: JSON_API, body };
-  const tag = tagOfText(body);
+export function documentAnswer(call: Call, document: Document, status = 200): Answer {
+  const { method } = call.request;
+  if (method === 'GET' || method === 'HEAD') return writtenAnswer(call, writeDocument(document), status);
+  return { status, contentType: JSON_API, body: JSON.stringify(document) };
+}
+
+/** Likewise, to a GET, with a document that is written already. */
+export function writtenAnswer({ request }: Call, { text, tag }: WrittenDocument, status = 200): Answer {
   const headers = ['ETag', tag, 'Cache-Control', 'private, no-cache'];
   const known = request.headers['if-none-match'];
   if (known !== undefined && names(known, tag, true)) return { status: 304, body: '', headers };
-  return { status, contentType: JSON_API, body, headers };
+  return { status, contentType: JSON_API, body: text, headers };
 }
 
 /** 204 without a body. */
@@ -49,6 +65,18 @@ export function checkIfMatch({ request }: Call, current: () => Document): void {
   if (wanted === undefined || names(wanted, tagOf(current()), false)) return;
   throw new JsonApiError([{ code: 'precondition-failed', detail: 'If-Match does not name the current state' }]);
 }
+
+/** What must hold of what is there, shown as a read would show it. @throws JsonApiError `precondition-failed` */
+export type Precondition = (current: () => Document) => void;
+
+/** What a request asks to hold. */
+export const ifMatch =
+  (call: Call): Precondition =>
+  (current) =>
+    checkIfMatch(call, current);
+
+/** Nothing has to hold. */
+export const unconditional: Precondition = () => undefined;
 
 /** RFC 9110, 13.1: `*` or a list of tags; `weak`: `W/` makes no difference. */
 function names(list: string, tag: string, weak: boolean): boolean {

@@ -2,7 +2,8 @@
 import type { Call } from '../../http/call.ts';
 import { JsonApiError } from './errors.ts';
 
-const MEDIA_TYPE = 'application/vnd.api+json';
+/** As requests declare it. */
+export const MEDIA_TYPE = 'application/vnd.api+json';
 
 /** As answers declare it. */
 export const JSON_API = `${MEDIA_TYPE}; charset=utf-8`;
@@ -10,7 +11,7 @@ export const JSON_API = `${MEDIA_TYPE}; charset=utf-8`;
 /** Refuses a request whose `Accept` rules JSON:API out. @throws JsonApiError `not-acceptable` */
 export function checkAccept({ request: { headers } }: Call, mediaType = MEDIA_TYPE): void {
   const { accept } = headers;
-  if (accept === undefined || accept.trim() === '' || takes(accept, mediaType)) return;
+  if (accept === undefined || accept.trim() === '' || accepts(accept, mediaType) || accepts(accept, MEDIA_TYPE)) return;
   throw new JsonApiError([{ code: 'not-acceptable', detail: `the answer is ${mediaType}` }]);
 }
 
@@ -18,15 +19,15 @@ export function checkAccept({ request: { headers } }: Call, mediaType = MEDIA_TY
  * Refuses a write that does not declare its body to be JSON:API; one without a body that needs none declares nothing.
  * @throws JsonApiError `invalid-content-type`
  */
-export function checkContentType({ request, body }: Call, mediaType = MEDIA_TYPE): void {
+export function checkContentType({ request, body }: Call): void {
   if (request.method === 'DELETE' && body.length === 0) return;
   const declared = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
-  if (declared === mediaType) return;
-  throw new JsonApiError([{ code: 'invalid-content-type', detail: `content-type must be ${mediaType}` }]);
+  if (declared === MEDIA_TYPE) return;
+  throw new JsonApiError([{ code: 'invalid-content-type', detail: `content-type must be ${MEDIA_TYPE}` }]);
 }
 
-/** The most precise range that fits decides (RFC 9110, 12.5.1). */
-function takes(accept: string, mediaType: string): boolean {
+/** Whether an `Accept` lets a media type pass: the most precise range that fits decides (RFC 9110, 12.5.1). */
+export function accepts(accept: string, mediaType: string): boolean {
   const [kind = ''] = mediaType.split('/');
   const weights = new Map<string, number>();
   for (const range of accept.toLowerCase().split(',')) {

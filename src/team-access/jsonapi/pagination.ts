@@ -18,31 +18,43 @@ const NUMBER: Parameter = {
   description: 'Which page, from 1.',
   schema: Type.Integer({ minimum: 1, maximum: PAGE_NUMBER_MAX }),
 };
-const SIZE: Parameter = {
+/** How long pages are. */
+export interface PageSizes {
+  readonly fallback: number;
+  readonly maximum: number;
+}
+
+const SIZES: PageSizes = { fallback: PAGE_SIZE_DEFAULT, maximum: PAGE_SIZE_MAX };
+
+const sizeParameter = ({ fallback, maximum }: PageSizes): Parameter => ({
   name: 'page[size]',
-  description: `How many on a page; ${PAGE_SIZE_DEFAULT} unless given.`,
-  schema: Type.Integer({ minimum: 1, maximum: PAGE_SIZE_MAX }),
-};
+  description: `How many on a page; ${fallback} unless given.`,
+  schema: Type.Integer({ minimum: 1, maximum }),
+});
+const SIZE = sizeParameter(SIZES);
 
 /** What `readPage` reads, for the API description. */
 export const PAGE_PARAMETERS: readonly Parameter[] = [NUMBER, SIZE];
+
+/** Likewise, for pages of other sizes. */
+export const pageParameters = (sizes: PageSizes): readonly Parameter[] => [NUMBER, sizeParameter(sizes)];
 
 /**
  * The page that is asked for; `undefined` when neither parameter is given. `others` are faults of the same step.
  * @throws JsonApiError `invalid-attribute`
  */
-export function readPage(query: Query, others: readonly Fault[] = []): Page | undefined {
+export function readPage(query: Query, others: readonly Fault[] = [], sizes = SIZES): Page | undefined {
   const faults: Fault[] = [...others];
-  const number = readNumber(query, NUMBER, PAGE_NUMBER_MAX, faults);
-  const size = readNumber(query, SIZE, PAGE_SIZE_MAX, faults);
+  const number = readNumber(query, NUMBER.name, PAGE_NUMBER_MAX, faults);
+  const size = readNumber(query, SIZE.name, sizes.maximum, faults);
   throwFaults(faults);
   if (number === undefined && size === undefined) return undefined;
-  return { number: number ?? 1, size: size ?? PAGE_SIZE_DEFAULT };
+  return { number: number ?? 1, size: size ?? sizes.fallback };
 }
 
 /** Likewise, for lists that are always paginated. @throws JsonApiError `invalid-attribute` */
-export const readPageAlways = (query: Query, others: readonly Fault[] = []): Page =>
-  readPage(query, others) ?? { number: 1, size: PAGE_SIZE_DEFAULT };
+export const readPageAlways = (query: Query, others: readonly Fault[] = [], sizes = SIZES): Page =>
+  readPage(query, others, sizes) ?? { number: 1, size: sizes.fallback };
 
 /** The part of a list that is on a page. */
 export const onPage = <T>(all: readonly T[], { number, size }: Page): readonly T[] =>
@@ -92,12 +104,12 @@ function pageLink({ request, query }: Call, { size }: Page, number: number): str
   return `${scheme}://${request.headers.host ?? ''}${path}?${text.join('&')}`;
 }
 
-function readNumber(query: Query, { name }: Parameter, maximum: number, faults: Fault[]): number | undefined {
+function readNumber(query: Query, name: string, maximum: number, faults: Fault[]): number | undefined {
   const text = query.get(name);
   if (text === undefined) return undefined;
   const number = /^\d{1,10}$/.test(text) ? Number(text) : 0;
   if (number >= 1 && number <= maximum) return number;
-  const bounds = maximum === PAGE_SIZE_MAX ? `between 1 and ${maximum}` : 'a whole number from 1';
+  const bounds = name === SIZE.name ? `between 1 and ${maximum}` : 'a whole number from 1';
   faults.push({ code: 'invalid-attribute', detail: `${name} must be ${bounds}`, parameter: name });
   return undefined;
 }

@@ -32,11 +32,14 @@ export interface GivenResource {
   readonly manyRelationships: ReadonlyMap<string, readonly string[]>;
 }
 
-type Json = Readonly<Record<string, unknown>>;
+export type Json = Readonly<Record<string, unknown>>;
 
 /** The resource of a body. @throws JsonApiError `invalid-body`, `invalid-attribute` for a relationship that is missing */
-export function readResource(body: Uint8Array, wanted: WantedResource): GivenResource {
-  const data = readData(body);
+export const readResource = (body: Uint8Array, wanted: WantedResource): GivenResource =>
+  resourceIn(readMember(body, 'data'), wanted);
+
+/** The resource in the `data` of a document. @throws JsonApiError likewise */
+export function resourceIn(data: unknown, wanted: WantedResource): GivenResource {
   if (!isObject(data)) throw new JsonApiError([wrong('/data', 'want an object')]);
   return resourceOf(data, wanted, '/data');
 }
@@ -70,19 +73,23 @@ function resourceOf(data: Json, wanted: WantedResource, pointer: string): GivenR
 }
 
 /** The ids that a body names: `{"data":[{"type","id"}, …]}`. @throws JsonApiError `invalid-body` */
-export function readIdentifiers(body: Uint8Array, type: string): readonly string[] {
+export const readIdentifiers = (body: Uint8Array, type: string): readonly string[] =>
+  identifiersIn(readMember(body, 'data'), type);
+
+/** The ids that the `data` of a document names. @throws JsonApiError `invalid-body` */
+export function identifiersIn(data: unknown, type: string): readonly string[] {
   const faults: Fault[] = [];
-  const ids = identifiers(readData(body), type, '/data', faults);
+  const ids = identifiers(data, type, '/data', faults);
   throwFaults(faults);
   return ids;
 }
 
-/** The `data` of a body. @throws JsonApiError `invalid-body` */
-function readData(body: Uint8Array): unknown {
+/** A member of the document that a body is, such as `data`. @throws JsonApiError `invalid-body` */
+export function readMember(body: Uint8Array, name: string): unknown {
   const document = parse(body);
   if (!isObject(document)) throw new JsonApiError([wrong('', 'want an object')]);
-  if (document['data'] === undefined) throw new JsonApiError([wrong('/data', 'data is missing')]);
-  return document['data'];
+  if (document[name] === undefined) throw new JsonApiError([wrong(`/${name}`, `${name} is missing`)]);
+  return document[name];
 }
 
 function parse(body: Uint8Array): unknown {
@@ -138,7 +145,9 @@ function identifier(linked: unknown, type: string, pointer: string, faults: Faul
   return undefined;
 }
 
-const wrong = (pointer: string, detail: string): Fault => ({ code: 'invalid-body', detail, pointer });
+/** The fault of a document that is not as it must be. */
+export const wrong = (pointer: string, detail: string): Fault => ({ code: 'invalid-body', detail, pointer });
 
-const isObject = (value: unknown): value is Json =>
+/** Whether a value of JSON is an object. */
+export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -74,28 +74,29 @@ export interface BodyParts {
   readonly required?: readonly string[];
 }
 
-/** The body that makes or changes a resource; attributes that are not known are ignored. */
-export const bodyOf = (type: string, { attributes, relationships, required = [] }: BodyParts) =>
-  Type.Object({
-    data: Type.Object(
-      {
-        type: required.length > 0 ? Type.Literal(type) : Type.Optional(Type.Literal(type)),
-        ...(attributes !== undefined && {
-          attributes: Type.Object(
-            Object.fromEntries(
-              Object.entries(attributes).map(([name, schema]) => [
-                name,
-                required.includes(name) ? schema : Type.Optional(schema),
-              ]),
-            ),
-            { additionalProperties: true },
+/** The body that makes or changes a resource. */
+export const bodyOf = (type: string, parts: BodyParts) => Type.Object({ data: givenResourceOf(type, parts) });
+
+/** A resource in a body that makes or changes it; attributes that are not known are ignored. */
+export const givenResourceOf = (type: string, { attributes, relationships, required = [] }: BodyParts) =>
+  Type.Object(
+    {
+      type: required.length > 0 ? Type.Literal(type) : Type.Optional(Type.Literal(type)),
+      ...(attributes !== undefined && {
+        attributes: Type.Object(
+          Object.fromEntries(
+            Object.entries(attributes).map(([name, schema]) => [
+              name,
+              required.includes(name) ? schema : Type.Optional(schema),
+            ]),
           ),
-        }),
-        ...(relationships !== undefined && { relationships: Type.Optional(Type.Object(relationships)) }),
-      },
-      { additionalProperties: true },
-    ),
-  });
+          { additionalProperties: true },
+        ),
+      }),
+      ...(relationships !== undefined && { relationships: Type.Optional(Type.Object(relationships)) }),
+    },
+    { additionalProperties: true },
+  );
 
 /** The body that names resources: `{"data":[{"type","id"}, …]}`. */
 export const identifiersOf = (type: string) => Type.Object({ data: Type.Array(identifier(type)) });

@@ -7,17 +7,23 @@ import type { DeepReadonly } from '../../state/table.ts';
 import { recordTeamAccess } from '../audit.ts';
 import { changesMembers, changesMemberships, removesMember } from '../authorization.ts';
 import type { Caller } from '../caller.ts';
-import { organizationNamed, teamKnown } from '../find.ts';
+import { organizationNamed, standingAround, teamKnown } from '../find.ts';
 import { attributeFault, type Fault, JsonApiError, notFound, throwFaults } from '../jsonapi/errors.ts';
 import { readEmail } from '../jsonapi/read-attributes.ts';
-import type { GivenResource } from '../jsonapi/read-resource.ts';
+import type { GivenResource, WantedResource } from '../jsonapi/read-resource.ts';
 import type { Writing } from '../serve.ts';
-import { type Standing, standingOf } from '../standing.ts';
+import type { Standing } from '../standing.ts';
 import { checkOwnerLeft } from '../teams/change-members.ts';
 import { type Team, teams } from '../teams/team.ts';
 import { memberKey, teamMembers } from '../teams/team-member.ts';
 import { createUser } from '../users/new-user.ts';
 import { type Membership, membershipPair, memberships } from './membership.ts';
+
+/** What brings somebody into an organization. */
+export const NEW_MEMBERSHIP: WantedResource = {
+  type: 'organization-memberships',
+  manyRelationships: [{ name: 'teams', type: 'teams' }],
+};
 
 /** A membership with what the caller is in its organization. */
 export interface FoundMembership {
@@ -28,8 +34,8 @@ export interface FoundMembership {
 /** The membership with that id, for other members. @throws JsonApiError `not-found` */
 export function membershipById(reader: Reader, caller: Caller, id: string): FoundMembership {
   const membership = reader.get(memberships, id)?.row;
-  const standing = membership && standingOf(reader, caller, membership.organizationId);
-  if (membership === undefined || standing === undefined) throw notFound();
+  const standing = standingAround(reader, caller, membership?.organizationId);
+  if (membership === undefined) throw notFound();
   return { standing, membership };
 }
 
@@ -46,8 +52,8 @@ export function createMembership(writing: Writing, organization: string, given: 
   const faults: Fault[] = [];
   const email = readEmail(given.attributes, faults, true) ?? '';
   throwFaults(faults);
-  const user = userOfEmail(writing, email);
   const organizationId = standing.organization.id;
+  const user = userOfEmail(writing, email, organizationId);
   if (tx.find(memberships, 'pair', membershipPair(organizationId, user.id)) !== undefined) {
     throw new JsonApiError([attributeFault('email', 'Email has already been taken')]);
   }
@@ -107,5 +113,5 @@ function joinableTeam({ tx, caller }: Writing, standing: Standing, id: string): 
   return found.team;
 }
 
-const userOfEmail = (writing: Writing, email: string): DeepReadonly<User> =>
-  writing.tx.find(users, 'email', email.toLowerCase())?.row ?? createUser(writing, { email });
+const userOfEmail = (writing: Writing, email: string, invitedTo: string): DeepReadonly<User> =>
+  writing.tx.find(users, 'email', email.toLowerCase())?.row ?? createUser(writing, { email, invitedTo });

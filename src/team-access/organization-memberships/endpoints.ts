@@ -17,7 +17,13 @@ import { serveRead, serveWrite, type TeamAccess } from '../serve.ts';
 import type { Standing } from '../standing.ts';
 import { showTeam } from '../teams/show-team.ts';
 import { showUser } from '../users/show-user.ts';
-import { createMembership, deleteMembership, type FoundMembership, membershipById } from './change-membership.ts';
+import {
+  createMembership,
+  deleteMembership,
+  type FoundMembership,
+  membershipById,
+  NEW_MEMBERSHIP,
+} from './change-membership.ts';
 import { memberships } from './membership.ts';
 import { membershipSchema, showMembership, statusOf, teamsOf, userOf } from './show-membership.ts';
 
@@ -72,11 +78,7 @@ export function membershipEndpoints(service: TeamAccess): Endpoint[] {
       status: 201,
       handle: (call) =>
         serveWrite(service, call, {
-          parse: () =>
-            readResource(call.body, {
-              type: 'organization-memberships',
-              manyRelationships: [{ name: 'teams', type: 'teams' }],
-            }),
+          parse: () => readResource(call.body, NEW_MEMBERSHIP),
           change(writing, given) {
             const found = createMembership(writing, pathParameter(call, 'name'), given);
             return documentAnswer(call, membershipDocument(writing.tx, found, new Set(['user'])), 201);

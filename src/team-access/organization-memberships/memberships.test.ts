@@ -33,6 +33,10 @@ describe('a membership', () => {
     assert.equal(faults(again)[0]?.['detail'], 'Email has already been taken');
     const namesake = shown(await invite('new.person@example.com'));
     assert.equal(namesake.included?.[0]?.attributes['username'], 'new-person-2');
+    for (const number of [3, 4, 5, 6]) {
+      const next = shown(await invite(`new.person@${number}.example.org`));
+      assert.equal(next.included?.[0]?.attributes['username'], `new-person-${number}`);
+    }
   });
 
   test('is active once a token of the user was used', async () => {
@@ -130,6 +134,63 @@ describe('a user', () => {
       [data.id],
     );
     assert.ok(!('token' in (all[0]?.attributes ?? {})));
+  });
+
+  test('who was invited is taken on by a site administrator, once', async () => {
+    const organization = 'inviting';
+    await makeOrganization(api(), api().adminToken, organization);
+    const body = resource('organization-memberships', { email: 'Grace@example.org' });
+    const path = `/organizations/${organization}/organization-memberships`;
+    const invited = shown(await request(api(), api().adminToken, 'POST', path, { body })).data;
+    const id = (invited.relationships['user']?.data as { readonly id: string } | undefined)?.id;
+    const { data } = shown(await make({ username: 'grace-h', email: 'grace@Example.org' }));
+    assert.deepEqual([data.id, data.attributes['username']], [id, 'grace-h']);
+    const token = String(data.attributes['token']);
+
+    const status = async () => {
+      await api().usesWritten();
+      const membership = await request(api(), api().adminToken, 'GET', `/organization-memberships/${invited.id}`);
+      return shown(membership).data.attributes['status'];
+    };
+    assert.equal(await status(), 'invited');
+    assert.equal(shown(await request(api(), token, 'GET', '/account/details')).data.id, id);
+    assert.equal(await status(), 'active');
+
+    for (const username of ['grace-h', 'mallory']) {
+      const again = await make({ username, email: 'grace@example.org' });
+      assert.equal(again.status, 422);
+      assert.ok(!again.text.includes('atlasv1'));
+    }
+  });
+
+  test('who has had a token is never taken on again, though it is gone and was never used for anything else', async () => {
+    await makeOrganization(api(), api().adminToken, 'leaving');
+    const body = resource('organization-memberships', { email: 'leaver@example.org' });
+    await request(api(), api().adminToken, 'POST', '/organizations/leaving/organization-memberships', { body });
+    const { data } = shown(await make({ username: 'leaver', email: 'leaver@example.org' }));
+    const token = String(data.attributes['token']);
+    const tokens = await request(api(), token, 'GET', `/users/${data.id}/authentication-tokens`);
+    const own = shown<Shown[]>(tokens).data[0]?.id;
+    assert.equal((await request(api(), token, 'DELETE', `/authentication-tokens/${own}`)).status, 204);
+    assert.deepEqual(
+      faults(await make({ username: 'mallory', email: 'leaver@example.org' })).map(({ detail }) => detail),
+      ['Email has already been taken'],
+    );
+  });
+
+  test('who was invited is not taken on under the username of another, nor by who is no site administrator', async () => {
+    const { token } = await makeUser(api(), 'taken');
+    await makeOrganization(api(), token, 'small');
+    const body = resource('organization-memberships', { email: 'heidi@example.org' });
+    await request(api(), token, 'POST', '/organizations/small/organization-memberships', { body });
+    assert.deepEqual(
+      faults(await make({ username: 'Taken', email: 'heidi@example.org' })).map(({ detail }) => detail),
+      ['Username has already been taken'],
+    );
+    const claim = { body: resource('users', { username: 'heidi', email: 'heidi@example.org' }) };
+    assert.deepEqual(seen(await request(api(), token, 'POST', '/admin/users', claim)), NOT_FOUND);
+    const both = await Promise.all([1, 2].map(() => make({ username: 'heidi', email: 'heidi@example.org' })));
+    assert.deepEqual(both.map(({ status }) => status).toSorted(), [201, 422]);
   });
 
   test('has a username and an e-mail address of their own', async () => {

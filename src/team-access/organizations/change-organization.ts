@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Call } from '../../http/call.ts';
 import { recordTeamAccess } from '../audit.ts';
 import { changesOrganization } from '../authorization.ts';
-import { organizationNamed } from '../find.ts';
+import { organizationNamed, standingAround } from '../find.ts';
 import { checkIfMatch } from '../jsonapi/documents.ts';
 import { JsonApiError, notFound } from '../jsonapi/errors.ts';
 import { type Given, nameTaken } from '../jsonapi/read-attributes.ts';
@@ -23,13 +23,11 @@ export function changeOrganization(
   name: string,
   attributes: Given,
 ): Standing {
-  const stored = tx.find(organizations, 'name', nameEntry(name));
-  if (stored === undefined) throw notFound();
-  const before = stored.row;
-  const standing = standingOf(tx, caller, before.id);
-  const owns = standing !== undefined && changesOrganization(standing);
+  const before = tx.find(organizations, 'name', nameEntry(name))?.row;
   const siteAdmin = caller.kind === 'user' && caller.siteAdmin;
-  if (!owns && !siteAdmin) throw notFound();
+  const standing = siteAdmin && before ? standingOf(tx, caller, before.id) : standingAround(tx, caller, before?.id);
+  const owns = standing !== undefined && changesOrganization(standing);
+  if (before === undefined || !(owns || siteAdmin)) throw notFound();
   const body = readOrganizationBody(attributes, false);
   const { settings, plan = before.plan, ...rest } = body;
   const planOnly = body.plan !== undefined && Object.keys(rest).length + Object.keys(settings).length === 0;

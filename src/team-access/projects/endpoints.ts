@@ -3,14 +3,14 @@ import { Type } from 'typebox';
 import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import type { DeepReadonly } from '../../state/table.ts';
-import { organizationNamed } from '../find.ts';
+import { organizationNamed, standingAround } from '../find.ts';
 import { documentAnswer, type Resource } from '../jsonapi/documents.ts';
 import { notFound } from '../jsonapi/errors.ts';
 import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
 import { documentOf, pageOf, resourceSchema, toOne } from '../jsonapi/schemas.ts';
 import { toOrganization } from '../organizations/show-organization.ts';
 import { serveRead, type TeamAccess } from '../serve.ts';
-import { type Standing, standingOf } from '../standing.ts';
+import type { Standing } from '../standing.ts';
 import { type Project, projects } from './project.ts';
 
 const projectSchema = resourceSchema('projects', 'Project', {
@@ -45,8 +45,8 @@ export function projectEndpoints(service: TeamAccess): Endpoint[] {
       handle: (call) =>
         serveRead(service, call, (reader, caller) => {
           const project = reader.get(projects, pathParameter(call, 'id'))?.row;
-          const standing = project && standingOf(reader, caller, project.organizationId);
-          if (project === undefined || standing === undefined) throw notFound();
+          const standing = standingAround(reader, caller, project?.organizationId);
+          if (project === undefined) throw notFound();
           return documentAnswer(call, { data: showProject(standing, project) });
         }),
     },

@@ -1,81 +1,76 @@
 /** `POST /team-workspaces`: gives a team access to a workspace. */
-import { newId } from '../../credentials/secret.ts';
 import type { Reader } from '../../state/reader.ts';
-import { createdAccess } from '../access.ts';
+import type { DeepReadonly } from '../../state/table.ts';
 import type { Caller } from '../caller.ts';
 import { teamKnown } from '../find.ts';
-import { type Fault, JsonApiError, notFound } from '../jsonapi/errors.ts';
-import { type GivenResource, readResource } from '../jsonapi/read-resource.ts';
-import { EXPIRED_BATCH } from '../limits.ts';
+import { type Fault, JsonApiError, notFound, throwFaults } from '../jsonapi/errors.ts';
+import type { GivenResource, WantedResource } from '../jsonapi/read-resource.ts';
 import type { Writing } from '../serve.ts';
 import type { Standing } from '../standing.ts';
-import { teams } from '../teams/team.ts';
-import { expireRows } from './expire-rows.ts';
+import { type Team, teams } from '../teams/team.ts';
 import { administeredWorkspace, type FoundRow } from './find-row.ts';
-import { readAccess } from './read-access.ts';
-import { recordRow } from './record-row.ts';
+import { readNewAccess } from './read-access.ts';
 import { TEAM_WORKSPACES } from './show-team-workspace.ts';
-import { type TeamWorkspace, teamWorkspacePair, teamWorkspaces } from './team-workspace.ts';
+import { teamWorkspacePair, teamWorkspaces } from './team-workspace.ts';
+import { addRow } from './write-row.ts';
 
-/** The resource of a body that makes a row. @throws JsonApiError `invalid-body`, `invalid-attribute` */
-export const readNewTeamWorkspace = (body: Uint8Array): GivenResource =>
-  readResource(body, {
-    type: TEAM_WORKSPACES,
-    relationships: [
-      { name: 'team', type: 'teams', label: 'Team' },
-      { name: 'workspace', type: 'workspaces', label: 'Workspace' },
-    ],
-  });
+/** What makes a row. */
+export const NEW_TEAM_WORKSPACE: WantedResource = {
+  type: TEAM_WORKSPACES,
+  relationships: [
+    { name: 'team', type: 'teams', label: 'Team' },
+    { name: 'workspace', type: 'workspaces', label: 'Workspace' },
+  ],
+};
+
+/** Where a body names the team of a row. */
+const TEAM = '/data/relationships/team';
 
 /**
  * The order of the checks is fixed: nothing of what the caller may not see is learned from an earlier one.
  * @throws JsonApiError `not-found`, `invalid-attribute`
  */
 export function createTeamWorkspace(
-  { tx, caller, origin }: Writing,
+  writing: Writing,
   { attributes, relationships }: GivenResource,
   terraform: boolean,
 ): FoundRow {
+  const { tx, caller } = writing;
   const teamId = relationships.get('team') ?? '';
   const workspaceId = relationships.get('workspace') ?? '';
   const found = administeredWorkspace(tx, caller, workspaceId);
-  const { organization } = found.standing;
-  const home = homeOf(tx, caller, found.standing, teamId);
-  const body = readAccess(attributes, { terraform, now: tx.now });
-  // A body without a level was refused.
-  if (body.access === undefined) throw new TypeError('a new row has no level');
-  if (home !== organization.id) throw teamFault({ detail: "Team must be of the workspace's organization" });
-  if (teamId === organization.ownersTeamId) {
-    throw teamFault({ detail: 'Team must not be owners, which has admin access to every workspace' });
-  }
+  const team = teamBeside(tx, caller, found.standing, teamId);
+  const given = readNewAccess(attributes, { terraform, now: tx.now });
+  throwFaults(unfitFaults(found.standing, team, TEAM));
   const standing = tx.find(teamWorkspaces, 'pair', teamWorkspacePair(teamId, workspaceId))?.row;
   if (standing !== undefined) {
-    throw teamFault({ detail: 'Team has already been taken', meta: { 'existing-id': standing.id } });
+    const meta = { 'existing-id': standing.id };
+    throw new JsonApiError([{ code: 'invalid-attribute', detail: 'Team has already been taken', pointer: TEAM, meta }]);
   }
-  expireRows(tx, EXPIRED_BATCH);
-  const row: TeamWorkspace = {
-    ...createdAccess(body.access, body.attributes),
-    id: tx.once(() => newId('tws')),
-    teamId,
-    workspaceId,
-    ...(typeof body.expiresAtMs === 'number' && { expiresAtMs: body.expiresAtMs }),
-    place: tx.position,
-  };
-  tx.put(teamWorkspaces, row);
-  recordRow(tx, origin, organization.id, 'add_team', { after: row });
-  return { ...found, row };
+  return addRow(writing, found, teamId, given);
 }
 
 /**
- * The organization of a team that the caller names: who administers a workspace may name any team beside it, secret
- * ones too; of other organizations only what they know. @throws JsonApiError `not-found`
+ * The team that the caller names for a workspace which they administer: they may name any team of its organization,
+ * secret ones too; of other organizations only what they know. @throws JsonApiError `not-found`
  */
-function homeOf(reader: Reader, caller: Caller, { organization }: Standing, teamId: string): string {
+export function teamBeside(
+  reader: Reader,
+  caller: Caller,
+  { organization }: Standing,
+  teamId: string,
+): DeepReadonly<Team> {
   const team = reader.get(teams, teamId)?.row;
-  if (team === undefined) throw notFound();
-  if (team.organizationId !== organization.id && teamKnown(reader, caller, teamId) === undefined) throw notFound();
-  return team.organizationId;
+  // Asked also for what is not there: the look-ups are the same.
+  const known = team?.organizationId === organization.id ? team : teamKnown(reader, caller, teamId)?.team;
+  if (known === undefined) throw notFound();
+  return known;
 }
 
-const teamFault = (more: Pick<Fault, 'detail' | 'meta'>): JsonApiError =>
-  new JsonApiError([{ code: 'invalid-attribute', pointer: '/data/relationships/team', ...more }]);
+/** Why a team can have no row on a workspace of the organization. @param pointer where the body names it */
+export function unfitFaults({ organization }: Standing, team: DeepReadonly<Team>, pointer: string): Fault[] {
+  const fault = (detail: string): Fault[] => [{ code: 'invalid-attribute', detail, pointer }];
+  if (team.organizationId !== organization.id) return fault("Team must be of the workspace's organization");
+  if (team.id !== organization.ownersTeamId) return [];
+  return fault('Team must not be owners, which has admin access to every workspace');
+}

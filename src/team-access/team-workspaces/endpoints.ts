@@ -3,18 +3,19 @@ import { type Call, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import type { Reader } from '../../state/reader.ts';
 import { teamById } from '../find.ts';
-import { type Document, documentAnswer, nothingAnswer } from '../jsonapi/documents.ts';
+import { documentAnswer, ifMatch, nothingAnswer, writeDocument, writtenAnswer } from '../jsonapi/documents.ts';
 import { includeParameter, readInclude } from '../jsonapi/include.ts';
 import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
+import { readResource } from '../jsonapi/read-resource.ts';
 import { documentOf, pageOf } from '../jsonapi/schemas.ts';
 import { serveRead, serveWrite, type TeamAccess } from '../serve.ts';
-import { changeTeamWorkspace, deleteTeamWorkspace, readChangedTeamWorkspace } from './change-team-workspace.ts';
-import { createTeamWorkspace, readNewTeamWorkspace } from './create-team-workspace.ts';
+import { changedTeamWorkspace, changeTeamWorkspace, deleteTeamWorkspace } from './change-team-workspace.ts';
+import { createTeamWorkspace, NEW_TEAM_WORKSPACE } from './create-team-workspace.ts';
 import { type FoundRow, rowById } from './find-row.ts';
 import { includedWithRows, ROW_INCLUDES, type RowInclude } from './include-related.ts';
 import { readRowQuery, rowsOfTeam, rowsOfWorkspace, TEAM_FILTER, WORKSPACE_FILTER } from './list-team-workspaces.ts';
 import { changedTeamWorkspaceSchema, newTeamWorkspaceSchema } from './read-access.ts';
-import { rowDocument, showTeamWorkspace, teamWorkspaceSchema } from './show-team-workspace.ts';
+import { rowDocument, showTeamWorkspace, TEAM_WORKSPACES, teamWorkspaceSchema } from './show-team-workspace.ts';
 
 const INCLUDE = includeParameter(ROW_INCLUDES);
 const id = (call: Call): string => pathParameter(call, 'id');
@@ -22,6 +23,7 @@ const id = (call: Call): string => pathParameter(call, 'id');
 export function teamWorkspaceEndpoints(service: TeamAccess): Endpoint[] {
   const { terraform } = service;
   const schema = teamWorkspaceSchema(terraform);
+  const named = (call: Call) => ({ id: id(call), precondition: ifMatch(call), terraform });
   const show = (reader: Reader, found: readonly FoundRow[], include: ReadonlySet<RowInclude>) => ({
     data: found.map((one) => showTeamWorkspace(one, terraform)),
     ...includedWithRows(reader, found, include),
@@ -73,11 +75,16 @@ export function teamWorkspaceEndpoints(service: TeamAccess): Endpoint[] {
         serveRead(service, call, (reader, caller) => {
           const include = readInclude(call.query, ROW_INCLUDES);
           const found = rowById(reader, caller, id(call));
-          const document: Document = {
-            ...rowDocument(found, terraform),
-            ...includedWithRows(reader, [found], include),
-          };
-          return documentAnswer(call, document);
+          if (include.size > 0) {
+            const included = includedWithRows(reader, [found], include);
+            return documentAnswer(call, { ...rowDocument(found, terraform), ...included });
+          }
+          // The same to everybody who sees it.
+          const key = `${TEAM_WORKSPACES}\0${found.row.id}`;
+          return writtenAnswer(
+            call,
+            reader.memo(key, () => writeDocument(rowDocument(found, terraform))),
+          );
         }),
     },
     {
@@ -88,7 +95,7 @@ export function teamWorkspaceEndpoints(service: TeamAccess): Endpoint[] {
       answer: documentOf(schema),
       handle: (call) =>
         serveWrite(service, call, {
-          parse: () => readNewTeamWorkspace(call.body),
+          parse: () => readResource(call.body, NEW_TEAM_WORKSPACE),
           change: (writing, body) =>
             documentAnswer(call, rowDocument(createTeamWorkspace(writing, body, terraform), terraform)),
         }),
@@ -101,9 +108,9 @@ export function teamWorkspaceEndpoints(service: TeamAccess): Endpoint[] {
       answer: documentOf(schema),
       handle: (call) =>
         serveWrite(service, call, {
-          parse: () => readChangedTeamWorkspace(call.body, id(call)),
+          parse: () => readResource(call.body, changedTeamWorkspace(id(call))),
           change: (writing, body) =>
-            documentAnswer(call, rowDocument(changeTeamWorkspace(writing, call, id(call), body, terraform), terraform)),
+            documentAnswer(call, rowDocument(changeTeamWorkspace(writing, named(call), body), terraform)),
         }),
     },
     {
@@ -115,7 +122,7 @@ export function teamWorkspaceEndpoints(service: TeamAccess): Endpoint[] {
         serveWrite(service, call, {
           parse: () => undefined,
           change(writing) {
-            deleteTeamWorkspace(writing, call, id(call), terraform);
+            deleteTeamWorkspace(writing, named(call));
             return nothingAnswer;
           },
         }),

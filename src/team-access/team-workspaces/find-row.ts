@@ -5,6 +5,7 @@ import { changesRows, seesRow, servesTeams } from '../authorization.ts';
 import type { Caller } from '../caller.ts';
 import { type FoundWorkspace, workspaceById } from '../find.ts';
 import { notFound } from '../jsonapi/errors.ts';
+import { lookHome } from '../standing.ts';
 import { type TeamWorkspace, teamWorkspaces } from './team-workspace.ts';
 
 /** A row with its workspace, and what the caller is there. */
@@ -15,8 +16,9 @@ export interface FoundRow extends FoundWorkspace {
 /** The workspace with that id, where team management is served. @throws JsonApiError `not-found` */
 export function workspaceWithTeams(reader: Reader, caller: Caller, id: string): FoundWorkspace {
   const found = workspaceById(reader, caller, id);
-  if (!servesTeams(found.standing)) throw notFound();
-  return found;
+  if (servesTeams(found.standing)) return found;
+  lookHome(reader, caller);
+  throw notFound();
 }
 
 /** Likewise, for who changes its rows. @throws JsonApiError `not-found` */
@@ -29,10 +31,10 @@ export function administeredWorkspace(reader: Reader, caller: Caller, id: string
 /** The row with that id, for those who see it. @throws JsonApiError `not-found` */
 export function rowById(reader: Reader, caller: Caller, id: string): FoundRow {
   const row = reader.get(teamWorkspaces, id)?.row;
-  if (row === undefined) throw notFound();
-  const found = workspaceWithTeams(reader, caller, row.workspaceId);
-  if (!seesRow(found.standing, found.access, row.teamId)) throw notFound();
-  return { ...found, row };
+  const found = workspaceWithTeams(reader, caller, row?.workspaceId ?? '');
+  if (row !== undefined && seesRow(found.standing, found.access, row.teamId)) return { ...found, row };
+  lookHome(reader, caller);
+  throw notFound();
 }
 
 /** Likewise, for those who change it. @throws JsonApiError `not-found` */

@@ -3,15 +3,17 @@ import { Type } from 'typebox';
 import { parseTime } from '../../credentials/parse-time.ts';
 import {
   ACCESS_LEVELS,
+  type Access,
   type AccessChange,
   type AccessLevel,
   type AttributeName,
   type Attributes,
+  createdAccess,
   rankOf,
 } from '../access.ts';
 import { attributeFault, type Fault, throwFaults } from '../jsonapi/errors.ts';
 import { type Given, given } from '../jsonapi/read-attributes.ts';
-import { bodyOf, toOne } from '../jsonapi/schemas.ts';
+import { bodyOf, givenResourceOf, toOne } from '../jsonapi/schemas.ts';
 import { TEAM_WORKSPACES } from './show-team-workspace.ts';
 import { attributeProperties, type WireName, wireLabel, wireNames } from './wire-attributes.ts';
 
@@ -19,6 +21,13 @@ import { attributeProperties, type WireName, wireLabel, wireNames } from './wire
 export interface AccessBody extends AccessChange {
   /** Milliseconds since 1970; null: it does not end; `undefined`: nothing is said of it. */
   readonly expiresAtMs: number | null | undefined;
+}
+
+/** What a new row is to be. */
+export interface NewAccess {
+  readonly access: Access;
+  /** Milliseconds since 1970; `undefined`: it does not end. */
+  readonly expiresAtMs: number | undefined;
 }
 
 export interface ReadAccess {
@@ -39,6 +48,14 @@ export function readAccess(attributes: Given, { terraform, now, level, faults: o
   const expiresAtMs = readExpiry(attributes, now, faults);
   throwFaults(faults);
   return { ...(access !== undefined && { access }), attributes: values, expiresAtMs };
+}
+
+/** What a new row gives. @throws JsonApiError `invalid-attribute` */
+export function readNewAccess(attributes: Given, options: Pick<ReadAccess, 'terraform' | 'now'>): NewAccess {
+  const body = readAccess(attributes, options);
+  // A body without a level was refused.
+  if (body.access === undefined) throw new TypeError('a new row has no level');
+  return { access: createdAccess(body.access, body.attributes), expiresAtMs: body.expiresAtMs ?? undefined };
 }
 
 /** The level that comes of it; `undefined` with a fault. */
@@ -106,6 +123,17 @@ const relationships = { team: toOne('teams'), workspace: toOne('workspaces') };
 /** The body that makes a row, for the API description. */
 export const newTeamWorkspaceSchema = (terraform: boolean) =>
   bodyOf(TEAM_WORKSPACES, { attributes: attributeSchemas(terraform), relationships, required: ['access'] });
+
+/** A row of a complete set, which names its team by id or by name. */
+export const setRowSchema = (terraform: boolean) =>
+  givenResourceOf(TEAM_WORKSPACES, {
+    attributes: {
+      ...attributeSchemas(terraform),
+      'team-name': Type.String({ description: 'Instead of the relationship, for a team that the caller sees.' }),
+    },
+    relationships: { team: Type.Optional(toOne('teams')), workspace: Type.Optional(toOne('workspaces')) },
+    required: ['access'],
+  });
 
 /** The body that changes one. */
 export const changedTeamWorkspaceSchema = (terraform: boolean) =>

@@ -18,8 +18,7 @@ export interface ShownRow {
   readonly standing: { readonly organization: { readonly name: string } };
 }
 
-/** The schema of a shown row. */
-export const teamWorkspaceSchema = (terraform: boolean) =>
+const schemaOf = (terraform: boolean) =>
   resourceSchema(TEAM_WORKSPACES, 'TeamWorkspace', {
     attributes: {
       access: Type.Enum([...ACCESS_LEVELS]),
@@ -28,6 +27,12 @@ export const teamWorkspaceSchema = (terraform: boolean) =>
     },
     relationships: { team: toOne('teams'), workspace: toOne('workspaces') },
   });
+
+const SCHEMA = schemaOf(false);
+const SCHEMA_OF_TERRAFORM = schemaOf(true);
+
+/** The schema of a shown row: always the same one, as it has a name in the API description. */
+export const teamWorkspaceSchema = (terraform: boolean) => (terraform ? SCHEMA_OF_TERRAFORM : SCHEMA);
 
 /** The resource of a row. */
 export const showTeamWorkspace = ({ row, workspace, standing }: ShownRow, terraform: boolean): Resource => ({
@@ -47,6 +52,11 @@ export const showTeamWorkspace = ({ row, workspace, standing }: ShownRow, terraf
 /** The document of a row alone. */
 export const rowDocument = (found: ShownRow, terraform: boolean): Document => ({
   data: showTeamWorkspace(found, terraform),
+});
+
+/** The document of rows that are not in pages: whoever answers with it has the same `ETag`. */
+export const rowsDocument = (rows: readonly ShownRow[], terraform: boolean): Document => ({
+  data: rows.map((row) => showTeamWorkspace(row, terraform)),
 });
 
 /** What a row gives, and until when. */

@@ -23,6 +23,15 @@ const OF_TERRAFORM: readonly WireName[] = ATTRIBUTE_NAMES.flatMap((name): WireNa
   return name === 'policy-mocks' ? [plain, { name, wire: SENTINEL_MOCKS }] : [plain];
 });
 
+/** The names of one attribute. */
+export const wiresOf = (name: AttributeName, terraform: boolean): readonly string[] =>
+  (terraform ? OF_TERRAFORM_BY_NAME : PLAIN_BY_NAME).get(name) ?? [];
+
+const byName = (names: readonly WireName[]): ReadonlyMap<AttributeName, readonly string[]> =>
+  new Map(ATTRIBUTE_NAMES.map((name) => [name, names.filter((one) => one.name === name).map(({ wire }) => wire)]));
+const PLAIN_BY_NAME = byName(PLAIN);
+const OF_TERRAFORM_BY_NAME = byName(OF_TERRAFORM);
+
 /** How messages name an attribute. */
 export const wireLabel = (name: AttributeName, terraform: boolean): string =>
   terraform && name === 'policy-mocks' ? 'Sentinel mocks' : ATTRIBUTES[name].label;

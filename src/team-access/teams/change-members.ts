@@ -68,8 +68,9 @@ function namedMembers({ tx, caller }: Writing, { teamId, by, ids }: MemberChange
 }
 
 function membershipOfUser(tx: Writing['tx'], organizationId: string, username: string): Membership | undefined {
-  const user = tx.find(users, 'username', username.toLowerCase());
-  return user && tx.find(memberships, 'pair', membershipPair(organizationId, user.row.id))?.row;
+  // Also without such a user, so that nobody can tell the stranger from who is nowhere.
+  const userId = tx.find(users, 'username', username.toLowerCase())?.row.id ?? '';
+  return tx.find(memberships, 'pair', membershipPair(organizationId, userId))?.row;
 }
 
 interface RecordedMember {

@@ -1,11 +1,10 @@
 /** Makes, changes and deletes teams. Who may: `authorization.ts`; nobody gives what they do not hold. */
 import { isDeepStrictEqual } from 'node:util';
 import { newId } from '../../credentials/secret.ts';
-import type { Call } from '../../http/call.ts';
 import { recordTeamAccess } from '../audit.ts';
 import { changesTeam, givesOrganizationAccess, makesTeams } from '../authorization.ts';
 import { type FoundTeam, organizationWithTeams, teamById } from '../find.ts';
-import { checkIfMatch } from '../jsonapi/documents.ts';
+import type { Precondition } from '../jsonapi/documents.ts';
 import { JsonApiError, notFound } from '../jsonapi/errors.ts';
 import { type Given, nameTaken } from '../jsonapi/read-attributes.ts';
 import { nameWithin } from '../organizations/organization.ts';
@@ -13,6 +12,12 @@ import type { Writing } from '../serve.ts';
 import { changedOrganizationAccess, readTeamBody } from './read-team-body.ts';
 import { teamDocument } from './show-team.ts';
 import { type Team, teams } from './team.ts';
+
+/** A team that is changed, and in which state. */
+export interface NamedTeam {
+  readonly id: string;
+  readonly precondition: Precondition;
+}
 
 /** `POST /organizations/:name/teams`. @throws JsonApiError `not-found`, `invalid-attribute` */
 export function createTeam({ tx, caller, origin }: Writing, organization: string, attributes: Given): FoundTeam {
@@ -51,7 +56,11 @@ export function createTeam({ tx, caller, origin }: Writing, organization: string
 }
 
 /** `PATCH /teams/:id`. @throws JsonApiError `not-found`, `invalid-attribute`, `precondition-failed` */
-export function changeTeam({ tx, caller, origin }: Writing, call: Call, id: string, attributes: Given): FoundTeam {
+export function changeTeam(
+  { tx, caller, origin }: Writing,
+  { id, precondition }: NamedTeam,
+  attributes: Given,
+): FoundTeam {
   const found = teamById(tx, caller, id);
   const { standing, team: before } = found;
   const mayChange = changesTeam(standing, before);
@@ -63,7 +72,7 @@ export function changeTeam({ tx, caller, origin }: Writing, call: Call, id: stri
   if (changesAccess && !givesOrganizationAccess(standing, before, organizationAccess)) throw notFound();
   const holder = tx.find(teams, 'name', nameWithin(team.organizationId, team.name))?.row;
   if (holder !== undefined && holder.id !== id) throw new JsonApiError([nameTaken()]);
-  checkIfMatch(call, () => teamDocument(tx, found));
+  precondition(() => teamDocument(tx, found));
   if (!isDeepStrictEqual(before, team)) {
     tx.put(teams, team);
     const { organizationId } = team;
@@ -74,14 +83,14 @@ export function changeTeam({ tx, caller, origin }: Writing, call: Call, id: stri
 }
 
 /** `DELETE /teams/:id`; its rows, members and tokens go with it. @throws JsonApiError `not-found`, `forbidden`, … */
-export function deleteTeam({ tx, caller, origin }: Writing, call: Call, id: string): void {
+export function deleteTeam({ tx, caller, origin }: Writing, { id, precondition }: NamedTeam): void {
   const found = teamById(tx, caller, id);
   const { standing, team } = found;
   if (!changesTeam(standing, team)) throw notFound();
   if (id === standing.organization.ownersTeamId) {
     throw new JsonApiError([{ code: 'forbidden', detail: 'the team that owns the organization cannot be deleted' }]);
   }
-  checkIfMatch(call, () => teamDocument(tx, found));
+  precondition(() => teamDocument(tx, found));
   tx.delete(teams, id);
   const { organizationId } = team;
   recordTeamAccess(tx, origin, {

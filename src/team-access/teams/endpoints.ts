@@ -2,7 +2,7 @@
 import { type Call, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import { organizationWithTeams, teamById } from '../find.ts';
-import { documentAnswer, nothingAnswer } from '../jsonapi/documents.ts';
+import { documentAnswer, ifMatch, nothingAnswer } from '../jsonapi/documents.ts';
 import { includeParameter, readInclude } from '../jsonapi/include.ts';
 import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
 import { readIdentifiers, readResource } from '../jsonapi/read-resource.ts';
@@ -17,6 +17,7 @@ import { includedWithTeams, showTeam, TEAM_INCLUDES, teamDocument, teamSchema } 
 
 const INCLUDE = includeParameter(TEAM_INCLUDES);
 const id = (call: Call): string => pathParameter(call, 'id');
+const named = (call: Call) => ({ id: id(call), precondition: ifMatch(call) });
 
 export function teamEndpoints(service: TeamAccess): Endpoint[] {
   return [
@@ -82,7 +83,7 @@ export function teamEndpoints(service: TeamAccess): Endpoint[] {
         serveWrite(service, call, {
           parse: () => readResource(call.body, { type: 'teams', updates: id(call) }),
           change: (writing, { attributes }) =>
-            documentAnswer(call, teamDocument(writing.tx, changeTeam(writing, call, id(call), attributes))),
+            documentAnswer(call, teamDocument(writing.tx, changeTeam(writing, named(call), attributes))),
         }),
     },
     {
@@ -94,7 +95,7 @@ export function teamEndpoints(service: TeamAccess): Endpoint[] {
         serveWrite(service, call, {
           parse: () => undefined,
           change(writing) {
-            deleteTeam(writing, call, id(call));
+            deleteTeam(writing, named(call));
             return nothingAnswer;
           },
         }),

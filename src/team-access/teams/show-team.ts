@@ -45,8 +45,24 @@ export const TEAM_INCLUDES = ['users', 'organization-memberships'] as const;
 export type TeamInclude = (typeof TEAM_INCLUDES)[number];
 
 export function showTeam(reader: Reader, found: FoundTeam): Resource {
-  const { team, standing } = found;
+  const { attributes, relationships, ...team } = showTeamAlone(found);
   const members = membersOf(reader, team.id);
+  return {
+    ...team,
+    attributes: { ...attributes, 'users-count': members.length },
+    relationships: {
+      ...relationships,
+      users: { data: members.map(({ userId }) => ({ id: userId, type: 'users' })) },
+      'organization-memberships': {
+        data: members.map(({ membershipId }) => ({ id: membershipId, type: 'organization-memberships' })),
+      },
+    },
+  };
+}
+
+/** A team without its members. */
+export function showTeamAlone(found: FoundTeam): Resource {
+  const { team, standing } = found;
   return {
     id: team.id,
     type: 'teams',
@@ -56,20 +72,13 @@ export function showTeam(reader: Reader, found: FoundTeam): Resource {
       visibility: team.visibility,
       'sso-team-id': team.ssoTeamId,
       'allow-member-token-management': team.allowMemberTokenManagement,
-      'users-count': members.length,
       'is-unified': false,
       'organization-access': Object.fromEntries(
         ORGANIZATION_PERMISSIONS.map((name) => [name, team.organizationAccess.includes(name)]),
       ),
       permissions: permissions(found),
     },
-    relationships: {
-      organization: toOrganization(standing.organization.name),
-      users: { data: members.map(({ userId }) => ({ id: userId, type: 'users' })) },
-      'organization-memberships': {
-        data: members.map(({ membershipId }) => ({ id: membershipId, type: 'organization-memberships' })),
-      },
-    },
+    relationships: { organization: toOrganization(standing.organization.name) },
     links: { self: `/api/v2/teams/${team.id}` },
   };
 }

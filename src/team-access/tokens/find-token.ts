@@ -5,7 +5,7 @@ import { managesOrganizationToken, managesTeamTokens } from '../authorization.ts
 import type { Caller } from '../caller.ts';
 import { organizationNamed, teamById, teamKnown } from '../find.ts';
 import { notFound } from '../jsonapi/errors.ts';
-import { type Standing, standingOf } from '../standing.ts';
+import { lookHome, type Standing, standingAtHome, standingOf } from '../standing.ts';
 import { teams } from '../teams/team.ts';
 import type { TokenOwner } from './change-token.ts';
 import type { AnyToken } from './show-token.ts';
@@ -34,8 +34,12 @@ export function selfOwner(caller: Caller, userId: string): TokenOwner {
 /** @throws JsonApiError `not-found` for a token that the caller may not manage */
 export function tokenById(reader: Reader, caller: Caller, id: string): AnyToken {
   const userToken = reader.get(userTokens, id)?.row;
-  const token = userToken ?? reader.get(apiTokens, id)?.row;
-  if (token === undefined || !manages(reader, caller, token)) throw notFound();
+  if (userToken !== undefined && caller.kind === 'user' && caller.userId === userToken.userId) return userToken;
+  const token = reader.get(apiTokens, id)?.row;
+  // Both ways, whatever the token is of, so that the look-ups do not tell.
+  const ofTeam = managesTokensOf(reader, caller, token?.teamId ?? '');
+  const ofOrganization = managesTokenOf(reader, caller, token?.organizationId ?? '');
+  if (token === undefined || !(ofTeam || ofOrganization)) throw notFound();
   return token;
 }
 
@@ -48,12 +52,17 @@ export const teamTokens = (reader: Reader, standing: Standing): readonly ApiToke
     .toSorted((a, b) => a.createIndex - b.createIndex || (a.row.id < b.row.id ? -1 : 1))
     .map(({ row }) => row);
 
-function manages(reader: Reader, caller: Caller, token: AnyToken): boolean {
-  if ('userId' in token) return caller.kind === 'user' && caller.userId === token.userId;
-  if (token.teamId !== undefined) {
-    const found = teamKnown(reader, caller, token.teamId);
-    return found !== undefined && managesTeamTokens(found.standing, found.team);
-  }
-  const standing = standingOf(reader, caller, token.organizationId ?? '');
+function managesTokensOf(reader: Reader, caller: Caller, teamId: string): boolean {
+  const found = teamKnown(reader, caller, teamId);
+  if (found === undefined) return false;
+  if (managesTeamTokens(found.standing, found.team)) return true;
+  lookHome(reader, caller);
+  return false;
+}
+
+function managesTokenOf(reader: Reader, caller: Caller, organizationId: string): boolean {
+  const standing = standingOf(reader, caller, organizationId);
+  if (standing === undefined) standingAtHome(reader, caller);
+  else lookHome(reader, caller);
   return standing !== undefined && managesOrganizationToken(standing);
 }

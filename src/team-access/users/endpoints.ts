@@ -15,7 +15,7 @@ import { Q } from '../organizations/endpoints.ts';
 import { organizations } from '../organizations/organization.ts';
 import { serveRead, serveWrite, type TeamAccess } from '../serve.ts';
 import { teams } from '../teams/team.ts';
-import { createFirstToken, createUser, type NewUser } from './new-user.ts';
+import { claimUser, createFirstToken, createUser, type NewUser } from './new-user.ts';
 import { showServiceAccount, showUser, userSchema } from './show-user.ts';
 
 const newUserSchema = bodyOf('users', {
@@ -61,7 +61,7 @@ export function userEndpoints(service: TeamAccess): Endpoint[] {
     {
       method: 'POST',
       path: '/api/v2/admin/users',
-      summary: 'Makes a user with a first token, which is shown once; for site administrators',
+      summary: 'Makes a user, or takes on one who was invited, with a first token, which is shown once',
       body: newUserSchema,
       answer: documentOf(userSchema),
       status: 201,
@@ -70,7 +70,8 @@ export function userEndpoints(service: TeamAccess): Endpoint[] {
           parse: () => readResource(call.body, { type: 'users' }),
           change(writing, { attributes }) {
             checkSiteAdmin(writing.caller);
-            const user = createUser(writing, readNewUser(attributes));
+            const wanted = readNewUser(attributes);
+            const user = claimUser(writing, wanted) ?? createUser(writing, wanted);
             const token = createFirstToken(writing, user);
             const resource = showUser(user);
             const data = { ...resource, attributes: { ...resource.attributes, token } };

@@ -1,4 +1,4 @@
-/** Makes users: for who is invited by e-mail, and for site administrators. */
+/** Makes users: for who is invited by e-mail, and for site administrators, who give out first tokens. */
 import { hashSecret, newApiToken, newId } from '../../credentials/secret.ts';
 import { type User, users, userTokens } from '../../credentials/user.ts';
 import { recordTeamAccess } from '../audit.ts';
@@ -11,12 +11,14 @@ export interface NewUser {
   /** Made of the e-mail address unless given. */
   readonly username?: string;
   readonly siteAdmin?: boolean;
+  /** The organization that invites them; who is invited has no token before a site administrator makes the first one. */
+  readonly invitedTo?: string;
 }
 
 /** @throws JsonApiError `invalid-attribute` when the username or the e-mail address is taken */
 export function createUser(
   { tx, origin }: Pick<Writing, 'tx' | 'origin'>,
-  { email, username, siteAdmin }: NewUser,
+  { email, username, siteAdmin, invitedTo }: NewUser,
 ): User {
   const faults = [
     ...(username !== undefined && isTaken(tx, username) ? [taken('username', 'Username')] : []),
@@ -30,10 +32,38 @@ export function createUser(
     email,
     siteAdmin: siteAdmin ?? false,
     createTime: new Date(tx.now).toISOString(),
+    ...(invitedTo !== undefined && { unclaimed: true }),
   };
   tx.put(users, user);
-  recordTeamAccess(tx, origin, { action: 'create', type: 'users', subject: user.id, before: null, after: user });
+  recordTeamAccess(tx, origin, {
+    ...(invitedTo !== undefined && { organizationId: invitedTo }),
+    action: 'create',
+    type: 'users',
+    subject: user.id,
+    before: null,
+    after: user,
+  });
   return user;
+}
+
+/**
+ * The user of that e-mail address who was invited, as who they come to be; `undefined` where nobody was, or somebody has
+ * had a token of theirs: that one alone makes further ones.
+ * @throws JsonApiError `invalid-attribute` when another has the username
+ */
+export function claimUser(
+  { tx, origin }: Pick<Writing, 'tx' | 'origin'>,
+  { email, username, siteAdmin }: NewUser,
+): User | undefined {
+  const before = tx.find(users, 'email', email.toLowerCase())?.row;
+  if (before?.unclaimed !== true) return undefined;
+  const { unclaimed: _, ...known } = before;
+  const after = { ...known, email, username: username ?? known.username, siteAdmin: siteAdmin ?? known.siteAdmin };
+  const holder = tx.find(users, 'username', after.username.toLowerCase())?.row;
+  if (holder !== undefined && holder.id !== before.id) throw new JsonApiError([taken('username', 'Username')]);
+  tx.put(users, after);
+  recordTeamAccess(tx, origin, { action: 'update', type: 'users', subject: before.id, before, after });
+  return after;
 }
 
 /** A user's first token, told once. @returns the secret */
@@ -57,7 +87,16 @@ const isTaken = (tx: Writing['tx'], username: string): boolean =>
 function freeUsername(tx: Writing['tx'], email: string): string {
   const local = email.split('@', 1)[0]?.replaceAll(/[^A-Za-z0-9_-]+/g, '-') ?? '';
   const wanted = local === '' ? 'user' : local;
-  let username = wanted;
-  for (let number = 2; isTaken(tx, username); number++) username = `${wanted}-${number}`;
-  return username;
+  const isFree = (number: number): boolean => !isTaken(tx, `${wanted}-${number}`);
+  if (!isTaken(tx, wanted)) return wanted;
+  // By doubling, then by halves: thousands can have the same name at different domains.
+  let free = 2;
+  while (!isFree(free)) free *= 2;
+  let taken = free / 2;
+  while (free - taken > 1) {
+    const middle = Math.floor((taken + free) / 2);
+    if (isFree(middle)) free = middle;
+    else taken = middle;
+  }
+  return `${wanted}-${free}`;
 }

@@ -42,13 +42,23 @@ export function showUser(user: DeepReadonly<User>, own = false): Resource {
   };
 }
 
+/** A team or an organization for which a token acts. */
+interface ActingFor {
+  readonly type: string;
+  readonly name: string;
+}
+
+/** The username of what its token acts as. */
+export const serviceAccountName = ({ type, name }: ActingFor): string =>
+  `api-${type === 'teams' ? 'team' : 'org'}_${name}`;
+
 /** What a token of a team or an organization acts as. */
-export function showServiceAccount(id: string, of: { readonly type: string; readonly name: string }): Resource {
+export function showServiceAccount(id: string, of: ActingFor): Resource {
   return {
     id,
     type: 'users',
     attributes: {
-      username: `api-${of.type === 'teams' ? 'team' : 'org'}_${of.name}`,
+      username: serviceAccountName(of),
       email: null,
       'avatar-url': null,
       ...shared(true),

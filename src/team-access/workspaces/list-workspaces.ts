@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import type { Parameter } from '../../http/parameter.ts';
 import type { Query } from '../../http/query.ts';
-import type { Reader } from '../../state/reader.ts';
+import type { Snapshot } from '../../state/snapshot.ts';
 import type { Stored } from '../../state/table.ts';
 import { byCreation } from '../order.ts';
 import type { Standing } from '../standing.ts';
@@ -16,17 +16,27 @@ export const SEARCH_NAME: Parameter = {
 };
 
 /** In order of creation. */
-export function listWorkspaces(reader: Reader, standing: Standing, query: Query): readonly Stored<Workspace>[] {
+export function listWorkspaces(reader: Snapshot, standing: Standing, query: Query): readonly Stored<Workspace>[] {
   const wanted = (query.get(SEARCH_NAME.name) ?? '').toLowerCase();
-  return byCreation(reachable(reader, standing)).filter(({ row }) => row.name.toLowerCase().includes(wanted));
+  const all = reachable(reader, standing);
+  return wanted === '' ? all : all.filter(({ row }) => row.name.toLowerCase().includes(wanted));
 }
 
-/** All of them where an organization permission gives access; else those on which a team of theirs has a row. */
-export function reachable(reader: Reader, standing: Standing): readonly Stored<Workspace>[] {
-  if (standing.permissions.has('read-workspaces')) {
-    return reader.list(workspaces, 'organization', standing.organization.id);
+/**
+ * All of them where an organization permission gives access; else those on which a team of theirs has a row. In order
+ * of creation.
+ */
+export function reachable(
+  reader: Snapshot,
+  { organization, permissions, teams }: Standing,
+): readonly Stored<Workspace>[] {
+  if (permissions.has('read-workspaces')) {
+    // There may be a hundred thousand, and every page of them needs their order.
+    return reader.memoWhile(workspaces, organization.id, () =>
+      byCreation(reader.list(workspaces, 'organization', organization.id)),
+    );
   }
-  const rows = standing.teams.flatMap(({ id }) => reader.list(teamWorkspaces, 'team', id));
+  const rows = teams.flatMap(({ id }) => reader.list(teamWorkspaces, 'team', id));
   const ids = new Set(rows.map(({ row }) => row.workspaceId));
-  return [...ids].map((id) => reader.get(workspaces, id)).filter((stored) => stored !== undefined);
+  return byCreation([...ids].map((id) => reader.get(workspaces, id)).filter((stored) => stored !== undefined));
 }

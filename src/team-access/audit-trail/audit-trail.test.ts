@@ -1,0 +1,303 @@
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import { type Api, sharedApi, startApi } from '../../../test/support/api.ts';
+import { createFakeClock } from '../../../test/support/fake-clock.ts';
+import { type Company, makeCompany, rowBody } from '../../../test/support/organizations.ts';
+import { faults, makeOrganization, NOT_FOUND, request, resource, seen } from '../../../test/support/team-access.ts';
+import { makeTeam, makeUser } from '../../../test/support/team-access-world.ts';
+import { until } from '../../../test/support/until.ts';
+import { auditLog, SYSTEM } from '../../audit/record.ts';
+import { auditRetentionJob } from '../../audit/retention.ts';
+import { recordTeamAccess } from '../audit.ts';
+import { readTrail } from './read-trail.ts';
+import { leaveTrail, trailCommits } from './trail.ts';
+
+interface TrailEntry {
+  readonly id: string;
+  readonly timestamp: string;
+  readonly auth: Readonly<Record<string, unknown>>;
+  readonly request: { readonly id: string; readonly address: string };
+  readonly resource: {
+    readonly id: string;
+    readonly type: string;
+    readonly action: string;
+    readonly meta: Readonly<Record<string, unknown>>;
+  };
+}
+
+interface TrailDocument {
+  readonly data: readonly TrailEntry[];
+  readonly pagination: Readonly<Record<string, number | null>>;
+}
+
+const PATH = '/organization/audit-trail';
+const read = async (api: Api, token: string | null, query = ''): Promise<TrailDocument> => {
+  const answer = await request(api, token, 'GET', `${PATH}?${query}`);
+  assert.equal(answer.status, 200, answer.text);
+  assert.equal(answer.headers['content-type'], 'application/json');
+  return answer.json<TrailDocument>();
+};
+const told = ({ data }: TrailDocument): string[] => data.map(({ resource: { type, action } }) => `${action} ${type}`);
+
+describe('the audit trail of an organization', () => {
+  const api = sharedApi();
+
+  test('tells who changed what, when, from where, before and after', async () => {
+    const owner = await makeUser(api(), 'trail-owner');
+    await makeOrganization(api(), owner.token, 'trail');
+    const team = await makeTeam(api(), owner.token, 'trail', { name: 'ops' });
+    const post = async (path: string, body: unknown, method = 'POST') => {
+      const answer = await request(api(), owner.token, method, path, { body });
+      assert.ok(answer.status < 300, answer.text);
+      return answer.text === '' ? undefined : answer.json<{ data: { id: string } }>().data.id;
+    };
+    const workspace = (await post('/organizations/trail/workspaces', resource('workspaces', { name: 'web' }))) ?? '';
+    const row = (await post('/team-workspaces', rowBody(team.id, workspace, { access: 'read' }))) ?? '';
+    await post(`/team-workspaces/${row}`, resource('team-workspaces', { access: 'write' }), 'PATCH');
+    await post(`/team-workspaces/${row}`, undefined, 'DELETE');
+    await post(
+      '/organizations/trail/organization-memberships',
+      resource('organization-memberships', { email: 'new@x' }),
+    );
+    await post(`/teams/${team.id}/relationships/users`, { data: [{ type: 'users', id: 'new' }] });
+    await post(`/teams/${team.id}/authentication-token`, undefined);
+    await post(`/organizations/trail`, resource('organizations', { email: 'b@example.org' }), 'PATCH');
+    await post(`/teams/${team.id}`, undefined, 'DELETE');
+
+    const trail = await read(api(), owner.token, 'filter[organization]=TRAIL');
+    assert.deepEqual(told(trail), [
+      'create organization',
+      'create team',
+      'create workspace',
+      'add_team workspace',
+      'update_team_permissions workspace',
+      'remove_team workspace',
+      'create user',
+      'create organization_membership',
+      'create team_member',
+      'create authentication_token',
+      'update organization',
+      'destroy team',
+    ]);
+    const organizationId = trail.data[0]?.resource.id ?? '';
+    for (const { auth, request: from } of trail.data) {
+      assert.deepEqual(auth, {
+        accessor_id: owner.id,
+        description: 'trail-owner',
+        type: 'Client',
+        impersonator_id: null,
+        organization_id: organizationId,
+      });
+      assert.match(from.id, /^test/);
+      assert.match(from.address, /127\.0\.0\.1/);
+    }
+    const updated = trail.data[4]?.resource;
+    assert.ok(updated !== undefined);
+    const { id, meta } = updated;
+    const permissions = meta['permissions'] as Readonly<Record<'before' | 'after', { readonly access: string }>>;
+    assert.deepEqual([id, meta['team'], meta['team_workspace']], [workspace, team.id, row]);
+    assert.deepEqual([permissions.before.access, permissions.after.access], ['read', 'write']);
+    assert.deepEqual(trail.pagination, {
+      current_page: 1,
+      prev_page: null,
+      next_page: null,
+      total_pages: 1,
+      total_count: 12,
+    });
+  });
+
+  test('has no secret, and no hash of one', async () => {
+    const company = await makeCompany(api().state, 'secretive');
+    const owner = company.tokens.owner;
+    const secrets: string[] = [];
+    for (const path of [
+      `/teams/${company.teams.visible}/authentication-token`,
+      '/organizations/secretive/authentication-token',
+    ]) {
+      const { data } = (await request(api(), owner, 'POST', path)).json<{ data: { attributes: { token: string } } }>();
+      secrets.push(data.attributes.token);
+    }
+    const answer = await request(api(), secrets[1] ?? null, 'GET', PATH);
+    assert.equal(told(answer.json()).filter((one) => one === 'create authentication_token').length, 2);
+    for (const secret of secrets) assert.ok(!answer.text.includes(secret));
+    assert.doesNotMatch(answer.text, /secretHash|atlasv1/i);
+  });
+
+  test('tells a long setting by its length and hash', async () => {
+    const owner = await makeUser(api(), 'long-owner');
+    await makeOrganization(api(), owner.token, 'long');
+    const prefixes = Array.from({ length: 100 }, () => 'x'.repeat(1_000));
+    const body = resource('workspaces', { name: 'web', 'trigger-prefixes': prefixes, description: 'short' });
+    await request(api(), owner.token, 'POST', '/organizations/long/workspaces', { body });
+    const { data } = await read(api(), owner.token, 'filter[organization]=long');
+    const after = data.at(-1)?.resource.meta['after'] as { settings: Readonly<Record<string, unknown>> } | undefined;
+    const settings = after?.settings ?? {};
+    assert.equal(settings['description'], 'short');
+    assert.deepEqual(Object.keys(settings['trigger-prefixes'] as object), ['characters', 'sha256']);
+  });
+});
+
+describe('an audit trail is read', () => {
+  const api = sharedApi();
+  let company: Company;
+  before(async () => {
+    company = await makeCompany(api().state, 'acme');
+    for (const name of ['one', 'two', 'three']) {
+      await makeTeam(api(), company.tokens.owner ?? '', 'acme', { name });
+    }
+  });
+
+  test('with the token of the organization, and by its owners', async () => {
+    const byToken = await read(api(), company.tokens['organization-token']);
+    assert.deepEqual(told(byToken), ['create team', 'create team', 'create team']);
+    assert.deepEqual(await read(api(), company.tokens.owner, 'filter[organization]=acme'), byToken);
+    assert.deepEqual(await read(api(), company.tokens['organization-token'], 'filter[organization]=acme'), byToken);
+  });
+
+  test('by nobody else', async () => {
+    for (const [caller, token] of Object.entries(company.tokens)) {
+      if (['owner', 'organization-token'].includes(caller)) continue;
+      const answer = await request(api(), token, 'GET', `${PATH}?filter[organization]=acme`);
+      const nobody = ['no-token', 'unknown-token', 'expired-token', 'deleted-user'].includes(caller);
+      assert.deepEqual(nobody ? answer.status : seen(answer), nobody ? 401 : NOT_FOUND, caller);
+    }
+    const elsewhere = `${PATH}?filter[organization]=acme-elsewhere`;
+    assert.deepEqual(seen(await request(api(), company.tokens['organization-token'], 'GET', elsewhere)), NOT_FOUND);
+    assert.deepEqual(seen(await request(api(), company.tokens.owner, 'GET', elsewhere)), NOT_FOUND);
+  });
+
+  test('not without the standard plan', async () => {
+    const free = await makeCompany(api().state, 'gratis', 'free');
+    assert.deepEqual(seen(await request(api(), free.tokens['organization-token'], 'GET', PATH)), NOT_FOUND);
+  });
+
+  test('in pages that are stable while more is written', async () => {
+    const token = company.tokens['organization-token'];
+    const { data: all } = await read(api(), token);
+    const first = await read(api(), token, 'page[size]=2');
+    assert.deepEqual(first.data, all.slice(0, 2));
+    assert.deepEqual(first.pagination, {
+      current_page: 1,
+      prev_page: null,
+      next_page: 2,
+      total_pages: 2,
+      total_count: 3,
+    });
+    const second = await read(api(), token, 'page[size]=2&page[number]=2');
+    assert.deepEqual(second.data, all.slice(2));
+    assert.deepEqual([second.pagination['prev_page'], second.pagination['next_page']], [1, null]);
+    const past = await read(api(), token, 'page[number]=1000000');
+    assert.deepEqual([past.data, past.pagination['total_count']], [[], 3]);
+  });
+
+  test('not with what is wrong in its query, told at once', async () => {
+    const answer = await request(
+      api(),
+      company.tokens.owner,
+      'GET',
+      `${PATH}?since=today&page[size]=1001&page[number]=0`,
+    );
+    assert.equal(answer.status, 422);
+    assert.deepEqual(
+      faults(answer).map(({ source }) => (source as { parameter: string }).parameter),
+      ['filter[organization]', 'since', 'page[number]', 'page[size]'],
+    );
+  });
+});
+
+test('an audit trail begins at since, and with what is not too old to be kept', async () => {
+  const clock = createFakeClock();
+  await using api = await startApi({ clock });
+  const company = await makeCompany(api.state, 'acme');
+  const token = company.tokens['organization-token'];
+  const change = (subject: string) =>
+    api.state.write((tx) => {
+      const entry = { organizationId: company.id, action: 'create', type: 'teams', subject, before: null, after: {} };
+      recordTeamAccess(tx, SYSTEM, entry);
+    });
+  const times: string[] = [];
+  for (let minute = 0; minute < 20; minute++) {
+    times.push(new Date(clock.now()).toISOString());
+    await Promise.all([change(`a${minute}`), change(`b${minute}`)]);
+    clock.advance(60_000);
+  }
+  for (const minute of [0, 7, 19]) {
+    const { data, pagination } = await read(api, token, `since=${times[minute]}&page[size]=3`);
+    assert.deepEqual([pagination['total_count'], data[0]?.timestamp], [2 * (20 - minute), times[minute]]);
+    assert.equal(data[0]?.auth['type'], 'System');
+  }
+  const later = new Date(clock.now()).toISOString();
+  assert.deepEqual((await read(api, token, `since=${later}`)).data, []);
+
+  api.state.addJob(auditRetentionJob(api.state, clock, 10 * 60_000, leaveTrail));
+  const signal = new AbortController().signal;
+  await until('what is old is gone', async () => (await read(api, token)).pagination['total_count'] === 20);
+  const { data } = await read(api, token);
+  assert.deepEqual(data.map(({ resource }) => resource.id).toSorted(), subjectsFrom(10));
+  const kept = await api.state.scan(trailCommits, { limit: 100 }, signal);
+  const log = await api.state.scan(auditLog, { limit: 1_000 }, signal);
+  const ofCompany = log.filter(({ row }) => row.organizationId === company.id);
+  assert.deepEqual(new Set(kept.map(({ row }) => row.index)), new Set(ofCompany.map(({ modifyIndex }) => modifyIndex)));
+});
+
+const subjectsFrom = (minute: number): string[] =>
+  Array.from({ length: 20 - minute }, (_, i) => [`a${minute + i}`, `b${minute + i}`])
+    .flat()
+    .toSorted();
+
+test('a page of an audit trail is read at about its length in rows, wherever it stands and whoever else writes', async () => {
+  await using api = await startApi();
+  const quiet = await makeCompany(api.state, 'quiet');
+  const loud = await makeCompany(api.state, 'loud');
+  const record = (organizationId: string, subject: string, count = 1) =>
+    api.state.write((tx) => {
+      for (let i = 0; i < count; i++) {
+        const entry = { organizationId, action: 'create', type: 'teams', subject, before: null, after: {} };
+        recordTeamAccess(tx, SYSTEM, entry);
+      }
+    });
+  // Among many commits of another, single ones, and one with many entries.
+  for (let i = 0; i < 40; i++) {
+    await record(loud.id, 'loud', 50);
+    await record(quiet.id, `single ${i}`);
+  }
+  await record(quiet.id, 'bulk', 2_000);
+  await record(quiet.id, 'second bulk', 1_000);
+  let rows = 0;
+  const scan = api.state.scan.bind(api.state);
+  Object.defineProperty(api.state, 'scan', {
+    value: async (...given: Parameters<typeof scan>) => {
+      const found = await scan(...given);
+      rows += found.length;
+      return found;
+    },
+  });
+  const page = async (number: number, size: number) => {
+    rows = 0;
+    const query = { organizationId: quiet.id, sinceMs: 0, page: { number, size } };
+    const found = await readTrail(api.state, query, new AbortController().signal);
+    assert.equal(found.totalCount, 3_040);
+    return found.entries;
+  };
+  for (const number of [1, 2, 4]) {
+    const entries = await page(number, 10);
+    assert.deepEqual(
+      entries.map(({ subject }) => subject),
+      Array.from({ length: 10 }, (_, i) => `single ${(number - 1) * 10 + i}`),
+    );
+    assert.ok(rows <= 500 + 10 * 17 + 10, `${rows} rows`);
+  }
+  const across = await page(3, 30);
+  assert.deepEqual(new Set(across.map(({ subject }) => subject)), new Set(['bulk']));
+  // Of one commit all that comes before the page is read, and no more.
+  assert.equal((await page(204, 10)).length, 10);
+  assert.ok(rows <= 2_000 + 500, `${rows} rows`);
+  const second = await page(103, 20);
+  assert.deepEqual(new Set(second.map(({ subject }) => subject)), new Set(['second bulk']));
+  assert.ok(rows <= 500 + 20, `${rows} rows`);
+  const everything = await page(1, 4_000);
+  assert.deepEqual(
+    everything.map(({ place }) => place?.number),
+    Array.from({ length: 3_040 }, (_, i) => i + 1),
+  );
+});

@@ -1,0 +1,90 @@
+/**
+ * The trail of an organization: its entries of the audit log, numbered from 1. Numbers make pages and counts cheap: the
+ * log itself lies in the store only, in the order of all commits, and reading through it to count would have no bound.
+ *
+ * In memory there is one row for each organization, which knows how many entries there are; in the store one row for each
+ * commit with entries of the organization, which leads from a number to the commit. So a bulk write adds one of each,
+ * however much it changes, and any page is a few ranges of the store.
+ *
+ * Refused: a copy of each entry under its number (twice the store); a count by reading (a million entries a request); an
+ * index in memory (the log is bounded by time, not by number).
+ */
+import type { AuditEntry, TrailPlace } from '../../audit/record.ts';
+import { defineTable } from '../../state/table.ts';
+import type { Transaction } from '../../state/transaction.ts';
+import { organizations } from '../organizations/organization.ts';
+
+/** What is known of a trail without reading it. */
+export interface AuditTrail {
+  readonly organizationId: string;
+  /** The number of the newest entry. */
+  readonly count: number;
+  /** The highest number whose entry was removed, since its time was over; 0: none. */
+  readonly removed: number;
+  /** The index of the newest commit with entries, and the number of its first one. */
+  readonly index: number;
+  readonly first: number;
+}
+
+export const auditTrails = defineTable<AuditTrail>()({
+  name: 'audit-trails',
+  key: (trail) => trail.organizationId,
+  formats: { version: 1 },
+  indexes: { organization: { entry: (trail) => trail.organizationId } },
+  owners: [{ table: organizations, index: 'organization' }],
+});
+
+/** A commit with entries of an organization. */
+export interface TrailCommit {
+  readonly organizationId: string;
+  /** The number of its first entry. */
+  readonly first: number;
+  readonly index: number;
+  /** When it was made, milliseconds since 1970. */
+  readonly timeMs: number;
+}
+
+export const trailCommits = defineTable<TrailCommit>()({
+  name: 'audit-trail-commits',
+  key: ({ organizationId, first }) => trailKeyAt(organizationId, first),
+  formats: { version: 1 },
+  indexes: {},
+  storeOnly: true,
+});
+
+const NUMBER_DIGITS = String(Number.MAX_SAFE_INTEGER).length;
+
+/**
+ * From this key on lie the commits whose entries begin at `number` or below, the newest first: the first of them has the
+ * entry `number`. Counted down, since stores read forwards more cheaply than backwards.
+ */
+export const trailKeyAt = (organizationId: string, number: number): string =>
+  `${organizationId}/${String(Number.MAX_SAFE_INTEGER - number).padStart(NUMBER_DIGITS, '0')}`;
+
+/** Above all keys of a trail. */
+export const trailEnd = (organizationId: string): string => `${organizationId}/~`;
+
+/**
+ * The place of the next entry in the trail of an organization; `undefined` when that is gone, as after its own deletion:
+ * nobody could read it there.
+ */
+export function nextPlace(tx: Transaction, organizationId: string): TrailPlace | undefined {
+  if (tx.get(organizations, organizationId) === undefined) return undefined;
+  const trail = tx.get(auditTrails, organizationId)?.row;
+  const number = (trail?.count ?? 0) + 1;
+  const first = trail?.index === tx.index ? trail.first : number;
+  tx.put(auditTrails, { organizationId, count: number, removed: trail?.removed ?? 0, index: tx.index, first });
+  if (first === number) tx.append(trailCommits, { organizationId, first, index: tx.index, timeMs: tx.now });
+  return { number, first };
+}
+
+/** Takes an entry that is removed from the log out of its trail. */
+export function leaveTrail(
+  tx: Transaction,
+  { organizationId, place }: Pick<AuditEntry, 'organizationId' | 'place'>,
+): void {
+  if (organizationId === undefined || place === undefined) return;
+  if (place.number === place.first) tx.purge(trailCommits, trailKeyAt(organizationId, place.first));
+  const trail = tx.get(auditTrails, organizationId)?.row;
+  if (trail !== undefined && trail.removed < place.number) tx.put(auditTrails, { ...trail, removed: place.number });
+}
