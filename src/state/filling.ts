@@ -68,6 +68,8 @@ function add(filling: Filling, entry: Entry, now: number, options: FillOptions):
     batch.undo();
     outcomes.push({ entry, failed: true, value: error });
   } else {
+    // Only now: it tells whether the write would have been taken.
+    if (entry.dryRun) batch.undo();
     outcomes.push(outcome);
   }
   return true;

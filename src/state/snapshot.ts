@@ -17,6 +17,11 @@ export interface Snapshot extends Reader {
   readonly rowCount: number;
   /** What `make` gave for `key` in this snapshot before; for results that many callers share. */
   memo<T>(key: string, make: () => T): T;
+  /**
+   * What `make` gave for `key` since a row of `table` changed last, in whatever snapshot. It works with rows of that
+   * table alone, which neither expire nor lose their owner while somebody asks: then nothing in the table changes.
+   */
+  memoWhile<T>(table: AnyTable, key: string, make: () => T): T;
 }
 
 /** What makes a snapshot. */
@@ -31,12 +36,13 @@ export interface SnapshotParts {
 /** A snapshot over trees that nobody changes any more. */
 export function createSnapshot(parts: SnapshotParts, clock: Clock): Snapshot {
   const memos = new Map<string, unknown>();
+  const treesOf = (table: AnyTable): TableTrees => {
+    const trees = parts.trees.get(table);
+    if (trees === undefined) throw new TypeError(`table '${table.name}' is not in memory`);
+    return trees;
+  };
   const reader = createReader({
-    trees(table) {
-      const trees = parts.trees.get(table);
-      if (trees === undefined) throw new TypeError(`table '${table.name}' is not in memory`);
-      return trees;
-    },
+    trees: treesOf,
     now: () => clock.now(),
     ownersInDoubt: () => parts.ownersInDoubt,
   });
@@ -48,12 +54,26 @@ export function createSnapshot(parts: SnapshotParts, clock: Clock): Snapshot {
       for (const trees of parts.trees.values()) count += trees.rows.size;
       return count;
     },
-    memo<T>(key: string, make: () => T): T {
-      if (memos.has(key)) return memos.get(key) as T;
-      const value = make();
-      if (memos.size >= MEMOS_MAX) memos.clear();
-      memos.set(key, value);
-      return value;
+    memo: (key, make) => remembered(memos, key, make),
+    memoWhile(table, key, make) {
+      const trees = treesOf(table);
+      let ofTable = memosOfTables.get(trees);
+      if (ofTable === undefined) {
+        ofTable = new Map();
+        memosOfTables.set(trees, ofTable);
+      }
+      return remembered(ofTable, key, make);
     },
   };
+}
+
+/** By the trees of a table, which a commit that changes none of its rows leaves as they are. */
+const memosOfTables = new WeakMap<TableTrees, Map<string, unknown>>();
+
+function remembered<T>(memos: Map<string, unknown>, key: string, make: () => T): T {
+  if (memos.has(key)) return memos.get(key) as T;
+  const value = make();
+  if (memos.size >= MEMOS_MAX) memos.clear();
+  memos.set(key, value);
+  return value;
 }

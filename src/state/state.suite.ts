@@ -60,6 +60,64 @@ function writeSuite(makeStore: MakeStore): void {
     );
   });
 
+  it('of a dry run gives its value or its refusal, and leaves nothing behind, beside others in its batch', async () => {
+    await using store = await makeStore();
+    await using state = await openState(store.engine());
+    await state.write((tx) => tx.put(counters, counter('a', 1)));
+    const begun = state.snapshot.index;
+    const dryRun = true;
+    const [dry, real, refused] = await Promise.allSettled([
+      state.write(
+        (tx) => {
+          tx.put(counters, counter('a', 2));
+          return tx.put(counters, counter('b')).row.id;
+        },
+        { dryRun },
+      ),
+      state.write((tx) => {
+        assert.deepEqual([tx.get(counters, 'a')?.row.value, tx.get(counters, 'b')], [1, undefined]);
+        tx.put(counters, counter('c'));
+      }),
+      state.write(
+        (tx) => {
+          tx.delete(counters, 'a');
+          throw new RangeError('refused');
+        },
+        { dryRun },
+      ),
+    ]);
+    assert.deepEqual(
+      [dry, real],
+      [
+        { status: 'fulfilled', value: 'b' },
+        { status: 'fulfilled', value: undefined },
+      ],
+    );
+    assert.ok(refused.status === 'rejected' && refused.reason instanceof RangeError);
+    assert.equal(state.snapshot.index, begun + 1);
+    assert.equal(await state.write((tx) => tx.delete(counters, 'a'), { dryRun }), true);
+    assert.equal(state.snapshot.index, begun + 1);
+    assert.deepEqual(
+      state.snapshot.all(counters).map(({ row }) => [row.id, row.value]),
+      [
+        ['a', 1],
+        ['c', 0],
+      ],
+    );
+  });
+
+  it('of a dry run is refused where the write itself would be too large', async () => {
+    await using store = await makeStore();
+    await using state = await openState(gatedEngine(store.engine(), { operationsMax: 3 }).engine);
+    const many = state.write(
+      (tx) => {
+        for (const id of ['a', 'b', 'c', 'd']) tx.put(counters, counter(id));
+      },
+      { dryRun: true },
+    );
+    await assert.rejects(many, (error) => isStateError(error, 'too-large'));
+  });
+
   it('that changes nothing moves no index', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());

@@ -9,6 +9,8 @@ export interface Entry {
   readonly fixed: Fixed;
   readonly signal: AbortSignal | undefined;
   readonly bytes: number;
+  /** Nothing of it is kept. */
+  readonly dryRun: boolean;
   readonly queuedAt: number;
   /** How often it was sent and met a conflict. */
   attempts: number;

@@ -26,6 +26,8 @@ export interface WriteOptions {
   readonly signal?: AbortSignal;
   /** Roughly what the closure holds, for the bound on waiting writes. */
   readonly bytes?: number;
+  /** Does everything but keep it: what the function returns or throws is what the write would have come to. */
+  readonly dryRun?: boolean;
 }
 
 export interface WriteQueueParts {
@@ -75,12 +77,16 @@ export class WriteQueue {
   }
 
   /** Queues a write. @throws StateError, see `State.write` */
-  write<T>(fn: (tx: Transaction) => T, { signal, bytes = WRITE_BYTES_DEFAULT }: WriteOptions = {}): Promise<T> {
+  write<T>(
+    fn: (tx: Transaction) => T,
+    { signal, bytes = WRITE_BYTES_DEFAULT, dryRun = false }: WriteOptions = {},
+  ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const queuedAt = this.#parts.clock.monotonic();
       const fixed = { now: undefined, values: [] };
       const settle = resolve as (value: unknown) => void;
-      this.#waiting.add({ fn, fixed, signal, bytes, queuedAt, attempts: 0, settled: false, resolve: settle, reject });
+      const told = { settled: false, resolve: settle, reject };
+      this.#waiting.add({ fn, fixed, signal, bytes, dryRun, queuedAt, attempts: 0, ...told });
       this.wake();
     });
   }
