@@ -2,7 +2,7 @@
 import { type Server, startServer } from '../test/support/server.ts';
 import { startBare } from './support/bare.ts';
 import { compare } from './support/compare.ts';
-import { atLeast, type Figure, information, print } from './support/figures.ts';
+import { atLeast, type Figure, information, type Tell } from './support/figures.ts';
 import { load } from './support/wrk.ts';
 
 const SECONDS = 3;
@@ -10,9 +10,9 @@ const AT_ONCE = 64;
 /** Services that are there while one of them is read. */
 const SERVICES = 2_000;
 
-export async function benchCatalog(): Promise<void> {
-  print('Services, registered durably', await registrations());
-  print(`Services, read among ${SERVICES}`, await reads());
+export async function benchCatalog(tell: Tell): Promise<void> {
+  tell('Services, registered durably', await registrations());
+  tell(`Services, read among ${SERVICES}`, await reads());
 }
 
 const registration = (service: string): object => ({

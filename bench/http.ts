@@ -4,7 +4,7 @@ import { type Server, startServer } from '../test/support/server.ts';
 import { startBare } from './support/bare.ts';
 import { measureBlocked } from './support/blocked.ts';
 import { compare } from './support/compare.ts';
-import { atLeast, atMost, type Figure, information, percentile, print } from './support/figures.ts';
+import { atLeast, atMost, type Figure, information, percentile, type Tell } from './support/figures.ts';
 import { fillTokens } from './support/tokens.ts';
 import { load } from './support/wrk.ts';
 
@@ -16,12 +16,12 @@ const NEW_TOKEN = JSON.stringify({
   Grants: [{ Resource: 'peering', Access: 'read', Partition: 'default' }],
 });
 
-export async function benchHttp(): Promise<void> {
-  print('HTTP on SQLite', await reads());
-  print('HTTP on SQLite, durable writes', await writes({}, 'SQLite', 0.25));
-  print('HTTP on one etcd, durable writes', await writesOnEtcd());
-  print(`HTTP, ${HELD} blocking queries`, await blocking());
-  print('HTTP at 1M rows', await million());
+export async function benchHttp(tell: Tell): Promise<void> {
+  tell('HTTP on SQLite', await reads());
+  tell('HTTP on SQLite, durable writes', await writes({}, 'SQLite', 0.25));
+  tell('HTTP on one etcd, durable writes', await writesOnEtcd());
+  tell(`HTTP, ${HELD} blocking queries`, await blocking());
+  tell('HTTP at 1M rows', await million());
 }
 
 const headersOf = (server: Server): Record<string, string> => ({ 'X-Service-Token': server.token });
@@ -91,8 +91,8 @@ async function blocking(): Promise<Figure[]> {
 }
 
 async function million(): Promise<Figure[]> {
-  const small = await fillTokens(10_000);
-  const large = await fillTokens(1_000_000);
+  await using small = await fillTokens(10_000);
+  await using large = await fillTokens(1_000_000);
   await using few = await startServer({ dataDirectory: small.directory });
   await using many = await startServer({ dataDirectory: large.directory });
   const read = (server: Server): (() => Promise<number>) => {
@@ -106,8 +106,6 @@ async function million(): Promise<Figure[]> {
   };
   const [fewReads = 0, manyReads = 0] = await compare([read(few), read(many)]);
   const [fewWrites = 0, manyWrites = 0] = await compare([write(few), write(many)]);
-  await small.remove();
-  await large.remove();
   return [
     atLeast('reads at 1M beside 10,000', manyReads / fewReads, 0.75, '×'),
     atLeast('writes at 1M beside 10,000', manyWrites / fewWrites, 0.75, '×'),

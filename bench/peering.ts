@@ -5,7 +5,7 @@ import { startBare } from './support/bare.ts';
 import { startBareStreams } from './support/bare-streams.ts';
 import { measureBlocked } from './support/blocked.ts';
 import { compare } from './support/compare.ts';
-import { atLeast, atMost, type Figure, information, print } from './support/figures.ts';
+import { atLeast, atMost, type Figure, information, type Tell } from './support/figures.ts';
 import { heldBytes, MEASURABLE } from './support/resident.ts';
 import { load } from './support/wrk.ts';
 
@@ -16,11 +16,11 @@ const BLOCKED = 5_000;
 const FEW = 50;
 const MANY = 200;
 
-export async function benchPeering(): Promise<void> {
-  print('Peerings over HTTP', await reads());
-  print('Peering tokens, durable', await tokens());
-  print(`Peerings, ${BLOCKED} blocking queries`, await blocking());
-  print(`${MANY} peerings between two clusters`, await streams());
+export async function benchPeering(tell: Tell): Promise<void> {
+  tell('Peerings over HTTP', await reads());
+  tell('Peering tokens, durable', await tokens());
+  tell(`Peerings, ${BLOCKED} blocking queries`, await blocking());
+  tell(`${MANY} peerings between two clusters`, await streams());
 }
 
 const generate = (server: Server, name: string) =>

@@ -10,7 +10,7 @@ import { startPeer } from '../test/support/exporting.ts';
 import { exportOnly, importedFrom, register } from '../test/support/shared-services.ts';
 import { startBare } from './support/bare.ts';
 import { compare } from './support/compare.ts';
-import { atLeast, atMost, type Figure, information, median, percentile, print } from './support/figures.ts';
+import { atLeast, atMost, type Figure, information, median, percentile, type Tell } from './support/figures.ts';
 import { load } from './support/wrk.ts';
 
 const SECONDS = 3;
@@ -20,12 +20,12 @@ const CHANGES = 201;
 const PEERS = 100;
 const PEER_SERVICES = 1_000;
 
-export async function benchServices(): Promise<void> {
+export async function benchServices(tell: Tell): Promise<void> {
   for (const count of [SYNCHRONISED, SYNCHRONISED_MANY]) {
-    print(`${count} services between two clusters`, await synchronisation(count));
+    tell(`${count} services between two clusters`, await synchronisation(count));
   }
-  print('Services between two clusters', await changesAndReads());
-  print(`${PEERS} peers that receive the same ${PEER_SERVICES} services`, await manyPeers());
+  tell('Services between two clusters', await changesAndReads());
+  tell(`${PEERS} peers that receive the same ${PEER_SERVICES} services`, await manyPeers());
 }
 
 /** As peers are used: heartbeats as they are by default. */

@@ -9,7 +9,7 @@ import type { Engine } from '../src/state/engine.ts';
 import { sqliteEngine } from '../src/state/sqlite/engine.ts';
 import { startEtcd } from '../test/support/etcd.ts';
 import { benchEtcdEngine } from './support/etcd-engine.ts';
-import { atLeast, atMost, type Figure, information, percentile, print } from './support/figures.ts';
+import { atLeast, atMost, type Figure, information, percentile, type Tell } from './support/figures.ts';
 import type { LoadReport } from './support/load-process.ts';
 import { syncMs } from './support/machine.ts';
 import { churn, fill, lookUp, openThings } from './support/things.ts';
@@ -17,13 +17,13 @@ import { churn, fill, lookUp, openThings } from './support/things.ts';
 const MILLION = 1_000_000;
 const SMALL = 100_000;
 
-export async function benchState(): Promise<void> {
+export async function benchState(tell: Tell): Promise<void> {
   const directory = await mkdtemp(path.join(tmpdir(), 'accord-bench-'));
   try {
-    print('State, this machine', [information('fdatasync p50', syncMs(directory), 'ms')]);
-    print('State on SQLite, in process', await onSqlite(path.join(directory, 'sqlite')));
-    print('State on one etcd, in process', await onEtcd());
-    print('A disk whose fsync takes 50 ms', await slowDisk(path.join(directory, 'slow')));
+    tell('State, this machine', [information('fdatasync p50', syncMs(directory), 'ms')]);
+    tell('State on SQLite, in process', await onSqlite(path.join(directory, 'sqlite')));
+    tell('State on one etcd, in process', await onEtcd());
+    tell('A disk whose fsync takes 50 ms', await slowDisk(path.join(directory, 'slow')));
   } finally {
     await rm(directory, { recursive: true, force: true });
   }

@@ -1,7 +1,8 @@
 /** Bare `node:http`: answers the bytes that it is told to, and holds requests to `/held` until `/release`. */
+import { once } from 'node:events';
 import http from 'node:http';
 
-const { headers, body } = JSON.parse(process.argv[2] ?? '{}') as { headers: string[]; body: string };
+const [{ headers, body }] = (await once(process, 'message')) as [{ headers: string[]; body: string }];
 const bytes = Buffer.from(body);
 const held: http.ServerResponse[] = [];
 

@@ -17,9 +17,9 @@ export async function startBare(answer: Answer): Promise<BareServer> {
   const headers = Object.entries(answer.headers).flatMap(([name, value]) =>
     OF_NODE.has(name) || value === undefined ? [] : [name, String(value)],
   );
-  const child = fork(path.join(import.meta.dirname, 'bare-server.ts'), [
-    JSON.stringify({ headers, body: answer.text }),
-  ]);
+  const child = fork(path.join(import.meta.dirname, 'bare-server.ts'));
+  // Not as an argument: an answer may be longer than those may be.
+  child.send({ headers, body: answer.text });
   const [port] = (await once(child, 'message')) as [number];
   return {
     address: `http://127.0.0.1:${port}`,

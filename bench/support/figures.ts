@@ -8,6 +8,9 @@ export interface Figure {
   readonly reached?: boolean;
 }
 
+/** Takes the figures of a part of a section as soon as they are there. */
+export type Tell = (title: string, figures: readonly Figure[]) => void;
+
 /** `measured` at least `wanted`. */
 export function atLeast(name: string, measured: number, wanted: number, unit: string): Figure {
   return { name, measured: show(measured, unit), wanted: `≥ ${show(wanted, unit)}`, reached: measured >= wanted };
@@ -23,8 +26,9 @@ export function information(name: string, measured: number, unit: string): Figur
   return { name, measured: show(measured, unit) };
 }
 
-export function print(section: string, figures: readonly Figure[]): void {
-  process.stdout.write(`\n${section}\n`);
+/** Tells on standard output. */
+export function print(title: string, figures: readonly Figure[]): void {
+  process.stdout.write(`\n${title}\n`);
   const width = Math.max(...figures.map(({ name }) => name.length));
   for (const { name, measured, wanted, reached } of figures) {
     const verdict = wanted === undefined ? '' : `${wanted.padEnd(14)} ${reached ? 'reached' : 'MISSED'}`;

@@ -10,7 +10,7 @@ export interface Load {
   readonly url: string;
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** `COUNT` in it is another number in every request. */
+  /** `COUNT` in it is another number in every request, of eight digits, from 1. */
   readonly body?: string;
   /** Connections, each with one request under way. */
   readonly atOnce: number;
@@ -21,11 +21,33 @@ export interface Load {
 const COUNTED = `local n = 0
 request = function()
   n = n + 1
-  return wrk.format(nil, nil, nil, (wrk.body:gsub('COUNT', n)))
+  return wrk.format(nil, nil, nil, (wrk.body:gsub('COUNT', string.format('%08d', n))))
 end`;
 
+/** How long an answer may take: on a busy machine none is lost for being late. */
+const TIMEOUT = '20s';
+
+/** What a load gave. */
+export interface LoadTimes {
+  /** Requests a second. */
+  readonly rate: number;
+  /** Half of the requests, and 99 of 100, were answered within so many milliseconds. */
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
 /** Requests a second. @throws Error when any was answered with another status than 2xx, or not at all */
-export async function load({ url, method = 'GET', headers = {}, body, atOnce, seconds }: Load): Promise<number> {
+export const load = async (given: Load): Promise<number> => (await loadWithTimes(given)).rate;
+
+/** Likewise, with times. */
+export async function loadWithTimes({
+  url,
+  method = 'GET',
+  headers = {},
+  body,
+  atOnce,
+  seconds,
+}: Load): Promise<LoadTimes> {
   const folder = await mkdtemp(path.join(tmpdir(), 'accord-wrk-'));
   try {
     const script = path.join(folder, 'request.lua');
@@ -36,7 +58,17 @@ export async function load({ url, method = 'GET', headers = {}, body, atOnce, se
     if (body !== undefined) lines.push(`wrk.body = ${JSON.stringify(body)}`);
     if (body?.includes('COUNT') === true) lines.push(COUNTED);
     await writeFile(script, lines.join('\n'));
-    const child = spawn(toolPath('wrk'), ['-t1', `-c${atOnce}`, `-d${seconds}s`, '-s', script, url]);
+    const child = spawn(toolPath('wrk'), [
+      '-t1',
+      `-c${atOnce}`,
+      `-d${seconds}s`,
+      '--latency',
+      '--timeout',
+      TIMEOUT,
+      '-s',
+      script,
+      url,
+    ]);
     let output = '';
     child.stdout.on('data', (chunk: Buffer) => {
       output += chunk.toString();
@@ -44,8 +76,14 @@ export async function load({ url, method = 'GET', headers = {}, body, atOnce, se
     await once(child, 'close');
     const rate = /Requests\/sec:\s+([\d.]+)/.exec(output)?.[1];
     if (rate === undefined || /Non-2xx|Socket errors/.test(output)) throw new Error(`the load failed:\n${output}`);
-    return Number(rate);
+    return { rate: Number(rate), p50Ms: shareMs(output, 50), p99Ms: shareMs(output, 99) };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** The line `50%  812.00us` in milliseconds. */
+function shareMs(output: string, percent: number): number {
+  const [, value, unit = ''] = new RegExp(`\\b${percent}%\\s+([\\d.]+)(us|ms|s)\\b`).exec(output) ?? [];
+  return Number(value) * ({ us: 0.001, ms: 1, s: 1_000 }[unit] ?? Number.NaN);
 }

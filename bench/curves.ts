@@ -1,0 +1,77 @@
+/** How figures change: latency against load, and cost against the size of the state. */
+import { startServer } from '../test/support/server.ts';
+import { startBare } from './support/bare.ts';
+import type { Chart, Line } from './support/chart.ts';
+import { residentBytes } from './support/resident.ts';
+import { fillTokens } from './support/tokens.ts';
+import { type Load, loadWithTimes } from './support/wrk.ts';
+
+/** Connections, each with one request under way. */
+const LOADS = [1, 4, 16, 64, 256] as const;
+/** Rows of the state; a token is one, with its entries in three indexes. */
+const SIZES = [1_000, 10_000, 100_000, 1_000_000] as const;
+const SECONDS = 2;
+
+const NEW_TOKEN = JSON.stringify({ Description: 'made by the bench', Grants: [] });
+
+export async function latencyAgainstLoad(): Promise<Chart> {
+  await using server = await startServer();
+  const answer = await server.request('GET', '/v1/acl/token/self');
+  await using bare = await startBare(answer);
+  const headers = { 'X-Service-Token': server.token };
+  const lines: Line[] = [];
+  for (const [name, asked] of [
+    ['bare node:http', { url: `${bare.address}/`, headers }],
+    ['GET token/self', { url: `${server.address}/v1/acl/token/self`, headers }],
+    ['PUT token, durable', { url: `${server.address}/v1/acl/token`, method: 'PUT', headers, body: NEW_TOKEN }],
+  ] as const) {
+    lines.push(...(await latencies(name, asked)));
+  }
+  return { title: 'Latency against load', x: 'connections, each with one request under way', y: 'milliseconds', lines };
+}
+
+async function latencies(name: string, asked: Pick<Load, 'url' | 'method' | 'headers' | 'body'>): Promise<Line[]> {
+  const p50: [number, number][] = [];
+  const p99: [number, number][] = [];
+  for (const atOnce of LOADS) {
+    const { p50Ms, p99Ms } = await loadWithTimes({ ...asked, atOnce, seconds: SECONDS });
+    p50.push([atOnce, p50Ms]);
+    p99.push([atOnce, p99Ms]);
+  }
+  return [
+    { name: `${name}, p50`, points: p50 },
+    { name: `${name}, p99`, points: p99 },
+  ];
+}
+
+/** Microseconds of a request at 64 at once, and megabytes in memory. */
+export async function costAgainstSize(): Promise<Chart> {
+  const read: [number, number][] = [];
+  const write: [number, number][] = [];
+  const memory: [number, number][] = [];
+  for (const size of SIZES) {
+    await using filled = await fillTokens(size);
+    await using server = await startServer({ dataDirectory: filled.directory });
+    const common = { headers: { 'X-Service-Token': server.token }, atOnce: 64, seconds: SECONDS };
+    memory.push([size, residentBytes(server.process.pid ?? 0) / 1e6]);
+    const reads = await loadWithTimes({ ...common, url: `${server.address}/v1/acl/token/${filled.accessorId}` });
+    const writes = await loadWithTimes({
+      ...common,
+      url: `${server.address}/v1/acl/token`,
+      method: 'PUT',
+      body: NEW_TOKEN,
+    });
+    read.push([size, 1e6 / reads.rate]);
+    write.push([size, 1e6 / writes.rate]);
+  }
+  return {
+    title: 'Cost against size',
+    x: 'rows of the state',
+    y: 'microseconds of a request, MB in memory',
+    lines: [
+      { name: 'a read, µs', points: read },
+      { name: 'a durable write, µs', points: write },
+      { name: 'memory, MB', points: memory },
+    ],
+  };
+}

@@ -1,0 +1,64 @@
+/** Requests to a server beside bare `node:http` that answers each with the same bytes. */
+import type { Server } from '../../test/support/server.ts';
+import { startBare } from './bare.ts';
+import { type Figure, information } from './figures.ts';
+import { compareServers, type Loaded } from './servers.ts';
+
+/** One kind of request. */
+export interface Asked {
+  readonly path: string;
+  readonly method?: string;
+  /** Requests under way; 64 unless given. */
+  readonly atOnce?: number;
+  /** Of a round, from 0, and -1 for the first request; see `Load.body` for what changes within one. */
+  readonly body?: (round: number) => string;
+}
+
+export interface BesideBare {
+  /** Requests a second. */
+  readonly rate: number;
+  readonly bareRate: number;
+  /** `rate` by `bareRate`. */
+  readonly ratio: number;
+  /** CPU time a request by that of the bare server. */
+  readonly cpuRatio: number;
+}
+
+/** What is told of a kind of request besides what it must reach. */
+export const costs = ({ bareRate, ratio, cpuRatio }: BesideBare): Figure[] => [
+  information('  bare node:http', bareRate, '/s'),
+  information('  beside bare', ratio, '×'),
+  information('  CPU time beside bare', cpuRatio, '×'),
+];
+
+const SECONDS = 3;
+const AT_ONCE_DEFAULT = 64;
+
+/** The bare server gives the answer to a first request: that of a round before all others. */
+export async function besideBare(
+  server: Server,
+  token: string,
+  { path, method = 'GET', atOnce = AT_ONCE_DEFAULT, body }: Asked,
+): Promise<BesideBare> {
+  const headers = { authorization: `Bearer ${token}`, ...(body !== undefined && { 'content-type': JSON_API }) };
+  const answer = await server.request(method, path, { headers, token: null, body: body?.(-1) });
+  if (answer.status !== 200) throw new Error(answer.text);
+  await using bare = await startBare(answer);
+  const common = { headers, method, atOnce, seconds: SECONDS };
+  const to =
+    (pid: number | undefined, url: string) =>
+    (round: number): Loaded => ({ ...common, pid: pid ?? 0, url, ...(body !== undefined && { body: body(round) }) });
+  const [beside, own] = await compareServers([
+    to(bare.pid, `${bare.address}/`),
+    to(server.process.pid, `${server.address}${path}`),
+  ]);
+  if (beside === undefined || own === undefined) throw new TypeError('a load has no figures');
+  return {
+    rate: own.rate,
+    bareRate: beside.rate,
+    ratio: own.rate / beside.rate,
+    cpuRatio: own.cpuUs / beside.cpuUs,
+  };
+}
+
+const JSON_API = 'application/vnd.api+json';

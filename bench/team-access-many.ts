@@ -1,0 +1,87 @@
+/** Team access with very many rows: what they hold, how long they take to load, and how little they change. */
+import { type Server, startServer } from '../test/support/server.ts';
+import { compare } from './support/compare.ts';
+import { atLeast, atMost, type Figure, information, percentile, type Tell } from './support/figures.ts';
+import {
+  fillOrganization,
+  ORGANIZATION,
+  type OrganizationDirectory,
+  type OrganizationShape,
+  scatteredId,
+} from './support/organizations.ts';
+import { heldBytes, MEASURABLE, residentBytes } from './support/resident.ts';
+import { load } from './support/wrk.ts';
+
+const SECONDS = 3;
+const FEW: OrganizationShape = { teams: 20, workspaces: 50, rowsOn: () => 20 };
+/** As many workspaces as are on a page of the matrix, with as many teams on each. */
+const PAGE = 20;
+const TEAMS_ON_PAGE = 200;
+const MANY: OrganizationShape = {
+  teams: 2_000,
+  workspaces: 50_000,
+  rowsOn: (workspace) => (workspace < PAGE ? TEAMS_ON_PAGE : 20),
+};
+const PAGES = 500;
+
+const settings = { 'team-access.rate-limit': '0' };
+
+export async function benchManyRows(tell: Tell): Promise<void> {
+  await using few = await fillOrganization(FEW);
+  await using many = await fillOrganization(MANY);
+  tell('Team access: 1,000,000 rows, 50,000 workspaces, 2,000 teams', [
+    ...(await footprint(many)),
+    ...(await answers(few, many)),
+  ]);
+}
+
+async function footprint({ directory: dataDirectory }: OrganizationDirectory): Promise<Figure[]> {
+  const environment = { NODE_OPTIONS: MEASURABLE.join(' ') };
+  const start = performance.now();
+  await using server = await startServer({ dataDirectory, settings, environment });
+  const seconds = (performance.now() - start) / 1_000;
+  const pid = server.process.pid ?? 0;
+  const loaded = residentBytes(pid);
+  const [held = 0] = await heldBytes([pid]);
+  return [
+    atMost('ready after', seconds, 20, 's'),
+    information('resident after the start', loaded / 1e6, 'MB'),
+    atMost('resident', held / 1e6, 1_200, 'MB'),
+  ];
+}
+
+async function answers(few: OrganizationDirectory, many: OrganizationDirectory): Promise<Figure[]> {
+  await using small = await startServer({ dataDirectory: few.directory, settings });
+  await using large = await startServer({ dataDirectory: many.directory, settings });
+  const read =
+    (server: Server, { ownerToken }: OrganizationDirectory) =>
+    () =>
+      load({
+        url: `${server.address}/api/v2/team-workspaces/${scatteredId('tws', 7)}`,
+        headers: { authorization: `Bearer ${ownerToken}` },
+        atOnce: 64,
+        seconds: SECONDS,
+      });
+  const [fewReads = 0, manyReads = 0] = await compare([read(small, few), read(large, many)]);
+  const matrixMs = await pageTimes(large, many.ownerToken);
+  return [
+    information('GET /team-workspaces/:id', manyReads, '/s'),
+    atLeast('beside 1,000 rows', manyReads / fewReads, 0.8, '×'),
+    information(`a page of the matrix, ${PAGE} × ${TEAMS_ON_PAGE}, p50`, percentile(matrixMs, 0.5), 'ms'),
+    atMost(`a page of the matrix, ${PAGE} × ${TEAMS_ON_PAGE}, p99`, percentile(matrixMs, 0.99), 20, 'ms'),
+  ];
+}
+
+/** The same page again and again, milliseconds. */
+async function pageTimes(server: Server, token: string): Promise<readonly number[]> {
+  const headers = { authorization: `Bearer ${token}` };
+  const times: number[] = [];
+  for (let i = 0; i < PAGES; i++) {
+    const start = performance.now();
+    const path = `/api/v2/organizations/${ORGANIZATION}/access-matrix?page%5Bsize%5D=${PAGE}`;
+    const answer = await server.request('GET', path, { headers, token: null });
+    times.push(performance.now() - start);
+    if (answer.status !== 200) throw new Error(answer.text);
+  }
+  return times;
+}

@@ -1,0 +1,109 @@
+/** Team access, beside bare Node.js doing the same in the same run. */
+import { users } from '../src/credentials/user.ts';
+import { effectiveAccess, explainAccess } from '../src/team-access/effective.ts';
+import { organizations } from '../src/team-access/organizations/organization.ts';
+import { contributionsOn, userStanding } from '../src/team-access/standing.ts';
+import { startServer } from '../test/support/server.ts';
+import { besideBare, costs } from './support/beside-bare.ts';
+import { openState } from './support/data-directory.ts';
+import { atLeast, type Figure, information, type Tell } from './support/figures.ts';
+import {
+  fillOrganization,
+  numberedId,
+  ORGANIZATION,
+  type OrganizationShape,
+  scatteredId,
+  teamOn,
+  userTokenOf,
+} from './support/organizations.ts';
+import { benchManyRows } from './team-access-many.ts';
+import { benchTeamAccessWrites } from './team-access-writes.ts';
+
+/** Without a rate limit: it is the server that is measured. */
+const settings = { 'team-access.rate-limit': '0' };
+
+/** Each user reaches 100 workspaces: 50 by each of two teams. */
+const ORDINARY: OrganizationShape = {
+  teams: 200,
+  workspaces: 2_000,
+  users: 1_000,
+  teamsPerUser: 2,
+  rowsOn: () => 5,
+};
+/** Of what takes milliseconds: more at once would only wait for each other. */
+const FEW_AT_ONCE = 8;
+const DECISIONS = 100_000;
+const TEAMS = 1_000;
+
+export async function benchTeamAccess(tell: Tell): Promise<void> {
+  tell('Team access: 200 teams, 2,000 workspaces, 1,000 users', await ordinary());
+  tell(`Team access: a workspace with ${TEAMS} teams`, await longList());
+  await benchTeamAccessWrites(tell);
+  await benchManyRows(tell);
+}
+
+async function ordinary(): Promise<Figure[]> {
+  await using filled = await fillOrganization(ORDINARY);
+  const inProcess = await decisions(filled.directory);
+  await using server = await startServer({ dataDirectory: filled.directory, settings });
+  // In the team of the row.
+  const user = teamOn(ORDINARY, 7, 0);
+  const ask = (path: string, atOnce?: number) =>
+    besideBare(server, userTokenOf(user), { path: `/api/v2${path}`, ...(atOnce !== undefined && { atOnce }) });
+  const reached = `/users/${scatteredId('user', user)}/effective-access?filter%5Borganization%5D=${ORGANIZATION}`;
+  const row = await ask(`/team-workspaces/${scatteredId('tws', 5 * 7)}`);
+  const access = await ask(`/workspaces/${numberedId('ws', 7)}/effective-access`);
+  const all = await ask(reached);
+  const explained = await ask(`${reached}&page%5Bsize%5D=100`, FEW_AT_ONCE);
+  return [
+    information('GET /team-workspaces/:id', row.rate, '/s'),
+    atLeast('GET /team-workspaces/:id beside bare', row.ratio, 0.7, '×'),
+    ...costs(row),
+    information("a user's effective access on a workspace", access.rate, '/s'),
+    atLeast("a user's effective access on a workspace beside bare", access.ratio, 0.5, '×'),
+    ...costs(access),
+    atLeast('the same in process, explained, a second of CPU time', inProcess.explained, 30_000, '/s'),
+    information('the same in process, decided, a second of CPU time', inProcess.decided, '/s'),
+    atLeast('all 100 workspaces that a user reaches, 20 on the page', all.rate, 2_000, '/s'),
+    ...costs(all),
+    information('all 100 on the page', explained.rate, '/s'),
+    ...costs(explained),
+  ];
+}
+
+/** Who asks and where changes from one decision to the next. @returns decisions a second of CPU time */
+async function decisions(directory: string): Promise<{ readonly decided: number; readonly explained: number }> {
+  await using state = await openState(directory);
+  const { snapshot } = state;
+  const organization = snapshot.get(organizations, scatteredId('org', 0))?.row;
+  const everyone = snapshot.all(users).map(({ row }) => row.id);
+  if (organization === undefined) throw new TypeError('there is no organization');
+  const measure = (work: (userId: string, workspaceId: string) => boolean): number => {
+    const before = process.cpuUsage().user;
+    let some = 0;
+    for (let i = 0; i < DECISIONS; i++) {
+      const workspaceId = numberedId('ws', (i * 7) % ORDINARY.workspaces);
+      if (work(everyone[i % everyone.length] ?? '', workspaceId)) some += 1;
+    }
+    if (some === 0) throw new Error('nobody has access to anything');
+    return (DECISIONS / (process.cpuUsage().user - before)) * 1e6;
+  };
+  const found = (userId: string, workspaceId: string) => {
+    const standing = userStanding(snapshot, userId, organization);
+    return standing === undefined ? [] : contributionsOn(snapshot, standing, workspaceId);
+  };
+  const decided = () => measure((userId, workspaceId) => effectiveAccess(found(userId, workspaceId)) !== undefined);
+  const explained = () => measure((userId, workspaceId) => explainAccess(found(userId, workspaceId)).length > 0);
+  // The first round compiles.
+  decided();
+  explained();
+  return { decided: decided(), explained: explained() };
+}
+
+async function longList(): Promise<Figure[]> {
+  await using filled = await fillOrganization({ teams: TEAMS, workspaces: 1, rowsOn: () => TEAMS });
+  await using server = await startServer({ dataDirectory: filled.directory, settings });
+  const path = `/api/v2/team-workspaces?filter%5Bworkspace%5D%5Bid%5D=${numberedId('ws', 0)}`;
+  const list = await besideBare(server, filled.ownerToken, { path, atOnce: FEW_AT_ONCE });
+  return [atLeast('all rows', list.rate, 200, '/s'), ...costs(list)];
+}
