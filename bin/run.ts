@@ -8,6 +8,7 @@ import type { LocalCommands, SettingFlag, Shell } from '../src/cli/shell.ts';
 import { ConfigError, describeOrigin } from '../src/config/error.ts';
 import { defaultShown, flagOf, settingKeys, settingOf } from '../src/config/table.ts';
 import { clientEnvironment, loadConfig, processSources, reloadConfig } from '../src/config.ts';
+import { inSmallYoungGeneration } from '../src/main/young-generation.ts';
 
 /** Runs the command that `args` name. @returns its exit code */
 export function run(args: readonly string[]): Promise<number> {
@@ -44,7 +45,7 @@ const local: LocalCommands = {
     withUsageErrors(async () => {
       const sources = processSources(flags, configFile);
       const loaded = await loadConfig(sources);
-      const { serve } = await import('../src/main.ts');
+      const { serve } = await inSmallYoungGeneration(() => import('../src/main.ts'));
       return await serve({
         loaded,
         reload: (current) => reloadConfig(sources, current),

@@ -21,6 +21,7 @@ import { createReload, type SettingsSource } from './main/reload-settings.ts';
 import { SCHEMA } from './main/schema.ts';
 import { readServerCertificate } from './main/server-certificate.ts';
 import { aborted, catchSignals, type Signals } from './main/signals.ts';
+import { inSmallYoungGeneration } from './main/young-generation.ts';
 import { systemClock } from './state/clock.ts';
 import { dataKeySealer } from './state/sealing.ts';
 import { State } from './state/state.ts';
@@ -92,7 +93,7 @@ async function run(options: ServeOptions, log: Log, signals: Signals, live: Live
   let end = await Promise.race([prepared, ended]);
   if (end === 'prepared') {
     for (const job of backgroundJobs(state, clock, config)) state.addJob(job);
-    parts.use(await addServices(made, options.version));
+    parts.use(await inSmallYoungGeneration(() => addServices(made, options.version)));
     // Nobody new first, and what is under way is finished on services that still run.
     parts.defer(() => server.stop(config.shutdown.grace));
     if (certificate !== undefined) {

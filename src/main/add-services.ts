@@ -21,13 +21,11 @@ import { dnsMetrics } from '../peering/dns/dns-metrics.ts';
 import { type RunningDns, startDns } from '../peering/dns/start-dns.ts';
 import { usedByEntries } from '../peering/entries/used-by-entries.ts';
 import { peeringMetrics } from '../peering/peering-metrics.ts';
-import { startPeering } from '../peering/start-peering.ts';
 import { usedByPeerings } from '../peering/used-by-peerings.ts';
 import type { Clock } from '../state/clock.ts';
 import type { Sealer } from '../state/sealing.ts';
 import type { State } from '../state/state.ts';
 import { teamAccessApi } from '../team-access/conventions.ts';
-import { startTeamAccess } from '../team-access/start-team-access.ts';
 
 /** Settings that SIGHUP changes while requests come in. */
 export interface LiveSettings {
@@ -46,7 +44,10 @@ export interface Made {
   readonly server: HttpServer;
 }
 
-/** Adds every endpoint, and starts the services behind them. @returns stops these */
+/**
+ * Adds every endpoint, and starts the services behind them, whose code is loaded only where the settings name them.
+ * @returns stops these
+ */
 export async function addServices(made: Made, version: string): Promise<AsyncDisposable> {
   const { config, clock, log, dataKey, state, server } = made;
   await using parts = new AsyncDisposableStack();
@@ -77,6 +78,7 @@ export async function addServices(made: Made, version: string): Promise<AsyncDis
     server.add(endpoint);
   }
   if (config.services.includes('peering')) {
+    const { startPeering } = await import('../peering/start-peering.ts');
     const peering = parts.use(
       await startPeering({
         ...made,
@@ -100,6 +102,7 @@ export async function addServices(made: Made, version: string): Promise<AsyncDis
     }
   }
   if (config.services.includes('team-access')) {
+    const { startTeamAccess } = await import('../team-access/start-team-access.ts');
     const rateLimit = (): number => made.live.rateLimit;
     const terraform = config.compat.includes('terraform');
     const teamAccess = parts.use(startTeamAccess({ state, clock, log, rateLimit, terraform }));

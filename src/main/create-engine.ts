@@ -7,12 +7,13 @@ import type { Config } from '../config.ts';
 import type { Log } from '../http/log.ts';
 import type { Clock } from '../state/clock.ts';
 import type { Engine } from '../state/engine.ts';
-import { etcdEngine } from '../state/etcd/engine.ts';
 import { sqliteEngine } from '../state/sqlite/engine.ts';
 
 /** The engine that the settings name; nothing is opened yet. @throws ConfigError when a file of theirs cannot be used */
 export async function createEngine(config: Config, clock: Clock, log: Log): Promise<Engine> {
   if (config.store === 'sqlite') return sqliteEngine({ directory: config.dataDir });
+  // Loaded where it is used: with the client that it needs it is a tenth of an idle server's memory.
+  const { etcdEngine } = await import('../state/etcd/engine.ts');
   const { endpoints, prefix, username, password, maxTxnOps, maxTxnBytes, compact } = config.etcd;
   return etcdEngine({
     endpoints,

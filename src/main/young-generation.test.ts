@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { getHeapSpaceStatistics } from 'node:v8';
+import { inSmallYoungGeneration } from './young-generation.ts';
+
+const MEGABYTE = 1024 * 1024;
+
+const youngBytes = (): number =>
+  getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')?.space_size ?? 0;
+
+/** Makes objects that all survive, some 60 MB; twice what the space has at its largest. */
+function survivors(): readonly object[] {
+  return Array.from({ length: 1_000_000 }, (_, number) => ({ number, text: [number] }));
+}
+
+test('what survives in a small young generation does not make it grow; what does later makes it grow again', async () => {
+  const before = youngBytes();
+  const [loaded, during] = await inSmallYoungGeneration(async () => [survivors(), youngBytes()] as const);
+  assert.ok(during <= before + MEGABYTE, `${before} bytes became ${during}`);
+  const further = survivors();
+  assert.ok(youngBytes() > during, `it stays at ${during} bytes`);
+  assert.equal(loaded.length, further.length);
+});
