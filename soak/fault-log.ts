@@ -1,0 +1,51 @@
+/** What has been done to the world, for those who judge what it says. */
+import { FAULTS, type FaultKind, type FaultName } from './faults.ts';
+import type { LinkFacts } from './judge-record.ts';
+
+export interface FaultLog {
+  /** Grows whenever something begins or ends to be in the way; odd while something is. */
+  readonly count: number;
+  /** How often there was which fault. */
+  readonly faults: ReadonlyMap<FaultName, number>;
+  facts(): LinkFacts;
+  /** A fault begins. */
+  begin(fault: FaultName): void;
+  /** It is over, and its traces may still be seen. */
+  heal(): void;
+  /** Something else begins that makes servers slow. */
+  disturb(): void;
+  /** Everything is as it was. */
+  settle(): void;
+}
+
+/** An empty one. `now`: the wall clock. */
+export function createFaultLog(now: () => number): FaultLog {
+  const faults = new Map<FaultName, number>();
+  let count = 0;
+  let cutSinceMs: number | undefined;
+  let calmSinceMs: number | undefined = now();
+  return {
+    get count() {
+      return count;
+    },
+    faults,
+    facts: () => ({ atMs: now(), cutSinceMs, calmSinceMs }),
+    begin(fault) {
+      count += 1;
+      faults.set(fault, (faults.get(fault) ?? 0) + 1);
+      calmSinceMs = undefined;
+      const { cutsPeerings }: FaultKind = FAULTS[fault];
+      if (cutsPeerings) cutSinceMs = now();
+    },
+    heal() {
+      cutSinceMs = undefined;
+      calmSinceMs = now();
+    },
+    disturb() {
+      count += 1;
+    },
+    settle() {
+      count += 1;
+    },
+  };
+}
