@@ -40,13 +40,15 @@ export function showMatrix(
   workspaces: readonly Stored<Workspace>[],
 ): readonly Resource[] {
   const { organization } = standing;
-  const everyTeam = reader.memoWhile(teams, organization.id, () =>
-    byCreation(reader.list(teams, 'organization', organization.id)).map(({ row }) => row),
-  );
+  const ofAll = teamsOfAll(reader, standing);
   const cellsOfAll = (id: string) => {
     // One list of the workspace's rows, instead of a search for the row of each team.
     const rows = new Map(reader.list(teamWorkspaces, 'workspace', id).map(({ row }) => [row.teamId, row]));
-    return everyTeam.flatMap((team) => showCell(team, teamContributions(organization, team, rows.get(team.id))));
+    const named = [...rows.keys()].flatMap((teamId) => ofAll.byId.get(teamId) ?? []);
+    const others = ofAll.everywhere.filter(({ team }) => !rows.has(team.id));
+    return [...named, ...others]
+      .sort((a, b) => a.position - b.position)
+      .flatMap(({ team }) => showCell(team, teamContributions(organization, team, rows.get(team.id))));
   };
   const cellsOfOwn = (id: string) =>
     standing.teams.flatMap((team) => showCell(team, contributionsOn(reader, standingWith(organization, [team]), id)));
@@ -60,6 +62,31 @@ export function showMatrix(
     };
   });
 }
+
+interface PlacedTeam {
+  readonly team: DeepReadonly<Team>;
+  /** Among the teams of the organization, in order of creation. */
+  readonly position: number;
+}
+
+interface TeamsOfAll {
+  readonly byId: ReadonlyMap<string, PlacedTeam>;
+  /** Those with access to every workspace, row or not. */
+  readonly everywhere: readonly PlacedTeam[];
+}
+
+/** The teams of an organization, kept while no team changes: most have nothing on most workspaces. */
+const teamsOfAll = (reader: Snapshot, { organization }: Standing): TeamsOfAll =>
+  reader.memoWhile(teams, organization.id, () => {
+    const placed = byCreation(reader.list(teams, 'organization', organization.id)).map(({ row: team }, position) => ({
+      team,
+      position,
+    }));
+    return {
+      byId: new Map(placed.map((one) => [one.team.id, one])),
+      everywhere: placed.filter(({ team }) => teamContributions(organization, team, undefined).length > 0),
+    };
+  });
 
 /** What a team has; nothing where it has no access. */
 function showCell({ id: team }: DeepReadonly<Team>, contributions: readonly Contribution[]) {
