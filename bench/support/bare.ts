@@ -13,7 +13,7 @@ export interface BareServer extends AsyncDisposable {
 const OF_NODE = new Set(['date', 'connection', 'keep-alive']);
 
 /** A server that answers everything with the headers and the body of `answer`. */
-export async function startBare(answer: Answer): Promise<BareServer> {
+export async function startBare(answer: Pick<Answer, 'headers' | 'text'>): Promise<BareServer> {
   const headers = Object.entries(answer.headers).flatMap(([name, value]) =>
     OF_NODE.has(name) || value === undefined ? [] : [name, String(value)],
   );
