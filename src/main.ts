@@ -17,6 +17,7 @@ import { createEngine } from './main/create-engine.ts';
 import { makeCredentials } from './main/credentials.ts';
 import { EXIT_FAILED, exitCodeOf } from './main/exit-code.ts';
 import { importInto } from './main/import-into.ts';
+import { listening } from './main/listening.ts';
 import { createReload, type SettingsSource } from './main/reload-settings.ts';
 import { SCHEMA } from './main/schema.ts';
 import { readServerCertificate } from './main/server-certificate.ts';
@@ -83,7 +84,7 @@ async function run(options: ServeOptions, log: Log, signals: Signals, live: Live
     clock,
     log,
   });
-  const { address: host, port } = await server.listen();
+  const { address: host, port } = await listening('http.address', server.listen());
   parts.defer(() => server.stop(config.shutdown.grace));
   const address = `${certificate === undefined ? 'http' : 'https'}://${urlHost(host)}:${port}`;
 

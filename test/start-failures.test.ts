@@ -17,7 +17,10 @@ async function failureOf(options: ServerOptions): Promise<readonly [exitCode: nu
     return [null, `it serves at ${server.address}`];
   } catch (error) {
     if (!(error instanceof StartError)) throw error;
-    const lines = error.log.trim().split('\n');
+    const lines = error.log
+      .trim()
+      .split('\n')
+      .filter((line) => !line.startsWith('{"level":"info"'));
     assert.equal(lines.length, 1, error.log);
     const [line = ''] = lines;
     return [error.exitCode, line.startsWith('{') ? (JSON.parse(line) as { msg: string }).msg : line];
@@ -105,16 +108,20 @@ describe('a start that must fail', { timeout: 60_000, concurrency: 2 }, () => {
     });
   }
 
-  test('because of an address that is taken: ends with 1 and names it', async () => {
-    await using directory = await temporaryDirectory();
-    const other = createServer().listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    const { port } = other.address() as { port: number };
-    const settings = { 'http.address': `127.0.0.1:${port}` };
-    const failure = await failureOf({ dataDirectory: directory.path, settings });
-    other.close();
-    assert.deepEqual(failure, [1, `listen EADDRINUSE: address already in use 127.0.0.1:${port}`]);
-  });
+  for (const setting of ['http.address', 'peering.address', 'dns.address']) {
+    test(`because ${setting} is taken: ends with 1 and names it`, async () => {
+      await using directory = await temporaryDirectory();
+      const other = createServer().listen(0, '127.0.0.1');
+      // Not awaited: what waits for the server to be ready may have connected to this one.
+      using _closing = { [Symbol.dispose]: () => void other.close() };
+      await once(other, 'listening');
+      const { port } = other.address() as { port: number };
+      const settings = { [setting]: `127.0.0.1:${port}` };
+      const failure = await failureOf({ dataDirectory: directory.path, settings });
+      const why = 'another process listens there: end it, or choose another port';
+      assert.deepEqual(failure, [1, `${setting}: cannot listen on 127.0.0.1:${port}: ${why}`]);
+    });
+  }
 
   test('because of what was decided at the first one: ends with 2 and says what to set back', async () => {
     await using directory = await temporaryDirectory();

@@ -26,6 +26,7 @@ import type { Clock } from '../state/clock.ts';
 import type { Sealer } from '../state/sealing.ts';
 import type { State } from '../state/state.ts';
 import { teamAccessApi } from '../team-access/conventions.ts';
+import { listening } from './listening.ts';
 
 /** Settings that SIGHUP changes while requests come in. */
 export interface LiveSettings {
@@ -80,15 +81,18 @@ export async function addServices(made: Made, version: string): Promise<AsyncDis
   if (config.services.includes('peering')) {
     const { startPeering } = await import('../peering/start-peering.ts');
     const peering = parts.use(
-      await startPeering({
-        ...made,
-        ...peeringSettings(config),
-        credentials,
-        reads,
-        consul,
-        version,
-        random: Math.random,
-      }),
+      await listening(
+        'peering.address',
+        startPeering({
+          ...made,
+          ...peeringSettings(config),
+          credentials,
+          reads,
+          consul,
+          version,
+          random: Math.random,
+        }),
+      ),
     );
     parts.defer(() => peering.stop());
     for (const endpoint of peering.endpoints) server.add(endpoint);
@@ -130,7 +134,7 @@ function peeringSettings({ node, http, peering, limits }: Config) {
   };
 }
 
-/** Undefined: `dns.address` is off. @throws ConfigError, Error of the system, such as EADDRINUSE */
+/** Undefined: `dns.address` is off. @throws ConfigError, ListenError */
 async function startDiscovery(
   { config: { dns }, clock, log }: Made,
   credentials: Credentials,
@@ -138,7 +142,10 @@ async function startDiscovery(
   if (dns.address === 'off') return undefined;
   const secretHash = dns.token && hashSecret(dns.token.read());
   const { address: listen, domain, ttl } = dns;
-  return startDns({ credentials, listen, domain, ttlSeconds: ttl / 1000, secretHash, clock, log, random: Math.random });
+  return await listening(
+    'dns.address',
+    startDns({ credentials, listen, domain, ttlSeconds: ttl / 1000, secretHash, clock, log, random: Math.random }),
+  );
 }
 
 /** Whether metrics may tell the caller the names of things. */

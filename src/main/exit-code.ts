@@ -3,6 +3,7 @@ import { FirstStartError } from '../credentials/first-credentials.ts';
 import { DataKeyError } from '../peering/sealed.ts';
 import { isStateError } from '../state/errors.ts';
 import { ImportError } from '../state/import.ts';
+import { ListenError } from './listening.ts';
 
 /** What the settings or the command line must mend. */
 const EXIT_USAGE = 2;
@@ -16,7 +17,7 @@ export const EXIT_FAILED = 1;
 export function exitCodeOf(error: unknown): number | undefined {
   if (error instanceof FirstStartError || error instanceof DataKeyError) return EXIT_USAGE;
   if (isStateError(error, 'name-taken')) return EXIT_USAGE;
-  if (error instanceof ImportError || isStateError(error)) return EXIT_FAILED;
-  // Of the system: a file that cannot be read, an address that is taken.
+  if (error instanceof ImportError || error instanceof ListenError || isStateError(error)) return EXIT_FAILED;
+  // Of the system: a file that cannot be read.
   return error instanceof Error && 'syscall' in error ? EXIT_FAILED : undefined;
 }
