@@ -4,6 +4,7 @@ import type { Parameter } from '../http/parameter.ts';
 import type { Query } from '../http/query.ts';
 import { JsonApiError } from './jsonapi/errors.ts';
 
+/** The parameter, for the API description. */
 export const DRY_RUN: Parameter = {
   name: 'dry-run',
   description: '`true`: answers with what would change, and changes nothing.',
@@ -15,5 +16,13 @@ export function readDryRun(query: Query): boolean {
   const value = query.get(DRY_RUN.name);
   if (value === undefined) return false;
   if (value === 'true') return true;
-  throw new JsonApiError([{ code: 'bad-request', detail: 'dry-run must be true', parameter: DRY_RUN.name }]);
+  throw badDryRun('dry-run must be true');
 }
+
+/** For writes that have no dry run. @throws JsonApiError `bad-request` where one is asked for, for the same reason */
+export function refuseDryRun(query: Query): void {
+  if (query.has(DRY_RUN.name)) throw badDryRun('there is no dry run of this request');
+}
+
+const badDryRun = (detail: string): JsonApiError =>
+  new JsonApiError([{ code: 'bad-request', detail, parameter: DRY_RUN.name }]);

@@ -11,6 +11,7 @@ import type { Snapshot } from '../state/snapshot.ts';
 import type { State } from '../state/state.ts';
 import type { Transaction } from '../state/transaction.ts';
 import { authenticate, type Caller, callerId, callerOf, presentedHash, unauthorized } from './caller.ts';
+import { refuseDryRun } from './dry-run.ts';
 import { refusalAnswer } from './jsonapi/error-answer.ts';
 import { JsonApiError } from './jsonapi/errors.ts';
 import { checkAccept, checkContentType } from './jsonapi/media-type.ts';
@@ -34,6 +35,7 @@ export interface Writing {
   readonly origin: Origin;
 }
 
+/** What a write is made of. */
 export interface Write<Body> {
   /** Reads the body, before anything is looked up for it. @throws JsonApiError */
   readonly parse: (call: Call) => Body;
@@ -41,7 +43,7 @@ export interface Write<Body> {
   readonly change: (writing: Writing, body: Body) => Answer;
   /** Checks what is declared and wanted, where that is not JSON:API alone. @throws JsonApiError */
   readonly negotiate?: (call: Call) => void;
-  /** Whether nothing of it is kept; unless given, everything is. */
+  /** Whether nothing of it is kept; unless given, everything is, and who asks for a dry run is refused. */
   readonly isDryRun?: (body: Body) => boolean;
 }
 
@@ -66,19 +68,21 @@ export function serveRead(
 export async function serveWrite<Body>(
   service: TeamAccess,
   call: Call,
-  { parse, change, negotiate = negotiatePlain, isDryRun = () => false }: Write<Body>,
+  { parse, change, negotiate = negotiatePlain, isDryRun }: Write<Body>,
 ): Promise<Answer> {
   const { state } = service;
   await state.consistent();
   const secretHash = presentedHash(call);
   return await admitted(service, call, async () => {
     negotiate(call);
+    if (isDryRun === undefined) refuseDryRun(call.query);
     const body = parse(call);
     const run = (tx: Transaction): Answer => {
       const caller = authenticate(tx, secretHash);
       return change({ tx, caller, origin: originOf(call, caller) }, body);
     };
-    return await state.write(run, { bytes: WRITE_BYTES_DEFAULT + call.body.length, dryRun: isDryRun(body) });
+    const dryRun = isDryRun?.(body) ?? false;
+    return await state.write(run, { bytes: WRITE_BYTES_DEFAULT + call.body.length, dryRun });
   });
 }
 

@@ -17,6 +17,7 @@ import { allPermissions, type OrganizationPermission, withImplied } from './team
 import { type Team, teams } from './teams/team.ts';
 import { teamMembers } from './teams/team-member.ts';
 
+/** What a caller is in one organization. */
 export interface Standing {
   readonly organization: DeepReadonly<Organization>;
   /** In the `owners` team, or with its token or the organization's. */

@@ -26,7 +26,9 @@ type Json = Readonly<Record<string, unknown>>;
 /** `usual` most of the time: a document with faults everywhere tells only of the first. */
 const mostly = <T, U>(usual: fc.Arbitrary<T>, unusual: fc.Arbitrary<U>, times = 30): fc.Arbitrary<T | U> =>
   fc.oneof({ weight: times, arbitrary: usual }, { weight: 1, arbitrary: unusual });
-const anything = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom(null, '', '__proto__', '\u0000', '\ud800'));
+/** The object cannot even be converted to text. */
+const UNUSUAL = [null, '', '__proto__', '\u0000', '\ud800', { toString: 1, valueOf: 1 }];
+const anything = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom(...UNUSUAL));
 const identifier = (type: string, ids: fc.Arbitrary<string>) =>
   fc.record({ type: fc.constant(type), id: mostly(ids, anything) });
 const oneOf = (record: Readonly<Record<string, string>>) => fc.constantFrom(...Object.values(record));
@@ -90,7 +92,11 @@ function operations({ teams, workspaces }: Company): fc.Arbitrary<string> {
   });
   const changeTeam = fc.record({
     op: fc.constantFrom('update', 'remove'),
-    ref: mostly(fc.constantFrom({ type: 'teams', lid: 'a' }, { type: 'teams', lid: 'b' }), anything),
+    ref: mostly(
+      fc.constantFrom({ type: 'teams', lid: 'a' }, { type: 'teams', lid: 'b' }),
+      fc.oneof(fc.record({ type: fc.constant('teams'), lid: fc.constantFrom(...UNUSUAL) }), anything),
+      4,
+    ),
     data: fc.record({
       type: fc.constant('teams'),
       attributes: fc.record({ description: mostly(fc.string(), anything) }),

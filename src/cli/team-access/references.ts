@@ -66,7 +66,9 @@ export async function findTeam(api: Api, text: string, include?: string): Promis
     about: `organization ${organization}`,
     query: { 'filter[names]': name, include },
   });
-  const [team] = data;
+  // The filter takes several names, with commas between them: `acme/a,b` must not be taken for the first that is there.
+  const wanted = name.toLowerCase();
+  const team = data.find(({ attributes }) => attributes.name.toLowerCase() === wanted);
   if (team === undefined) throw new CommandError('refused', `${about}: not found, or you may not see it`);
   return { team, included };
 }

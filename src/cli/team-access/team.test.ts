@@ -41,6 +41,15 @@ describe('accord team', () => {
     );
   });
 
+  test('two teams are not one, and none of them is deleted', async () => {
+    for (const name of ['one', 'two']) await ada.done(`team create acme/${name}`);
+    for (const names of ['one,two', 'one,', 'two,absent']) {
+      const text = `accord: team acme/${names}: not found, or you may not see it\n`;
+      assert.equal(await ada.refused(`team delete acme/${names}`), text);
+    }
+    for (const name of ['one', 'two']) await ada.done(`team delete acme/${name}`);
+  });
+
   test('members are added and removed by username, all or none', async () => {
     await ada.done('team create acme/crew');
     assert.equal((await ada.run('team add-member acme/crew ben ada')).stderr, 'ben, ada: in team acme/crew.\n');

@@ -32,6 +32,7 @@ const SINCE: Parameter = {
   schema: Type.String(),
 };
 
+/** The one endpoint. */
 export function auditTrailEndpoints(service: TeamAccess): Endpoint[] {
   const { state } = service;
   return [

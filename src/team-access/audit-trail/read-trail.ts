@@ -5,6 +5,7 @@ import type { DeepReadonly } from '../../state/table.ts';
 import type { Page } from '../jsonapi/pagination.ts';
 import { type AuditTrail, auditTrails, type TrailCommit, trailCommits, trailEnd, trailKeyAt } from './trail.ts';
 
+/** Which entries are asked for. */
 export interface TrailQuery {
   readonly organizationId: string;
   /** Only commits from this time on, milliseconds since 1970; the entries of one commit stand together. */
@@ -12,6 +13,7 @@ export interface TrailQuery {
   readonly page: Page;
 }
 
+/** Entries of one page, oldest first. */
 export interface TrailPage {
   readonly entries: readonly DeepReadonly<AuditEntry>[];
   /** How many entries there are, on all pages. */

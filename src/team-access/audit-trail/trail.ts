@@ -26,6 +26,7 @@ export interface AuditTrail {
   readonly first: number;
 }
 
+/** In memory, one row for each organization with entries; it goes with the organization. */
 export const auditTrails = defineTable<AuditTrail>()({
   name: 'audit-trails',
   key: (trail) => trail.organizationId,
@@ -44,6 +45,7 @@ export interface TrailCommit {
   readonly timeMs: number;
 }
 
+/** In the store alone; each goes with the first entry of its commit. */
 export const trailCommits = defineTable<TrailCommit>()({
   name: 'audit-trail-commits',
   key: ({ organizationId, first }) => trailKeyAt(organizationId, first),

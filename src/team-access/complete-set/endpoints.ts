@@ -11,6 +11,7 @@ import { putTeamAccess } from './put-team-access.ts';
 import { readSet } from './read-set.ts';
 import { setAnswerSchema, setDocument } from './show-difference.ts';
 
+/** The one endpoint. */
 export function completeSetEndpoints(service: TeamAccess): Endpoint[] {
   const { terraform } = service;
   return [

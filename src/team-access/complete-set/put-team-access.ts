@@ -39,6 +39,7 @@ export interface PutSet {
   readonly differences: readonly Difference[];
 }
 
+/** Whose rows, in which state, and how they are read. */
 export interface PutSetOptions {
   readonly workspaceId: string;
   readonly precondition: Precondition;

@@ -2,7 +2,7 @@
 import { ServiceError } from '../../http/errors.ts';
 import { type Fault, JsonApiError, throwFaults } from '../jsonapi/errors.ts';
 import { checkEach, type Place, within } from '../jsonapi/faults-within.ts';
-import type { Given } from '../jsonapi/read-attributes.ts';
+import { type Given, given } from '../jsonapi/read-attributes.ts';
 import { readMember, resourceIn, type WantedResource, wrong } from '../jsonapi/read-resource.ts';
 import { SET_ROWS_MAX } from '../limits.ts';
 import { TEAM_WORKSPACES } from '../team-workspaces/show-team-workspace.ts';
@@ -46,7 +46,7 @@ function readRow(entry: unknown, workspaceId: string, place: Place): WantedRow {
   const workspace = relationships.get('workspace') ?? workspaceId;
   if (workspace !== workspaceId) faults.push(misnamed('workspace', 'Workspace must be that of the path'));
   const id = relationships.get('team');
-  const name = Object.hasOwn(attributes, 'team-name') ? (attributes['team-name'] ?? undefined) : undefined;
+  const name = given(attributes, 'team-name');
   if (id === undefined && name === undefined) faults.push(misnamed('team', 'Team must exist'));
   if (id !== undefined && name !== undefined)
     faults.push(misnamed('team', 'Team must be given once: by id, or by name'));

@@ -14,6 +14,7 @@ export interface Resource {
   readonly links?: Readonly<Record<string, string>>;
 }
 
+/** What answers consist of. */
 export interface Document {
   readonly data: Resource | readonly Resource[] | null;
   readonly included?: readonly Resource[];

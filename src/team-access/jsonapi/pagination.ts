@@ -7,6 +7,7 @@ import { PAGE_NUMBER_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from '../limits.ts'
 import type { Document, Resource } from './documents.ts';
 import { type Fault, throwFaults } from './errors.ts';
 
+/** Which page. */
 export interface Page {
   /** From 1. */
   readonly number: number;

@@ -3,6 +3,7 @@ import { TEXT_CHARACTERS_MAX } from '../limits.ts';
 import { attributeFault, type Fault } from './errors.ts';
 import { labelOf } from './settings.ts';
 
+/** Attributes as they came. */
 export type Given = Readonly<Record<string, unknown>>;
 
 /** What was given of an attribute; `undefined` for nothing and null. */
@@ -45,6 +46,7 @@ export function readText(attributes: Given, name: string, faults: Fault[]): stri
 export const readNullableText = (attributes: Given, name: string, faults: Fault[]): string | null | undefined =>
   Object.hasOwn(attributes, name) && attributes[name] === null ? null : readText(attributes, name, faults);
 
+/** True or false; `undefined` when not given. */
 export function readBoolean(attributes: Given, name: string, faults: Fault[]): boolean | undefined {
   const value = given(attributes, name);
   if (value === undefined || typeof value === 'boolean') return value;

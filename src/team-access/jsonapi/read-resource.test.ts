@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { FAULTS_MAX } from '../limits.ts';
 import { type Fault, JsonApiError } from './errors.ts';
 import { readIdentifiers, readResource, type WantedResource } from './read-resource.ts';
 
@@ -141,5 +142,10 @@ describe('identifiers in a body', () => {
       'invalid-body /data/1/type',
       'invalid-body /data/2/id',
     ]);
+  });
+  test('are told no more faults of than anybody reads, however many they are', () => {
+    const faults = read(Array.from({ length: 300_000 }, () => 0));
+    assert.equal(faults.length, FAULTS_MAX);
+    assert.equal(faults.at(-1), `invalid-body /data/${FAULTS_MAX - 1}`);
   });
 });

@@ -1,5 +1,6 @@
 /** Reads a resource from a body: JSON, `data`, types and the shape of relationships. All that is wrong is told at once. */
 import { JsonProblem, parseStrictJson } from '../../http/v1/strict-json.ts';
+import { FAULTS_MAX } from '../limits.ts';
 import { type Fault, JsonApiError, throwFaults } from './errors.ts';
 
 /** A relationship that an operation reads. */
@@ -11,6 +12,7 @@ export interface WantedRelationship {
   readonly label?: string;
 }
 
+/** What an operation reads of a resource. */
 export interface WantedResource {
   readonly type: string;
   /** What some clients call it instead. */
@@ -25,6 +27,7 @@ export interface WantedResource {
   readonly manyRelationships?: readonly WantedRelationship[];
 }
 
+/** What a body says of a resource; attributes as they came. */
 export interface GivenResource {
   readonly attributes: Readonly<Record<string, unknown>>;
   /** Ids by name; those that were not given are not in it. */
@@ -32,6 +35,7 @@ export interface GivenResource {
   readonly manyRelationships: ReadonlyMap<string, readonly string[]>;
 }
 
+/** An object of JSON, read by nobody yet. */
 export type Json = Readonly<Record<string, unknown>>;
 
 /** The resource of a body. @throws JsonApiError `invalid-body`, `invalid-attribute` for a relationship that is missing */
@@ -124,13 +128,20 @@ function objectAt(of: Json, name: string, pointer: string, faults: Fault[]): Jso
   return {};
 }
 
+/** Ids, each once. */
 function identifiers(linked: unknown, type: string, pointer: string, faults: Fault[]): readonly string[] {
   if (!Array.isArray(linked)) {
     faults.push(wrong(pointer, 'want an array'));
     return [];
   }
-  const ids = linked.map((one: unknown, i) => identifier(one, type, `${pointer}/${i}`, faults));
-  return [...new Set(ids.filter((id) => id !== undefined))];
+  const ids = new Set<string>();
+  for (const [i, one] of linked.entries()) {
+    // Nobody reads on, and a list of millions can be wrong throughout.
+    if (faults.length >= FAULTS_MAX) break;
+    const id = identifier(one, type, `${pointer}/${i}`, faults);
+    if (id !== undefined) ids.add(id);
+  }
+  return [...ids];
 }
 
 function identifier(linked: unknown, type: string, pointer: string, faults: Fault[]): string | undefined {

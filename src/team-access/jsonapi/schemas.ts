@@ -12,6 +12,7 @@ export const toOne = (type: string): TSchema =>
 export const toMany = (type: string): TSchema =>
   Type.Object({ data: Type.Array(identifier(type)), links: Type.Optional(links) });
 
+/** What a resource shows. */
 export interface ResourceParts {
   readonly attributes: TProperties;
   readonly relationships?: TProperties;
@@ -67,6 +68,7 @@ export const pageOf = (resource: TSchema, meta: TProperties = {}) =>
     meta: Type.Optional(Type.Object({ ...meta, pagination })),
   });
 
+/** What a body can say of a resource. */
 export interface BodyParts {
   readonly attributes?: TProperties;
   readonly relationships?: TProperties;

@@ -36,6 +36,7 @@ const results = Type.Object({
   meta: Type.Object({ 'dry-run': Type.Boolean() }),
 });
 
+/** The one endpoint. */
 export function operationEndpoints(service: TeamAccess): Endpoint[] {
   const { clock, terraform } = service;
   return [

@@ -13,6 +13,7 @@ export interface LocalIds {
   standIn(type: unknown, lid: unknown, pointer: string): string;
 }
 
+/** Those of a new request: none. */
 export function createLocalIds(): LocalIds {
   const declared = new Set<string>();
   return {
@@ -23,8 +24,10 @@ export function createLocalIds(): LocalIds {
       return standIn;
     },
     standIn(type, lid, pointer) {
-      const standIn = standInFor(String(type), String(lid));
-      if (typeof lid === 'string' && declared.has(standIn)) return standIn;
+      if (typeof type === 'string' && typeof lid === 'string') {
+        const standIn = standInFor(type, lid);
+        if (declared.has(standIn)) return standIn;
+      }
       throw new JsonApiError([wrong(pointer, 'lid names nothing of that type that an earlier operation adds')]);
     },
   };
@@ -48,8 +51,14 @@ export function withStandIns(data: unknown, lids: LocalIds): unknown {
 
 /** Likewise, of what names one thing or several. @throws JsonApiError */
 export function namedWithStandIns(named: unknown, lids: LocalIds, pointer: string): unknown {
-  if (Array.isArray(named)) return named.map((one: unknown, i) => namedWithStandIns(one, lids, `${pointer}/${i}`));
-  if (!isObject(named) || named['id'] !== undefined || named['lid'] === undefined) return named;
-  const { type, lid } = named;
+  if (!Array.isArray(named)) return hasLid(named) ? withStandIn(named, lids, pointer) : named;
+  return named.map((one: unknown, i) => (hasLid(one) ? withStandIn(one, lids, `${pointer}/${i}`) : one));
+}
+
+const hasLid = (one: unknown): one is Json => isObject(one) && one['lid'] !== undefined;
+
+function withStandIn({ type, id, lid }: Json, lids: LocalIds, pointer: string): Json {
+  // They could name two things, and one of them would be changed without a word.
+  if (id !== undefined) throw new JsonApiError([wrong(`${pointer}/lid`, 'want id or lid, not both')]);
   return { type, id: lids.standIn(type, lid, `${pointer}/lid`) };
 }

@@ -238,6 +238,10 @@ describe('operations', () => {
     const data = Array.from({ length: OPERATIONS_MAX + 1 }, (_, i) => ({ type: 'users', id: `u${i}` }));
     const members = [{ op: 'add', ref: { type: 'teams', id: 'x', relationship: 'users' }, data }];
     assert.equal((await run(members)).status, 413);
+    const teams = { data: Array.from({ length: OPERATIONS_MAX }, (_, i) => ({ type: 'teams', id: `t${i}` })) };
+    const relationships = { organization: to('organizations', 'acme'), teams };
+    const joins = [{ op: 'add', data: { type: 'organization-memberships', relationships } }];
+    assert.match((await run(joins)).text, /The request has 10001 operations/);
   });
 
   test('that take too long are refused with 413, and change nothing', async () => {

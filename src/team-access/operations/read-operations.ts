@@ -37,6 +37,7 @@ export type Change =
       readonly ids: readonly string[];
     };
 
+/** One of a request. */
 export interface Operation {
   readonly change: Change;
   /** Where its faults stand. */
@@ -56,8 +57,15 @@ export function readOperations(body: Uint8Array): readonly Operation[] {
     const place: Place = (pointer = '') => `/${OPERATIONS}/${position}${pointer}`;
     return { place, change: within(place, () => readOperation(operation, lids)) };
   });
-  checkCount(operations.reduce((sum, { change }) => sum + ('ids' in change ? change.ids.length : 1), 0));
+  checkCount(operations.reduce((sum, { change }) => sum + countOf(change), 0));
   return operations;
+}
+
+/** How many it counts for: itself with the teams that a new member joins at once, or each member that it names. */
+function countOf(change: Change): number {
+  if ('ids' in change) return change.ids.length;
+  if (change.kind !== 'add') return 1;
+  return [...change.given.manyRelationships.values()].reduce((sum, ids) => sum + ids.length, 1);
 }
 
 /** @throws ServiceError `too-large` */
@@ -130,6 +138,8 @@ function readMembers(
   lids: LocalIds,
 ): Change {
   if (op !== 'add' && op !== 'remove') throw new JsonApiError([wrong('/op', 'op must be add or remove, of members')]);
+  // Before millions of them are read.
+  if (Array.isArray(data)) checkCount(data.length);
   const ids = identifiersIn(namedWithStandIns(data, lids, '/data'), by);
   return { kind: `${op}-members`, teamId, by, ids };
 }

@@ -5,6 +5,7 @@ import type { NamedBy } from '../teams/change-members.ts';
 import { type LocalIds, namedWithStandIns } from './local-ids.ts';
 import { RESOURCE_KINDS, RESOURCE_TYPES, type ResourceType } from './resource-kinds.ts';
 
+/** What an operation is about. Ids may be stand-ins for local ids. */
 export type Target =
   /** Where resources are added; `organization`: in which, where the path says it. */
   | { readonly kind: 'collection'; readonly type: ResourceType; readonly organization: string | undefined }

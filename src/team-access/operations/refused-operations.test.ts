@@ -4,9 +4,13 @@ import { sharedApi } from '../../../test/support/api.ts';
 import { OPERATIONS_TYPE, operate, refused } from '../../../test/support/operations.ts';
 import { type Company, sharedCompany } from '../../../test/support/organizations.ts';
 import { MEDIA_TYPE, request, seen, to } from '../../../test/support/team-access.ts';
+import { FAULTS_MAX } from '../limits.ts';
 
 const inAcme = { organization: to('organizations', 'acme') };
 const team = { type: 'teams', attributes: { name: 'refused' }, relationships: inAcme };
+
+/** What even a conversion to text would refuse. */
+const notText = { toString: 1, valueOf: 1 };
 
 /** Operations that are refused, each with where their faults are; the status is 422 unless there. */
 const cases: readonly (readonly [string, unknown, readonly string[], number?])[] = [
@@ -44,6 +48,9 @@ const cases: readonly (readonly [string, unknown, readonly string[], number?])[]
   ['a ref that is no object', { op: 'remove', ref: 'x' }, ['/ref']],
   ['a ref of an unknown type', { op: 'remove', ref: { type: 'workspaces', id: 'x' } }, ['/ref/type']],
   ['a ref without an id', { op: 'remove', ref: { type: 'teams' } }, ['/ref/id']],
+  ['a ref by a lid that is no text', { op: 'remove', ref: { type: 'teams', lid: notText } }, ['/ref/lid']],
+  ['a ref by id and lid', { op: 'remove', ref: { type: 'teams', id: 'x', lid: 'fine' } }, ['/ref/lid']],
+  ['an update by id and lid', { op: 'update', data: { type: 'teams', id: 'x', lid: 'fine' } }, ['/data/lid']],
   ['a ref to an unknown lid', { op: 'remove', ref: { type: 'teams', lid: 'x' } }, ['/ref/lid']],
   [
     'a ref to an unknown relationship',
@@ -84,6 +91,14 @@ const cases: readonly (readonly [string, unknown, readonly string[], number?])[]
     {
       op: 'add',
       data: { type: 'team-workspaces', relationships: { team: { data: { type: 'teams', lid: 'x' } } } },
+    },
+    ['/data/relationships/team/data/lid'],
+  ],
+  [
+    'a relationship by a lid whose type is no text',
+    {
+      op: 'add',
+      data: { type: 'team-workspaces', relationships: { team: { data: { type: notText, lid: 'fine' } } } },
     },
     ['/data/relationships/team/data/lid'],
   ],
@@ -160,6 +175,14 @@ describe('operations are refused:', () => {
   test('of those that are well shaped the first alone, which the others build on', async () => {
     const list = ['x', 'y'].map((id) => ({ op: 'remove', ref: { type: 'teams', id } }));
     assert.deepEqual(refused(await operate(api(), company().owner, list)), [404, '/atomic:operations/0']);
+  });
+
+  test('a list that is wrong throughout, with as many faults as anybody reads', async () => {
+    const relationships = { ...inAcme, teams: { data: Array.from({ length: 200_000 }, () => 0) } };
+    const list = [fine, { op: 'add', data: { type: 'organization-memberships', relationships } }];
+    const [status, ...pointers] = refused(await operate(api(), company().owner, list));
+    assert.deepEqual([status, pointers.length], [422, FAULTS_MAX]);
+    assert.equal(pointers[0], '/atomic:operations/1/data/relationships/teams/data/0');
   });
 
   test('a local id before it is there', async () => {

@@ -26,16 +26,19 @@ import { showTeamWorkspace } from '../team-workspaces/show-team-workspace.ts';
 import { changeTeam, createTeam, deleteTeam } from '../teams/change-team.ts';
 import { showTeamAlone } from '../teams/show-team.ts';
 
+/** The JSON:API types that operations change. */
 export const RESOURCE_TYPES = ['team-workspaces', 'teams', 'organization-memberships'] as const;
+/** One of them. */
 export type ResourceType = (typeof RESOURCE_TYPES)[number];
 
-/** What an operation changes besides what its resource says. */
+/** What a change needs to know besides what the document says of its resource. */
 export interface Context {
   /** The name of the organization in which a resource is added, for those that are `inOrganization`. */
   readonly organization: string;
   readonly terraform: boolean;
 }
 
+/** How resources of one type are read, changed and shown. Each change throws what its endpoint does: JsonApiError. */
 export interface ResourceKind {
   /** Added to an organization, which the operation names. */
   readonly inOrganization: boolean;
@@ -52,6 +55,7 @@ export interface ResourceKind {
 /** Conditions are headers, of requests about one resource. */
 const precondition = unconditional;
 
+/** Every type that operations change. */
 export const RESOURCE_KINDS: Readonly<Record<ResourceType, ResourceKind>> = {
   'team-workspaces': {
     inOrganization: false,

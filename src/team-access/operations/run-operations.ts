@@ -18,13 +18,19 @@ export interface Result {
   readonly meta?: { readonly before: Resource };
 }
 
+/** How operations are run and shown. */
 export interface RunOptions {
+  /** By its monotonic time OPERATIONS_MS_MAX is measured. */
   readonly clock: Clock;
   readonly dryRun: boolean;
   readonly terraform: boolean;
 }
 
-/** The first that is refused ends it: what comes after builds on it. @throws JsonApiError as the single endpoints do */
+/**
+ * The first that is refused ends it: what comes after builds on it.
+ * @throws JsonApiError as the single endpoints do, with the place of the operation; ServiceError `too-large` past
+ * OPERATIONS_MS_MAX
+ */
 export function runOperations(
   writing: Writing,
   operations: readonly Operation[],
