@@ -46,6 +46,7 @@ const documents: readonly Document[] = [
   { file: 'README.md', notRun: ['npm ci\nnpm start', 'npm test'] },
   { file: 'docs/getting-started.md', notRun: ['npm ci\nnpm start', EAST_START], servers: [EAST] },
   { file: 'docs/monitoring.md' },
+  { file: 'docs/operations.md' },
   { file: 'docs/acl.md' },
   { file: 'docs/certificates.md' },
   {
