@@ -2,6 +2,7 @@
 import { type Static, Type } from 'typebox';
 import type { State } from '../state/state.ts';
 import type { Stored } from '../state/table.ts';
+import { PAGE_ENTRIES, STEP_COMMITS } from './limits.ts';
 import { type AuditEntry, auditKeyAt, auditLog, indexOfAuditKey } from './record.ts';
 
 export interface AuditQuery {
@@ -43,11 +44,6 @@ export interface AuditPage {
   /** There may be older entries: those before this one. */
   readonly next: string | undefined;
 }
-
-/** Commits looked at in the first step back; doubled while little is found, since an epoch leaves a gap of 2^32. */
-const STEP_COMMITS = 1_000;
-/** Entries read from the store at once. */
-const PAGE_ENTRIES = 500;
 
 /** The newest entries. @throws StateError `unavailable` */
 export async function readAudit(state: State, query: AuditQuery, signal: AbortSignal): Promise<AuditPage> {

@@ -4,12 +4,8 @@ import type { Job } from '../state/jobs.ts';
 import type { State } from '../state/state.ts';
 import type { DeepReadonly } from '../state/table.ts';
 import type { Transaction } from '../state/transaction.ts';
+import { RETENTION_BATCH_ENTRIES, RETENTION_CHECK_MS } from './limits.ts';
 import { type AuditEntry, auditLog } from './record.ts';
-
-/** Entries looked at, and removed, before the next are. */
-const BATCH_ENTRIES = 100;
-/** An entry outlives its time by at most this. */
-const CHECK_MS = 60_000;
 
 /** What is done in the commit that removes an entry, for what else leads to it. */
 export type OnRemoved = (tx: Transaction, entry: DeepReadonly<AuditEntry>) => void;
@@ -30,11 +26,11 @@ export function auditRetentionJob(
     async run(signal) {
       while (!signal.aborted) {
         const cutoff = clock.now() - retentionMs;
-        const oldest = await state.scan(auditLog, { limit: BATCH_ENTRIES }, signal);
+        const oldest = await state.scan(auditLog, { limit: RETENTION_BATCH_ENTRIES }, signal);
         const due = oldest.filter(({ row }) => Date.parse(row.time) < cutoff);
         // A write for each: those that wait go together, in commits as large as the store takes.
         await Promise.all(due.map(({ row }) => state.write((tx) => remove(tx, row), { signal })));
-        if (due.length < BATCH_ENTRIES) await sleep(clock, CHECK_MS, signal);
+        if (due.length < RETENTION_BATCH_ENTRIES) await sleep(clock, RETENTION_CHECK_MS, signal);
       }
     },
   };

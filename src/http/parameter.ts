@@ -9,7 +9,7 @@ export interface Parameter {
   /** One sentence for the API description. */
   readonly description: string;
   readonly schema: TSchema;
-  /** It counts when it is there, whatever its value. */
+  /** It counts when it is there, without a value too. */
   readonly flag?: true;
 }
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { sharedApi } from '../../test/support/api.ts';
-import { request, seen } from '../../test/support/team-access.ts';
+import { operate } from '../../test/support/operations.ts';
+import { makeOrganization, request, seen, to } from '../../test/support/team-access.ts';
 import { DRY_RUN } from './dry-run.ts';
 
 interface Description {
@@ -9,6 +10,7 @@ interface Description {
 }
 interface Named {
   readonly name: string;
+  readonly allowEmptyValue?: boolean;
 }
 
 describe('a dry run', () => {
@@ -35,5 +37,18 @@ describe('a dry run', () => {
         '{"status":"400","title":"bad request","detail":"there is no dry run of this request","source":{"parameter":"dry-run"}}';
       assert.deepEqual(seen(answer), [400, `{"errors":[${error}]}`], `${method} ${path}`);
     }
+  });
+
+  test('is asked for without a value as well, and described so', async () => {
+    await makeOrganization(api(), api().adminToken, 'bare');
+    const relationships = { organization: to('organizations', 'bare') };
+    const add = { op: 'add', data: { type: 'teams', attributes: { name: 'dry' }, relationships } };
+    for (const query of ['?dry-run', '?dry-run=', '?dry-run=true']) {
+      const answer = await operate(api(), api().adminToken, [add], { query });
+      assert.deepEqual([answer.status, answer.json<{ meta: unknown }>().meta], [200, { 'dry-run': true }], query);
+    }
+    const { paths } = (await request(api(), null, 'GET', '/openapi.json')).json<Description>();
+    const described = paths['/api/v2/operations']?.['post']?.parameters.find(({ name }) => name === DRY_RUN.name);
+    assert.equal(described?.allowEmptyValue, true);
   });
 });

@@ -1,4 +1,4 @@
-/** `?dry-run=true`: answers with what a change would come to, and changes nothing. */
+/** `?dry-run`, or `?dry-run=true`: answers with what a change would come to, and changes nothing. */
 import { Type } from 'typebox';
 import type { Parameter } from '../http/parameter.ts';
 import type { Query } from '../http/query.ts';
@@ -7,16 +7,17 @@ import { JsonApiError } from './jsonapi/errors.ts';
 /** The parameter, for the API description. */
 export const DRY_RUN: Parameter = {
   name: 'dry-run',
-  description: '`true`: answers with what would change, and changes nothing.',
+  description: 'Without a value or `true`: answers with what would change, and changes nothing.',
   schema: Type.Literal('true'),
+  flag: true,
 };
 
-/** @throws JsonApiError `bad-request` for anything but `true`: who means a dry run must not get the real thing */
+/** @throws JsonApiError `bad-request` for another value than `true` and none: who means a dry run must not get the real thing */
 export function readDryRun(query: Query): boolean {
   const value = query.get(DRY_RUN.name);
   if (value === undefined) return false;
-  if (value === 'true') return true;
-  throw badDryRun('dry-run must be true');
+  if (value === '' || value === 'true') return true;
+  throw badDryRun('dry-run must be true, or stand without a value');
 }
 
 /** For writes that have no dry run. @throws JsonApiError `bad-request` where one is asked for, for the same reason */

@@ -12,6 +12,9 @@ export const PAGE_SIZE_MAX = 100;
 /** Likewise of an audit trail, which clients fetch a thousand at a time: an entry has about a kilobyte. */
 export const TRAIL_PAGE_SIZE_DEFAULT = 1_000;
 export const TRAIL_PAGE_SIZE_MAX = 1_000;
+/** Rows of a trail read from the store at once; the fewest after a gap, since what follows a gap may belong to others. */
+export const TRAIL_ROWS_MAX = 500;
+export const TRAIL_ROWS_MIN = 16;
 /** A setting with more characters of JSON is told in the audit log by its length and hash: a page of it must fit in memory. */
 export const AUDITED_SETTING_CHARACTERS_MAX = 2_048;
 /** A page that nobody can mean: past it the arithmetic would lose digits. */

@@ -1,4 +1,7 @@
-/** What a caller is in an organization, and what that gives on its workspaces. Pure: from rows. */
+/**
+ * What a caller is in an organization, and what that gives on its workspaces: from rows alone, worked out each time. The
+ * one exception are callers out of `remembering`, whose standings are kept beside them.
+ */
 import type { Reader } from '../state/reader.ts';
 import type { DeepReadonly } from '../state/table.ts';
 import type { Caller } from './caller.ts';

@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { sharedApi } from '../../../test/support/api.ts';
 import { type Commands, commandsOfNewUser } from '../../../test/support/team-access-commands.ts';
 import { until } from '../../../test/support/until.ts';
-import { accord, startServer } from '../rig.ts';
+import { accord, type Outcome, startServer } from '../rig.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'accord-apply-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -118,6 +118,67 @@ acme/three: nothing changes
     const { exitCode } = await ada.run(`team-access apply ${file}`, { stdin, interruption, onOutput });
     assert.equal(exitCode, 130);
     assert.equal(await accessOf('interrupted'), 'ops write, audit read');
+  });
+
+  /** Applies a file, does `meanwhile` once its difference is shown, and then says yes. */
+  async function applyAfter(file: string, meanwhile: () => Promise<unknown>): Promise<Outcome> {
+    const stdin = terminal();
+    let shown = '';
+    const onOutput = (text: string): void => {
+      shown += text;
+    };
+    const applying = ada.run(`team-access apply ${file}`, { stdin, onOutput });
+    await until('the difference is shown', () => shown.startsWith('acme/'));
+    await meanwhile();
+    stdin.end('y\n');
+    return await applying;
+  }
+
+  test('the teams that were shown get access, whatever they are called when it is done', async () => {
+    await ada.done('workspace create acme/renamed');
+    for (const team of ['blue', 'green', 'gold', 'silver']) await ada.done(`team create acme/${team}`);
+    await ada.done('team-access add --workspace acme/renamed --team gold --access write');
+    const blue = (await ada.json<{ id: string }>('team show acme/blue')).id;
+    const file = write(`workspaces:
+  acme/renamed:
+    GOLD: write
+    blue: { access: custom, runs: plan, expires-at: 2100-01-01T00:00:00Z }
+`);
+    const { exitCode, stderr } = await applyAfter(file, async () => {
+      for (const [old, stranger] of [
+        ['blue', 'green'],
+        ['gold', 'silver'],
+      ]) {
+        await ada.done(`team update acme/${old} --name ${old}-before`);
+        await ada.done(`team update acme/${stranger} --name ${old}`);
+      }
+    });
+    assert.equal(exitCode, 0, stderr);
+    assert.equal(await accessOf('renamed'), 'gold-before write, blue-before custom');
+    const row = await ada.json<{ attributes: Record<string, unknown> }>(
+      `team-access show --workspace acme/renamed --team ${blue}`,
+    );
+    assert.deepEqual(row.attributes, {
+      access: 'custom',
+      runs: 'plan',
+      variables: 'none',
+      'state-versions': 'none',
+      'policy-mocks': 'none',
+      'workspace-locking': false,
+      'run-tasks': false,
+      'expires-at': '2100-01-01T00:00:00.000Z',
+    });
+  });
+
+  test('what is refused only when it is done is told with its line', async () => {
+    await makeWorkspace('late');
+    await ada.done('team create acme/short');
+    const { id } = await ada.json<{ id: string }>('team show acme/audit');
+    const file = write(`workspaces:\n  acme/late:\n    short: read\n    ops: plan\n    ${id}: read\n`);
+    const { exitCode, stderr } = await applyAfter(file, () => ada.done('team delete acme/short'));
+    assert.equal(exitCode, 1);
+    assert.ok(stderr.endsWith(`accord: ${file}:3: team short: not found, or you may not see it\n`), stderr);
+    assert.equal(await accessOf('late'), 'ops write, audit read');
   });
 
   test('what somebody else has changed since it was shown is left alone, and told', async () => {

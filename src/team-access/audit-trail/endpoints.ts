@@ -82,7 +82,8 @@ function readTrailQuery(query: Query, caller: Caller): { readonly sinceMs: numbe
 function trailOwner(reader: Reader, caller: Caller, named: string | undefined): string {
   if (caller.kind === 'team') throw notFound();
   const own = caller.kind === 'organization' ? reader.get(organizations, caller.organizationId)?.row.name : undefined;
-  const standing = organizationNamed(reader, caller, named ?? own ?? '');
+  const name = named === undefined || named === '' ? own : named;
+  const standing = organizationNamed(reader, caller, name ?? '');
   if (!standing.owner || !servesTeams(standing)) throw notFound();
   return standing.organization.id;
 }

@@ -3,6 +3,7 @@ import { type AuditEntry, auditKeyAt, auditLog, indexOfAuditKey } from '../../au
 import type { State } from '../../state/state.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import type { Page } from '../jsonapi/pagination.ts';
+import { TRAIL_ROWS_MAX, TRAIL_ROWS_MIN } from '../limits.ts';
 import { type AuditTrail, auditTrails, type TrailCommit, trailCommits, trailEnd, trailKeyAt } from './trail.ts';
 
 /** Which entries are asked for. */
@@ -20,13 +21,9 @@ export interface TrailPage {
   readonly totalCount: number;
 }
 
-/** Rows read from the store at once; the fewest after a gap, since what follows a gap may belong to others. */
-const ROWS_MAX = 500;
-const ROWS_MIN = 16;
-
 /**
- * Reads about as many rows as the page is long, wherever it stands: at most ROWS_MIN a commit that has entries on it, and
- * the other entries of its first and last commits. Finding `since` takes the logarithm of the trail's length.
+ * Reads about as many rows as the page is long, wherever it stands: at most TRAIL_ROWS_MIN a commit that has entries on
+ * it, and the other entries of its first and last commits. Finding `since` takes the logarithm of the trail's length.
  * @throws StateError `unavailable`
  */
 export async function readTrail(state: State, query: TrailQuery, signal: AbortSignal): Promise<TrailPage> {
@@ -74,7 +71,7 @@ async function entriesOf(state: State, wanted: Wanted, signal: AbortSignal): Pro
   const to = auditKeyAt((indexes.at(-1) ?? 0) + 1);
   let next = indexes.shift();
   let from = auditKeyAt(next ?? 0);
-  for (let limit = ROWS_MAX; next !== undefined && entries.length <= wanted.high - wanted.low; ) {
+  for (let limit = TRAIL_ROWS_MAX; next !== undefined && entries.length <= wanted.high - wanted.low; ) {
     const rows = await state.scan(auditLog, { from, to, limit }, signal);
     entries.push(...rows.map(({ row }) => row).filter((row) => isWanted(row, wanted)));
     const last = rows.at(-1);
@@ -83,7 +80,7 @@ async function entriesOf(state: State, wanted: Wanted, signal: AbortSignal): Pro
     while (next !== undefined && next < reached) next = indexes.shift();
     const goesOn = next === reached;
     from = goesOn ? `${last.row.id}~` : auditKeyAt(next ?? 0);
-    limit = goesOn ? Math.min(ROWS_MAX, limit * 2) : ROWS_MIN;
+    limit = goesOn ? Math.min(TRAIL_ROWS_MAX, limit * 2) : TRAIL_ROWS_MIN;
   }
   return entries;
 }
@@ -102,7 +99,7 @@ async function commitsOf(
   const commits: DeepReadonly<TrailCommit>[] = [];
   const to = trailEnd(organizationId);
   for (let from = high; from >= low; ) {
-    const limit = Math.min(ROWS_MAX, from - low + 1);
+    const limit = Math.min(TRAIL_ROWS_MAX, from - low + 1);
     const rows = await state.scan(trailCommits, { from: trailKeyAt(organizationId, from), to, limit }, signal);
     const oldest = rows.findIndex(({ row }) => row.first <= low);
     const wanted = oldest === -1 ? rows : rows.slice(0, oldest + 1);

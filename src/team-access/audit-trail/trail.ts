@@ -10,7 +10,7 @@
  * index in memory (the log is bounded by time, not by number).
  */
 import type { AuditEntry, TrailPlace } from '../../audit/record.ts';
-import { defineTable } from '../../state/table.ts';
+import { type DeepReadonly, defineTable } from '../../state/table.ts';
 import type { Transaction } from '../../state/transaction.ts';
 import { organizations } from '../organizations/organization.ts';
 
@@ -21,6 +21,8 @@ export interface AuditTrail {
   readonly count: number;
   /** The highest number whose entry was removed, since its time was over; 0: none. */
   readonly removed: number;
+  /** The number of the first entry of the commit that one is of: others of it may still be there. Absent: none removed. */
+  readonly removing?: number;
   /** The index of the newest commit with entries, and the number of its first one. */
   readonly index: number;
   readonly first: number;
@@ -45,7 +47,7 @@ export interface TrailCommit {
   readonly timeMs: number;
 }
 
-/** In the store alone; each goes with the first entry of its commit. */
+/** In the store alone. Each stays while entries of its commit may be there: until one of the next commit is removed. */
 export const trailCommits = defineTable<TrailCommit>()({
   name: 'audit-trail-commits',
   key: ({ organizationId, first }) => trailKeyAt(organizationId, first),
@@ -75,18 +77,34 @@ export function nextPlace(tx: Transaction, organizationId: string): TrailPlace |
   const trail = tx.get(auditTrails, organizationId)?.row;
   const number = (trail?.count ?? 0) + 1;
   const first = trail?.index === tx.index ? trail.first : number;
-  tx.put(auditTrails, { organizationId, count: number, removed: trail?.removed ?? 0, index: tx.index, first });
+  tx.put(auditTrails, { removed: 0, ...trail, organizationId, count: number, index: tx.index, first });
   if (first === number) tx.append(trailCommits, { organizationId, first, index: tx.index, timeMs: tx.now });
   return { number, first };
 }
 
-/** Takes an entry that is removed from the log out of its trail. */
+/** Takes an entry that is removed from the log out of its trail. Entries go in order; one that is late changes nothing. */
 export function leaveTrail(
   tx: Transaction,
   { organizationId, place }: Pick<AuditEntry, 'organizationId' | 'place'>,
 ): void {
   if (organizationId === undefined || place === undefined) return;
-  if (place.number === place.first) tx.purge(trailCommits, trailKeyAt(organizationId, place.first));
+  const { number, first } = place;
   const trail = tx.get(auditTrails, organizationId)?.row;
-  if (trail !== undefined && trail.removed < place.number) tx.put(auditTrails, { ...trail, removed: place.number });
+  if (trail === undefined) {
+    // Nobody reads on in the trail of an organization that is gone.
+    if (number === first) tx.purge(trailCommits, trailKeyAt(organizationId, first));
+  } else if (trail.removed < number) {
+    if (trail.removing !== first) purgeRemoving(tx, trail);
+    tx.put(auditTrails, { ...trail, removed: number, removing: first });
+  }
+}
+
+/** Before an organization goes, and its trail with it: lets go of what would then be found by nobody. */
+export function endTrail(tx: Transaction, organizationId: string): void {
+  const trail = tx.get(auditTrails, organizationId)?.row;
+  if (trail !== undefined) purgeRemoving(tx, trail);
+}
+
+function purgeRemoving(tx: Transaction, { organizationId, removing }: DeepReadonly<AuditTrail>): void {
+  if (removing !== undefined) tx.purge(trailCommits, trailKeyAt(organizationId, removing));
 }

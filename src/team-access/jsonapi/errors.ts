@@ -1,7 +1,7 @@
 /** Refusals of team access: a closed set of faults with their statuses and titles, and the one error that carries them. */
 
 const FAULTS = {
-  'bad-request': { status: 400, title: 'bad request', meaning: 'A query parameter is not as it must be' },
+  'bad-request': { status: 400, title: 'bad request', meaning: 'A query parameter, or If-Match, is not as it must be' },
   unauthorized: { status: 401, title: 'unauthorized', meaning: 'No token, or one that is not good (any more)' },
   forbidden: { status: 403, title: 'forbidden', meaning: 'An organization would be left without an owner' },
   'not-found': { status: 404, title: 'not found', meaning: 'There is no such thing, or the caller may not know of it' },

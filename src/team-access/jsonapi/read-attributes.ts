@@ -1,7 +1,7 @@
 /** Reads attributes of their own rules, one function a kind. Faults are added to `faults`; null counts as not given. */
-import { TEXT_CHARACTERS_MAX } from '../limits.ts';
 import { attributeFault, type Fault } from './errors.ts';
 import { labelOf } from './settings.ts';
+import { isText } from './text.ts';
 
 /** Attributes as they came. */
 export type Given = Readonly<Record<string, unknown>>;
@@ -37,7 +37,7 @@ export const nameTaken = (): Fault => attributeFault('name', 'Name has already b
 export function readText(attributes: Given, name: string, faults: Fault[]): string | undefined {
   const value = given(attributes, name);
   if (value === undefined) return undefined;
-  if (typeof value === 'string' && value.length <= TEXT_CHARACTERS_MAX) return value;
+  if (isText(value)) return value;
   faults.push(attributeFault(name, `${labelOf(name)} is invalid`));
   return undefined;
 }

@@ -1,8 +1,9 @@
 /** Attributes that are kept and given back as clients send them: declared as data, checked by their schemas. */
 import { type TProperties, type TSchema, Type } from 'typebox';
 import { Compile, type Validator } from 'typebox/schema';
-import { TEXT_CHARACTERS_MAX, TEXTS_MAX } from '../limits.ts';
+import { TEXTS_MAX } from '../limits.ts';
 import { attributeFault, type Fault } from './errors.ts';
+import { textKeySchema, textSchema } from './text.ts';
 
 export interface Setting {
   readonly schema: TSchema;
@@ -13,18 +14,19 @@ export interface Setting {
 /** Settings by the names of their attributes. */
 export type Settings = Readonly<Record<string, Setting>>;
 
-const text = Type.String({ maxLength: TEXT_CHARACTERS_MAX });
-
 export const flag = (fallback: boolean): Setting => ({ schema: Type.Boolean(), fallback });
 export const wholeNumber = (fallback: number): Setting => ({
   schema: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
   fallback,
 });
-export const line = (fallback: string): Setting => ({ schema: text, fallback });
-export const optionalLine: Setting = { schema: Type.Union([text, Type.Null()]), fallback: null };
-export const lines: Setting = { schema: Type.Array(text, { maxItems: TEXTS_MAX }), fallback: [] };
+export const line = (fallback: string): Setting => ({ schema: textSchema, fallback });
+export const optionalLine: Setting = { schema: Type.Union([textSchema, Type.Null()]), fallback: null };
+export const lines: Setting = { schema: Type.Array(textSchema, { maxItems: TEXTS_MAX }), fallback: [] };
 export const flags: Setting = {
-  schema: Type.Union([Type.Record(Type.String(), Type.Boolean(), { maxProperties: TEXTS_MAX }), Type.Null()]),
+  schema: Type.Union([
+    Type.Record(textKeySchema, Type.Boolean(), { maxProperties: TEXTS_MAX, additionalProperties: false }),
+    Type.Null(),
+  ]),
   fallback: null,
 };
 

@@ -1,7 +1,9 @@
 /** `/operations`: many changes in one commit. */
 import { Type } from 'typebox';
+import type { Call } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import { DRY_RUN, readDryRun } from '../dry-run.ts';
+import { JsonApiError } from '../jsonapi/errors.ts';
 import { serveWrite, type TeamAccess } from '../serve.ts';
 import { negotiateOperations, OPERATIONS_TYPE } from './media-type.ts';
 import { OPERATIONS, readOperations } from './read-operations.ts';
@@ -52,7 +54,10 @@ export function operationEndpoints(service: TeamAccess): Endpoint[] {
       answerType: OPERATIONS_TYPE,
       handle: (call) =>
         serveWrite(service, call, {
-          negotiate: negotiateOperations,
+          negotiate(call) {
+            negotiateOperations(call);
+            refuseIfMatch(call);
+          },
           parse: () => ({ dryRun: readDryRun(call.query), operations: readOperations(call.body) }),
           isDryRun: ({ dryRun }) => dryRun,
           change(writing, { dryRun, operations }) {
@@ -63,4 +68,12 @@ export function operationEndpoints(service: TeamAccess): Endpoint[] {
         }),
     },
   ];
+}
+
+/** Of many things no state can be named: who thinks that one was must not go on. @throws JsonApiError `bad-request` */
+function refuseIfMatch({ request: { headers } }: Call): void {
+  if (headers['if-match'] === undefined) return;
+  const takers = 'PATCH and DELETE of a team access row, team, workspace or organization take it';
+  const detail = `there is no If-Match here: ${takers}, and PUT /workspaces/:id/team-access`;
+  throw new JsonApiError([{ code: 'bad-request', detail }]);
 }

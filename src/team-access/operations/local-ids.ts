@@ -43,11 +43,14 @@ export function withStandIns(data: unknown, lids: LocalIds): unknown {
   if (!isObject(relationships)) return data;
   const replaced = Object.entries(relationships).map(([name, relationship]) => {
     if (!isObject(relationship)) return [name, relationship];
-    const pointer = `/data/relationships/${name}/data`;
+    const pointer = `/data/relationships/${escaped(name)}/data`;
     return [name, { ...relationship, data: namedWithStandIns(relationship['data'], lids, pointer) }];
   });
   return { ...data, relationships: Object.fromEntries(replaced) as Json };
 }
+
+/** A name as it stands in a JSON pointer (RFC 6901, 3). */
+const escaped = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
 
 /** Likewise, of what names one thing or several. @throws JsonApiError */
 export function namedWithStandIns(named: unknown, lids: LocalIds, pointer: string): unknown {

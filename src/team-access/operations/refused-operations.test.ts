@@ -95,6 +95,11 @@ const cases: readonly (readonly [string, unknown, readonly string[], number?])[]
     ['/data/relationships/team/data/lid'],
   ],
   [
+    'a relationship with a name that a pointer escapes',
+    { op: 'add', data: { type: 'team-workspaces', relationships: { 'a/b~c': { data: { type: 'teams', lid: 'x' } } } } },
+    ['/data/relationships/a~1b~0c/data/lid'],
+  ],
+  [
     'a relationship by a lid whose type is no text',
     {
       op: 'add',
@@ -205,14 +210,26 @@ describe('operations are refused:', () => {
     });
   }
 
-  for (const value of ['', 'false', 'yes', 'True']) {
+  for (const value of ['false', 'yes', 'True', '1']) {
     test(`?dry-run=${value}`, async () => {
       const answer = await operate(api(), company().owner, [fine], { query: `?dry-run=${value}` });
       const error =
-        '{"status":"400","title":"bad request","detail":"dry-run must be true","source":{"parameter":"dry-run"}}';
+        '{"status":"400","title":"bad request","detail":"dry-run must be true, or stand without a value","source":{"parameter":"dry-run"}}';
       assert.deepEqual(seen(answer), [400, `{"errors":[${error}]}`]);
     });
   }
+
+  test('with an If-Match, which could hold of one thing only', async () => {
+    for (const tag of ['"x"', '*']) {
+      const answer = await operate(api(), company().owner, [fine], { headers: { 'if-match': tag } });
+      const detail =
+        'there is no If-Match here: PATCH and DELETE of a team access row, team, workspace or organization take it, and PUT /workspaces/:id/team-access';
+      assert.deepEqual(seen(answer), [
+        400,
+        `{"errors":[${JSON.stringify({ status: '400', title: 'bad request', detail })}]}`,
+      ]);
+    }
+  });
 
   const atomic = 'https://jsonapi.org/ext/atomic';
   for (const [contentType, status] of [

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Call } from '../../http/call.ts';
 import { recordTeamAccess } from '../audit.ts';
+import { endTrail } from '../audit-trail/trail.ts';
 import { changesOrganization } from '../authorization.ts';
 import { organizationNamed, standingAround } from '../find.ts';
 import { checkIfMatch } from '../jsonapi/documents.ts';
@@ -51,6 +52,7 @@ export function deleteOrganization({ tx, caller, origin }: Writing, call: Call, 
   if (!changesOrganization(standing)) throw notFound();
   checkIfMatch(call, () => organizationDocument(standing));
   const { organization } = standing;
+  endTrail(tx, organization.id);
   tx.delete(organizations, organization.id);
   recordTeamAccess(tx, origin, {
     organizationId: organization.id,
