@@ -1,8 +1,9 @@
 /** What somebody may really do on a workspace, and why: `effective-access` and `access-matrix`. */
 import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
+import type { Contribution } from '../effective.ts';
 import { organizationNamed, organizationWithTeams, workspaceById } from '../find.ts';
-import { documentAnswer } from '../jsonapi/documents.ts';
+import { documentAnswer, writeDocument, writtenAnswer } from '../jsonapi/documents.ts';
 import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
 import { documentOf, pageOf } from '../jsonapi/schemas.ts';
 import { serveRead, type TeamAccess } from '../serve.ts';
@@ -36,10 +37,12 @@ export function effectiveAccessEndpoints(service: TeamAccess): Endpoint[] {
           const wanted = readWanted(call.query);
           const found = workspaceById(reader, caller, pathParameter(call, 'id'));
           const subject = findSubject(reader, caller, found, wanted);
-          const contributions = contributionsOn(reader, subject.standing, found.workspace.id);
-          return documentAnswer(call, {
-            data: showEffectiveAccess(found.workspace.id, subject, contributions, terraform),
-          });
+          const { id } = found.workspace;
+          const contributions = contributionsOn(reader, subject.standing, id);
+          // In one picture of the state the same sources give the same.
+          const key = ['effective-access', id, subject.type, subject.id, ...contributions.map(keyOfSource)].join('\0');
+          const write = () => writeDocument({ data: showEffectiveAccess(id, subject, contributions, terraform) });
+          return writtenAnswer(call, reader.memo(key, write));
         }),
     },
     {
@@ -79,3 +82,8 @@ export function effectiveAccessEndpoints(service: TeamAccess): Endpoint[] {
     },
   ];
 }
+
+const keyOfSource = ({ source }: Contribution): string => {
+  if (source.kind === 'team-workspace') return source.id;
+  return source.kind === 'owner' ? `owner ${source.teamId}` : `${source.permission} ${source.teamId}`;
+};
