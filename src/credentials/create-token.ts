@@ -1,5 +1,6 @@
 /** `PUT /v1/acl/token`: makes a token; the answer is the only one that ever shows its secret ID. */
 import { randomUUID } from 'node:crypto';
+import { orderedUuid } from '../state/ordered-uuid.ts';
 import { aclTokens, type ShownToken, showToken } from './acl-token.ts';
 import { authorize } from './caller.ts';
 import { authorizeGrants, recordTokenChange } from './change-token.ts';
@@ -20,7 +21,7 @@ export async function createToken(credentials: Credentials, asked: Asked, body: 
     authorizeGrants(caller, wanted);
     const secretId = tx.once(randomUUID);
     const stored = tx.put(aclTokens, {
-      accessorId: tx.once(randomUUID),
+      accessorId: tx.once(orderedUuid),
       secretHash: hashSecret(secretId),
       description: body.Description ?? '',
       partition: existingPartition(tx, partition),
