@@ -184,8 +184,12 @@ export function createEtcdNode(settings: EtcdNodeSettings): UnopenedEtcdNode {
       for (;;) {
         await loading;
         const { index } = head;
+        const broken = breaks.length;
         if ((await node.commit(make(rows))) === 'committed') return;
-        await until('the winner of a conflict is delivered', () => head.index > index);
+        await until(
+          'the winner of a conflict is delivered, or it is loaded',
+          () => head.index > index || (reloads && breaks.length > broken),
+        );
       }
     },
     reloadAfterBreaks() {
