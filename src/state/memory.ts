@@ -50,6 +50,8 @@ export class Memory {
   #snapshot: Snapshot;
   #doomed = new Map<AnyTable, Set<string>>();
   #removedOwners: RemovedOwner[] = [];
+  /** So many of them are done with: taking each from the front would move all others. */
+  #drainedOwners = 0;
   /** The newest commit that removed an owner: everything that can be owned counts as changed by it. */
   #ownerRemovalIndex = 0;
   /** Where this epoch can have begun: rows older than it may have been changed by the cut of history itself. */
@@ -67,7 +69,7 @@ export class Memory {
 
   /** Orphans are in the trees, waiting for `drainSlice`. */
   get draining(): boolean {
-    return this.#removedOwners.length > 0;
+    return this.#removedOwners.length > this.#drainedOwners;
   }
 
   /** The index of the last change under an entry of a watched index, or one after it. */
@@ -132,29 +134,41 @@ export class Memory {
 
   /** Drops up to a slice of orphans from the trees. Not while a batch is built on them. */
   drainSlice(): void {
-    const owner = this.#removedOwners[0];
-    if (owner === undefined) return;
     const trees = new Map(this.#snapshot.trees);
     const changes: RowChange[] = [];
-    for (const { table, index } of this.#parts.schema.owned.get(owner.table) ?? []) {
-      const found = orphans(trees.get(table) as TableTrees, index, owner.key, DRAIN_SLICE_ROWS - changes.length);
-      if (found.length === 0) continue;
-      const own = cloneTrees(trees.get(table) as TableTrees);
-      trees.set(table, own);
-      for (const stored of found) {
-        const key = table.key(stored.row as object);
-        assign(table, own, key, undefined);
-        this.#doom(table, key);
-        changes.push({ table, key, before: stored, after: undefined });
+    const owned = new Set<AnyTable>();
+    // Most owners that go with theirs own nothing themselves: those count as well, as each is a look-up.
+    for (let looked = 0; looked < DRAIN_SLICE_ROWS && changes.length < DRAIN_SLICE_ROWS; looked++) {
+      const owner = this.#removedOwners[this.#drainedOwners];
+      if (owner === undefined) break;
+      for (const { table, index } of this.#parts.schema.owned.get(owner.table) ?? []) {
+        const standing = trees.get(table) as TableTrees;
+        const found = orphans(standing, index, owner.key, DRAIN_SLICE_ROWS - changes.length);
+        if (found.length === 0) continue;
+        const own = owned.has(table) ? standing : cloneTrees(standing);
+        trees.set(table, own);
+        owned.add(table);
+        for (const stored of found) {
+          const key = table.key(stored.row as object);
+          assign(table, own, key, undefined);
+          this.#doom(table, key);
+          changes.push({ table, key, before: stored, after: undefined });
+        }
       }
+      if (changes.length < DRAIN_SLICE_ROWS) this.#drainedOwners++;
     }
-    if (changes.length < DRAIN_SLICE_ROWS) this.#removedOwners.shift();
+    if (!this.draining) this.#forgetRemovedOwners();
     this.#settle(trees, changes, this.#snapshot.index, 'orphans');
+  }
+
+  #forgetRemovedOwners(): void {
+    this.#removedOwners = [];
+    this.#drainedOwners = 0;
   }
 
   /** Replaces everything with what was loaded. */
   replace(loaded: LoadedState): void {
-    this.#removedOwners = [];
+    this.#forgetRemovedOwners();
     this.#doomed = new Map(loaded.doomed);
     const { cluster, epoch, index, trees } = loaded;
     if (epoch !== this.#snapshot.epoch) this.#epochStart = epoch === FIRST_EPOCH ? 0 : index;

@@ -10,8 +10,8 @@ const counter = (id: string, value: number): Stored<Counter> => stored({ id, val
 
 /** All trees as plain values. */
 const plain = (table: AnyTable, trees: TableTrees): unknown => [
-  trees.rows.toArray(),
-  ...table.indexList.map(({ position }) => trees.indexes[position]?.toArray()),
+  [...trees.rows.entries()],
+  ...table.indexList.map(({ position }) => [...(trees.indexes[position]?.entries() ?? [])]),
 ];
 
 describe('trees', () => {
@@ -35,8 +35,6 @@ describe('trees', () => {
           indexes: (counters as AnyTable).indexList.map((index) => buildIndexTree(index, loaded)),
         };
         assert.deepEqual(plain(counters, trees), plain(counters, built));
-        built.rows.checkValid();
-        trees.rows.checkValid();
       }),
     );
   });

@@ -3,17 +3,12 @@
  * A change that moves no index entry, as most do, touches the first tree alone: copying paths is what writes cost.
  * Trees are copy-on-write: `cloneTrees` takes no time, and whoever holds the original never sees a change.
  */
-import BTreeModule from 'sorted-btree';
-import { bulkLoad } from 'sorted-btree/extended/bulkLoad.js';
+import { StringTree } from './string-tree.ts';
 import { type AnyTable, type NamedIndex, SEPARATOR, type Stored } from './table.ts';
 
-// The package is CommonJS: its default export arrives as a member of the module object.
-const BTree = BTreeModule.default;
-type RowTree = BTreeModule.default<string, Stored<unknown>>;
+type RowTree = StringTree<Stored<unknown>>;
 /** From an index key to the primary key. */
-type IndexTree = BTreeModule.default<string, string>;
-
-const NODE_SIZE_MAX = 32;
+type IndexTree = StringTree<string>;
 
 export interface TableTrees {
   readonly rows: RowTree;
@@ -26,14 +21,9 @@ export class UniqueError extends Error {
   override readonly name = 'UniqueError';
 }
 
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
-
-const emptyTree = <Value>(): BTreeModule.default<string, Value> =>
-  new BTree<string, Value>(undefined, compare, NODE_SIZE_MAX);
-
 /** Trees without rows. */
 export function emptyTrees(table: AnyTable): TableTrees {
-  return { rows: emptyTree(), indexes: table.indexList.map(() => emptyTree<string>()) };
+  return { rows: StringTree.empty(), indexes: table.indexList.map(() => StringTree.empty<string>()) };
 }
 
 /** Trees that can be changed while the original stays as it is. */
@@ -157,16 +147,13 @@ export function buildIndexTree(index: NamedIndex<unknown>, loaded: LoadedRows): 
   return bulk(indexKeys, keys);
 }
 
-function bulk<Value>(keys: string[], values: Value[]): BTreeModule.default<string, Value> {
-  if (keys.length === 0) return emptyTree();
+function bulk<Value>(keys: string[], values: Value[]): StringTree<Value> {
   let sorted = true;
   for (let i = 1; i < keys.length && sorted; i++) sorted = (keys[i - 1] as string) < (keys[i] as string);
-  if (sorted) return bulkLoad(keys, values, NODE_SIZE_MAX, compare);
-  const order = keys.map((_, i) => i).sort((a, b) => compare(keys[a] as string, keys[b] as string));
-  return bulkLoad(
+  if (sorted) return StringTree.load(keys, values);
+  const order = keys.map((_, i) => i).sort((a, b) => ((keys[a] as string) < (keys[b] as string) ? -1 : 1));
+  return StringTree.load(
     order.map((i) => keys[i] as string),
     order.map((i) => values[i] as Value),
-    NODE_SIZE_MAX,
-    compare,
   );
 }
