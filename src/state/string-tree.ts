@@ -8,6 +8,8 @@
  * Order is that of JavaScript's `<`: UTF-16 code units.
  */
 
+import { childAt, firstNotBelow, insertAt, insertedAt } from './sorted-keys.ts';
+
 /** Keys of a leaf, children of an inner node. Smaller ones make paths longer, larger ones cost more to copy. */
 const NODE_MAX = 32;
 /** A node that a removal leaves with fewer is joined with a neighbour, where both fit into one. */
@@ -252,49 +254,9 @@ const inner = <Value>(owner: object, keys: string[], children: Node<Value>[]): N
 
 const lengthOf = ({ keys, children }: Node<unknown>): number => children?.length ?? keys.length;
 
-/** Where the first key stands that is not below `key`. */
-function firstNotBelow(keys: readonly string[], key: string): number {
-  let low = 0;
-  let high = keys.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((keys[middle] as string) < key) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-/** The child of an inner node in which `key` is, if it is anywhere. */
-function childAt(keys: readonly string[], key: string): number {
-  let low = 0;
-  let high = keys.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((keys[middle] as string) <= key) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
 /** Where the keys that are not below `key` begin in a node. */
 const firstPlace = ({ keys, children }: Node<unknown>, key: string): number =>
   children === undefined ? firstNotBelow(keys, key) : childAt(keys, key);
-
-/** A copy with one element more: made as long as it is to be, where copying first and inserting then makes two. */
-function insertedAt<T>(list: readonly T[], at: number, element: T): T[] {
-  const copy = new Array<T>(list.length + 1);
-  for (let i = 0; i < at; i++) copy[i] = list[i] as T;
-  copy[at] = element;
-  for (let i = at; i < list.length; i++) copy[i + 1] = list[i] as T;
-  return copy;
-}
-
-/** Not `splice`, which makes an array of what it removes, also of nothing. */
-function insertAt<T>(list: T[], at: number, element: T): void {
-  list.push(element);
-  for (let i = list.length - 1; i > at; i--) list[i] = list[i - 1] as T;
-  list[at] = element;
-}
 
 /** Parts of at most NODE_LOADED, as even as they can be: from where, to where. */
 function evenParts(length: number): [from: number, to: number][] {
