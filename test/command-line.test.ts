@@ -36,7 +36,7 @@ before(async () => {
         () => false,
       );
     },
-    30_000,
+    60_000,
   );
 });
 after(async () => {

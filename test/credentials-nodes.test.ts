@@ -31,6 +31,12 @@ describe('two nodes on one etcd', { skip: skipWithout('etcd') }, () => {
   /** Asks the node with that number. */
   const ask = (node: number, method: string, path: string, options: RequestOptions = {}): Promise<Answer> =>
     (nodes[node % 2] as Api).request(method, path, { token, ...options });
+  /** The index of a node that has caught up with the other one. */
+  const newestIndex = async (node: number): Promise<number> => {
+    const { state } = nodes[node] as Api;
+    await state.consistent();
+    return state.snapshot.index;
+  };
   const make = async (node: number, body: unknown): Promise<{ AccessorID: string; SecretID: string }> => {
     const answer = await ask(node, 'PUT', '/v1/acl/token', { body });
     assert.equal(answer.status, 200, answer.text);
@@ -50,16 +56,15 @@ describe('two nodes on one etcd', { skip: skipWithout('etcd') }, () => {
   });
 
   test('a query that waits at one wakes by a change at the other', async () => {
-    const { index } = (nodes[1] as Api).state.snapshot;
-    const { answer } = await (nodes[1] as Api).hold(`/v1/partitions?index=${index}`, { token });
+    const { answer } = await (nodes[1] as Api).hold(`/v1/partitions?index=${await newestIndex(1)}`, { token });
     await ask(0, 'PUT', '/v1/partition/eu', { body: {} });
     assert.match((await answer).text, /"Name":"eu"/);
   });
 
   test('a query that waits at one ends with 403 when its token is deleted at the other', async () => {
     const { AccessorID, SecretID } = await make(0, { Grants: [{ Resource: 'acl', Access: 'read', Partition: 'eu' }] });
-    const { index } = (nodes[1] as Api).state.snapshot;
-    const { answer } = await (nodes[1] as Api).hold(`/v1/acl/tokens?partition=eu&index=${index}`, { token: SecretID });
+    const path = `/v1/acl/tokens?partition=eu&index=${await newestIndex(1)}`;
+    const { answer } = await (nodes[1] as Api).hold(path, { token: SecretID });
     await ask(0, 'DELETE', `/v1/acl/token/${AccessorID}`);
     const { status, text } = await answer;
     assert.deepEqual([status, text], [403, 'ACL not found']);

@@ -40,7 +40,7 @@ async function usedDirectory(): Promise<Awaited<ReturnType<typeof temporaryDirec
   return directory;
 }
 
-describe('a data directory without permission', { timeout: 60_000, concurrency: 2 }, () => {
+describe('a data directory without permission', { timeout: 240_000, concurrency: 2 }, () => {
   const takeAway = async (directory: string): Promise<void> => {
     await chmod(directory, 0o500);
     if (isRoot) await chown(directory, NOBODY, NOBODY);
@@ -79,7 +79,7 @@ describe('a data directory without permission', { timeout: 60_000, concurrency: 
   });
 });
 
-describe('a database file that cannot be read', { timeout: 60_000, concurrency: 2 }, () => {
+describe('a database file that cannot be read', { timeout: 240_000, concurrency: 2 }, () => {
   const damages: Readonly<Record<string, readonly [damage: (file: string) => Promise<void>, told: RegExp]>> = {
     'random bytes': [
       (file) => writeFile(file, Buffer.alloc(20_000, 'not what it was ')),
@@ -132,7 +132,7 @@ describe('a database file that cannot be read', { timeout: 60_000, concurrency: 
   }
 });
 
-describe('a second process on the same file', { timeout: 60_000 }, () => {
+describe('a second process on the same file', { timeout: 240_000 }, () => {
   test('is refused with the pid of the first one, which goes on; after its kill -9 the next one starts', async () => {
     await using directory = await temporaryDirectory();
     const options = { dataDirectory: directory.path };

@@ -117,6 +117,7 @@ describe('following on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, ()
     assert.deepEqual(a.commits, []);
     const { epoch, index } = await a.load();
     assert.deepEqual([epoch, index], [1, 6]);
+    await until('the other one has all, loaded again or not', () => b.head.index === index);
     assert.deepEqual(a.rows, b.rows);
     await b.write(() => [put('more', '1')]);
     await until('it follows again', () => a.rows.get('t/more') === '1');

@@ -150,9 +150,11 @@ describe('servers whose etcd forgets', { skip: skipWithout('etcd'), timeout: 120
     const isBack = async (): Promise<boolean> => (await putPartition(a, 'lost')).status === 200;
     await until('etcd is back', isBack, RECOVERY_MS);
     for (let count = 0; count < 10; count += 1) await putPartition(b, `lost-${count}`, token);
-    const clients = [watchIndex(a, token), watchIndex(b, token)];
     const newest = await b.request('GET', '/v1/partitions', { token });
     const held = b.request('GET', `/v1/partitions?index=${indexOf(newest)}&wait=2m`, { token });
+    // One that came when etcd is away would be refused; and the clients below hold queries of their own.
+    await untilHeld(b, 1);
+    const clients = [watchIndex(a, token), watchIndex(b, token)];
     await etcd.first.stop();
     etcd.first.restoreData();
     await etcd.first.start();

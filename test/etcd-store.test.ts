@@ -9,10 +9,13 @@ import { createHousekeeping } from '../src/state/etcd/housekeeping.ts';
 import { createKeys } from '../src/state/etcd/keys.ts';
 import { readKey } from '../src/state/etcd/requests.ts';
 import { type EtcdCluster, startEtcd } from './support/etcd.ts';
-import { createEtcdNode, openEtcdNode, put, testOptions } from './support/etcd-node.ts';
+import { createEtcdNode, type EtcdNode, openEtcdNode, put, testOptions } from './support/etcd-node.ts';
 import { createFakeClock } from './support/fake-clock.ts';
 import { skipWithout } from './support/tools.ts';
 import { until } from './support/until.ts';
+
+/** How long a test waits for etcd before it fails. */
+const PATIENCE_MS = 30_000;
 
 const CLUSTER = '00000000-0000-4000-8000-000000000001';
 
@@ -44,8 +47,9 @@ describe('the store in etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, ()
     await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'import/', name: 'b' });
     await using a = createEtcdNode({ endpoints: etcd.urls, prefix: 'import/', name: 'a' });
     await a.open();
-    const signal = AbortSignal.timeout(10_000);
-    await a.engine.import({ cluster: CLUSTER, epoch: 3, index: 700 }, pages(2_000, 500), signal);
+    const importInto = (node: EtcdNode, rows: AsyncIterable<StoredRow[]>): Promise<void> =>
+      node.engine.import({ cluster: CLUSTER, epoch: 3, index: 700 }, rows, AbortSignal.timeout(PATIENCE_MS));
+    await importInto(a, pages(2_000, 500));
     assert.deepEqual(await a.load(), { cluster: CLUSTER, epoch: 3, index: 700 });
     assert.equal(a.rows.size, 2_000);
     await until('the other node must load', () => b.breaks.length === 1);
@@ -55,8 +59,7 @@ describe('the store in etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, ()
     await until('it follows', () => b.head.index === 701);
     await using c = createEtcdNode({ endpoints: etcd.urls, prefix: 'import/', name: 'c' });
     await c.open();
-    const again = c.engine.import({ cluster: CLUSTER, epoch: 3, index: 700 }, pages(10, 10), signal);
-    await assert.rejects(again, (error) => isStateError(error, 'not-empty'));
+    await assert.rejects(importInto(c, pages(10, 10)), (error) => isStateError(error, 'not-empty'));
   });
 
   test('an import that fails leaves an empty store; what it left is removed when commits are made', async () => {
@@ -66,7 +69,7 @@ describe('the store in etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, ()
       yield* pages(500, 500);
       throw new Error('the file ends early');
     }
-    const signal = AbortSignal.timeout(10_000);
+    const signal = AbortSignal.timeout(PATIENCE_MS);
     const head = { cluster: CLUSTER, epoch: 1, index: 9 };
     await assert.rejects(a.engine.import(head, failing(), signal), /the file ends early/);
     assert.equal((await a.load()).index, 1);
@@ -82,14 +85,17 @@ describe('the store in etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, ()
   test('history older than the time set is compacted, and writer keys of vanished nodes go', async () => {
     await using a = await openEtcdNode({ endpoints: etcd.urls, prefix: 'old/', name: 'a' });
     {
-      await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'old/', name: 'b' });
+      await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'old/', name: 'b', leaseMs: 2_000 });
       await b.write(() => [put('x', '1')]);
+      await until('both are there', () => a.members.length === 2);
     }
+    // From now on, and not from whenever its lease runs out, its writer key is that of a vanished node.
+    await until('it has vanished', () => a.members.length === 1);
     const clock = createFakeClock();
     const compactMs = 10 * 60_000;
     const client = createEtcdClient({ ...testOptions({ endpoints: etcd.urls }), clock: systemClock });
     const housekeep = createHousekeeping({ client, keys: createKeys('old/', new Set()), clock, compactMs });
-    const signal = AbortSignal.timeout(10_000);
+    const signal = AbortSignal.timeout(PATIENCE_MS);
     const { revision } = (await readKey(client, Buffer.from('old/head'), signal)).header;
     const past = async (): Promise<unknown> => readKey(client, Buffer.from('old/head'), signal, revision - 1n);
     for (let minutes = 0; minutes < 10; minutes += 1) {

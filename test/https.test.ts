@@ -21,7 +21,7 @@ async function servedName(server: Server): Promise<unknown> {
 }
 
 test('a server with HTTPS takes a new certificate at SIGHUP, and keeps the old one while the files do not fit', {
-  timeout: 60_000,
+  timeout: 240_000,
 }, async () => {
   await using directory = await temporaryDirectory();
   const files = { cert: path.join(directory.path, 'cert.pem'), key: path.join(directory.path, 'key.pem') };

@@ -17,7 +17,7 @@ const SPENT = 'a new peering token must be generated: invalid peering establishm
 const started: Cluster[] = [];
 async function start(datacenter: string): Promise<Cluster> {
   const cluster = await startCluster({
-    settings: { 'cluster.datacenter': datacenter, 'limits.stream-handshake': '1s' },
+    settings: { 'cluster.datacenter': datacenter, 'limits.stream-handshake': '3s' },
   });
   started.push(cluster);
   return cluster;

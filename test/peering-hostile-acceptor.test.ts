@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
 import { Code } from '@connectrpc/connect';
 import { MESSAGE_BYTES_MAX } from '../src/peering/limits.ts';
-import { type Cluster, isActive, isFailing, isTerminated, peerClusters, startCluster } from './support/clusters.ts';
+import { type Cluster, isActive, isTerminated, peerClusters, startCluster } from './support/clusters.ts';
 import { response, type Watch, watch } from './support/hostile-peer.ts';
 import {
   type Answering,
@@ -30,10 +30,10 @@ describe('a hostile accepting peer', { timeout: 120_000 }, () => {
   let friend: Cluster;
   let watched: Watch;
   before(async () => {
-    const settings = { 'limits.stream-handshake': '1s', 'peering.heartbeat-timeout': '5s' };
+    const settings = { 'limits.stream-handshake': '1s', 'peering.heartbeat-timeout': '10s' };
     [victim, friend] = await Promise.all([
       startCluster({ settings }),
-      startCluster({ settings: { 'peering.heartbeat-timeout': '5s', 'cluster.datacenter': 'dc2' } }),
+      startCluster({ settings: { 'peering.heartbeat-timeout': '10s', 'cluster.datacenter': 'dc2' } }),
     ]);
     await peerClusters(friend, victim, { to: 'victim', from: 'friend' });
     watched = await watch(victim, 'friend');
@@ -85,7 +85,8 @@ describe('a hostile accepting peer', { timeout: 120_000 }, () => {
     ['speaks to our terminal', refuseWith(Code.Unknown, '\u001b[2J\r\nADDRESS: ok\u009b1m'), 503, /^ADDRESS: [ -~]+$/],
     ['says too much', refuseWith(Code.Unknown, 'x'.repeat(9_000)), 503, /^ADDRESS: Unknown: x{900,1020}…$/],
   ];
-  describe('is not established with', { concurrency: true }, () => {
+  // A few at a time: each has only the three seconds of an exchange, on a busy machine too.
+  describe('is not established with', { concurrency: 4 }, () => {
     for (const [what, exchange, wanted, wantedText] of EXCHANGES) {
       it(`when it ${what} in the exchange of secrets`, async () => {
         const [status, text] = await establishing({ exchange });
@@ -125,8 +126,8 @@ describe('a hostile accepting peer', { timeout: 120_000 }, () => {
       it(`when it ${what}`, async () => {
         const name = `stream-${i}`;
         await using acceptor = await established(name, stream);
-        const { Failing } = await victim.untilRecord(name, isFailing, 30_000);
-        assert.match(Failing?.Reason ?? '', reason);
+        // The first attempts of a busy machine may fail by themselves: it says so, and then what the peer does.
+        await victim.untilRecord(name, (record) => reason.test(record?.Failing?.Reason ?? ''), 30_000);
         assert.ok(acceptor.streams >= 1);
         await victim.request('DELETE', `/v1/peering/${name}`);
       });
@@ -139,17 +140,18 @@ describe('a hostile accepting peer', { timeout: 120_000 }, () => {
   });
 
   it('is dialed again ever more slowly when it ends its streams as soon as they are live', async () => {
+    const dialedAt: number[] = [];
     const flap: Answering = (stream) => {
+      dialedAt.push(performance.now());
       greet(stream);
       stream.write(said(HEARTBEAT));
       setTimeout(() => endWith(stream, { 'grpc-status': '0' }), 20);
     };
-    await using acceptor = await established('flapping', flap);
-    await until('it is dialed', () => acceptor.streams >= 1);
-    const from = performance.now();
-    await until('it was dialed some times', () => acceptor.streams >= 4, 30_000);
+    await using _acceptor = await established('flapping', flap);
+    await until('it was dialed some times', () => dialedAt.length >= 4, 30_000);
+    const [first = 0, , , fourth = 0] = dialedAt;
     // The least that half a second doubled three times can be, with its jitter.
-    assert.ok(performance.now() - from > 3_000);
+    assert.ok(fourth - first > 3_000, `${fourth - first} ms`);
     await victim.request('DELETE', '/v1/peering/flapping');
   });
 
@@ -158,12 +160,12 @@ describe('a hostile accepting peer', { timeout: 120_000 }, () => {
     await using _acceptor = acceptor;
     acceptor.answer(refuseWith(Code.FailedPrecondition, 'not here', acceptor.address));
     assert.equal((await victim.establish('redirected', acceptor.token())).status, 200);
-    const { Failing } = await victim.untilRecord('redirected', isFailing);
-    assert.equal(Failing?.Reason.split('; ').length, 2);
+    // One reason for each of a round's streams; a busy machine may not get as far as being sent on in the first one.
+    await victim.untilRecord('redirected', (record) => record?.Failing?.Reason.split('; ').length === 2);
     // Half a second, a second: two rounds, of two streams each, and perhaps a third.
-    const from = performance.now();
+    const [from, before] = [performance.now(), acceptor.streams];
     await until('two seconds have passed', () => performance.now() - from > 2_000);
-    assert.ok(acceptor.streams <= 8, `${acceptor.streams} streams`);
+    assert.ok(acceptor.streams - before <= 6, `${acceptor.streams - before} streams`);
     await victim.request('DELETE', '/v1/peering/redirected');
   });
 
@@ -197,10 +199,9 @@ describe('a hostile accepting peer', { timeout: 120_000 }, () => {
       rounds += 1;
       refuseWith(Code.FailedPrecondition, 'not here', rounds % 2 === 1 ? plainAddress : tlsAddress)(stream, headers);
     });
-    const { Failing } = await victim.untilRecord('sent-away', (record) =>
-      /certificate/.test(record?.Failing?.Reason ?? ''),
+    await victim.untilRecord('sent-away', (record) =>
+      /certificate is not signed by the cluster/.test(record?.Failing?.Reason ?? ''),
     );
-    assert.match(Failing?.Reason ?? '', /not signed by the cluster/);
     await until('both were dialed', () => plain.length > 0);
     const hello = Buffer.concat(plain);
     assert.equal(hello[0], 0x16, 'a TLS handshake');
@@ -216,6 +217,8 @@ describe('a hostile accepting peer', { timeout: 120_000 }, () => {
     await using acceptor = await established('pushing', (stream) => {
       greet(stream);
       stream.write(said(HEARTBEAT));
+      const beats = setInterval(() => void (stream.writable && stream.write(said(HEARTBEAT))), 1_000);
+      stream.once('close', () => clearInterval(beats));
       pushed = stream;
     });
     await victim.untilRecord('pushing', isActive);

@@ -3,11 +3,16 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type Cluster, isActive, isTerminated, peerClusters, startCluster } from './support/clusters.ts';
 
-describe('a peering between two clusters', { timeout: 60_000 }, () => {
+describe('a peering between two clusters', { timeout: 120_000 }, () => {
   let east: Cluster;
   let west: Cluster;
   before(async () => {
-    [east, west] = await Promise.all([startCluster(), startCluster({ settings: { 'cluster.datacenter': 'dc2' } })]);
+    // No stream ends here but by what a test does: one that a busy machine lets time out would write its record.
+    const settings = { 'peering.heartbeat-timeout': '20s' };
+    [east, west] = await Promise.all([
+      startCluster({ settings }),
+      startCluster({ settings: { ...settings, 'cluster.datacenter': 'dc2' } }),
+    ]);
   });
   after(() => Promise.all([east, west].map((cluster) => cluster?.[Symbol.asyncDispose]())));
 

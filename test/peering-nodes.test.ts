@@ -58,16 +58,20 @@ describe('a peering of three servers on one etcd', { skip: skipWithout('etcd'), 
     const servers = await startServers(stack, 'accepts/');
     const token = tokenOf(servers);
     const survivor = [...servers.values()][2] as Server;
-    await until('all addresses are known', async () => {
+    const knowsAll = async (): Promise<boolean> => {
       const peeringToken = await generate(servers.get('a') as Server, token, 'probe');
       return JSON.parse(Buffer.from(peeringToken, 'base64').toString()).ServerAddresses.length === 3;
-    });
+    };
+    await until('all addresses are known', knowsAll, TAKEOVER_MS);
     const peeringToken = await generate(servers.get('b') as Server, token, 'single');
     assert.equal((await single.establish('three', peeringToken)).status, 200);
     await single.untilRecord('three', isActive);
     for (const server of servers.values()) await untilOn(server, token, 'single', isActive);
+    // The record says so in the commit that the line of the log follows.
+    await until('one says that it holds it', () => holders(servers, 'single').length === 1, TAKEOVER_MS);
     const [holder] = holders(servers, 'single') as [string];
-    assert.equal((await single.record('three'))?.PeerServerAddresses?.length, 3);
+    // The server that made the token may not have known all of them yet: the stream tells of the rest.
+    await single.untilRecord('three', (record) => record?.PeerServerAddresses?.length === 3);
     const rest = holder === 'c' ? (servers.get('b') as Server) : survivor;
     const before = await recordOn(rest, token, 'single');
     await servers.get(holder)?.stop('SIGKILL');
@@ -92,7 +96,11 @@ describe('a peering of three servers on one etcd', { skip: skipWithout('etcd'), 
     const record = await recordOn(servers.get('a') as Server, token, 'single');
     const members = NAMES.map((name) => ({ name, incarnation: '', formats: {} }));
     const chosen = rendezvous(`dial/${record?.ID}`, members) ?? '';
-    await until('the chosen one alone holds the stream', () => holders(servers, 'single').join() === chosen);
+    await until(
+      'the chosen one alone holds the stream',
+      () => holders(servers, 'single').join() === chosen,
+      TAKEOVER_MS,
+    );
 
     for (const server of servers.values()) {
       await untilOn(server, token, 'single', (now) => now?.StreamStatus.LastHeartbeat !== undefined);
@@ -124,9 +132,9 @@ describe('a peering of three servers on one etcd', { skip: skipWithout('etcd'), 
     await using other = await startCluster();
     const token = tokenOf(servers);
     const body = { PeerName: 'other', PeeringToken: await other.generate('three') };
-    await servers.get('a')?.request('POST', '/v1/peering/establish', { token, body });
+    assert.equal((await servers.get('a')?.request('POST', '/v1/peering/establish', { token, body }))?.status, 200);
     await other.untilRecord('three', isActive);
-    await until('one holds the stream', () => holders(servers, 'other').length === 1);
+    await until('one holds the stream', () => holders(servers, 'other').length === 1, TAKEOVER_MS);
     const [holder] = holders(servers, 'other') as [string];
     await Promise.all([other.kill(), servers.get(holder)?.stop('SIGKILL')]);
     const rest = NAMES.find((name) => name !== holder) ?? '';
@@ -139,6 +147,7 @@ function lastWord(server: Server, peering: string): string | undefined {
   const lines = server
     .log()
     .split('\n')
+    .slice(0, -1) // The last one is still being written, or empty.
     .filter((line) => line.includes(`"peering":"${peering}"`) && line.includes('a peer stream'));
   const last = lines.at(-1);
   return last === undefined ? undefined : (JSON.parse(last) as { msg: string }).msg;

@@ -9,7 +9,7 @@ import { type Server, startServer } from './support/server.ts';
 import { temporaryDirectory } from './support/temporary-directory.ts';
 import { until } from './support/until.ts';
 
-test('no secret is ever written to the log or to standard output', { timeout: 60_000 }, async () => {
+test('no secret is ever written to the log or to standard output', { timeout: 240_000 }, async () => {
   await using directory = await temporaryDirectory();
   const secrets = new Map<string, string>();
   const secret = (name: string, value: string): string => {

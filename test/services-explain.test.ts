@@ -11,7 +11,12 @@ describe('a service that is not there', { timeout: 180_000 }, () => {
   let west: Cluster;
   let proxy: FaultProxy;
   before(async () => {
-    [east, west] = await Promise.all([startCluster(), startCluster({ settings: { 'cluster.datacenter': 'dc2' } })]);
+    // What is as large as it may be keeps a busy machine busy for seconds: no link is dead by that.
+    const settings = { 'peering.heartbeat-timeout': '20s' };
+    [east, west] = await Promise.all([
+      startCluster({ settings }),
+      startCluster({ settings: { ...settings, 'cluster.datacenter': 'dc2' } }),
+    ]);
     proxy = await startProxy(east.peeringPort);
     await peerClusters(east, west, { to: 'west', from: 'east', addresses: [`127.0.0.1:${proxy.port}`] });
   });

@@ -30,7 +30,8 @@ describe('services on several servers', { skip: skipWithout('etcd'), timeout: 18
 
   /** How servers of one cluster of their own are started. */
   const cluster = (further: Readonly<Record<string, string>> = {}): ((name: string) => Promise<Server>) => {
-    const settings = { 'etcd.prefix': `services-${++prefixes}/`, ...further };
+    // Longer than a busy machine lets a server wait for its turn: the services of one without its lease are critical.
+    const settings = { 'etcd.prefix': `services-${++prefixes}/`, 'node.lease': '5s', ...further };
     return (name) => startEtcdServer({ name, endpoints: etcd.urls, settings });
   };
 
@@ -64,7 +65,8 @@ describe('services on several servers', { skip: skipWithout('etcd'), timeout: 18
     const check = { TTL: '1h', Status: 'passing' };
     for (const server of [a, b]) await withAgent(server, token, { Name: 'web', Check: check });
     const all = ['a passing', 'a passing', 'b passing', 'b passing'];
-    assert.deepEqual(await said(b, token, 'web'), all);
+    // Each has its node, and none is lost; one that is for a moment, on a busy machine, comes back.
+    await untilSaid(b, token, 'web', all);
     await a.stop('SIGKILL');
     await untilSaid(b, token, 'web', ['a critical node lost', 'a critical node lost', 'b passing', 'b passing']);
     stack.use(await start('a'));

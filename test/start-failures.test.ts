@@ -89,7 +89,7 @@ const CASES: Readonly<Record<string, readonly [prepare: Prepare, exitCode: 1 | 2
   ],
 };
 
-describe('a start that must fail', { timeout: 60_000, concurrency: 2 }, () => {
+describe('a start that must fail', { timeout: 240_000, concurrency: 2 }, () => {
   for (const [name, [prepare, exitCode, told]] of Object.entries(CASES)) {
     test(`because of ${name}: ends with ${exitCode} and one line`, async () => {
       await using directory = await temporaryDirectory();

@@ -2,12 +2,13 @@
  * How long an answer takes must not tell what it keeps secret: whoever asks for something that they may not know of makes
  * the very look-ups that they make for something which is not there. Checked for every row of the tables of
  * authorization, and every caller to whom its thing is unknown. What somebody may read and not change is no secret to
- * them, and may cost more.
+ * them, and may cost more. Clocks are held, so that the use of a token is written down once, by its first request.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { sharedApi, startApi } from './support/api.ts';
 import { type CountedLookUps, countLookUps } from './support/counted-look-ups.ts';
+import { createFakeClock } from './support/fake-clock.ts';
 import { CALLERS, type Company, makeCompany, rowBody } from './support/organizations.ts';
 import { NOT_FOUND, request, resource, seen, to } from './support/team-access.ts';
 import { type Row, rows, unknownTo } from './support/team-access-rows.ts';
@@ -37,10 +38,13 @@ function absent(endpoint: string, path: string): string {
 }
 
 describe('who may not know of something makes the look-ups for what is not there:', () => {
-  const api = sharedApi();
+  const clock = createFakeClock();
+  const api = sharedApi({ clock });
   let started: Promise<{ readonly world: World; readonly lookUps: CountedLookUps }> | undefined;
   const start = () => {
     started ??= makeWorld(api()).then(async (world) => {
+      // For the token that has expired.
+      clock.advance(1);
       await request(api(), world.tokens.owner, 'POST', '/organizations', {
         body: { data: { type: 'organizations', attributes: { name: 'beta', email: 'b@example.org' } } },
       });
@@ -95,7 +99,7 @@ const ABOUT_ROWS: readonly {
 ];
 
 describe('who may not know of a row, its team or its workspace makes the look-ups for what is not there:', () => {
-  const api = sharedApi();
+  const api = sharedApi({ clock: createFakeClock() });
   let started: Promise<{ readonly company: Company; readonly lookUps: CountedLookUps }> | undefined;
   const start = () => {
     started ??= makeCompany(api().state, 'acme').then((company) => ({ company, lookUps: countLookUps(api().state) }));
@@ -146,7 +150,7 @@ describe('who may not know of a row, its team or its workspace makes the look-up
 });
 
 test('a workspace admin who names a team learns nothing of other organizations, nor a member of strangers', async () => {
-  await using api = await startApi();
+  await using api = await startApi({ clock: createFakeClock() });
   const acme = await makeWorld(api);
   const beta = await makeWorld(api, 'beta');
   const lookUps = countLookUps(api.state);

@@ -4,6 +4,7 @@ import { createFakeClock } from '../../test/support/fake-clock.ts';
 import { openState } from '../../test/support/state.ts';
 import { temporaryDirectory } from '../../test/support/temporary-directory.ts';
 import { until } from '../../test/support/until.ts';
+import type { Clock } from '../state/clock.ts';
 import { sqliteEngine } from '../state/sqlite/engine.ts';
 import type { State } from '../state/state.ts';
 import { defineSchema } from '../state/table.ts';
@@ -40,13 +41,26 @@ test('entries past audit.retention are removed, and no others', async () => {
   await Promise.all(old.map((subject) => record(state, subject)));
   clock.advance(HOUR_MS / 2);
   await record(state, 'young');
-  state.addJob(auditRetentionJob(state, clock, HOUR_MS));
+  // Time that passes while the job looks through the log would not wake it.
+  let asleep = false;
+  const after: Clock['after'] = (ms, callback) => {
+    asleep = true;
+    return clock.after(ms, () => {
+      asleep = false;
+      callback();
+    });
+  };
+  const isAsleep = () => until('the job sleeps', () => asleep);
+  state.addJob(auditRetentionJob(state, { now: clock.now, monotonic: clock.monotonic, after }, HOUR_MS));
+  await isAsleep();
   // A whole round over a young log removes nothing.
   await clock.run(HOUR_MS / 4);
+  await isAsleep();
   assert.equal((await subjects(state)).length, 251);
   clock.advance(HOUR_MS / 4 + 120_000);
   await until('what is old is gone', async () => (await subjects(state)).length === 1);
   assert.deepEqual(await subjects(state), ['young']);
+  await isAsleep();
   clock.advance(HOUR_MS / 2);
   await until('everything is old', async () => (await subjects(state)).length === 0);
 });

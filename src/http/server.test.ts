@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { describe, it } from 'node:test';
 import { systemClock } from '../state/clock.ts';
 import { StateError, type StateErrorCode } from '../state/errors.ts';
@@ -345,12 +346,15 @@ describe('a server', () => {
     };
     await using edge = await openEdge([slow, thing]);
     const idle = await edge.connect();
+    const answered = once(idle, 'data');
+    const idleText = readAll(idle);
     idle.write('GET /v1/thing/x HTTP/1.1\r\nHost: a\r\n\r\n');
+    await answered;
     const unused = readAll(await edge.connect());
     const pending = request({ port: edge.port, path: '/v1/hello' });
     while (begun === 0) await new Promise((next) => setImmediate(next));
     const stopped = edge.server.stop(10_000);
-    assert.match(await readAll(idle), /200 OK/);
+    assert.match(await idleText, /200 OK/);
     assert.equal(await unused, '');
     await assert.rejects(connect(edge.port), { code: 'ECONNREFUSED' });
     resolve();
@@ -360,11 +364,18 @@ describe('a server', () => {
   });
 
   it('closes what is left when the time to stop is over', async () => {
-    const never: Endpoint = { ...hello, handle: () => new Promise(() => undefined) };
+    const begun = Promise.withResolvers<void>();
+    const never: Endpoint = {
+      ...hello,
+      handle: () => {
+        begun.resolve();
+        return new Promise(() => undefined);
+      },
+    };
     await using edge = await openEdge([never]);
-    const pending = edge.request('/v1/hello');
     const unused = readAll(await edge.connect());
-    const cut = assert.rejects(pending, { code: 'ECONNRESET' });
+    const cut = assert.rejects(edge.request('/v1/hello'), { code: 'ECONNRESET' });
+    await begun.promise;
     await edge.server.stop(50);
     await cut;
     assert.equal(await unused, '');

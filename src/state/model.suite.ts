@@ -95,7 +95,7 @@ async function runHistory(gated: ReturnType<typeof gatedEngine>, steps: readonly
       compareReads(state, model, clock.now(), seen);
       await watch.after();
     }
-    await clock.run(5_000);
+    await runJobs(state, clock, 5_000);
     await turnsUntil(() => !state.snapshot.ownersInDoubt);
     await feed.compare();
     const live = picture(state.snapshot);
@@ -138,9 +138,7 @@ async function take(each: Step, { state, model, clock, gated }: Running): Promis
       clock.jump(each.ms);
       return;
     case 'jobs':
-      await clock.run(2_500);
-      // What a job began goes on without the clock.
-      await state.write(() => undefined);
+      await runJobs(state, clock, 2_500);
       model.follow(state.snapshot.index);
       return;
     case 'reload':
@@ -148,6 +146,12 @@ async function take(each: Step, { state, model, clock, gated }: Running): Promis
       await turnsUntil(() => state.loaded);
       return;
   }
+}
+
+/** Gives the jobs time, and waits for the commit of what they began: it goes on without the clock. */
+async function runJobs(state: State, clock: FakeClock, ms: number): Promise<void> {
+  await clock.run(ms);
+  await state.write(() => undefined);
 }
 
 /** Submits all writes in one turn, so that they become one batch, and compares every outcome. */

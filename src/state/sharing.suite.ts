@@ -138,8 +138,9 @@ function membershipSuite(makeStore: MakeStore): void {
 
   it('is refused under the name of a live node, which stays', async () => {
     await using store = await makeStore();
-    await using first = await openLoadedNode(store.engine(), { name: 'same' });
-    const second = store.engine();
+    // However long the second one waits, the first one's lease lasts.
+    await using first = await openLoadedNode(store.engine({ leaseMs: 60_000 }), { name: 'same' });
+    const second = store.engine({ leaseMs: 2_000 });
     await assert.rejects(
       openNode(second, { name: 'same' }),
       (error) => isStateError(error, 'name-taken') && error.message.includes('same'),

@@ -50,6 +50,11 @@ export interface Cluster extends AsyncDisposable {
   start(settings?: Readonly<Record<string, string>>): Promise<void>;
 }
 
+/**
+ * How long a record may take to fit when the test does not say: some pauses between attempts to open a stream, which
+ * double when a busy machine lets one fail.
+ */
+const FITS_MS_MAX = 30_000;
 /** As soon as the settings allow: a dead link is noticed within two seconds. */
 const QUICK = { 'peering.heartbeat-interval': '1s', 'peering.heartbeat-timeout': '2s' };
 
@@ -81,7 +86,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       const answer = await server.request('GET', `/v1/peering/${name}`);
       return answer.status === 200 ? answer.json<ShownRecord>() : undefined;
     },
-    async untilRecord(name, fits, ms) {
+    async untilRecord(name, fits, ms = FITS_MS_MAX) {
       let record: ShownRecord | undefined;
       const look = async (): Promise<boolean> => {
         record = await cluster.record(name);

@@ -43,6 +43,9 @@ export async function runCutStorm({ ms, random, accepting, dialing, proxy }: Cut
   let turns = 0;
   const draw = (): number =>
     random.chance(SHARE_BEFORE_ACTIVE) ? 1 + random.below(ACTIVE_BYTES) : ACTIVE_BYTES + random.below(SAID_BYTES);
+  // There is something to tell however few turns a busy machine has time for.
+  await random.pick(rotations).turn();
+  turns += 1;
   proxy.cutAfter(draw);
   proxy.cut();
   for (const end = performance.now() + ms; performance.now() < end; ) {

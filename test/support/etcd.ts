@@ -9,8 +9,9 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from './free-port.ts';
 import { toolPath } from './tools.ts';
+import { until } from './until.ts';
 
-/** How long a member may take to become healthy. */
+/** How long a member may take to become healthy, and an election to end. */
 const START_MS_MAX = 20_000;
 
 /** One member. */
@@ -46,7 +47,7 @@ export interface EtcdCluster extends AsyncDisposable {
   readonly first: EtcdMember;
   /** POSTs to the JSON gateway of a member (`/v3/…`); throws with etcd's words when it refuses. */
   call(path: string, body: object, token?: string): Promise<Record<string, unknown>>;
-  /** The member that leads. */
+  /** The member that leads; waits for the end of an election, which a busy machine may cause at any time. */
   leader(): Promise<EtcdMember>;
 }
 
@@ -157,8 +158,8 @@ function memberFlags({ name, folder, peer, scheme }: Place, url: string, initial
 }
 
 async function healthy(url: string, child: ChildProcess): Promise<void> {
-  const until = Date.now() + START_MS_MAX;
-  while (Date.now() < until) {
+  const end = Date.now() + START_MS_MAX;
+  while (Date.now() < end) {
     if (child.exitCode !== null)
       throw new Error(`etcd ended with code ${child.exitCode}: another process may have its port`);
     if (await isHealthy(`${url}/health`)) return;
@@ -189,10 +190,15 @@ async function post(url: string, path: string, body: object, token?: string): Pr
 }
 
 async function findLeader(members: readonly EtcdMember[]): Promise<EtcdMember> {
-  for (const member of members) {
-    const status = await post(member.url, '/v3/maintenance/status', {}).catch(() => undefined);
-    const header = status?.['header'] as { member_id?: string } | undefined;
-    if (status !== undefined && header?.member_id === status['leader']) return member;
-  }
-  throw new Error('no member leads');
+  let leader: EtcdMember | undefined;
+  const isFound = async (): Promise<boolean> => {
+    for (const member of members) {
+      const status = await post(member.url, '/v3/maintenance/status', {}).catch(() => undefined);
+      const header = status?.['header'] as { member_id?: string } | undefined;
+      if (status !== undefined && header?.member_id === status['leader']) leader = member;
+    }
+    return leader !== undefined;
+  };
+  await until('a member leads', isFound, START_MS_MAX);
+  return leader as EtcdMember; // Found.
 }

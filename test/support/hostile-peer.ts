@@ -72,9 +72,9 @@ interface Line {
   readonly msg: string;
 }
 
-/** What a process has logged since the beginning, from info on. */
+/** What a process has logged since the beginning, from info on; a line of which only a part has come is left out. */
 export function loggedBy(cluster: Cluster): Line[] {
-  const lines = cluster.server.log().trim().split('\n');
+  const lines = cluster.server.log().split('\n').slice(0, -1);
   return lines.map((line) => JSON.parse(line) as Line).filter(({ level }) => level !== 'debug' && level !== 'trace');
 }
 

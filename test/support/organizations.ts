@@ -15,7 +15,7 @@ import { teamMembers } from '../../src/team-access/teams/team-member.ts';
 import { apiTokens } from '../../src/team-access/tokens/token.ts';
 import { workspaces } from '../../src/team-access/workspaces/workspace.ts';
 import type { Api } from './api.ts';
-import { resource, to } from './team-access.ts';
+import { request, resource, to } from './team-access.ts';
 import { until } from './until.ts';
 
 interface TeamShape {
@@ -77,11 +77,13 @@ export async function makeCompany(state: State, name: string, plan: Plan = 'stan
   return company;
 }
 
-/** A company of its own for the tests of a `describe`, on their API, with its owner's token. */
+/** A company of its own for the tests of a `describe`, on their API, with its owner's token, whose first use is written. */
 export function sharedCompany(api: () => Api): () => { readonly company: Company; readonly owner: string } {
   let company: Company | undefined;
   before(async () => {
     company = await makeCompany(api().state, 'acme');
+    await request(api(), company.tokens.owner, 'GET', '/account/details');
+    await api().usesWritten();
   });
   return () => {
     if (company === undefined) throw new Error('the shared company is there within tests only');

@@ -166,11 +166,15 @@ const TRICKLES_PER_SECOND = 20;
 
 async function trickle(chunk: Buffer, to: Socket, faults: Faults): Promise<void> {
   let rest = chunk;
+  let from = performance.now();
   while (rest.length > 0 && to.writable) {
-    const bytes = Math.ceil((faults.bytesPerSecond ?? Number.POSITIVE_INFINITY) / TRICKLES_PER_SECOND);
+    await delay(1_000 / TRICKLES_PER_SECOND);
+    // By the time that has passed: on a busy machine timers are late, and the connection must not be slower for it.
+    const now = performance.now();
+    const bytes = Math.ceil(((faults.bytesPerSecond ?? Number.POSITIVE_INFINITY) * (now - from)) / 1_000);
     to.write(rest.subarray(0, bytes));
     rest = rest.subarray(bytes);
-    await delay(1_000 / TRICKLES_PER_SECOND);
+    from = now;
   }
 }
 

@@ -25,6 +25,8 @@ export interface ResyncOutcome {
 const AT_ONCE = 64;
 /** How long the link is down: longer than it takes to notice. */
 const DOWN_MS = 3_000;
+/** Changes while it is: a busy machine gets more time for them. */
+const DOWN_CHANGES_MIN = 30;
 
 /** Runs it, between two clusters of its own. */
 export async function runResyncStorm({ services, changesASecond, breaks }: ResyncStorm): Promise<ResyncOutcome> {
@@ -64,7 +66,9 @@ export async function runResyncStorm({ services, changesASecond, breaks }: Resyn
     proxy.sever();
     await importing.untilRecord('exporting', isFailing, 30_000);
     const before = await importedFrom(importing, 'exporting');
+    const changesBefore = changes;
     await delay(DOWN_MS);
+    await until('much has changed', () => changes - changesBefore >= DOWN_CHANGES_MIN, 60_000);
     const meanwhile = await importedFrom(importing, 'exporting');
     for (const [name, count] of Object.entries(before)) if (meanwhile[name] !== count) emptied.push(name);
     proxy.heal();

@@ -11,6 +11,8 @@ export interface EngineSettings {
   /** Endpoints instead of the store's own: a proxy's. */
   readonly endpoints?: readonly string[];
   readonly clock?: Clock;
+  /** How long a dead engine is believed alive; only where nodes have leases. */
+  readonly leaseMs?: number;
 }
 
 /** A store of one test, and engines on it. */
@@ -31,13 +33,18 @@ export async function sqliteStore(): Promise<TestStore> {
   };
 }
 
+const LEASE_MS = 5_000;
+
 let prefixes = 0;
 
-/** A prefix of its own in a running etcd. The lease is the shortest that etcd grants, so that dead nodes go soon. */
+/**
+ * A prefix of its own in a running etcd. The lease is short, so that dead nodes go soon, and yet longer than a busy
+ * event loop stands still: a node that lost it would stop its jobs in the middle of a test.
+ */
 export async function etcdStore(etcd: EtcdCluster): Promise<TestStore> {
   const prefix = `test-${++prefixes}/`;
   return {
-    engine: ({ endpoints = etcd.urls, ...rest } = {}) => testEngine({ endpoints, prefix, leaseMs: 2_000, ...rest }),
+    engine: ({ endpoints = etcd.urls, ...rest } = {}) => testEngine({ endpoints, prefix, leaseMs: LEASE_MS, ...rest }),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
 }

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import { type Api, startApi } from '../../../test/support/api.ts';
 import { startExporter, startPeer, type TestExporter, type TestPeer } from '../../../test/support/exporting.ts';
+import { until } from '../../../test/support/until.ts';
 import { nextTurn } from '../../state/next-turn.ts';
 import type { Transaction } from '../../state/transaction.ts';
 import { catalogNodes } from '../catalog/catalog-node.ts';
@@ -158,6 +159,8 @@ async function run(steps: readonly Step[]): Promise<void> {
     if (writes.length % 4 !== 0) await Promise.all(writes);
   }
   await Promise.all(writes);
+  // What was on lost nodes is dropped, and so told, between commits: one of the job that removes may stand in between.
+  await until('what was lost is dropped', () => !api.state.snapshot.ownersInDoubt);
   for (let turn = 0; turn < 10; turn++) await nextTurn();
   for (const [i, one] of peers.entries()) {
     const place = places[i] as Place;

@@ -148,13 +148,15 @@ async function join(options: MembershipOptions, mine: Set<string>, signal: Abort
   const { client, clock, keys, node, leaseMs } = options;
   const until = clock.monotonic() + leaseMs + JOIN_GRACE_MS;
   for (;;) {
+    // What counts is when it was asked: a process that stood still since then knows an old answer only.
+    const askedAt = clock.monotonic();
     const { kv: holder } = await readKey(client, keys.node(node), signal).catch((error) => {
       throw stateErrorOf(error);
     });
     if (holder === undefined || mine.has(parseNode(text(holder.value)).incarnation)) {
       const held = await tryJoin(options, mine, holder?.modRevision ?? 0n, signal);
       if (held !== undefined) return held;
-    } else if (clock.monotonic() >= until) {
+    } else if (askedAt >= until) {
       throw nameTaken(node, holder);
     } else {
       await sleep(clock, Math.min(leaseMs / 10, RETRY_MS_MAX), signal);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { sharedApi, startApi } from '../../../test/support/api.ts';
+import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { OPERATIONS_TYPE, operate, refused, resultsOf } from '../../../test/support/operations.ts';
 import { rowBody, sharedCompany } from '../../../test/support/organizations.ts';
 import { makeOrganization, request, resource, type Shown, seen, shown, to } from '../../../test/support/team-access.ts';
@@ -12,7 +13,8 @@ import { readOperations } from './read-operations.ts';
 import { runOperations } from './run-operations.ts';
 
 describe('operations', () => {
-  const api = sharedApi();
+  // Held: no job behind the requests commits meanwhile, nor the use of a token once more.
+  const api = sharedApi({ clock: createFakeClock() });
   const company = sharedCompany(api);
   const ids = () => company().company;
   const run = (operations: readonly unknown[], query = '') => operate(api(), company().owner, operations, { query });

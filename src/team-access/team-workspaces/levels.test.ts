@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { sharedApi } from '../../../test/support/api.ts';
+import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { putRow, rowBody, sharedCompany } from '../../../test/support/organizations.ts';
 import { request, resource, seen, shown } from '../../../test/support/team-access.ts';
 import { ACCESS_LEVELS, type AccessLevel, createdAccess } from '../access.ts';
@@ -76,7 +77,8 @@ describe('access that is given', () => {
 });
 
 describe('access that changes', () => {
-  const api = sharedApi();
+  // Held: no job behind the requests commits meanwhile, nor the use of a token once more.
+  const api = sharedApi({ clock: createFakeClock() });
   const setUp = sharedCompany(api);
 
   for (const from of ACCESS_LEVELS) {
