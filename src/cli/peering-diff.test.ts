@@ -33,12 +33,12 @@ test('diff says when nothing differs', async (t) => {
   assert.deepEqual([exitCode, stdout], [0, `Nothing differs from what east had sent by ${Digest.Received}.\n`]);
 });
 
-test('diff fails with the reason when there is nothing to compare with', async (t) => {
+test('diff fails with the reason, and otherwise than where something differs, when nothing can be compared', async (t) => {
   const body = { Peer: 'east', Comparable: false, Reason: 'the peer is no Accord', Differences: [] };
   const { address } = await startServer(t, () => ({ body }));
   const { exitCode, stdout, stderr } = await accord(diff(address));
   assert.deepEqual(
     [exitCode, stdout, stderr],
-    [1, '', 'accord: peering east cannot be compared: the peer is no Accord\n'],
+    [4, '', 'accord: peering east cannot be compared: the peer is no Accord\n'],
   );
 });

@@ -25,7 +25,7 @@ export function addPeeringDiffCommand(leaf: Leaf, shell: Shell): void {
   withConnection(leaf('diff <name>', 'compares what came from a peer with what the peer says that it has sent'))
     .addHelpText(
       'after',
-      '\nOnly between two clusters of Accord. The exit code is 1 when something differs, or nothing can be compared.',
+      '\nOnly between two clusters of Accord. The exit code is 1 when something differs, and 4 when the\nserver cannot compare: another one holds the stream, there is none, or the peer does not tell what it has sent.',
     )
     .action((name: string, options: DiffOptions) => diff(shell, name, options));
 }
@@ -35,7 +35,8 @@ async function diff(shell: Shell, name: string, options: DiffOptions): Promise<v
   const call = { method: 'GET', path: peeringPath(name, '/diff'), query: { partition } } as const;
   const found = await connect(shell, options).read<Diff>(call);
   if (found.Comparable || options.json === true) print(shell, options, found, describe);
-  if (!found.Comparable) throw new CommandError('refused', `peering ${name} cannot be compared: ${found.Reason ?? ''}`);
+  // Nothing is known to differ, so this must not look like a difference.
+  if (!found.Comparable) throw new CommandError('unknown', `peering ${name} cannot be compared: ${found.Reason ?? ''}`);
   const { length } = found.Differences;
   if (length > 0)
     throw new CommandError('refused', `${length} ${length === 1 ? 'service differs' : 'services differ'}`);

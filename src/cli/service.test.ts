@@ -37,10 +37,19 @@ test('explain shows both ways, and the step at which the service stops', async (
       'STEP     STATUS  WHAT WAS FOUND',
       'peering  passed  ACTIVE',
       '',
-      'Server b holds the stream and can tell more.',
+      'Server b holds the stream and can tell more: ask that one.',
       '',
     ].join('\n'),
   );
+});
+
+test('explain says that a server cannot tell, and not that the service stops', async (t) => {
+  const Steps = [{ Step: 'sent', Status: 'unknown', Detail: 'server b holds the stream, and it alone knows: ask it' }];
+  const { address } = await startServer(t, () => ({ body: { ...EXPLANATION, Outgoing: { Steps } } }));
+  const { exitCode, stdout } = await accord(['service', 'explain', 'web', '--peer', 'east', '--address', address]);
+  assert.equal(exitCode, 0);
+  assert.match(stdout, /^The web of this cluster, on its way to east: not known to this server$/m);
+  assert.doesNotMatch(stdout, /stops/);
 });
 
 test('explain gives the answer as it is when JSON is asked for', async (t) => {

@@ -14,7 +14,7 @@ interface ExplainOptions extends ConnectionOptions {
 }
 
 interface Walk {
-  readonly Arrives: boolean;
+  readonly Arrives?: boolean;
   readonly StopsAt?: string;
   readonly Steps: readonly { readonly Step: string; readonly Status: string; readonly Detail?: string }[];
 }
@@ -48,7 +48,8 @@ function explain(shell: Shell, service: string, options: ExplainOptions): Promis
 
 function describe({ Service, Peer, Server: server, Outgoing, Incoming }: Explanation): string {
   const [service, peer] = [printable(Service), printable(Peer)];
-  const hint = server === undefined ? '' : `\nServer ${printable(server)} holds the stream and can tell more.\n`;
+  const hint =
+    server === undefined ? '' : `\nServer ${printable(server)} holds the stream and can tell more: ask that one.\n`;
   return [
     `The ${service} of this cluster, on its way to ${peer}: ${resultOf(Outgoing)}\n`,
     tabulate(Outgoing),
@@ -58,8 +59,10 @@ function describe({ Service, Peer, Server: server, Outgoing, Incoming }: Explana
   ].join('');
 }
 
-const resultOf = ({ Arrives, StopsAt = '' }: Walk): string =>
-  Arrives ? 'arrives' : `stops at "${printable(StopsAt)}"`;
+function resultOf({ Arrives, StopsAt }: Walk): string {
+  if (StopsAt !== undefined) return `stops at "${printable(StopsAt)}"`;
+  return Arrives === true ? 'arrives' : 'not known to this server';
+}
 
 /** What was not looked at, since something before it is in the way, is left out. */
 const tabulate = ({ Steps }: Walk): string =>

@@ -1,5 +1,6 @@
 /** The services with their endpoints, on a state that is loaded and a listener that does not let requests in yet. */
 
+import { networkInterfaces } from 'node:os';
 import { formatHostPort } from '../config/network-kinds.ts';
 import type { Config } from '../config.ts';
 import { askedBy } from '../credentials/asked.ts';
@@ -26,6 +27,7 @@ import type { Clock } from '../state/clock.ts';
 import type { Sealer } from '../state/sealing.ts';
 import type { State } from '../state/state.ts';
 import { teamAccessApi } from '../team-access/conventions.ts';
+import { agentAddress } from './agent-address.ts';
 import { listening } from './listening.ts';
 
 /** Settings that SIGHUP changes while requests come in. */
@@ -79,13 +81,14 @@ export async function addServices(made: Made, version: string): Promise<AsyncDis
     server.add(endpoint);
   }
   if (config.services.includes('peering')) {
+    const settings = peeringSettings(config);
     const { startPeering } = await import('../peering/start-peering.ts');
     const peering = parts.use(
       await listening(
         'peering.address',
         startPeering({
           ...made,
-          ...peeringSettings(config),
+          ...settings,
           credentials,
           reads,
           consul,
@@ -98,6 +101,13 @@ export async function addServices(made: Made, version: string): Promise<AsyncDis
     for (const endpoint of peering.endpoints) server.add(endpoint);
     peeringMetrics(metrics, peering);
     log.info({ address: peering.address }, 'accepting peers');
+    if (!settings.agent.isServiceAddress) {
+      const { address } = settings.agent;
+      log.info(
+        { address },
+        'http.address is no place: the node is shown here, and its services must give their Address',
+      );
+    }
     const dns = await startDiscovery(made, credentials);
     if (dns !== undefined) {
       parts.use(dns);
@@ -111,7 +121,8 @@ export async function addServices(made: Made, version: string): Promise<AsyncDis
     const terraform = config.compat.includes('terraform');
     const teamAccess = parts.use(startTeamAccess({ state, clock, log, rateLimit, terraform }));
     for (const endpoint of teamAccess.endpoints) server.add(endpoint);
-    server.add(openApiEndpoint(server.endpoints, teamAccessApi(version)));
+    server.add(teamAccess.counted(openApiEndpoint(server.endpoints, teamAccessApi(version))));
+    server.countUnserved('/api/v2/', teamAccess.countUnserved);
   }
   server.add(openApiEndpoint(server.endpoints, v1Api(version)));
   return parts.move();
@@ -120,7 +131,7 @@ export async function addServices(made: Made, version: string): Promise<AsyncDis
 function peeringSettings({ node, http, peering, limits }: Config) {
   return {
     node: node.name,
-    agentAddress: http.address.host,
+    agent: agentAddress(http.address.host, networkInterfaces()),
     listen: peering.address,
     advertise: peering.advertise?.map(formatHostPort),
     sessions: {

@@ -3,12 +3,13 @@ import { cluster } from '../../credentials/cluster.ts';
 import type { Reader } from '../../state/reader.ts';
 import type { DeepReadonly, Stored } from '../../state/table.ts';
 import type { Transaction } from '../../state/transaction.ts';
+import { dueAfter, withDue } from './agent/due.ts';
 import { type CatalogService, catalogServiceKey, catalogServices } from './catalog-service.ts';
-import { type KeptCheck, withChecks } from './check.ts';
+import { type CheckStatus, type KeptCheck, withChecks } from './check.ts';
 import type { InstanceService } from './instance.ts';
 import { CHECKS_MAX } from './limits.ts';
 import { refused } from './read-fields.ts';
-import { ttlCheckKey, ttlChecks } from './ttl-check.ts';
+import { type TtlCheck, ttlCheckKey, ttlChecks } from './ttl-check.ts';
 
 /** Texts of what stands in rows: what comes again and again is compared with what was made the first time. */
 const texts = new WeakMap<object, string>();
@@ -44,6 +45,20 @@ export function putService(
   const checks = boundedChecks(withChecks(standing?.checks ?? [], given));
   if (standing?.checks === checks && (standing.service === service || isSame(standing.service, service))) return;
   tx.put(catalogServices, { node, partition, service, checks });
+  const before = new Map(standing?.checks.map(({ id, status }) => [id, status]));
+  for (const { id, status } of checks) {
+    if (before.get(id) !== status) moveTtl(tx, { node, serviceId: service.id, checkId: id }, status);
+  }
+}
+
+/** A check with a time to live that says something else from now on: whoever said it, what is next is next from now. */
+function moveTtl(
+  tx: Transaction,
+  { node, serviceId, checkId }: Pick<TtlCheck, 'node' | 'serviceId' | 'checkId'>,
+  status: CheckStatus,
+): void {
+  const row = tx.get(ttlChecks, ttlCheckKey(node, checkId))?.row;
+  if (row?.serviceId === serviceId) tx.put(ttlChecks, withDue(row, dueAfter(row, status, tx.now)));
 }
 
 /** @throws ServiceError `bad-request` */

@@ -2,8 +2,9 @@
  * `PUT /v1/catalog/deregister`: takes away a check, a service with its checks, or a node with everything on it.
  * Idempotent: what is not there is away.
  */
-import { authorize, type Caller, lacks } from '../../credentials/caller.ts';
-import { type Asked, type Credentials, locate } from '../../credentials/operation.ts';
+import type { Caller } from '../../credentials/caller.ts';
+import { permits } from '../../credentials/grant.ts';
+import { type Asked, type Credentials, locate, writeFor } from '../../credentials/operation.ts';
 import { existingPartition } from '../../credentials/request-partition.ts';
 import type { Stored } from '../../state/table.ts';
 import type { Transaction } from '../../state/transaction.ts';
@@ -12,13 +13,13 @@ import { type CatalogNode, catalogEntry, catalogNodes } from './catalog-node.ts'
 import { type CatalogService, catalogServiceKey, catalogServices } from './catalog-service.ts';
 import { checkDatacenter, deleteService, deleteTtl } from './change-catalog.ts';
 import { type Deregistration, namingPartition, readDeregistration } from './read-registration.ts';
-import { authorizeSome, permitsAll } from './visible.ts';
+import { authorizeAll, authorizeSome, permitsAll } from './visible.ts';
 
 /** @throws ServiceError `bad-request` | `permission-denied`, StateError */
 export async function deregister(credentials: Credentials, asked: Asked, body: DeregistrationBody): Promise<true> {
   const deregistration = readDeregistration(body);
   const named = namingPartition(asked, body);
-  await credentials.state.write((tx) => apply(tx, credentials, named, deregistration));
+  await writeFor(credentials, asked, (tx) => apply(tx, credentials, named, deregistration));
   return true;
 }
 
@@ -31,10 +32,15 @@ function apply(tx: Transaction, credentials: Credentials, asked: Asked, given: D
   const partition = existingPartition(tx, named);
   checkDatacenter(tx, given.datacenter);
   const node = tx.find(catalogNodes, 'name', catalogEntry(partition, given.node));
-  if (node === undefined) return;
-  if (wholeNode) tx.delete(catalogNodes, node.row.uid);
-  else if (serviceId === '') removeCheck(tx, { caller, partition, node }, checkId);
-  else removeService(tx, { caller, partition, node }, serviceId);
+  if (wholeNode) {
+    if (node !== undefined) tx.delete(catalogNodes, node.row.uid);
+    return;
+  }
+  const on = node && { caller, partition, node };
+  const removed =
+    on !== undefined && (serviceId === '' ? removeCheck(tx, on, checkId) : removeService(tx, on, serviceId));
+  // What is not there is away; who may not take away every service is told the same as of another's.
+  if (!removed) authorizeAll(caller, partition);
 }
 
 interface On {
@@ -43,38 +49,34 @@ interface On {
   readonly node: Stored<CatalogNode>;
 }
 
-function removeService(tx: Transaction, { caller, partition, node }: On, serviceId: string): void {
-  const stored = tx.get(catalogServices, catalogServiceKey(node.row.uid, serviceId));
-  if (stored === undefined) return;
-  authorize(caller, { resource: 'services', access: 'write', partition, name: stored.row.service.name });
+/** @returns whether there was such a service that the caller may take away */
+function removeService(tx: Transaction, on: On, serviceId: string): boolean {
+  const stored = tx.get(catalogServices, catalogServiceKey(on.node.row.uid, serviceId));
+  if (stored === undefined || !mayChange(on, stored)) return false;
   deleteService(tx, stored);
+  return true;
 }
 
-/** A check of the node, and one of each service on it that calls its check so. */
-function removeCheck(tx: Transaction, { caller, partition, node }: On, checkId: string): void {
-  const { row } = node;
-  const kept = row.checks.filter(({ id }) => id !== checkId);
-  if (kept.length < row.checks.length) {
-    authorizeAll(caller, partition);
-    tx.put(catalogNodes, { ...row, checks: kept });
-  }
-  for (const stored of tx.list(catalogServices, 'node', row.uid)) {
-    if (stored.row.checks.some(({ id }) => id === checkId))
-      removeServiceCheck(tx, { caller, partition, node }, stored, checkId);
-  }
+/**
+ * A check of the node, and one of each service on it that calls its check so, as far as they are the caller's to change.
+ * @returns whether there was one
+ */
+function removeCheck(tx: Transaction, on: On, checkId: string): boolean {
+  const { caller, partition, node } = on;
+  const kept = node.row.checks.filter(({ id }) => id !== checkId);
+  const ofNode = kept.length < node.row.checks.length && permitsAll(caller, 'write', partition);
+  if (ofNode) tx.put(catalogNodes, { ...node.row, checks: kept });
+  const own = tx
+    .list(catalogServices, 'node', node.row.uid)
+    .filter((stored) => stored.row.checks.some(({ id }) => id === checkId) && mayChange(on, stored));
+  for (const stored of own) removeServiceCheck(tx, stored, checkId);
+  return ofNode || own.length > 0;
 }
 
-function removeServiceCheck(
-  tx: Transaction,
-  { caller, partition }: On,
-  { row }: Stored<CatalogService>,
-  checkId: string,
-): void {
-  authorize(caller, { resource: 'services', access: 'write', partition, name: row.service.name });
+const mayChange = ({ caller, partition }: On, { row }: Stored<CatalogService>): boolean =>
+  permits(caller.grants, { resource: 'services', access: 'write', partition, name: row.service.name });
+
+function removeServiceCheck(tx: Transaction, { row }: Stored<CatalogService>, checkId: string): void {
   tx.put(catalogServices, { ...row, checks: row.checks.filter(({ id }) => id !== checkId) });
   deleteTtl(tx, row, checkId);
-}
-
-function authorizeAll(caller: Caller, partition: string): void {
-  if (!permitsAll(caller, 'write', partition)) throw lacks(caller, { resource: 'services', access: 'write' });
 }

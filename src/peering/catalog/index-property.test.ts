@@ -20,6 +20,8 @@ const ASKED: Asked = {
   partitions: { query: undefined, header: undefined },
   address: '',
   requestId: '',
+  connection: { destroyed: false },
+  bodyBytes: 0,
 };
 const HERE = { peer: undefined, tags: [], passing: false, failover: undefined };
 

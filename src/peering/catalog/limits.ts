@@ -1,6 +1,6 @@
 /** Every bound of the catalog, each with its reason. */
 
-/** Characters of a name of a node or a service: DNS cannot ask for more than 63 a label, and labels can be joined. */
+/** Characters of a name of a node or a service: DNS asks for 63 at most a label; a node's name can be several, joined by dots. */
 export const NAME_CHARACTERS_MAX = 128;
 /** Characters of an ID of a service or a check: people build them of name, host and port. */
 export const ID_CHARACTERS_MAX = 256;

@@ -1,22 +1,24 @@
 /** `GET /v1/catalog/…`: services and nodes, of this cluster or of what came from a peer; can wait. */
 
 import { authorize } from '../../credentials/caller.ts';
-import { type Asked, type Credentials, locate, waitingAs, watchedGrants } from '../../credentials/operation.ts';
+import { type Asked, type Credentials, locate, waitingAs } from '../../credentials/operation.ts';
 import { existingPartition } from '../../credentials/request-partition.ts';
-import { JsonText } from '../../http/v1/json-answer.ts';
+import { JsonText, jsonList } from '../../http/v1/json-answer.ts';
 import type { Evaluate, ReadResult } from '../../http/v1/reads.ts';
 import type { Snapshot } from '../../state/snapshot.ts';
+import { spanOf, watchedSpan } from '../span.ts';
 import type { FoundInstance } from './found.ts';
 import type { WantedInstances } from './read-parameters.ts';
 import { catalogServiceText, nodeText, serviceText } from './show.ts';
 import { type NodeSource, nodeSource, type Sought, serviceSource, wholeSource } from './sources.ts';
-import { authorizeSome, type Visible, visibleOf } from './visible.ts';
+import { joinVisible, type Visible, visibleOf } from './visible.ts';
 
-/** `GET /v1/catalog/services`: the tags of each service that the caller may read. */
+/** `GET /v1/catalog/services`: the tags of each service that the caller may read; in all partitions, those of all. */
 export function listServices(credentials: Credentials, asked: Asked, peer: string | undefined): Evaluate {
   return readVisible(credentials, asked, peer, {
     source: (snapshot, sought) => wholeSource(credentials.state, snapshot, sought),
     key: `${peer ?? ''}`,
+    spans: true,
     body: ({ instances }) => new JsonText(JSON.stringify(tagsByName(instances))),
   });
 }
@@ -26,7 +28,8 @@ export function listNodes(credentials: Credentials, asked: Asked, peer: string |
   return readVisible(credentials, asked, peer, {
     source: (snapshot, sought) => wholeSource(credentials.state, snapshot, sought),
     key: `${peer ?? ''}`,
-    body: ({ nodes }) => new JsonText(`[${nodes.map(nodeText).join(',')}]`),
+    spans: true,
+    body: ({ nodes }) => jsonList(nodes, nodeText),
   });
 }
 
@@ -57,7 +60,7 @@ export function readService(credentials: Credentials, asked: Asked, wanted: Want
       ...waiting(waitingAs(caller), alsoWake),
       watched,
       shareKey: `${sought.partition}\0${name.toLowerCase()}\0${wanted.peer ?? ''}\0${tags}`,
-      body: () => new JsonText(`[${tagged(instances, wanted.tags).map(catalogServiceText).join(',')}]`),
+      body: () => jsonList(tagged(instances, wanted.tags), catalogServiceText),
     };
   };
 }
@@ -70,6 +73,8 @@ interface VisibleRead {
   readonly body: (visible: Visible) => unknown;
   /** It is about one node: whether that is hidden or is not there makes no difference. */
   readonly ofNode?: true;
+  /** It can be about all partitions where the caller may read something. */
+  readonly spans?: true;
 }
 
 /** A read of what the caller may see of a source; the rest is left out. */
@@ -77,22 +82,22 @@ export function readVisible(
   credentials: Credentials,
   asked: Asked,
   peer: string | undefined,
-  { source, key, body, ofNode }: VisibleRead,
+  { source, key, body, ofNode, spans }: VisibleRead,
 ): Evaluate {
   return (snapshot) => {
-    const { caller, partition: named } = locate(credentials, snapshot, asked);
-    const grants = watchedGrants(credentials, caller);
+    const { caller, partition: named } = locate(credentials, snapshot, asked, spans);
     // Whoever may read nothing learns nothing, not even which partitions there are.
-    authorizeSome(caller, 'read', named);
-    const partition = existingPartition(snapshot, named);
-    const found = source(snapshot, { partition, peer });
-    const visible = visibleOf(caller, partition, found);
+    const { partitions, filtered } = spanOf(snapshot, caller, named, 'services');
+    const found = partitions.map((partition) => ({ partition, source: source(snapshot, { partition, peer }) }));
+    const visible = joinVisible(found.map((one) => visibleOf(caller, one.partition, one.source)));
     return {
-      ...waiting(waitingAs(caller), found.alsoWake),
-      // With other grants it is another answer.
-      watched: [...found.watched, ...grants],
-      filtered: visible.filtered || (ofNode === true && visible.key !== '' && visible.nodes.length === 0),
-      shareKey: `${partition}\0${key}\0${visible.key}`,
+      ...waiting(
+        waitingAs(caller),
+        found.flatMap((one) => one.source.alsoWake),
+      ),
+      watched: [...found.flatMap((one) => one.source.watched), ...watchedSpan(credentials, caller, named)],
+      filtered: filtered || visible.filtered || (ofNode === true && visible.key !== '' && visible.nodes.length === 0),
+      shareKey: `${partitions.join('/')}\0${key}\0${visible.key}`,
       body: () => body(visible),
     };
   };

@@ -3,7 +3,7 @@ import { authorize } from '../../credentials/caller.ts';
 import { type Asked, type Credentials, locate, waitingAs } from '../../credentials/operation.ts';
 import { existingPartition } from '../../credentials/request-partition.ts';
 import { ServiceError } from '../../http/errors.ts';
-import { JsonText } from '../../http/v1/json-answer.ts';
+import { jsonList } from '../../http/v1/json-answer.ts';
 import type { Evaluate } from '../../http/v1/reads.ts';
 import type { Snapshot } from '../../state/snapshot.ts';
 import type { State } from '../../state/state.ts';
@@ -11,7 +11,7 @@ import { CHECK_STATUSES } from './check.ts';
 import { type FoundInstance, inOrder } from './found.ts';
 import { readVisible, tagged, waiting } from './read-catalog.ts';
 import { ANSWERED_BY, type WantedInstances } from './read-parameters.ts';
-import { checksOfNode, checksOfService, checksText, type FoundCheck, healthText } from './show.ts';
+import { checksOfNode, checksOfService, checkText, type FoundCheck, healthText } from './show.ts';
 import { nodeSource, type Source, serviceSource, wholeSource } from './sources.ts';
 import type { Visible } from './visible.ts';
 
@@ -38,7 +38,7 @@ export function readServiceHealth(
       watched,
       shareKey: `${partition}\0${key}`,
       headers: answeredBy === undefined ? [] : [ANSWERED_BY.name, answeredBy],
-      body: () => new JsonText(`[${onlyPassing(instances, passing).map(healthText).join(',')}]`),
+      body: () => jsonList(onlyPassing(instances, passing), healthText),
     };
   };
 }
@@ -87,7 +87,7 @@ export function readNodeHealth(
     source: (snapshot, sought) => nodeSource(credentials.state, snapshot, sought, name),
     key: `${peer ?? ''}\0${name.toLowerCase()}`,
     ofNode: true,
-    body: (visible) => new JsonText(checksText(checksOf(visible))),
+    body: (visible) => jsonList(checksOf(visible), checkText),
   });
 }
 
@@ -102,9 +102,10 @@ export function listChecks(credentials: Credentials, asked: Asked, peer: string 
   return readVisible(credentials, asked, peer, {
     source: (snapshot, sought) => wholeSource(credentials.state, snapshot, sought),
     key: `${peer ?? ''}\0${state}`,
+    spans: true,
     body: (visible) => {
       const checks = checksOf(visible);
-      return new JsonText(checksText(state === 'any' ? checks : checks.filter(({ check }) => check.status === state)));
+      return jsonList(state === 'any' ? checks : checks.filter(({ check }) => check.status === state), checkText);
     },
   });
 }

@@ -89,6 +89,10 @@ function readFailover(text: string): readonly string[] | undefined {
   if (peers.length > FAILOVER_PEERS_MAX) {
     throw new ServiceError('bad-request', `${peers.length} peers in failover, want at most ${FAILOVER_PEERS_MAX}`);
   }
+  if (peers.includes('')) {
+    const quoted = JSON.stringify(text.slice(0, QUOTED_LENGTH_MAX));
+    throw new ServiceError('bad-request', `a name in ?failover=${quoted} is empty: want peers, separated by commas`);
+  }
   for (const peer of peers) checkPeerName(peer);
   return peers;
 }

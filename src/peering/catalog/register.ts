@@ -3,26 +3,27 @@
  * request says stays untouched: a registration that is sent again and again costs no write and wakes nobody.
  */
 import { randomUUID } from 'node:crypto';
-import { authorize, type Caller, lacks } from '../../credentials/caller.ts';
-import { type Asked, type Credentials, locate } from '../../credentials/operation.ts';
+import { authorize, type Caller } from '../../credentials/caller.ts';
+import { type Asked, type Credentials, locate, writeFor } from '../../credentials/operation.ts';
 import { existingPartition } from '../../credentials/request-partition.ts';
+import type { ServiceError } from '../../http/errors.ts';
 import type { DeepReadonly, Stored } from '../../state/table.ts';
 import type { Transaction } from '../../state/transaction.ts';
 import type { RegistrationBody } from './bodies.ts';
 import { type CatalogNode, catalogEntry, catalogNodes } from './catalog-node.ts';
-import { type CatalogService, catalogServiceKey, catalogServices } from './catalog-service.ts';
+import { catalogServiceKey, catalogServices } from './catalog-service.ts';
 import { boundedChecks, checkDatacenter, putService } from './change-catalog.ts';
 import { withChecks } from './check.ts';
 import type { InstanceService } from './instance.ts';
 import { refused } from './read-fields.ts';
 import { namingPartition, type Registration, readRegistration } from './read-registration.ts';
-import { authorizeSome, permitsAll } from './visible.ts';
+import { absent, authorizeAll, authorizeSome } from './visible.ts';
 
 /** @throws ServiceError `bad-request` | `permission-denied`, StateError */
 export async function register(credentials: Credentials, asked: Asked, body: RegistrationBody): Promise<true> {
   const registration = readRegistration(body);
   const named = namingPartition(asked, body);
-  await credentials.state.write((tx) => apply(tx, credentials, named, registration));
+  await writeFor(credentials, asked, (tx) => apply(tx, credentials, named, registration));
   return true;
 }
 
@@ -48,7 +49,9 @@ function apply(tx: Transaction, credentials: Credentials, asked: Asked, registra
   }
   for (const group of checks) {
     if (group.serviceId === '' || group.serviceId === service?.id) continue;
-    const { row } = standingService(tx, node, group.serviceId, registration.node.name);
+    const stored = tx.get(catalogServices, catalogServiceKey(node, group.serviceId));
+    if (stored === undefined) throw absent(caller, partition, unregistered(group.serviceId, registration.node.name));
+    const { row } = stored;
     authorizeName(caller, partition, row.service.name);
     putService(tx, { node, partition }, row.service as DeepReadonly<InstanceService>, group.checks);
   }
@@ -69,7 +72,7 @@ function putNode(tx: Transaction, { caller, partition, standing }: NodeChange, r
     // Who may register some service may do so on a node of its own; what it says of a whole node concerns others.
     if (given.length > 0 || registration.service === undefined) authorizeAll(caller, partition);
     const uid = tx.once(randomUUID);
-    tx.put(catalogNodes, { uid, partition, ...node, checks: given });
+    tx.put(catalogNodes, { uid, partition, ...node, checks: withChecks([], given) });
     return uid;
   }
   const { row } = standing;
@@ -86,17 +89,8 @@ function putNode(tx: Transaction, { caller, partition, standing }: NodeChange, r
 const givenText = ({ address, id, taggedAddresses, meta }: DeepReadonly<CatalogNode>): string =>
   JSON.stringify([address, id, taggedAddresses, meta]);
 
-function standingService(tx: Transaction, uid: string, serviceId: string, node: string): Stored<CatalogService> {
-  const stored = tx.get(catalogServices, catalogServiceKey(uid, serviceId));
-  if (stored === undefined) {
-    throw refused(`Missing service registration: there is no service "${serviceId}" on node "${node}"`);
-  }
-  return stored;
-}
+const unregistered = (serviceId: string, node: string): ServiceError =>
+  refused(`Missing service registration: there is no service "${serviceId}" on node "${node}"`);
 
 const authorizeName = (caller: Caller, partition: string, name: string): void =>
   authorize(caller, { resource: 'services', access: 'write', partition, name });
-
-function authorizeAll(caller: Caller, partition: string): void {
-  if (!permitsAll(caller, 'write', partition)) throw lacks(caller, { resource: 'services', access: 'write' });
-}

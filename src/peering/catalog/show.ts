@@ -153,9 +153,8 @@ export const checksOfService = (found: FoundInstance): FoundCheck[] =>
     .filter(({ serviceId }) => serviceId !== '')
     .map((check) => ({ check, node: found.instance.node, found }));
 
-/** A list of checks. */
-export const checksText = (checks: readonly FoundCheck[]): string =>
-  JSON.stringify(checks.map(({ check, node, found }) => showCheck(check, node, found)));
+/** An element of a list of checks. */
+export const checkText = ({ check, node, found }: FoundCheck): string => JSON.stringify(showCheck(check, node, found));
 
 /** Checks by their ID. */
 export const checksById = (checks: readonly FoundCheck[]): object =>

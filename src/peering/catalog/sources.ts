@@ -7,6 +7,7 @@
  * fall: the number changes by a change of the instances, which is newer than anything told before.
  */
 import { partitionKey } from '../../credentials/partition.ts';
+import { MEMO_ENTRY_BYTES } from '../../state/limits.ts';
 import type { Snapshot } from '../../state/snapshot.ts';
 import type { State, Watched } from '../../state/state.ts';
 import type { Stored } from '../../state/table.ts';
@@ -49,14 +50,16 @@ export interface Sought {
   readonly peer: string | undefined;
 }
 
+const bytesOf = ({ instances, watched }: Source): number => (instances.length + watched.length) * MEMO_ENTRY_BYTES;
+
 /** The instances of a service. */
 export function serviceSource(state: State, snapshot: Snapshot, { partition, peer }: Sought, service: string): Source {
   const key = `service source\0${catalogEntry(partition, service)}\0${peer?.toLowerCase() ?? ''}`;
-  return snapshot.memo(key, () =>
+  const make = (): Source =>
     peer === undefined
       ? localService(state, snapshot, partition, service)
-      : importedService(state, snapshot, { partition, peer }, service),
-  );
+      : importedService(state, snapshot, { partition, peer }, service);
+  return snapshot.memo(key, make, bytesOf);
 }
 
 function localService(state: State, snapshot: Snapshot, partition: string, service: string): Source {
@@ -91,11 +94,11 @@ function importedService(state: State, snapshot: Snapshot, sought: SoughtAtPeer,
 /** Everything in a partition, or everything that came from a peer. */
 export function wholeSource(state: State, snapshot: Snapshot, { partition, peer }: Sought): NodeSource {
   const key = `whole source\0${partitionKey(partition)}\0${peer?.toLowerCase() ?? ''}`;
-  return snapshot.memo(key, () =>
+  const make = (): NodeSource =>
     peer === undefined
       ? localPartition(state, snapshot, partitionKey(partition))
-      : wholePeer(state, snapshot, { partition, peer }),
-  );
+      : wholePeer(state, snapshot, { partition, peer });
+  return snapshot.memo(key, make, (source) => bytesOf(source) + source.nodes.length * MEMO_ENTRY_BYTES);
 }
 
 function localPartition(state: State, snapshot: Snapshot, partition: string): NodeSource {

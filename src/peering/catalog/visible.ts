@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto';
 import { type Caller, lacks } from '../../credentials/caller.ts';
 import { type Access, type Grant, permits, permitsSome } from '../../credentials/grant.ts';
+import type { ServiceError } from '../../http/errors.ts';
 import type { FoundInstance, FoundNode } from './found.ts';
 import type { NodeSource } from './sources.ts';
 
@@ -16,6 +17,18 @@ export function authorizeSome(caller: Caller, access: Access, partition: string)
 /** Whether a grant without names gives it: what concerns all services takes that. */
 export const permitsAll = (caller: Caller, access: Access, partition: string): boolean =>
   permits(caller.grants, { resource: 'services', access, partition });
+
+/** Refuses who may not change every service: what concerns them all. @throws ServiceError `permission-denied` */
+export function authorizeAll(caller: Caller, partition: string): void {
+  if (!permitsAll(caller, 'write', partition)) throw lacks(caller, { resource: 'services', access: 'write' });
+}
+
+/**
+ * How a change of something that is not there is refused: to who may not change every service in the very words in
+ * which they are refused what is another's, so that nobody learns by trying what there is.
+ */
+export const absent = (caller: Caller, partition: string, refusal: ServiceError): ServiceError =>
+  permitsAll(caller, 'write', partition) ? refusal : lacks(caller, { resource: 'services', access: 'write' });
 
 /** What a caller sees of a source. */
 export interface Visible {
@@ -38,6 +51,18 @@ export function visibleOf(caller: Caller, partition: string, source: NodeSource)
   const shown = nodes.filter(({ node }) => seenNodes.has(node.name));
   const filtered = seen.length < instances.length || shown.length < nodes.length;
   return { instances: seen, nodes: shown, filtered, key: grantsKey(caller.grants) };
+}
+
+/** What a caller sees of several sources, as one. */
+export function joinVisible(parts: readonly Visible[]): Visible {
+  const [first] = parts;
+  if (first !== undefined && parts.length === 1) return first;
+  return {
+    instances: parts.flatMap(({ instances }) => instances),
+    nodes: parts.flatMap(({ nodes }) => nodes),
+    filtered: parts.some(({ filtered }) => filtered),
+    key: parts.map(({ key }) => key).join('/'),
+  };
 }
 
 /** By the grants of a token's row, which never change. */

@@ -7,6 +7,7 @@
  */
 import { authenticate, type Caller } from '../../credentials/caller.ts';
 import { permits } from '../../credentials/grant.ts';
+import { MEMO_ENTRY_BYTES } from '../../state/limits.ts';
 import type { Snapshot } from '../../state/snapshot.ts';
 import type { FoundInstance, FoundNode } from '../catalog/found.ts';
 import { type NodeSource, nodeSource, serviceSource, wholeSource } from '../catalog/sources.ts';
@@ -83,7 +84,7 @@ interface OfPeer {
 /** The nodes of a peer with what is on them, by name in lower case; gathered once a snapshot. */
 function nodesOfPeer(zone: Zone, snapshot: Snapshot, ofPeer: OfPeer): ReadonlyMap<string, NodeSource> {
   const { partition, peer } = ofPeer;
-  return snapshot.memo(`dns nodes\0${partition.toLowerCase()}\0${peer}`, () => {
+  const make = (): ReadonlyMap<string, NodeSource> => {
     const whole = wholeSource(zone.credentials.state, snapshot, ofPeer);
     const instances = Map.groupBy(whole.instances, ({ on }) => keyOf(on));
     return new Map(
@@ -92,7 +93,10 @@ function nodesOfPeer(zone: Zone, snapshot: Snapshot, ofPeer: OfPeer): ReadonlyMa
         return [key, { ...whole, nodes: [node], instances: instances.get(key) ?? [] }];
       }),
     );
-  });
+  };
+  const key = `dns nodes\0${partition.toLowerCase()}\0${peer}`;
+  // A map's entry, a source and a list of one node for each.
+  return snapshot.memo(key, make, (nodes) => nodes.size * 3 * MEMO_ENTRY_BYTES);
 }
 
 const keyOf = ({ node }: FoundNode): string => node.name.toLowerCase();

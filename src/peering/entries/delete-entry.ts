@@ -1,5 +1,5 @@
 /** `DELETE /v1/config/:kind/:name`: idempotent. */
-import { type Asked, type Credentials, originOf } from '../../credentials/operation.ts';
+import { type Asked, type Credentials, originOf, writeFor } from '../../credentials/operation.ts';
 import { isAsSeen } from './compare-and-set.ts';
 import { configEntries, type Kind } from './config-entry.ts';
 import { findEntry } from './find-entry.ts';
@@ -16,7 +16,7 @@ export async function deleteEntry(
   { kind, name }: { readonly kind: Kind; readonly name: string },
   cas: number | undefined,
 ): Promise<boolean> {
-  return await credentials.state.write((tx) => {
+  return await writeFor(credentials, asked, (tx) => {
     const { caller, key, stored } = findEntry(credentials, tx, { asked, kind, name, access: 'write' });
     if (!isAsSeen(stored, cas)) return false;
     if (stored === undefined) return true;

@@ -3,9 +3,9 @@ import { permits } from '../../credentials/grant.ts';
 import { type Asked, type Credentials, locate, waitingAs } from '../../credentials/operation.ts';
 import { partitionKey } from '../../credentials/partition.ts';
 import type { Evaluate } from '../../http/v1/reads.ts';
+import { spanOf, watchedSpan } from '../span.ts';
 import { configEntries, type Kind, kindEntry } from './config-entry.ts';
 import { showEntry } from './show-entry.ts';
-import { spanOf, watchedSpan } from './span.ts';
 
 /** By partition, then by name. */
 export function listEntries(credentials: Credentials, asked: Asked, kind: Kind): Evaluate {

@@ -5,12 +5,12 @@ import { permits } from '../../credentials/grant.ts';
 import { type Asked, type Credentials, locate, waitingAs } from '../../credentials/operation.ts';
 import { partitionKey } from '../../credentials/partition.ts';
 import { ALL_PARTITIONS } from '../../credentials/request-partition.ts';
-import { JsonText } from '../../http/v1/json-answer.ts';
+import { jsonList } from '../../http/v1/json-answer.ts';
 import type { Evaluate } from '../../http/v1/reads.ts';
 import type { Snapshot } from '../../state/snapshot.ts';
 import { localServiceNames } from '../catalog/local-instances.ts';
+import { spanOf, watchedSpan } from '../span.ts';
 import { type Consumers, consumersBy, exportedServicesOf, watchedExports } from './exported.ts';
-import { spanOf, watchedSpan } from './span.ts';
 
 export const exportedListSchema = Type.Array(
   Type.Object(
@@ -45,7 +45,11 @@ export function listExported(credentials: Credentials, asked: Asked): Evaluate {
       ],
       filtered: partition === ALL_PARTITIONS && (span.filtered || visible.length < span.partitions.length),
       shareKey: visible.map(partitionKey).join('/'),
-      body: () => new JsonText(`[${visible.flatMap((name) => exportedTexts(snapshot, name)).join(',')}]`),
+      body: () =>
+        jsonList(
+          visible.flatMap((name) => exportedTexts(snapshot, name)),
+          (text) => text,
+        ),
     };
   };
 }

@@ -6,8 +6,8 @@ import { partitionKey } from '../../credentials/partition.ts';
 import type { Evaluate } from '../../http/v1/reads.ts';
 import type { Reader } from '../../state/reader.ts';
 import { nameEntry, peerings } from '../record.ts';
+import { spanOf, watchedSpan } from '../span.ts';
 import { nameKey } from './config-entry.ts';
-import { spanOf, watchedSpan } from './span.ts';
 
 const importedSchema = Type.Object(
   { Service: Type.String(), Partition: Type.String(), SourcePeer: Type.String() },

@@ -1,5 +1,5 @@
 /** `PUT /v1/config`: makes an entry or replaces it. */
-import { type Asked, type Credentials, originOf } from '../../credentials/operation.ts';
+import { type Asked, type Credentials, originOf, writeFor } from '../../credentials/operation.ts';
 import { withBodyPartition } from '../find-peering.ts';
 import { isAsSeen } from './compare-and-set.ts';
 import { configEntries } from './config-entry.ts';
@@ -26,9 +26,9 @@ export async function writeEntry(
   body: NamedBody,
   cas: number | undefined,
 ): Promise<Written> {
-  const { state, edition } = credentials;
+  const { edition } = credentials;
   const asked = withBodyPartition(given, body.Partition);
-  return await state.write((tx): Written => {
+  return await writeFor(credentials, asked, (tx): Written => {
     const wanted = { asked, kind: body.Kind, name: body.Name, access: 'write' } as const;
     const { caller, partition, stored: before } = findEntry(credentials, tx, wanted);
     const entry = { ...newEntry(body, partition, { reader: tx, edition }), ...(before && { name: before.row.name }) };

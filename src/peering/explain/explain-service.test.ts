@@ -66,11 +66,22 @@ describe('on its way to a peer a service stops where', () => {
     assert.match(await outgoing(), /^peering failed: TERMINATED: deleted here at \d{4}-/);
   });
 
-  test('the stream is of another server, which is named', async () => {
+  test('nobody here can tell: where the stream is of another server it does not stop, and that server is named', async () => {
     await exported();
     await openStream(api, live, 'east', { server: 'b' });
-    assert.equal(await outgoing(), 'sent unknown: only server b knows: ask it');
-    assert.equal((await explain()).Server, 'b');
+    const { Server, Outgoing } = await explain();
+    assert.equal(Server, 'b');
+    assert.deepEqual([Outgoing.Arrives, Outgoing.StopsAt], [undefined, undefined]);
+    const Detail = 'server b holds the stream, and it alone knows: ask it';
+    assert.deepEqual(Outgoing.Steps.slice(4), [
+      { Step: 'sent', Status: 'unknown', Detail },
+      { Step: 'acknowledged', Status: 'unknown', Detail },
+    ]);
+    // What this server knows itself it says all the same.
+    assert.equal(
+      await outgoing('nothing'),
+      'registered failed: no service of this name is registered in the partition',
+    );
   });
 
   const fates = [

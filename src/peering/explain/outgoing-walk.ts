@@ -32,7 +32,7 @@ export function outgoingWalk(reader: Reader, { row, service, stream }: Explained
   return walkOf(
     OUTGOING_STEPS.map((step) => {
       const finding = stopped ? skipped : look[step]();
-      stopped ||= finding.stops;
+      stopped ||= finding.passes === 'no';
       return [step, finding];
     }),
   );
@@ -58,8 +58,11 @@ function exportedStep(decision: Decision): Finding {
   }
 }
 
+/** What is on a stream is known where it is held, and nowhere else. */
+const askThere = (server: string): Finding => unknown(`server ${server} holds the stream, and it alone knows: ask it`);
+
 function sentStep(stream: HeldStream, service: string): Finding {
-  if (stream.kind === 'elsewhere') return unknown(`only server ${stream.server} knows: ask it`);
+  if (stream.kind === 'elsewhere') return askThere(stream.server);
   const fate = stream.kind === 'here' ? stream.insight.fate(service) : undefined;
   if (fate === undefined || fate.kind === 'unsent') return waiting('what it is now is not sent yet');
   if (fate.kind !== 'too-large') return passed();
@@ -67,6 +70,7 @@ function sentStep(stream: HeldStream, service: string): Finding {
 }
 
 function acknowledgedStep(stream: HeldStream, service: string): Finding {
+  if (stream.kind === 'elsewhere') return askThere(stream.server);
   const fate = stream.kind === 'here' ? stream.insight.fate(service) : undefined;
   if (fate?.kind === 'acknowledged') return passed('the peer has it as it is now');
   if (fate?.kind === 'refused') return failed(`the peer has refused it: ${fate.refusal.message}`);

@@ -14,7 +14,11 @@ const statusSchema = Type.Enum(['passed', 'failed', 'waiting', 'unknown', 'skipp
 const walkSchema = (steps: readonly string[], title: string) =>
   Type.Object(
     {
-      Arrives: Type.Boolean({ description: 'Nothing stops it.' }),
+      Arrives: Type.Optional(
+        Type.Boolean({
+          description: 'Nothing stops it. Absent: this server cannot tell; the one that Server names can.',
+        }),
+      ),
       StopsAt: Type.Optional(Type.Enum([...steps], { description: 'The first step that it has not come past.' })),
       Steps: Type.Array(
         Type.Object({
@@ -48,23 +52,25 @@ export type Status = Static<typeof statusSchema>;
 export interface Finding {
   readonly status: Status;
   readonly detail?: string | undefined;
-  /** The service has not come past this step, as far as is known. */
-  readonly stops: boolean;
+  /** Whether the service comes past this step. */
+  readonly passes: 'yes' | 'no' | 'unknown';
 }
 
-export const passed = (detail?: string): Finding => ({ status: 'passed', detail, stops: false });
-export const failed = (detail: string): Finding => ({ status: 'failed', detail, stops: true });
-export const waiting = (detail: string): Finding => ({ status: 'waiting', detail, stops: true });
-export const unknown = (detail: string): Finding => ({ status: 'unknown', detail, stops: true });
+export const passed = (detail?: string): Finding => ({ status: 'passed', detail, passes: 'yes' });
+export const failed = (detail: string): Finding => ({ status: 'failed', detail, passes: 'no' });
+export const waiting = (detail: string): Finding => ({ status: 'waiting', detail, passes: 'no' });
+/** Nobody here can tell, so nobody here can say that the service stops, or that it arrives. */
+export const unknown = (detail: string): Finding => ({ status: 'unknown', detail, passes: 'unknown' });
 /** Nobody here can tell, and the service is there all the same. */
-export const untold = (detail: string): Finding => ({ status: 'unknown', detail, stops: false });
-export const skipped: Finding = { status: 'skipped', stops: true };
+export const untold = (detail: string): Finding => ({ status: 'unknown', detail, passes: 'yes' });
+export const skipped: Finding = { status: 'skipped', passes: 'no' };
 
 /** The walk over these steps with these findings, in their order. */
 export function walkOf(findings: readonly (readonly [step: string, finding: Finding])[]): Walk {
-  const stop = findings.find(([, { stops }]) => stops)?.[0];
+  const stop = findings.find(([, { passes }]) => passes === 'no')?.[0];
+  const isKnown = stop !== undefined || findings.every(([, { passes }]) => passes === 'yes');
   return {
-    Arrives: stop === undefined,
+    ...(isKnown && { Arrives: stop === undefined }),
     ...(stop !== undefined && { StopsAt: stop }),
     Steps: findings.map(([Step, { status: Status, detail }]) => ({
       Step,

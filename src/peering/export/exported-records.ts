@@ -10,6 +10,7 @@ import { isStateError } from '../../state/errors.ts';
 import type { Job } from '../../state/jobs.ts';
 import type { State } from '../../state/state.ts';
 import { peerings } from '../record.ts';
+import { createDueRecords } from './due-records.ts';
 import type { Exporter, PeerExports } from './exporter.ts';
 import { RECORD_PAUSE_MS, RECORDS_AT_ONCE } from './limits.ts';
 
@@ -50,12 +51,7 @@ interface Records {
 
 function createRecords({ state, exporter }: ExportedRecordsParts): Records {
   const exports = new Map<string, PeerExports>();
-  const due = new Set<string>();
-  let wake: () => void = () => undefined;
-  const add = (id: string): void => {
-    due.add(id);
-    wake();
-  };
+  const due = createDueRecords();
   return {
     look(id) {
       const row = state.snapshot.get(peerings, id)?.row;
@@ -65,26 +61,16 @@ function createRecords({ state, exporter }: ExportedRecordsParts): Records {
         due.delete(id);
       } else if (!exports.has(id)) {
         const peer = { partition: row.partition, peerName: row.name };
-        exports.set(id, exporter.follow(peer, { listChanged: () => add(id) }));
-        add(id);
+        exports.set(id, exporter.follow(peer, { listChanged: () => due.add(id) }));
+        due.add(id);
       }
     },
-    async some(signal) {
-      while (due.size === 0 && !signal.aborted) {
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-          signal.addEventListener('abort', () => resolve(), { once: true });
-        });
-      }
-    },
-    take(most) {
-      const ids = [...due.values().take(most)];
-      for (const id of ids) due.delete(id);
-      return ids.flatMap((id) => {
+    some: (signal) => due.some(signal),
+    take: (most) =>
+      due.take(most).flatMap((id) => {
         const names = exports.get(id)?.names();
         return names === undefined ? [] : [[id, names] as const];
-      });
-    },
+      }),
     end() {
       for (const one of exports.values()) one.end();
     },

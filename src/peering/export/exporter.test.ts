@@ -3,7 +3,8 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { type Api, startApi } from '../../../test/support/api.ts';
 import { deregistered, type Fields, registered } from '../../../test/support/catalog.ts';
 import { exporting, written } from '../../../test/support/entries.ts';
-import { startExporter, startPeer, type TestExporter } from '../../../test/support/exporting.ts';
+import { lateState, startExporter, startPeer, type TestExporter } from '../../../test/support/exporting.ts';
+import { until } from '../../../test/support/until.ts';
 import { nextTurn } from '../../state/next-turn.ts';
 import { catalogServices } from '../catalog/catalog-service.ts';
 
@@ -110,10 +111,7 @@ describe('the exporter', () => {
     const east = startPeer(exporter, 'east');
     east.takeAll();
     await deregistered(api, { Node: 'n1' });
-    const gone = async (): Promise<void> => {
-      for (let turn = 0; turn < 100 && east.waiting.length < 3; turn++) await new Promise((r) => setImmediate(r));
-    };
-    await gone();
+    await until('all of it is told', () => east.waiting.length === 3);
     east.takeAll();
     assert.deepEqual(east.has, { db: ['n2/db:0'] });
   });
@@ -171,20 +169,8 @@ describe('the exporter', () => {
   test('what a peer has learnt by asking is news when it is otherwise again', async () => {
     await registered(api);
     await written(api, exporting({ web: ['east'] }));
-    const released = Promise.withResolvers<void>();
-    const late = new Proxy(api.state, {
-      get(state, property) {
-        const value = Reflect.get(state, property, state) as unknown;
-        if (property !== 'changes') return typeof value === 'function' ? value.bind(state) : value;
-        return async function* (signal: AbortSignal) {
-          const changes = state.changes(signal);
-          signal.addEventListener('abort', () => released.resolve());
-          await released.promise;
-          yield* changes;
-        };
-      },
-    });
-    await using behind = startExporter(late);
+    const late = lateState(api.state);
+    await using behind = startExporter(late.state);
     const told: string[] = [];
     const east = behind.follow(
       { partition: 'default', peerName: 'east' },
@@ -195,7 +181,7 @@ describe('the exporter', () => {
     assert.equal(east.content('web'), undefined);
     assert.deepEqual(told.splice(0), ['list']);
     await written(api, exporting({ web: ['east'] }));
-    released.resolve();
+    late.release();
     for (let turn = 0; turn < 10; turn++) await nextTurn();
     assert.deepEqual(told.toSorted(), ['list', 'web']);
   });

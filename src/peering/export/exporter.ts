@@ -12,6 +12,7 @@ import type { Log } from '../../http/log.ts';
 import { type Clock, sleep } from '../../state/clock.ts';
 import { isStateError } from '../../state/errors.ts';
 import type { Change } from '../../state/feed.ts';
+import { MEMO_ENTRY_BYTES } from '../../state/limits.ts';
 import type { State } from '../../state/state.ts';
 import { catalogEntry } from '../catalog/catalog-node.ts';
 import { localServiceNames, servicesChangedBy } from '../catalog/local-instances.ts';
@@ -46,6 +47,8 @@ export interface Exporter extends AsyncDisposable {
   follow(peer: PeerOf, told: Told): PeerExports;
   /** How often a service was encoded so far. */
   readonly encodings: number;
+  /** Services that are remembered for those who were told of them; none that goes to nobody. */
+  readonly remembered: number;
 }
 
 export interface ExporterParts {
@@ -116,17 +119,19 @@ export function createExporter({ state, clock, log }: ExporterParts): Exporter {
   function renew(follower: Follower): void {
     const { snapshot } = state;
     const { partition } = follower.peer;
-    const services = snapshot.memo(`local service names\0${partitionKey(partition)}`, () =>
-      localServiceNames(snapshot, partition),
+    const services = snapshot.memo(
+      `local service names\0${partitionKey(partition)}`,
+      () => localServiceNames(snapshot, partition),
+      (names) => names.length * MEMO_ENTRY_BYTES,
     );
     const before = follower.names;
     renewFollower(snapshot, follower, services);
     for (const key of before.keys()) if (!follower.names.has(key)) forgetUnused(catalogEntry(partition, key));
   }
 
-  /** Keeps no bytes that go to nobody. */
+  /** Keeps no bytes that go to nobody, neither those of now nor those that were told last. */
   function forgetUnused(entry: string): void {
-    if (!contents.has(entry)) return;
+    if (!contents.has(entry) && !toldContents.has(entry)) return;
     const { partition, key } = partsOf(entry);
     for (const { names, told } of followersIn(partition)) {
       if (told.serviceChanged !== undefined && names.has(key)) return;
@@ -166,6 +171,9 @@ export function createExporter({ state, clock, log }: ExporterParts): Exporter {
   return {
     get encodings() {
       return contents.encodings;
+    },
+    get remembered() {
+      return toldContents.size;
     },
     follow(peer, told) {
       const follower = createFollower(state.snapshot, peer, told);

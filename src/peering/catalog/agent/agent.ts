@@ -12,14 +12,16 @@ import type { Reader } from '../../../state/reader.ts';
 import type { Stored } from '../../../state/table.ts';
 import type { Transaction } from '../../../state/transaction.ts';
 import { type CatalogNode, catalogEntry, catalogNodes } from '../catalog-node.ts';
-import { authorizeSome } from '../visible.ts';
+import { authorizeAll, authorizeSome, permitsAll } from '../visible.ts';
 
 /** The server as a node. */
 export interface AgentNode {
   /** The server's name. */
   readonly name: string;
-  /** Where its services are reached that say no address of their own. */
+  /** Where it is shown. */
   readonly address: string;
+  /** Services that say no address of their own are reached there as well; else they must say one. */
+  readonly isServiceAddress: boolean;
 }
 
 /** What the operations of the agent stand on. */
@@ -44,8 +46,17 @@ export function findAgent({ credentials, node }: Agent, reader: Reader, asked: A
   return { caller, partition, stored: reader.find(catalogNodes, 'name', catalogEntry(partition, node.name)) };
 }
 
-/** Makes the agent's node, or makes a node of its name its own. @returns the node's `uid` */
-export function putAgentNode(tx: Transaction, { name, address }: AgentNode, { partition, stored }: AtAgent): string {
+/**
+ * Makes the agent's node, or makes a node of its name its own. The latter, and bringing it back to where the server is,
+ * concerns whatever is on it: who may not change every service leaves the agent's node where it is, and takes over none.
+ * @returns the node's `uid`
+ * @throws ServiceError `permission-denied`
+ */
+export function putAgentNode(
+  tx: Transaction,
+  { name, address }: AgentNode,
+  { caller, partition, stored }: AtAgent,
+): string {
   if (stored === undefined) {
     const uid = tx.once(randomUUID);
     const row = { uid, name, partition, address, id: '', taggedAddresses: {}, meta: {}, checks: [], agent: name };
@@ -53,7 +64,10 @@ export function putAgentNode(tx: Transaction, { name, address }: AgentNode, { pa
     return uid;
   }
   const { row } = stored;
-  if (row.agent !== name || row.address !== address) tx.put(catalogNodes, { ...row, address, agent: name });
+  const isOwn = row.agent === name;
+  if (isOwn && (row.address === address || !permitsAll(caller, 'write', partition))) return row.uid;
+  authorizeAll(caller, partition);
+  tx.put(catalogNodes, { ...row, address, agent: name });
   return row.uid;
 }
 

@@ -25,10 +25,17 @@ const checkFields = {
   TTL: Type.Optional(
     Type.String({ description: 'Required, such as 30s: how long after a report the check becomes critical.' }),
   ),
-  Status: Type.Optional(Type.String({ description: 'passing, warning or critical at first; critical unless given.' })),
+  Status: Type.Optional(
+    Type.String({
+      description: 'passing, warning or critical from now on; unless given as it is, and critical at first.',
+    }),
+  ),
   Notes: text,
   DeregisterCriticalServiceAfter: Type.Optional(
-    Type.String({ description: 'Such as 10m: how long after it has become critical the service is removed.' }),
+    Type.String({
+      description:
+        'Such as 10m: how long after it has become critical the service is removed; never with 0s, or without.',
+    }),
   ),
 };
 
@@ -44,7 +51,9 @@ export const agentServiceSchema = Type.Object(
     Name: Type.Optional(Type.String({ description: 'Required.' })),
     Kind: text,
     Tags: Type.Optional(Type.Array(Type.String())),
-    Address: Type.Optional(Type.String({ description: "The server's unless given." })),
+    Address: Type.Optional(
+      Type.String({ description: "The server's unless given; required where the server listens on every address." }),
+    ),
     Port: Type.Optional(Type.Integer()),
     SocketPath: text,
     Meta: Type.Optional(Type.Record(Type.String(), Type.String())),

@@ -112,6 +112,82 @@ test('what the catalog says of a check in between takes no service away before i
   assert.deepEqual(await health(api, 'web'), []);
 });
 
+/** What the catalog is told of a check that was registered with the agent. */
+const told = (api: Api, Status: string): Promise<void> =>
+  registered(api, {
+    Node: 'a',
+    Address: '127.0.0.1',
+    Service: undefined,
+    Check: { CheckID: 'service:web', ServiceID: 'web', Status },
+  });
+
+test('a check that the catalog says to pass keeps its service, and runs out as after a report', async () => {
+  const clock = createFakeClock();
+  await using api = await withJob(clock);
+  await withAgent(api, { Name: 'web', Check: { TTL: '20s', DeregisterCriticalServiceAfter: '6s' } });
+  await pass(api, clock, 5_000);
+  await told(api, 'passing');
+  await pass(api, clock, 19_900);
+  assert.deepEqual(await health(api, 'web', '?passing'), ['a/web passing,passing']);
+  await pass(api, clock, 200);
+  assert.deepEqual(await health(api, 'web'), ['a/web passing,critical']);
+  await pass(api, clock, 6_000);
+  assert.deepEqual(await health(api, 'web'), []);
+});
+
+test('a check that the catalog says to pass before any report is renewed or becomes critical', async () => {
+  const clock = createFakeClock();
+  await using api = await withJob(clock);
+  await withAgent(api, { Name: 'web', Check: { TTL: '1s' } });
+  await told(api, 'passing');
+  await pass(api, clock, 900);
+  assert.deepEqual(await health(api, 'web'), ['a/web passing,passing']);
+  await pass(api, clock, 200);
+  assert.deepEqual(await health(api, 'web'), ['a/web passing,critical']);
+});
+
+test('a check that the catalog says to be critical is so from then on, and its service goes in time', async () => {
+  const clock = createFakeClock();
+  await using api = await withJob(clock);
+  const check = { TTL: '1h', Status: 'passing', DeregisterCriticalServiceAfter: '6s' };
+  await withAgent(api, { Name: 'web', Check: check });
+  await told(api, 'critical');
+  await pass(api, clock, 5_900);
+  assert.deepEqual(await health(api, 'web'), ['a/web passing,critical']);
+  await pass(api, clock, 200);
+  assert.deepEqual(await health(api, 'web'), []);
+});
+
+test('no service goes while its check passes, whatever stands in its times', async () => {
+  const clock = createFakeClock();
+  await using api = await withJob(clock);
+  const check = { TTL: '10s', Status: 'passing', DeregisterCriticalServiceAfter: '30s' };
+  await withAgent(api, { Name: 'web', Check: check });
+  await api.state.write((tx) => {
+    const [stored] = tx.all(ttlChecks);
+    assert.ok(stored);
+    tx.put(ttlChecks, { ...stored.row, due: { atMs: tx.now, what: 'deregister' } });
+  });
+  await pass(api, clock, 9_000);
+  assert.deepEqual(await health(api, 'web'), ['a/web passing,passing']);
+  await pass(api, clock, 1_200);
+  assert.deepEqual(await health(api, 'web'), ['a/web passing,critical']);
+});
+
+test('a service whose check says to deregister it after no time stays', async () => {
+  const clock = createFakeClock();
+  await using api = await withJob(clock);
+  for (const after of ['0s', '0']) {
+    const Name = `after-${after}`;
+    await withAgent(api, { Name, Check: { TTL: '1s', DeregisterCriticalServiceAfter: after } });
+    await pass(api, clock, 60_000);
+    assert.deepEqual(await health(api, Name), [`a/${Name} passing,critical`]);
+    await report(api, 'pass', `service:${Name}`);
+    await pass(api, clock, 60_000);
+    assert.deepEqual(await health(api, Name), [`a/${Name} passing,critical`]);
+  }
+});
+
 test('a check or a service that was taken away falls due no more', async () => {
   const clock = createFakeClock();
   await using api = await withJob(clock);

@@ -42,8 +42,12 @@ function handleDue(tx: Transaction, countMax: number): void {
 
 function handle(tx: Transaction, row: DeepReadonly<TtlCheck>, { what }: Due): void {
   const service = tx.get(catalogServices, catalogServiceKey(row.node, row.serviceId));
-  if (service === undefined || !service.row.checks.some(({ id }) => id === row.checkId)) {
+  const check = service?.row.checks.find(({ id }) => id === row.checkId);
+  if (service === undefined || check === undefined) {
     tx.delete(ttlChecks, ttlCheckKey(row.node, row.checkId));
+  } else if (what === 'deregister' && check.status !== 'critical') {
+    // Only what is critical goes, whatever the times say.
+    tx.put(ttlChecks, withDue(row, dueAfter(row, check.status, tx.now)));
   } else if (what === 'deregister') {
     deleteService(tx, service);
   } else {

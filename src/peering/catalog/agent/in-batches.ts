@@ -11,11 +11,11 @@ import { DUE_BATCH_ROWS } from '../limits.ts';
 export async function writeBatch(
   state: Pick<State, 'write'>,
   change: (tx: Transaction, countMax: number) => void,
-  signal: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<void> {
   for (let countMax = DUE_BATCH_ROWS; ; countMax = Math.ceil(countMax / 2)) {
     try {
-      await state.write((tx) => change(tx, countMax), { signal });
+      await state.write((tx) => change(tx, countMax), signal && { signal });
       return;
     } catch (error) {
       if (!isStateError(error, 'too-large') || countMax === 1) throw error;

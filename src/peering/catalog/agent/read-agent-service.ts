@@ -15,6 +15,7 @@ export interface GivenTtlCheck {
   readonly status: CheckStatus | undefined;
   readonly type: typeof TTL;
   readonly ttlMs: number;
+  /** Undefined: it stays, however long it is critical. */
   readonly deregisterAfterMs: number | undefined;
 }
 
@@ -53,7 +54,8 @@ function readCheck(given: AgentCheckBody, { id, name }: InstanceService, suffix:
     status: Status === '' ? undefined : readStatus(Status),
     type: TTL,
     ttlMs: readTime('TTL', ttl, TTL_MS_MIN),
-    deregisterAfterMs: after === '' ? undefined : readTime('DeregisterCriticalServiceAfter', after, 0),
+    // No time at all means never, as it does to Consul's clients, which send it for a field that nobody has filled.
+    deregisterAfterMs: after === '' ? undefined : readTime('DeregisterCriticalServiceAfter', after, 0) || undefined,
   };
 }
 

@@ -1,6 +1,8 @@
 /** `PUT /v1/agent/service/register`: puts a service on this server's node, with the checks that it will report for. */
 import { authorize } from '../../../credentials/caller.ts';
-import type { Asked } from '../../../credentials/operation.ts';
+import { permits } from '../../../credentials/grant.ts';
+import { type Asked, writeFor } from '../../../credentials/operation.ts';
+import type { ServiceError } from '../../../http/errors.ts';
 import type { DeepReadonly } from '../../../state/table.ts';
 import type { Transaction } from '../../../state/transaction.ts';
 import { catalogServiceKey, catalogServices } from '../catalog-service.ts';
@@ -8,7 +10,7 @@ import { putService } from '../change-catalog.ts';
 import type { KeptCheck } from '../check.ts';
 import { refused } from '../read-fields.ts';
 import { type TtlCheck, ttlCheckKey, ttlChecks } from '../ttl-check.ts';
-import { type Agent, findAgent, putAgentNode } from './agent.ts';
+import { type Agent, type AtAgent, findAgent, putAgentNode } from './agent.ts';
 import type { AgentServiceBody } from './bodies.ts';
 import { dueAfter, isCriticalAlready, withDue } from './due.ts';
 import { type GivenTtlCheck, readAgentService } from './read-agent-service.ts';
@@ -17,10 +19,11 @@ import { type GivenTtlCheck, readAgentService } from './read-agent-service.ts';
 export async function registerService(agent: Agent, asked: Asked, body: AgentServiceBody): Promise<void> {
   const { service, checks } = readAgentService(body);
   const named: Asked = { ...asked, partitions: { ...asked.partitions, body: body.Partition } };
-  await agent.credentials.state.write((tx) => {
+  await writeFor(agent.credentials, asked, (tx) => {
     const at = findAgent(agent, tx, named, 'write');
     const { caller, partition } = at;
     authorize(caller, { resource: 'services', access: 'write', partition, name: service.name });
+    if (service.address === '' && !agent.node.isServiceAddress) throw noAddress();
     const node = putAgentNode(tx, agent.node, at);
     const standing = tx.get(catalogServices, catalogServiceKey(node, service.id))?.row;
     if (standing !== undefined && standing.service.name !== service.name) {
@@ -29,9 +32,30 @@ export async function registerService(agent: Agent, asked: Asked, body: AgentSer
     const kept = checks.map((check) => keptCheck(standing?.checks ?? [], check));
     putService(tx, { node, partition }, service, kept);
     checks.forEach((check, i) => {
+      refuseTaken(tx, { node, serviceId: service.id, checkId: check.id }, at);
       putTimes(tx, { node, serviceId: service.id }, check, (kept[i] as KeptCheck).status);
     });
   });
+}
+
+/** Where nobody can tell for sure where a service is reached, a wrong address would be found, exported and called. */
+const noAddress = (): ServiceError =>
+  refused(
+    'Invalid service address "": this server listens on every address of its machine (http.address), so it cannot tell where its services are reached; give the Address of the service',
+  );
+
+/** Whose it is, is said to who may know. @throws ServiceError `bad-request` */
+function refuseTaken(
+  tx: Transaction,
+  { node, serviceId, checkId }: Pick<TtlCheck, 'node' | 'serviceId' | 'checkId'>,
+  { caller, partition }: Pick<AtAgent, 'caller' | 'partition'>,
+): void {
+  const owner = tx.get(ttlChecks, ttlCheckKey(node, checkId))?.row.serviceId ?? serviceId;
+  if (owner === serviceId) return;
+  const name = tx.get(catalogServices, catalogServiceKey(node, owner))?.row.service.name ?? '';
+  const isVisible = permits(caller.grants, { resource: 'services', access: 'read', partition, name });
+  const whose = isVisible ? `service "${owner}"` : 'another service';
+  throw refused(`Invalid check: CheckID "${checkId}" is that of ${whose} on this server`);
 }
 
 /** A service that registers again has not become worse by that: its check stays as it is, unless it says how it is. */
@@ -49,9 +73,6 @@ function putTimes(
   status: KeptCheck['status'],
 ): void {
   const standing = tx.get(ttlChecks, ttlCheckKey(node, checkId))?.row;
-  if (standing !== undefined && standing.serviceId !== serviceId) {
-    throw refused(`Invalid check: CheckID "${checkId}" is that of service "${standing.serviceId}" on this server`);
-  }
   const isSame = standing?.ttlMs === ttlMs && standing.deregisterAfterMs === deregisterAfterMs;
   if (isSame && (given === undefined || isCriticalAlready(standing, status))) return;
   const times = { ttlMs, ...(deregisterAfterMs !== undefined && { deregisterAfterMs }) };

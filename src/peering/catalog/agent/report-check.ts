@@ -3,13 +3,14 @@
  * to live. Where nothing else has changed, only the time moves: nobody who waits for the service is woken.
  */
 import { authorize } from '../../../credentials/caller.ts';
-import type { Asked } from '../../../credentials/operation.ts';
+import { type Asked, writeFor } from '../../../credentials/operation.ts';
 import type { DeepReadonly } from '../../../state/table.ts';
 import type { Transaction } from '../../../state/transaction.ts';
 import { type CatalogService, catalogServiceKey, catalogServices } from '../catalog-service.ts';
 import type { CheckStatus } from '../check.ts';
 import { readOutput } from '../read-fields.ts';
 import { ttlCheckKey, ttlChecks } from '../ttl-check.ts';
+import { absent } from '../visible.ts';
 import { type Agent, findAgent, unknownCheck } from './agent.ts';
 import { dueAfter, isCriticalAlready, withDue } from './due.ts';
 
@@ -24,11 +25,11 @@ export interface Report {
 export async function reportCheck(agent: Agent, asked: Asked, checkId: string, report: Report): Promise<void> {
   const { status } = report;
   const output = readOutput(report.note);
-  await agent.credentials.state.write((tx) => {
+  await writeFor(agent.credentials, asked, (tx) => {
     const { caller, partition, stored: node } = findAgent(agent, tx, asked, 'write');
     const row = node && tx.get(ttlChecks, ttlCheckKey(node.row.uid, checkId))?.row;
     const service = row && tx.get(catalogServices, catalogServiceKey(row.node, row.serviceId))?.row;
-    if (row === undefined || service === undefined) throw unknownCheck(checkId);
+    if (row === undefined || service === undefined) throw absent(caller, partition, unknownCheck(checkId));
     authorize(caller, { resource: 'services', access: 'write', partition, name: service.service.name });
     setCheck(tx, service, checkId, { status, output });
     if (!isCriticalAlready(row, status)) tx.put(ttlChecks, withDue(row, dueAfter(row, status, tx.now)));

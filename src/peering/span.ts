@@ -1,12 +1,12 @@
 /** What a list spans: one partition, or all that the caller may read something in. */
-import { type Caller, lacks } from '../../credentials/caller.ts';
-import { permitsSome, type Resource } from '../../credentials/grant.ts';
-import { type Credentials, watchedGrants } from '../../credentials/operation.ts';
-import { partitions } from '../../credentials/partition.ts';
-import { readablePartitions } from '../../credentials/readable-partitions.ts';
-import { ALL_PARTITIONS, existingPartition } from '../../credentials/request-partition.ts';
-import type { Reader } from '../../state/reader.ts';
-import type { Watched } from '../../state/state.ts';
+import { type Caller, lacks } from '../credentials/caller.ts';
+import { permitsSome, type Resource } from '../credentials/grant.ts';
+import { type Credentials, watchedGrants } from '../credentials/operation.ts';
+import { partitions } from '../credentials/partition.ts';
+import { readablePartitions } from '../credentials/readable-partitions.ts';
+import { ALL_PARTITIONS, existingPartition } from '../credentials/request-partition.ts';
+import type { Reader } from '../state/reader.ts';
+import type { Watched } from '../state/state.ts';
 
 export interface Span {
   /** As first named, sorted. */

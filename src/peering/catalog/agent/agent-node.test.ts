@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type Api, sharedApi, startApi } from '../../../../test/support/api.ts';
+import { type Fields, got, health, registered, withAgent } from '../../../../test/support/catalog.ts';
+import { seen } from '../../../../test/support/peering.ts';
+import { catalogNodes } from '../catalog-node.ts';
+import { moveAgentNodes } from './move-agent-nodes.ts';
+
+const addresses = (api: Api): readonly string[] =>
+  api.state.snapshot
+    .all(catalogNodes)
+    .map(({ row }) => `${row.partition}/${row.name} ${row.address}`)
+    .toSorted();
+
+describe('the local agent of a server that listens on every address', () => {
+  const api = sharedApi({ agent: { address: '10.7.0.1', isServiceAddress: false } });
+  const put = (body: Fields) => api().request('PUT', '/v1/agent/service/register', { body });
+
+  test('refuses a service that does not say where it is reached, and leaves no trace of it', async () => {
+    const { snapshot } = api().state;
+    for (const body of [{ Name: 'web' }, { Name: 'web', Address: '' }]) {
+      assert.deepEqual(seen(await put(body)), [
+        400,
+        'Invalid service address "": this server listens on every address of its machine (http.address), so it cannot tell where its services are reached; give the Address of the service',
+      ]);
+    }
+    assert.equal(api().state.snapshot, snapshot);
+  });
+
+  test('takes one that does, and is shown itself at an address of its machine', async () => {
+    await withAgent(api(), { Name: 'placed', Address: '10.7.0.2' });
+    const [entry] = await got<{ Node: Fields; Service: Fields }[]>(api(), '/v1/health/service/placed');
+    assert.deepEqual([entry?.Node['Address'], entry?.Service['Address']], ['10.7.0.1', '10.7.0.2']);
+  });
+
+  test('tells nothing of it to who may not register the service', async () => {
+    const answer = await api().request('PUT', '/v1/agent/service/register', { body: { Name: 'web' }, token: null });
+    assert.equal(answer.status, 403);
+  });
+});
+
+test('who may register some services takes over no node through the local agent, and moves none', async () => {
+  await using api = await startApi({ node: 'server-1' });
+  await registered(api, { Node: 'Server-1', Address: '10.5.5.9', Service: { Service: 'pay' } });
+  const { SecretID: token } = await api.makeToken(['services:write@default=web']);
+  const web = { body: { Name: 'web' }, token };
+  const { snapshot } = api.state;
+  assert.equal((await api.request('PUT', '/v1/agent/service/register', web)).status, 403);
+  assert.equal(api.state.snapshot, snapshot);
+  // Who may change every service takes it over, and may move it in the catalog too.
+  await withAgent(api, { Name: 'db' });
+  assert.deepEqual(addresses(api), ['default/Server-1 127.0.0.1']);
+  await registered(api, { Node: 'server-1', Address: '10.5.5.9', Service: undefined });
+  assert.equal((await api.request('PUT', '/v1/agent/service/register', web)).status, 200);
+  assert.deepEqual(addresses(api), ['default/Server-1 10.5.5.9']);
+  await withAgent(api, { Name: 'db' });
+  assert.deepEqual(addresses(api), ['default/Server-1 127.0.0.1']);
+});
+
+test('a server that starts at another address brings its nodes there, and no others', async () => {
+  await using api = await startApi({ node: 'server-1' });
+  await api.makePartitions('eu');
+  await registered(api, { Node: 'server-2', Address: '127.0.0.1' });
+  await withAgent(api, { Name: 'db' });
+  await withAgent(api, { Name: 'db', Partition: 'eu' });
+  await moveAgentNodes(api.state, { name: 'server-1', address: '10.8.0.1', isServiceAddress: true });
+  assert.deepEqual(addresses(api), ['default/server-1 10.8.0.1', 'default/server-2 127.0.0.1', 'eu/server-1 10.8.0.1']);
+  assert.deepEqual(await health(api, 'db'), ['server-1/db passing']);
+  const { snapshot } = api.state;
+  await moveAgentNodes(api.state, { name: 'server-1', address: '10.8.0.1', isServiceAddress: true });
+  assert.equal(api.state.snapshot, snapshot);
+});

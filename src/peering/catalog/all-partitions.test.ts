@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { sharedApi } from '../../../test/support/api.ts';
+import { type Fields, got, registered } from '../../../test/support/catalog.ts';
+import { seen } from '../../../test/support/peering.ts';
+import type { Answer } from '../../../test/support/server.ts';
+
+describe('lists of all partitions', () => {
+  const api = sharedApi();
+  const ALL = '?partition=*';
+
+  test('have what is in each, and whoever waits for them hears of every one', async () => {
+    await api().makePartitions('eu', 'us');
+    const check = { CheckID: 'c', Status: 'warning' };
+    await registered(api(), { Service: { Service: 'web', Tags: ['a'] } });
+    await registered(api(), { Partition: 'eu', Service: { Service: 'web', Tags: ['b'] }, Check: check });
+    await registered(api(), { Partition: 'us', Service: { Service: 'db' } });
+    assert.deepEqual(await got(api(), `/v1/catalog/services${ALL}`), { db: [], web: ['a', 'b'] });
+    const nodes = await got<Fields[]>(api(), `/v1/catalog/nodes${ALL}`);
+    assert.deepEqual(
+      nodes.map(({ Node, Partition }) => [Node, Partition]),
+      [
+        ['n1', 'default'],
+        ['n1', 'eu'],
+        ['n1', 'us'],
+      ],
+    );
+    const checks = await got<Fields[]>(api(), `/v1/health/state/warning${ALL}`);
+    assert.deepEqual(
+      checks.map(({ CheckID, Partition }) => [CheckID, Partition]),
+      [['c', 'eu']],
+    );
+    const { index } = api().state.snapshot;
+    const held = await api().hold(`/v1/catalog/services${ALL}&index=${index}`);
+    await registered(api(), { Partition: 'us', Service: { Service: 'cache' } });
+    assert.deepEqual(Object.keys((await held.answer).json<object>()), ['cache', 'db', 'web']);
+  });
+
+  test('have what a token may read, in the partitions where it may read something, and say what they leave out', async () => {
+    await api().makePartitions('one', 'two', 'three');
+    for (const Partition of ['one', 'two', 'three']) {
+      for (const Service of ['seen', 'unseen']) {
+        await registered(api(), { Partition, Node: `${Partition}-${Service}`, Service: { Service } });
+      }
+    }
+    const { SecretID: token } = await api().makeToken(['services:read@one', 'services:read@two=seen']);
+    const ask = (path: string, secret: string | null = token): Promise<Answer> =>
+      api().request('GET', `${path}${ALL}`, { token: secret });
+    const nodes = await ask('/v1/catalog/nodes');
+    assert.deepEqual(
+      nodes.json<Fields[]>().map(({ Node }) => Node),
+      ['one-seen', 'one-unseen', 'two-seen'],
+    );
+    assert.equal(nodes.headers['x-service-results-filtered-by-acls'], 'true');
+    assert.deepEqual(Object.keys((await ask('/v1/catalog/services')).json<object>()), ['seen', 'unseen']);
+    const { SecretID: other } = await api().makeToken(['services:read@two=seen']);
+    assert.deepEqual(Object.keys((await ask('/v1/catalog/services', other)).json<object>()), ['seen']);
+    assert.equal((await ask('/v1/catalog/services', null)).status, 403);
+  });
+
+  for (const path of [
+    '/v1/catalog/service/web',
+    '/v1/catalog/node/n1',
+    '/v1/health/service/web',
+    '/v1/agent/services',
+  ]) {
+    test(`are what partition=* is for, and not ${path}`, async () => {
+      const text = '* is not a valid partition name: only lists take it, for all partitions';
+      assert.deepEqual(seen(await api().request('GET', `${path}${ALL}`)), [400, text]);
+    });
+  }
+});

@@ -1,0 +1,67 @@
+/** What is another's, and what is not there: who may write some services cannot tell one from the other. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { sharedApi } from '../../../test/support/api.ts';
+import { deregister, type Fields, got, register, registered, withAgent } from '../../../test/support/catalog.ts';
+import { seen } from '../../../test/support/peering.ts';
+
+describe('who may write some services', () => {
+  const api = sharedApi();
+  const checkOf = (ServiceID: string): Fields => ({ Service: undefined, Check: { CheckID: 'c', ServiceID } });
+  const agent = (path: string) => (id: string, token: string) =>
+    api().request('PUT', `/v1/agent/${path}/${id}`, { token });
+
+  const requests = {
+    'deregisters a service': (id: string, token: string) => deregister(api(), { Node: 'n1', ServiceID: id }, { token }),
+    'deregisters a check': (id: string, token: string) =>
+      deregister(api(), { Node: 'n1', CheckID: `${id}-check` }, { token }),
+    'registers a check of a service': (id: string, token: string) => register(api(), checkOf(id), { token }),
+    "deregisters one of the agent's services": agent('service/deregister'),
+    'reports for a check': agent('check/pass'),
+  } as const;
+
+  for (const [what, request] of Object.entries(requests)) {
+    test(`${what}: another's and none at all get the same answer`, async () => {
+      await registered(api(), {
+        Service: { Service: 'secret' },
+        Check: { CheckID: 'secret-check', ServiceID: 'secret' },
+      });
+      await withAgent(api(), { Name: 'secret', Check: { CheckID: 'secret', TTL: '1h' } });
+      const { SecretID: token } = await api().makeToken(['services:write@default=web']);
+      const { snapshot } = api().state;
+      const others = await request('secret', token);
+      const none = await request('nosuch', token);
+      assert.equal(others.status, 403);
+      assert.deepEqual(seen(none), seen(others));
+      assert.equal(api().state.snapshot, snapshot);
+    });
+  }
+
+  test('takes away a check of its own, whoever else calls one so', async () => {
+    await registered(api(), { Node: 'n3', Check: { CheckID: 'alive', ServiceID: 'web' } });
+    await registered(api(), {
+      Node: 'n3',
+      Service: { Service: 'secret' },
+      Check: { CheckID: 'alive', ServiceID: 'secret' },
+    });
+    const { SecretID: token } = await api().makeToken(['services:write@default=web']);
+    assert.deepEqual(seen(await deregister(api(), { Node: 'n3', CheckID: 'alive' }, { token })), [200, 'true']);
+    const left = await got<{ ServiceName: string }[]>(api(), '/v1/health/node/n3');
+    assert.deepEqual(
+      left.map(({ ServiceName }) => ServiceName),
+      ['secret'],
+    );
+  });
+
+  test('is told that an ID of a check is taken, and of whose only what it may read', async () => {
+    await withAgent(api(), { Name: 'secret', ID: 's1', Check: { CheckID: 'taken', TTL: '1h' } });
+    const body = { Name: 'web', Check: { CheckID: 'taken', TTL: '1h' } };
+    const answerTo = async (...grants: string[]) => {
+      const { SecretID: token } = await api().makeToken(grants);
+      return seen(await api().request('PUT', '/v1/agent/service/register', { body, token }));
+    };
+    const text = (whose: string) => `Invalid check: CheckID "taken" is that of ${whose} on this server`;
+    assert.deepEqual(await answerTo('services:write=web'), [400, text('another service')]);
+    assert.deepEqual(await answerTo('services:write=web', 'services:read=secret'), [400, text('service "s1"')]);
+  });
+});
