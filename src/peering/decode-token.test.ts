@@ -68,7 +68,7 @@ describe('reading a peering token', () => {
     [
       'a partition that is no name',
       { Remote: { Partition: 'x'.repeat(254) } },
-      'peering token remote value is longer than 253 characters',
+      "peering token remote value is no name: want at most 253 letters, digits, '.', '-' or '_'",
     ],
     [
       'a datacenter that its server name does not name',
@@ -118,7 +118,7 @@ describe('reading a peering token', () => {
   });
 
   const TEXTS =
-    /^(failed to decode token|peering token (CA|server addresses|server name|peer ID|establishment secret) value is |peering token invalid CA: |peering token remote (value is longer|datacenter ".*" is not that of the server name)|.*is not a valid peering server address$|\d+ peering server addresses are too many)/s;
+    /^(failed to decode token|peering token (CA|server addresses|server name|peer ID|establishment secret) value is |peering token invalid CA: |peering token remote (value is no name: |datacenter ".*" is not that of the server name)|.*is not a valid peering server address$|\d+ peering server addresses are too many)/s;
 
   test('gives a token or a fitting refusal whatever a field holds', async () => {
     const token = await good();

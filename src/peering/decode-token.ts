@@ -6,7 +6,8 @@ import { type Static, Type } from 'typebox';
 import { ServiceError } from '../http/errors.ts';
 import { fitSchema } from '../http/v1/fit-schema.ts';
 import { JsonProblem, parseStrictJson } from '../http/v1/strict-json.ts';
-import { REMOTE_CHARACTERS_MAX, TOKEN_CHARACTERS_MAX } from './limits.ts';
+import { TOKEN_CHARACTERS_MAX } from './limits.ts';
+import { isRemoteName, REMOTE_NAME_WANTED } from './remote-name.ts';
 import { checkServerAddresses, isDnsName } from './server-address.ts';
 import { isDatacenterOf, type PeeringToken } from './token.ts';
 import { parseRoots, RootError } from './trust/roots.ts';
@@ -55,8 +56,8 @@ export function decodeToken(given: string, nowMs: number): PeeringToken {
   if (!UUID.test(PeerID)) throw refusal('peering token peer ID value is not a UUID');
   if (!UUID.test(EstablishmentSecret)) throw refusal('peering token establishment secret value is not a UUID');
   const { Partition = '', Datacenter = '' } = Remote;
-  if (Math.max(Partition.length, Datacenter.length) > REMOTE_CHARACTERS_MAX) {
-    throw refusal(`peering token remote value is longer than ${REMOTE_CHARACTERS_MAX} characters`);
+  if (!isRemoteName(Partition) || !isRemoteName(Datacenter)) {
+    throw refusal(`peering token remote value is no name: want ${REMOTE_NAME_WANTED}`);
   }
   if (!isDatacenterOf(ServerName, Datacenter)) {
     throw refusal(`peering token remote datacenter "${Datacenter}" is not that of the server name "${ServerName}"`);

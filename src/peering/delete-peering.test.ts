@@ -81,7 +81,7 @@ describe('deleting a peering', () => {
     const tombstone = api.state.snapshot.get(tombstones, ID)?.row;
     const { peeringId: _, ...kept } = link;
     assert.deepEqual([tombstone?.role, tombstone?.hashes], ['dialing', []]);
-    assert.deepEqual(tombstone?.link, { ...kept, peer: peerServer });
+    assert.deepEqual(tombstone?.link, { ...kept, peer: peerServer, name: 'east', partition: 'default' });
   });
 
   test('leaves no tombstone where the other side never got a secret, or knows', async () => {

@@ -2,7 +2,7 @@
  * `DELETE /v1/peering/:name`: marks the peering as deleted, at once and for good. Its data goes in the background; what
  * is needed to tell the other side stays as a tombstone. Idempotent.
  */
-import { type Asked, originOf } from '../credentials/operation.ts';
+import { type Asked, originOf, writeFor } from '../credentials/operation.ts';
 import type { Reader } from '../state/reader.ts';
 import type { DeepReadonly } from '../state/table.ts';
 import { findPeering } from './find-peering.ts';
@@ -16,7 +16,7 @@ import type { PeeringService } from './service.ts';
 /** @throws ServiceError `bad-request` | `permission-denied`, StateError */
 export async function deletePeering({ credentials }: PeeringService, asked: Asked, name: string): Promise<void> {
   checkPeerName(name);
-  await credentials.state.write((tx) => {
+  await writeFor(credentials, asked, (tx) => {
     const { caller, stored } = findPeering(credentials, tx, { asked, name, access: 'write' });
     const next = stored === undefined ? undefined : deletedHere(stored.row, new Date(tx.now).toISOString());
     if (stored === undefined || next === undefined) return;
@@ -31,7 +31,7 @@ export async function deletePeering({ credentials }: PeeringService, asked: Aske
 
 /** Undefined where the other side never got a secret, or knows already. */
 function tombstoneOf(reader: Reader, row: DeepReadonly<Peering>, nowMs: number): DeepReadonly<Tombstone> | undefined {
-  const { id: peeringId, role, peer } = row;
+  const { id: peeringId, role, peer, name, partition } = row;
   const kept = { peeringId, role, until: new Date(nowMs + TOMBSTONE_MS).toISOString() };
   if (role === 'accepting') {
     const { active, pending } = reader.get(acceptedSecrets, peeringId)?.row ?? {};
@@ -41,5 +41,5 @@ function tombstoneOf(reader: Reader, row: DeepReadonly<Peering>, nowMs: number):
   const link = reader.get(links, peeringId);
   if (link === undefined || peer === undefined) return undefined;
   const { secret, roots, trustDomain } = link.row;
-  return { ...kept, hashes: [], link: { secret, roots, trustDomain, peer } };
+  return { ...kept, hashes: [], link: { secret, roots, trustDomain, peer, name, partition } };
 }

@@ -4,7 +4,7 @@
  * does not wait for a stream.
  */
 import { randomUUID } from 'node:crypto';
-import { type Asked, originOf } from '../credentials/operation.ts';
+import { type Asked, originOf, writeFor } from '../credentials/operation.ts';
 import { ServiceError } from '../http/errors.ts';
 import type { Stored } from '../state/table.ts';
 import type { Transaction } from '../state/transaction.ts';
@@ -57,7 +57,7 @@ export async function establish(
   const { state } = credentials;
   const asked: Establish = { wanted, token, meta: body.Meta, id: randomUUID() };
   const partition = await afterRemoval({ state, clock, name, signal }, () =>
-    state.write((tx) => hold(service, tx, asked), { signal }),
+    writeFor(credentials, wanted.asked, (tx) => hold(service, tx, asked)),
   );
   try {
     const streamSecret = await exchange(service, token, { name, partition });

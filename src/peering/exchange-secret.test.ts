@@ -4,12 +4,13 @@ import { type Api, startApi } from '../../test/support/api.ts';
 import { createFakeClock } from '../../test/support/fake-clock.ts';
 import { generated, opened, record } from '../../test/support/peering.ts';
 import { ServiceError } from '../http/errors.ts';
+import { isStateError } from '../state/errors.ts';
 import { exchangeSecret } from './exchange-secret.ts';
 import { peerings, terminatedByPeer } from './record.ts';
 import { acceptedSecrets, hashOf, presentedStreamSecret } from './secrets.ts';
 
 const exchange = (api: Api, peerId: string, establishmentSecret: string): Promise<string> =>
-  exchangeSecret(api.peering, { peerId, establishmentSecret, address: '192.0.2.1' });
+  exchangeSecret(api.peering, { peerId, establishmentSecret, address: '192.0.2.1', gone: { aborted: false } });
 
 const isRefused = (error: unknown): boolean =>
   error instanceof ServiceError &&
@@ -37,6 +38,16 @@ describe('exchanging an establishment secret', () => {
     );
     assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1);
     for (const result of results) if (result.status === 'rejected') assert.ok(isRefused(result.reason));
+  });
+
+  test('is not done for who has left, and can still be done', async () => {
+    await using api = await startApi();
+    const { PeerID: peerId, EstablishmentSecret } = opened(await generated(api, 'east'));
+    const presented = { peerId, establishmentSecret: EstablishmentSecret, address: '192.0.2.1' };
+    await assert.rejects(exchangeSecret(api.peering, { ...presented, gone: AbortSignal.abort() }), (error) =>
+      isStateError(error, 'aborted'),
+    );
+    assert.notEqual(await exchange(api, peerId, EstablishmentSecret), '');
   });
 
   test('puts a later pending secret in the place of an unused one, and keeps the active one', async () => {

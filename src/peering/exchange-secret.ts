@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Origin } from '../audit/record.ts';
 import { ServiceError } from '../http/errors.ts';
+import type { Transaction } from '../state/transaction.ts';
 import { SECRET_CHARACTERS_MAX } from './limits.ts';
 import { peerings } from './record.ts';
 import { recordPeeringChange } from './record-change.ts';
@@ -13,6 +14,8 @@ export interface PresentedSecret {
   readonly peerId: string;
   readonly establishmentSecret: string;
   readonly address: string;
+  /** Aborted when it has left: a secret that has not been spent yet is kept for another attempt. */
+  readonly gone: Pick<AbortSignal, 'aborted'>;
 }
 
 /**
@@ -21,12 +24,12 @@ export interface PresentedSecret {
  * @throws ServiceError `permission-denied`, the same for everything that can be wrong: whoever asks learns nothing. StateError
  */
 export async function exchangeSecret(service: PeeringService, presented: PresentedSecret): Promise<string> {
-  const { peerId, address } = presented;
+  const { peerId, address, gone } = presented;
   const secret = presented.establishmentSecret.slice(0, SECRET_CHARACTERS_MAX);
   const streamSecret = randomUUID();
   const pending = hashOf(streamSecret);
   const origin: Origin = { actor: 'peer', address, requestId: '' };
-  await service.credentials.state.write((tx) => {
+  const spend = (tx: Transaction): void => {
     const stored = tx.get(peerings, peerId);
     const next = exchanged(tx.get(acceptedSecrets, peerId)?.row, secret, pending, tx.now);
     if (next === undefined || stored === undefined || stored.row.state === 'TERMINATED') {
@@ -34,6 +37,7 @@ export async function exchangeSecret(service: PeeringService, presented: Present
     }
     tx.put(acceptedSecrets, next);
     recordPeeringChange(tx, origin, { action: 'exchange-secret', before: stored, after: stored });
-  });
+  };
+  await service.credentials.state.write(spend, { signal: gone });
   return streamSecret;
 }

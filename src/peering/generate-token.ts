@@ -3,7 +3,7 @@
  * cluster. The unused token of before dies; a live stream stays.
  */
 import { randomUUID } from 'node:crypto';
-import { type Asked, originOf } from '../credentials/operation.ts';
+import { type Asked, originOf, writeFor } from '../credentials/operation.ts';
 import { ServiceError } from '../http/errors.ts';
 import type { DeepReadonly, Stored } from '../state/table.ts';
 import type { Transaction } from '../state/transaction.ts';
@@ -64,7 +64,7 @@ export async function generateToken(
     recordPeeringChange(tx, originOf(asked, caller), { action: 'generate-token', before: stored, after });
     return after;
   };
-  const made = await afterRemoval({ state, clock, name, signal }, () => state.write(generate, { signal }));
+  const made = await afterRemoval({ state, clock, name, signal }, () => writeFor(credentials, asked, generate));
   return { PeeringToken: tokenFor(service, made.row, secret, addresses) };
 }
 

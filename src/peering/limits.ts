@@ -11,6 +11,8 @@ export const REMOVAL_WAIT_MS = 10 * SECOND;
 export const REMOVAL_LOOK_MS = SECOND / 4;
 /** Rows of imported data that one write removes: a commit of some milliseconds. */
 export const REMOVAL_BATCH_ROWS = 100;
+/** Stream secrets that a start seals at once: as many as a few commits take, whatever the number of peerings. */
+export const SEALED_AT_ONCE_MAX = 100;
 /** How long the other side of a deleted peering can be away and still be told. */
 export const TOMBSTONE_MS = 30 * DAY;
 /** How long an establish that died holds its name. */

@@ -2,7 +2,7 @@
 import { type Asked, locate, waitingAs, watchedGrants } from '../credentials/operation.ts';
 import { partitionKey, partitions } from '../credentials/partition.ts';
 import { ALL_PARTITIONS } from '../credentials/request-partition.ts';
-import { JsonText } from '../http/v1/json-answer.ts';
+import { jsonList } from '../http/v1/json-answer.ts';
 import type { Evaluate } from '../http/v1/reads.ts';
 import type { Stored } from '../state/table.ts';
 import type { ListPage } from './list-page.ts';
@@ -16,6 +16,7 @@ export function listPeerings(service: PeeringService, texts: RecordTexts, asked:
   const { credentials, streams, consul } = service;
   const { state } = credentials;
   const pageKey = JSON.stringify(page);
+  const isWhole = page.after === undefined && page.limit === undefined;
   return (snapshot) => {
     const { caller, partition } = locate(credentials, snapshot, asked, true);
     const visible = visiblePeerings(snapshot, caller, partition);
@@ -27,8 +28,13 @@ export function listPeerings(service: PeeringService, texts: RecordTexts, asked:
       ...waitingAs(caller),
       watched,
       filtered: visible.filtered,
-      shareKey: `${visible.key}\0${pageKey}\0${streams.tick}`,
-      body: () => new JsonText(`[${pageOf(visible.peerings, page, consul).map(texts.listed).join(',')}]`),
+      shareKey: isWhole ? `${visible.key}\0${pageKey}\0${streams.tick}` : undefined,
+      body: () =>
+        jsonList(
+          pageOf(visible.peerings, page, consul),
+          texts.listed,
+          'ask for fewer with limit, and go on with after',
+        ),
     };
   };
 }

@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox';
 import type { Asked } from '../credentials/operation.ts';
 import { partitionKey } from '../credentials/partition.ts';
 import type { Evaluate } from '../http/v1/reads.ts';
+import { MEMO_ENTRY_BYTES } from '../state/limits.ts';
 import type { Snapshot } from '../state/snapshot.ts';
 import type { DeepReadonly } from '../state/table.ts';
 import { catalogEntry, catalogNodes } from './catalog/catalog-node.ts';
@@ -40,7 +41,12 @@ export function readPeeringExports(service: PeeringService, asked: Asked, name: 
       ...watchedExports(state, row.partition),
       state.watchEntry(catalogNodes, 'partition', partitionKey(row.partition)),
     ],
-    body: () => snapshot.memo(`exported services\0${row.id}`, () => exportedTo(snapshot, row)),
+    body: () =>
+      snapshot.memo(
+        `exported services\0${row.id}`,
+        () => exportedTo(snapshot, row),
+        (services) => services.length * MEMO_ENTRY_BYTES,
+      ),
   }));
 }
 

@@ -2,6 +2,7 @@
 import { type Static, Type } from 'typebox';
 import type { Asked } from '../credentials/operation.ts';
 import type { Evaluate } from '../http/v1/reads.ts';
+import { MEMO_ENTRY_BYTES } from '../state/limits.ts';
 import type { Snapshot } from '../state/snapshot.ts';
 import { importProblems } from './catalog/import-problem.ts';
 import { importedServiceKey, importedServices } from './catalog/imported-service.ts';
@@ -30,7 +31,12 @@ export function readPeeringImports(service: PeeringService, asked: Asked, name: 
   const { state } = service.credentials;
   return readOfPeering(service, { asked, name, access: 'read' }, ({ row: { id, imported } }, snapshot) => ({
     alsoWatched: [state.watchEntry(importedServices, 'peering', id), state.watchEntry(importProblems, 'peering', id)],
-    body: () => snapshot.memo(`imported services\0${id}`, () => importedFrom(snapshot, id, imported)),
+    body: () =>
+      snapshot.memo(
+        `imported services\0${id}`,
+        () => importedFrom(snapshot, id, imported),
+        (services) => services.length * MEMO_ENTRY_BYTES,
+      ),
   }));
 }
 

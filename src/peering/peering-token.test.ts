@@ -66,6 +66,33 @@ describe('what is told of a token', () => {
   });
 });
 
+describe('who waits while a token is out', () => {
+  test('is told when it expires, once', async () => {
+    const clock = createFakeClock(Date.now());
+    await using api = await startApi({ clock, peering: { tokenTtlMs: 60_000 } });
+    await generated(api, 'east');
+    const there = await status(api, 'east');
+    const waiting = await api.hold(`/v1/peering/east/token?index=${indexOf(there)}&wait=5m`);
+    clock.advance(60_000);
+    const after = await waiting.answer;
+    assert.deepEqual(seen(after), [200, '{"Outstanding":false}']);
+    const next = await api.hold(`/v1/peering/east/token?index=${indexOf(after)}&wait=5m`);
+    await generated(api, 'east');
+    assert.equal((await next.answer).json<{ Outstanding: boolean }>().Outstanding, true);
+  });
+
+  test('gets 403 when its own token expires first', async () => {
+    const clock = createFakeClock(Date.now());
+    await using api = await startApi({ clock, peering: { tokenTtlMs: 60_000 } });
+    await generated(api, 'east');
+    const { SecretID: token } = await api.makeToken(['peering:write'], { ExpirationTTL: '30s' });
+    const index = indexOf(await status(api, 'east'));
+    const waiting = await api.hold(`/v1/peering/east/token?index=${index}&wait=5m`, { token });
+    clock.advance(30_000);
+    assert.equal((await waiting.answer).status, 403);
+  });
+});
+
 describe('revoking a token', () => {
   test('ends it, keeps what was exchanged before, and does no more when done again', async () => {
     await using api = await startApi();

@@ -10,8 +10,8 @@ import { checkPeerName } from './peer-name.ts';
 import { type Peering, peerings } from './record.ts';
 import type { PeeringService } from './service.ts';
 
-/** What is read of a peering that is there; its record is watched anyway. */
-export interface ReadOfPeering extends Pick<ReadResult, 'body'> {
+/** What is read of a peering that is there; its record is watched anyway, and the caller's token. */
+export interface ReadOfPeering extends Pick<ReadResult, 'body' | 'expiresAtMs'> {
   readonly alsoWatched?: readonly Watched[];
 }
 
@@ -32,7 +32,17 @@ export function readOfPeering(
       const watched = state.watchEntry(peerings, 'partition', partitionKey(partition));
       return { ...waitingAs(caller), watched, error: peeringNotFound(wanted.name) };
     }
-    const { alsoWatched = [], ...result } = read(stored, snapshot);
-    return { ...waitingAs(caller), watched: [state.watchRow(peerings, stored.row.id), ...alsoWatched], ...result };
+    const { alsoWatched = [], expiresAtMs, ...result } = read(stored, snapshot);
+    const waiting = waitingAs(caller);
+    return {
+      ...waiting,
+      expiresAtMs: earlier(waiting.expiresAtMs, expiresAtMs),
+      watched: [state.watchRow(peerings, stored.row.id), ...alsoWatched],
+      ...result,
+    };
   };
 }
+
+/** Of two times that may not be there. */
+const earlier = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);

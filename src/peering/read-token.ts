@@ -20,14 +20,32 @@ export const tokenStatusSchema = Type.Object(
 );
 export type TokenStatus = Static<typeof tokenStatusSchema>;
 
-/** @throws ServiceError `bad-request` */
+/**
+ * Who waits while a token is out is answered when that expires, too.
+ * @throws ServiceError `bad-request`
+ */
 export function readToken(service: PeeringService, asked: Asked, name: string): Evaluate {
   const { clock, credentials } = service;
-  return readOfPeering(service, { asked, name, access: 'write' }, ({ row: { id } }, snapshot) => ({
-    alsoWatched: [credentials.state.watchRow(acceptedSecrets, id)],
-    body: () => statusOf(snapshot.get(acceptedSecrets, id)?.row.establishment, clock.now()),
-  }));
+  let wasOutstanding = false;
+  return readOfPeering(service, { asked, name, access: 'write' }, ({ row: { id } }, snapshot) => {
+    const establishment = snapshot.get(acceptedSecrets, id)?.row.establishment;
+    const nowMs = clock.now();
+    const outstanding = isOutstanding(establishment, nowMs);
+    const hasExpired = wasOutstanding && !outstanding;
+    wasOutstanding = outstanding;
+    const watched = credentials.state.watchRow(acceptedSecrets, id);
+    return {
+      // Time alone has changed the answer, which no index tells: it is newer than whatever was asked for.
+      alsoWatched: [hasExpired ? { ...watched, index: Number.POSITIVE_INFINITY } : watched],
+      expiresAtMs: outstanding ? expiryOf(establishment) : undefined,
+      body: () => statusOf(establishment, nowMs),
+    };
+  });
 }
+
+/** Milliseconds since 1970; undefined: never. */
+const expiryOf = ({ expirationTime }: Establishment): number | undefined =>
+  expirationTime === undefined ? undefined : Date.parse(expirationTime);
 
 function statusOf(establishment: Establishment | undefined, nowMs: number): TokenStatus {
   if (!isOutstanding(establishment, nowMs)) return { Outstanding: false };

@@ -15,7 +15,12 @@ export interface Failing {
   /** RFC 3339, UTC. */
   readonly since: string;
   readonly reason: string;
+  /** The link itself is at fault, for the connection check. */
+  readonly link?: DeadLink;
 }
+
+/** The other side answers, and does not take the secret, or does not know the peering: only a new token helps. */
+export type DeadLink = 'refused' | 'unknown';
 
 /** The stream that counts: the newest authenticated one. */
 export interface CurrentStream {
@@ -124,8 +129,9 @@ export function streamLost(row: Row, epoch: number, failing: Failing): Row | und
 
 /** Another attempt to open a stream has failed: says why, keeping since when. Undefined: nothing new to say. */
 export function streamRefused(row: Row, failing: Failing): Row | undefined {
-  if (row.state !== 'INITIAL' || row.failing?.reason === failing.reason) return undefined;
-  return { ...row, failing: { since: row.failing?.since ?? failing.since, reason: failing.reason } };
+  if (row.state !== 'INITIAL') return undefined;
+  if (row.failing?.reason === failing.reason && row.failing.link === failing.link) return undefined;
+  return { ...row, failing: { ...failing, since: row.failing?.since ?? failing.since } };
 }
 
 /** Deleted here, at `deletedAt`. Undefined: it was before, and that time stands. */

@@ -4,7 +4,7 @@ import type { Reader } from '../state/reader.ts';
 import type { Transaction } from '../state/transaction.ts';
 import { RESERVATION_MS } from './limits.ts';
 import { nameEntry, peerings } from './record.ts';
-import { type Reservation, reservations } from './secrets.ts';
+import { type Reservation, reservations, tombstones } from './secrets.ts';
 
 /** A name in a partition, and who holds it. */
 export type HeldName = Pick<Reservation, 'partition' | 'name' | 'id'>;
@@ -27,9 +27,18 @@ export function refuseReserved(reader: Reader, { partition, name, id }: Omit<Hel
   throw new ServiceError('conflict', `peering "${name}" is being established`);
 }
 
-/** Refuses one more peering where there are as many as there may be; held names count. @throws ServiceError `rate-limited` */
+/**
+ * Refuses one more peering where there are as many as there may be. Held names count, and so do deleted peerings whose
+ * other side has still to be told: each is dialed as one that lives is. @throws ServiceError `rate-limited`
+ */
 export function refuseTooMany(reader: Reader, peeringsMax: number): void {
   const count = reader.count(peerings) + reader.count(reservations);
-  if (count < peeringsMax) return;
-  throw new ServiceError('rate-limited', `there are ${peeringsMax} peerings already (limits.peerings)`);
+  if (count + reader.count(tombstones) < peeringsMax) return;
+  const untold = reader.list(tombstones, 'role', 'dialing');
+  // For a while a deleted peering has both, a record and a tombstone.
+  const gone = untold.filter(({ row }) => reader.get(peerings, row.peeringId) === undefined).length;
+  if (count + gone < peeringsMax) return;
+  const text = `there are ${peeringsMax} peerings already (limits.peerings)`;
+  const deleted = `${gone} of them were deleted, and the other clusters are away and could not be told yet`;
+  throw new ServiceError('rate-limited', gone === 0 ? text : `${text}; ${deleted}`);
 }

@@ -1,5 +1,5 @@
 /** `DELETE /v1/peering/:name/token`: the unused token is good for nothing any more. A live stream stays. Idempotent. */
-import { type Asked, originOf } from '../credentials/operation.ts';
+import { type Asked, originOf, writeFor } from '../credentials/operation.ts';
 import { findPeering } from './find-peering.ts';
 import { checkPeerName } from './peer-name.ts';
 import { recordPeeringChange } from './record-change.ts';
@@ -9,7 +9,7 @@ import type { PeeringService } from './service.ts';
 /** @throws ServiceError `bad-request` | `permission-denied`, StateError */
 export async function revokeToken({ credentials }: PeeringService, asked: Asked, name: string): Promise<void> {
   checkPeerName(name);
-  await credentials.state.write((tx) => {
+  await writeFor(credentials, asked, (tx) => {
     const { caller, stored } = findPeering(credentials, tx, { asked, name, access: 'write' });
     const secrets = stored === undefined ? undefined : tx.get(acceptedSecrets, stored.row.id)?.row;
     if (stored === undefined || secrets === undefined || !isOutstanding(secrets.establishment, tx.now)) return;

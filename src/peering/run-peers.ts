@@ -72,9 +72,9 @@ export async function runPeers(parts: PeersParts): Promise<RunningPeers> {
     refusals.forget(peeringId);
   };
   const times = opened.use(createStreamTimes(state, clock, forget));
-  const live = opened.use(createLiveStreams({ state, node, clock, log, traffic }));
-  if (live.holder() !== undefined) await setBackGoneStreams(state, new AbortController().signal);
   const addresses = opened.use(followServerAddresses(state, clock, parts.addresses));
+  const live = opened.use(createLiveStreams({ state, node, clock, log, traffic, addresses }));
+  if (live.holder() !== undefined) await setBackGoneStreams(state, new AbortController().signal);
   const exporter = opened.use(createExporter({ state, clock, log }));
   const stream: StreamParts = {
     state,

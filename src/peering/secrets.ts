@@ -55,6 +55,14 @@ export const links = defineTable<Link>()({
   holdsSecrets: true,
 });
 
+/** A link whose record is gone: with what that said of whom to dial, and as whom. */
+export interface TombstoneLink extends Omit<Link, 'peeringId'> {
+  readonly peer: PeerServer;
+  /** The record's; absent in rows that were written before they were kept. */
+  readonly name?: string;
+  readonly partition?: string;
+}
+
 /** What stays of a deleted peering until the other side knows: enough to tell it, and nobody else. */
 export interface Tombstone {
   readonly peeringId: string;
@@ -64,7 +72,7 @@ export interface Tombstone {
   /** Accepting side: hashes of the stream secrets that get the answer. */
   readonly hashes: readonly string[];
   /** Dialing side: how to reach the other one. */
-  readonly link?: Omit<Link, 'peeringId'> & { readonly peer: PeerServer };
+  readonly link?: TombstoneLink;
 }
 
 export const tombstones = defineTable<Tombstone>()({
@@ -101,6 +109,18 @@ export const hashOf = (secret: string): string => hash('sha256', secret, 'base64
 function matchesHash(presented: string, hash: string | undefined): boolean {
   if (hash === undefined) return false;
   return timingSafeEqual(Buffer.from(hashOf(presented), 'base64'), Buffer.from(hash, 'base64'));
+}
+
+/** Whether who presents a stream secret was a peer of the deleted peering. */
+export function isOfTombstone({ hashes }: DeepReadonly<Tombstone>, presented: string): boolean {
+  // All are compared whatever the first one gives.
+  return hashes.filter((hash) => matchesHash(presented, hash)).length > 0;
+}
+
+/** The tombstone once a peer that presented this secret knows; undefined: nobody else has to be told. */
+export function toldTo(tombstone: DeepReadonly<Tombstone>, presented: string): DeepReadonly<Tombstone> | undefined {
+  const hashes = tombstone.hashes.filter((hash) => !matchesHash(presented, hash));
+  return hashes.length === 0 ? undefined : { ...tombstone, hashes };
 }
 
 /** Whether there is a token that could still be used. */

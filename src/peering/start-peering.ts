@@ -10,6 +10,8 @@ import type { Log } from '../http/log.ts';
 import type { Reads } from '../http/v1/reads.ts';
 import type { Clock } from '../state/clock.ts';
 import type { Sealer } from '../state/sealing.ts';
+import type { AgentNode } from './catalog/agent/agent.ts';
+import { moveAgentNodes } from './catalog/agent/move-agent-nodes.ts';
 import { catalogEndpoints } from './catalog/endpoints.ts';
 import { checkEndpoints } from './check/endpoints.ts';
 import { systemResolve } from './check/resolve-host.ts';
@@ -17,6 +19,7 @@ import { peeringEndpoints } from './endpoints.ts';
 import { entryEndpoints } from './entries/endpoints.ts';
 import { explainEndpoints } from './explain/endpoints.ts';
 import { runPeers } from './run-peers.ts';
+import { sealStreamSecrets } from './seal-stream-secrets.ts';
 import { createSecretStore } from './sealed.ts';
 import type { PeeringService } from './service.ts';
 import { peerRoutes } from './stream/acceptor.ts';
@@ -39,8 +42,8 @@ export interface PeeringParts {
   readonly reads: Reads;
   readonly version: string;
   readonly consul: boolean;
-  /** The host of `http.address`: where services of the local agent are, unless they say otherwise. */
-  readonly agentAddress: string;
+  /** Where this server's node of the local agent is shown, and whether its services are reached there too. */
+  readonly agent: Pick<AgentNode, 'address' | 'isServiceAddress'>;
   /** `peering.address` */
   readonly listen: { readonly host: string; readonly port: number };
   /** `peering.advertise`, as `host:port`; undefined: where it listens. */
@@ -72,10 +75,14 @@ export async function startPeering(parts: PeeringParts): Promise<RunningPeering>
   await using opened = new AsyncDisposableStack();
   const secrets = createSecretStore(parts.dataKey);
   const identity = opened.use(await openServerIdentity({ state, clock, secrets, log }));
+  // After the identity, whose keys show that the data key is that of the state.
+  await sealStreamSecrets({ state, secrets, log });
   const listener = opened.use(
     await listenForPeers({ ...parts.listen, identity, handshakeMs: parts.sessions.handshakeTimeoutMs, clock, log }),
   );
   const address = hostPortText(listener.address);
+  const agent: AgentNode = { name: node, ...parts.agent };
+  await moveAgentNodes(state, agent);
   const addresses = parts.advertise ?? [address];
   const peers = opened.use(
     await runPeers({ ...parts, identity, secrets, addresses, connect: peerConnections(version) }),
@@ -93,7 +100,7 @@ export async function startPeering(parts: PeeringParts): Promise<RunningPeering>
     endpoints: [
       ...peeringEndpoints(service, reads),
       ...checkEndpoints({ service, around: { clock, resolve: systemResolve, version, randomId: randomUUID } }),
-      ...catalogEndpoints({ credentials, reads, agent: { name: node, address: parts.agentAddress }, consul }),
+      ...catalogEndpoints({ credentials, reads, agent, consul }),
       ...entryEndpoints({ credentials, reads, consul }),
       ...explainEndpoints({ credentials, streams: { node, live: live.byPeering }, consul }),
       ...trustEndpoints({ trust: { credentials, clock, secrets, name: identity }, reads, consul }),

@@ -5,6 +5,7 @@ import { type Grant, permits, permitsSome } from '../credentials/grant.ts';
 import { partitionKey } from '../credentials/partition.ts';
 import { readablePartitions } from '../credentials/readable-partitions.ts';
 import { ALL_PARTITIONS, existingPartition } from '../credentials/request-partition.ts';
+import { MEMO_REFERENCE_BYTES } from '../state/limits.ts';
 import type { Snapshot } from '../state/snapshot.ts';
 import type { Stored } from '../state/table.ts';
 import { type Peering, peerings } from './record.ts';
@@ -29,7 +30,7 @@ export function visiblePeerings(snapshot: Snapshot, caller: Caller, partition: s
     throw lacks(caller, { resource: 'peering', access: 'read' });
   }
   const key = `visible peerings\0${partitionKey(partition)}\0${grantsKey(caller.grants)}`;
-  return snapshot.memo(key, () => {
+  const make = (): VisiblePeerings => {
     const partitions =
       partition === ALL_PARTITIONS
         ? readablePartitions(snapshot, caller, 'peering').names
@@ -40,7 +41,8 @@ export function visiblePeerings(snapshot: Snapshot, caller: Caller, partition: s
     );
     const all = partition === ALL_PARTITIONS ? snapshot.count(peerings) : inReach.length;
     return { peerings: visible.sort(byName), filtered: visible.length < all, partitions, key };
-  });
+  };
+  return snapshot.memo(key, make, (visible) => visible.peerings.length * MEMO_REFERENCE_BYTES);
 }
 
 function byName({ row: a }: Stored<Peering>, { row: b }: Stored<Peering>): number {

@@ -8,7 +8,7 @@ import type { Api } from './api.ts';
 export function startPeeringOf(
   { peering: { credentials }, reads }: Api,
   lines: string[],
-  parts: Pick<PeeringParts, 'sessions'> & Partial<Pick<PeeringParts, 'clock' | 'streamsMax'>>,
+  parts: Pick<PeeringParts, 'sessions'> & Partial<Pick<PeeringParts, 'clock' | 'streamsMax' | 'dataKey' | 'node'>>,
 ): Promise<RunningPeering> {
   const destination = { write: (line: string) => void lines.push(line) };
   return startPeering({
@@ -20,7 +20,7 @@ export function startPeeringOf(
     reads,
     version: '1.13.0',
     consul: false,
-    agentAddress: '127.0.0.1',
+    agent: { address: '127.0.0.1', isServiceAddress: true },
     listen: { host: '127.0.0.1', port: 0 },
     advertise: undefined,
     tokenTtlMs: 0,

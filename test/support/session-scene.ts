@@ -78,11 +78,11 @@ export function inWords(message: ReplicationMessage | undefined): string {
 /** Takes the next message, in words. */
 export const takeWords = async ({ peer }: Scene): Promise<string> => inWords(await peer.take());
 
-/** A dialing session before the first message. */
-export function dial(): Scene {
+/** A dialing session before the first message. @param terminated keeps what the other side says of its deletion */
+export function dial(terminated: () => Promise<void> = async () => undefined): Scene {
   const clock = createFakeClock();
   const [source, sink, failures] = [scriptedSource(), scriptedSink(), [] as unknown[]];
-  const owner = { failed: (error: unknown) => failures.push(error) };
+  const owner = { failed: (error: unknown) => failures.push(error), terminated };
   const session = driveSession({
     side: 'dialing',
     clock,

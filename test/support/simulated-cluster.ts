@@ -133,7 +133,7 @@ async function startServer(cluster: SimulatedCluster, name: string, parts: Clust
     async exchange(request, call) {
       const answer = await peers.acceptor.exchange(request, call);
       const { PeerID: peerId, EstablishmentSecret: establishmentSecret } = request;
-      parts.exchanged(cluster.name, { peerId, establishmentSecret, address: call.address });
+      parts.exchanged(cluster.name, { peerId, establishmentSecret, address: call.address, gone: { aborted: false } });
       return answer;
     },
   };

@@ -83,7 +83,13 @@ export function createConnection(options: ConnectionOptions): SimulatedConnectio
         const asked = create(ExchangeSecretRequestSchema, { PeerID: peerId, EstablishmentSecret: establishmentSecret });
         const request = fromBinary(ExchangeSecretRequestSchema, toBinary(ExchangeSecretRequestSchema, asked));
         await travel('up', signal);
-        const call = { ...dialer, gone: closed.signal, prove: () => undefined, reset: () => undefined };
+        const call = {
+          ...dialer,
+          gone: closed.signal,
+          prove: () => undefined,
+          reset: () => undefined,
+          isCut: () => false,
+        };
         const outcome = await Promise.race([Promise.allSettled([acceptor.exchange(request, call)]), forever(signal)]);
         await travel('down', signal);
         version = dialer.version;

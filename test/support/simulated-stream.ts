@@ -111,6 +111,7 @@ export function createSimulatedStream(options: StreamOptions): SimulatedStream {
       gone: gone.signal,
       prove: () => undefined,
       reset: () => stream.leave('accepting'),
+      isCut: () => false,
     };
     try {
       const answers = acceptor.stream(incoming(), call);

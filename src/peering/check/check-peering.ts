@@ -56,8 +56,8 @@ async function dial(
 ): Promise<Check[]> {
   const link = reader.get(links, row.id)?.row;
   const { peer: server } = row;
-  // One that has ended keeps nothing to dial with.
-  if (link === undefined || server === undefined) return [checkStream(row)];
+  // One that has ended keeps nothing to dial with, nor does one whose secret was left out of an import.
+  if (link === undefined || server === undefined) return [checkStream(row, false)];
   const peer = { id: server.id, serverName: server.serverName, roots: link.roots };
   const tried = await runner.run(caller, (signal) => checkAddresses(around, server.addresses, peer, signal));
   return [checkStream(row), ...tried];

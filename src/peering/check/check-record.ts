@@ -1,8 +1,9 @@
 /** What the record of a peering says by itself, before anything is tried. */
 import { isIPv4 } from 'node:net';
 import type { DeepReadonly } from '../../state/table.ts';
-import type { Peering } from '../record.ts';
+import type { DeadLink, Peering } from '../record.ts';
 import { type AcceptedSecrets, isOutstanding } from '../secrets.ts';
+import type { FaultCode } from './faults.ts';
 import { type Check, faulty, passed, skipped } from './report.ts';
 
 type Row = DeepReadonly<Peering>;
@@ -15,17 +16,23 @@ const ROLES = {
 /** Which side of the peering this is. */
 export const checkRole = ({ role }: Row): Check => passed('role', ROLES[role]);
 
-/** Whether there is a stream, and why not. */
-export function checkStream(row: Row): Check {
+/** Whether there is a stream, and why not. @param hasLink dialing side: whether there is a secret to open one with */
+export function checkStream(row: Row, hasLink = true): Check {
   const { state, failing, deletedAt, epoch } = row;
   if (state === 'ACTIVE') return passed('stream', 'ACTIVE');
   if (state === 'TERMINATED') {
     return deletedAt === undefined ? faulty('deleted-there') : faulty('deleted-here', `at ${deletedAt}`);
   }
+  if (!hasLink) return faulty('link-missing');
   if (failing === undefined) return faulty('stream-not-yet');
   const before = epoch === 0 ? 'there has never been one' : 'there was one before';
-  return faulty('stream-failing', `${failing.reason}, since ${failing.since}; ${before}`);
+  const code = failing.link === undefined ? 'stream-failing' : DEAD_LINKS[failing.link];
+  return faulty(code, `${failing.reason}, since ${failing.since}; ${before}`);
 }
+
+const DEAD_LINKS = { refused: 'stream-secret-refused', unknown: 'stream-unknown-there' } as const satisfies Readonly<
+  Record<DeadLink, FaultCode>
+>;
 
 /** The accepting side: whether a token waits to be used, or was used. */
 export function checkOutstanding(row: Row, secrets: DeepReadonly<AcceptedSecrets> | undefined, nowMs: number): Check {

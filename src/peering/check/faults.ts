@@ -57,6 +57,23 @@ const FAULTS = {
     cause: 'there is no stream',
     mend: 'mend what else fails here; for an accepting peering, check it in the other cluster, which dials',
   },
+  'stream-secret-refused': {
+    id: 'stream',
+    cause:
+      'the other cluster does not take the secret of this peering: a newer token was used there, or one of the two was restored from an older backup',
+    mend: `${NEW_TOKEN}, both under the names that it has`,
+  },
+  'stream-unknown-there': {
+    id: 'stream',
+    cause:
+      'the other cluster does not know this peering: it was deleted there long ago, or that cluster was restored from an older backup',
+    mend: `${NEW_TOKEN}, here under the name that it has; or delete it here`,
+  },
+  'link-missing': {
+    id: 'stream',
+    cause: 'there is no secret here to open a stream with: this cluster was started from an export without secrets',
+    mend: `${NEW_TOKEN}, both under the names that it has`,
+  },
   'stream-not-yet': {
     id: 'stream',
     warning: true,

@@ -5,7 +5,7 @@ import { toServiceError } from '../../http/errors.ts';
 import { startSpan } from '../../http/tracing.ts';
 import type { PresentedSecret } from '../exchange-secret.ts';
 import { peeringNamed, servedSpan, statusOfServed } from '../spans.ts';
-import type { Authorization, Open } from './contract.ts';
+import type { Authorization, Open, SessionHandle } from './contract.ts';
 import { driveSession } from './drive-session.ts';
 import {
   type ExchangeSecretRequest,
@@ -23,7 +23,7 @@ import { type PeerCall, peerCall } from './peer-listener.ts';
 import { peerVersionProblem } from './peer-version.ts';
 import { insightOf } from './stream-insight.ts';
 import { type StreamParts, watchSession } from './stream-parts.ts';
-import { acceptOpen } from './stream-record.ts';
+import { acceptOpen, reportTold } from './stream-record.ts';
 
 export interface AcceptorParts extends StreamParts {
   /** Spends an establishment secret. @returns a stream secret @throws ServiceError, StateError */
@@ -86,12 +86,12 @@ export function createAcceptor(parts: AcceptorParts): Acceptor {
 async function exchange(
   parts: AcceptorParts,
   { PeerID: peerId, EstablishmentSecret: establishmentSecret }: ExchangeSecretRequest,
-  { address }: AcceptedCall,
+  { address, gone }: AcceptedCall,
 ): Promise<ExchangeSecretResponse> {
   const peering = peeringNamed(parts.state.snapshot, peerId);
   const span = startSpan(servedSpan('exchangeSecret', peering, address));
   try {
-    const streamSecret = await parts.exchangeSecret({ peerId, establishmentSecret, address });
+    const streamSecret = await parts.exchangeSecret({ peerId, establishmentSecret, address, gone });
     return create(ExchangeSecretResponseSchema, { StreamSecret: streamSecret });
   } catch (error) {
     const told = asConnectError(parts, error, peering?.name);
@@ -109,16 +109,20 @@ function serveStream(
   call: AcceptedCall,
 ): AsyncIterable<ReplicationMessage> {
   let peeringId: string | undefined;
+  let opening: Open | undefined;
   const authorize = async (open: Open): Promise<Authorization> => {
+    opening = open;
     const refusal = overLimit(parts);
     if (refusal !== undefined) return refusal;
     const holder = parts.live.holder();
-    if (holder === undefined) return refused(Code.FailedPrecondition, 'this server cannot serve streams now');
+    if (holder === undefined) return elsewhere(parts, 'this server cannot serve streams now');
     const outcome = await acceptOpen(parts.state, open, holder, rate);
     if (outcome.kind !== 'accepted') return outcome;
     const { epoch, name } = outcome;
     peeringId = open.PeerID;
     call.prove();
+    // Its Open was the first thing received, before it was known whose it was.
+    parts.times.received(peeringId, 'open');
     parts.traffic.opened(peeringId);
     const outgoing = outgoingResources(parts, { peeringId, name, side: 'accepting' });
     const incoming = incomingResources(parts, peeringId, Promise.resolve(epoch));
@@ -137,9 +141,32 @@ function serveStream(
         tracedOpening(peeringNamed(parts.state.snapshot, open.PeerID), call.address, () => authorize(open)),
     },
   });
+  void forgetOnceTold(parts, call, session, () => opening);
   session.reset.addEventListener('abort', () => call.reset(), { once: true });
   session.receive(incoming, call.gone);
   return session.outgoing;
+}
+
+/**
+ * Who was told of a deletion, and says that it knows, need not be told again. An Accord says so; a Consul just leaves in
+ * order. (That an Accord leaves so may also mean that it is stopping, and that nobody has read what was said.)
+ */
+async function forgetOnceTold(
+  { state, log }: AcceptorParts,
+  { version, isCut }: AcceptedCall,
+  session: SessionHandle,
+  opening: () => Open | undefined,
+): Promise<void> {
+  const { kind } = await session.ended;
+  const open = opening();
+  if (kind !== 'terminated-here' || open === undefined) return;
+  const left = await session.left;
+  if (left !== 'terminated' && (left !== 'closed' || version !== null || isCut())) return;
+  try {
+    await reportTold(state, open.PeerID, open.StreamSecretID);
+  } catch (error) {
+    log.debug({ error }, 'that a peer knows of a deletion could not be kept: it would be told again');
+  }
 }
 
 /** @throws ConnectError for an Accord that is too old to peer with */
@@ -148,12 +175,19 @@ function refuseTooOld({ version }: AcceptorParts, call: AcceptedCall): void {
   if (problem !== undefined) throw new ConnectError(problem, Code.FailedPrecondition);
 }
 
-function overLimit({ live, streamsMax }: AcceptorParts): Authorization | undefined {
+function overLimit(parts: AcceptorParts): Authorization | undefined {
+  const { live, streamsMax } = parts;
   if (live.count < streamsMax) return undefined;
-  return refused(Code.ResourceExhausted, `limits.streams: this server holds ${streamsMax} streams already`);
+  const words = `limits.streams: this server holds ${streamsMax} streams already`;
+  return elsewhere(parts, words, Code.ResourceExhausted);
 }
 
-const refused = (code: Code, message: string): Authorization => ({ kind: 'refused', status: { code, message } });
+/** Refuses what another server may serve, and names one. @param alone what to refuse with when there is no other */
+function elsewhere({ addresses }: AcceptorParts, message: string, alone = Code.FailedPrecondition): Authorization {
+  const leader = addresses.elsewhere();
+  const status = leader === undefined ? { code: alone, message } : { code: Code.FailedPrecondition, message, leader };
+  return { kind: 'refused', status };
+}
 
 /** What the other cluster is told of a failure: never more than its kind. */
 function asConnectError({ log }: AcceptorParts, error: unknown, peering: string | undefined): ConnectError {

@@ -17,6 +17,7 @@ describe('why a peer could not be reached', () => {
     UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not signed by the cluster that made the token',
     ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another server name',
     ERR_HTTP2_ERROR: 'it does not speak HTTP/2',
+    ERR_STREAM_PREMATURE_CLOSE: 'closed without a goodbye',
   };
   for (const [code, words] of Object.entries(KNOWN)) {
     it(`is "${words}" for ${code}, however deep it lies`, () => {
@@ -25,6 +26,17 @@ describe('why a peer could not be reached', () => {
       assert.equal(connectFailure(wrapped(new AggregateError([withCode(code), new Error('other')], 'both'))), words);
     });
   }
+
+  it('is what became of the stream, where a reset ended it', () => {
+    const reset = (name: string): ConnectError =>
+      new ConnectError(`http/2 stream closed with error code ${name} (0x8)`, Code.Canceled);
+    assert.equal(connectFailure(reset('CANCEL')), 'closed without a goodbye');
+    assert.equal(connectFailure(reset('INTERNAL_ERROR')), 'cut with the HTTP/2 error INTERNAL_ERROR');
+    // The other side may say the same words: then they are its own.
+    const said = reset('CANCEL');
+    said.isWireError = true;
+    assert.match(connectFailure(said), /^Canceled: http/);
+  });
 
   it('is that no answer came in time when the deadline passed', () => {
     assert.equal(connectFailure(wrapped(new DeadlineError('too late'))), 'no answer in time');

@@ -5,11 +5,15 @@ import { bounded } from './messages.ts';
 
 const UNTRUSTED = 'its certificate is not signed by the cluster that made the token';
 
+/** As a connection ends whose other end has died, or was cut off. */
+const CUT = 'closed without a goodbye';
+
 /** By the codes of Node.js and OpenSSL. */
 const WORDS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'connection reset',
   EPIPE: 'connection reset',
+  ERR_STREAM_PREMATURE_CLOSE: CUT,
   ETIMEDOUT: 'connection timed out',
   EHOSTUNREACH: 'host unreachable',
   ENETUNREACH: 'network unreachable',
@@ -29,6 +33,9 @@ const WORDS: Readonly<Record<string, string>> = {
   CERT_SIGNATURE_FAILURE: UNTRUSTED,
 };
 
+/** How Connect says that a stream was reset, by the other side or by the end of its connection. */
+const RESET = /^http\/2 stream closed with error code ([A-Z0-9_]+)/;
+
 /** Causes of causes that are looked at. */
 const DEPTH_MAX = 8;
 
@@ -47,6 +54,8 @@ export function knownFailure(error: unknown): string | undefined {
     if (cause instanceof DeadlineError) return 'no answer in time';
     const words = 'code' in cause && typeof cause.code === 'string' ? WORDS[cause.code] : undefined;
     if (words !== undefined) return words;
+    const reset = cause instanceof ConnectError && !cause.isWireError ? RESET.exec(cause.rawMessage)?.[1] : undefined;
+    if (reset !== undefined) return reset === 'CANCEL' ? CUT : `cut with the HTTP/2 error ${reset}`;
     cause = cause instanceof AggregateError ? cause.errors[0] : cause.cause;
   }
   return undefined;

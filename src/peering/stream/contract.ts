@@ -110,6 +110,12 @@ export interface SessionOwner {
   sent?(kind: MessageKind, bytes: number): void;
   /** A message came; any of them is a sign of life. */
   received?(kind: MessageKind, bytes: number): void;
+  /**
+   * The other side has said that its peering was deleted. It forgets us when we say that we know, and we do once this
+   * resolves: what was said must be kept by then. Nothing is read meanwhile. If it rejects, the session ends without
+   * saying so, as `transport-failed`. Dialing side.
+   */
+  terminated?(): Promise<void>;
   /** Something that should not fail did (applying, reading what to send): for the log. */
   failed?(error: unknown): void;
 }
@@ -189,6 +195,12 @@ export interface SessionCounters {
   readonly unknownMessages: number;
 }
 
+/**
+ * How the other side left: it said Terminated, as an Accord does that was told so; it ended its half of the stream in
+ * order; or the connection was lost.
+ */
+export type Leave = 'terminated' | 'closed' | 'lost';
+
 /** A session under way. */
 export interface SessionHandle {
   /** What goes out: for the handler to yield (accepting) or the call to take (dialing). Iterated once. */
@@ -208,6 +220,8 @@ export interface SessionHandle {
   readonly reset: AbortSignal;
   /** Resolves once, and never rejects. Nothing is sent, applied or told to the owner afterwards. */
   readonly ended: Promise<SessionEnd>;
+  /** Resolves once nothing more can be learned from the other side, some time after `ended` at the latest. Needs `receive`. */
+  readonly left: Promise<Leave>;
   readonly counters: SessionCounters;
   /** The peering was deleted here: says Terminated (dialing: once the other side has authorized us) and ends. */
   terminate(): void;

@@ -32,6 +32,7 @@ describe('what a peering dials', () => {
       peerId: 'theirs',
       serverName: PEER.serverName,
       addresses: PEER.addresses,
+      manual: false,
       roots: ['root'],
       streamSecret: 'secret',
       partition: 'default',
@@ -58,7 +59,13 @@ describe('what a peering dials', () => {
       tx.put(tombstones, { peeringId: id, role: 'dialing', until: '2100-01-01T00:00:00Z', hashes: [], link });
     });
     const plan = planOf(id);
-    assert.deepEqual([plan?.deleted, plan?.streamSecret, plan?.name], [true, 'old', id]);
+    // As tombstones were before they kept the name.
+    assert.deepEqual([plan?.deleted, plan?.streamSecret, plan?.name, plan?.partition], [true, 'old', id, '']);
+    await api().state.write((tx) => {
+      const row = tx.get(tombstones, id)?.row;
+      if (row !== undefined) tx.put(tombstones, { ...row, link: { ...link, name: 'West', partition: 'eu' } });
+    });
+    assert.deepEqual([planOf(id)?.name, planOf(id)?.partition], ['West', 'eu']);
   });
 
   it('cannot be read with another data key than its own', async () => {

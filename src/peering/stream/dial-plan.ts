@@ -12,6 +12,8 @@ export interface DialPlan {
   readonly peerId: string;
   readonly serverName: string;
   readonly addresses: readonly string[];
+  /** They were given by hand: the servers behind them may not be reached under addresses of their own. */
+  readonly manual: boolean;
   readonly roots: readonly string[];
   readonly streamSecret: string;
   readonly partition: string;
@@ -29,18 +31,33 @@ export function dialPlan(reader: Reader, secrets: SecretStore, peeringId: string
   const deleted = tombstone !== undefined;
   const link = deleted ? tombstone.link : reader.get(links, peeringId)?.row;
   const peer = deleted ? tombstone.link?.peer : row?.peer;
+  // The record may be gone by now: who is told of the deletion must not be told another name and partition with it.
+  const known = row ?? tombstone?.link;
   if (link === undefined || peer === undefined || (!deleted && row?.state === 'TERMINATED')) return undefined;
   return {
-    name: row?.name ?? peeringId,
+    name: known?.name ?? peeringId,
     peerId: peer.id,
     serverName: peer.serverName,
     addresses: peer.addresses,
+    manual: peer.manual,
     roots: link.roots,
     streamSecret: secrets.open(link.secret, streamSecretPlace(peeringId)),
-    partition: row?.partition ?? '',
+    partition: known?.partition ?? '',
     deleted,
   };
 }
+
+/**
+ * Why nothing is dialed for a peering that is not TERMINATED; undefined: that is not so, or its record says it already. A
+ * server that starts from an export without secrets has such peerings.
+ */
+export function untoldLoss(reader: Reader, peeringId: string): string | undefined {
+  const row = reader.get(peerings, peeringId)?.row;
+  if (row?.role !== 'dialing' || row.state !== 'INITIAL' || row.failing?.reason === LINK_LOST) return undefined;
+  return reader.get(links, peeringId) === undefined ? LINK_LOST : undefined;
+}
+
+const LINK_LOST = 'its secret was left out of an import: establish it again, with a new token';
 
 /** Whether a stream that was opened by one plan is still what the other asks for. */
 export function sameStream(a: DialPlan, b: DialPlan | undefined): boolean {

@@ -13,7 +13,7 @@ import { outgoingResources } from './outgoing-resources.ts';
 import { peerVersionProblem } from './peer-version.ts';
 import { insightOf } from './stream-insight.ts';
 import { type DialerParts, watchSession } from './stream-parts.ts';
-import { claimDialed } from './stream-record.ts';
+import { claimDialed, reportTerminated } from './stream-record.ts';
 
 /** How an attempt ended. */
 export interface DialOutcome {
@@ -32,7 +32,7 @@ export async function dialStream(
   address: string,
   signal: AbortSignal,
 ): Promise<DialOutcome> {
-  const { state, clock, sessions, secrets, traffic } = parts;
+  const { state, clock, log, sessions, secrets, traffic } = parts;
   const connection = parts.connect({ address, serverName: plan.serverName, roots: plan.roots });
   const of = { peeringId, name: plan.name, side: 'dialing' } as const;
   const epoch = Promise.withResolvers<number>();
@@ -42,13 +42,14 @@ export async function dialStream(
   const incoming = incomingResources(parts, peeringId, epoch.promise);
   let live = false;
   let problem: string | undefined;
+  let isOver = false;
   const attempt = traceAttempt(plan, address);
 
   const session = driveSession({
     side: 'dialing',
     clock,
     times: sessions,
-    owner: { ...watchSession(parts, () => peeringId), opened: () => void opened() },
+    owner: { ...watchSession(parts, () => peeringId), opened: () => void opened(), terminated },
     open: openOf(parts, plan),
     outgoing,
     incoming,
@@ -75,12 +76,24 @@ export async function dialStream(
     }
   }
 
+  /** The other side has ended the peering, and forgets us when it hears that we know. */
+  async function terminated(): Promise<void> {
+    isOver = true;
+    try {
+      if (!plan.deleted) await reportTerminated(state, peeringId, plan.peerId);
+    } catch (error) {
+      log.warn({ error, peering: plan.name }, 'the end of a peering could not be kept yet: it will be told again');
+      problem = 'the peering was deleted by the other cluster, which could not be kept yet';
+      session.stop('superseded');
+    }
+  }
+
   const ended = new AbortController();
   const stop = (): void => session.stop('superseded');
   const forget = state.follow(dialTopics(peeringId), () => {
     const now = dialPlan(state.snapshot, secrets, peeringId);
     // A live stream hears of its deletion from its record, so that it can say so before it ends.
-    if (!sameStream(plan, now) && !(live && (now === undefined || now.deleted))) stop();
+    if (!isOver && !sameStream(plan, now) && !(live && (now === undefined || now.deleted))) stop();
   });
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
@@ -89,8 +102,9 @@ export async function dialStream(
     session.receive(withEnd(connection.stream(session.outgoing, session.reset), over.resolve));
     const end = await session.ended;
     attempt.ended(end, problem);
-    // Who says goodbye is let finish: a connection that is closed under it would leave it in doubt.
-    if (end.kind === 'terminated-by-peer' || end.kind === 'terminated-here') await over.promise;
+    // Who says goodbye is let finish: a connection that is closed under it would look like one that broke. The session
+    // sees to it that this takes no longer than CLOSING_MS.
+    if (SAYS_GOODBYE.has(end.kind)) await over.promise;
     return { live, end, problem };
   } finally {
     ended.abort();
@@ -100,6 +114,9 @@ export async function dialStream(
     connection.close();
   }
 }
+
+/** Ends that come in order, where the other side still listens. */
+const SAYS_GOODBYE: ReadonlySet<SessionEnd['kind']> = new Set(['terminated-by-peer', 'terminated-here', 'stopped']);
 
 /** The same messages; calls `onEnd` when there are no more, however that came. */
 async function* withEnd<T>(messages: AsyncIterable<T>, onEnd: () => void): AsyncGenerator<T> {

@@ -145,6 +145,44 @@ suite('a dialing session', () => {
     assert.deepEqual(await session.ended, { kind: 'terminated-by-peer' });
   });
 
+  test('says that it has heard of the deletion once that is kept, and reads nothing meanwhile', async () => {
+    const kept = Promise.withResolvers<void>();
+    const scene = dial(() => kept.promise);
+    for (let taken = 0; taken < 5; taken++) await takeWords(scene);
+    scene.peer.say(terminatedMessage());
+    scene.peer.say(heartbeatMessage());
+    const next = takeWords(scene);
+    await scene.clock.run(0);
+    assert.equal(scene.peer.unread, 1);
+    const first = await Promise.race([next, Promise.resolve('nothing yet')]);
+    assert.equal(first, 'nothing yet');
+    kept.resolve();
+    assert.equal(await next, 'terminated');
+    assert.equal(await scene.peer.take(), undefined);
+    assert.deepEqual(await scene.session.ended, { kind: 'terminated-by-peer' });
+    assert.equal(await scene.session.left, 'terminated');
+  });
+
+  test('does not say so when it cannot be kept', async () => {
+    const fault = new Error('no store');
+    const scene = dial(() => Promise.reject(fault));
+    for (let taken = 0; taken < 5; taken++) await takeWords(scene);
+    scene.peer.say(terminatedMessage());
+    assert.equal((await scene.session.ended).kind, 'transport-failed');
+    assert.equal(await takeWords(scene), 'nothing');
+  });
+
+  test('tells how the other side has left', async () => {
+    for (const [error, left] of [
+      [undefined, 'closed'],
+      [new Error('gone'), 'lost'],
+    ] as const) {
+      const { peer, session } = dial();
+      peer.leave(error);
+      assert.equal(await session.left, left);
+    }
+  });
+
   test('leaves the call a while to be ended by the other side before it is torn down', async () => {
     const { clock, peer, session } = dial();
     session.stop('shutdown');

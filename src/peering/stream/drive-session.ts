@@ -10,6 +10,7 @@ import { createAlarm } from './alarm.ts';
 import { applyResource } from './apply-resource.ts';
 import type {
   IncomingResources,
+  Leave,
   Open,
   OutgoingResources,
   SessionEnd,
@@ -39,6 +40,7 @@ export function driveSession(options: SessionOptions): SessionHandle {
   const open = options.side === 'dialing' ? options.open : undefined;
   const session = createSession({ times, at: clock.monotonic(), open });
   const ended = Promise.withResolvers<SessionEnd>();
+  const left = Promise.withResolvers<Leave>();
   const reset = new AbortController();
   const applications = new AbortController();
   const happenings: Happening[] = [];
@@ -184,13 +186,18 @@ export function driveSession(options: SessionOptions): SessionHandle {
         await untilReading();
         const next = await iterator.next();
         if (next.done === true) break;
+        const kind = messageKind(next.value);
+        if (kind === 'terminated') left.resolve('terminated');
         // After the end what still comes is read and dropped, so that the other side's last writes do not fail.
         if (session.phase.name === 'ended') continue;
-        owner.received?.(messageKind(next.value), messageBytes(next.value));
+        owner.received?.(kind, messageBytes(next.value));
+        if (kind === 'terminated') await owner.terminated?.();
         happen(readMessage(next.value));
       }
+      left.resolve('closed');
       happen({ type: 'closed', status: { code: undefined, message: '' } });
     } catch (error) {
+      left.resolve('lost');
       happen(readFailure(error));
     } finally {
       readingIsOver = true;
@@ -213,6 +220,7 @@ export function driveSession(options: SessionOptions): SessionHandle {
     outgoing: port.messages,
     reset: reset.signal,
     ended: ended.promise,
+    left: left.promise,
     counters: session.counters,
     receive(incoming, gone) {
       const onGone = (): void => loseSoon('the connection is gone');

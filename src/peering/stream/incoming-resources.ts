@@ -7,7 +7,7 @@ import { peerings } from '../record.ts';
 import { links } from '../secrets.ts';
 import { isDnsName, isServerAddress } from '../server-address.ts';
 import { peeringNamed } from '../spans.ts';
-import { parseRoots, RootError } from '../trust/roots.ts';
+import { RootError, unexpiredRoots } from '../trust/roots.ts';
 import { trustBundles } from '../trust-bundle.ts';
 import { ApplyRefused, type IncomingResources } from './contract.ts';
 import { fencedWrites } from './fenced-writes.ts';
@@ -98,7 +98,7 @@ export function incomingResources(
 function usableRoots(pems: readonly string[], nowMs: number): readonly string[] {
   if (pems.length === 0) throw new ApplyRefused(Code.InvalidArgument, 'the trust bundle names no root');
   try {
-    return parseRoots(pems, nowMs).map(({ pem }) => pem);
+    return unexpiredRoots(pems, nowMs).map(({ pem }) => pem);
   } catch (error) {
     if (error instanceof RootError) throw new ApplyRefused(Code.InvalidArgument, `the trust bundle: ${error.message}`);
     throw error;

@@ -10,6 +10,7 @@ import { rowTopic } from '../../state/waiting.ts';
 import { BACKOFF_MS_MAX, BACKOFF_MS_MIN } from '../limits.ts';
 import { isCurrent, peerings } from '../record.ts';
 import type { SessionEnd, SessionHandle, Side, StopReason } from './contract.ts';
+import type { ServerAddresses } from './server-addresses.ts';
 import { endReason } from './session-end.ts';
 import type { StreamInsight } from './stream-insight.ts';
 import { type Holder, reportLost, reportTerminated } from './stream-record.ts';
@@ -32,6 +33,7 @@ export interface LiveStream {
 export interface LiveStreamsParts {
   readonly state: State;
   readonly traffic: StreamTraffic;
+  readonly addresses: Pick<ServerAddresses, 'elsewhere'>;
   /** This server's name. */
   readonly node: string;
   readonly clock: Clock;
@@ -52,7 +54,7 @@ export interface LiveStreams extends AsyncDisposable {
 
 /** No streams yet. */
 export function createLiveStreams(parts: LiveStreamsParts): LiveStreams {
-  const { state, node, clock, log, traffic } = parts;
+  const { state, node, clock, log, traffic, addresses } = parts;
   const streams = new Map<LiveStream, Promise<void>>();
   const byPeering = new Map<string, LiveStream>();
   const stopping = new AbortController();
@@ -104,7 +106,8 @@ export function createLiveStreams(parts: LiveStreamsParts): LiveStreams {
   const endAll = async (reason: StopReason, words?: string): Promise<void> => {
     const ending = [...streams].map(([stream, seen]) => {
       if (words !== undefined) reasons.set(stream.session, words);
-      stream.session.stop(reason);
+      // Whoever dials need not find out by itself which of the servers is still there.
+      stream.session.stop(reason, stream.side === 'accepting' ? addresses.elsewhere() : undefined);
       return seen;
     });
     await Promise.all(ending);

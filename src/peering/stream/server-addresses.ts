@@ -15,6 +15,11 @@ const LOOK_MS = 10_000;
 export interface ServerAddresses extends Disposable {
   /** `host:port`; this server's own first, then the others' by the name of the server; each once. */
   current(): readonly string[];
+  /**
+   * Where to send who cannot be served here: an address of another live server, of several one after another, so that not
+   * all of its streams go to the same. Undefined: no other one names an address that is not also this server's.
+   */
+  elsewhere(): string | undefined;
   /** Calls the listener when they have changed. @returns forgets it */
   onChange(listener: () => void): () => void;
 }
@@ -23,6 +28,7 @@ export interface ServerAddresses extends Disposable {
 export function followServerAddresses(state: State, clock: Clock, own: readonly string[]): ServerAddresses {
   const listeners = new Set<() => void>();
   let current = gather(state, own);
+  let sent = 0;
   state.status.publish(SLOT, own);
   const look = (): void => {
     const next = gather(state, own);
@@ -41,6 +47,12 @@ export function followServerAddresses(state: State, clock: Clock, own: readonly 
       look();
       return current;
     },
+    elsewhere() {
+      // Of a server that advertises several, the first is as good as any.
+      const firsts = othersOf(state).flatMap((addresses) => addresses.filter((one) => !own.includes(one)).slice(0, 1));
+      sent += 1;
+      return firsts[sent % firsts.length];
+    },
     onChange(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -54,7 +66,11 @@ export function followServerAddresses(state: State, clock: Clock, own: readonly 
 }
 
 function gather(state: State, own: readonly string[]): readonly string[] {
-  const others = [...state.status.ofOthers(SLOT)].sort(([a], [b]) => (a < b ? -1 : 1));
-  const all = [...own, ...others.flatMap(([, addresses]) => addresses as readonly string[])];
-  return [...new Set(all)].slice(0, ADDRESSES_MAX);
+  return [...new Set([...own, ...othersOf(state).flat()])].slice(0, ADDRESSES_MAX);
 }
+
+/** What each of the other live servers advertises, by its name. */
+const othersOf = (state: State): readonly (readonly string[])[] =>
+  [...state.status.ofOthers(SLOT)]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, addresses]) => addresses as readonly string[]);

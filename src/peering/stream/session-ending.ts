@@ -18,10 +18,14 @@ export function end(session: Session, at: number, why: SessionEnd, status?: Stre
     name: 'ending',
     end: why,
     status: status ?? closeStatus(why),
-    farewell: why.kind === 'terminated-here' ? 'waiting' : 'none',
+    farewell: saysTerminated(session, why) ? 'waiting' : 'none',
     deadline: at + CLOSING_MS,
   };
 }
+
+/** To tell the other side of a deletion, or that we have heard of it: then an accepting side can forget us. */
+const saysTerminated = ({ side }: Session, { kind }: SessionEnd): boolean =>
+  kind === 'terminated-here' || (kind === 'terminated-by-peer' && side === 'dialing');
 
 /** Ends now: there is nobody left to say anything to. */
 export function conclude(session: Session, why: SessionEnd): PhaseOf<'ended'> {
@@ -36,7 +40,8 @@ export function tearDown(session: Session, why: SessionEnd): PhaseOf<'ended'> {
   return conclude(session, why);
 }
 
-/** What a session that was ending has come to when the transport went away: a Terminated that was not written was not said. */
+/** What a session that was ending has come to when the transport went away: a deletion that was not written was not told. */
 export function comeTo(phase: PhaseOf<'ending'>, message: string): SessionEnd {
-  return phase.farewell !== 'none' ? { kind: 'transport-failed', message } : phase.end;
+  const untold = phase.end.kind === 'terminated-here' && phase.farewell !== 'none';
+  return untold ? { kind: 'transport-failed', message } : phase.end;
 }

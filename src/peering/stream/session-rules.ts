@@ -3,6 +3,7 @@
  * does not compile. What the phases and events mean is in `session-state.ts`, how a step goes on from here in `session.ts`.
  */
 import { Code } from '@connectrpc/connect';
+import { closeStatus } from './session-end.ts';
 import { comeTo, conclude, end, tearDown } from './session-ending.ts';
 import {
   acknowledged,
@@ -53,7 +54,7 @@ const stop = (session: Session, _phase: Phase, { at, reason, leader }: EventOf<'
         session,
         at,
         { kind: 'stopped', reason },
-        { code: Code.FailedPrecondition, message: 'served by another server', leader },
+        { code: Code.FailedPrecondition, message: closeStatus({ kind: 'stopped', reason }).message, leader },
       );
 
 const fault = (session: Session, _phase: Phase, { at, error }: EventOf<'fault'>): Phase =>

@@ -35,7 +35,9 @@ export function step(session: Session, event: Event): readonly Effect[] {
 
 /** Whether the next message may be read now. A message that is being waited for already may still come. */
 export function mayRead({ phase, applying }: Session): boolean {
-  return phase.name !== 'authorizing' && phase.name !== 'ended' && !isFull(applying);
+  if (phase.name === 'authorizing' || phase.name === 'ended' || isFull(applying)) return false;
+  // Whoever reads the status of a call has ended it, and takes no last word any more.
+  return phase.name !== 'ending' || phase.end.kind !== 'terminated-by-peer' || phase.farewell === 'none';
 }
 
 /** When the session wants a tick, in monotonic milliseconds; Infinity for never. */

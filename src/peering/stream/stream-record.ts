@@ -5,8 +5,18 @@
 import { Code } from '@connectrpc/connect';
 import type { State } from '../../state/state.ts';
 import { STREAM_OPENS_BURST, STREAM_OPENS_MS } from '../limits.ts';
-import { type CurrentStream, peerings, streamLost, streamOpened, streamRefused, terminatedByPeer } from '../record.ts';
-import { acceptedSecrets, hashOf, links, presentedStreamSecret, tombstones } from '../secrets.ts';
+import {
+  type CurrentStream,
+  type DeadLink,
+  type Failing,
+  peerings,
+  streamLost,
+  streamOpened,
+  streamRefused,
+  terminatedByPeer,
+} from '../record.ts';
+import { isRemoteName, REMOTE_NAME_WANTED } from '../remote-name.ts';
+import { acceptedSecrets, isOfTombstone, links, presentedStreamSecret, toldTo, tombstones } from '../secrets.ts';
 import type { Open, StreamStatus } from './contract.ts';
 import type { OpenRate } from './open-rate.ts';
 
@@ -22,18 +32,19 @@ export type OpenOutcome =
 /** The accepting side: checks the secret, promotes a pending one, and makes this stream the one that counts. */
 export async function acceptOpen(state: State, open: Open, holder: Holder, rate: OpenRate): Promise<OpenOutcome> {
   const { PeerID, StreamSecretID, Remote } = open;
+  const remote = { partition: Remote?.Partition ?? '', datacenter: Remote?.Datacenter ?? '' };
+  if (!isRemoteName(remote.partition) || !isRemoteName(remote.datacenter))
+    return refused(Code.InvalidArgument, NO_NAME);
   return await state.write((tx): OpenOutcome => {
     const row = tx.get(peerings, PeerID)?.row;
     const tombstone = tx.get(tombstones, PeerID)?.row;
-    const hash = hashOf(StreamSecretID);
     if (row === undefined || row.role !== 'accepting' || row.deletedAt !== undefined) {
       // Only who was a peer is told that the peering was deleted; for others there never was one.
-      return tombstone?.hashes.includes(hash)
+      return tombstone !== undefined && isOfTombstone(tombstone, StreamSecretID)
         ? { kind: 'deleted' }
         : refused(Code.InvalidArgument, 'unknown peering ID');
     }
     const presented = presentedStreamSecret(tx.get(acceptedSecrets, PeerID)?.row, StreamSecretID);
-    const remote = { partition: Remote?.Partition ?? '', datacenter: Remote?.Datacenter ?? '' };
     const opened = presented === undefined ? undefined : streamOpened(row, holder, remote);
     if (presented === undefined || opened === undefined) {
       return refused(Code.PermissionDenied, 'invalid peering stream secret');
@@ -46,13 +57,14 @@ export async function acceptOpen(state: State, open: Open, holder: Holder, rate:
   });
 }
 
+const NO_NAME = `the Open names a partition or a datacenter that is no name: want ${REMOTE_NAME_WANTED}`;
 const TOO_OFTEN = `streams of this peering are opened too often: more than ${STREAM_OPENS_BURST}, and one every ${STREAM_OPENS_MS} ms`;
 
 const refused = (code: Code, message: string): OpenOutcome => ({ kind: 'refused', status: { code, message } });
 
 /**
  * The dialing side: the other one has authorized our stream, so it is the one that counts.
- * @param secret a stream that was opened with another secret than the record's own counts no more
+ * @param peerId whom the stream was opened to: the record may be about another peer by now
  * @returns its epoch; undefined: the record is gone, TERMINATED, or about another peer by now
  */
 export async function claimDialed(
@@ -70,6 +82,20 @@ export async function claimDialed(
   });
 }
 
+/**
+ * The accepting side: a peer that opened its stream with this secret knows that the peering was deleted here. There may
+ * be another secret, that of an establish which has not opened a stream yet.
+ */
+export async function reportTold(state: State, peeringId: string, presented: string): Promise<void> {
+  await state.write((tx) => {
+    const tombstone = tx.get(tombstones, peeringId)?.row;
+    if (tombstone === undefined || !isOfTombstone(tombstone, presented)) return;
+    const left = toldTo(tombstone, presented);
+    if (left === undefined) tx.delete(tombstones, peeringId);
+    else tx.put(tombstones, left);
+  });
+}
+
 /** The stream is gone: the record says so, unless a newer one counts. */
 export async function reportLost(state: State, peeringId: string, epoch: number, reason: string): Promise<void> {
   await state.write((tx) => {
@@ -80,12 +106,17 @@ export async function reportLost(state: State, peeringId: string, epoch: number,
 }
 
 /** A stream cannot be had: the record says why. */
-export async function reportRefused(state: State, peeringId: string, reason: string): Promise<void> {
+export async function reportRefused(state: State, peeringId: string, reason: string, link?: DeadLink): Promise<void> {
+  const refusedAt = (nowMs: number): Failing => ({
+    since: new Date(nowMs).toISOString(),
+    reason,
+    ...(link !== undefined && { link }),
+  });
   const row = state.snapshot.get(peerings, peeringId)?.row;
-  if (row?.state !== 'INITIAL' || row.failing?.reason === reason) return;
+  if (row === undefined || streamRefused(row, refusedAt(0)) === undefined) return;
   await state.write((tx) => {
     const now = tx.get(peerings, peeringId)?.row;
-    const failing = now && streamRefused(now, { since: new Date(tx.now).toISOString(), reason });
+    const failing = now && streamRefused(now, refusedAt(tx.now));
     if (failing !== undefined) tx.put(peerings, failing);
   });
 }

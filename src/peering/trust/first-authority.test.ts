@@ -8,7 +8,8 @@ import { etcdStore, sqliteStore } from '../../../test/support/store.ts';
 import { temporaryDirectory } from '../../../test/support/temporary-directory.ts';
 import { skipWithout } from '../../../test/support/tools.ts';
 import { exportState } from '../../state/export.ts';
-import { importFile } from '../../state/import.ts';
+import { openExportFile } from '../../state/export-file.ts';
+import { importExport } from '../../state/import.ts';
 import { dataKeySealer, passphraseSealer, type Sealer } from '../../state/sealing.ts';
 import { sqliteEngine } from '../../state/sqlite/engine.ts';
 import { DataKeyError } from '../sealed.ts';
@@ -132,7 +133,9 @@ describe('an export', () => {
     const opened = engine.open.bind(engine);
     engine.open = async (...given) => {
       await opened(...given);
-      await importFile(engine, file, async () => openers.unsealer ?? assert.fail('nothing is sealed'), signal);
+      const sealerFor = async (): Promise<Sealer> => openers.unsealer ?? assert.fail('nothing is sealed');
+      await using exported = await openExportFile(file);
+      await importExport(exported, { engine, schema: fixture.state.schema, sealerFor, signal });
     };
     await using other = await openTrust({
       engine,

@@ -4,7 +4,7 @@ import { createSecretStore } from '../sealed.ts';
 import { BACKDATED_MS, ROOT_LIFE_MS, ROOTS_MAX } from './limits.ts';
 import { makeAuthority } from './make-certificates.ts';
 import { clusterName } from './names.ts';
-import { parseRoots, RootError } from './roots.ts';
+import { parseRoots, RootError, unexpiredRoots } from './roots.ts';
 
 const nowMs = Date.UTC(2030, 0, 1);
 const name = clusterName('1b2c3d4e-0000-4000-8000-00000000000a', 'dc1');
@@ -47,6 +47,26 @@ for (const [what, pems, message, now = nowMs] of refused) {
   test(`${what} is no root`, () => {
     assert.throws(
       () => parseRoots(pems, now),
+      (error) => error instanceof RootError && message.test(error.message),
+    );
+  });
+}
+
+test('of a bundle expired roots are left out, and those that are not valid yet stay', async () => {
+  const laterMs = nowMs + ROOT_LIFE_MS;
+  const { root: later } = await makeAuthority({ name, secrets: createSecretStore(undefined), nowMs: laterMs });
+  const pems = (atMs: number): readonly string[] =>
+    unexpiredRoots([pem, later.certificate], atMs).map((one) => one.pem);
+  assert.deepEqual(pems(nowMs), [pem, later.certificate]);
+  assert.deepEqual(pems(laterMs), [later.certificate]);
+  assert.throws(() => pems(laterMs + ROOT_LIFE_MS), /^RootError: certificate 1 expired at 2040-01-01T00:00:00\.000Z$/);
+  assert.deepEqual(unexpiredRoots([], nowMs), []);
+});
+
+for (const [what, pems, message, now] of refused.filter(([, , , now]) => now === undefined)) {
+  test(`${what} spoils a bundle`, () => {
+    assert.throws(
+      () => unexpiredRoots(pems, now ?? nowMs),
       (error) => error instanceof RootError && message.test(error.message),
     );
   });

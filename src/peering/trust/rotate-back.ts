@@ -1,6 +1,6 @@
 /** `DELETE /v1/operator/ca/rotate`: goes back to the root from before the rotation that is under way. */
 import { authorize } from '../../credentials/caller.ts';
-import { type Asked, locate, originOf } from '../../credentials/operation.ts';
+import { type Asked, locate, originOf, writeFor } from '../../credentials/operation.ts';
 import { ServiceError } from '../../http/errors.ts';
 import { authorities, authorityOf, rotatedBack } from './authority.ts';
 import { CLUSTER_WIDE, type Trust } from './operation.ts';
@@ -9,7 +9,7 @@ import { type ShownAuthority, showAuthority } from './show-authority.ts';
 
 /** @throws ServiceError `bad-request` | `permission-denied` | `conflict` when there is nothing to go back to, StateError */
 export async function rotateBack({ credentials, name }: Trust, asked: Asked): Promise<ShownAuthority> {
-  return await credentials.state.write((tx) => {
+  return await writeFor(credentials, asked, (tx) => {
     const { caller } = locate(credentials, tx, asked);
     authorize(caller, { resource: 'operator', access: 'write', partition: CLUSTER_WIDE });
     const before = authorityOf(tx);

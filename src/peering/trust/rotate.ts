@@ -2,7 +2,7 @@
 
 import type { Caller } from '../../credentials/caller.ts';
 import { authorize } from '../../credentials/caller.ts';
-import { type Asked, locate, originOf } from '../../credentials/operation.ts';
+import { type Asked, locate, originOf, writeFor } from '../../credentials/operation.ts';
 import { ServiceError } from '../../http/errors.ts';
 import type { Reader } from '../../state/reader.ts';
 import { announced, authorities, authorityOf } from './authority.ts';
@@ -19,7 +19,7 @@ export async function rotate(trust: Trust, asked: Asked): Promise<ShownAuthority
   // No keys are made for who may not rotate.
   admit(trust, state.snapshot, asked);
   const next = await makeAuthority({ name, secrets, nowMs: clock.now() });
-  return await state.write((tx) => {
+  return await writeFor(credentials, asked, (tx) => {
     const caller = admit(trust, tx, asked);
     const before = authorityOf(tx);
     const after = announced(before, next, new Date(tx.now).toISOString());

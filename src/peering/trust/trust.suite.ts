@@ -130,6 +130,8 @@ export const askedWith = (token: string): Asked => ({
   partitions: { query: undefined, header: undefined },
   address: '127.0.0.1',
   requestId: 'test',
+  connection: { destroyed: false },
+  bodyBytes: 0,
 });
 
 /**

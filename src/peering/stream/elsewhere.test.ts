@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { create } from '@bufbuild/protobuf';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { type EtcdCluster, startEtcd } from '../../../test/support/etcd.ts';
+import { generated, opened, present } from '../../../test/support/peering.ts';
+import { isActive, type PeeringSide, startSide } from '../../../test/support/peering-side.ts';
+import { etcdStore } from '../../../test/support/store.ts';
+import { skipWithout } from '../../../test/support/tools.ts';
+import { until } from '../../../test/support/until.ts';
+import {
+  LeaderAddressSchema,
+  type ReplicationMessage,
+  ReplicationMessage_OpenSchema,
+} from './gen/peering/peerstream_pb.ts';
+import { openMessage } from './messages.ts';
+import { peerConnections } from './peer-connection.ts';
+
+/** What a stream to this server ends with: its code, its words, and the address that it names. */
+type End = readonly [code: Code, message: string, leader: string | undefined];
+
+describe('a server that cannot serve a stream', { skip: skipWithout('etcd'), timeout: 60_000 }, () => {
+  let etcd: EtcdCluster;
+  before(async () => {
+    etcd = await startEtcd();
+  });
+  after(() => etcd?.[Symbol.asyncDispose]());
+
+  /** Two servers of one cluster that know of each other; the first one takes no stream, if it is full. */
+  async function startTwo(stack: AsyncDisposableStack, isFull: boolean): Promise<[PeeringSide, PeeringSide]> {
+    const store = stack.use(await etcdStore(etcd));
+    const a = stack.use(await startSide({ engine: store.engine(), node: 'a' }, isFull ? { streamsMax: 0 } : {}));
+    const b = stack.use(await startSide({ engine: store.engine(), node: 'b' }));
+    for (const { running } of [a, b]) await until('both are known', () => running.service.addresses().length === 2);
+    return [a, b];
+  }
+
+  /** Opens a stream of a new peering to this server. */
+  async function dialed({ api, running }: PeeringSide, name: string): Promise<{ readonly ended: Promise<End> }> {
+    const token = opened(await generated(api, name));
+    const target = { address: running.address, serverName: token.ServerName, roots: token.CA };
+    const connection = peerConnections('1.13.0')(target);
+    const StreamSecretID = await connection.exchange(
+      token.PeerID,
+      token.EstablishmentSecret,
+      new AbortController().signal,
+    );
+    const leaving = Promise.withResolvers<void>();
+    async function* outgoing(): AsyncGenerator<ReplicationMessage> {
+      yield openMessage(create(ReplicationMessage_OpenSchema, { PeerID: token.PeerID, StreamSecretID }));
+      await leaving.promise;
+    }
+    const isHeard = Promise.withResolvers<void>();
+    const ended = (async (): Promise<End> => {
+      try {
+        for await (const _ of connection.stream(outgoing(), new AbortController().signal)) isHeard.resolve();
+        return assert.fail('it ended without a status');
+      } catch (thrown) {
+        const error = ConnectError.from(thrown);
+        return [error.code, error.rawMessage, error.findDetails(LeaderAddressSchema)[0]?.address];
+      } finally {
+        isHeard.resolve();
+        leaving.resolve();
+        connection.close();
+      }
+    })();
+    await isHeard.promise;
+    return { ended };
+  }
+
+  it('names another one, and is dialed there at once', async () => {
+    await using stack = new AsyncDisposableStack();
+    const [full, other] = await startTwo(stack, true);
+    const words = 'limits.streams: this server holds 0 streams already';
+    assert.deepEqual(await (await dialed(full, 'raw')).ended, [Code.FailedPrecondition, words, other.running.address]);
+
+    const east = stack.use(await startSide());
+    // The token names the full one alone.
+    assert.equal((await present(east.api, 'west', await generated(full.api, 'east'))).status, 200);
+    await east.untilRecord('west', isActive);
+    assert.equal(other.running.live.count, 1);
+  });
+
+  it('names another one when it is stopped', async () => {
+    await using stack = new AsyncDisposableStack();
+    const [stopped, other] = await startTwo(stack, false);
+    const { ended } = await dialed(stopped, 'raw');
+    await stopped.running.stop();
+    assert.deepEqual(await ended, [Code.FailedPrecondition, 'the server is shutting down', other.running.address]);
+  });
+
+  it('names none when it is alone', async () => {
+    await using alone = await startSide({}, { streamsMax: 0 });
+    const [code, , leader] = await (await dialed(alone, 'raw')).ended;
+    assert.deepEqual([code, leader], [Code.ResourceExhausted, undefined]);
+  });
+});

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Code } from '@connectrpc/connect';
+import { generated } from '../../../test/support/peering.ts';
+import { peerSides, rowOf, startSide } from '../../../test/support/peering-side.ts';
+import { dialRaw, type Outcome, readToken } from '../../../test/support/raw-peer.ts';
+import { until } from '../../../test/support/until.ts';
+
+describe('a server that dials and is stopped', { timeout: 60_000 }, () => {
+  it('says goodbye, so that it does not look like one that has died', async () => {
+    await using west = await startSide();
+    await using east = await startSide();
+    await peerSides(west, east);
+    await east.running.stop();
+    const { Failing } = await west.untilRecord('east', ({ State }) => State === 'INITIAL');
+    assert.equal(Failing?.Reason, 'closed by the other cluster: stream closed');
+  });
+
+  it('looks like one that has died when its connection breaks, in words that say so', async () => {
+    await using west = await startSide();
+    const { PeerID, EstablishmentSecret } = readToken(await generated(west.api, 'east'));
+    using first = await dialRaw(west.running.address);
+    const { secret: StreamSecretID } = await first.exchange(PeerID, EstablishmentSecret);
+    using dialer = await dialRaw(west.running.address);
+    dialer.call().say({ open: { PeerID, StreamSecretID } });
+    await west.untilRecord('east', ({ State }) => State === 'ACTIVE');
+    dialer.session.socket.destroy();
+    const { Failing } = await west.untilRecord('east', ({ State }) => State === 'INITIAL');
+    assert.equal(Failing?.Reason, 'connection lost: closed without a goodbye');
+  });
+});
+
+describe('an Open', { timeout: 60_000 }, () => {
+  it('counts as the last message received, once it is taken', async () => {
+    await using west = await startSide();
+    const { PeerID, EstablishmentSecret } = readToken(await generated(west.api, 'east'));
+    using first = await dialRaw(west.running.address);
+    const { secret: StreamSecretID } = await first.exchange(PeerID, EstablishmentSecret);
+    using dialer = await dialRaw(west.running.address);
+    const call = dialer.call();
+    call.say({ open: { PeerID, StreamSecretID } });
+    await until('the stream is live', () => call.received.length > 0);
+    assert.ok(west.running.service.streams.of(PeerID)?.receiveMs !== undefined);
+  });
+
+  it('is refused when what it says of its cluster is no name, and taken with the names that there are', async () => {
+    await using west = await startSide();
+    const { PeerID, EstablishmentSecret } = readToken(await generated(west.api, 'east'));
+    using first = await dialRaw(west.running.address);
+    const { secret: StreamSecretID } = await first.exchange(PeerID, EstablishmentSecret);
+    const opened = async (Remote: object): Promise<Outcome> => {
+      using dialer = await dialRaw(west.running.address);
+      const call = dialer.call();
+      call.say({ open: { PeerID, StreamSecretID, Remote } });
+      return await call.ended;
+    };
+    const text =
+      "the Open names a partition or a datacenter that is no name: want at most 253 letters, digits, '.', '-' or '_'";
+    for (const bad of ['x'.repeat(254), 'a\u001b[2J', 'a\nb', '../../<script>', 'ä']) {
+      for (const Remote of [{ Partition: bad }, { Datacenter: bad }]) {
+        const { code, message } = await opened(Remote);
+        assert.deepEqual([code, message], [Code.InvalidArgument, text], JSON.stringify(Remote));
+      }
+    }
+    assert.deepEqual(rowOf(west, 'east').remote, { partition: '', datacenter: '' });
+    for (const [partition, datacenter] of [
+      ['', 'dc1'],
+      ['Team-A', 'eu_west-1'],
+      ['x'.repeat(253), ''],
+    ]) {
+      using dialer = await dialRaw(west.running.address);
+      const call = dialer.call();
+      call.say({ open: { PeerID, StreamSecretID, Remote: { Partition: partition, Datacenter: datacenter } } });
+      await until('the stream is live', () => call.received.length > 0);
+      assert.deepEqual(rowOf(west, 'east').remote, { partition, datacenter });
+    }
+  });
+});
