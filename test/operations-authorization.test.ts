@@ -152,7 +152,9 @@ describe('an operation comes to what the single endpoint answers:', () => {
       for (const caller of [...CALLERS, ...NOBODIES]) {
         const { method, path, body } = single(company);
         const token = company.tokens[caller];
-        const alone = await request(api(), token, method, path, { body, headers: NEVER });
+        const takesIfMatch = method !== 'POST' && !path.includes('/relationships/');
+        const headers = takesIfMatch ? NEVER : {};
+        const alone = await request(api(), token, method, path, { body, headers });
         const together = await operate(api(), token, [operation(company)], { query: '?dry-run=true' });
         // The condition that keeps the single one from being made is the last of its checks.
         assert.deepEqual(told(together, false), told(alone, alone.status === 412), caller);

@@ -143,6 +143,13 @@ const writes: readonly Write[] = [
     ofUser: true,
   },
   {
+    endpoint: 'DELETE /admin/users/:id',
+    path: async ({ api }) => `/admin/users/${(await makeUser(api, fresh('user'))).id}`,
+    by: 'site-admin',
+    entries: ['destroy users'],
+    ofUser: true,
+  },
+  {
     endpoint: 'POST /organizations',
     path: () => '/organizations',
     body: () => resource('organizations', { name: fresh('organization'), email: 'o@example.org' }),

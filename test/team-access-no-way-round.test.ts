@@ -17,6 +17,7 @@ import { addToTeam, join, makeTeam, makeUser, makeWorld, type World } from './su
 
 /** A name that nothing else in an answer has. */
 const HIDDEN = 'zebra-crossing';
+const ROWLESS = { name: 'tiger-lily', 'organization-access': { 'read-workspaces': true } };
 const ACME = '/organizations/acme';
 
 /** What one who tries has, and what they try it on. */
@@ -28,6 +29,8 @@ interface Scene {
   /** A secret team that the holder is not in, with a row on the workspace and a token. */
   readonly hidden: string;
   readonly hiddenRow: string;
+  /** A secret team that the holder is not in, which reads every workspace without a row. */
+  readonly rowless: string;
   readonly hiddenToken: string;
   /** A token of the owner, and the owner's membership. */
   readonly ownerToken: string;
@@ -138,6 +141,8 @@ const elsewhere: readonly Road[] = [
   { what: 'deletes the organization', method: 'DELETE', path: () => ACME },
   { what: 'reads the audit trail', method: 'GET', path: () => '/organization/audit-trail?filter[organization]=acme' },
   { what: 'lists all users', method: 'GET', path: () => '/admin/users' },
+  { what: 'deletes a user', method: 'DELETE', path: ({ world }) => `/admin/users/${world.users.member?.id}` },
+  { what: 'reads a stranger', method: 'GET', path: ({ world }) => `/users/${world.users.outsider?.id}` },
   {
     what: 'makes a site administrator',
     method: 'POST',
@@ -233,6 +238,7 @@ describe('a member of a team with', () => {
     shared = {
       world,
       hidden,
+      rowless: (await makeTeam(api(), owner, 'acme', ROWLESS)).id,
       hiddenRow: await post('/team-workspaces', rowBody(hidden, world.workspace, { access: 'read' })),
       hiddenToken: await post(`/teams/${hidden}/authentication-tokens`, token),
       ownerToken: await post(`/users/${world.users.owner?.id}/authentication-tokens`, token),
@@ -257,6 +263,17 @@ describe('a member of a team with', () => {
       await tryToSee(trying);
     });
   }
+
+  test('a row that makes them admin of the workspace: they see nothing more than its rows', async () => {
+    const { world } = shared;
+    const token = world.tokens['row-admin'];
+    const holder = { id: '', username: '', membership: '', ...world.users['row-admin'] };
+    const ask = (method: string, path: string, body?: unknown) =>
+      request(api(), token, method, path, body === undefined ? {} : { body });
+    await tryToSee({ scene: { ...shared, own: '', holder }, held: new Set(), ask }, true);
+    const matrix = (await ask('GET', `${ACME}/access-matrix`)).text;
+    assert.ok(matrix.includes(`"${shared.hidden}"`), 'the row of a secret team is seen');
+  });
 });
 
 /** One who tries: what they try it on, what they hold, and how they ask. */
@@ -288,14 +305,15 @@ async function tryToGrow({ scene, held, ask }: Trying, name: string): Promise<vo
   }
 }
 
-async function tryToSee({ scene, held, ask }: Trying): Promise<void> {
+async function tryToSee({ scene, held, ask }: Trying, administers = held.has('manage-workspaces')): Promise<void> {
   if (held.has('access-secret-teams')) return;
   for (const list of LISTS) {
     const path = list(scene);
     const { text } = await ask('GET', path);
-    assert.ok(!text.includes(`"${HIDDEN}"`), path);
+    for (const name of [HIDDEN, ROWLESS.name, scene.rowless])
+      assert.ok(!text.includes(`"${name}"`), `${path}: ${name}`);
     // Who administers the workspace sees its rows, with secret teams as bare ids.
-    if (!held.has('manage-workspaces')) assert.ok(!text.includes(`"${scene.hidden}"`), path);
+    if (!administers) assert.ok(!text.includes(`"${scene.hidden}"`), path);
     if (path.includes('zebra')) assert.match(text, /"total-count":0/, path);
   }
 }

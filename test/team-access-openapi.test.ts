@@ -37,6 +37,7 @@ const steps: readonly Step[] = [
     by: 'site-admin',
     body: resource('users', { username: 'ada', email: 'ada@example.org' }),
   },
+  { endpoint: 'GET /users/:id', at: '/users/OWNER' },
   {
     endpoint: 'GET /organization/audit-trail',
     at: '/organization/audit-trail?filter[organization]=acme&since=2020-01-01T00:00:00Z',
@@ -148,6 +149,7 @@ const steps: readonly Step[] = [
     },
   ]),
   { endpoint: 'DELETE /teams/:id', at: '/teams/SECRET' },
+  { endpoint: 'DELETE /admin/users/:id', at: '/admin/users/NEW', by: 'site-admin' },
   { endpoint: 'DELETE /workspaces/:id', at: '/workspaces/WORKSPACE' },
 ];
 
@@ -197,7 +199,7 @@ before(async () => {
   document = (await request(api, null, 'GET', '/openapi.json')).json<OpenApi>();
   world = await makeWorld(api);
   const { secretTeam, ownersTeam, workspace, users } = world;
-  await makeUser(api, 'new');
+  ids['NEW'] = (await makeUser(api, 'new')).id;
   Object.assign(ids, { SECRET: secretTeam, OWNERS: ownersTeam, WORKSPACE: workspace, OWNER: users.owner?.id });
   ids['MEMBERSHIP'] = await join(api, world.tokens.owner ?? '', 'acme', 'new');
   const projects = await request(api, world.tokens.owner, 'GET', '/organizations/acme/projects');

@@ -226,3 +226,15 @@ describe('what may not be known', () => {
     assert.deepEqual(seen(await request(api, token, 'GET', path)), NOT_FOUND);
   });
 });
+
+test('If-Match is held against the row that changes, and refused where a row is made', async () => {
+  const { tokens, rows, teams, workspaces } = company;
+  const headers = { 'if-match': '"never"' };
+  const ask = (method: string, path: string, body?: unknown) =>
+    request(api, tokens.owner, method, path, { headers, ...(body !== undefined && { body }) });
+  const path = `/team-workspaces/${rows.visible}`;
+  assert.equal((await ask('PATCH', path, resource('team-workspaces', {}))).status, 412);
+  assert.equal((await ask('DELETE', path)).status, 412);
+  const made = await ask('POST', '/team-workspaces', rowBody(teams.idle, workspaces.main, { access: 'read' }));
+  assert.equal(made.status, 400);
+});

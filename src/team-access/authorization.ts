@@ -18,10 +18,16 @@ export const isIn = (standing: Standing, teamId: string): boolean => standing.te
 
 /** A secret team exists for its members, owners, and who may see secret teams. */
 export const seesTeam = (standing: Standing, team: AnyTeam): boolean =>
-  team.visibility === 'organization' ||
-  standing.owner ||
-  isIn(standing, team.id) ||
-  standing.permissions.has('access-secret-teams');
+  team.visibility === 'organization' || seesAllTeams(standing) || isIn(standing, team.id);
+
+/** Those of a list that exist for them: both it and the caller's own teams can be thousands. */
+export function seenTeams<T extends AnyTeam>(standing: Standing, all: readonly T[]): readonly T[] {
+  if (seesAllTeams(standing)) return all;
+  const own = new Set(standing.teams.map(({ id }) => id));
+  return all.filter(({ id, visibility }) => visibility === 'organization' || own.has(id));
+}
+
+const seesAllTeams = ({ owner, permissions }: Standing): boolean => owner || permissions.has('access-secret-teams');
 
 /** A row of a workspace: its admins see all of them, others those of their own teams. */
 export const seesRow = (standing: Standing, access: Effective | undefined, teamId: string): boolean =>

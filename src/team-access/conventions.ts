@@ -53,6 +53,6 @@ export const teamAccessApi = (version: string): ApiDescription => ({
     errorHeaders: [...RATE_HEADERS, AUTHENTICATE],
     query: () => [],
     headers: () => [],
-    answerHeaders: ({ open }) => (open === true ? [] : RATE_HEADERS),
+    answerHeaders: () => RATE_HEADERS,
   },
 });

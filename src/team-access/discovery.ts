@@ -1,6 +1,7 @@
 /** What clients ask first: whether the API is there, and where. Nobody needs a token for it. */
 import { Type } from 'typebox';
 import type { Endpoint } from '../http/endpoint.ts';
+import { serveOpen, type TeamAccess } from './serve.ts';
 
 const BASE = '/api/v2/';
 /** The version of the API that clients of such services look at. */
@@ -8,8 +9,8 @@ const API_VERSION = '2.6';
 
 const VERSION_HEADER = { name: 'TFP-API-Version', description: 'What clients adapt to.', schema: Type.String() };
 
-/** `GET /api/v2/ping` and `GET /.well-known/terraform.json`. */
-export const discoveryEndpoints: readonly Endpoint[] = [
+/** `GET /api/v2/ping`, from which clients learn how many requests they may make, and `GET /.well-known/terraform.json`. */
+export const discoveryEndpoints = (service: TeamAccess): readonly Endpoint[] => [
   {
     method: 'GET',
     path: '/api/v2/ping',
@@ -17,7 +18,8 @@ export const discoveryEndpoints: readonly Endpoint[] = [
     open: true,
     status: 204,
     answerHeaders: [VERSION_HEADER],
-    handle: () => ({ status: 204, body: '', headers: [VERSION_HEADER.name, API_VERSION] }),
+    handle: (call) =>
+      serveOpen(service, call, () => ({ status: 204, body: '', headers: [VERSION_HEADER.name, API_VERSION] })),
   },
   {
     method: 'GET',

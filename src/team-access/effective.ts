@@ -20,7 +20,13 @@ export type Source =
   /** Owning the organization, by being in its `owners` team or with a token that acts for it (no team). */
   | { readonly kind: 'owner'; readonly teamId: string | undefined }
   | { readonly kind: 'organization-permission'; readonly teamId: string; readonly permission: OrganizationPermission }
-  | { readonly kind: 'team-workspace'; readonly teamId: string; readonly id: string };
+  | {
+      readonly kind: 'team-workspace';
+      readonly teamId: string;
+      readonly id: string;
+      /** Milliseconds since 1970 at which the row ends; absent: never. */
+      readonly expiresAtMs?: number;
+    };
 
 /** What one source gives. */
 export interface Contribution {

@@ -4,7 +4,8 @@
  */
 import type { Origin } from '../audit/record.ts';
 import type { Answer } from '../http/answer.ts';
-import type { Call } from '../http/call.ts';
+import { type Call, leftOf } from '../http/call.ts';
+import { ServiceError } from '../http/errors.ts';
 import type { Clock } from '../state/clock.ts';
 import { WRITE_BYTES_DEFAULT } from '../state/limits.ts';
 import type { Snapshot } from '../state/snapshot.ts';
@@ -12,10 +13,12 @@ import type { State } from '../state/state.ts';
 import type { Transaction } from '../state/transaction.ts';
 import { authenticate, type Caller, callerId, callerOf, presentedHash, unauthorized } from './caller.ts';
 import { refuseDryRun } from './dry-run.ts';
+import { refuseIfMatch } from './jsonapi/documents.ts';
 import { refusalAnswer } from './jsonapi/error-answer.ts';
 import { JsonApiError } from './jsonapi/errors.ts';
 import { checkAccept, checkContentType } from './jsonapi/media-type.ts';
-import type { RateLimit } from './rate-limit.ts';
+import type { Counted, RateLimit } from './rate-limit.ts';
+import { teams } from './teams/team.ts';
 import type { TokenUses } from './tokens/record-uses.ts';
 
 /** What all endpoints of team access share. */
@@ -43,6 +46,8 @@ export interface Write<Body> {
   readonly change: (writing: Writing, body: Body) => Answer;
   /** Checks what is declared and wanted, where that is not JSON:API alone. @throws JsonApiError */
   readonly negotiate?: (call: Call) => void;
+  /** `change` holds `If-Match` against what is there; unless given, who sends one is refused. */
+  readonly conditional?: true;
   /** Whether nothing of it is kept; unless given, everything is, and who asks for a dry run is refused. */
   readonly isDryRun?: (body: Body) => boolean;
 }
@@ -68,13 +73,14 @@ export function serveRead(
 export async function serveWrite<Body>(
   service: TeamAccess,
   call: Call,
-  { parse, change, negotiate = negotiatePlain, isDryRun }: Write<Body>,
+  { parse, change, negotiate = negotiatePlain, conditional, isDryRun }: Write<Body>,
 ): Promise<Answer> {
   const { state } = service;
   await state.consistent();
   const secretHash = presentedHash(call);
   return await admitted(service, call, async () => {
     negotiate(call);
+    if (conditional === undefined) refuseIfMatch(call);
     if (isDryRun === undefined) refuseDryRun(call.query);
     const body = parse(call);
     const run = (tx: Transaction): Answer => {
@@ -82,7 +88,8 @@ export async function serveWrite<Body>(
       return change({ tx, caller, origin: originOf(call, caller) }, body);
     };
     const dryRun = isDryRun?.(body) ?? false;
-    return await state.write(run, { bytes: WRITE_BYTES_DEFAULT + call.body.length, dryRun });
+    const signal = leftOf(call.request.socket);
+    return await state.write(run, { signal, bytes: WRITE_BYTES_DEFAULT + call.body.length, dryRun });
   });
 }
 
@@ -98,11 +105,44 @@ const originOf = ({ request, id }: Call, caller: Caller): Origin => ({
   requestId: id,
 });
 
-/** Lets a caller in and answers what refuses it; every answer tells how many requests are left. */
-function admitted<Result extends Answer | Promise<Answer>>(
-  { state, rateLimit, tokenUses }: TeamAccess,
+/** Answers a request for which nobody has to say who they are. */
+export const serveOpen = (
+  service: TeamAccess,
+  call: Call,
+  answer: () => Answer | Promise<Answer>,
+): Answer | Promise<Answer> => counted(service, call, answer);
+
+/**
+ * Counts a request that no endpoint takes. @returns the headers of its refusal
+ * @throws ServiceError `rate-limited`
+ */
+export function countUnserved({ state, rateLimit }: TeamAccess, call: Call): readonly string[] {
+  try {
+    const reader = state.snapshot;
+    return rateLimit.count(countedAs(reader, callerOf(reader, presentedHash(call)), call));
+  } catch (error) {
+    if (!(error instanceof JsonApiError)) throw error;
+    throw new ServiceError('rate-limited', error.message, { headers: error.headers });
+  }
+}
+
+/** Lets a caller in. */
+const admitted = <Result extends Answer | Promise<Answer>>(
+  service: TeamAccess,
   call: Call,
   run: (caller: Caller) => Result,
+): Result | Answer =>
+  counted(service, call, (caller) => {
+    if (caller === undefined) throw unauthorized();
+    service.tokenUses.used(caller);
+    return run(caller);
+  });
+
+/** Counts a request and answers what refuses it; every answer tells how many requests are left. */
+function counted<Result extends Answer | Promise<Answer>>(
+  { state, rateLimit }: TeamAccess,
+  call: Call,
+  run: (caller: Caller | undefined) => Result,
 ): Result | Answer {
   let limits: readonly string[] = [];
   const withLimits = (answer: Answer): Answer =>
@@ -113,9 +153,7 @@ function admitted<Result extends Answer | Promise<Answer>>(
   };
   try {
     const caller = callerOf(state.snapshot, presentedHash(call));
-    limits = rateLimit.count(caller === undefined ? `address ${call.request.socket.remoteAddress}` : callerId(caller));
-    if (caller === undefined) throw unauthorized();
-    tokenUses.used(caller);
+    limits = rateLimit.count(countedAs(state.snapshot, caller, call));
     const result = run(caller);
     // Of a promise the same promise comes out, of an answer an answer.
     if (result instanceof Promise) return result.then(withLimits, refused) as Result;
@@ -123,4 +161,12 @@ function admitted<Result extends Answer | Promise<Answer>>(
   } catch (error) {
     return refused(error);
   }
+}
+
+/** Out of whose allowance a request comes. */
+function countedAs(reader: Snapshot, caller: Caller | undefined, { request }: Call): Counted {
+  if (caller === undefined) return { who: `address ${request.socket.remoteAddress}` };
+  if (caller.kind !== 'team') return { who: callerId(caller) };
+  const organizationId = reader.get(teams, caller.teamId)?.row.organizationId;
+  return { who: caller.teamId, sharing: `teams of ${organizationId}` };
 }

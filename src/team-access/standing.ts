@@ -154,7 +154,9 @@ export function teamContributions(
   const contributions = teamId === organization.ownersTeamId ? [ownerContribution(teamId)] : [];
   contributions.push(...permissionContributions(teamId, organizationAccess));
   if (row !== undefined) {
-    contributions.push({ source: { kind: 'team-workspace', teamId, id: row.id }, access: row });
+    const { id, expiresAtMs } = row;
+    const end = expiresAtMs === undefined ? {} : { expiresAtMs };
+    contributions.push({ source: { kind: 'team-workspace', teamId, id, ...end }, access: row });
   }
   return contributions;
 }

@@ -1,5 +1,6 @@
 /** The team access service put together. */
-import type { Endpoint } from '../http/endpoint.ts';
+import type { Call } from '../http/call.ts';
+import type { Endpoint, OpenEndpoint } from '../http/endpoint.ts';
 import type { Log } from '../http/log.ts';
 import type { Clock } from '../state/clock.ts';
 import type { State } from '../state/state.ts';
@@ -12,7 +13,7 @@ import { membershipEndpoints } from './organization-memberships/endpoints.ts';
 import { organizationEndpoints } from './organizations/endpoints.ts';
 import { projectEndpoints } from './projects/endpoints.ts';
 import { createRateLimit } from './rate-limit.ts';
-import type { TeamAccess } from './serve.ts';
+import { countUnserved, serveOpen, type TeamAccess } from './serve.ts';
 import { teamWorkspaceEndpoints } from './team-workspaces/endpoints.ts';
 import { teamEndpoints } from './teams/endpoints.ts';
 import { tokenEndpoints } from './tokens/endpoints.ts';
@@ -34,6 +35,10 @@ export interface StartedTeamAccess extends AsyncDisposable {
   readonly endpoints: readonly Endpoint[];
   /** What the endpoints share. */
   readonly service: TeamAccess;
+  /** Counts a request below `/api/v2/` that no endpoint takes; for `HttpServer.countUnserved`. */
+  countUnserved(call: Call): readonly string[];
+  /** An endpoint that answers anybody, with its requests counted. */
+  counted(endpoint: OpenEndpoint): Endpoint;
   /** Resolves when the uses of tokens so far are written down. */
   usesWritten(): Promise<void>;
 }
@@ -45,7 +50,7 @@ export function startTeamAccess({ state, clock, log, rateLimit, terraform }: Tea
   return {
     service,
     endpoints: [
-      ...discoveryEndpoints,
+      ...discoveryEndpoints(service),
       ...organizationEndpoints(service),
       ...teamEndpoints(service),
       ...workspaceEndpoints(service),
@@ -59,6 +64,8 @@ export function startTeamAccess({ state, clock, log, rateLimit, terraform }: Tea
       ...effectiveAccessEndpoints(service),
       ...auditTrailEndpoints(service),
     ],
+    countUnserved: (call) => countUnserved(service, call),
+    counted: (endpoint) => ({ ...endpoint, handle: (call) => serveOpen(service, call, () => endpoint.handle(call)) }),
     usesWritten: () => tokenUses.written(),
     [Symbol.asyncDispose]: () => tokenUses[Symbol.asyncDispose](),
   };

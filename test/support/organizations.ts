@@ -6,7 +6,7 @@ import type { State } from '../../src/state/state.ts';
 import type { Transaction } from '../../src/state/transaction.ts';
 import { type Access, createdAccess } from '../../src/team-access/access.ts';
 import { membershipPair, memberships } from '../../src/team-access/organization-memberships/membership.ts';
-import { organizations, type Plan } from '../../src/team-access/organizations/organization.ts';
+import { nameWithin, organizations, type Plan } from '../../src/team-access/organizations/organization.ts';
 import { projects } from '../../src/team-access/projects/project.ts';
 import { teamWorkspaces } from '../../src/team-access/team-workspaces/team-workspace.ts';
 import type { OrganizationPermission } from '../../src/team-access/teams/organization-access.ts';
@@ -52,7 +52,7 @@ export const CALLERS = [
   ...['outsider', 'owner-elsewhere', 'site-admin'],
 ] as const;
 /** Who is nobody. */
-export const NOBODIES = ['no-token', 'unknown-token', 'expired-token', 'deleted-user'] as const;
+export const NOBODIES = ['no-token', 'unknown-token', 'expired-token', 'deleted-user', 'deleted-team'] as const;
 export type CallerKind = (typeof CALLERS)[number] | (typeof NOBODIES)[number];
 
 export interface Company {
@@ -71,9 +71,12 @@ export interface Company {
 /** Makes a company in one commit, and another organization whose owner is one of its callers. */
 export async function makeCompany(state: State, name: string, plan: Plan = 'standard'): Promise<Company> {
   const company = await state.write((tx) => putCompany(tx, name, plan));
-  // Its tokens go with a user.
-  await state.write((tx) => void tx.delete(users, userNamed(tx, `${name}-deleted`)));
-  await until('what the user owned is gone', () => !state.snapshot.ownersInDoubt);
+  // Their tokens go with a user and a team.
+  await state.write((tx) => {
+    tx.delete(users, userNamed(tx, `${name}-deleted`));
+    tx.delete(teams, tx.find(teams, 'name', nameWithin(company.id, GONE))?.row.id ?? '');
+  });
+  await until('what they owned is gone', () => !state.snapshot.ownersInDoubt);
   return company;
 }
 
@@ -146,10 +149,13 @@ function putCompany(tx: Transaction, name: string, plan: Plan): Company {
       'unknown-token': newApiToken(),
       'expired-token': putUserToken(tx, expired, '2020-01-01T00:00:00Z'),
       'deleted-user': putUserToken(tx, deleted),
+      'deleted-team': putApiToken(tx, { teamId: putTeam(tx, id, GONE, 'secret') }),
     },
   };
 }
 
+/** The team that is not there any more. */
+const GONE = 'gone';
 const CREATED = '2026-01-31T00:00:00.000Z';
 
 /** An organization whose `owners` team is put next. */
@@ -224,7 +230,11 @@ function putUserToken(tx: Transaction, userId: string, expirationTime?: string):
   return token;
 }
 
-function putApiToken(tx: Transaction, of: { readonly teamId: string } | { readonly organizationId: string }): string {
+/** @returns the token */
+export function putApiToken(
+  tx: Transaction,
+  of: { readonly teamId: string } | { readonly organizationId: string },
+): string {
   const token = newApiToken();
   tx.put(apiTokens, { ...of, id: newId('at'), secretHash: hashSecret(token), description: null, createTime: CREATED });
   return token;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { OPERATIONS_TYPE } from './operations.ts';
 import { request, resource, shown } from './team-access.ts';
-import { CALLERS, type CallerName, join, makeUser, type World } from './team-access-world.ts';
+import { CALLERS, type CallerName, join, makeUser, NOBODIES, type World } from './team-access-world.ts';
 
 export interface Row {
   /** As the server has it: method and path with `:name`, without `/api/v2`. */
@@ -26,13 +26,21 @@ const BAD_TIME = resource('authentication-tokens', { 'expired-at': 'soon' });
 const OWNERS: readonly CallerName[] = ['owner', 'owners-token', 'organization-token'];
 const OWNERS_IN_PERSON: readonly CallerName[] = ['owner', 'owners-token'];
 const MEMBERS: readonly CallerName[] = CALLERS.filter(
-  (name) => !['outsider', 'site-admin', 'expired', 'nobody'].includes(name),
+  (name) => !['outsider', 'site-admin', ...NOBODIES].includes(name),
 );
-const ANYBODY: readonly CallerName[] = CALLERS.filter((name) => !['expired', 'nobody'].includes(name));
+const ANYBODY: readonly CallerName[] = CALLERS.filter((name) => !NOBODIES.some((one) => one === name));
 const USERS: readonly CallerName[] = ANYBODY.filter((name) => !name.endsWith('-token'));
 const SEES_SECRET: readonly CallerName[] = [...OWNERS, 'insider', 'secret-viewer'];
-const HAS_ACCESS: readonly CallerName[] = [...OWNERS, 'workspaces-manager', 'insider', 'member', 'team-token'];
-const ADMINS: readonly CallerName[] = [...OWNERS, 'workspaces-manager'];
+const HAS_ACCESS: readonly CallerName[] = [
+  ...OWNERS,
+  'workspaces-manager',
+  'row-admin',
+  'insider',
+  'member',
+  'team-token',
+];
+const MAKES_WORKSPACES: readonly CallerName[] = [...OWNERS, 'workspaces-manager'];
+const ADMINS: readonly CallerName[] = [...MAKES_WORKSPACES, 'row-admin'];
 const MANAGES_TEAMS: readonly CallerName[] = [...OWNERS, 'access-manager', 'teams-manager'];
 const MANAGES_MEMBERS: readonly CallerName[] = [...MANAGES_TEAMS, 'members-manager'];
 const VISIBLE_TOKENS: readonly CallerName[] = [...OWNERS_IN_PERSON, 'member', 'team-token'];
@@ -135,6 +143,24 @@ export const rows: readonly Row[] = [
   },
   { endpoint: 'GET /admin/users', path: '/admin/users', allowed: ['site-admin'] },
   { endpoint: 'POST /admin/users', path: '/admin/users', body: bad('users'), allowed: ['site-admin'], status: 422 },
+  {
+    endpoint: 'DELETE /admin/users/:id',
+    path: ({ users }) => `/admin/users/${users.member?.id}`,
+    headers: NEVER,
+    allowed: ['site-admin'],
+    status: 412,
+  },
+  {
+    endpoint: 'GET /users/:id',
+    path: ({ users }) => `/users/${users.member?.id}`,
+    allowed: [...MEMBERS, 'site-admin'],
+  },
+  {
+    endpoint: 'GET /users/:id',
+    on: 'who is in no organization',
+    path: ({ users }) => `/users/${users.outsider?.id}`,
+    allowed: ['outsider', 'site-admin'],
+  },
   { endpoint: 'GET /organizations', path: '/organizations', allowed: ANYBODY },
   { endpoint: 'POST /organizations', path: '/organizations', body: bad('organizations'), allowed: USERS, status: 422 },
   { endpoint: 'GET /organizations/:name', path: org(), allowed: MEMBERS },
@@ -234,7 +260,7 @@ export const rows: readonly Row[] = [
     endpoint: 'POST /organizations/:name/workspaces',
     path: org('/workspaces'),
     body: bad('workspaces'),
-    allowed: ADMINS,
+    allowed: MAKES_WORKSPACES,
     status: 422,
   },
   ...(
@@ -309,7 +335,7 @@ export function unknownTo({ endpoint, on = '', allowed }: Row): readonly CallerN
   if (path.includes('workspaces/:')) return others(HAS_ACCESS);
   if (path.startsWith('/teams/:id') && /(^|is )secret$/.test(on)) return others(SEES_SECRET);
   if (path.startsWith('/teams/:id') && /(^|is )owners$/.test(on)) return others([...OWNERS, 'secret-viewer']);
-  if (path.startsWith('/authentication-tokens/') || path.startsWith('/users/')) return others(allowed);
+  if (path.startsWith('/authentication-tokens/') || path.includes('/users/')) return others(allowed);
   // They change the plan of any organization.
   if (endpoint === 'PATCH /organizations/:name') return ['outsider'];
   return ['outsider', 'site-admin'];

@@ -1,15 +1,21 @@
 /** An organization with every kind of caller, for tests of who may do what. */
 import { hashSecret, newApiToken, newId } from '../../src/credentials/secret.ts';
-import { userTokens } from '../../src/credentials/user.ts';
+import { users as userTable, userTokens } from '../../src/credentials/user.ts';
+import { teams } from '../../src/team-access/teams/team.ts';
 import type { Api } from './api.ts';
 import { makeOrganization, request, resource, type Shown, shown, to } from './team-access.ts';
+import { until } from './until.ts';
 
-/** Who asks. `nobody` has no token, `expired` one that was good. */
+/** Who is nobody: without a token, or with one that is unknown, or was good once. */
+export const NOBODIES = ['nobody', 'unknown-token', 'expired', 'deleted-user', 'deleted-team'] as const;
+
+/** Who asks. `row-admin` administers the workspace by the row of their team, and nothing else. */
 export const CALLERS = [
   'owner',
   'owners-token',
   'organization-token',
   'workspaces-manager',
+  'row-admin',
   'access-manager',
   'teams-manager',
   'members-manager',
@@ -19,8 +25,7 @@ export const CALLERS = [
   'team-token',
   'outsider',
   'site-admin',
-  'expired',
-  'nobody',
+  ...NOBODIES,
 ] as const;
 export type CallerName = (typeof CALLERS)[number];
 
@@ -91,10 +96,10 @@ export async function makeWorld(api: Api, organization = 'acme'): Promise<World>
   const owner = await makeUser(api, `${organization}-owner`);
   await makeOrganization(api, owner.token, organization);
   const users: Partial<Record<CallerName, { id: string; username: string; token: string }>> = { owner };
-  for (const name of ['insider', 'member', 'outsider'] as const)
+  for (const name of ['insider', 'member', 'outsider', 'row-admin', 'deleted-user'] as const)
     users[name] = await makeUser(api, `${organization}-${name}`);
   const path = `/organizations/${organization}`;
-  for (const name of ['insider', 'member'] as const)
+  for (const name of ['insider', 'member', 'row-admin', 'deleted-user'] as const)
     await join(api, owner.token, organization, `${organization}-${name}`);
   for (const [name, permissions] of Object.entries(PERMISSIONS)) {
     const user = await makeUser(api, `${organization}-${name}`);
@@ -106,6 +111,8 @@ export async function makeWorld(api: Api, organization = 'acme'): Promise<World>
   }
   const secret = await makeTeam(api, owner.token, organization, { name: 'secret' });
   await addToTeam(api, owner.token, secret.id, `${organization}-insider`);
+  const admins = await makeTeam(api, owner.token, organization, { name: 'row-admins' });
+  await addToTeam(api, owner.token, admins.id, `${organization}-row-admin`);
   const visible = await makeTeam(api, owner.token, organization, { name: 'visible', visibility: 'organization' });
   await addToTeam(api, owner.token, visible.id, `${organization}-member`);
   const strong = await makeTeam(api, owner.token, organization, {
@@ -118,6 +125,7 @@ export async function makeWorld(api: Api, organization = 'acme'): Promise<World>
   for (const [team, access] of [
     [secret.id, 'read'],
     [visible.id, 'plan'],
+    [admins.id, 'admin'],
   ] as const) {
     const related = { team: to('teams', team), workspace: to('workspaces', workspace.id) };
     const body = resource('team-workspaces', { access }, related);
@@ -129,6 +137,14 @@ export async function makeWorld(api: Api, organization = 'acme'): Promise<World>
     const { attributes } = shown(await request(api, owner.token, 'POST', at)).data;
     return String(attributes['token']);
   };
+  const gone = await makeTeam(api, owner.token, organization, { name: 'gone' });
+  const tokenOfGone = await tokenAt(`/teams/${gone.id}/authentication-token`);
+  await addToTeam(api, owner.token, owners, `${organization}-deleted-user`);
+  await api.state.write((tx) => {
+    tx.delete(userTable, users['deleted-user']?.id ?? '');
+    tx.delete(teams, gone.id);
+  });
+  await until('what they owned is gone', () => !api.state.snapshot.ownersInDoubt);
   const tokenOf = (name: CallerName): string => users[name]?.token ?? '';
   return {
     api,
@@ -143,6 +159,8 @@ export async function makeWorld(api: Api, organization = 'acme'): Promise<World>
       'team-token': await tokenAt(`/teams/${visible.id}/authentication-token`),
       'site-admin': api.adminToken,
       expired: await expiredToken(api, owner.id),
+      'unknown-token': newApiToken(),
+      'deleted-team': tokenOfGone,
       nobody: null,
     },
     users,

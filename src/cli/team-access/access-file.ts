@@ -9,13 +9,16 @@
  *           runs: plan
  *       acme/archive: {}           # nobody
  *
+ * With `compat: terraform` there are `sentinel-mocks` and `policy-overrides` besides: a set that left them out would take
+ * them away.
+ *
  * What the values mean is the server's to say. Here the shape is read, so that nothing that was meant is overlooked.
  */
 import { type Document, isAlias, isMap, isScalar, LineCounter, parseDocument } from 'yaml';
 import { CommandError } from '../errors.ts';
 import { printable } from '../output.ts';
 import { parseReference } from './references.ts';
-import { SETTABLE } from './row-attributes.ts';
+import { SETTABLE, SETTABLE_WITH_TERRAFORM } from './row-attributes.ts';
 
 /** The teams that should have access to a workspace, and no others. */
 export interface WantedSet {
@@ -35,7 +38,7 @@ export interface WantedTeam {
   readonly attributesAt: ReadonlyMap<string, string>;
 }
 
-const ATTRIBUTES: readonly string[] = ['access', ...SETTABLE, 'expires-at'];
+const ATTRIBUTES: readonly string[] = ['access', ...SETTABLE, ...SETTABLE_WITH_TERRAFORM, 'expires-at'];
 
 /** @param name of the file, for messages @throws CommandError `usage`, with the line */
 export function parseAccessFile(name: string, content: string): readonly WantedSet[] {

@@ -59,6 +59,16 @@ describe('accord access', () => {
     );
   });
 
+  test('a row that ends is told with its end', async () => {
+    await ada.done('workspace create acme/brief');
+    const end = '2100-01-01T00:00:00.000Z';
+    await ada.done(`team-access add --workspace acme/brief --team dev --access read --expires-at ${end}`);
+    const words = new RegExp(`row tws-\\w{16} of team dev, until ${end}\n`);
+    assert.match(await ada.done('access explain --user ben --workspace acme/brief'), words);
+    assert.match(await ada.done('access matrix acme'), words);
+    await ada.done('workspace delete acme/brief');
+  });
+
   test('who has no access is told so, and who may not ask that nothing is found', async () => {
     await ada.done('workspace create acme/closed');
     assert.equal(

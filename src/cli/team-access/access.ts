@@ -22,6 +22,8 @@ interface Source {
   readonly permission?: string;
   /** Of the row. */
   readonly id?: string;
+  /** When the row ends. */
+  readonly 'expires-at'?: string;
 }
 
 type Effective = Resource<{
@@ -112,7 +114,10 @@ async function matrix(shell: Shell, organization: string, options: ApiOptions): 
 }
 
 /** @param names of teams, by ID; others are shown by their IDs */
-function sourceWords({ kind, team, permission, id }: Source, names: ReadonlyMap<string, string>): string {
+function sourceWords(
+  { kind, team, permission, id, 'expires-at': end }: Source,
+  names: ReadonlyMap<string, string>,
+): string {
   if (team === undefined) return 'the token of the organization, an owner';
   const name = `team ${names.get(team) ?? team}`;
   switch (kind) {
@@ -121,6 +126,6 @@ function sourceWords({ kind, team, permission, id }: Source, names: ReadonlyMap<
     case 'organization-permission':
       return `permission ${permission} of ${name}`;
     case 'team-workspace':
-      return `row ${id} of ${name}`;
+      return `row ${id} of ${name}${end === undefined ? '' : `, until ${end}`}`;
   }
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
-import { sharedApi } from '../../../test/support/api.ts';
+import { sharedApi, startApi } from '../../../test/support/api.ts';
 import { type Commands, commandsOfNewUser } from '../../../test/support/team-access-commands.ts';
 import { until } from '../../../test/support/until.ts';
 import { accord, type Outcome, startServer } from '../rig.ts';
@@ -319,4 +319,54 @@ test('a server that breaks off while it changes something leaves open what it ha
   const { exitCode, stderr } = await accord(['team-access', 'apply', file, '--yes', '--address', address]);
   assert.equal(exitCode, 3);
   assert.match(stderr, /^accord: cannot reach .*; whether workspace \/main\\x1b was changed is not known\n$/);
+});
+
+describe('accord team-access with compat: terraform', () => {
+  const api = sharedApi({ terraform: true });
+  let ada: Commands;
+
+  before(async () => {
+    ada = await commandsOfNewUser(api(), 'ada');
+    await ada.done('organization create acme --email it@example.org');
+    await ada.done('team create acme/dev');
+  });
+
+  test('has two attributes more, which a file keeps, changes and takes away', async () => {
+    await ada.done('workspace create acme/one');
+    const pair = '--workspace acme/one --team dev';
+    const attributes = async () => (await ada.json<{ attributes: object }>(`team-access show ${pair}`)).attributes;
+    const access = { access: 'custom', runs: 'read', variables: 'none', 'state-versions': 'none' };
+    const rest = { 'workspace-locking': false, 'run-tasks': false };
+    await ada.done(`team-access add ${pair} --access custom --policy-overrides true --sentinel-mocks read`);
+    const mocks = { 'policy-mocks': 'read', 'sentinel-mocks': 'read' };
+    assert.deepEqual(await attributes(), { ...access, ...mocks, ...rest, 'policy-overrides': true });
+    const row = (more: string): string =>
+      write(`workspaces:
+  acme/one:
+    dev: { access: custom, sentinel-mocks: read${more} }
+`);
+    const same = await ada.run(`team-access apply ${row(', policy-overrides: true')} --yes`);
+    assert.deepEqual([same.exitCode, same.stdout], [0, 'acme/one: nothing changes\n'], same.stderr);
+    const shown = await ada.done(`team-access apply ${row('')} --dry-run`);
+    assert.match(shown, /policy-overrides true\) -> custom \(.*policy-overrides false\)/);
+    await ada.done(`team-access apply ${row(', policy-overrides: false')} --yes`);
+    assert.deepEqual(await attributes(), { ...access, ...mocks, ...rest, 'policy-overrides': false });
+    await ada.done(`team-access update ${pair} --policy-overrides true`);
+    assert.deepEqual(await attributes(), { ...access, ...mocks, ...rest, 'policy-overrides': true });
+  });
+});
+
+test('what only servers with compat: terraform know is refused in a file, and told with a row', async () => {
+  await using api = await startApi();
+  const ada = await commandsOfNewUser(api, 'ada');
+  await ada.done('organization create acme --email it@example.org');
+  await ada.done('team create acme/dev');
+  await ada.done('workspace create acme/one');
+  const file = write('workspaces:\n  acme/one:\n    dev:\n      access: custom\n      policy-overrides: true\n');
+  const words = 'the server does not know policy-overrides: it is for servers with compat: terraform';
+  assert.equal(await ada.refused(`team-access apply ${file} --yes`), `accord: ${file}:5: ${words}\n`);
+  const added = await ada.run(
+    'team-access add --workspace acme/one --team dev --access custom --policy-overrides true',
+  );
+  assert.deepEqual([added.exitCode, added.stderr], [0, `Not given: ${words}.\n`]);
 });

@@ -8,7 +8,7 @@ const GROUPS = {
   workspace: ['list', 'show', 'create', 'update', 'delete'],
   'team-access': ['list', 'show', 'add', 'update', 'remove', 'apply'],
   access: ['explain', 'matrix'],
-  user: ['list', 'create', 'self'],
+  user: ['list', 'create', 'delete', 'self'],
   'api-token': ['list', 'create', 'revoke'],
 };
 

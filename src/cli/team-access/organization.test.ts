@@ -32,7 +32,7 @@ describe('accord organization', () => {
     const owner = await commandsOfNewUser(api(), 'owner');
     assert.match(
       await owner.refused('organization create a/b --email nobody'),
-      /^accord: invalid attribute: Name is invalid.* \(\/data\/attributes\/name\)\ninvalid attribute: Email is invalid \(\/data\/attributes\/email\)\n$/,
+      /^accord: invalid attribute: Name is invalid.* \(\/data\/attributes\/name\)\ninvalid attribute: Email is invalid: want an address such as name@example\.org \(\/data\/attributes\/email\)\n$/,
     );
   });
 

@@ -7,7 +7,7 @@ import { type Api, type ApiCall, apiPath, bodyOf, relatedId } from './api.ts';
 import type { SetMeta } from './difference.ts';
 import { isId } from './references.ts';
 import { type Fault, faultsIn } from './refusal.ts';
-import type { Row } from './row-attributes.ts';
+import { type Row, unknownAmong, unknownWords } from './row-attributes.ts';
 
 const CHANGED = 'was changed by somebody else meanwhile: nothing was done there';
 
@@ -52,6 +52,7 @@ export async function announceSet(api: Api, target: Target): Promise<Announced> 
   // Without its name nothing could be carried out as it was shown.
   if (etag === undefined) throw new CommandError('refused', 'the answer has no ETag: is a proxy taking it away?');
   const { data, meta } = documentOf(api, text);
+  refuseUnknown(target.wanted.teams, data);
   return { ...meta, target, etag, rows: data };
 }
 
@@ -65,6 +66,16 @@ export async function carryOut(api: Api, announced: Announced): Promise<SetMeta>
     if (!(error instanceof CommandError) || error.code !== 'unreachable') throw error;
     const unknown = `whether workspace ${printable(target.workspace)} was changed is not known`;
     throw new CommandError(error.code, `${error.message}; ${unknown}`, { cause: error });
+  }
+}
+
+/** What the server leaves aside would not come to be, and nobody would be told. @throws CommandError `refused` */
+function refuseUnknown(wanted: readonly WantedTeam[], [row]: readonly Row[]): void {
+  if (row === undefined) return;
+  for (const { at, attributes, attributesAt } of wanted) {
+    const unknown = unknownAmong(Object.keys(attributes), row.attributes);
+    if (unknown === undefined) continue;
+    throw new CommandError('refused', `${attributesAt.get(unknown) ?? at}: ${unknownWords(unknown)}`);
   }
 }
 

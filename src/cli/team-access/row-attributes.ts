@@ -12,6 +12,17 @@ export const SETTABLE = [
   'run-tasks',
 ] as const;
 
+/** Those that a server with `compat: terraform` has besides. Others do not know them, and leave them aside in silence. */
+export const SETTABLE_WITH_TERRAFORM = ['sentinel-mocks', 'policy-overrides'] as const;
+
+/** The first of the attributes that were given which the server has left aside: its rows do not have it. */
+export const unknownAmong = (given: Iterable<string>, shown: RowAttributes): string | undefined =>
+  [...given].find((name) => SETTABLE_WITH_TERRAFORM.some((one) => one === name) && !Object.hasOwn(shown, name));
+
+/** How that is told. */
+export const unknownWords = (name: string): string =>
+  `the server does not know ${name}: it is for servers with compat: terraform`;
+
 /** Besides those of `SETTABLE` there may be others that a server has for other clients: they are shown, too. */
 export interface RowAttributes extends Readonly<Record<string, string | boolean | undefined>> {
   readonly access: string;

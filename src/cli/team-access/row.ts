@@ -9,7 +9,7 @@ import { addApplyCommand } from './apply.ts';
 import { findRow, findRows, type RowOptions } from './find-row.ts';
 import { leafOf, REFERENCE_HELP } from './leaf.ts';
 import { findWorkspace, teamIn } from './references.ts';
-import { describeRow, type Row, tabulateRows } from './row-attributes.ts';
+import { describeRow, type Row, tabulateRows, unknownAmong, unknownWords } from './row-attributes.ts';
 
 interface ContentOptions extends RowOptions {
   readonly access?: string;
@@ -17,6 +17,8 @@ interface ContentOptions extends RowOptions {
   readonly variables?: string;
   readonly stateVersions?: string;
   readonly policyMocks?: string;
+  readonly sentinelMocks?: string;
+  readonly policyOverrides?: string;
   readonly workspaceLocking?: string;
   readonly runTasks?: string;
   readonly expiresAt?: string;
@@ -62,6 +64,8 @@ const withContent = (command: Command): Command =>
     .option('--policy-mocks <value>', 'custom: none or read')
     .option('--workspace-locking <boolean>', 'custom: true or false')
     .option('--run-tasks <boolean>', 'custom: true or false')
+    .option('--sentinel-mocks <value>', 'custom, with compat: terraform: none or read')
+    .option('--policy-overrides <boolean>', 'custom, with compat: terraform: true or false')
     .option('--expires-at <time>', 'when it ends by itself, such as 2030-01-31T00:00:00Z; never takes the end away');
 
 const attributesOf = (options: ContentOptions) => ({
@@ -70,6 +74,8 @@ const attributesOf = (options: ContentOptions) => ({
   variables: options.variables,
   'state-versions': options.stateVersions,
   'policy-mocks': options.policyMocks,
+  'sentinel-mocks': options.sentinelMocks,
+  'policy-overrides': booleanIn(options.policyOverrides),
   'workspace-locking': booleanIn(options.workspaceLocking),
   'run-tasks': booleanIn(options.runTasks),
   'expires-at': options.expiresAt === 'never' ? null : options.expiresAt,
@@ -105,6 +111,7 @@ async function add(shell: Shell, options: ContentOptions): Promise<void> {
     }),
   });
   print(shell, options, data, (row) => describeRow(row, [workspace, found]));
+  tellUnknown(shell, options, data);
 }
 
 async function update(shell: Shell, id: string | undefined, options: ContentOptions): Promise<void> {
@@ -118,6 +125,17 @@ async function update(shell: Shell, id: string | undefined, options: ContentOpti
   const path = apiPath('team-workspaces', row.id);
   const { data } = await api.read<Row>({ method: 'PATCH', path, about, body });
   print(shell, options, data, (changed) => describeRow(changed, included));
+  tellUnknown(shell, options, data);
+}
+
+/** Says what was given and the server has left aside. */
+function tellUnknown(shell: Shell, options: ContentOptions, { attributes }: Row): void {
+  const given = Object.entries(attributesOf(options)).filter(([, value]) => value !== undefined);
+  const unknown = unknownAmong(
+    given.map(([name]) => name),
+    attributes,
+  );
+  if (unknown !== undefined) note(shell, `Not given: ${unknownWords(unknown)}.`);
 }
 
 async function remove(shell: Shell, id: string | undefined, options: RowOptions): Promise<void> {

@@ -24,6 +24,23 @@ describe('accord user', () => {
     assert.ok(!users.includes(stdout.trim()));
   });
 
+  test('a user is deleted by username, in any case, or by ID, and their token is good for nothing', async () => {
+    const admin = commandsOf(api(), api().adminToken);
+    for (const name of ['gone', 'gone-too']) {
+      const theirs = await commandsOfNewUser(api(), name);
+      const { id } = await theirs.json<{ readonly id: string }>('user self');
+      const named = name === 'gone' ? 'GONE' : id;
+      assert.equal((await admin.run(`user delete ${named}`)).stderr, `Deleted user ${named}.\n`);
+      assert.match(await theirs.refused('user self'), /token/);
+    }
+    const still = await admin.done('user list');
+    assert.doesNotMatch(still, /gone/);
+    assert.equal(await admin.refused('user delete gone'), 'accord: user gone: not found, or you may not change it\n');
+    const dora = await commandsOfNewUser(api(), 'dora');
+    assert.match(await dora.refused('user delete admin'), /not found, or you may not/);
+    assert.match(await admin.refused('user delete admin'), /the last site administrator cannot go/);
+  });
+
   test('users are made and listed by site administrators alone', async () => {
     const ben = await commandsOfNewUser(api(), 'ben');
     assert.equal(

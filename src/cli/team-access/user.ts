@@ -34,6 +34,11 @@ export function addUserCommands(program: Command, shell: Shell): void {
   )
     .addHelpText('after', '\nThe token is shown this once.')
     .action((username: string, options: CreateOptions) => create(shell, username, options));
+  withApiConnection(
+    group
+      .command('delete <user>')
+      .description('deletes a user, by username or ID, with their memberships and tokens; for site administrators'),
+  ).action((user: string, options: ApiOptions) => remove(shell, user, options));
   withApiConnection(leaf('self', 'shows whose token is in use')).action((options: ApiOptions) => self(shell, options));
 }
 
@@ -51,6 +56,18 @@ async function create(shell: Shell, username: string, options: CreateOptions): P
   // Alone on its line, so that it can be kept in a file or a variable.
   print(shell, options, user, ({ attributes }) => `${printable(attributes.token ?? '')}\n`);
   note(shell, `Made user ${printable(user.attributes.username)}. The token is not shown again.`);
+}
+
+async function remove(shell: Shell, named: string, options: ApiOptions): Promise<void> {
+  const api = connectApi(shell, options);
+  const users = apiPath('admin', 'users');
+  const about = `user ${named}`;
+  const { data } = await api.readAll<User>({ path: users, about, query: { q: named } });
+  const found = data.find(({ attributes }) => attributes.username.toLowerCase() === named.toLowerCase());
+  // What nobody is called can still be an ID.
+  const path = found === undefined ? apiPath('admin', 'users', named) : apiPath('admin', 'users', found.id);
+  await api.send({ method: 'DELETE', path, about });
+  note(shell, `Deleted ${printable(about)}.`);
 }
 
 async function self(shell: Shell, options: ApiOptions): Promise<void> {

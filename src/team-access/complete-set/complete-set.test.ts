@@ -3,7 +3,7 @@ import { beforeEach, describe, test } from 'node:test';
 import { sharedApi } from '../../../test/support/api.ts';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { refused } from '../../../test/support/operations.ts';
-import { type CallerKind, type Company, makeCompany } from '../../../test/support/organizations.ts';
+import { type CallerKind, type Company, makeCompany, NOBODIES } from '../../../test/support/organizations.ts';
 import { NOT_FOUND, request, resource, type Shown, seen, shown, to } from '../../../test/support/team-access.ts';
 import { auditLog } from '../../audit/record.ts';
 import { SET_ROWS_MAX } from '../limits.ts';
@@ -196,7 +196,7 @@ describe('a complete set of rows', () => {
         NOT_FOUND,
       );
     }
-    for (const by of ['no-token', 'unknown-token', 'expired-token', 'deleted-user'] as const) {
+    for (const by of NOBODIES) {
       assert.equal((await put([], { by })).status, 401);
     }
   });

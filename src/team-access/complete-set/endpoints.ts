@@ -2,14 +2,20 @@
 import { Type } from 'typebox';
 import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
+import type { Parameter } from '../../http/parameter.ts';
 import { DRY_RUN, readDryRun } from '../dry-run.ts';
-import { documentAnswer, ifMatch, tagOf } from '../jsonapi/documents.ts';
+import { documentAnswer, IF_MATCH, ifMatch, tagOf } from '../jsonapi/documents.ts';
 import { serveWrite, type TeamAccess } from '../serve.ts';
 import { setRowSchema } from '../team-workspaces/read-access.ts';
 import { rowsDocument } from '../team-workspaces/show-team-workspace.ts';
 import { putTeamAccess } from './put-team-access.ts';
 import { readSet } from './read-set.ts';
 import { setAnswerSchema, setDocument } from './show-difference.ts';
+
+const IF_MATCH_OF_SET: Parameter = {
+  ...IF_MATCH,
+  description: 'Only if the rows have this `ETag`, as a dry run or their list without pages tells it; else 412.',
+};
 
 /** The one endpoint. */
 export function completeSetEndpoints(service: TeamAccess): Endpoint[] {
@@ -21,6 +27,7 @@ export function completeSetEndpoints(service: TeamAccess): Endpoint[] {
       summary: 'Makes the rows of a workspace those that are given',
       bulk: true,
       query: [DRY_RUN],
+      headers: [IF_MATCH_OF_SET],
       body: Type.Object({ data: Type.Array(setRowSchema(terraform)) }),
       answer: setAnswerSchema(terraform),
       answerHeaders: [
@@ -29,6 +36,7 @@ export function completeSetEndpoints(service: TeamAccess): Endpoint[] {
       handle(call) {
         const workspaceId = pathParameter(call, 'id');
         return serveWrite(service, call, {
+          conditional: true,
           parse: () => ({ dryRun: readDryRun(call.query), rows: readSet(call.body, workspaceId) }),
           isDryRun: ({ dryRun }) => dryRun,
           change(writing, { dryRun, rows }) {

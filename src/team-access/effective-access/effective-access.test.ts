@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { sharedApi } from '../../../test/support/api.ts';
-import { CALLERS, type CallerKind, makeCompany, putRow, sharedCompany } from '../../../test/support/organizations.ts';
-import { faults, NOT_FOUND, request, type Shown, seen, shown } from '../../../test/support/team-access.ts';
+import {
+  CALLERS,
+  type CallerKind,
+  makeCompany,
+  NOBODIES,
+  putRow,
+  putTeam,
+  sharedCompany,
+} from '../../../test/support/organizations.ts';
+import { faults, NOT_FOUND, request, resource, type Shown, seen, shown } from '../../../test/support/team-access.ts';
 import { createdAccess } from '../access.ts';
 import { memberships } from '../organization-memberships/membership.ts';
 import { teamMembers } from '../teams/team-member.ts';
@@ -133,9 +141,11 @@ describe('effective access', () => {
   });
 
   test('is not asked of a user and a team at once', async () => {
-    const answer = await ask('owner', '?filter[user]=a&filter[team]=b');
-    assert.equal(answer.status, 422);
-    assert.deepEqual(faults(answer)[0]?.['source'], { parameter: 'filter[team]' });
+    for (const caller of ['owner', 'outsider'] as const) {
+      const answer = await ask(caller, '?filter[user]=a&filter[team]=b');
+      assert.equal(answer.status, 422);
+      assert.deepEqual(faults(answer)[0]?.['source'], { parameter: 'filter[team]' });
+    }
   });
 
   test('is served without the standard plan, but not of teams', async () => {
@@ -165,23 +175,73 @@ describe('the access matrix', () => {
 
   test('has for each workspace the teams that the caller may know of', async () => {
     const { teams, workspaces } = setUp().company;
-    const everywhere = { [teams.owners]: 'admin', [teams.managers]: 'admin', [teams.readers]: 'read' };
-    const onMain = { ...everywhere, [teams.visible]: 'write', [teams.secret]: 'plan', [teams.admins]: 'admin' };
-    const all = [
-      [workspaces.main, onMain],
-      [workspaces.other, everywhere],
+    // Of a secret team its rows tell, to who sees them. `owners` is one, and has none.
+    const known = { [teams.managers]: 'admin', [teams.readers]: 'read' };
+    const rows = { [teams.visible]: 'write', [teams.secret]: 'plan', [teams.admins]: 'admin' };
+    const all = { [teams.owners]: 'admin', ...known };
+    const ofOwner = [
+      [workspaces.main, { ...all, ...rows }],
+      [workspaces.other, all],
     ];
-    for (const caller of ['owner', 'organization-token', 'admin-by-permission'] as const) {
-      assert.deepEqual(await cells(caller), all);
+    const ofAdmin = [
+      [workspaces.main, { ...known, ...rows }],
+      [workspaces.other, known],
+    ];
+    const ofSecret = [[workspaces.main, { [teams.secret]: 'plan' }]];
+    const expected: Readonly<Record<(typeof CALLERS)[number], unknown>> = {
+      owner: ofOwner,
+      'owners-team-token': ofOwner,
+      'organization-token': ofOwner,
+      'admin-by-permission': ofAdmin,
+      'admin-by-row': ofAdmin.slice(0, 1),
+      'in-visible-team': [[workspaces.main, { [teams.visible]: 'write' }]],
+      'in-secret-team': ofSecret,
+      'secret-team-token': ofSecret,
+      reader: ofAdmin.map(([workspace]) => [workspace, { [teams.readers]: 'read' }]),
+      'member-without-row': [],
+      'member-without-team': [],
+      outsider: NOT_FOUND,
+      'owner-elsewhere': NOT_FOUND,
+      'site-admin': NOT_FOUND,
+    };
+    for (const caller of CALLERS) {
+      const answer = await matrix(caller);
+      assert.deepEqual(answer.status === 200 ? await cells(caller) : seen(answer), expected[caller], caller);
     }
-    assert.deepEqual(await cells('admin-by-row'), [[workspaces.main, onMain]]);
-    assert.deepEqual(await cells('in-secret-team'), [[workspaces.main, { [teams.secret]: 'plan' }]]);
-    assert.deepEqual(await cells('reader'), [
-      [workspaces.main, { [teams.readers]: 'read' }],
-      [workspaces.other, { [teams.readers]: 'read' }],
-    ]);
-    assert.deepEqual(await cells('member-without-team'), []);
-    for (const caller of ['outsider', 'site-admin'] as const) assert.deepEqual(seen(await matrix(caller)), NOT_FOUND);
+    for (const nobody of NOBODIES) assert.equal((await matrix(nobody)).status, 401, nobody);
+  });
+
+  test('names no secret team without a row to who does not see it, whatever it has everywhere', async () => {
+    const own = await makeCompany(api().state, 'discreet');
+    const secret = await api().state.write((tx) => putTeam(tx, own.id, 'sec', 'secret', ['read-workspaces']));
+    const text = async (caller: CallerKind): Promise<string> =>
+      (await request(api(), own.tokens[caller], 'GET', `/organizations/${own.name}/access-matrix`)).text;
+    assert.ok((await text('owner')).includes(secret));
+    for (const caller of ['admin-by-row', 'admin-by-permission', 'reader'] as const) {
+      assert.ok(!(await text(caller)).includes(secret), caller);
+    }
+    await api().state.write((tx) => putRow(tx, secret, own.workspaces.main, createdAccess('read', {})));
+    assert.ok((await text('admin-by-row')).includes(secret));
+  });
+
+  test('tells when the rows that it names end', async () => {
+    const own = await makeCompany(api().state, 'ending');
+    const end = '2100-01-01T00:00:00.000Z';
+    const row = `/team-workspaces/${own.rows.visible}`;
+    const body = resource('team-workspaces', { 'expires-at': end });
+    assert.equal((await request(api(), own.tokens.owner, 'PATCH', row, { body })).status, 200);
+    const source = { kind: 'team-workspace', team: own.teams.visible, id: own.rows.visible, 'expires-at': end };
+    const member = own.tokens['in-visible-team'];
+    const read = async <Data>(path: string) => shown<Data>(await request(api(), member, 'GET', path)).data;
+    const { id } = await read<Shown>('/account/details');
+    const [line] = await read<Shown[]>(`/organizations/${own.name}/access-matrix`);
+    assert.deepEqual(line?.attributes['teams'], [{ team: own.teams.visible, access: 'write', sources: [source] }]);
+    const one = await read<Shown>(`/workspaces/${own.workspaces.main}/effective-access`);
+    const [listed] = await read<Shown[]>(`/users/${id}/effective-access?filter[organization]=${own.name}`);
+    for (const { attributes } of [one, listed ?? assert.fail('nothing is listed')]) {
+      for (const { sources } of attributes['explanation'] as readonly Explanation[])
+        assert.deepEqual(sources, [source]);
+    }
   });
 
   test('comes in pages, and tells where access comes from', async () => {

@@ -3,7 +3,7 @@ import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import type { Contribution } from '../effective.ts';
 import { organizationNamed, organizationWithTeams, workspaceById } from '../find.ts';
-import { documentAnswer, writeDocument, writtenAnswer } from '../jsonapi/documents.ts';
+import { bytesHeld, documentAnswer, writeDocument, writtenAnswer } from '../jsonapi/documents.ts';
 import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
 import { documentOf, pageOf } from '../jsonapi/schemas.ts';
 import { serveRead, type TeamAccess } from '../serve.ts';
@@ -42,7 +42,7 @@ export function effectiveAccessEndpoints(service: TeamAccess): Endpoint[] {
           // In one picture of the state the same sources give the same.
           const key = ['effective-access', id, subject.type, subject.id, ...contributions.map(keyOfSource)].join('\0');
           const write = () => writeDocument({ data: showEffectiveAccess(id, subject, contributions, terraform) });
-          return writtenAnswer(call, reader.memo(key, write));
+          return writtenAnswer(call, reader.memo(key, write, bytesHeld));
         }),
     },
     {

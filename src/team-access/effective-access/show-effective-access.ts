@@ -4,6 +4,7 @@ import { ACCESS_LEVELS } from '../access.ts';
 import { type Contribution, type Explained, effectiveAccess, explainAccess, type Source } from '../effective.ts';
 import type { Resource } from '../jsonapi/documents.ts';
 import { resourceSchema, toOne } from '../jsonapi/schemas.ts';
+import { shownEnd } from '../team-workspaces/show-team-workspace.ts';
 import { attributeProperties, shownAttributes, wiresOf } from '../team-workspaces/wire-attributes.ts';
 import type { Subject } from './find-subject.ts';
 
@@ -13,6 +14,7 @@ export const sourceSchema = Type.Object(
     team: Type.Optional(Type.String({ description: "The team's id; absent for a token of the organization." })),
     permission: Type.Optional(Type.String({ description: 'The permission in the organization.' })),
     id: Type.Optional(Type.String({ description: 'The id of the row.' })),
+    'expires-at': Type.Optional(Type.String({ description: 'RFC 3339; from then on the row does not exist.' })),
   },
   { title: 'AccessSource' },
 );
@@ -81,6 +83,6 @@ export function showSource(source: Source) {
     case 'organization-permission':
       return { kind: source.kind, ...team, permission: source.permission };
     case 'team-workspace':
-      return { kind: source.kind, ...team, id: source.id };
+      return { kind: source.kind, ...team, id: source.id, ...shownEnd(source) };
   }
 }

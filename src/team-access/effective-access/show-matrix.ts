@@ -3,13 +3,13 @@ import { Type } from 'typebox';
 import type { Snapshot } from '../../state/snapshot.ts';
 import type { DeepReadonly, Stored } from '../../state/table.ts';
 import { ACCESS_LEVELS } from '../access.ts';
-import { changesRows } from '../authorization.ts';
+import { changesRows, seenTeams } from '../authorization.ts';
 import { type Contribution, effectiveAccess } from '../effective.ts';
 import type { Resource } from '../jsonapi/documents.ts';
 import { resourceSchema, toOne } from '../jsonapi/schemas.ts';
-import { byCreation } from '../order.ts';
 import { accessOn, contributionsOn, type Standing, standingWith, teamContributions } from '../standing.ts';
 import { teamWorkspaces } from '../team-workspaces/team-workspace.ts';
+import { teamsInOrder } from '../teams/list-teams.ts';
 import { type Team, teams } from '../teams/team.ts';
 import type { Workspace } from '../workspaces/workspace.ts';
 import { showSource, sourceSchema } from './show-effective-access.ts';
@@ -33,7 +33,10 @@ export const matrixRowSchema = resourceSchema(MATRIX_ROWS, 'AccessMatrixRow', {
   relationships: { workspace: toOne('workspaces') },
 });
 
-/** Admins of a workspace see what every team has there, by its bare id; others what their own teams have. */
+/**
+ * Admins of a workspace see what every team with a row there has, by its bare id, and every other team that exists for
+ * them; others what their own teams have.
+ */
 export function showMatrix(
   reader: Snapshot,
   standing: Standing,
@@ -41,11 +44,12 @@ export function showMatrix(
 ): readonly Resource[] {
   const { organization } = standing;
   const ofAll = teamsOfAll(reader, standing);
+  const everywhere = seenTeams(standing, ofAll.everywhere).flatMap(({ id }) => ofAll.byId.get(id) ?? []);
   const cellsOfAll = (id: string) => {
     // One list of the workspace's rows, instead of a search for the row of each team.
     const rows = new Map(reader.list(teamWorkspaces, 'workspace', id).map(({ row }) => [row.teamId, row]));
     const named = [...rows.keys()].flatMap((teamId) => ofAll.byId.get(teamId) ?? []);
-    const others = ofAll.everywhere.filter(({ team }) => !rows.has(team.id));
+    const others = everywhere.filter(({ team }) => !rows.has(team.id));
     return [...named, ...others]
       .sort((a, b) => a.position - b.position)
       .flatMap(({ team }) => showCell(team, teamContributions(organization, team, rows.get(team.id))));
@@ -72,19 +76,16 @@ interface PlacedTeam {
 interface TeamsOfAll {
   readonly byId: ReadonlyMap<string, PlacedTeam>;
   /** Those with access to every workspace, row or not. */
-  readonly everywhere: readonly PlacedTeam[];
+  readonly everywhere: readonly DeepReadonly<Team>[];
 }
 
 /** The teams of an organization, kept while no team changes: most have nothing on most workspaces. */
 const teamsOfAll = (reader: Snapshot, { organization }: Standing): TeamsOfAll =>
-  reader.memoWhile(teams, organization.id, () => {
-    const placed = byCreation(reader.list(teams, 'organization', organization.id)).map(({ row: team }, position) => ({
-      team,
-      position,
-    }));
+  reader.memoWhile(teams, `matrix of ${organization.id}`, () => {
+    const all = teamsInOrder(reader, organization.id);
     return {
-      byId: new Map(placed.map((one) => [one.team.id, one])),
-      everywhere: placed.filter(({ team }) => teamContributions(organization, team, undefined).length > 0),
+      byId: new Map(all.map((team, position) => [team.id, { team, position }])),
+      everywhere: all.filter((team) => teamContributions(organization, team, undefined).length > 0),
     };
   });
 

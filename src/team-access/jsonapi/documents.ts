@@ -1,7 +1,9 @@
 /** JSON:API documents, and answers with them. */
 import { hash } from 'node:crypto';
+import { Type } from 'typebox';
 import type { Answer } from '../../http/answer.ts';
 import type { Call } from '../../http/call.ts';
+import type { Parameter } from '../../http/parameter.ts';
 import { JsonApiError } from './errors.ts';
 import { JSON_API } from './media-type.ts';
 
@@ -39,6 +41,9 @@ export function writeDocument(document: Document): WrittenDocument {
   return { text, tag: tagOfText(text) };
 }
 
+/** What a document takes while it is kept: names of any script take two bytes a character. */
+export const bytesHeld = ({ text, tag }: WrittenDocument): number => 2 * (text.length + tag.length);
+
 /** An answer with a document; to a GET 304 when the reader has it already. */
 export function documentAnswer(call: Call, document: Document, status = 200): Answer {
   const { method } = call.request;
@@ -65,6 +70,23 @@ export function checkIfMatch({ request }: Call, current: () => Document): void {
   const wanted = request.headers['if-match'];
   if (wanted === undefined || names(wanted, tagOf(current()), false)) return;
   throw new JsonApiError([{ code: 'precondition-failed', detail: 'If-Match does not name the current state' }]);
+}
+
+/** `If-Match`, for the descriptions of writes that take it. */
+export const IF_MATCH: Parameter = {
+  name: 'If-Match',
+  description: 'Only if what is there has this `ETag`, as a read without `include` tells it; else 412.',
+  schema: Type.String(),
+};
+
+/**
+ * For writes about what has no `ETag` of its own: who thinks that its state was named must not go on.
+ * @throws JsonApiError `bad-request`
+ */
+export function refuseIfMatch({ request }: Call): void {
+  if (request.headers['if-match'] === undefined) return;
+  const detail = 'there is no If-Match here: it goes with changing or deleting one thing, whose ETag a read tells';
+  throw new JsonApiError([{ code: 'bad-request', detail }]);
 }
 
 /** What must hold of what is there, shown as a read would show it. @throws JsonApiError `precondition-failed` */

@@ -85,6 +85,6 @@ function errorAnswer(status: number, errors: ErrorObject[], headers: readonly st
     status,
     contentType: JSON_API,
     body: JSON.stringify(document),
-    headers: [...headers, 'X-Content-Type-Options', 'nosniff'],
+    headers: ['X-Content-Type-Options', 'nosniff', ...headers],
   };
 }

@@ -3,7 +3,11 @@
 const FAULTS = {
   'bad-request': { status: 400, title: 'bad request', meaning: 'A query parameter, or If-Match, is not as it must be' },
   unauthorized: { status: 401, title: 'unauthorized', meaning: 'No token, or one that is not good (any more)' },
-  forbidden: { status: 403, title: 'forbidden', meaning: 'An organization would be left without an owner' },
+  forbidden: {
+    status: 403,
+    title: 'forbidden',
+    meaning: 'An organization would be left without an owner, or the server without a site administrator',
+  },
   'not-found': { status: 404, title: 'not found', meaning: 'There is no such thing, or the caller may not know of it' },
   'not-acceptable': { status: 406, title: 'not acceptable', meaning: 'The Accept header rules JSON:API out' },
   'precondition-failed': { status: 412, title: 'precondition failed', meaning: 'If-Match does not hold' },

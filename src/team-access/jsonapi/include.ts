@@ -2,6 +2,7 @@
 import { Type } from 'typebox';
 import type { Parameter } from '../../http/parameter.ts';
 import type { Query } from '../../http/query.ts';
+import { INCLUDED_MAX } from '../limits.ts';
 import type { Resource } from './documents.ts';
 import { JsonApiError } from './errors.ts';
 
@@ -20,9 +21,29 @@ export function readInclude<Name extends string>(query: Query, names: readonly N
   throw new JsonApiError([{ code: 'bad-request', detail: 'Invalid include parameter', parameter: 'include' }]);
 }
 
-/** Resources without those that stand twice, in order. */
-export function eachOnce(resources: Iterable<Resource>): readonly Resource[] {
-  const byId = new Map<string, Resource>();
-  for (const resource of resources) byId.set(`${resource.type}/${resource.id}`, resource);
-  return [...byId.values()];
+/** What an answer brings along. */
+export interface Included {
+  /** Brings a resource along, and shows it unless it is there already: many resources can lead to the same few. */
+  add(type: string, id: string, show: () => Resource): void;
+  /** In the order in which they were added, each once. */
+  all(): readonly Resource[];
 }
+
+/** Nothing yet. Past INCLUDED_MAX `add` throws JsonApiError `bad-request`: JSON:API has no way to bring only some. */
+export function createIncluded(): Included {
+  const byName = new Map<string, Resource>();
+  return {
+    add(type, id, show) {
+      const name = `${type}/${id}`;
+      if (byName.has(name)) return;
+      if (byName.size === INCLUDED_MAX) throw tooMany();
+      byName.set(name, show());
+    },
+    all: () => [...byName.values()],
+  };
+}
+
+const tooMany = (): JsonApiError => {
+  const detail = `include would bring more than ${INCLUDED_MAX} resources along: ask for pages, with page[size]`;
+  return new JsonApiError([{ code: 'bad-request', detail, parameter: 'include' }]);
+};

@@ -1,7 +1,7 @@
 /** Reads attributes of their own rules, one function a kind. Faults are added to `faults`; null counts as not given. */
 import { attributeFault, type Fault } from './errors.ts';
 import { labelOf } from './settings.ts';
-import { isText } from './text.ts';
+import { isText, TEXT_WANTED } from './text.ts';
 
 /** Attributes as they came. */
 export type Given = Readonly<Record<string, unknown>>;
@@ -38,7 +38,7 @@ export function readText(attributes: Given, name: string, faults: Fault[]): stri
   const value = given(attributes, name);
   if (value === undefined) return undefined;
   if (isText(value)) return value;
-  faults.push(attributeFault(name, `${labelOf(name)} is invalid`));
+  faults.push(attributeFault(name, `${labelOf(name)} is invalid: want ${TEXT_WANTED}`));
   return undefined;
 }
 
@@ -68,6 +68,12 @@ export function readChoice<Value extends string>(
   return known;
 }
 
+/**
+ * Neither blank nor invisible: an address stands in lists as it is read. A comma separates several in filters; quotes and
+ * brackets, which the standard allows, are in no address that people have.
+ */
+const EMAIL = /^[^\s@,;:<>()[\]"\\\p{C}]+@[^\s@,;:<>()[\]"\\\p{C}]+$/u;
+
 /** An e-mail address, as far as can be told without sending to it; no two users differ only in case. */
 export function readEmail(attributes: Given, faults: Fault[], required: boolean): string | undefined {
   const email = readText(attributes, 'email', faults);
@@ -75,7 +81,7 @@ export function readEmail(attributes: Given, faults: Fault[], required: boolean)
     if (required && given(attributes, 'email') === email) faults.push(attributeFault('email', "Email can't be blank"));
     return undefined;
   }
-  if (/^[^\s@]+@[^\s@]+$/.test(email)) return email;
-  faults.push(attributeFault('email', 'Email is invalid'));
+  if (EMAIL.test(email)) return email;
+  faults.push(attributeFault('email', 'Email is invalid: want an address such as name@example.org'));
   return undefined;
 }

@@ -1,12 +1,16 @@
 /** Schemas of JSON:API documents, for the API description. */
 import { type TProperties, type TSchema, Type } from 'typebox';
 
-const identifier = (type: string): TSchema => Type.Object({ id: Type.String(), type: Type.Literal(type) });
+/** What names one resource. */
+export const identifier = (type: string): TSchema => Type.Object({ id: Type.String(), type: Type.Literal(type) });
 const links = Type.Object({ related: Type.Optional(Type.String()), self: Type.Optional(Type.String()) });
 
 /** A relationship to one resource, or to none yet. */
 export const toOne = (type: string): TSchema =>
   Type.Object({ data: Type.Union([identifier(type), Type.Null()]), links: Type.Optional(links) });
+
+/** A relationship to one resource, which must be named. */
+export const toThat = (type: string): TSchema => Type.Object({ data: identifier(type) });
 
 /** A relationship to several. */
 export const toMany = (type: string): TSchema =>
@@ -95,10 +99,16 @@ export const givenResourceOf = (type: string, { attributes, relationships, requi
           { additionalProperties: true },
         ),
       }),
-      ...(relationships !== undefined && { relationships: Type.Optional(Type.Object(relationships)) }),
+      ...(relationships !== undefined && { relationships: givenRelationships(relationships) }),
     },
     { additionalProperties: true },
   );
+
+/** They can be left out where none has to be there. */
+function givenRelationships(relationships: TProperties): TSchema {
+  const schema = Type.Object(relationships);
+  return Object.values(relationships).every((one) => Type.IsOptional(one)) ? Type.Optional(schema) : schema;
+}
 
 /** The body that names resources: `{"data":[{"type","id"}, …]}`. */
 export const identifiersOf = (type: string) => Type.Object({ data: Type.Array(identifier(type)) });

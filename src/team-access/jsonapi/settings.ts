@@ -3,31 +3,43 @@ import { type TProperties, type TSchema, Type } from 'typebox';
 import { Compile, type Validator } from 'typebox/schema';
 import { TEXTS_MAX } from '../limits.ts';
 import { attributeFault, type Fault } from './errors.ts';
-import { textKeySchema, textSchema } from './text.ts';
+import { TEXT_WANTED, textKeySchema, textSchema } from './text.ts';
 
 export interface Setting {
   readonly schema: TSchema;
   /** What is shown where nothing was sent. */
   readonly fallback: unknown;
+  /** What is wanted, for messages. */
+  readonly wanted: string;
 }
 
 /** Settings by the names of their attributes. */
 export type Settings = Readonly<Record<string, Setting>>;
 
-export const flag = (fallback: boolean): Setting => ({ schema: Type.Boolean(), fallback });
+export const flag = (fallback: boolean): Setting => ({ schema: Type.Boolean(), fallback, wanted: 'true or false' });
 export const wholeNumber = (fallback: number): Setting => ({
   schema: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
   fallback,
+  wanted: 'a whole number from 0',
 });
-export const line = (fallback: string): Setting => ({ schema: textSchema, fallback });
-export const optionalLine: Setting = { schema: Type.Union([textSchema, Type.Null()]), fallback: null };
-export const lines: Setting = { schema: Type.Array(textSchema, { maxItems: TEXTS_MAX }), fallback: [] };
+export const line = (fallback: string): Setting => ({ schema: textSchema, fallback, wanted: TEXT_WANTED });
+export const optionalLine: Setting = {
+  schema: Type.Union([textSchema, Type.Null()]),
+  fallback: null,
+  wanted: TEXT_WANTED,
+};
+export const lines: Setting = {
+  schema: Type.Array(textSchema, { maxItems: TEXTS_MAX }),
+  fallback: [],
+  wanted: `a list of up to ${TEXTS_MAX} texts, each of ${TEXT_WANTED}`,
+};
 export const flags: Setting = {
   schema: Type.Union([
     Type.Record(textKeySchema, Type.Boolean(), { maxProperties: TEXTS_MAX, additionalProperties: false }),
     Type.Null(),
   ]),
   fallback: null,
+  wanted: `an object of up to ${TEXTS_MAX} names, each with true or false`,
 };
 
 /** The same setting for each name. */
@@ -41,11 +53,11 @@ export function readSettings(
   faults: Fault[],
 ): Readonly<Record<string, unknown>> {
   const sent: Record<string, unknown> = {};
-  for (const [name, { schema }] of Object.entries(settings)) {
+  for (const [name, { schema, wanted }] of Object.entries(settings)) {
     const value = Object.hasOwn(given, name) ? given[name] : undefined;
     if (value === undefined) continue;
     if (fits(schema, value)) sent[name] = value;
-    else if (value !== null) faults.push(attributeFault(name, `${labelOf(name)} is invalid`));
+    else if (value !== null) faults.push(attributeFault(name, `${labelOf(name)} is invalid: want ${wanted}`));
   }
   return sent;
 }

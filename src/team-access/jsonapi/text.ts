@@ -12,6 +12,9 @@ export const textSchema = Type.String({ maxLength: TEXT_CHARACTERS_MAX, pattern:
 /** Likewise, where it names something within a setting. */
 export const textKeySchema = Type.String({ pattern: PATTERN });
 
+/** What is wanted of a text, for messages. */
+export const TEXT_WANTED = `up to ${TEXT_CHARACTERS_MAX} characters, none of them a control character but tabs and ends of lines`;
+
 /** Whether a value is such a text. */
 export const isText = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= TEXT_CHARACTERS_MAX && TEXT.test(value);

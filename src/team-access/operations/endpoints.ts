@@ -1,9 +1,7 @@
 /** `/operations`: many changes in one commit. */
 import { Type } from 'typebox';
-import type { Call } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import { DRY_RUN, readDryRun } from '../dry-run.ts';
-import { JsonApiError } from '../jsonapi/errors.ts';
 import { serveWrite, type TeamAccess } from '../serve.ts';
 import { negotiateOperations, OPERATIONS_TYPE } from './media-type.ts';
 import { OPERATIONS, readOperations } from './read-operations.ts';
@@ -54,10 +52,7 @@ export function operationEndpoints(service: TeamAccess): Endpoint[] {
       answerType: OPERATIONS_TYPE,
       handle: (call) =>
         serveWrite(service, call, {
-          negotiate(call) {
-            negotiateOperations(call);
-            refuseIfMatch(call);
-          },
+          negotiate: negotiateOperations,
           parse: () => ({ dryRun: readDryRun(call.query), operations: readOperations(call.body) }),
           isDryRun: ({ dryRun }) => dryRun,
           change(writing, { dryRun, operations }) {
@@ -68,12 +63,4 @@ export function operationEndpoints(service: TeamAccess): Endpoint[] {
         }),
     },
   ];
-}
-
-/** Of many things no state can be named: who thinks that one was must not go on. @throws JsonApiError `bad-request` */
-function refuseIfMatch({ request: { headers } }: Call): void {
-  if (headers['if-match'] === undefined) return;
-  const takers = 'PATCH and DELETE of a team access row, team, workspace or organization take it';
-  const detail = `there is no If-Match here: ${takers}, and PUT /workspaces/:id/team-access`;
-  throw new JsonApiError([{ code: 'bad-request', detail }]);
 }

@@ -231,6 +231,18 @@ describe('operations', () => {
     assert.equal(shown<Shown[]>(racers).data.length, 1);
   });
 
+  test('that add a pair twice are told of no row: the first goes with the refusal of the second', async () => {
+    const [team] = resultsOf(await run([addTeam('doubled')]));
+    const add = addRow({ type: 'teams', id: team?.data?.id });
+    const twice = await run([add, add]);
+    assert.deepEqual(refused(twice), [422, '/atomic:operations/1/data/relationships/team']);
+    const { errors } = twice.json<{ errors: { detail: unknown; meta?: unknown }[] }>();
+    assert.deepEqual([errors[0]?.detail, errors[0]?.meta], ['Team has already been taken', undefined]);
+    const [made] = resultsOf(await run([add]));
+    const again = (await run([addTeam('beside'), add])).json<{ errors: { meta: unknown }[] }>().errors;
+    assert.deepEqual(again[0]?.meta, { 'existing-id': made?.data?.id });
+  });
+
   test(`can be ${OPERATIONS_MAX}, each member counted; more are refused with 413`, async () => {
     const nothing = Array.from({ length: OPERATIONS_MAX + 1 }, () => ({}));
     const tooMany = await run(nothing);

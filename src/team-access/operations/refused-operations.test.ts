@@ -224,8 +224,7 @@ describe('operations are refused:', () => {
   test('with an If-Match, which could hold of one thing only', async () => {
     for (const tag of ['"x"', '*']) {
       const answer = await operate(api(), company().owner, [fine], { headers: { 'if-match': tag } });
-      const detail =
-        'there is no If-Match here: PATCH and DELETE of a team access row, team, workspace or organization take it, and PUT /workspaces/:id/team-access';
+      const detail = 'there is no If-Match here: it goes with changing or deleting one thing, whose ETag a read tells';
       assert.deepEqual(seen(answer), [
         400,
         `{"errors":[${JSON.stringify({ status: '400', title: 'bad request', detail })}]}`,

@@ -2,6 +2,7 @@
 import { ServiceError } from '../../http/errors.ts';
 import type { Clock } from '../../state/clock.ts';
 import type { Resource } from '../jsonapi/documents.ts';
+import { type Fault, JsonApiError } from '../jsonapi/errors.ts';
 import { within } from '../jsonapi/faults-within.ts';
 import type { GivenResource } from '../jsonapi/read-resource.ts';
 import { OPERATIONS_MS_MAX } from '../limits.ts';
@@ -37,6 +38,7 @@ export function runOperations(
   { clock, dryRun, terraform }: RunOptions,
 ): readonly Result[] {
   const ids = new Map<string, string>();
+  const made = new Set<string>();
   let caller = remembering(writing.caller);
   const run = (wanted: Change): Result => {
     const current = { ...writing, caller };
@@ -44,6 +46,7 @@ export function runOperations(
     const context = { organization: change.kind === 'add' ? change.organization : '', terraform };
     const before = dryRun ? shownBefore(current, change, context) : undefined;
     const data = runChange(current, change, context);
+    if (change.kind === 'add' && data !== undefined) made.add(data.id);
     if (change.kind === 'add' && change.standIn !== undefined && data !== undefined) ids.set(change.standIn, data.id);
     if (!('type' in change) || change.type !== 'team-workspaces') caller = remembering(writing.caller);
     return { ...(data !== undefined && { data }), ...(before !== undefined && { meta: { before } }) };
@@ -51,8 +54,22 @@ export function runOperations(
   const endMs = clock.monotonic() + OPERATIONS_MS_MAX;
   return operations.map(({ change, place }, position) => {
     if (clock.monotonic() > endMs) throw tooLong(position, operations.length);
-    return within(place, () => run(change));
+    return within(place, () => withoutUndone(made, () => run(change)));
   });
+}
+
+/** Runs `change`; what it refuses names nothing that this request itself has made: that is undone with the refusal. */
+function withoutUndone<T>(made: ReadonlySet<string>, change: () => T): T {
+  try {
+    return change();
+  } catch (error) {
+    if (!(error instanceof JsonApiError)) throw error;
+    const [first, ...rest] = error.faults.map(({ meta, ...fault }): Fault => {
+      const standing = Object.entries(meta ?? {}).filter(([, id]) => !made.has(id));
+      return standing.length === 0 ? fault : { ...fault, meta: Object.fromEntries(standing) };
+    });
+    throw first === undefined ? error : new JsonApiError([first, ...rest], error.headers);
+  }
 }
 
 const tooLong = (done: number, all: number): ServiceError => {

@@ -8,16 +8,20 @@ import { recordTeamAccess } from '../audit.ts';
 import { changesMembers, changesMemberships, removesMember } from '../authorization.ts';
 import type { Caller } from '../caller.ts';
 import { organizationNamed, standingAround, teamKnown } from '../find.ts';
+import { unconditional } from '../jsonapi/documents.ts';
 import { attributeFault, type Fault, JsonApiError, notFound, throwFaults } from '../jsonapi/errors.ts';
 import { readEmail } from '../jsonapi/read-attributes.ts';
 import type { GivenResource, WantedResource } from '../jsonapi/read-resource.ts';
 import type { Writing } from '../serve.ts';
 import type { Standing } from '../standing.ts';
-import { checkOwnerLeft } from '../teams/change-members.ts';
+import { checkMayOwn, checkOwnerLeft, isOwner } from '../teams/owners.ts';
 import { type Team, teams } from '../teams/team.ts';
-import { memberKey, teamMembers } from '../teams/team-member.ts';
+import { teamMembers } from '../teams/team-member.ts';
+import { forgetInvited } from '../users/forget-invited.ts';
 import { createUser } from '../users/new-user.ts';
+import { checkInvitations } from './check-invitations.ts';
 import { type Membership, membershipPair, memberships } from './membership.ts';
+import { showMembership } from './show-membership.ts';
 
 /** What brings somebody into an organization. */
 export const NEW_MEMBERSHIP: WantedResource = {
@@ -57,11 +61,14 @@ export function createMembership(writing: Writing, organization: string, given: 
   if (tx.find(memberships, 'pair', membershipPair(organizationId, user.id)) !== undefined) {
     throw new JsonApiError([attributeFault('email', 'Email has already been taken')]);
   }
+  if (user.unclaimed === true) checkInvitations(tx, organizationId);
+  if (theirTeams.some(({ id }) => id === standing.organization.ownersTeamId)) checkMayOwn(tx, user.id);
   const membership: Membership = {
     id: tx.once(() => newId('ou')),
     organizationId,
     userId: user.id,
     createTime: new Date(tx.now).toISOString(),
+    ...(user.unclaimed === true && { invited: true }),
     place: tx.position,
   };
   tx.put(memberships, membership);
@@ -81,9 +88,9 @@ export function createMembership(writing: Writing, organization: string, given: 
 
 /**
  * `DELETE /organization-memberships/:id`; the member's places in teams go with it.
- * @throws JsonApiError `not-found`; `forbidden` for the last owner
+ * @throws JsonApiError `not-found`, `precondition-failed`; `forbidden` for the last owner
  */
-export function deleteMembership({ tx, caller, origin }: Writing, id: string): void {
+export function deleteMembership({ tx, caller, origin }: Writing, id: string, precondition = unconditional): void {
   const { standing, membership } = membershipById(tx, caller, id);
   const theirTeams = tx
     .list(teamMembers, 'membership', id)
@@ -91,10 +98,10 @@ export function deleteMembership({ tx, caller, origin }: Writing, id: string): v
     .filter((team) => team !== undefined);
   const oneself = caller.kind === 'user' && caller.userId === membership.userId;
   if (!oneself && !removesMember(standing, theirTeams)) throw notFound();
-  const { ownersTeamId, id: organizationId } = standing.organization;
-  if (tx.get(teamMembers, memberKey(ownersTeamId, membership.userId)) !== undefined) {
-    checkOwnerLeft(tx, standing, ownersTeamId);
-  }
+  const { organization } = standing;
+  const { organizationId, userId } = membership;
+  if (isOwner(tx, organization, userId)) checkOwnerLeft(tx, organization, userId);
+  precondition(() => ({ data: showMembership(tx, standing, membership) }));
   tx.delete(memberships, id);
   recordTeamAccess(tx, origin, {
     organizationId,
@@ -104,6 +111,7 @@ export function deleteMembership({ tx, caller, origin }: Writing, id: string): v
     before: { ...membership, teams: theirTeams.map((team) => team.id) },
     after: null,
   });
+  forgetInvited({ tx, origin, organizationId }, userId);
 }
 
 function joinableTeam({ tx, caller }: Writing, standing: Standing, id: string): DeepReadonly<Team> {

@@ -2,19 +2,23 @@
 import { Type } from 'typebox';
 import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
-import type { Parameter } from '../../http/parameter.ts';
-import type { Query } from '../../http/query.ts';
 import type { Reader } from '../../state/reader.ts';
 import { organizationNamed } from '../find.ts';
-import { type Document, documentAnswer, nothingAnswer, type Resource } from '../jsonapi/documents.ts';
-import { eachOnce, includeParameter, readInclude } from '../jsonapi/include.ts';
+import {
+  type Document,
+  documentAnswer,
+  IF_MATCH,
+  ifMatch,
+  nothingAnswer,
+  type Resource,
+} from '../jsonapi/documents.ts';
+import { createIncluded, includeParameter, readInclude } from '../jsonapi/include.ts';
+import { namesSome } from '../jsonapi/linkage.ts';
 import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
 import { readResource } from '../jsonapi/read-resource.ts';
 import { bodyOf, documentOf, pageOf, toMany } from '../jsonapi/schemas.ts';
-import { byCreation } from '../order.ts';
 import { Q } from '../organizations/endpoints.ts';
 import { serveRead, serveWrite, type TeamAccess } from '../serve.ts';
-import type { Standing } from '../standing.ts';
 import { showTeam } from '../teams/show-team.ts';
 import { showUser } from '../users/show-user.ts';
 import {
@@ -24,19 +28,9 @@ import {
   membershipById,
   NEW_MEMBERSHIP,
 } from './change-membership.ts';
-import { memberships } from './membership.ts';
-import { membershipSchema, showMembership, statusOf, teamsOf, userOf } from './show-membership.ts';
+import { EMAIL, listMemberships, STATUS } from './list-memberships.ts';
+import { membershipSchema, showMembership, teamsOf, userOf } from './show-membership.ts';
 
-const STATUS: Parameter = {
-  name: 'filter[status]',
-  description: 'Only those with this status.',
-  schema: Type.String(),
-};
-const EMAIL: Parameter = {
-  name: 'filter[email]',
-  description: 'Only those with one of these e-mail addresses, separated by commas.',
-  schema: Type.String(),
-};
 const INCLUDES = ['user', 'teams'] as const;
 const INCLUDE = includeParameter(INCLUDES);
 
@@ -58,12 +52,13 @@ export function membershipEndpoints(service: TeamAccess): Endpoint[] {
       answer: pageOf(membershipSchema, { 'status-counts': statusCounts }),
       handle: (call) =>
         serveRead(service, call, (reader, caller) => {
-          const standing = organizationNamed(reader, caller, pathParameter(call, 'name'));
           const page = readPageAlways(call.query);
           const include = readInclude(call.query, INCLUDES);
+          const standing = organizationNamed(reader, caller, pathParameter(call, 'name'));
           const { all, counts } = listMemberships(reader, standing, call.query);
-          const found = onPage(all, page);
-          const data = found.map(({ membership }) => showMembership(reader, standing, membership));
+          const found = onPage(all, page).map((membership) => ({ standing, membership }));
+          const linkage = namesSome();
+          const data = found.map(({ membership }) => showMembership(reader, standing, membership, linkage));
           const included = includedWith(reader, found, include);
           const document = pageDocument(call, page, { data, totalCount: all.length, ...included });
           return documentAnswer(call, { ...document, meta: { 'status-counts': counts, ...document.meta } });
@@ -94,20 +89,23 @@ export function membershipEndpoints(service: TeamAccess): Endpoint[] {
       answer: documentOf(membershipSchema),
       handle: (call) =>
         serveRead(service, call, (reader, caller) => {
+          const include = readInclude(call.query, INCLUDES);
           const found = membershipById(reader, caller, pathParameter(call, 'id'));
-          return documentAnswer(call, membershipDocument(reader, found, readInclude(call.query, INCLUDES)));
+          return documentAnswer(call, membershipDocument(reader, found, include));
         }),
     },
     {
       method: 'DELETE',
       path: '/api/v2/organization-memberships/:id',
       summary: 'Takes somebody out of an organization and its teams',
+      headers: [IF_MATCH],
       status: 204,
       handle: (call) =>
         serveWrite(service, call, {
+          conditional: true,
           parse: () => undefined,
           change(writing) {
-            deleteMembership(writing, pathParameter(call, 'id'));
+            deleteMembership(writing, pathParameter(call, 'id'), ifMatch(call));
             return nothingAnswer;
           },
         }),
@@ -128,33 +126,14 @@ function includedWith(
   include: Include,
 ): { readonly included?: readonly Resource[] } {
   if (include.size === 0) return {};
-  const resources: Resource[] = [];
+  const included = createIncluded();
+  const linkage = namesSome();
   for (const { standing, membership } of found) {
-    if (include.has('user')) resources.push(showUser(userOf(reader, membership)));
+    if (include.has('user')) included.add('users', membership.userId, () => showUser(userOf(reader, membership)));
     if (!include.has('teams')) continue;
-    for (const team of teamsOf(reader, standing, membership)) resources.push(showTeam(reader, { standing, team }));
+    for (const team of teamsOf(reader, standing, membership)) {
+      included.add('teams', team.id, () => showTeam(reader, { standing, team }, linkage));
+    }
   }
-  return { included: eachOnce(resources) };
-}
-
-/** In order of creation. `counts` are of all members, `matching` but for the filter by status. */
-function listMemberships(reader: Reader, standing: Standing, query: Query) {
-  const q = (query.get(Q.name) ?? '').toLowerCase();
-  const emails = query.get(EMAIL.name)?.toLowerCase().split(',');
-  const status = query.get(STATUS.name);
-  const everybody = byCreation(reader.list(memberships, 'organization', standing.organization.id)).map(({ row }) => ({
-    membership: row,
-    user: userOf(reader, row),
-  }));
-  const matching = everybody.filter(
-    ({ user }) =>
-      (user.username.toLowerCase().includes(q) || user.email.toLowerCase().includes(q)) &&
-      (emails?.includes(user.email.toLowerCase()) ?? true),
-  );
-  const invited = everybody.filter(({ user }) => statusOf(user) === 'invited').length;
-  const all = matching
-    .filter(({ user }) => status === undefined || status === '' || statusOf(user) === status)
-    .map(({ membership }) => ({ standing, membership }));
-  const counts = { total: everybody.length, matching: all.length, active: everybody.length - invited, invited };
-  return { all, counts };
+  return { included: included.all() };
 }

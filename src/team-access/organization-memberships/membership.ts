@@ -10,6 +10,8 @@ export interface Membership {
   readonly userId: string;
   /** RFC 3339. */
   readonly createTime: string;
+  /** The user was made by an invitation, and nobody had been them yet. They may have come since. */
+  readonly invited?: true;
   /** Its place among what the same commit made: lists are in order of creation. */
   readonly place: number;
 }
@@ -21,6 +23,7 @@ export const memberships = defineTable<Membership>()({
   indexes: {
     organization: { entry: (membership) => membership.organizationId },
     user: { entry: (membership) => membership.userId },
+    invited: { entry: ({ invited, organizationId }) => (invited === true ? organizationId : undefined) },
     pair: { entry: ({ organizationId, userId }) => membershipPair(organizationId, userId), unique: true },
   },
   owners: [

@@ -5,7 +5,8 @@ import type { Reader } from '../../state/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import { seesTeam, servesTeams } from '../authorization.ts';
 import type { Resource } from '../jsonapi/documents.ts';
-import { resourceSchema, toMany, toOne } from '../jsonapi/schemas.ts';
+import { type Linkage, namesAll, toManyOrCount } from '../jsonapi/linkage.ts';
+import { resourceSchema, toOne } from '../jsonapi/schemas.ts';
 import { toOrganization } from '../organizations/show-organization.ts';
 import type { Standing } from '../standing.ts';
 import { type Team, teams } from '../teams/team.ts';
@@ -17,7 +18,7 @@ export type MembershipStatus = (typeof STATUSES)[number];
 
 export const membershipSchema = resourceSchema('organization-memberships', 'OrganizationMembership', {
   attributes: { email: Type.Union([Type.String(), Type.Null()]), status: Type.Enum([...STATUSES]) },
-  relationships: { organization: toOne('organizations'), user: toOne('users'), teams: toMany('teams') },
+  relationships: { organization: toOne('organizations'), user: toOne('users'), teams: toManyOrCount('teams') },
 });
 
 /** A user is invited until a token of theirs is used. */
@@ -41,7 +42,13 @@ export function teamsOf(reader: Reader, standing: Standing, { id }: DeepReadonly
     .filter((team) => seesTeam(standing, team));
 }
 
-export function showMembership(reader: Reader, standing: Standing, membership: DeepReadonly<Membership>): Resource {
+/** A membership with the member's teams, as far as they exist for who asks and `linkage` names them. */
+export function showMembership(
+  reader: Reader,
+  standing: Standing,
+  membership: DeepReadonly<Membership>,
+  linkage: Linkage = namesAll,
+): Resource {
   const user = userOf(reader, membership);
   const theirs = teamsOf(reader, standing, membership);
   return {
@@ -51,7 +58,10 @@ export function showMembership(reader: Reader, standing: Standing, membership: D
     relationships: {
       organization: toOrganization(standing.organization.name),
       user: { data: { id: user.id, type: 'users' } },
-      teams: { data: theirs.map(({ id }) => ({ id, type: 'teams' })) },
+      teams: linkage(
+        'teams',
+        theirs.map(({ id }) => id),
+      ),
     },
     links: { self: `/api/v2/organization-memberships/${membership.id}` },
   };

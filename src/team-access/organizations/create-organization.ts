@@ -7,6 +7,7 @@ import { memberships } from '../organization-memberships/membership.ts';
 import { projects } from '../projects/project.ts';
 import type { Writing } from '../serve.ts';
 import { type Standing, standingOf } from '../standing.ts';
+import { checkMayOwn } from '../teams/owners.ts';
 import { OWNERS, teams } from '../teams/team.ts';
 import { teamMembers } from '../teams/team-member.ts';
 import { nameEntry, type Organization, organizations } from './organization.ts';
@@ -19,6 +20,7 @@ export function createOrganization({ tx, caller, origin }: Writing, attributes: 
   const { name = '', email = '', plan = 'standard', settings } = body;
   if (body.plan !== undefined && !caller.siteAdmin) throw notFound();
   if (tx.find(organizations, 'name', nameEntry(name)) !== undefined) throw new JsonApiError([nameTaken()]);
+  checkMayOwn(tx, caller.userId);
   const createTime = new Date(tx.now).toISOString();
   const id = tx.once(() => newId('org'));
   const ownersTeamId = tx.once(() => newId('team'));

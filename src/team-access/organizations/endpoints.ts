@@ -4,7 +4,7 @@ import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import type { Parameter } from '../../http/parameter.ts';
 import { organizationNamed } from '../find.ts';
-import { documentAnswer, nothingAnswer } from '../jsonapi/documents.ts';
+import { documentAnswer, IF_MATCH, nothingAnswer } from '../jsonapi/documents.ts';
 import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
 import { readResource } from '../jsonapi/read-resource.ts';
 import { documentOf, pageOf } from '../jsonapi/schemas.ts';
@@ -70,11 +70,13 @@ export function organizationEndpoints(service: TeamAccess): Endpoint[] {
       method: 'PATCH',
       path: '/api/v2/organizations/:name',
       summary: 'Changes an organization',
+      headers: [IF_MATCH],
       body: changedOrganizationSchema,
       answer: documentOf(organizationSchema),
       handle(call) {
         const name = pathParameter(call, 'name');
         return serveWrite(service, call, {
+          conditional: true,
           parse: () => readResource(call.body, { type: 'organizations', updates: name }),
           change: (writing, { attributes }) =>
             documentAnswer(call, organizationDocument(changeOrganization(writing, call, name, attributes))),
@@ -85,9 +87,11 @@ export function organizationEndpoints(service: TeamAccess): Endpoint[] {
       method: 'DELETE',
       path: '/api/v2/organizations/:name',
       summary: 'Deletes an organization with everything in it',
+      headers: [IF_MATCH],
       status: 204,
       handle: (call) =>
         serveWrite(service, call, {
+          conditional: true,
           parse: () => undefined,
           change(writing) {
             deleteOrganization(writing, call, pathParameter(call, 'name'));

@@ -15,7 +15,8 @@ export function listOrganizations(reader: Reader, caller: Caller, q: string): re
     .filter(({ organization }) => organization.name.toLowerCase().includes(wanted));
 }
 
-function organizationIds(reader: Reader, caller: Caller): readonly string[] {
+/** The ids of the organizations that a caller is in, in that order. */
+export function organizationIds(reader: Reader, caller: Caller): readonly string[] {
   switch (caller.kind) {
     case 'organization':
       return [caller.organizationId];

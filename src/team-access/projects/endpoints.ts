@@ -29,8 +29,8 @@ export function projectEndpoints(service: TeamAccess): Endpoint[] {
       answer: pageOf(projectSchema),
       handle: (call) =>
         serveRead(service, call, (reader, caller) => {
-          const standing = organizationNamed(reader, caller, pathParameter(call, 'name'));
           const page = readPageAlways(call.query);
+          const standing = organizationNamed(reader, caller, pathParameter(call, 'name'));
           const all = reader.list(projects, 'organization', standing.organization.id);
           const data = onPage(all, page).map(({ row }) => showProject(standing, row));
           return documentAnswer(call, pageDocument(call, page, { data, totalCount: all.length }));

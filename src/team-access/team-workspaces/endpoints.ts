@@ -3,7 +3,15 @@ import { type Call, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import type { Reader } from '../../state/reader.ts';
 import { teamById } from '../find.ts';
-import { documentAnswer, ifMatch, nothingAnswer, writeDocument, writtenAnswer } from '../jsonapi/documents.ts';
+import {
+  bytesHeld,
+  documentAnswer,
+  IF_MATCH,
+  ifMatch,
+  nothingAnswer,
+  writeDocument,
+  writtenAnswer,
+} from '../jsonapi/documents.ts';
 import { includeParameter, readInclude } from '../jsonapi/include.ts';
 import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
 import { readResource } from '../jsonapi/read-resource.ts';
@@ -83,7 +91,7 @@ export function teamWorkspaceEndpoints(service: TeamAccess): Endpoint[] {
           const key = `${TEAM_WORKSPACES}\0${found.row.id}`;
           return writtenAnswer(
             call,
-            reader.memo(key, () => writeDocument(rowDocument(found, terraform))),
+            reader.memo(key, () => writeDocument(rowDocument(found, terraform)), bytesHeld),
           );
         }),
     },
@@ -104,10 +112,12 @@ export function teamWorkspaceEndpoints(service: TeamAccess): Endpoint[] {
       method: 'PATCH',
       path: '/api/v2/team-workspaces/:id',
       summary: 'Changes what a team may do on a workspace',
+      headers: [IF_MATCH],
       body: changedTeamWorkspaceSchema(terraform),
       answer: documentOf(schema),
       handle: (call) =>
         serveWrite(service, call, {
+          conditional: true,
           parse: () => readResource(call.body, changedTeamWorkspace(id(call))),
           change: (writing, body) =>
             documentAnswer(call, rowDocument(changeTeamWorkspace(writing, named(call), body), terraform)),
@@ -117,9 +127,11 @@ export function teamWorkspaceEndpoints(service: TeamAccess): Endpoint[] {
       method: 'DELETE',
       path: '/api/v2/team-workspaces/:id',
       summary: 'Takes the access of a team to a workspace away',
+      headers: [IF_MATCH],
       status: 204,
       handle: (call) =>
         serveWrite(service, call, {
+          conditional: true,
           parse: () => undefined,
           change(writing) {
             deleteTeamWorkspace(writing, named(call));

@@ -2,7 +2,8 @@
 import type { Reader } from '../../state/reader.ts';
 import { seesTeam } from '../authorization.ts';
 import type { Resource } from '../jsonapi/documents.ts';
-import { eachOnce } from '../jsonapi/include.ts';
+import { createIncluded } from '../jsonapi/include.ts';
+import { namesSome } from '../jsonapi/linkage.ts';
 import { showTeam } from '../teams/show-team.ts';
 import { teams } from '../teams/team.ts';
 import { showWorkspace } from '../workspaces/show-workspace.ts';
@@ -19,16 +20,15 @@ export function includedWithRows(
   include: ReadonlySet<RowInclude>,
 ): { readonly included?: readonly Resource[] } {
   if (include.size === 0) return {};
-  const resources: Resource[] = [];
-  if (include.has('team')) {
-    for (const { row, standing } of found) {
-      const team = reader.get(teams, row.teamId)?.row;
-      if (team !== undefined && seesTeam(standing, team)) resources.push(showTeam(reader, { standing, team }));
-    }
+  const included = createIncluded();
+  const linkage = namesSome();
+  for (const { row, standing } of include.has('team') ? found : []) {
+    const team = reader.get(teams, row.teamId)?.row;
+    if (team === undefined || !seesTeam(standing, team)) continue;
+    included.add('teams', team.id, () => showTeam(reader, { standing, team }, linkage));
   }
-  if (include.has('workspace')) {
-    const byId = new Map(found.map((one) => [one.workspace.id, one]));
-    resources.push(...[...byId.values()].map(showWorkspace));
+  for (const one of include.has('workspace') ? found : []) {
+    included.add('workspaces', one.workspace.id, () => showWorkspace(one));
   }
-  return { included: eachOnce(resources) };
+  return { included: included.all() };
 }

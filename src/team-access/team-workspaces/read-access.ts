@@ -13,7 +13,7 @@ import {
 } from '../access.ts';
 import { attributeFault, type Fault, throwFaults } from '../jsonapi/errors.ts';
 import { type Given, given } from '../jsonapi/read-attributes.ts';
-import { bodyOf, givenResourceOf, toOne } from '../jsonapi/schemas.ts';
+import { bodyOf, givenResourceOf, toOne, toThat } from '../jsonapi/schemas.ts';
 import { TEAM_WORKSPACES } from './show-team-workspace.ts';
 import { attributeProperties, type WireName, wireLabel, wireNames } from './wire-attributes.ts';
 
@@ -118,7 +118,7 @@ const attributeSchemas = (terraform: boolean) => ({
   ...attributeProperties(terraform),
   'expires-at': Type.Union([Type.String({ description: 'RFC 3339, in the future.' }), Type.Null()]),
 });
-const relationships = { team: toOne('teams'), workspace: toOne('workspaces') };
+const relationships = { team: toThat('teams'), workspace: toThat('workspaces') };
 
 /** The body that makes a row, for the API description. */
 export const newTeamWorkspaceSchema = (terraform: boolean) =>

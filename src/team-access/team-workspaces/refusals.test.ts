@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { sharedApi } from '../../../test/support/api.ts';
-import { joinCompany, makeCompany, rowBody, sharedCompany } from '../../../test/support/organizations.ts';
+import { joinCompany, makeCompany, NOBODIES, rowBody, sharedCompany } from '../../../test/support/organizations.ts';
 import { badValue, REFUSED_REQUESTS } from '../../../test/support/refused-team-workspaces.ts';
 import { NOT_FOUND, request, seen } from '../../../test/support/team-access.ts';
 import { teamWorkspaces } from './team-workspace.ts';
@@ -69,7 +69,7 @@ describe('refused is', () => {
 
   test('everything without a good token, before anything else', async () => {
     const { company } = setUp();
-    for (const kind of ['no-token', 'unknown-token', 'expired-token', 'deleted-user'] as const) {
+    for (const kind of NOBODIES) {
       const headers = { 'content-type': 'text/plain', accept: 'text/html' };
       const answer = await request(api(), company.tokens[kind], 'POST', '/team-workspaces', { body: '{', headers });
       assert.deepEqual(seen(answer), [401, '{"errors":[{"status":"401","title":"unauthorized"}]}']);

@@ -66,5 +66,9 @@ export const shownPermissions = (
 ): Readonly<Record<string, unknown>> => ({
   access: row.access,
   ...shownAttributes(attributesOf(row), terraform),
-  ...(row.expiresAtMs !== undefined && { 'expires-at': new Date(row.expiresAtMs).toISOString() }),
+  ...shownEnd(row),
 });
+
+/** When a row ends, where it does. */
+export const shownEnd = ({ expiresAtMs }: { readonly expiresAtMs?: number }): { readonly 'expires-at'?: string } =>
+  expiresAtMs === undefined ? {} : { 'expires-at': new Date(expiresAtMs).toISOString() };

@@ -1,13 +1,13 @@
 /** Adds members of the organization to a team, and takes them out: by username or by their memberships. */
 import { users } from '../../credentials/user.ts';
-import type { Reader } from '../../state/reader.ts';
 import { recordTeamAccess } from '../audit.ts';
 import { changesMembers } from '../authorization.ts';
 import { teamById } from '../find.ts';
-import { JsonApiError, notFound } from '../jsonapi/errors.ts';
+import { notFound } from '../jsonapi/errors.ts';
 import { type Membership, membershipPair, memberships } from '../organization-memberships/membership.ts';
 import type { Writing } from '../serve.ts';
 import type { Standing } from '../standing.ts';
+import { checkMayOwn, checkOwnerLeft } from './owners.ts';
 import { memberKey, type TeamMember, teamMembers } from './team-member.ts';
 
 /** What the ids of a request name. */
@@ -19,20 +19,24 @@ interface MemberChange {
   readonly ids: readonly string[];
 }
 
-/** Who is in it already stays. @throws JsonApiError `not-found`, also for who is not in the organization */
+/**
+ * Who is in it already stays.
+ * @throws JsonApiError `not-found`, also for who is not in the organization; `invalid-attribute` for who owns too many
+ */
 export function addMembers(writing: Writing, change: MemberChange): void {
   const { tx } = writing;
   const { teamId } = change;
   const { standing, members } = namedMembers(writing, change);
   for (const { id: membershipId, userId } of members) {
     if (tx.get(teamMembers, memberKey(teamId, userId)) !== undefined) continue;
+    if (teamId === standing.organization.ownersTeamId) checkMayOwn(tx, userId);
     const after = { teamId, userId, membershipId };
     tx.put(teamMembers, after);
     recordMember(writing, standing, { action: 'create', teamId, before: null, after });
   }
 }
 
-/** Who is not in it stays out. @throws JsonApiError `not-found`; `forbidden` when no owner would be left */
+/** Who is not in it stays out. @throws JsonApiError `not-found`; `forbidden` when no owner would be left who could act */
 export function removeMembers(writing: Writing, change: MemberChange): void {
   const { tx } = writing;
   const { teamId } = change;
@@ -41,17 +45,10 @@ export function removeMembers(writing: Writing, change: MemberChange): void {
     const key = memberKey(teamId, userId);
     const before = tx.get(teamMembers, key)?.row;
     if (before === undefined) continue;
-    checkOwnerLeft(tx, standing, teamId);
+    if (teamId === standing.organization.ownersTeamId) checkOwnerLeft(tx, standing.organization, userId);
     tx.delete(teamMembers, key);
     recordMember(writing, standing, { action: 'destroy', teamId, before, after: null });
   }
-}
-
-/** Refuses to take the last member out of the team that owns an organization. @throws JsonApiError `forbidden` */
-export function checkOwnerLeft(reader: Reader, { organization }: Standing, teamId: string): void {
-  if (teamId !== organization.ownersTeamId) return;
-  if (reader.list(teamMembers, 'team', teamId, { limit: 2 }).length > 1) return;
-  throw new JsonApiError([{ code: 'forbidden', detail: 'the last owner of an organization cannot go' }]);
 }
 
 function namedMembers({ tx, caller }: Writing, { teamId, by, ids }: MemberChange) {

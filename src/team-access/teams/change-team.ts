@@ -5,13 +5,13 @@ import { recordTeamAccess } from '../audit.ts';
 import { changesTeam, givesOrganizationAccess, makesTeams } from '../authorization.ts';
 import { type FoundTeam, organizationWithTeams, teamById } from '../find.ts';
 import type { Precondition } from '../jsonapi/documents.ts';
-import { JsonApiError, notFound } from '../jsonapi/errors.ts';
+import { attributeFault, JsonApiError, notFound } from '../jsonapi/errors.ts';
 import { type Given, nameTaken } from '../jsonapi/read-attributes.ts';
-import { nameWithin } from '../organizations/organization.ts';
+import { nameEntry, nameWithin } from '../organizations/organization.ts';
 import type { Writing } from '../serve.ts';
 import { changedOrganizationAccess, readTeamBody } from './read-team-body.ts';
 import { teamDocument } from './show-team.ts';
-import { type Team, teams } from './team.ts';
+import { OWNERS, type Team, teams } from './team.ts';
 
 /** A team that is changed, and in which state. */
 export interface NamedTeam {
@@ -29,6 +29,7 @@ export function createTeam({ tx, caller, origin }: Writing, organization: string
     throw notFound();
   }
   const organizationId = standing.organization.id;
+  if (isReserved(name)) throw new JsonApiError([nameReserved()]);
   if (tx.find(teams, 'name', nameWithin(organizationId, name)) !== undefined) throw new JsonApiError([nameTaken()]);
   const team: Team = {
     id: tx.once(() => newId('team')),
@@ -55,6 +56,11 @@ export function createTeam({ tx, caller, origin }: Writing, organization: string
   return { standing, team };
 }
 
+/** Owners may call their team what they like: no other takes its name and is given what was meant for it. */
+const isReserved = (name: string): boolean => nameEntry(name) === OWNERS;
+
+const nameReserved = () => attributeFault('name', `Name '${OWNERS}' is kept for the team that owns the organization`);
+
 /** `PATCH /teams/:id`. @throws JsonApiError `not-found`, `invalid-attribute`, `precondition-failed` */
 export function changeTeam(
   { tx, caller, origin }: Writing,
@@ -70,6 +76,8 @@ export function changeTeam(
   const team: Team = { ...before, ...given, organizationAccess };
   const changesAccess = !isDeepStrictEqual(organizationAccess, before.organizationAccess);
   if (changesAccess && !givesOrganizationAccess(standing, before, organizationAccess)) throw notFound();
+  const renamed = team.name !== before.name && id !== standing.organization.ownersTeamId;
+  if (renamed && isReserved(team.name)) throw new JsonApiError([nameReserved()]);
   const holder = tx.find(teams, 'name', nameWithin(team.organizationId, team.name))?.row;
   if (holder !== undefined && holder.id !== id) throw new JsonApiError([nameTaken()]);
   precondition(() => teamDocument(tx, found));

@@ -2,8 +2,9 @@
 import { type Call, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import { organizationWithTeams, teamById } from '../find.ts';
-import { documentAnswer, ifMatch, nothingAnswer } from '../jsonapi/documents.ts';
+import { documentAnswer, IF_MATCH, ifMatch, nothingAnswer } from '../jsonapi/documents.ts';
 import { includeParameter, readInclude } from '../jsonapi/include.ts';
+import { namesSome } from '../jsonapi/linkage.ts';
 import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
 import { readIdentifiers, readResource } from '../jsonapi/read-resource.ts';
 import { documentOf, identifiersOf, pageOf } from '../jsonapi/schemas.ts';
@@ -30,12 +31,13 @@ export function teamEndpoints(service: TeamAccess): Endpoint[] {
       answer: pageOf(teamSchema),
       handle: (call) =>
         serveRead(service, call, (reader, caller) => {
-          const standing = organizationWithTeams(reader, caller, pathParameter(call, 'name'));
           const page = readPageAlways(call.query);
           const include = readInclude(call.query, TEAM_INCLUDES);
+          const standing = organizationWithTeams(reader, caller, pathParameter(call, 'name'));
           const all = listTeams(reader, standing, call.query);
-          const found = onPage(all, page);
-          const data = found.map((one) => showTeam(reader, one));
+          const found = onPage(all, page).map((team) => ({ standing, team }));
+          const linkage = namesSome();
+          const data = found.map((one) => showTeam(reader, one, linkage));
           const included = includedWithTeams(reader, found, include);
           return documentAnswer(call, pageDocument(call, page, { data, totalCount: all.length, ...included }));
         }),
@@ -65,8 +67,8 @@ export function teamEndpoints(service: TeamAccess): Endpoint[] {
       answer: documentOf(teamSchema),
       handle: (call) =>
         serveRead(service, call, (reader, caller) => {
-          const found = teamById(reader, caller, id(call));
           const include = readInclude(call.query, TEAM_INCLUDES);
+          const found = teamById(reader, caller, id(call));
           return documentAnswer(call, {
             ...teamDocument(reader, found),
             ...includedWithTeams(reader, [found], include),
@@ -77,10 +79,12 @@ export function teamEndpoints(service: TeamAccess): Endpoint[] {
       method: 'PATCH',
       path: '/api/v2/teams/:id',
       summary: 'Changes a team',
+      headers: [IF_MATCH],
       body: changedTeamSchema,
       answer: documentOf(teamSchema),
       handle: (call) =>
         serveWrite(service, call, {
+          conditional: true,
           parse: () => readResource(call.body, { type: 'teams', updates: id(call) }),
           change: (writing, { attributes }) =>
             documentAnswer(call, teamDocument(writing.tx, changeTeam(writing, named(call), attributes))),
@@ -90,9 +94,11 @@ export function teamEndpoints(service: TeamAccess): Endpoint[] {
       method: 'DELETE',
       path: '/api/v2/teams/:id',
       summary: 'Deletes a team with its rows and tokens',
+      headers: [IF_MATCH],
       status: 204,
       handle: (call) =>
         serveWrite(service, call, {
+          conditional: true,
           parse: () => undefined,
           change(writing) {
             deleteTeam(writing, named(call));

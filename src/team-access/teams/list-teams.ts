@@ -2,12 +2,12 @@
 import { Type } from 'typebox';
 import type { Parameter } from '../../http/parameter.ts';
 import type { Query } from '../../http/query.ts';
-import type { Reader } from '../../state/reader.ts';
-import { seesTeam } from '../authorization.ts';
-import type { FoundTeam } from '../find.ts';
+import type { Snapshot } from '../../state/snapshot.ts';
+import type { DeepReadonly } from '../../state/table.ts';
+import { seenTeams } from '../authorization.ts';
 import { byCreation } from '../order.ts';
 import type { Standing } from '../standing.ts';
-import { teams } from './team.ts';
+import { type Team, teams } from './team.ts';
 
 export const NAMES: Parameter = {
   name: 'filter[names]',
@@ -16,11 +16,20 @@ export const NAMES: Parameter = {
 };
 
 /** In order of creation; whose name contains `q` and is one of `filter[names]`. */
-export function listTeams(reader: Reader, standing: Standing, query: Query): readonly FoundTeam[] {
+export function listTeams(reader: Snapshot, standing: Standing, query: Query): readonly DeepReadonly<Team>[] {
   const q = (query.get('q') ?? '').toLowerCase();
-  const names = query.get(NAMES.name)?.toLowerCase().split(',');
-  return byCreation(reader.list(teams, 'organization', standing.organization.id))
-    .filter(({ row }) => seesTeam(standing, row))
-    .filter(({ row }) => row.name.toLowerCase().includes(q) && (names?.includes(row.name.toLowerCase()) ?? true))
-    .map(({ row }) => ({ standing, team: row }));
+  const names = query.get(NAMES.name);
+  const seen = seenTeams(standing, teamsInOrder(reader, standing.organization.id));
+  if (q === '' && names === undefined) return seen;
+  const wanted = names === undefined ? undefined : new Set(names.toLowerCase().split(','));
+  return seen.filter((team) => {
+    const name = team.name.toLowerCase();
+    return name.includes(q) && (wanted?.has(name) ?? true);
+  });
 }
+
+/** All teams of an organization in order of creation. There may be tens of thousands, and every page needs their order. */
+export const teamsInOrder = (reader: Snapshot, organizationId: string): readonly DeepReadonly<Team>[] =>
+  reader.memoWhile(teams, organizationId, () =>
+    byCreation(reader.list(teams, 'organization', organizationId)).map(({ row }) => row),
+  );

@@ -50,7 +50,12 @@ function readOrganizationAccess(value: unknown, faults: Fault[]): ReadonlyMap<Or
   const access = new Map<OrganizationPermission, boolean>();
   if (value === undefined) return access;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    faults.push(attributeFault('organization-access', 'Organization access is invalid'));
+    faults.push(
+      attributeFault(
+        'organization-access',
+        'Organization access is invalid: want an object of permissions, each with true or false',
+      ),
+    );
     return access;
   }
   const members = value as Readonly<Record<string, unknown>>;

@@ -2,18 +2,18 @@
 import { Type } from 'typebox';
 import { users } from '../../credentials/user.ts';
 import type { Reader } from '../../state/reader.ts';
-import type { DeepReadonly } from '../../state/table.ts';
 import { changesMembers, changesTeam, givesOrganizationAccess, managesTeamTokens } from '../authorization.ts';
 import type { FoundTeam } from '../find.ts';
 import type { Document, Resource } from '../jsonapi/documents.ts';
-import { eachOnce } from '../jsonapi/include.ts';
-import { resourceSchema, toMany, toOne } from '../jsonapi/schemas.ts';
+import { createIncluded } from '../jsonapi/include.ts';
+import { type Linkage, namesAll, namesSome, toManyOrCount } from '../jsonapi/linkage.ts';
+import { resourceSchema, toOne } from '../jsonapi/schemas.ts';
 import { memberships } from '../organization-memberships/membership.ts';
 import { showMembership } from '../organization-memberships/show-membership.ts';
 import { toOrganization } from '../organizations/show-organization.ts';
 import { showUser } from '../users/show-user.ts';
+import { membersOf } from './members-of.ts';
 import { ORGANIZATION_PERMISSIONS } from './organization-access.ts';
-import { type TeamMember, teamMembers } from './team-member.ts';
 
 const nullableText = Type.Union([Type.String(), Type.Null()]);
 
@@ -35,8 +35,8 @@ export const teamSchema = resourceSchema('teams', 'Team', {
   },
   relationships: {
     organization: toOne('organizations'),
-    users: toMany('users'),
-    'organization-memberships': toMany('organization-memberships'),
+    users: toManyOrCount('users'),
+    'organization-memberships': toManyOrCount('organization-memberships'),
   },
 });
 
@@ -44,18 +44,17 @@ export const teamSchema = resourceSchema('teams', 'Team', {
 export const TEAM_INCLUDES = ['users', 'organization-memberships'] as const;
 export type TeamInclude = (typeof TEAM_INCLUDES)[number];
 
-export function showTeam(reader: Reader, found: FoundTeam): Resource {
+/** A team with its members, as far as `linkage` names them. */
+export function showTeam(reader: Reader, found: FoundTeam, linkage: Linkage = namesAll): Resource {
   const { attributes, relationships, ...team } = showTeamAlone(found);
   const members = membersOf(reader, team.id);
   return {
     ...team,
-    attributes: { ...attributes, 'users-count': members.length },
+    attributes: { ...attributes, 'users-count': members.userIds.length },
     relationships: {
       ...relationships,
-      users: { data: members.map(({ userId }) => ({ id: userId, type: 'users' })) },
-      'organization-memberships': {
-        data: members.map(({ membershipId }) => ({ id: membershipId, type: 'organization-memberships' })),
-      },
+      users: linkage('users', members.userIds),
+      'organization-memberships': linkage('organization-memberships', members.membershipIds),
     },
   };
 }
@@ -93,22 +92,28 @@ export function includedWithTeams(
   include: ReadonlySet<TeamInclude>,
 ): { readonly included?: readonly Resource[] } {
   if (include.size === 0) return {};
-  const resources: Resource[] = [];
+  const included = createIncluded();
+  const linkage = namesSome();
   for (const { team, standing } of found) {
-    for (const { userId, membershipId } of membersOf(reader, team.id)) {
-      const user = include.has('users') ? reader.get(users, userId)?.row : undefined;
-      if (user !== undefined) resources.push(showUser(user));
-      const membership = include.has('organization-memberships')
-        ? reader.get(memberships, membershipId)?.row
-        : undefined;
-      if (membership !== undefined) resources.push(showMembership(reader, standing, membership));
+    const { userIds, membershipIds } = membersOf(reader, team.id);
+    if (include.has('users')) {
+      for (const id of userIds) included.add('users', id, () => showUser(living(reader.get(users, id)).row));
+    }
+    if (!include.has('organization-memberships')) continue;
+    for (const id of membershipIds) {
+      included.add('organization-memberships', id, () =>
+        showMembership(reader, standing, living(reader.get(memberships, id)).row, linkage),
+      );
     }
   }
-  return { included: eachOnce(resources) };
+  return { included: included.all() };
 }
 
-const membersOf = (reader: Reader, teamId: string): DeepReadonly<TeamMember>[] =>
-  reader.list(teamMembers, 'team', teamId).map(({ row }) => row);
+/** What a member's place in a team goes with. */
+function living<T>(stored: T | undefined): T {
+  if (stored === undefined) throw new TypeError('a member of a team is not there');
+  return stored;
+}
 
 function permissions({ standing, team }: FoundTeam): Readonly<Record<string, boolean>> {
   const changes = changesTeam(standing, team);

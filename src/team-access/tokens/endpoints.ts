@@ -5,7 +5,7 @@ import type { Endpoint } from '../../http/endpoint.ts';
 import type { Reader } from '../../state/reader.ts';
 import type { Caller } from '../caller.ts';
 import { organizationWithTeams } from '../find.ts';
-import { documentAnswer, nothingAnswer } from '../jsonapi/documents.ts';
+import { type Document, documentAnswer, IF_MATCH, ifMatch, nothingAnswer } from '../jsonapi/documents.ts';
 import { notFound } from '../jsonapi/errors.ts';
 import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
 import type { Given } from '../jsonapi/read-attributes.ts';
@@ -58,7 +58,7 @@ export function tokenEndpoints(service: TeamAccess): Endpoint[] {
     answer: documentOf(tokenSchema),
     handle: (call) =>
       serveRead(service, call, (reader, caller) =>
-        documentAnswer(call, { data: showToken(reader, find(reader, caller, call)) }),
+        documentAnswer(call, tokenDocument(reader, find(reader, caller, call))),
       ),
   });
   const remove = (
@@ -69,12 +69,16 @@ export function tokenEndpoints(service: TeamAccess): Endpoint[] {
     method: 'DELETE',
     path,
     summary,
+    headers: [IF_MATCH],
     status: 204,
     handle: (call) =>
       serveWrite(service, call, {
+        conditional: true,
         parse: () => undefined,
         change(writing) {
-          deleteToken(writing, find(writing.tx, writing.caller, call));
+          const token = find(writing.tx, writing.caller, call);
+          ifMatch(call)(() => tokenDocument(writing.tx, token));
+          deleteToken(writing, token);
           return nothingAnswer;
         },
       }),
@@ -92,8 +96,8 @@ export function tokenEndpoints(service: TeamAccess): Endpoint[] {
     answer: pageOf(tokenSchema),
     handle: (call) =>
       serveRead(service, call, (reader, caller) => {
-        const tokens = all(reader, caller, call);
         const page = readPageAlways(call.query);
+        const tokens = all(reader, caller, call);
         const data = onPage(tokens, page).map((token) => showToken(reader, token));
         return documentAnswer(call, pageDocument(call, page, { data, totalCount: tokens.length }));
       }),
@@ -132,6 +136,8 @@ export function tokenEndpoints(service: TeamAccess): Endpoint[] {
     remove('/api/v2/authentication-tokens/:id', 'Revokes a token', byId),
   ];
 }
+
+const tokenDocument = (reader: Reader, token: AnyToken): Document => ({ data: showToken(reader, token) });
 
 /** Clients send nothing at all where they want nothing in particular. */
 const readTokenAttributes = (body: Buffer): Given =>

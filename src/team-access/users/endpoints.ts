@@ -1,31 +1,23 @@
-/** `/account/details`, and `/admin/users` for site administrators. */
-import { Type } from 'typebox';
+/** `/account/details`, `/users/:id`, and `/admin/users` for site administrators. */
 import { users } from '../../credentials/user.ts';
+import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import type { Reader } from '../../state/reader.ts';
 import type { Caller } from '../caller.ts';
-import { documentAnswer, type Resource } from '../jsonapi/documents.ts';
-import { attributeFault, type Fault, notFound, throwFaults } from '../jsonapi/errors.ts';
+import { documentAnswer, IF_MATCH, ifMatch, nothingAnswer, type Resource } from '../jsonapi/documents.ts';
+import { notFound } from '../jsonapi/errors.ts';
 import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
-import { type Given, readBoolean, readEmail, readText } from '../jsonapi/read-attributes.ts';
 import { readResource } from '../jsonapi/read-resource.ts';
-import { bodyOf, documentOf, pageOf } from '../jsonapi/schemas.ts';
-import { NAME_CHARACTERS_MAX } from '../limits.ts';
+import { documentOf, pageOf } from '../jsonapi/schemas.ts';
 import { Q } from '../organizations/endpoints.ts';
 import { organizations } from '../organizations/organization.ts';
 import { serveRead, serveWrite, type TeamAccess } from '../serve.ts';
 import { teams } from '../teams/team.ts';
-import { claimUser, createFirstToken, createUser, type NewUser } from './new-user.ts';
+import { deleteUser } from './delete-user.ts';
+import { checkSiteAdmin, isSelf, userById } from './find-user.ts';
+import { claimUser, createFirstToken, createUser } from './new-user.ts';
+import { newUserSchema, readNewUser } from './read-user-body.ts';
 import { showServiceAccount, showUser, userSchema } from './show-user.ts';
-
-const newUserSchema = bodyOf('users', {
-  attributes: {
-    username: Type.String({ description: 'Letters, digits, `_` and `-`.' }),
-    email: Type.String(),
-    'is-site-admin': Type.Boolean(),
-  },
-  required: ['username', 'email'],
-});
 
 export function userEndpoints(service: TeamAccess): Endpoint[] {
   return [
@@ -40,6 +32,18 @@ export function userEndpoints(service: TeamAccess): Endpoint[] {
     },
     {
       method: 'GET',
+      path: '/api/v2/users/:id',
+      summary: 'Reads a user',
+      conditional: true,
+      answer: documentOf(userSchema),
+      handle: (call) =>
+        serveRead(service, call, (reader, caller) => {
+          const user = userById(reader, caller, pathParameter(call, 'id'));
+          return documentAnswer(call, { data: showUser(user, isSelf(caller, user.id)) });
+        }),
+    },
+    {
+      method: 'GET',
       path: '/api/v2/admin/users',
       summary: 'Lists all users; for site administrators',
       conditional: true,
@@ -47,8 +51,8 @@ export function userEndpoints(service: TeamAccess): Endpoint[] {
       answer: pageOf(userSchema),
       handle: (call) =>
         serveRead(service, call, (reader, caller) => {
-          checkSiteAdmin(caller);
           const page = readPageAlways(call.query);
+          checkSiteAdmin(caller);
           const q = (call.query.get(Q.name) ?? '').toLowerCase();
           const all = reader
             .all(users)
@@ -79,31 +83,23 @@ export function userEndpoints(service: TeamAccess): Endpoint[] {
           },
         }),
     },
+    {
+      method: 'DELETE',
+      path: '/api/v2/admin/users/:id',
+      summary: 'Deletes a user with their memberships and tokens; for site administrators',
+      headers: [IF_MATCH],
+      status: 204,
+      handle: (call) =>
+        serveWrite(service, call, {
+          conditional: true,
+          parse: () => undefined,
+          change(writing) {
+            deleteUser(writing, { id: pathParameter(call, 'id'), precondition: ifMatch(call) });
+            return nothingAnswer;
+          },
+        }),
+    },
   ];
-}
-
-function checkSiteAdmin(caller: Caller): void {
-  if (caller.kind !== 'user' || !caller.siteAdmin) throw notFound();
-}
-
-function readNewUser(given: Given): NewUser {
-  const faults: Fault[] = [];
-  const username = readText(given, 'username', faults);
-  const email = readEmail(given, faults, true);
-  const siteAdmin = readBoolean(given, 'is-site-admin', faults);
-  if (username === undefined || username === '') {
-    if (given['username'] === undefined || given['username'] === null || username === '') {
-      faults.unshift(attributeFault('username', "Username can't be blank"));
-    }
-  } else if (username.length > NAME_CHARACTERS_MAX || !/^[A-Za-z0-9_-]+$/.test(username)) {
-    faults.unshift(attributeFault('username', 'Username is invalid'));
-  }
-  throwFaults(faults);
-  return {
-    email: email ?? '',
-    ...(username !== undefined && { username }),
-    ...(siteAdmin !== undefined && { siteAdmin }),
-  };
 }
 
 /** Who presents a token: a user, or what acts for a team or an organization. */

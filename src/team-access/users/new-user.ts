@@ -5,6 +5,9 @@ import { recordTeamAccess } from '../audit.ts';
 import { attributeFault, JsonApiError } from '../jsonapi/errors.ts';
 import type { Writing } from '../serve.ts';
 
+/** The commit in which users are made. */
+type Making = Pick<Writing, 'tx' | 'origin'>;
+
 /** What is known of a new user. */
 export interface NewUser {
   readonly email: string;
@@ -16,12 +19,10 @@ export interface NewUser {
 }
 
 /** @throws JsonApiError `invalid-attribute` when the username or the e-mail address is taken */
-export function createUser(
-  { tx, origin }: Pick<Writing, 'tx' | 'origin'>,
-  { email, username, siteAdmin, invitedTo }: NewUser,
-): User {
+export function createUser(writing: Making, { email, username, siteAdmin, invitedTo }: NewUser): User {
+  const { tx, origin } = writing;
   const faults = [
-    ...(username !== undefined && isTaken(tx, username) ? [taken('username', 'Username')] : []),
+    ...(username !== undefined && !releaseUsername(writing, username) ? [taken('username', 'Username')] : []),
     ...(email !== '' && tx.find(users, 'email', email.toLowerCase()) !== undefined ? [taken('email', 'Email')] : []),
   ];
   const [first, ...rest] = faults;
@@ -51,23 +52,21 @@ export function createUser(
  * had a token of theirs: that one alone makes further ones.
  * @throws JsonApiError `invalid-attribute` when another has the username
  */
-export function claimUser(
-  { tx, origin }: Pick<Writing, 'tx' | 'origin'>,
-  { email, username, siteAdmin }: NewUser,
-): User | undefined {
+export function claimUser(writing: Making, { email, username, siteAdmin }: NewUser): User | undefined {
+  const { tx, origin } = writing;
   const before = tx.find(users, 'email', email.toLowerCase())?.row;
   if (before?.unclaimed !== true) return undefined;
   const { unclaimed: _, ...known } = before;
   const after = { ...known, email, username: username ?? known.username, siteAdmin: siteAdmin ?? known.siteAdmin };
-  const holder = tx.find(users, 'username', after.username.toLowerCase())?.row;
-  if (holder !== undefined && holder.id !== before.id) throw new JsonApiError([taken('username', 'Username')]);
+  const same = after.username.toLowerCase() === before.username.toLowerCase();
+  if (!same && !releaseUsername(writing, after.username)) throw new JsonApiError([taken('username', 'Username')]);
   tx.put(users, after);
   recordTeamAccess(tx, origin, { action: 'update', type: 'users', subject: before.id, before, after });
   return after;
 }
 
 /** A user's first token, told once. @returns the secret */
-export function createFirstToken({ tx, origin }: Pick<Writing, 'tx' | 'origin'>, user: User): string {
+export function createFirstToken({ tx, origin }: Making, user: User): string {
   const secret = tx.once(() => newApiToken());
   const id = tx.once(() => newId('at'));
   const createTime = new Date(tx.now).toISOString();
@@ -82,6 +81,21 @@ const taken = (name: string, label: string) => attributeFault(name, `${label} ha
 
 const isTaken = (tx: Writing['tx'], username: string): boolean =>
   tx.find(users, 'username', username.toLowerCase()) !== undefined;
+
+/**
+ * Makes a username free for whom a site administrator gives it to. Who was invited and has not come has one that nobody
+ * chose, made of an address that anybody may have written: they get another.
+ * @returns whether it is free
+ */
+function releaseUsername({ tx, origin }: Making, username: string): boolean {
+  const before = tx.find(users, 'username', username.toLowerCase())?.row;
+  if (before === undefined) return true;
+  if (before.unclaimed !== true) return false;
+  const after = { ...before, username: freeUsername(tx, before.email) };
+  tx.put(users, after);
+  recordTeamAccess(tx, origin, { action: 'update', type: 'users', subject: before.id, before, after });
+  return true;
+}
 
 /** What stands before the `@`, with a number where someone has that name. */
 function freeUsername(tx: Writing['tx'], email: string): string {

@@ -2,7 +2,7 @@
 import { type Call, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import { organizationNamed, workspaceById, workspaceNamed } from '../find.ts';
-import { documentAnswer, nothingAnswer } from '../jsonapi/documents.ts';
+import { documentAnswer, IF_MATCH, nothingAnswer } from '../jsonapi/documents.ts';
 import { notFound } from '../jsonapi/errors.ts';
 import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
 import { readResource } from '../jsonapi/read-resource.ts';
@@ -34,8 +34,8 @@ export function workspaceEndpoints(service: TeamAccess): Endpoint[] {
       answer: pageOf(workspaceSchema),
       handle: (call) =>
         serveRead(service, call, (reader, caller) => {
-          const standing = organizationNamed(reader, caller, pathParameter(call, 'name'));
           const page = readPageAlways(call.query);
+          const standing = organizationNamed(reader, caller, pathParameter(call, 'name'));
           const all = listWorkspaces(reader, standing, call.query);
           const data = onPage(all, page).map(({ row: workspace }) => {
             const access = accessOn(reader, standing, workspace.id);
@@ -83,6 +83,7 @@ function endpointsOfOne(
 ): Endpoint[] {
   const remove = (call: Call) =>
     serveWrite(service, call, {
+      conditional: true,
       parse: () => undefined,
       change(writing) {
         deleteWorkspace(writing, call, findOf(call));
@@ -105,10 +106,12 @@ function endpointsOfOne(
       method: 'PATCH',
       path,
       summary: `Changes a workspace, ${how}`,
+      headers: [IF_MATCH],
       body: changedWorkspaceSchema,
       answer: documentOf(workspaceSchema),
       handle: (call) =>
         serveWrite(service, call, {
+          conditional: true,
           parse: () =>
             readResource(call.body, {
               type: 'workspaces',
@@ -123,6 +126,7 @@ function endpointsOfOne(
       method: 'DELETE',
       path,
       summary: `Deletes a workspace with its rows, ${how}`,
+      headers: [IF_MATCH],
       status: 204,
       handle: remove,
     },
@@ -130,6 +134,7 @@ function endpointsOfOne(
       method: 'POST',
       path: `${path}/actions/safe-delete`,
       summary: `Deletes a workspace that holds no resources, as all do here, ${how}`,
+      headers: [IF_MATCH],
       status: 204,
       handle: remove,
     },

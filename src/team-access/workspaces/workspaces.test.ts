@@ -40,8 +40,8 @@ describe('a workspace', () => {
       faults(answer).map(({ detail }) => detail),
       [
         'Name is invalid: want up to 90 letters, digits, underscores and hyphens',
-        'Trigger prefixes is invalid',
-        'Auto apply is invalid',
+        'Trigger prefixes is invalid: want a list of up to 100 texts, each of up to 1024 characters, none of them a control character but tabs and ends of lines',
+        'Auto apply is invalid: want true or false',
       ],
     );
     const taken = await owner('POST', PATH, resource('workspaces', { name: 'Production' }));

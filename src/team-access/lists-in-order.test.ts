@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import { sharedApi } from '../../test/support/api.ts';
+import { type CountedLookUps, countLookUps } from '../../test/support/counted-look-ups.ts';
+import { type Company, makeCompany, putTeam } from '../../test/support/organizations.ts';
+import { request, resource, type Shown, shown } from '../../test/support/team-access.ts';
+import { until } from '../../test/support/until.ts';
+import { users } from '../credentials/user.ts';
+import { listMemberships } from './organization-memberships/list-memberships.ts';
+import { memberships } from './organization-memberships/membership.ts';
+import { organizations } from './organizations/organization.ts';
+import { standingWith } from './standing.ts';
+
+describe('a page of', () => {
+  const api = sharedApi();
+  let company: Company;
+  let lookUps: CountedLookUps;
+  const list = async (path: string, token = company.tokens.owner) =>
+    shown<Shown[]>(await request(api(), token, 'GET', `/organizations/acme/${path}`));
+  const send = async (method: string, path: string, body?: unknown) => {
+    const answer = await request(api(), company.tokens.owner, method, path, { body });
+    assert.ok(answer.status < 300, answer.text);
+    return answer;
+  };
+  const invite = (email: string) =>
+    send('POST', '/organizations/acme/organization-memberships', resource('organization-memberships', { email }));
+  const counts = async () => {
+    const { meta } = await list('organization-memberships?page[size]=1');
+    return (meta as unknown as Record<'status-counts', Readonly<Record<string, number>>>)['status-counts'];
+  };
+
+  before(async () => {
+    company = await makeCompany(api().state, 'acme');
+    lookUps = countLookUps(api().state);
+    await list('teams');
+    await api().usesWritten();
+  });
+
+  for (const [what, path, table] of [
+    ['teams', 'teams?page[size]=1', 'teams'],
+    ['members', 'organization-memberships?page[size]=1', 'organization-memberships'],
+  ] as const) {
+    test(`${what} looks through all of them once while none changes`, async () => {
+      const listed = () => lookUps.all().filter((one) => one === `list ${table}`).length;
+      await api().state.write((tx) => putTeam(tx, company.id, `beside ${table}`, 'organization'));
+      await invite(`${what}@example.org`);
+      lookUps.clear();
+      await list(path);
+      assert.equal(listed(), 1);
+      for (let number = 1; number < 4; number++) await list(`${path}&page[number]=${number}`);
+      assert.equal(listed(), 1);
+    });
+  }
+
+  test('teams has those that came, went and changed since', async () => {
+    const names = async (token?: string | null) =>
+      (await list('teams?page[size]=100', token)).data.map(({ attributes }) => attributes['name']);
+    const earlier = await names();
+    const { data } = shown(await send('POST', '/organizations/acme/teams', resource('teams', { name: 'z-new' })));
+    assert.deepEqual(await names(), [...earlier, 'z-new']);
+    await send('PATCH', `/teams/${data.id}`, resource('teams', { name: 'a-new' }));
+    assert.deepEqual(await names(), [...earlier, 'a-new']);
+    const member = company.tokens['in-secret-team'];
+    assert.deepEqual(
+      await names(member),
+      earlier.filter((name) => !['owners', 'hidden'].includes(String(name))),
+    );
+    await send('PATCH', `/teams/${data.id}`, resource('teams', { visibility: 'organization' }));
+    assert.equal((await names(member)).at(-1), 'a-new');
+    await send('DELETE', `/teams/${data.id}`);
+    assert.deepEqual(await names(), earlier);
+  });
+
+  test('teams of another organization has its own', async () => {
+    const other = await makeCompany(api().state, 'other');
+    await api().state.write((tx) => putTeam(tx, other.id, 'theirs', 'organization'));
+    const answer = await request(api(), other.tokens.owner, 'GET', '/organizations/other/teams?page[size]=100');
+    assert.ok(shown<Shown[]>(answer).data.some(({ attributes }) => attributes['name'] === 'theirs'));
+    const { data } = await list('teams?page[size]=100');
+    assert.ok(!data.some(({ attributes }) => attributes['name'] === 'theirs'));
+  });
+
+  test('members has those that came and went since, and counts them', async () => {
+    const { total = 0, invited = 0, active = 0 } = await counts();
+    const { id } = shown(await invite('late@example.org')).data;
+    assert.deepEqual(await counts(), { total: total + 1, matching: total + 1, active, invited: invited + 1 });
+    const { data } = await list('organization-memberships?page[size]=100');
+    assert.equal(data.at(-1)?.id, id);
+    await send('DELETE', `/organization-memberships/${id}`);
+    assert.deepEqual(await counts(), { total, matching: total, active, invited });
+  });
+
+  test('members has a user no more who is deleted, and counts who becomes active', async () => {
+    const body = resource('users', { username: 'new', email: 'new@example.org' });
+    const made = shown(await request(api(), api().adminToken, 'POST', '/admin/users', { body })).data;
+    await invite('new@example.org');
+    const { total = 0, invited = 0, active = 0 } = await counts();
+    await request(api(), String(made.attributes['token']), 'GET', '/account/details');
+    await until('the user is active', async () => (await counts())['active'] === active + 1);
+    assert.equal((await counts())['invited'], invited - 1);
+    await request(api(), api().adminToken, 'DELETE', `/admin/users/${made.id}`);
+    assert.equal((await counts())['total'], total - 1);
+    await until('what the user owned is gone', () => !api().state.snapshot.ownersInDoubt);
+    assert.equal((await counts())['total'], total - 1);
+  });
+
+  test('members has a user no more from the very commit that deletes them', async () => {
+    const { state } = api();
+    const { data } = shown(await invite('gone@example.org'));
+    const { total = 0 } = await counts();
+    const userId = state.snapshot.get(memberships, data.id)?.row.userId ?? assert.fail('nobody was invited');
+    const organization = state.snapshot.get(organizations, company.id)?.row ?? assert.fail('there is none');
+    await state.write((tx) => tx.delete(users, userId));
+    const { snapshot } = state;
+    assert.ok(snapshot.ownersInDoubt, 'the membership is still in the table');
+    assert.equal(listMemberships(snapshot, standingWith(organization, []), new Map()).counts.total, total - 1);
+  });
+});

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startApi } from '../../../test/support/api.ts';
+import { OPERATIONS_TYPE } from '../../../test/support/operations.ts';
+import { faults, makeOrganization, request, resource, type Shown, shown } from '../../../test/support/team-access.ts';
+import { makeUser } from '../../../test/support/team-access-world.ts';
+import { INVITED_MAX } from '../limits.ts';
+
+const PATH = '/organizations/acme/organization-memberships';
+const membership = (email: string) => resource('organization-memberships', { email });
+
+test('an organization invites so many who have not come, and one more for each who comes or is taken out', async () => {
+  await using api = await startApi();
+  const { token } = await makeUser(api, 'owner');
+  await makeOrganization(api, token, 'acme');
+  const invite = (email: string) => request(api, token, 'POST', PATH, { body: membership(email) });
+  const isFull = async () => {
+    const answer = await invite('late@example.org');
+    const [fault] = faults(answer);
+    assert.deepEqual(fault?.['source'], { pointer: '/data/attributes/email' });
+    assert.match(String(fault?.['detail']), /500 people were invited who have not come/);
+  };
+  const operations = Array.from({ length: INVITED_MAX }, (_, i) => ({
+    op: 'add',
+    href: `/api/v2${PATH}`,
+    data: membership(`i-${i}@example.org`).data,
+  }));
+  const headers = { 'content-type': OPERATIONS_TYPE };
+  const all = await request(api, token, 'POST', '/operations', { headers, body: { 'atomic:operations': operations } });
+  assert.equal(all.status, 200, all.text);
+  await isFull();
+
+  // Who is a user already is no invitation.
+  await makeUser(api, 'known');
+  assert.equal((await invite('known@example.org')).status, 201);
+  await isFull();
+
+  const claim = { body: resource('users', { username: 'came', email: 'i-7@example.org' }) };
+  assert.equal((await request(api, api.adminToken, 'POST', '/admin/users', claim)).status, 201);
+  assert.equal((await invite('next@example.org')).status, 201);
+  await isFull();
+
+  const list = await request(api, token, 'GET', `${PATH}?filter[email]=i-8@example.org`);
+  const id = shown<Shown[]>(list).data[0]?.id;
+  assert.equal((await request(api, token, 'DELETE', `/organization-memberships/${id}`)).status, 204);
+  assert.equal((await invite('another@example.org')).status, 201);
+  await isFull();
+});

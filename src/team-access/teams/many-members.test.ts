@@ -1,0 +1,76 @@
+/** Pages of teams and members of which each has very many of the other. */
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import { sharedApi } from '../../../test/support/api.ts';
+import { countLookUps } from '../../../test/support/counted-look-ups.ts';
+import { makeOrganization, request, type Shown, shown } from '../../../test/support/team-access.ts';
+import { newId } from '../../credentials/secret.ts';
+import { users } from '../../credentials/user.ts';
+import { memberships } from '../organization-memberships/membership.ts';
+import { nameEntry, organizations } from '../organizations/organization.ts';
+import { teams } from './team.ts';
+import { teamMembers } from './team-member.ts';
+
+const TEAMS = 99;
+const MEMBERS = 102;
+const MEMBERSHIPS = '/organizations/acme/organization-memberships';
+
+describe('where everybody is in every team', () => {
+  const api = sharedApi();
+  const get = async <Data = Shown>(path: string) => shown<Data>(await request(api(), api().adminToken, 'GET', path));
+  before(async () => {
+    await makeOrganization(api(), api().adminToken, 'acme');
+    await api().state.write((tx) => {
+      const organizationId = tx.find(organizations, 'name', nameEntry('acme'))?.row.id ?? '';
+      const [owners] = tx.list(teams, 'organization', organizationId);
+      assert.ok(owners !== undefined);
+      const createTime = new Date(tx.now).toISOString();
+      const all = Array.from({ length: TEAMS }, (_, place) => ({
+        ...owners.row,
+        id: newId('team'),
+        name: `team-${place}`,
+        place,
+      }));
+      for (const team of all) tx.put(teams, team);
+      for (let place = 0; place < MEMBERS; place++) {
+        const [userId, membershipId] = [newId('user'), newId('ou')];
+        const username = `user-${place}`;
+        tx.put(users, { id: userId, username, email: `${username}@example.org`, siteAdmin: false, createTime });
+        tx.put(memberships, { id: membershipId, organizationId, userId, createTime, place });
+        for (const { id: teamId } of all) tx.put(teamMembers, { teamId, userId, membershipId });
+      }
+    });
+  });
+
+  test('a page of teams names members as far as there is room, and counts them all', async () => {
+    const { data } = await get<Shown[]>('/organizations/acme/teams?page[size]=100');
+    assert.equal(data.length, TEAMS + 1);
+    const named = data.flatMap(({ relationships }) => [
+      relationships['users']?.data,
+      relationships['organization-memberships']?.data,
+    ]);
+    const linkage = named.reduce<number>((sum, list) => sum + (Array.isArray(list) ? list.length : 0), 0);
+    assert.ok(linkage > 19_000 && linkage <= 20_000, String(linkage));
+    const last = data.at(-1);
+    assert.deepEqual(
+      [last?.attributes['users-count'], last?.relationships['users']],
+      [MEMBERS, { meta: { count: MEMBERS } }],
+    );
+    const alone = (await get(`/teams/${last?.id}`)).data.relationships['users']?.data;
+    assert.equal(Array.isArray(alone) && alone.length, MEMBERS);
+  });
+
+  test('a page of members brings each team along once, and looks up its members once', async () => {
+    const lookUps = countLookUps(api().state);
+    const { data, included } = await get<Shown[]>(`${MEMBERSHIPS}?page[size]=100&include=teams,user`);
+    assert.equal(data.length, 100);
+    // The first member is in `owners` alone.
+    assert.equal(included?.filter(({ type }) => type === 'teams').length, TEAMS + 1);
+    assert.equal(included?.filter(({ type }) => type === 'users').length, 100);
+    const ofTeams = lookUps.all().filter((one) => one === 'list team-members').length;
+    // The caller's, each member's twice, and each team's.
+    assert.ok(ofTeams <= 1 + 2 * 100 + TEAMS + 1, String(ofTeams));
+    const again = await get<Shown[]>('/organizations/acme/teams?page[size]=100&include=organization-memberships');
+    assert.equal(again.included?.length, MEMBERS + 1);
+  });
+});

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import { sharedApi } from '../../../test/support/api.ts';
+import {
+  faults,
+  makeOrganization,
+  request,
+  resource,
+  type Shown,
+  seen,
+  shown,
+} from '../../../test/support/team-access.ts';
+import { addToTeam, join, makeTeam, makeUser } from '../../../test/support/team-access-world.ts';
+import { users } from '../../credentials/user.ts';
+import { ORGANIZATIONS_OWNED_MAX } from '../limits.ts';
+
+const idOf = (relationship: { readonly data: unknown } | undefined): string =>
+  (relationship?.data as { readonly id: string } | undefined)?.id ?? '';
+
+describe('owners', () => {
+  const api = sharedApi();
+  const ownersOf = async (token: string, organization: string): Promise<string> => {
+    const path = `/organizations/${organization}/teams?q=owners`;
+    return shown<Shown[]>(await request(api(), token, 'GET', path)).data[0]?.id ?? '';
+  };
+  const membershipOf = async (token: string, organization: string, q: string): Promise<string> => {
+    const path = `/organizations/${organization}/organization-memberships?q=${q}`;
+    return shown<Shown[]>(await request(api(), token, 'GET', path)).data[0]?.id ?? '';
+  };
+  const invite = (token: string, organization: string, email: string, team: string) => {
+    const teams = { teams: { data: [{ type: 'teams', id: team }] } };
+    const body = resource('organization-memberships', { email }, teams);
+    return request(api(), token, 'POST', `/organizations/${organization}/organization-memberships`, { body });
+  };
+
+  test('who have been invited and have not come are nobody with whom an organization could be left', async () => {
+    const { token } = await makeUser(api(), 'real');
+    await makeOrganization(api(), token, 'haunted');
+    const owners = await ownersOf(token, 'haunted');
+    const ghost = shown(await invite(token, 'haunted', 'ghost@example.org', owners)).data;
+    const own = await membershipOf(token, 'haunted', 'real');
+    const members = (method: string, ...usernames: string[]) =>
+      request(api(), token, method, `/teams/${owners}/relationships/users`, {
+        body: { data: usernames.map((id) => ({ type: 'users', id })) },
+      });
+    for (const answer of [
+      await request(api(), token, 'DELETE', `/organization-memberships/${own}`),
+      await members('DELETE', 'real'),
+      await members('DELETE', 'ghost', 'real'),
+    ]) {
+      assert.equal(answer.status, 403);
+      assert.equal(faults(answer)[0]?.['detail'], "the last owner of the organization 'haunted' cannot go");
+    }
+    assert.equal((await members('DELETE', 'ghost')).status, 204);
+    assert.equal((await members('POST', 'ghost')).status, 204);
+    const claim = { body: resource('users', { username: 'came', email: 'ghost@example.org' }) };
+    const came = shown(await request(api(), api().adminToken, 'POST', '/admin/users', claim)).data;
+    assert.equal(came.id, idOf(ghost.relationships['user']));
+    assert.equal((await request(api(), token, 'DELETE', `/organization-memberships/${own}`)).status, 204);
+  });
+
+  test('one who can act is found behind more who cannot than are looked at in one go', async () => {
+    const { token } = await makeUser(api(), 'early');
+    await makeOrganization(api(), token, 'many');
+    const owners = await ownersOf(token, 'many');
+    for (let i = 0; i < 20; i++) await invite(token, 'many', `g-${i}@example.org`, owners);
+    const own = await membershipOf(token, 'many', 'early');
+    const leave = () => request(api(), token, 'DELETE', `/organization-memberships/${own}`);
+    assert.equal((await leave()).status, 403);
+    await makeUser(api(), 'late');
+    await join(api(), token, 'many', 'late');
+    await addToTeam(api(), token, owners, 'late');
+    assert.equal((await leave()).status, 204);
+  });
+
+  test("keep their team's name, also when they call it something else", async () => {
+    const { token } = await makeUser(api(), 'namer');
+    await makeOrganization(api(), token, 'named');
+    const owners = await ownersOf(token, 'named');
+    const rename = (team: string, name: string) =>
+      request(api(), token, 'PATCH', `/teams/${team}`, { body: resource('teams', { name }) });
+    assert.equal((await rename(owners, 'leads')).status, 200);
+    const other = await makeTeam(api(), token, 'named', { name: 'other' });
+    const body = resource('teams', { name: 'Owners' });
+    for (const answer of [
+      await request(api(), token, 'POST', '/organizations/named/teams', { body }),
+      await rename(other.id, 'OWNERS'),
+    ]) {
+      const detail = "Name 'owners' is kept for the team that owns the organization";
+      assert.deepEqual([answer.status, faults(answer)[0]?.['detail']], [422, detail]);
+    }
+    assert.equal((await rename(owners, 'owners')).status, 200);
+  });
+
+  describe('of as many organizations as there may be', () => {
+    let token = '';
+    before(async () => {
+      ({ token } = await makeUser(api(), 'collector'));
+      for (let i = 0; i < ORGANIZATIONS_OWNED_MAX; i++) await makeOrganization(api(), token, `o-${i}`);
+    });
+    const isRefused = (answer: Parameters<typeof faults>[0]) => {
+      assert.equal(answer.status, 422);
+      assert.match(String(faults(answer)[0]?.['detail']), /^'collector' owns 100 organizations, which is the most/);
+    };
+
+    test('make no more and are made owner of no more, until one is gone; site administrators are', async () => {
+      const make = () =>
+        request(api(), token, 'POST', '/organizations', {
+          body: resource('organizations', { name: 'o-new', email: 'o@example.org' }),
+        });
+      isRefused(await make());
+      const giver = await makeUser(api(), 'giver');
+      await makeOrganization(api(), giver.token, 'given');
+      const owners = await ownersOf(giver.token, 'given');
+      isRefused(await invite(giver.token, 'given', 'collector@example.org', owners));
+      await join(api(), giver.token, 'given', 'collector');
+      const body = { data: [{ type: 'users', id: 'collector' }] };
+      const add = () => request(api(), giver.token, 'POST', `/teams/${owners}/relationships/users`, { body });
+      isRefused(await add());
+      assert.deepEqual(seen(await request(api(), token, 'DELETE', '/organizations/o-0')), [204, '']);
+      assert.equal((await add()).status, 204);
+      isRefused(await make());
+      await api().state.write((tx) => {
+        const user = tx.find(users, 'username', 'collector')?.row;
+        if (user !== undefined) tx.put(users, { ...user, siteAdmin: true });
+      });
+      assert.equal((await make()).status, 201);
+    });
+  });
+});

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import { sharedApi, startApi } from '../../../test/support/api.ts';
+import {
+  faults,
+  makeOrganization,
+  NOT_FOUND,
+  request,
+  resource,
+  type Shown,
+  seen,
+  shown,
+} from '../../../test/support/team-access.ts';
+import { addToTeam, join, makeTeam, makeUser } from '../../../test/support/team-access-world.ts';
+import { auditLog } from '../../audit/record.ts';
+
+const detailOf = (answer: Parameters<typeof faults>[0]) => faults(answer)[0]?.['detail'];
+const OWNERS = (organization: string) => `/organizations/${organization}/teams?filter[names]=owners`;
+
+describe('a user', () => {
+  const api = sharedApi();
+  const admin = (method: string, path: string, options = {}) => request(api(), api().adminToken, method, path, options);
+  const remove = (id: string, options = {}) => admin('DELETE', `/admin/users/${id}`, options);
+  const ownersOf = async (organization: string): Promise<string> =>
+    shown<Shown[]>(await admin('GET', OWNERS(organization))).data[0]?.id ?? '';
+  before(() => makeOrganization(api(), api().adminToken, 'acme'));
+
+  test('who is deleted is in no organization and no team, and their token is good for nothing', async () => {
+    const team = await makeTeam(api(), api().adminToken, 'acme', { name: 'left' });
+    const { id, token, username } = await makeUser(api(), 'leaver');
+    const membership = await join(api(), api().adminToken, 'acme', username);
+    await addToTeam(api(), api().adminToken, team.id, username);
+    assert.equal((await remove(id)).status, 204);
+    assert.equal((await request(api(), token, 'GET', '/account/details')).status, 401);
+    assert.deepEqual(seen(await admin('GET', `/organization-memberships/${membership}`)), NOT_FOUND);
+    assert.equal(shown(await admin('GET', `/teams/${team.id}`)).data.attributes['users-count'], 0);
+    assert.deepEqual(seen(await remove(id)), NOT_FOUND);
+    const [entry] = await api().state.scan(auditLog, { limit: 1, reverse: true }, new AbortController().signal);
+    assert.deepEqual([entry?.row.action, entry?.row.type, entry?.row.subject], ['destroy', 'users', id]);
+    assert.match(JSON.stringify(entry?.row.before), /"leaver@example\.org"/);
+  });
+
+  test('whose first token is lost is deleted and made again', async () => {
+    const lost = await makeUser(api(), 'lost');
+    await remove(lost.id);
+    const again = await makeUser(api(), 'lost');
+    assert.notEqual(again.id, lost.id);
+    assert.equal((await request(api(), again.token, 'GET', '/account/details')).status, 200);
+  });
+
+  test('who is the last owner of an organization is not deleted before another can act', async () => {
+    const { id, token } = await makeUser(api(), 'sole');
+    await makeOrganization(api(), token, 'solo');
+    const owners = shown<Shown[]>(await request(api(), token, 'GET', OWNERS('solo'))).data[0]?.id ?? '';
+    const body = resource(
+      'organization-memberships',
+      { email: 'ghost@example.org' },
+      { teams: { data: [{ type: 'teams', id: owners }] } },
+    );
+    const path = '/organizations/solo/organization-memberships';
+    assert.equal((await request(api(), token, 'POST', path, { body })).status, 201);
+    const refused = await remove(id);
+    assert.deepEqual([refused.status, detailOf(refused)], [403, "the last owner of the organization 'solo' cannot go"]);
+    await makeUser(api(), 'heir');
+    await join(api(), token, 'solo', 'heir');
+    await addToTeam(api(), token, owners, 'heir');
+    assert.equal((await remove(id)).status, 204);
+  });
+
+  test('who is the last site administrator is not deleted; with another they may delete themself', async () => {
+    await using own = await startApi();
+    const me = shown(await request(own, own.adminToken, 'GET', '/account/details')).data.id;
+    const removeMe = () => request(own, own.adminToken, 'DELETE', `/admin/users/${me}`);
+    const refused = await removeMe();
+    assert.deepEqual([refused.status, detailOf(refused)], [403, 'the last site administrator cannot go']);
+    const body = resource('users', { username: 'second', email: 's@example.org', 'is-site-admin': true });
+    shown(await request(own, own.adminToken, 'POST', '/admin/users', { body }));
+    assert.equal((await removeMe()).status, 204);
+    assert.equal((await removeMe()).status, 401);
+  });
+
+  test('who has changed is not deleted by who has seen them before', async () => {
+    const { id } = await makeUser(api(), 'watched');
+    const tag = (await admin('GET', `/users/${id}`)).headers['etag'];
+    assert.equal((await remove(id, { headers: { 'if-match': '"else"' } })).status, 412);
+    assert.equal((await remove(id, { headers: { 'if-match': tag } })).status, 204);
+  });
+
+  test('is read by themself, site administrators and who is in an organization with them', async () => {
+    const read = await makeUser(api(), 'read');
+    const fellow = await makeUser(api(), 'fellow');
+    const stranger = await makeUser(api(), 'stranger');
+    for (const name of ['read', 'fellow']) await join(api(), api().adminToken, 'acme', name);
+    await makeOrganization(api(), stranger.token, 'elsewhere');
+    const tokenAt = async (by: string, path: string): Promise<string> =>
+      String(shown(await request(api(), by, 'POST', path)).data.attributes['token']);
+    const path = `/users/${read.id}`;
+    const knowing = [
+      ...[read.token, fellow.token, api().adminToken],
+      await tokenAt(api().adminToken, '/organizations/acme/authentication-token'),
+      await tokenAt(api().adminToken, `/teams/${await ownersOf('acme')}/authentication-token`),
+    ];
+    for (const token of knowing) {
+      const { data } = shown(await request(api(), token, 'GET', path));
+      assert.deepEqual([data.id, data.attributes['username']], [read.id, 'read']);
+    }
+    const other = await tokenAt(stranger.token, '/organizations/elsewhere/authentication-token');
+    for (const token of [stranger.token, other]) {
+      assert.deepEqual(seen(await request(api(), token, 'GET', path)), NOT_FOUND);
+    }
+    assert.deepEqual(seen(await admin('GET', '/users/user-0000000000000000')), NOT_FOUND);
+  });
+
+  test('who was invited gives their username up to whom a site administrator gives it', async () => {
+    const invite = (email: string) =>
+      admin('POST', '/organizations/acme/organization-memberships', {
+        body: resource('organization-memberships', { email }),
+      });
+    const invited = shown(await invite('ceo@evil.example'));
+    assert.equal(invited.included?.[0]?.attributes['username'], 'ceo');
+    assert.equal((await makeUser(api(), 'ceo')).username, 'ceo');
+    const after = shown(await admin('GET', `/users/${invited.included?.[0]?.id}`)).data.attributes;
+    assert.deepEqual([after['username'], after['email']], ['ceo-2', 'ceo@evil.example']);
+    await invite('cfo@evil.example');
+    await invite('boss@example.org');
+    const body = resource('users', { username: 'cfo', email: 'boss@example.org' });
+    assert.equal(shown(await admin('POST', '/admin/users', { body })).data.attributes['username'], 'cfo');
+  });
+
+  test('has an address that is read as it is written', async () => {
+    for (const email of ['\u202ea@example.org', 'a@b,c', 'a\u200b@example.org', 'a@b@c', 'a b@c', '<a@b>', 'a@', '@']) {
+      const answer = await admin('POST', '/admin/users', { body: resource('users', { username: 'odd', email }) });
+      assert.equal(detailOf(answer), 'Email is invalid: want an address such as name@example.org', email);
+    }
+    for (const [i, email] of ["o'hara+tag@example.org", 'jörg@bücher.example', 'a@localhost'].entries()) {
+      const body = resource('users', { username: `fine-${i}`, email });
+      assert.equal((await admin('POST', '/admin/users', { body })).status, 201, email);
+    }
+  });
+});
