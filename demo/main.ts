@@ -16,23 +16,45 @@ import { Workplace } from './workplace.ts';
 /** What ends it early, with the exit code that a shell reports then. A terminal that is closed is SIGHUP. */
 const STOPPING = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
 
-const hasDig = spawnSync('dig', ['-v']).status === 0;
-const chapters: readonly Chapter[] = [...peeringChapters(hasDig), ...teamAccessChapters];
+const USAGE = `usage: npm run demo [-- --keep]
+  --keep  leaves both servers running, for whoever wants to try more, until it is interrupted`;
 
-const { values } = parseArgs({ options: { keep: { type: 'boolean', default: false } } });
-const stop = new AbortController();
-for (const [name, exitCode] of Object.entries(STOPPING)) {
-  // More than once, for npm sends on what the terminal has sent already: cleaning up is bounded, and not cut short.
-  process.on(name, () => stop.abort(exitCode));
+const asked = parseCommandLine();
+if (asked === 'help') process.stdout.write(`${USAGE}\n`);
+else if (asked === undefined) process.exitCode = EXIT_USAGE;
+else process.exitCode = await demonstrateUntilStopped(asked.keep);
+
+/** What is asked for; undefined: it cannot be understood, and was told. */
+function parseCommandLine(): { readonly keep: boolean } | 'help' | undefined {
+  const option = { type: 'boolean', default: false } as const;
+  try {
+    const { values } = parseArgs({ options: { keep: option, help: { ...option, short: 'h' } } });
+    return values.help ? 'help' : values;
+  } catch (error) {
+    process.stderr.write(`demo: ${(error as Error).message}\n${USAGE}\n`);
+    return undefined;
+  }
 }
-// Whoever reads may leave early (`npm run demo | head`).
-process.stdout.on('error', () => stop.abort(EXIT_FAILED));
-process.exitCode = await demonstrate(createScreen(process.stdout), values.keep, stop.signal);
+
+/** @returns the exit code */
+function demonstrateUntilStopped(keep: boolean): Promise<number> {
+  const stop = new AbortController();
+  for (const [name, exitCode] of Object.entries(STOPPING)) {
+    // More than once, for npm sends on what the terminal has sent already: cleaning up is bounded, and not cut short.
+    process.on(name, () => stop.abort(exitCode));
+  }
+  // Whoever reads may leave early (`npm run demo | head`).
+  process.stdout.on('error', () => stop.abort(EXIT_FAILED));
+  return demonstrate(createScreen(process.stdout), keep, stop.signal);
+}
 
 /** @returns the exit code */
 async function demonstrate(screen: Screen, keep: boolean, signal: AbortSignal): Promise<number> {
   const begin = performance.now();
+  const hasDig = spawnSync('dig', ['-v']).status === 0;
+  const chapters: readonly Chapter[] = [...peeringChapters(hasDig), ...teamAccessChapters];
   await using workplace = await Workplace.create();
   const count = chapters.flatMap(({ steps }) => steps).length;
   screen.say(`Accord in ${count} steps, each run as it is shown, in ${workplace.folder}`);

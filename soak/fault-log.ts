@@ -8,9 +8,11 @@ export interface FaultLog {
   /** How often there was which fault. */
   readonly faults: ReadonlyMap<FaultName, number>;
   facts(): LinkFacts;
+  /** The count while nothing is in the way, and both ends have come back since the last fault; undefined otherwise. */
+  quiet(): number | undefined;
   /** A fault begins. */
   begin(fault: FaultName): void;
-  /** It is over, and its traces may still be seen. */
+  /** It is over, and its traces may still be seen: both ends have to come back first. */
   heal(): void;
   /** Something else begins that makes servers slow. */
   disturb(): void;
@@ -23,12 +25,13 @@ export function createFaultLog(now: () => number): FaultLog {
   const faults = new Map<FaultName, number>();
   let count = 0;
   let cutSinceMs: number | undefined;
-  let calmSinceMs: number | undefined = now();
+  let calmSinceMs: number | undefined;
   return {
     get count() {
       return count;
     },
     faults,
+    quiet: () => (count > 0 && count % 2 === 0 ? count : undefined),
     facts: () => ({ atMs: now(), cutSinceMs, calmSinceMs }),
     begin(fault) {
       count += 1;
@@ -39,13 +42,13 @@ export function createFaultLog(now: () => number): FaultLog {
     },
     heal() {
       cutSinceMs = undefined;
-      calmSinceMs = now();
     },
     disturb() {
       count += 1;
     },
     settle() {
       count += 1;
+      calmSinceMs ??= now();
     },
   };
 }

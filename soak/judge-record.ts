@@ -12,7 +12,7 @@ export interface LinkFacts {
   readonly atMs: number;
   /** Since when nothing could pass between the two clusters; undefined: something can. */
   readonly cutSinceMs: number | undefined;
-  /** When the last fault ended; undefined while one is under way. */
+  /** When both ends were back after the last fault; undefined before that, and while one is under way. */
   readonly calmSinceMs: number | undefined;
 }
 

@@ -13,8 +13,8 @@ export const ANSWER_MS = 20_000;
 export const WAIT_MS = 30_000;
 
 /**
- * From the acknowledgement of a change, how long a query that waits for it may go on: longer than any fault lasts, shorter
- * than WAIT_MS, so that an answer that came because time was over is not taken for one that came because of the change.
+ * From the acknowledgement of a change, how long a query that waits for it may go on: longer than any fault of a server or
+ * of etcd lasts (links between the clusters have no part in it), shorter than WAIT_MS, so that an answer that came because time was over is not taken for one that came because of the change.
  */
 export const TOLD_MS = 25_000;
 
@@ -53,7 +53,7 @@ export const ACTIVE_MS = HEARTBEAT_TIMEOUT_MS + LEASE_MS + 2_000 + 6_000;
  */
 export const LAST_RECEIVE_MS = HEARTBEAT_TIMEOUT_MS + 10_000 + 6_000;
 
-/** After a fault has ended, how long times in records may be old: a server puts them at most every 10 s. */
+/** After both ends have come back, how long times in records may be old: a server puts them at most every 10 s. */
 export const SETTLED_MS = 20_000;
 
 /** After a fault, how long both ends may take to be ACTIVE: the longest pause between two attempts to connect, and some. */
@@ -61,6 +61,12 @@ export const CONVERGE_MS = 90_000;
 
 /** Once nobody writes, how long what was imported may differ from what is exported. */
 export const IMPORT_MS = 45_000;
+
+/**
+ * How long a record may say something else than ACTIVE while nothing is in its way: a stream that is replaced is there again
+ * after a second or two, and a busy machine adds some.
+ */
+export const AGREE_MS = 10_000;
 
 /** How often both ends of the peerings are looked at. */
 export const LOOK_MS = 3_000;
@@ -73,8 +79,13 @@ export const WARM_UP_MS = 60_000;
 /** Likewise in a short run: this share of it. */
 export const WARM_UP_SHARE = 0.1;
 
-/** How much more memory than after warm-up a server may hold in the end. */
+/** How much more memory than after warm-up the servers of a cluster may hold together in the end. */
 export const GROWTH_MAX = 0.15;
+/**
+ * Likewise the one server that is never killed, by itself: streams to the peers, some tens of megabytes, come to it and go
+ * with every fault, so a leak must be larger than that to be told from them.
+ */
+export const LONG_LIFE_GROWTH_MAX = 0.4;
 
 /**
  * How long a step of a peering that is made or deleted may take: a fault, the longest pause between two attempts to connect,

@@ -4,7 +4,7 @@ import type { Answer } from '../test/support/server.ts';
 import type { Ask, Client } from './client.ts';
 import { judgeRecord, type LinkFacts, type LookedAt } from './judge-record.ts';
 import type { ClusterName, Kind } from './kinds/kind.ts';
-import { CONVERGE_MS, IMPORT_MS, POLL_MS } from './limits.ts';
+import { AGREE_MS, CONVERGE_MS, IMPORT_MS, POLL_MS } from './limits.ts';
 import type { Seat } from './seat.ts';
 import type { Violations } from './violation.ts';
 import { LINKS, type World } from './world.ts';
@@ -16,10 +16,14 @@ export interface EndsParts {
   /** The kinds that are exported. */
   readonly exported: readonly Kind[];
   facts(): LinkFacts;
+  /** Something while nothing is in the way and both ends have been up since; something else after the next disturbance. */
+  quiet(): number | undefined;
+  /** How long ends may disagree then; AGREE_MS unless given. */
+  readonly agreeMs?: number;
 }
 
 export interface Ends {
-  /** Looks at every record on every server once. */
+  /** Looks at every record on every server once; while nothing is in the way, both ends have to be ACTIVE. */
   look(signal: AbortSignal): Promise<void>;
   /** Waits until every record is ACTIVE everywhere, and what was imported is what is exported. Nobody may write. */
   converge(signal: AbortSignal): Promise<void>;
@@ -33,7 +37,8 @@ interface Diff {
 const other = (cluster: ClusterName): ClusterName => (cluster === 'a' ? 'b' : 'a');
 const get = (path: string): Ask => ({ method: 'GET', path });
 
-export function createEnds({ world, client, violations, exported, facts }: EndsParts): Ends {
+export function createEnds(parts: EndsParts): Ends {
+  const { world, client, violations, exported, facts, quiet, agreeMs = AGREE_MS } = parts;
   /** Something is not as it must be yet: what was asked, where, what was answered, what is wanted. */
   interface Wanting {
     readonly asked: string;
@@ -154,8 +159,16 @@ export function createEnds({ world, client, violations, exported, facts }: EndsP
 
   return {
     async look(signal) {
+      const before = quiet();
       const up = records().filter(({ seat }) => seat.isUp);
       await Promise.all(up.map(({ seat, name }) => lookAt(seat, name, signal)));
+      if (before === undefined) return;
+      // What was asked while a disturbance began says nothing.
+      const disagreeing = async (): Promise<Wanting | undefined> => {
+        const wanting = await inactive(signal);
+        return quiet() === before ? wanting : undefined;
+      };
+      await untilRight('both ends are ACTIVE while nothing is in the way', disagreeing, agreeMs, signal);
     },
     async converge(signal) {
       const isUp = await untilRight('peerings come back by themselves', inactive, CONVERGE_MS, signal);

@@ -34,7 +34,7 @@ test('a report tells requests, latency outside faults, faults, memory and violat
   assert.match(text, /^soak of 1\.5 minutes, seed 7$/m);
   assert.match(text, /^partition put +2 +0 +1 +0 +1 +5\.\d +5\.\d$/m);
   assert.match(text, /^a server is killed and started again +2$/m);
-  assert.match(text, /^a1 +100 +101 +102 +\+2 % +2$/m);
+  assert.match(text, /^a1 +100 +101 +102 +\+2 % +flat +2$/m);
   assert.match(text, /^cluster a +100 +101 +102 +\+2 % +flat$/m);
   assert.match(text, /^etcd +30 +40 +60 +\+100 %$/m);
   assert.match(text, /^violations: 3$/m);
@@ -46,6 +46,11 @@ test('a cluster that holds more than it may in the end is told, and fails the ru
   assert.deepEqual(
     tooMuchMemory(growing).map(({ name }) => name),
     ['cluster a'],
+  );
+  assert.deepEqual(
+    tooMuchMemory(report(memory(150, 30))).map(({ name }) => name),
+    ['a1', 'cluster a'],
+    'the one long life by itself, too',
   );
   assert.deepEqual(tooMuchMemory(report(memory(110, 90))), []);
   assert.ok(

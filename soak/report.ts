@@ -1,6 +1,6 @@
 /** What a run came to, as text for people. */
 import { FAULT_NAMES, FAULTS, type FaultName } from './faults.ts';
-import { GROWTH_MAX } from './limits.ts';
+import { GROWTH_MAX, LONG_LIFE_GROWTH_MAX } from './limits.ts';
 import { type Growth, growthOf, type Memory, withClusters } from './memory.ts';
 import type { Count } from './tally.ts';
 
@@ -82,7 +82,7 @@ function memoryLines({ memory, restarts }: Report): string[] {
   const times = ['after warm-up', 'middle'].slice(0, memory.length - 1);
   return [
     table(['resident MiB', ...times, 'end', 'growth', 'judged', 'restarts'], rows),
-    `flat: in the end the servers of a cluster hold at most ${GROWTH_MAX * 100} % more than after warm-up, when nobody writes.`,
+    `flat: in the end the servers of a cluster hold at most ${GROWTH_MAX * 100} % more than after warm-up, when nobody writes; a1 by itself ${LONG_LIFE_GROWTH_MAX * 100} %.`,
     '',
   ];
 }

@@ -66,7 +66,7 @@ export async function runSoak(options: SoakOptions): Promise<Report> {
     ),
   );
   const exported = kinds.filter((kind) => kind.exported);
-  const ends = createEnds({ world, client, violations, exported, facts: log.facts });
+  const ends = createEnds({ world, client, violations, exported, facts: log.facts, quiet: log.quiet });
 
   const memory: Memory[] = [];
   const stopping = new AbortController();

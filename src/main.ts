@@ -7,23 +7,31 @@
  * for.
  */
 import { randomBytes } from 'node:crypto';
+import { getHeapStatistics } from 'node:v8';
 import type { Config } from './config.ts';
 import { followCertificate } from './http/certificates.ts';
 import { createLog, type Log } from './http/log.ts';
 import { createHttpServer } from './http/server.ts';
 import { addServices, type LiveSettings, type Made } from './main/add-services.ts';
 import { backgroundJobs } from './main/background-jobs.ts';
+import { warnOfJump } from './main/clock-jump.ts';
 import { createEngine } from './main/create-engine.ts';
 import { makeCredentials } from './main/credentials.ts';
 import { EXIT_FAILED, exitCodeOf } from './main/exit-code.ts';
-import { importInto } from './main/import-into.ts';
+import { importInto, openImport } from './main/import-into.ts';
+import { OTHERS } from './main/limits.ts';
 import { listening } from './main/listening.ts';
+import { localNamesOf } from './main/local-names.ts';
+import { closeDatabaseFiles, warnOfOpenDirectory } from './main/private-files.ts';
 import { createReload, type SettingsSource } from './main/reload-settings.ts';
+import { rowsMaxOf } from './main/rows-that-fit.ts';
 import { SCHEMA } from './main/schema.ts';
 import { readServerCertificate } from './main/server-certificate.ts';
 import { aborted, catchSignals, type Signals } from './main/signals.ts';
 import { inSmallYoungGeneration } from './main/young-generation.ts';
 import { systemClock } from './state/clock.ts';
+import { watchClock } from './state/clock-watch.ts';
+import type { ExportFile } from './state/export-file.ts';
 import { dataKeySealer } from './state/sealing.ts';
 import { State } from './state/state.ts';
 import { edgeErrorForm } from './team-access/jsonapi/error-answer.ts';
@@ -40,6 +48,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   const { config, warnings } = options.loaded;
   const log = createLog({ level: config.log.level, format: config.log.format });
   for (const warning of warnings) log.warn(warning);
+  process.umask(OTHERS);
   using signals = catchSignals();
   const live: LiveSettings = { rateLimit: config.teamAccess.rateLimit };
   const apply = ({ teamAccess }: Config): void => {
@@ -61,14 +70,20 @@ async function run(options: ServeOptions, log: Log, signals: Signals, live: Live
   const clock = systemClock;
   const dataKey = config.dataKey === undefined ? undefined : dataKeySealer(Buffer.from(config.dataKey.read()));
   const certificate = await readServerCertificate(config);
+  const rowsMax = rowsMaxOf(config.state.rowsMax, getHeapStatistics().heap_size_limit);
+  if (rowsMax.byHeap) log.warn({ rowsMax: rowsMax.rows }, rowsMax.reason);
+  if (config.store === 'sqlite') await closeDatabaseFiles(config.dataDir, log);
+  using clockWatch = watchClock(clock, (jumpMs) => warnOfJump(log, jumpMs));
   await using parts = new AsyncDisposableStack();
+  const importing = parts.use(await openImport(options.importFile));
   const state = parts.use(
     State.create({
       engine: await createEngine(config, clock, log),
       schema: SCHEMA,
       node: config.node.name,
       clock,
-      rowsMax: config.state.rowsMax,
+      rowsMax: rowsMax.rows,
+      rowsMaxReason: rowsMax.reason,
       log: (level, message, fields = {}) => log[level](fields, message),
     }),
   );
@@ -77,6 +92,7 @@ async function run(options: ServeOptions, log: Log, signals: Signals, live: Live
     port: config.http.address.port,
     ...(certificate === undefined ? {} : { certificate: certificate.current }),
     allowedOrigins: config.http.allowedOrigins,
+    localNames: localNamesOf(config),
     limits: config.limits,
     errorForms: { '/api/v2/': edgeErrorForm },
     consul: config.compat.includes('consul'),
@@ -90,10 +106,10 @@ async function run(options: ServeOptions, log: Log, signals: Signals, live: Live
 
   const made: Made = { config, live, clock, log, dataKey, state, server };
   const ended = Promise.race([aborted(signals.stop), state.fatal]);
-  const prepared = prepareState(made, options, address).then(() => 'prepared' as const);
+  const prepared = prepareState(made, options, importing, address).then(() => 'prepared' as const);
   let end = await Promise.race([prepared, ended]);
   if (end === 'prepared') {
-    for (const job of backgroundJobs(state, clock, config)) state.addJob(job);
+    for (const job of backgroundJobs({ state, clock, clockWatch, config })) state.addJob(job);
     parts.use(await inSmallYoungGeneration(() => addServices(made, options.version)));
     // Nobody new first, and what is under way is finished on services that still run.
     parts.defer(() => server.stop(config.shutdown.grace));
@@ -117,9 +133,14 @@ async function run(options: ServeOptions, log: Log, signals: Signals, live: Live
 async function prepareState(
   { config, clock, log, dataKey, state }: Made,
   options: ServeOptions,
+  importing: ExportFile | undefined,
   address: string,
 ): Promise<void> {
-  await state.start((engine, signal) => importInto(engine, options, dataKey, log, signal));
+  const keys = { passphrase: options.importPassphrase, dataKey };
+  await state.start(async (engine, signal) => {
+    if (importing !== undefined) await importInto(engine, importing, keys, log, signal);
+  });
+  if (config.store === 'sqlite') await warnOfOpenDirectory(config.dataDir, log);
   const start = {
     state,
     clock,
@@ -131,7 +152,7 @@ async function prepareState(
       adminToken: config.bootstrap.adminToken?.read(),
     }),
   };
-  await makeCredentials(start, { recover: options.recover, imported: options.importFile !== undefined }, log);
+  await makeCredentials(start, { recover: options.recover, imported: importing !== undefined }, log);
 }
 
 /** A host as it stands in a URL. */

@@ -8,10 +8,13 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, test } from 'node:test';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { CLIENT_VARIABLES } from '../src/config/given.ts';
+import { userToken } from '../src/config/secrets.ts';
 import { secretVariableOf, settingKeys, variableOf } from '../src/config/table.ts';
 import { type Config, loadConfig } from '../src/config.ts';
+import { rowsThatFit } from '../src/main/rows-that-fit.ts';
+import { fitsMemory, heapLimitBytes, MEBIBYTE } from './support/heap-size.ts';
 import { temporaryDirectory } from './support/temporary-directory.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
@@ -47,7 +50,8 @@ test('files of deploy/ name no variable that is neither a setting nor a client o
     ...settingKeys.flatMap((key) => [variableOf(key), secretVariableOf(key)]),
     ...CLIENT_VARIABLES,
   ]);
-  for (const file of ['Dockerfile', 'README.md', 'systemd/accord.service', 'kubernetes/accord.yaml']) {
+  const manifests = ['kubernetes/accord.yaml', 'kubernetes/import.yaml'];
+  for (const file of ['Dockerfile', 'README.md', 'systemd/accord.service', ...manifests]) {
     // In prose a whole family may be meant: `ACCORD_…`.
     const named = [...(await textOf(file)).matchAll(/\bACCORD_[A-Z_]*[A-Z]\b/g)].map(([name]) => name);
     assert.deepEqual(
@@ -102,6 +106,14 @@ describe('deploy/Dockerfile', () => {
     assert.doesNotMatch((await valuesOf('ENV')).join(' '), /TOKEN|KEY|PASSWORD|SECRET/);
   });
 
+  test('has options of Node.js that it takes, and that bound the heap by the container', async () => {
+    const [options = ''] = (await valuesOf('ENV')).flatMap((value) => /NODE_OPTIONS=(\S+)/.exec(value)?.[1] ?? []);
+    const env = { NODE_OPTIONS: options };
+    const { status, stderr } = spawnSync(process.execPath, ['-e', '0'], { env, encoding: 'utf8' });
+    assert.deepEqual([status, stderr], [0, '']);
+    assert.match(options, /^--max-old-space-size-percentage=\d\d$/);
+  });
+
   test('has settings that a server takes, once it is told where others reach it', async () => {
     const pairs = (await valuesOf('ENV')).flatMap((value) => value.split(/ +/)).map((pair) => pair.split('='));
     const environment = Object.fromEntries(pairs.filter(([name]) => name?.startsWith('ACCORD_')));
@@ -146,6 +158,19 @@ describe('deploy/systemd/accord.service', () => {
     assert.deepEqual([status, stdout, stderr], [0, '', '']);
   });
 
+  test('starts once in another way with the drop-in of the guide', { skip }, async () => {
+    const [, dropIn = ''] = /^# cat > \S+\/once\.conf <<'END'\n(.*?)^END$/ms.exec(await textOf('README.md')) ?? [];
+    assert.match(dropIn, /--import-file .* --import-passphrase-file %d\/passphrase$/m);
+    await using folder = await temporaryDirectory();
+    const unit = path.join(folder.path, 'accord.service');
+    await mkdir(`${unit}.d`);
+    const withNode = (text: string): string => text.replaceAll(/(?<=^Exec\w+=)\/\S+/gm, process.execPath);
+    await writeFile(unit, withNode(await textOf('systemd/accord.service')));
+    await writeFile(path.join(`${unit}.d`, 'once.conf'), withNode(dropIn));
+    const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', unit], { encoding: 'utf8' });
+    assert.deepEqual([status, stdout, stderr], [0, '', '']);
+  });
+
   test('is shut in as far as systemd can count', { skip }, () => {
     const options = ['security', '--offline=true', '--threshold=15', '--no-pager', UNIT];
     const { status, stdout } = spawnSync('systemd-analyze', options, { encoding: 'utf8' });
@@ -161,6 +186,7 @@ interface Probe {
 interface Container {
   readonly image: string;
   readonly args: readonly string[];
+  readonly resources: { readonly limits: { readonly memory: string } };
   readonly env: readonly { readonly name: string; readonly value?: string }[];
   readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
   readonly startupProbe: Probe;
@@ -175,6 +201,7 @@ interface PodSpec {
   readonly terminationGracePeriodSeconds: number;
   readonly containers: readonly [Container];
   readonly volumes: readonly { readonly name: string }[];
+  readonly securityContext: unknown;
 }
 
 interface Manifest {
@@ -260,6 +287,42 @@ describe('deploy/kubernetes/accord.yaml', async () => {
       assert.deepEqual(named(kind, 'accord').spec?.selector, { matchLabels: labels }, kind);
     }
     assert.equal(named('StatefulSet', 'accord').spec?.serviceName, named('Service', 'accord-nodes').metadata.name);
+  });
+
+  test('has a heap that holds its rows, in a container that holds its heap', async () => {
+    const { state } = await settingsOf(environment, { content, files });
+    const heap = heapLimitBytes(environment['NODE_OPTIONS'] ?? '');
+    assert.ok(state.rowsMax <= rowsThatFit(heap), `${state.rowsMax} rows, ${rowsThatFit(heap)} fit`);
+    const [, gibibytes] = /^(\d+)Gi$/.exec(container.resources.limits.memory) ?? [];
+    assert.ok(fitsMemory(heap, Number(gibibytes) * 1_024 * MEBIBYTE));
+  });
+
+  test('has a pod for imports that is as the servers are, but for what it begins with', async () => {
+    const { spec } = parse(await textOf('kubernetes/import.yaml')) as { readonly spec: PodSpec };
+    const [importer] = spec.containers;
+    const isShared = ({ name }: { readonly name: string }): boolean => name !== 'import';
+    assert.deepEqual(spec.volumes.filter(isShared), pod.volumes);
+    assert.deepEqual(importer.volumeMounts.filter(isShared), container.volumeMounts);
+    assert.deepEqual(
+      [spec.securityContext, spec.enableServiceLinks, importer.image, importer.env, importer.resources],
+      [pod.securityContext, pod.enableServiceLinks, container.image, container.env, container.resources],
+    );
+    const [script = ''] = importer.args;
+    assert.ok(script.includes(container.args.join(' ')), script);
+    assert.match(
+      script,
+      /exec node \/opt\/accord\/dist\/bin\/accord\.js server .*--import-file \/import\/state\.jsonl/,
+    );
+    assert.equal(spawnSync('sh', ['-n', '-c', script]).status, 0);
+  });
+
+  const withOpenssl = spawnSync('openssl', ['version']).status === 0;
+  const skip = withOpenssl ? false : 'there is no openssl here';
+
+  test('takes the admin token that the guide makes', { skip }, async () => {
+    const [, made = ''] = /--from-literal=admin-token=("\$.*")$/m.exec(await textOf('README.md')) ?? [];
+    const { stdout } = spawnSync('sh', ['-c', `printf %s ${made}`], { encoding: 'utf8' });
+    assert.equal(userToken.parse(stdout), stdout);
   });
 
   test('runs the image of this version', async () => {

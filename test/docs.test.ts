@@ -1,17 +1,14 @@
 /**
- * What the documents say is tried: each `sh` block runs, in order, in one shell per document beside a fresh server, and
- * the tables of endpoints and errors are compared with the code. A further document is one more line.
+ * What the documents have their reader type is tried: each `sh` block runs, in order, in one shell per document beside a
+ * fresh server. A further document with commands is one more line here, and fails until it has one.
  */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { execFile, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { describe, test } from 'node:test';
-import { parse } from 'yaml';
-import { serviceErrorCodes, statusOf } from '../src/http/errors.ts';
-import { faultCodes, faultOf } from '../src/peering/check/faults.ts';
-import { faultCodes as refusalCodes, faultOf as refusalOf } from '../src/team-access/jsonapi/errors.ts';
+import { test } from 'node:test';
 import { startApi } from './support/api.ts';
 import { freePort } from './support/free-port.ts';
 import { startServer } from './support/server.ts';
@@ -21,6 +18,8 @@ interface Document {
   readonly file: string;
   /** Blocks that are not run, as they stand there: they install, or run for ever. */
   readonly notRun?: readonly string[];
+  /** Blocks of one command that starts a server, besides all others: it is ended once it is ready. */
+  readonly untilReady?: readonly string[];
   /** Servers that it starts in such blocks, besides the one at the default address. */
   readonly servers?: readonly DocumentedServer[];
 }
@@ -46,7 +45,12 @@ const documents: readonly Document[] = [
   { file: 'README.md', notRun: ['npm ci\nnpm start', 'npm test'] },
   { file: 'docs/getting-started.md', notRun: ['npm ci\nnpm start', EAST_START], servers: [EAST] },
   { file: 'docs/monitoring.md' },
-  { file: 'docs/operations.md' },
+  {
+    file: 'docs/operations.md',
+    untilReady: [
+      'bin/accord server --data-dir restored-data --import-file state.jsonl --import-passphrase-file passphrase',
+    ],
+  },
   { file: 'docs/acl.md' },
   { file: 'docs/certificates.md' },
   {
@@ -57,13 +61,13 @@ const documents: readonly Document[] = [
   {
     file: 'docs/services.md',
     notRun: [
-      'npm start -- --dns-address 127.0.0.1:8600 --acl-default-policy allow --data-dir dns-data --http-address 127.0.0.1:8501 --peering-address 127.0.0.1:8504',
+      'npm start -- --data-dir west-data --http-address 127.0.0.1:8501 --peering-address 127.0.0.1:8504 --dns-address 127.0.0.1:8600 --acl-default-policy allow',
       EAST_START,
     ],
     servers: [
       {
         address: '127.0.0.1:8501',
-        dataDirectory: 'dns-data',
+        dataDirectory: 'west-data',
         settings: { 'acl.default-policy': 'allow' },
         dns: '@127.0.0.1 -p 8600',
       },
@@ -71,15 +75,20 @@ const documents: readonly Document[] = [
     ],
   },
   { file: 'docs/team-access.md' },
+  {
+    file: 'docs/soak.md',
+    // They take minutes: test/soak.test.ts is a short one, and soak/command-line.test.ts reads these.
+    notRun: ['npm run soak', 'npm run soak -- --minutes 60\nnpm run soak -- --minutes 2 --seed 7 --faults kill,cut'],
+  },
 ];
 
-/** Endpoints that stand in documents of their own. */
-const ENDPOINTS_ELSEWHERE = ['/v1/peering', '/v1/operator/ca'];
-/** Those of docs/services.md. */
-const SERVICE_ENDPOINTS = [
-  ...['/v1/catalog', '/v1/health', '/v1/agent'],
-  ...['/v1/config', '/v1/exported-services', '/v1/imported-services', '/v1/connect'],
-];
+/** Documents whose commands are not run at all, each with the reason. */
+const NOT_RUN: Readonly<Record<string, string>> = {
+  'deploy/README.md':
+    'needs systemd, Docker and a cluster; test/deploy.test.ts and test/package.test.ts try what they can',
+};
+/** Where documents are. */
+const FOLDERS = ['.', 'docs', 'docs/decisions', 'deploy'];
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 /** What `npm start` starts, where the reader stands. */
@@ -103,10 +112,35 @@ const textOf = (file: string): Promise<string> => readFile(path.join(ROOT, file)
 const blocksOf = (text: string): string[] =>
   [...text.matchAll(/^```sh\n(.*?)\n```$/gms)].map(([, block = '']) => block);
 
-for (const { file, notRun = [], servers = [] } of documents) {
+/** Blocks of a kind that would go unnoticed, too, if it held commands. */
+const blocksOfAnyKind = (text: string): [kind: string, block: string][] =>
+  [...text.matchAll(/^```([a-z]*)\n(.*?)\n```$/gms)].map(([, kind = '', block = '']) => [kind, block]);
+const isCommand = (line: string): boolean => /^([$#] )?(npm|npx|bin\/accord|accord|curl|dig) /.test(line);
+
+test('every document with commands is tried, or has a reason why it is not', async () => {
+  const listed = [...documents.map(({ file }) => file), ...Object.keys(NOT_RUN)];
+  const found = await Promise.all(
+    FOLDERS.map(async (folder) => (await readdir(path.join(ROOT, folder))).map((name) => path.join(folder, name))),
+  );
+  const withCommands: string[] = [];
+  for (const file of found.flat().filter((name) => name.endsWith('.md'))) {
+    const blocks = blocksOfAnyKind(await textOf(file));
+    const hidden = blocks.filter(
+      ([kind, block]) => !['sh', 'console'].includes(kind) && block.split('\n').some(isCommand),
+    );
+    assert.deepEqual(hidden, [], `${file}: commands are 'sh'`);
+    if (blocks.some(([kind]) => kind === 'sh' || kind === 'console')) withCommands.push(file);
+    const notInShell = blocks.filter(([kind]) => kind === 'console');
+    assert.ok(notInShell.length === 0 || file in NOT_RUN, `${file}: a 'console' block is not run`);
+  }
+  assert.deepEqual(withCommands.toSorted(), listed.toSorted());
+});
+
+for (const { file, notRun = [], untilReady = [], servers = [] } of documents) {
   test(`${file}: every command works as it stands`, async () => {
     const all = blocksOf(await textOf(file));
-    for (const block of notRun) assert.ok(all.includes(block), `${file} has no block ${JSON.stringify(block)}`);
+    for (const block of [...notRun, ...untilReady])
+      assert.ok(all.includes(block), `${file} has no block ${JSON.stringify(block)}`);
     const withoutDig = skipWithout('dig') !== false;
     const blocks = all.filter((block) => !notRun.includes(block) && !(withoutDig && block.startsWith('dig ')));
     assert.ok(blocks.length > 0);
@@ -114,8 +148,11 @@ for (const { file, notRun = [], servers = [] } of documents) {
     // The reader stands in the repository, whose server has its data directory there.
     const folder = await mkdtemp(path.join(tmpdir(), 'accord-docs-'));
     try {
-      for (const name of ['bin', 'node_modules']) await symlink(path.join(ROOT, name), path.join(folder, name));
-      const steps = blocks.map((block, i) => `echo "# block ${i + 1} of ${blocks.length}"\n${block}\n`);
+      for (const name of REPOSITORY) await symlink(path.join(ROOT, name), path.join(folder, name));
+      const steps = blocks.map(
+        (block, i) =>
+          `echo "# block ${i + 1} of ${blocks.length}"\n${untilReady.includes(block) ? served(block) : block}\n`,
+      );
       let script = PRELUDE + steps.join('');
       await using running = new AsyncDisposableStack();
       for (const { address, dataDirectory: name, settings = {}, dns } of [DEFAULT_SERVER, ...servers]) {
@@ -129,10 +166,43 @@ for (const { file, notRun = [], servers = [] } of documents) {
       }
       const { code, output } = await runScript(script, folder);
       assert.equal(code, 0, `${file} stops in the last of these:\n${output}`);
+      await assertNothingSecretIsLeft(folder);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
   });
+}
+
+/** What the reader stands beside. */
+const REPOSITORY = ['bin', 'node_modules', 'package.json', 'scripts', 'soak'];
+
+/** Runs a server on ports of its own until it is ready; whatever happens, it is not left running. */
+const served = (command: string): string => `
+  trap 'kill $(jobs -p) || true' EXIT
+  (export ACCORD_HTTP_ADDRESS=127.0.0.1:0 ACCORD_PEERING_ADDRESS=127.0.0.1:0; exec ${command}) > served.log 2>&1 &
+  until grep --quiet '"msg":"ready"' served.log; do kill -0 $! || { cat served.log; exit 1; }; sleep 0.1; done
+  kill $! && wait $!
+  trap - EXIT
+  rm served.log
+`;
+
+/** Of what a document has made, only settings and requests may slip into a commit: files that hold no secret. */
+async function assertNothingSecretIsLeft(folder: string): Promise<void> {
+  if (!existsSync(path.join(ROOT, '.git'))) return;
+  const entries = await readdir(folder, { withFileTypes: true });
+  const made = entries.filter(({ name }) => !REPOSITORY.includes(name) && !/\.(json|yaml)$/.test(name));
+  const names = made.map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name));
+  const { stdout } = spawnSync('git', ['check-ignore', '--stdin'], {
+    cwd: ROOT,
+    input: names.join('\n'),
+    encoding: 'utf8',
+  });
+  const ignored = stdout.trim().split('\n');
+  assert.deepEqual(
+    names.filter((name) => !ignored.includes(name)),
+    [],
+    'what .gitignore lacks',
+  );
 }
 
 test('a command that the server refuses, or that is not there, stops its document', async () => {
@@ -159,89 +229,4 @@ function runScript(script: string, cwd: string): Promise<{ readonly code: number
       });
     });
   });
-}
-
-describe('docs/errors.md', () => {
-  test('has every error code of /v1 with its status, and no other', async () => {
-    const rows = (await textOf('docs/errors.md')).matchAll(/^\| `([a-z-]+)` \| (\d{3}) \| [^|]+ \| [^|]+ \|$/gm);
-    const documented = [...rows].map(([, code, status]) => `${code} ${status}`);
-    const real = serviceErrorCodes.map((code) => `${code} ${statusOf(code)}`);
-    assert.deepEqual(documented.toSorted(), real.toSorted());
-  });
-
-  test('has every error of team access with its status and meaning, and no other', async () => {
-    const rows = (await textOf('docs/errors.md')).matchAll(/^\| (\d{3}) \| `([a-z ]+)` \| ([^|]+) \| [^|]+ \|$/gm);
-    const documented = [...rows].map(([, status, title, meaning]) => ({ status: Number(status), title, meaning }));
-    assert.deepEqual(documented, refusalCodes.map(refusalOf));
-  });
-});
-
-describe('docs/acl.md', () => {
-  test('has every endpoint of credentials and audit, and no other', async () => {
-    const elsewhere = [...ENDPOINTS_ELSEWHERE, ...SERVICE_ENDPOINTS];
-    const isElsewhere = (at: string): boolean => elsewhere.some((prefix) => at.startsWith(prefix));
-    await compareEndpoints('docs/acl.md', (at) => at.startsWith('/v1/') && !isElsewhere(at));
-  });
-});
-
-describe('docs/peering.md', () => {
-  test('has every endpoint of peerings, and no other', async () => {
-    await compareEndpoints('docs/peering.md', (at) => at.startsWith('/v1/peering'));
-  });
-
-  test('has everything that a connection check can find, and no other', async () => {
-    const rows = (await textOf('docs/peering.md')).matchAll(/^\| `([a-z-]+)` \| `([a-z0-9-]+)` \| (.+) \| (.+) \|$/gm);
-    const documented = [...rows].map(([, id, code, cause, mend]) => ({ id, code, cause, mend }));
-    const real = faultCodes.map((code) => {
-      const { id, cause, mend } = faultOf(code);
-      return { id, code, cause, mend };
-    });
-    assert.deepEqual(documented, real);
-  });
-});
-
-describe('docs/services.md', () => {
-  test('has every endpoint of services, and no other', async () => {
-    await compareEndpoints('docs/services.md', (at) => SERVICE_ENDPOINTS.some((prefix) => at.startsWith(prefix)));
-  });
-});
-
-describe('docs/team-access.md', () => {
-  test('has every endpoint of team access, and no other', async () => {
-    await compareEndpoints('docs/team-access.md', (at) => at.startsWith('/api/v2/'));
-  });
-});
-
-describe('docs/monitoring.md', () => {
-  test('has every metric of Accord, and no other; the alerts use no other', async () => {
-    const real = await metricNames();
-    const table = [...(await textOf('docs/monitoring.md')).matchAll(/^\| (`accord_.*?) \| [^|]+ \|$/gm)].join(' ');
-    assert.deepEqual(namesIn(table), real);
-    const { groups } = parse(await textOf('deploy/prometheus/accord.rules.yaml')) as AlertRules;
-    for (const { alert, expr } of groups.flatMap(({ rules }) => rules)) {
-      for (const name of namesIn(expr)) assert.ok(real.includes(name), `${alert} uses ${name}`);
-    }
-  });
-});
-
-interface AlertRules {
-  readonly groups: readonly { readonly rules: readonly { readonly alert: string; readonly expr: string }[] }[];
-}
-
-const namesIn = (text: string): string[] => [...new Set(text.match(/\baccord_\w+/g))].toSorted();
-
-/** Those of a server with everything on, to who may read the names of peerings. */
-async function metricNames(): Promise<string[]> {
-  await using server = await startServer({ settings: { 'dns.address': '127.0.0.1:0' } });
-  const { text } = await server.request('GET', '/metrics');
-  return [...new Set([...text.matchAll(/^# TYPE (accord_\w+)/gm)].map(([, name = '']) => name))].toSorted();
-}
-
-/** Compares a document's table of endpoints with the server's, as far as they are the document's to show. */
-async function compareEndpoints(file: string, isShown: (path: string) => boolean): Promise<void> {
-  const rows = (await textOf(file)).matchAll(/^\| `([A-Z]+ \/(?:v1|api\/v2)\/[^`]+)` \| [^|]* \| [^|]+ \|$/gm);
-  const documented = [...rows].map(([, endpoint]) => endpoint);
-  await using api = await startApi();
-  const shown = api.server.endpoints.filter(({ path: at }) => isShown(at));
-  assert.deepEqual(documented.toSorted(), shown.map(({ method, path: at }) => `${method} ${at}`).toSorted());
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { type SpawnSyncReturns, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { chmod, cp, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -10,8 +11,8 @@ import { until } from './support/until.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 /** What npm needs to build and pack: building in the repository itself would take `dist` from under somebody else. */
-const SOURCES = ['package.json', 'tsconfig.json', 'tsconfig.build.json', 'bin', 'src', 'docs'];
-const TEXTS = ['README.md', 'CHANGELOG.md', 'LICENSE'];
+const SOURCES = ['package.json', 'tsconfig.json', 'tsconfig.build.json', 'bin', 'src', 'docs', 'deploy'];
+const TEXTS = ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'ROADMAP.md'];
 const READY_MS_MAX = 60_000;
 
 /** Programs of this repository first, the Node.js that it brings among them. */
@@ -35,6 +36,12 @@ async function dependenciesInstalled(): Promise<readonly string[]> {
     .map(([place]) => /^node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(place)?.[1])
     .filter((name) => name !== undefined);
 }
+
+/** Where a document leads to in its own tree, without what is named there. */
+const linksIn = (text: string): readonly string[] =>
+  [...text.matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, link = '']) => link.replace(/#.*$/, ''))
+    .filter((link) => link !== '' && !/^[a-z]+:/.test(link));
 
 describe('the package', () => {
   let folder: TemporaryDirectory;
@@ -84,11 +91,36 @@ describe('the package', () => {
 
   test('has no tests, no sources, and no folder of anybody who built it', () => {
     const roots = new Set(files.map((name) => name.split('/')[0]));
-    assert.deepEqual([...roots].sort(), ['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'docs', 'package.json']);
+    assert.deepEqual([...roots].sort(), [...TEXTS, 'deploy', 'dist', 'docs', 'package.json'].sort());
     const unwanted = files.filter((name) =>
       /\.ts$|\.(test|suite|long)\.|(^|\/)(test|rig)\b|accord-data|credentials\.json/.test(name),
     );
     assert.deepEqual(unwanted, []);
+  });
+
+  test('has everything that its documents lead to', async () => {
+    const installed = join(home, 'node_modules', 'accord');
+    const documents = files.filter((name) => name.endsWith('.md'));
+    assert.ok(documents.includes('README.md') && documents.includes('deploy/README.md'));
+    const dead: string[] = [];
+    for (const document of documents) {
+      for (const link of linksIn(await readFile(join(installed, document), 'utf8'))) {
+        if (!existsSync(join(installed, dirname(document), link))) dead.push(`${document}: ${link}`);
+      }
+    }
+    assert.deepEqual(dead, []);
+  });
+
+  test('tells who has it from the package how its commands are written there', async () => {
+    for (const name of ['README.md', 'docs/getting-started.md']) {
+      const text = await readFile(join(home, 'node_modules', 'accord', name), 'utf8');
+      assert.match(text, /From the package.*`npx accord` (stands )?for `bin\/accord`/s, name);
+    }
+  });
+
+  test("is published nowhere by mistake, where its name is somebody else's", async () => {
+    const { private: isPrivate } = JSON.parse(await readFile(join(home, 'node_modules/accord/package.json'), 'utf8'));
+    assert.equal(isPrivate, true);
   });
 
   test('asks for the Node.js that it needs, and brings none', async () => {

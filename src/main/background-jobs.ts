@@ -6,15 +6,24 @@ import { aclTokens } from '../credentials/acl-token.ts';
 import { recordTokenChange } from '../credentials/change-token.ts';
 import { userTokens } from '../credentials/user.ts';
 import type { Clock } from '../state/clock.ts';
+import type { ClockWatch } from '../state/clock-watch.ts';
 import { expiryJob } from '../state/expiry.ts';
 import type { Job } from '../state/jobs.ts';
 import type { State } from '../state/state.ts';
 import { leaveTrail } from '../team-access/audit-trail/trail.ts';
 import { rowExpiryJob } from '../team-access/team-workspaces/expire-rows.ts';
 import { expireTokensJob } from '../team-access/tokens/expire-tokens.ts';
+import { forgetInvitedJob } from '../team-access/users/forget-invited.ts';
+
+export interface JobParts {
+  readonly state: State;
+  readonly clock: Clock;
+  readonly clockWatch: ClockWatch;
+  readonly config: Config;
+}
 
 /** The jobs of the whole server; each runs on one node. */
-export function backgroundJobs(state: State, clock: Clock, config: Config): Job[] {
+export function backgroundJobs({ state, clock, clockWatch, config }: JobParts): Job[] {
   return [
     expiryJob(state, aclTokens, clock, (tx, stored) => recordTokenChange(tx, SYSTEM, 'expire', stored, undefined)),
     expiryJob(state, userTokens, clock, (tx, { row }) =>
@@ -29,6 +38,12 @@ export function backgroundJobs(state: State, clock: Clock, config: Config): Job[
     ),
     rowExpiryJob(state, clock),
     expireTokensJob(state, clock),
-    auditRetentionJob(state, clock, config.audit.retention, leaveTrail),
+    forgetInvitedJob(state, clock),
+    auditRetentionJob(state, {
+      clock,
+      steadyMs: clockWatch.steadyMs,
+      retentionMs: config.audit.retention,
+      onRemoved: leaveTrail,
+    }),
   ];
 }

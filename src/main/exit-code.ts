@@ -2,7 +2,7 @@
 import { FirstStartError } from '../credentials/first-credentials.ts';
 import { DataKeyError } from '../peering/sealed.ts';
 import { isStateError } from '../state/errors.ts';
-import { ImportError } from '../state/import.ts';
+import { ImportError } from '../state/export-file.ts';
 import { ListenError } from './listening.ts';
 
 /** What the settings or the command line must mend. */

@@ -1,38 +1,61 @@
 /** `accord server --import-file`: an empty store is filled before anything else is in it. */
 import type { Log } from '../http/log.ts';
 import type { Engine } from '../state/engine.ts';
-import { ImportError, importFile } from '../state/import.ts';
+import { isStateError, StateError } from '../state/errors.ts';
+import { type ExportFile, ImportError, openExportFile } from '../state/export-file.ts';
+import { importExport } from '../state/import.ts';
 import { passphraseSealer, type Sealer, type SealRecipe } from '../state/sealing.ts';
+import { SCHEMA } from './schema.ts';
 
-export interface ImportOptions {
-  readonly importFile: string | undefined;
-  readonly importPassphrase: string | undefined;
+/** Opens the file that `--import-file` names, before the store is touched. @throws ImportError */
+export async function openImport(path: string | undefined): Promise<ExportFile | undefined> {
+  try {
+    return path === undefined ? undefined : await openExportFile(path);
+  } catch (cause) {
+    if (!(cause instanceof ImportError)) throw cause;
+    throw new ImportError(`--import-file: ${cause.message}`, { cause });
+  }
 }
 
-/** Fills the store of the engine, if a file is named. @throws ImportError, StateError `not-empty` */
+export interface ImportKeys {
+  readonly passphrase: string | undefined;
+  readonly dataKey: Sealer | undefined;
+}
+
+/** Fills the store of the engine with the export, and closes it. @throws ImportError, StateError `not-empty` */
 export async function importInto(
   engine: Engine,
-  { importFile: file, importPassphrase }: ImportOptions,
-  dataKey: Sealer | undefined,
+  file: ExportFile,
+  { passphrase, dataKey }: ImportKeys,
   log: Log,
   signal: AbortSignal,
 ): Promise<void> {
-  if (file === undefined) return;
+  await using _ = file;
+  const { path, header } = file;
   const sealerFor = async (recipe: SealRecipe): Promise<Sealer> => {
     if (recipe.key === 'data-key') {
       if (dataKey !== undefined) return dataKey;
       throw new ImportError(
-        `'${file}' is encrypted with a data key: set data-key-file to the one of the exporting server`,
+        `'${path}' is encrypted with a data key: set data-key-file to the one of the exporting server`,
       );
     }
-    if (importPassphrase !== undefined) return await passphraseSealer(importPassphrase, recipe.salt);
+    if (passphrase !== undefined) return await passphraseSealer(passphrase, recipe.salt);
     throw new ImportError(
-      `'${file}' is encrypted with a passphrase: name a file that holds it with --import-passphrase-file`,
+      `'${path}' is encrypted with a passphrase: name a file that holds it with --import-passphrase-file`,
     );
   };
-  const { header, rows } = await importFile(engine, file, sealerFor, signal);
+  const parts = { engine, schema: SCHEMA, sealerFor, signal };
+  const rows = await importExport(file, parts).catch((error) => refusal(path, error));
   log.info({ rows, exported: header.time, index: header.index }, 'imported');
   for (const [table, count] of Object.entries(header.leftOut)) {
     log.warn({ table, count }, 'rows with secrets were left out of the export: make them again');
   }
+}
+
+/** Most often the import was made already, and the command line kept its flag. */
+function refusal(path: string, cause: unknown): Promise<never> {
+  if (!isStateError(cause, 'not-empty')) throw cause;
+  const mend =
+    'if it has been imported already, start without --import-file; otherwise choose an empty data-dir or etcd.prefix';
+  throw new StateError('not-empty', `cannot import '${path}', ${cause.message}: ${mend}`, { cause });
 }

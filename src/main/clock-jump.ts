@@ -1,0 +1,9 @@
+/** What an operator is told when the machine's clock is set, or the machine has slept. */
+import type { Log } from '../http/log.ts';
+
+/** Warns of a jump of so many milliseconds; negative: back. */
+export function warnOfJump(log: Log, jumpMs: number): void {
+  const size = `${jumpMs < 0 ? 'back' : 'forward'} by ${Math.round(Math.abs(jumpMs) / 1000)} s`;
+  const effect = 'what expires follows it, and audit entries are kept until it has been steady for an hour';
+  log.warn({ jumpMs }, `the clock of this machine jumped ${size}: ${effect}`);
+}
