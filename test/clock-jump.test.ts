@@ -3,7 +3,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ShownAuditEntry } from '../src/audit/read-audit.ts';
 import { loadConfig } from '../src/config.ts';
+import { createLog } from '../src/http/log.ts';
 import { backgroundJobs } from '../src/main/background-jobs.ts';
+import { warnOfJump } from '../src/main/clock-jump.ts';
+import { watchClock } from '../src/state/clock-watch.ts';
 import { type Api, startApi } from './support/api.ts';
 import { createFakeClock, type FakeClock } from './support/fake-clock.ts';
 import { until } from './support/until.ts';
@@ -12,14 +15,25 @@ const START = Date.UTC(2030, 0, 1);
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
+interface Watched {
+  readonly api: Api;
+  readonly clock: FakeClock;
+  /** What was logged of the clock. */
+  readonly warnings: Record<string, unknown>[];
+}
+
 /** An API with the jobs of a server, on a clock that the test sets. */
-async function startWithJobs(): Promise<{ readonly api: Api; readonly clock: FakeClock }> {
+async function startWithJobs(): Promise<Watched> {
   const clock = createFakeClock(START);
   const api = await startApi({ clock });
   const host = { name: 'a', isTerminal: false };
   const { config } = await loadConfig({ flags: new Map(), configFile: undefined, environment: {}, host });
-  for (const job of backgroundJobs(api.state, clock, config)) api.state.addJob(job);
-  return { api, clock };
+  const warnings: Record<string, unknown>[] = [];
+  const destination = { write: (line: string) => void warnings.push(JSON.parse(line) as Record<string, unknown>) };
+  const log = createLog({ level: 'info', format: 'json', destination });
+  const clockWatch = watchClock(clock, (jumpMs) => warnOfJump(log, jumpMs));
+  for (const job of backgroundJobs({ state: api.state, clock, clockWatch, config })) api.state.addJob(job);
+  return { api, clock, warnings };
 }
 
 const isGood = async (api: Api, token: string): Promise<boolean> =>
@@ -58,6 +72,50 @@ describe('a clock that is set forward', () => {
     const [newest] = (await api.request('GET', '/v1/audit')).json<ShownAuditEntry[]>();
     assert.deepEqual([newest?.Action, newest?.Subject], ['expire', short.AccessorID]);
     assert.equal(newest?.Time.slice(0, 10), '2030-01-02');
+  });
+});
+
+describe('a clock that is set forward for a minute', () => {
+  const entries = async (api: Api): Promise<ShownAuditEntry[]> =>
+    (await api.request('GET', '/v1/audit?limit=100')).json<ShownAuditEntry[]>();
+
+  test('is told with its size, each way, and takes nothing from the audit log', async () => {
+    const { api, clock, warnings } = await startWithJobs();
+    await using _ = api;
+    await api.makePartitions('eu', 'us');
+    clock.advance(2 * HOUR);
+    const before = await entries(api);
+    assert.ok(before.length > 2);
+    clock.jump(15 * DAY);
+    await passUntil(clock, 'the jump is told', () => warnings.length > 0);
+    for (let second = 0; second < 70; second++) {
+      await clock.run(1_000);
+      // Through the store and back, as a removal would have gone before.
+      assert.deepEqual(await entries(api), before);
+    }
+    clock.jump(-15 * DAY);
+    await passUntil(clock, 'the jump back is told', () => warnings.length > 1);
+    assert.deepEqual(await entries(api), before);
+    const effect = 'what expires follows it, and audit entries are kept until it has been steady for an hour';
+    assert.deepEqual(
+      warnings.map(({ level, jumpMs, msg }) => [level, jumpMs, msg]),
+      [
+        ['warn', 15 * DAY, `the clock of this machine jumped forward by 1296000 s: ${effect}`],
+        ['warn', -15 * DAY, `the clock of this machine jumped back by 1296000 s: ${effect}`],
+      ],
+    );
+  });
+
+  test('takes what is old once it has stayed there for an hour', async () => {
+    const { api, clock } = await startWithJobs();
+    await using _ = api;
+    clock.jump(15 * DAY);
+    await clock.run(HOUR / 2);
+    assert.ok((await entries(api)).length > 0);
+    await until('what is old is gone', async () => {
+      await clock.run(HOUR / 20);
+      return (await entries(api)).length === 0;
+    });
   });
 });
 

@@ -109,7 +109,7 @@ describe('a database file that cannot be read', { timeout: 240_000, concurrency:
         using database = new DatabaseSync(file);
         database.exec(`UPDATE rows SET value = substr(value, 1, 20) WHERE tbl = 'partitions'`);
       },
-      /^row 'default' of table 'partitions' is not JSON: the store is damaged$/,
+      /^row 'default' of table 'partitions' is not JSON: it is damaged$/,
     ],
     'rows of a newer format': [
       async (file) => {

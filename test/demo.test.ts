@@ -115,3 +115,15 @@ test('a demo whose step does not hold says which, and ends with 1', async () => 
   const folder = /in (\S+)\n/.exec(demo.output())?.[1] ?? '';
   assert.ok(folder !== '' && !existsSync(folder), folder);
 });
+
+test('a demo that is asked how it is used says so with 0, and with 2 where the use is wrong', async () => {
+  for (const [option, exitCode] of [
+    ['--help', 0],
+    ['--keeep', 2],
+  ] as const) {
+    await using demo = startDemo([option]);
+    assert.equal(await demo.ended(), exitCode);
+    assert.match(demo.output(), /^usage: npm run demo \[-- --keep\]$/m);
+    assert.doesNotMatch(demo.output(), /Accord in|^ +at /m);
+  }
+});

@@ -81,6 +81,7 @@ describe('credentials that are set beforehand', () => {
       const { peering, teamAccess, address } = await credentialsOf(dataDirectory);
       assert.deepEqual([peering.secretId, teamAccess.token, address], [aclToken, adminToken, server.address]);
       assert.equal((await self(server, aclToken)).status, 200);
+      assert.equal((await self(server, aclToken.toUpperCase())).status, 200, 'in capitals it is the same UUID');
     }
     const other = { ACCORD_BOOTSTRAP_ACL_TOKEN: 'c1f6a8f0-5a0c-4a53-9f43-6f1c8f0b7a11' };
     await using again = await startServer({ dataDirectory, environment: other });

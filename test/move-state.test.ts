@@ -1,5 +1,6 @@
 /** A whole state moves between engines by export and import: everything is there, or nothing was changed. */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -7,7 +8,8 @@ import { after, before, describe, test } from 'node:test';
 import { auditLog } from '../src/audit/record.ts';
 import { SCHEMA } from '../src/main/schema.ts';
 import { systemClock } from '../src/state/clock.ts';
-import { ImportError, importFile } from '../src/state/import.ts';
+import { ImportError, openExportFile } from '../src/state/export-file.ts';
+import { importExport } from '../src/state/import.ts';
 import { dataKeySealer, type Sealer } from '../src/state/sealing.ts';
 import { State } from '../src/state/state.ts';
 import { startApi } from './support/api.ts';
@@ -106,6 +108,30 @@ test('a state goes from SQLite to etcd and back with everything in it, and no in
   assert.equal((await third.request('GET', '/v1/acl/tokens', { token: made })).json<unknown[]>().length, 1);
 });
 
+/** A row of an export that somebody has written by hand. */
+type Forgery = readonly [what: string, words: RegExp, edit: (row: Readonly<Record<string, unknown>>) => unknown];
+
+/** What is stored becomes another. */
+const stored =
+  (value: unknown): Forgery[2] =>
+  (row) => ({ ...row, value: JSON.stringify(value) });
+
+const CHANGED = /^'.*': row 'eu' of table 'partitions' is not what a row of that table is: it was changed$/;
+
+/** Edits the row of the partition `eu`, moves it to the third line, and makes the checksum good again. */
+const forged =
+  (edit: Forgery[2]) =>
+  (whole: string): string => {
+    const lines = whole.trimEnd().split('\n').slice(0, -1);
+    const at = lines.findIndex((line) => line.startsWith('{"table":"partitions","key":"eu"'));
+    const [row = ''] = lines.splice(at, 1);
+    const edited = edit(JSON.parse(row) as Record<string, unknown>);
+    lines.splice(2, 0, typeof edited === 'string' ? edited : JSON.stringify(edited));
+    const before = `${lines.join('\n')}\n`;
+    const end = { rows: lines.length - 1, sha256: createHash('sha256').update(before).digest('hex') };
+    return `${before}${JSON.stringify(end)}\n`;
+  };
+
 describe('an import that cannot be whole', () => {
   const right = dataKeySealer(Buffer.alloc(32, 1));
   const wrong = dataKeySealer(Buffer.alloc(32, 2));
@@ -163,6 +189,31 @@ describe('an import that cannot be whole', () => {
       edit: (whole) => whole.replace('"version":1', '"version":2'),
       words: /' has format version 2, this version of Accord reads 1$/,
     },
+    ...(
+      [
+        ['a line that is nothing', /^line 3 of '.*' is no row of an export$/, () => 'null'],
+        ['a line that is a list', /^line 3 of '.*' is no row of an export$/, () => '[]'],
+        ['a row without a key', /^line 3 of '.*' is no row of an export$/, ({ table, value }) => ({ table, value })],
+        ['a row of a later format', /has format 99, this version reads up to 1: a newer /, stored([99, 1, 1, {}])],
+        ['a row that is no stored row', /is not a stored row: it is damaged$/, stored({ name: 'eu' })],
+        ['a row that is not JSON', /is not JSON: it is damaged$/, (row) => ({ ...row, value: '[1,' })],
+        ['a row of another shape', CHANGED, stored([1, 1, 1, { name: 5 }])],
+        ['a row that is nothing', CHANGED, stored([1, 1, 1, null])],
+        ['a row that stands under another key', CHANGED, stored([1, 1, 1, { name: 'us', description: '' }])],
+        ['a row from the future', CHANGED, stored([1, 1, 2 ** 40, { name: 'eu', description: '' }])],
+        [
+          'a row of a table that is not known',
+          /^'.*' has rows of a table 'new-things', which this version of Accord does not know: /,
+          (row) => ({ ...row, table: 'new-things' }),
+        ],
+      ] as const satisfies readonly Forgery[]
+    ).map(([what, words, edit]) => ({ what, words, edit: forged(edit) })),
+    { what: 'a header that is nothing', edit: () => 'null\n', words: /^'.*' is not an export of Accord$/ },
+    {
+      what: 'a header without its parts',
+      edit: (whole) => whole.replace(/"leftOut":\{.*?\}/, '"leftOut":null'),
+      words: /^'.*' has a header that lacks /,
+    },
     { what: 'something else in it', edit: () => 'hello\n', words: /^'.*' is not an export of Accord/ },
     { what: 'nothing in it', edit: () => '', words: /^'.*' is not an export of Accord/ },
   ];
@@ -176,7 +227,9 @@ describe('an import that cannot be whole', () => {
       const options = { schema: SCHEMA, node: 'a', clock: systemClock, rowsMax: 1_000, log: () => undefined };
       await using state = State.create({ ...options, engine: store.engine() });
       const start = state.start(async (engine) => {
-        await importFile(engine, file, async () => sealer, new AbortController().signal);
+        await using exported = await openExportFile(file);
+        const { signal } = new AbortController();
+        await importExport(exported, { engine, schema: SCHEMA, sealerFor: async () => sealer, signal });
       });
       await assert.rejects(start, (error) => {
         assert.ok(error instanceof ImportError, `${what}: ${String(error)}`);
@@ -233,7 +286,8 @@ describe('an import that cannot be whole', () => {
       await server.request('PUT', '/v1/partition/mine', { body: {} });
       there = await view(server, server.token);
     }
-    assert.match(await failedStart({ dataDirectory, settings, args: importing(file, null) }), /already holds a state/);
+    const refusal = await failedStart({ dataDirectory, settings, args: importing(file, null) });
+    assert.match(refusal, /cannot import '.*', .*already holds a state: if .* start without --import-file/);
     await using server = await startServer({ dataDirectory, settings });
     assert.deepEqual((await view(server, server.token)).texts, there.texts);
   });

@@ -80,12 +80,12 @@ const CASES: Readonly<Record<string, readonly [prepare: Prepare, exitCode: 1 | 2
   'an export that is not there': [
     async () => ({ args: ['--import-file', 'nowhere.jsonl'] }),
     1,
-    /ENOENT: no such file or directory, open 'nowhere\.jsonl'$/,
+    /^--import-file: cannot read 'nowhere\.jsonl': ENOENT: no such file or directory, open 'nowhere\.jsonl'$/,
   ],
   'an export that is none': [
     async (file) => ({ args: ['--import-file', await file('export.jsonl', 'hello\n')] }),
     1,
-    /export\.jsonl' is not an export of Accord/,
+    /^--import-file: '.*export\.jsonl' is not an export of Accord/,
   ],
 };
 

@@ -6,6 +6,7 @@ import { temporaryDirectory } from '../../test/support/temporary-directory.ts';
 import { sqliteEngine } from '../state/sqlite/engine.ts';
 import type { State } from '../state/state.ts';
 import { defineSchema } from '../state/table.ts';
+import { FIRST_PAGE_ENTRIES, PAGE_CHARACTERS } from './limits.ts';
 import { type AuditPage, type AuditQuery, readAudit } from './read-audit.ts';
 import { auditLog, recordChange, SYSTEM } from './record.ts';
 
@@ -26,6 +27,7 @@ const ask = (state: State, query: Partial<AuditQuery>): Promise<AuditPage> =>
       before: undefined,
       limit: 100,
       scannedMax: 1_000,
+      charactersMax: 1_000_000,
       wanted: () => true,
       visible: () => true,
       ...query,
@@ -55,6 +57,43 @@ describe('reading the audit log', () => {
     assert.deepEqual([subjects(last), last.next], [[0], undefined]);
   });
 
+  test('reads no longer entries together than it may, few at once while they are large', async () => {
+    await using directory = await temporaryDirectory();
+    const schema = defineSchema([auditLog]);
+    const clock = createFakeClock();
+    await using state = await openState(sqliteEngine({ directory: directory.path }), { schema, clock });
+    const after = 'x'.repeat(PAGE_CHARACTERS / 4);
+    const change = { action: 'create', type: 'thing', partition: 'eu', before: null, after };
+    for (let i = 0; i < 40; i++) await state.write((tx) => recordChange(tx, SYSTEM, { ...change, subject: `${i}` }));
+    const limits: number[] = [];
+    const scan = state.scan.bind(state);
+    state.scan = (table, range, signal) => {
+      limits.push(range.limit);
+      return scan(table, range, signal);
+    };
+    const charactersMax = 2.5 * PAGE_CHARACTERS;
+    const pages: number[][] = [];
+    for (let before: string | undefined, first = true; first || before !== undefined; first = false) {
+      const page = await ask(state, { charactersMax, before });
+      pages.push(subjects(page));
+      before = page.next;
+    }
+    // Nine of a quarter each, with all that is around them, fit into two and a half.
+    assert.deepEqual(
+      pages.map(({ length }) => length),
+      [9, 9, 9, 9, 4],
+    );
+    assert.deepEqual(
+      pages.flat(),
+      Array.from({ length: 40 }, (_, i) => 39 - i),
+    );
+    const own = await ask(state, { charactersMax: 1 });
+    assert.deepEqual(subjects(own), [39], 'one alone is told however long it is');
+    limits.length = 0;
+    await ask(state, { charactersMax: 100 * PAGE_CHARACTERS });
+    assert.deepEqual(limits.slice(0, 3), [FIRST_PAGE_ENTRIES, 3, 3]);
+  });
+
   test('may find nothing in what it may read, and still goes on', async () => {
     await using directory = await temporaryDirectory();
     const schema = defineSchema([auditLog]);
@@ -81,5 +120,20 @@ describe('reading the audit log', () => {
     await log(state, 3);
     const page = await ask(state, { sinceMs, before: '9999999999999999-999999' });
     assert.deepEqual([subjects(page), page.next], [[2, 1, 0], undefined]);
+  });
+
+  test('finds what was made before the clock was set back, too', async () => {
+    await using directory = await temporaryDirectory();
+    const schema = defineSchema([auditLog]);
+    const clock = createFakeClock();
+    await using state = await openState(sqliteEngine({ directory: directory.path }), { schema, clock });
+    const sinceMs = clock.now();
+    await log(state, 3);
+    clock.jump(-3_600_000);
+    await log(state, 2);
+    assert.deepEqual(subjects(await ask(state, { sinceMs })), [2, 1, 0]);
+    const first = await ask(state, { sinceMs, scannedMax: 2 });
+    assert.deepEqual([subjects(first), first.next !== undefined], [[], true]);
+    assert.deepEqual(subjects(await ask(state, { sinceMs, before: first.next })), [2, 1, 0]);
   });
 });

@@ -1,8 +1,8 @@
 /** Reads the audit log from the store, newest first. */
 import { type Static, Type } from 'typebox';
 import type { State } from '../state/state.ts';
-import type { Stored } from '../state/table.ts';
-import { PAGE_ENTRIES, STEP_COMMITS } from './limits.ts';
+import type { DeepReadonly } from '../state/table.ts';
+import { FIRST_PAGE_ENTRIES, PAGE_CHARACTERS, PAGE_ENTRIES, STEP_COMMITS } from './limits.ts';
 import { type AuditEntry, auditKeyAt, auditLog, indexOfAuditKey } from './record.ts';
 
 export interface AuditQuery {
@@ -13,6 +13,8 @@ export interface AuditQuery {
   readonly limit: number;
   /** How many entries may be read to find them. */
   readonly scannedMax: number;
+  /** How long those may be together, as JSON; one is read in any case. */
+  readonly charactersMax: number;
   /** Which entries are asked for. */
   readonly wanted: (entry: AuditEntry) => boolean;
   /** Which of them the caller may read. */
@@ -47,35 +49,46 @@ export interface AuditPage {
 
 /** The newest entries. @throws StateError `unavailable` */
 export async function readAudit(state: State, query: AuditQuery, signal: AbortSignal): Promise<AuditPage> {
-  const { before, sinceMs, limit, scannedMax, wanted, visible } = query;
+  const { before, sinceMs, limit, scannedMax, charactersMax, wanted, visible } = query;
   const entries: ShownAuditEntry[] = [];
   let filtered = false;
   let scanned = 0;
+  let characters = 0;
   let oldest: string | undefined;
-  for await (const { row } of newestFirst(state, before, signal)) {
-    if (Date.parse(row.time) < sinceMs) return { entries, filtered, next: undefined };
-    if (entries.length === limit || scanned === scannedMax) return { entries, filtered, next: oldest };
+  for await (const { row, length } of newestFirst(state, before, signal)) {
+    const isEnough = scanned === scannedMax || (scanned > 0 && characters + length > charactersMax);
+    if (entries.length === limit || isEnough) return { entries, filtered, next: oldest };
     scanned += 1;
+    characters += length;
     oldest = row.id;
-    if (!wanted(row)) continue;
+    // Not the end: the order is that of commits, and behind what was made by a clock that was set back stands younger.
+    if (Date.parse(row.time) < sinceMs || !wanted(row)) continue;
     if (visible(row)) entries.push(showEntry(row));
     else filtered = true;
   }
   return { entries, filtered, next: undefined };
 }
 
+/** An entry, and how long it is as JSON. */
+interface Read {
+  readonly row: DeepReadonly<AuditEntry>;
+  readonly length: number;
+}
+
+/** How many entries are read at once, going by those that were. */
+interface Pace {
+  entries: number;
+}
+
 /** The entries before one, or all, in spans of commits that are small enough for the store not to have to sort much. */
-async function* newestFirst(
-  state: State,
-  before: string | undefined,
-  signal: AbortSignal,
-): AsyncGenerator<Stored<AuditEntry>> {
+async function* newestFirst(state: State, before: string | undefined, signal: AbortSignal): AsyncGenerator<Read> {
+  const pace: Pace = { entries: FIRST_PAGE_ENTRIES };
   const newest = auditKeyAt(state.snapshot.index + 1);
   let end = before === undefined || before > newest ? newest : before;
   for (let step = STEP_COMMITS, start = indexOfAuditKey(end); start > 0; ) {
     start = Math.max(0, start - step);
     let found = 0;
-    for await (const entry of inSpan(state, auditKeyAt(start), end, signal)) {
+    for await (const entry of inSpan(state, { from: auditKeyAt(start), to: end }, pace, signal)) {
       found += 1;
       yield entry;
     }
@@ -86,15 +99,24 @@ async function* newestFirst(
 
 async function* inSpan(
   state: State,
-  from: string,
-  end: string,
+  { from, to: end }: { readonly from: string; readonly to: string },
+  pace: Pace,
   signal: AbortSignal,
-): AsyncGenerator<Stored<AuditEntry>> {
+): AsyncGenerator<Read> {
   for (let to = end; ; ) {
-    const page = await state.scan(auditLog, { from, to, limit: PAGE_ENTRIES, reverse: true }, signal);
-    yield* page as Stored<AuditEntry>[];
+    const limit = pace.entries;
+    const page = await state.scan(auditLog, { from, to, limit, reverse: true }, signal);
+    let characters = 0;
+    for (const { row } of page) {
+      const { length } = JSON.stringify(row);
+      characters += length;
+      yield { row, length };
+    }
     const oldest = page.at(-1);
-    if (oldest === undefined || page.length < PAGE_ENTRIES) return;
+    if (oldest === undefined) return;
+    const thatFit = Math.floor((PAGE_CHARACTERS / characters) * page.length);
+    pace.entries = Math.min(Math.max(thatFit, 1), PAGE_ENTRIES);
+    if (page.length < limit) return;
     to = oldest.row.id;
   }
 }

@@ -51,7 +51,8 @@ test('entries past audit.retention are removed, and no others', async () => {
     });
   };
   const isAsleep = () => until('the job sleeps', () => asleep);
-  state.addJob(auditRetentionJob(state, { now: clock.now, monotonic: clock.monotonic, after }, HOUR_MS));
+  const waking = { now: clock.now, monotonic: clock.monotonic, after };
+  state.addJob(auditRetentionJob(state, { clock: waking, steadyMs: () => HOUR_MS, retentionMs: HOUR_MS }));
   await isAsleep();
   // A whole round over a young log removes nothing.
   await clock.run(HOUR_MS / 4);

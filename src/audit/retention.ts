@@ -4,18 +4,25 @@ import type { Job } from '../state/jobs.ts';
 import type { State } from '../state/state.ts';
 import type { DeepReadonly } from '../state/table.ts';
 import type { Transaction } from '../state/transaction.ts';
-import { RETENTION_BATCH_ENTRIES, RETENTION_CHECK_MS } from './limits.ts';
+import { RETENTION_BATCH_ENTRIES, RETENTION_CHECK_MS, STEADY_MS_MIN } from './limits.ts';
 import { type AuditEntry, auditLog } from './record.ts';
 
 /** What is done in the commit that removes an entry, for what else leads to it. */
 export type OnRemoved = (tx: Transaction, entry: DeepReadonly<AuditEntry>) => void;
 
-/** The job; `retentionMs` is how long an entry is kept. */
+export interface Retention {
+  readonly clock: Clock;
+  /** For how long the clock has not jumped; see `ClockWatch`. */
+  readonly steadyMs: () => number;
+  /** How long an entry is kept. */
+  readonly retentionMs: number;
+  readonly onRemoved?: OnRemoved;
+}
+
+/** The job. A clock that is set to next month would make every entry old: until it is known to be steady, none is. */
 export function auditRetentionJob(
   state: State,
-  clock: Clock,
-  retentionMs: number,
-  onRemoved: OnRemoved = () => undefined,
+  { clock, steadyMs, retentionMs, onRemoved = () => undefined }: Retention,
 ): Job {
   const remove = (tx: Transaction, entry: DeepReadonly<AuditEntry>): void => {
     tx.purge(auditLog, entry.id);
@@ -25,8 +32,9 @@ export function auditRetentionJob(
     name: 'audit retention',
     async run(signal) {
       while (!signal.aborted) {
-        const cutoff = clock.now() - retentionMs;
         const oldest = await state.scan(auditLog, { limit: RETENTION_BATCH_ENTRIES }, signal);
+        // Looked at last, so that a jump while the store was asked counts.
+        const cutoff = steadyMs() < STEADY_MS_MIN ? 0 : clock.now() - retentionMs;
         const due = oldest.filter(({ row }) => Date.parse(row.time) < cutoff);
         // A write for each: those that wait go together, in commits as large as the store takes.
         await Promise.all(due.map(({ row }) => state.write((tx) => remove(tx, row), { signal })));

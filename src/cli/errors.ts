@@ -1,8 +1,13 @@
 /** Why a command failed; the closed set of reasons behind the exit codes. */
-export type CommandErrorCode = 'refused' | 'usage' | 'unreachable';
+export type CommandErrorCode = 'refused' | 'usage' | 'unreachable' | 'unknown';
 
-/** The exit code of each reason. 0 is done, 130 is interrupted. */
-export const exitCodes: Readonly<Record<CommandErrorCode, number>> = { refused: 1, usage: 2, unreachable: 3 };
+/** The exit code of each reason. 0 is done, 130 is interrupted. `unknown`: the server that was asked cannot tell. */
+export const exitCodes: Readonly<Record<CommandErrorCode, number>> = {
+  refused: 1,
+  usage: 2,
+  unreachable: 3,
+  unknown: 4,
+};
 
 /** A failure that the user can act on; `message` is all that is shown. */
 export class CommandError extends Error {

@@ -29,6 +29,12 @@ test('details leave out what has no value', () => {
 
 test('text from a server cannot command the terminal', () => {
   assert.equal(printable('a\u001b[2Jb\nc\u009b1m'), 'a\\x1b[2Jb\\nc\\x9b1m');
+  assert.equal(printable('a\u2028b\u202ec\u2066d\u061c'), 'a\\u2028b\\u202ec\\u2066d\\u061c');
+  assert.equal(
+    printable('é \u05d0\u05d1 👩\u200d🚀'),
+    'é \u05d0\u05d1 👩\u200d🚀',
+    'scripts that join letters need theirs',
+  );
   assert.ok(!table(['A'], [['\u001b]0;x\u0007']]).includes('\u001b'));
   assert.ok(!details([['A', '\r']]).includes('\r'));
 });

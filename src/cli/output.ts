@@ -1,11 +1,16 @@
 /** How results are written: tables for people, JSON for programs. */
 import type { Shell } from './shell.ts';
 
-/** Text from a server without what would command a terminal: control characters are shown escaped. */
+/** What commands a terminal, breaks a line, or has text shown in another order than it is in. */
+const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
+
+/** Text from a server without what could make it look like other text: such characters are shown escaped. */
 export function printable(text: string): string {
-  return text.replaceAll(/\p{Cc}/gu, (character) =>
-    character === '\n' ? '\\n' : `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`,
-  );
+  return text.replaceAll(UNPRINTABLE, (character) => {
+    const code = character.charCodeAt(0);
+    if (character === '\n') return '\\n';
+    return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`;
+  });
 }
 
 /** Aligned columns, two spaces apart, no spaces at the ends of lines. */

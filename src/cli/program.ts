@@ -28,13 +28,15 @@ Those of team access (organization, team, workspace, team-access, access, user, 
   --api-token-file, ACCORD_API_TOKEN, credentials.json
 
 Results go to standard output, everything else to standard error.
-Exit codes: 0 done, 1 the server refused (its words are shown), 2 wrong use, 3 not reachable, 130 interrupted.
+Exit codes: 0 done, 1 the server refused (its words are shown), 2 wrong use, 3 not reachable, 4 not known to the server,
+130 interrupted.
 `;
 
 /**
  * Runs one command.
  * @param args what stands behind `accord`
- * @returns the exit code: 0 done, 1 the server refused, 2 wrong use, 3 not reachable, 130 interrupted; `server` has its own
+ * @returns the exit code: 0 done, 1 the server refused, 2 wrong use, 3 not reachable, 4 not known to the server,
+ * 130 interrupted; `server` has its own
  */
 export async function runCommand(args: readonly string[], shell: Shell): Promise<number> {
   let exitCode = 0;

@@ -65,7 +65,7 @@ const secretText = (pattern: RegExp, wanted: string): Kind<string> => ({
   format: () => 'hidden',
 });
 
-/** The secret ID of an ACL token, kept as it is written: what is presented later is compared by its hash. */
+/** The secret ID of an ACL token, kept as it is written: whoever hashes it takes either case for the same. */
 export const aclToken: Kind<string> = secretText(
   /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i,
   'a UUID (the secret ID of an ACL token)',

@@ -99,7 +99,7 @@ export const settings = {
   'state.rows-max': required(
     integer({ min: 1_000, max: 1_000_000_000 }),
     '2000000',
-    'Rows that the state may hold; past it, writes are refused.',
+    'Rows that the state may hold; past it, writes that add rows are refused. What the memory holds may be less.',
   ),
   'stale.max-age': required(
     duration({ min: SECOND, max: DAY }),
@@ -171,7 +171,7 @@ export const settings = {
   ),
   'bootstrap.admin-token-file': secret(
     userToken,
-    'File with the first token of the site administrator; read on an empty state only.',
+    'File with the first token of the site administrator, 14 letters and digits, .atlasv1., and 67 more; read on an empty state only.',
     'generated',
   ),
 

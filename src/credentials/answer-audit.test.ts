@@ -4,7 +4,7 @@ import { type Api, startApi } from '../../test/support/api.ts';
 import { createFakeClock } from '../../test/support/fake-clock.ts';
 import type { Answer } from '../../test/support/server.ts';
 import type { ShownAuditEntry } from '../audit/read-audit.ts';
-import { auditLog } from '../audit/record.ts';
+import { auditLog, recordChange, SYSTEM } from '../audit/record.ts';
 
 const audit = (api: Api, query = '', token = api.token): Promise<Answer> =>
   api.request('GET', `/v1/audit${query}`, { token });
@@ -112,6 +112,20 @@ describe('a question to the audit log', () => {
     assert.equal((await subjects('?since=&limit=')).length, OF_FIRST_START + 3);
   });
 
+  test('gets no more than 8 MiB at once, and the way on from there', async () => {
+    await using api = await startApi();
+    const after = 'x'.repeat(1024 * 1024);
+    const change = { action: 'create', type: 'thing', partition: 'default', before: null, after };
+    for (const subject of ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9']) {
+      await api.state.write((tx) => recordChange(tx, SYSTEM, { ...change, subject }));
+    }
+    const first = await audit(api, '?limit=10000');
+    assert.deepEqual([first.status, first.json<unknown[]>().length], [200, 7]);
+    const rest = await audit(api, `?limit=10000&before=${first.headers[BEFORE]}`);
+    assert.equal(rest.json<unknown[]>().length, 3 + OF_FIRST_START);
+    assert.equal(rest.headers[BEFORE], undefined);
+  });
+
   test('is refused when it cannot be understood, whoever asks', async () => {
     await using api = await startApi();
     const bad = [
@@ -169,17 +183,12 @@ describe('a question to the audit log', () => {
     assert.deepEqual(pages, all);
   });
 
-  test('whose answer reaches the beginning, or since, does not say where to go on', async () => {
+  test('whose answer has all, from the beginning or since a time, does not say where to go on', async () => {
     const clock = createFakeClock(Date.UTC(2030, 0, 1));
     await using api = await startApi({ clock });
     clock.advance(60_000);
     await api.makePartitions('a', 'b');
-    for (const query of [
-      '',
-      `?limit=${OF_FIRST_START + 2}`,
-      '?since=2030-01-01T00:01:00Z',
-      '?since=2030-01-01T00:01:00Z&limit=2',
-    ]) {
+    for (const query of ['', `?limit=${OF_FIRST_START + 2}`, '?since=2030-01-01T00:01:00Z']) {
       assert.equal((await audit(api, query)).headers[BEFORE], undefined, query);
     }
     assert.notEqual((await audit(api, '?since=2030-01-01T00:01:00Z&limit=1')).headers[BEFORE], undefined);

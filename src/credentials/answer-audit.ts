@@ -13,7 +13,7 @@ import { FILTERED } from '../http/v1/read-headers.ts';
 import type { Reader } from '../state/reader.ts';
 import { authorize, type Caller } from './caller.ts';
 import { permits } from './grant.ts';
-import { AUDIT_ENTRIES_DEFAULT, AUDIT_ENTRIES_MAX, AUDIT_SCANNED_MAX } from './limits.ts';
+import { AUDIT_CHARACTERS_MAX, AUDIT_ENTRIES_DEFAULT, AUDIT_ENTRIES_MAX, AUDIT_SCANNED_MAX } from './limits.ts';
 import { type Asked, type Credentials, locate } from './operation.ts';
 import { parseTime } from './parse-time.ts';
 import { partitionKey } from './partition.ts';
@@ -36,7 +36,7 @@ const BEFORE: Parameter = {
 };
 const NEXT: Parameter = {
   name: 'X-Service-Before',
-  description: `There may be older entries: what to pass as before to get them. An answer can be shorter than limit and have it, since at most ${AUDIT_SCANNED_MAX} entries are looked through at once.`,
+  description: `There may be older entries: what to pass as before to get them. An answer can be shorter than limit and have it, since at most ${AUDIT_SCANNED_MAX} entries, or 8 MiB of them, are looked through at once.`,
   schema: Type.String(),
 };
 
@@ -67,6 +67,7 @@ export async function answerAudit(credentials: Credentials, call: Call, asked: A
     before,
     limit,
     scannedMax: AUDIT_SCANNED_MAX,
+    charactersMax: AUDIT_CHARACTERS_MAX,
     wanted: ({ partition }: AuditEntry) => asksFor(partition),
     visible: ({ partition }: AuditEntry) => permits(caller.grants, { resource: 'operator', access: 'read', partition }),
   };

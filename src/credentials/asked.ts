@@ -11,13 +11,15 @@ import { hashSecret } from './secret.ts';
  * @param consul also takes `X-Consul-Token`, after the two of our own
  * @throws ServiceError `bad-request` when two different tokens are given
  */
-export function askedBy({ id, request, query }: Call, consul: boolean): Asked {
+export function askedBy({ id, request, query, body }: Call, consul: boolean): Asked {
   const secret = presentedSecret(request.headers, consul);
   return {
     secretHash: secret === undefined ? undefined : hashSecret(secret),
     partitions: { query: query.get(PARTITION.name), header: single(request.headers[PARTITION_KEY]) },
     address: request.socket.remoteAddress ?? '',
     requestId: id,
+    connection: request.socket,
+    bodyBytes: body.length,
   };
 }
 

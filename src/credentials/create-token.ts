@@ -4,7 +4,7 @@ import { orderedUuid } from '../state/ordered-uuid.ts';
 import { aclTokens, type ShownToken, showToken } from './acl-token.ts';
 import { authorize } from './caller.ts';
 import { authorizeGrants, recordTokenChange } from './change-token.ts';
-import { type Asked, type Credentials, locate, originOf } from './operation.ts';
+import { type Asked, type Credentials, locate, originOf, writeFor } from './operation.ts';
 import { existingPartition } from './request-partition.ts';
 import { hashSecret } from './secret.ts';
 import { expirationTime, grantsOf, inExistingPartitions, type NewToken, readExpiration } from './token-body.ts';
@@ -14,7 +14,7 @@ export async function createToken(credentials: Credentials, asked: Asked, body: 
   const grantsIn = grantsOf(body.Grants ?? [], credentials.edition);
   const expiration = readExpiration(body);
   const named: Asked = { ...asked, partitions: { ...asked.partitions, body: body.Partition } };
-  return await credentials.state.write((tx) => {
+  return await writeFor(credentials, asked, (tx) => {
     const { caller, partition } = locate(credentials, tx, named);
     const wanted = grantsIn(partition);
     authorize(caller, { resource: 'acl', access: 'write', partition });

@@ -1,6 +1,7 @@
 /** `credentials.json` in the data directory: the first credentials, for the operator and the command line. */
-import { link, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { link, open, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { makeDirectory } from '../state/make-directory.ts';
 
 /** What the file holds; other people's scripts rely on these names. */
 export interface CredentialsFile {
@@ -43,7 +44,7 @@ export async function readCredentials(directory: string): Promise<CredentialsFil
  * @throws Error with code EEXIST when it is there
  */
 export async function writeCredentials(directory: string, content: CredentialsFile): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeDirectory(directory, 0o700);
   const file = credentialsPath(directory);
   const temporary = `${file}.${process.pid}.tmp`;
   try {

@@ -4,7 +4,7 @@ import { ServiceError } from '../http/errors.ts';
 import type { Reader } from '../state/reader.ts';
 import { aclTokens } from './acl-token.ts';
 import { authorize } from './caller.ts';
-import { type Asked, type Credentials, locate, originOf } from './operation.ts';
+import { type Asked, type Credentials, locate, originOf, writeFor } from './operation.ts';
 import { DEFAULT_PARTITION, partitionKey, partitions, showPartition } from './partition.ts';
 import { checkPartitionName } from './request-partition.ts';
 
@@ -19,7 +19,7 @@ export async function deletePartition(
   uses: readonly PartitionUse[],
 ): Promise<void> {
   checkPartitionName(name, credentials.edition);
-  await credentials.state.write((tx) => {
+  await writeFor(credentials, asked, (tx) => {
     const { caller } = locate(credentials, tx, asked);
     authorize(caller, { resource: 'operator', access: 'write', partition: name });
     const key = partitionKey(name);

@@ -42,3 +42,27 @@ test('a token may delete itself where it may write tokens', async () => {
   assert.equal((await api.request('DELETE', `/v1/acl/token/${AccessorID}`, { token: SecretID })).status, 200);
   assert.equal((await api.request('DELETE', `/v1/acl/token/${AccessorID}`, { token: SecretID })).status, 403);
 });
+
+for (const method of ['GET', 'PUT', 'DELETE']) {
+  test(`${method} of a token by its secret ID says that it is one, does not repeat it, and does nothing`, async () => {
+    await using api = await startApi();
+    const { AccessorID, SecretID } = await api.makeToken(['acl:read']);
+    const { snapshot } = api.state;
+    const text = `Invalid accessor ID in the path: that is the secret ID of the token with AccessorID '${AccessorID}'`;
+    for (const given of [SecretID, SecretID.toUpperCase()]) {
+      const answer = await api.request(method, `/v1/acl/token/${given}`, { body: {} });
+      assert.deepEqual([answer.status, answer.text], [400, text]);
+    }
+    assert.equal(api.state.snapshot, snapshot);
+  });
+}
+
+test('a token is named by a UUID, and what else may be a secret is not repeated', async () => {
+  await using api = await startApi();
+  for (const given of ['self', 'not-a-uuid', 'aaaaaaaaaaaaaa.atlasv1.b']) {
+    const answer = await api.request('DELETE', `/v1/acl/token/${given}`);
+    const text =
+      'Invalid accessor ID in the path: want a UUID, as GET /v1/acl/tokens and GET /v1/acl/token/self show it';
+    assert.deepEqual([answer.status, answer.text], [400, text]);
+  }
+});

@@ -2,11 +2,11 @@
 import { aclTokens } from './acl-token.ts';
 import { authorizeGrants, recordTokenChange } from './change-token.ts';
 import { findToken } from './find-token.ts';
-import { type Asked, type Credentials, originOf } from './operation.ts';
+import { type Asked, type Credentials, originOf, writeFor } from './operation.ts';
 
 /** @throws ServiceError `bad-request` | `permission-denied`, StateError */
 export function deleteToken(credentials: Credentials, asked: Asked, accessorId: string): Promise<void> {
-  return credentials.state.write((tx) => {
+  return writeFor(credentials, asked, (tx) => {
     const { caller, stored } = findToken(credentials, tx, asked, accessorId, 'write');
     if (stored === undefined) return;
     authorizeGrants(caller, stored.row.grants);

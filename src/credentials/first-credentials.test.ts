@@ -204,4 +204,25 @@ describe('recovery', () => {
     );
     assert.equal((await readdir(at.directory)).filter((name) => name.startsWith('credentials')).length, 2);
   });
+
+  test('gives no token to who has the name of an administrator that was deleted', async () => {
+    await using at = await place();
+    await makeFirstCredentials(at.start());
+    await at.state.write((tx) => {
+      const admin = tx.find(users, 'username', 'admin')?.row;
+      assert.ok(admin !== undefined);
+      tx.delete(users, admin.id);
+      const { createTime } = admin;
+      const other = { username: 'admin', email: 'admin@elsewhere.example', siteAdmin: false, createTime };
+      tx.put(users, { id: 'user-0000000000000001', ...other, unclaimed: true });
+    });
+    await recoverCredentials(at.start());
+    assert.equal((await readCredentials(at.directory))?.teamAccess.username, 'admin-2');
+    const made = at.state.snapshot.find(users, 'username', 'admin-2')?.row;
+    assert.equal(made?.siteAdmin, true);
+    const [token] = at.state.snapshot.all(userTokens);
+    assert.equal(token?.row.userId, made?.id);
+    await recoverCredentials(at.start());
+    assert.equal(at.state.snapshot.all(users).length, 2, 'the new administrator gets a further token');
+  });
 });

@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { recordChange, SYSTEM } from '../audit/record.ts';
 import type { Clock } from '../state/clock.ts';
+import type { Reader } from '../state/reader.ts';
 import type { State } from '../state/state.ts';
 import type { Transaction } from '../state/transaction.ts';
 import { type AclToken, aclTokens, showToken } from './acl-token.ts';
@@ -120,7 +121,7 @@ export async function recoverCredentials({
   address,
 }: FirstStart): Promise<string | undefined> {
   const aside = await setCredentialsAside(directory, clock.now());
-  const content = newCredentials(address, { aclToken: undefined, adminToken: undefined });
+  const content = newCredentials(address, { aclToken: undefined, adminToken: undefined }, adminName(state.snapshot));
   await writeCredentials(directory, content);
   await state.write((tx) => {
     putAclToken(tx, content, RECOVERY);
@@ -139,12 +140,21 @@ async function standingCredentials(directory: string): Promise<CredentialsFile |
   }
 }
 
-function newCredentials(address: string, preset: PresetSecrets): CredentialsFile {
+function newCredentials(address: string, preset: PresetSecrets, username = ADMIN): CredentialsFile {
   return {
     address,
     peering: { accessorId: randomUUID(), secretId: preset.aclToken ?? randomUUID() },
-    teamAccess: { username: ADMIN, token: preset.adminToken ?? newApiToken() },
+    teamAccess: { username, token: preset.adminToken ?? newApiToken() },
   };
+}
+
+/** The first site administrator, or whoever can be it: another may have the name, once that one was deleted. */
+function adminName(reader: Reader): string {
+  for (let number = 1; ; number++) {
+    const username = number === 1 ? ADMIN : `${ADMIN}-${number}`;
+    const holder = reader.find(users, 'username', username)?.row;
+    if (holder === undefined || holder.siteAdmin) return username;
+  }
 }
 
 function putAclToken(tx: Transaction, { peering }: CredentialsFile, { action, aclToken: description }: Occasion): void {
@@ -173,13 +183,17 @@ function putAdmin(
   { action, userToken: description }: Occasion,
 ): void {
   const createTime = isoTime(tx);
-  const existing = tx.find(users, 'username', ADMIN);
+  const { username } = teamAccess;
+  const existing = tx.find(users, 'username', username);
+  if (existing !== undefined && !existing.row.siteAdmin) {
+    throw new FirstStartError(`the user '${username}' is no site administrator: start with --recover again`);
+  }
   const id = existing?.row.id ?? tx.once(() => newId('user'));
-  if (existing === undefined) tx.put(users, { id, username: ADMIN, email: '', siteAdmin: true, createTime });
+  if (existing === undefined) tx.put(users, { id, username, email: '', siteAdmin: true, createTime });
   const tokenId = tx.once(() => newId('at'));
   const secretHash = hashSecret(teamAccess.token);
   tx.put(userTokens, { id: tokenId, userId: id, secretHash, description, createTime });
-  const after = { username: ADMIN, 'site-admin': true };
+  const after = { username, 'site-admin': true };
   recordChange(tx, SYSTEM, {
     action,
     type: 'user-token',

@@ -20,5 +20,7 @@ export const AUDIT_ENTRIES_DEFAULT = 100;
 export const AUDIT_ENTRIES_MAX = 10_000;
 /** Entries that are read for one answer, where the caller may see few of them: twice the longest answer. */
 export const AUDIT_SCANNED_MAX = 20_000;
+/** Characters of those: the longest answer of entries of usual size. Of the largest, with a megabyte each, it is eight. */
+export const AUDIT_CHARACTERS_MAX = 8 * 1024 * 1024;
 /** A shorter passphrase can be guessed from a stolen export. */
 export const PASSPHRASE_CHARACTERS_MIN = 12;

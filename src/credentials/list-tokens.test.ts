@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { type Api, startApi } from '../../test/support/api.ts';
 import { createFakeClock } from '../../test/support/fake-clock.ts';
 import type { Answer } from '../../test/support/server.ts';
-import type { ShownToken } from './acl-token.ts';
+import { ANSWER_CHARACTERS_MAX } from '../http/limits.ts';
+import { aclTokens, type ShownToken } from './acl-token.ts';
+import { listTokens, type TokenPage } from './list-tokens.ts';
+import type { Asked, Credentials } from './operation.ts';
+import { hashSecret } from './secret.ts';
 
 const list = (api: Api, query = '', token = api.token): Promise<Answer> =>
   api.request('GET', `/v1/acl/tokens${query}`, { token });
@@ -11,6 +16,55 @@ const ids = (answer: Answer): string[] => answer.json<ShownToken[]>().map(({ Acc
 const FILTERED = 'x-service-results-filtered-by-acls';
 
 describe('a list of tokens', () => {
+  test('longer than an answer may be is refused with how to ask for parts of it, and the server goes on', async () => {
+    await using api = await startApi();
+    const { state } = api;
+    const [row] = state.snapshot.all(aclTokens).map((stored) => stored.row);
+    assert.ok(row !== undefined);
+    // Fewer and larger than the API would let in: the same bytes.
+    const description = 'x'.repeat(ANSWER_CHARACTERS_MAX / 16);
+    for (let i = 0; i < 16; i++) {
+      const id = randomUUID();
+      await state.write((tx) => tx.put(aclTokens, { ...row, accessorId: id, secretHash: id, description }));
+    }
+    const whole = await list(api);
+    assert.equal(
+      `${whole.status} ${whole.text}`,
+      '400 The answer would be longer than 67108864 characters: ask for fewer with limit, and go on with after',
+    );
+    const page = await list(api, '?limit=2');
+    assert.deepEqual([page.status, ids(page).length], [200, 2]);
+    assert.equal((await list(api, `?after=${ids(page)[1]}&limit=2`)).status, 200);
+  });
+
+  test('is shared as a whole and not as a page, which callers choose as they like', async () => {
+    await using api = await startApi();
+    const { state } = api;
+    const credentials: Credentials = {
+      state,
+      policy: { enabled: true, defaultPolicy: 'deny' },
+      edition: 'enterprise',
+    };
+    const asked: Asked = {
+      secretHash: hashSecret(api.token),
+      partitions: { query: undefined, header: undefined },
+      address: '',
+      requestId: '',
+      connection: { destroyed: false },
+      bodyBytes: 0,
+    };
+    const isShared = (page: TokenPage): boolean =>
+      listTokens(credentials, asked, page)(state.snapshot).shareKey !== undefined;
+    assert.deepEqual(
+      [
+        isShared({ after: undefined, limit: undefined }),
+        isShared({ after: undefined, limit: 10 }),
+        isShared({ after: 'a', limit: undefined }),
+      ],
+      [true, false, false],
+    );
+  });
+
   test('has those of one partition by accessor ID, without secrets', async () => {
     await using api = await startApi();
     await api.makePartitions('eu');

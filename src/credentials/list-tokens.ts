@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { countParameter, type Parameter, readCount } from '../http/parameter.ts';
 import type { Query } from '../http/query.ts';
-import { JsonText } from '../http/v1/json-answer.ts';
+import { type JsonText, jsonList } from '../http/v1/json-answer.ts';
 import type { Evaluate } from '../http/v1/reads.ts';
 import type { Reader } from '../state/reader.ts';
 import { EXPIRY_INDEX, type Table } from '../state/table.ts';
@@ -45,7 +45,8 @@ export function listTokens(credentials: Credentials, asked: Asked, page: TokenPa
     if (partition === ALL_PARTITIONS) {
       watched.push(state.watchEntry(partitions, 'all', ''), ...watchedGrants(credentials, caller));
     }
-    const shareKey = JSON.stringify([keys, page, nextToExpire(snapshot)]);
+    const isWhole = page.after === undefined && page.limit === undefined;
+    const shareKey = isWhole ? JSON.stringify([keys, nextToExpire(snapshot)]) : undefined;
     return { ...waitingAs(caller), watched, filtered, shareKey, body: () => listText(snapshot, keys, page) };
   };
 }
@@ -72,5 +73,5 @@ function listText(reader: Reader, keys: readonly string[], { after, limit }: Tok
   if (keys.length > 1) {
     tokens = tokens.sort((a, b) => (a.row.accessorId < b.row.accessorId ? -1 : 1)).slice(0, limit);
   }
-  return new JsonText(`[${tokens.map((token) => tokenText(token).text).join(',')}]`);
+  return jsonList(tokens, (token) => tokenText(token).text, 'ask for fewer with limit, and go on with after');
 }

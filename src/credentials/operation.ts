@@ -1,8 +1,11 @@
 /** What every operation on credentials gets: the state with its rules, and who asks from where. */
 import type { Origin } from '../audit/record.ts';
+import { type Connection, leftOf } from '../http/call.ts';
 import type { ReadResult } from '../http/v1/reads.ts';
+import { WRITE_BYTES_DEFAULT } from '../state/limits.ts';
 import type { Reader } from '../state/reader.ts';
 import type { State, Watched } from '../state/state.ts';
+import type { Transaction } from '../state/transaction.ts';
 import { rowTopic } from '../state/waiting.ts';
 import { aclTokens } from './acl-token.ts';
 import { type AclPolicy, authenticate, type Caller } from './caller.ts';
@@ -22,6 +25,10 @@ export interface Asked {
   readonly partitions: GivenPartitions;
   readonly address: string;
   readonly requestId: string;
+  /** Tells whether the caller is still there. */
+  readonly connection: Connection;
+  /** How long the body is, which is held until the answer. */
+  readonly bodyBytes: number;
 }
 
 /** A caller with the partition that its request is about, not yet looked up. */
@@ -43,6 +50,14 @@ export function locate(credentials: Credentials, reader: Reader, asked: Asked, a
   const named = givenPartition(asked.partitions, credentials.edition, allAllowed);
   const caller = authenticate(reader, asked.secretHash, credentials.policy);
   return { caller, named, partition: named ?? caller.partition };
+}
+
+/**
+ * A write for who asks: not made when they have left before it is started, and counted with the body that it holds.
+ * @throws StateError, see `State.write`
+ */
+export function writeFor<T>({ state }: Credentials, asked: Asked, fn: (tx: Transaction) => T): Promise<T> {
+  return state.write(fn, { signal: leftOf(asked.connection), bytes: WRITE_BYTES_DEFAULT + asked.bodyBytes });
 }
 
 /** The origin of a change, for the audit log. */

@@ -33,8 +33,11 @@ export function givenPartition(given: GivenPartitions, edition: Edition, allAllo
     name = candidate;
   }
   if (name === undefined || (allAllowed && name === ALL_PARTITIONS) || isPartitionName(name)) return name;
+  if (name === ALL_PARTITIONS) throw new ServiceError('bad-request', NOT_A_LIST);
   throw new ServiceError('bad-request', invalidPartitionText(name));
 }
+
+const NOT_A_LIST = '* is not a valid partition name: only lists take it, for all partitions';
 
 /** The words for a name that cannot be a partition's. */
 export function invalidPartitionText(name: string): string {

@@ -1,9 +1,13 @@
 /** Secrets of credentials: made once, shown once, kept only as hashes. */
 import { hash, randomInt } from 'node:crypto';
+import { isUuid } from './uuid.ts';
 
-/** What is kept of a secret: its SHA-256 (they are random, so nothing slower is needed). */
+/**
+ * What is kept of a secret: its SHA-256 (they are random, so nothing slower is needed). A secret ID, as a UUID, is the same
+ * in capitals, which is how some programs make them.
+ */
 export function hashSecret(secret: string): string {
-  return hash('sha256', secret, 'base64url');
+  return hash('sha256', isUuid(secret) ? secret.toLowerCase() : secret, 'base64url');
 }
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { type Api, type MadeToken, sharedApi, startApi } from '../../test/support/api.ts';
 import { createFakeClock } from '../../test/support/fake-clock.ts';
@@ -94,8 +95,9 @@ describe('a change is refused that', () => {
 
   test('is about a token that is not there', async () => {
     await using api = await startApi();
-    const answer = await api.request('PUT', '/v1/acl/token/x', { body: {} });
-    assert.deepEqual([answer.status, answer.text], [404, 'ACL token not found for "x"']);
+    const missing = randomUUID();
+    const answer = await api.request('PUT', `/v1/acl/token/${missing}`, { body: {} });
+    assert.deepEqual([answer.status, answer.text], [404, `ACL token not found for "${missing}"`]);
   });
 
   test('is about a token that has expired', async () => {

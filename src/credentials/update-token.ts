@@ -5,7 +5,7 @@ import type { Stored } from '../state/table.ts';
 import { type AclToken, aclTokens, type ShownToken, showToken } from './acl-token.ts';
 import { authorizeGrants, recordTokenChange } from './change-token.ts';
 import { findToken, tokenNotFound } from './find-token.ts';
-import { type Asked, type Credentials, originOf } from './operation.ts';
+import { type Asked, type Credentials, originOf, writeFor } from './operation.ts';
 import { type ChangedToken, grantsOf, inExistingPartitions, readExpiration } from './token-body.ts';
 
 /** @throws ServiceError `bad-request` | `permission-denied` | `not-found`, StateError */
@@ -19,7 +19,7 @@ export async function updateToken(
   const grantsIn = body.Grants === undefined ? undefined : grantsOf(body.Grants, credentials.edition);
   const expiration = readExpiration(body);
   const named: Asked = { ...asked, partitions: { ...asked.partitions, body: body.Partition } };
-  return await credentials.state.write((tx) => {
+  return await writeFor(credentials, asked, (tx) => {
     const { caller, partition, stored: before } = findToken(credentials, tx, named, accessorId, 'write');
     if (before === undefined) throw tokenNotFound(accessorId);
     const wanted = grantsIn?.(partition);

@@ -14,6 +14,10 @@ export interface User {
   readonly unclaimed?: true;
 }
 
+/** The entry of those who are, in the index of the same name. */
+export const SITE_ADMIN = 'site-admin';
+export const UNCLAIMED = 'unclaimed';
+
 export const users = defineTable<User>()({
   name: 'users',
   key: (user) => user.id,
@@ -21,6 +25,8 @@ export const users = defineTable<User>()({
   indexes: {
     username: { entry: (user) => user.username.toLowerCase(), unique: true },
     email: { entry: (user) => (user.email === '' ? undefined : user.email.toLowerCase()), unique: true },
+    siteAdmin: { entry: (user) => (user.siteAdmin ? SITE_ADMIN : undefined) },
+    unclaimed: { entry: (user) => (user.unclaimed === true ? UNCLAIMED : undefined) },
   },
 });
 

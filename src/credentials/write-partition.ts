@@ -4,7 +4,7 @@ import { recordChange } from '../audit/record.ts';
 import { ServiceError } from '../http/errors.ts';
 import { authorize } from './caller.ts';
 import { DESCRIPTION_CHARACTERS_MAX } from './limits.ts';
-import { type Asked, type Credentials, locate, originOf } from './operation.ts';
+import { type Asked, type Credentials, locate, originOf, writeFor } from './operation.ts';
 import { partitionKey, partitions, type ShownPartition, showPartition } from './partition.ts';
 import { checkPartitionName } from './request-partition.ts';
 
@@ -30,7 +30,7 @@ export async function writePartition(
     throw new ServiceError('bad-request', `Name "${body.Name}" is not that of the path, "${name}"`);
   }
   checkPartitionName(name, credentials.edition);
-  return await credentials.state.write((tx) => {
+  return await writeFor(credentials, asked, (tx) => {
     const { caller } = locate(credentials, tx, asked);
     authorize(caller, { resource: 'operator', access: 'write', partition: name });
     const before = tx.get(partitions, partitionKey(name));

@@ -51,12 +51,25 @@ export interface Call {
   readonly span: Span | undefined;
 }
 
+/** What a caller's connection tells of it. */
+export type Connection = Pick<Call['request']['socket'], 'destroyed'>;
+
 /** A parameter of the path. @throws TypeError when the endpoint's path has none of that name; a mistake in code */
 export function pathParameter(call: Call, name: string): string {
   const value = call.params[name];
   if (value === undefined) throw new TypeError(`the path ${call.route.path} has no parameter '${name}'`);
   return value;
 }
+
+/**
+ * Whether a caller has left, for who looks before it begins something: that costs nothing while nobody looks, where
+ * `callerSignal` listens.
+ */
+export const leftOf = (connection: Connection): Pick<AbortSignal, 'aborted'> => ({
+  get aborted() {
+    return connection.destroyed;
+  },
+});
 
 /** Aborts when the caller leaves before it has its answer; for work that is not worth doing for nobody. */
 export function callerSignal(call: Call): AbortSignal {

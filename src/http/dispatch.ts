@@ -28,19 +28,43 @@ function answerBy(endpoint: Endpoint, call: Call): void {
   }
 }
 
-/** 404 where no endpoint has the path; with `allow`, the methods of those that do, 405, or 200 for OPTIONS. */
-export function answerWithoutEndpoint(call: Call, path: string, allow: string | undefined): void {
-  const { method } = call.request;
-  if (allow === undefined) {
-    sendError(
-      call,
-      new ServiceError('not-found', `Nothing is served at ${JSON.stringify(path.slice(0, QUOTED_LENGTH_MAX))}`),
-    );
-  } else if (method === 'OPTIONS') {
+/**
+ * Counts a request that no endpoint takes. @returns headers of its refusal, flat
+ * @throws ServiceError which refuses it instead
+ */
+export type CountUnserved = (call: Call) => readonly string[];
+
+/** What is known of a request that no endpoint takes. */
+export interface Unserved {
+  /** The methods of the endpoints at its path; `undefined`: there are none. */
+  readonly allow: string | undefined;
+  readonly count: CountUnserved | undefined;
+}
+
+/** 404 where no endpoint has the path, 405 where some have, or 200 for OPTIONS. */
+export function answerWithoutEndpoint(call: Call, path: string, { allow, count }: Unserved): void {
+  if (allow !== undefined && call.request.method === 'OPTIONS') {
     const cors = call.crossOrigin.length > 0 ? preflightHeaders(allow) : [];
     sendAnswer(call, { status: 200, body: '', headers: ['Allow', allow, ...cors] });
-  } else {
-    const message = `method ${method} not allowed`;
-    sendError(call, new ServiceError('method-not-allowed', message, { headers: ['Allow', allow] }));
+    return;
   }
+  try {
+    sendError(call, refusal(call, path, allow, count?.(call) ?? []));
+  } catch (error) {
+    sendError(call, error);
+  }
+}
+
+function refusal(
+  { request: { method } }: Call,
+  path: string,
+  allow: string | undefined,
+  headers: readonly string[],
+): ServiceError {
+  if (allow !== undefined) {
+    const options = { headers: ['Allow', allow, ...headers] };
+    return new ServiceError('method-not-allowed', `method ${method} not allowed`, options);
+  }
+  const quoted = JSON.stringify(path.slice(0, QUOTED_LENGTH_MAX));
+  return new ServiceError('not-found', `Nothing is served at ${quoted}`, { headers });
 }

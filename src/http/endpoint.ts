@@ -47,6 +47,12 @@ export interface Endpoint {
   readonly handle: (call: Call) => Answer | undefined | Promise<Answer>;
 }
 
+/** An endpoint for anybody, which sends nothing later. */
+export interface OpenEndpoint extends Endpoint {
+  readonly open: true;
+  readonly handle: (call: Call) => Answer | Promise<Answer>;
+}
+
 /** The methods of the endpoints at a concrete path, as `Allow` lists them; `undefined` when there is none. */
 export function allowedMethods(endpoints: readonly Endpoint[], path: string): string | undefined {
   const methods = new Set<string>();

@@ -23,7 +23,7 @@ const ERRORS = {
   },
   overloaded: { status: 503, meaning: 'More waits than can be done soon' },
   'store-full': { status: 503, meaning: 'The store has no room left; reads go on' },
-  'rows-full': { status: 507, meaning: '`state.rows-max` is reached' },
+  'rows-full': { status: 507, meaning: '`state.rows-max`, or what the memory holds, is reached' },
 } as const satisfies Readonly<Record<string, { readonly status: number; readonly meaning: string }>>;
 
 export type ServiceErrorCode = keyof typeof ERRORS;

@@ -53,6 +53,12 @@ export const WAIT_JITTER_SHARE = 1 / 16;
 /** Waiting queries that are answered in one turn of the event loop while stopping; as the state does when it wakes. */
 export const ANSWER_SLICE = 128;
 
+/** How long a list may be that is answered at once: 100,000 things of usual size; what is longer is asked for in parts. */
+export const ANSWER_CHARACTERS_MAX = 64 * 1024 * 1024;
+
+/** Likewise before it is indented: that takes its value, ten times the memory of its text, and is for people. */
+export const PRETTY_CHARACTERS_MAX = 16 * 1024 * 1024;
+
 /** Bytes from which an answer is compressed: a smaller one fits into one packet anyhow. */
 export const GZIP_BYTES_MIN = 1_400;
 

@@ -9,8 +9,10 @@ import { operatorEndpoints } from './operators.ts';
 const hello: Endpoint = { method: 'GET', path: '/v1/hello', summary: 'Hello', handle: () => textAnswer(200, 'hello') };
 const state = {
   loaded: true,
+  storeFailing: false,
   silentMs: 0,
   waiterCount: 2,
+  rowsMax: 5,
   snapshot: { index: 7, rowCount: 3 },
   lastContactMs() {
     return this.silentMs;
@@ -42,6 +44,7 @@ describe('/metrics', () => {
       'accord_http_connections 1',
       'accord_state_index 7',
       'accord_state_rows 3',
+      'accord_state_rows_max 5',
       'accord_state_waiters 2',
       'accord_state_loaded 1',
       'accord_store_last_contact_seconds 0',
@@ -68,6 +71,7 @@ describe('the endpoints of operators', () => {
   const cases: [string, Partial<typeof state>, number, RegExp][] = [
     ['ready', {}, 200, /^ready$/],
     ['degraded while the store is silent', { silentMs: 12_001 }, 200, /^degraded$/],
+    ['degraded as soon as reads fail', { storeFailing: true }, 200, /^degraded$/],
     ['degraded while the state is loaded again', { loaded: false }, 200, /^degraded$/],
     ['not ready after stale.max-age', { silentMs: 600_001 }, 503, /silent for 600 s, longer than stale.max-age$/],
   ];

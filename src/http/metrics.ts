@@ -10,6 +10,7 @@ import { DURATION_BUCKETS_MS, type EndpointTraffic } from './traffic.ts';
 export interface CountedState extends StoreContact {
   readonly snapshot: { readonly index: number; readonly rowCount: number };
   readonly waiterCount: number;
+  readonly rowsMax: number;
 }
 
 export interface Metrics {
@@ -38,6 +39,7 @@ export function createMetrics({ server, state, reads, mayReadNames }: MetricsOpt
   addGauge(registry, 'accord_http_waiting_queries', 'Blocking queries that wait', () => reads.waitingCount);
   addGauge(registry, 'accord_state_index', 'Index of the newest commit', () => state.snapshot.index);
   addGauge(registry, 'accord_state_rows', 'Rows in memory', () => state.snapshot.rowCount);
+  addGauge(registry, 'accord_state_rows_max', 'Rows at which writes that add some are refused', () => state.rowsMax);
   addGauge(registry, 'accord_state_waiters', 'Who waits for a change of the state', () => state.waiterCount);
   addGauge(registry, 'accord_state_loaded', '1 while the state follows the store', () => (state.loaded ? 1 : 0));
   addGauge(

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
 import type { ApiDescription } from './api-description.ts';
 import type { Call } from './call.ts';
-import type { Endpoint } from './endpoint.ts';
+import type { Endpoint, OpenEndpoint } from './endpoint.ts';
 import { describeApi } from './openapi.ts';
 import { type Rendered, render, renderedAnswer } from './v1/json-answer.ts';
 import { PRETTY } from './v1/parameters.ts';
@@ -22,7 +22,7 @@ interface Served {
  * `GET …/openapi.json` below the API's prefix. Open to anybody: it says nothing about the state.
  * @param endpoints all of the server's; those that are added before the first request are described, this one included
  */
-export function openApiEndpoint(endpoints: readonly Endpoint[], api: ApiDescription): Endpoint {
+export function openApiEndpoint(endpoints: readonly Endpoint[], api: ApiDescription): OpenEndpoint {
   let served: Served | undefined;
   return {
     method: 'GET',

@@ -1,5 +1,9 @@
-/** The query string: names and values, decoded; of a name given twice the first counts; unknown names are ignored. */
+/**
+ * The query string: names and values, decoded; of a name given twice the first counts, unless it decides what the request
+ * is about; unknown names are ignored.
+ */
 import { ServiceError } from './errors.ts';
+import { QUOTED_LENGTH_MAX } from './limits.ts';
 
 export type Query = ReadonlyMap<string, string>;
 
@@ -16,6 +20,9 @@ const SECRETS = new Set([
   'secret',
   'secretid',
 ]);
+
+/** Parameters that decide what a request is about: two values of them disagree. */
+const DECIDING = new Set(['partition']);
 
 /** Parameters that are logged. */
 const LOGGED = new Set(['index', 'wait', 'consistent', 'stale', 'cached', 'pretty', 'limit', 'partition']);
@@ -35,10 +42,22 @@ export function parseQuery(url: string): Query {
         `Invalid query parameter: ${JSON.stringify(name)} - secrets are not accepted in the query string, use a header`,
       );
     }
-    if (!query.has(name)) query.set(name, equals === -1 ? '' : decode(part.slice(equals + 1)));
+    const value = equals === -1 ? '' : decode(part.slice(equals + 1));
+    const before = query.get(name);
+    if (before === undefined) query.set(name, value);
+    else if (DECIDING.has(name) && before.toLowerCase() !== value.toLowerCase())
+      throw disagreement(name, before, value);
   }
   return query;
 }
+
+const disagreement = (name: string, first: string, second: string): ServiceError =>
+  new ServiceError(
+    'bad-request',
+    `Invalid query parameter: ${JSON.stringify(name)} - it is given twice, as ${quoted(first)} and ${quoted(second)}: want one`,
+  );
+
+const quoted = (value: string): string => JSON.stringify(value.slice(0, QUOTED_LENGTH_MAX));
 
 /** What of the query may be logged: only parameters that name no person and hold no secret. */
 export function loggedQuery(query: Query): string | undefined {

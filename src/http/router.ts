@@ -7,11 +7,11 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Call, Edge, ErrorForm, Route } from './call.ts';
 import { answerClientError } from './client-errors.ts';
-import { answerWithoutEndpoint, runEndpoint } from './dispatch.ts';
+import { answerWithoutEndpoint, type CountUnserved, runEndpoint } from './dispatch.ts';
 import { allowedMethods, type Endpoint } from './endpoint.ts';
 import { ServiceError } from './errors.ts';
 import { HEADER_BYTES_MAX } from './limits.ts';
-import { crossOriginHeaders } from './origin.ts';
+import { crossOriginHeaders, type OriginRules } from './origin.ts';
 import { parseQuery, type Query } from './query.ts';
 import { type BodyLimit, readBody } from './read-body.ts';
 import { startRequestSpan } from './request-span.ts';
@@ -25,7 +25,7 @@ export interface RouterOptions {
   readonly edge: Edge;
   /** The name of a request, from its `X-Request-Id`. */
   readonly requestId: (given: string | string[] | undefined) => string;
-  readonly allowedOrigins: readonly string[];
+  readonly origins: OriginRules;
   readonly bodyLimit: (endpoint: Endpoint) => BodyLimit;
   /** How services below a path tell errors; the others use the plain text of `/v1`. */
   readonly errorForms: Readonly<Record<string, ErrorForm>>;
@@ -37,6 +37,8 @@ export interface Router {
   readonly traffic: readonly EndpointTraffic[];
   /** Adds an endpoint; before `ready`. */
   add(endpoint: Endpoint): void;
+  /** See `HttpServer`. */
+  countUnserved(prefix: string, count: CountUnserved): void;
   /** Builds the routes. @returns what takes the requests of the server */
   ready(): Promise<RequestListener>;
 }
@@ -54,7 +56,7 @@ export function createRouter(options: RouterOptions): Router {
   const endpoints: Endpoint[] = [];
   const none = { method: '*', path: NO_ROUTE, traffic: createTraffic() };
   const traffic: EndpointTraffic[] = [none];
-  const allowedOrigins = new Set(options.allowedOrigins.map((origin) => origin.toLowerCase()));
+  const unserved = new Map<string, CountUnserved>();
 
   const app = fastify({
     serverFactory: () => node,
@@ -85,7 +87,9 @@ export function createRouter(options: RouterOptions): Router {
   function refuse(request: FastifyRequest, reply: FastifyReply): void {
     const path = request.url.split('?', 1)[0] ?? '';
     const call = admit(routeTo(none, path), request, reply);
-    if (call !== undefined) answerWithoutEndpoint(call, path, allowedMethods(endpoints, path));
+    if (call === undefined) return;
+    const [, count] = [...unserved].find(([prefix]) => path.startsWith(prefix)) ?? [];
+    answerWithoutEndpoint(call, path, { allow: allowedMethods(endpoints, path), count });
   }
 
   /** Makes the call of a request that may come in; answers it and gives none otherwise. */
@@ -93,13 +97,13 @@ export function createRouter(options: RouterOptions): Router {
     const bare = bareCall(edge, route, request, reply);
     try {
       const { url, raw } = request;
-      const crossOrigin = raw.headers.origin === undefined ? NO_HEADERS : crossOriginHeaders(raw, allowedOrigins);
+      const crossOrigin = crossOriginHeaders(raw, options.origins);
       if (raw.headers.host === undefined && raw.httpVersion === '1.1') {
         throw new ServiceError('bad-request', 'The request has no Host header');
       }
       if (url.includes('%00')) throw new ServiceError('bad-request', 'Invalid path: it contains a NUL character');
       const query = parseQuery(url);
-      return query.size === 0 && crossOrigin === NO_HEADERS ? bare : { ...bare, query, crossOrigin };
+      return query.size === 0 && crossOrigin.length === 0 ? bare : { ...bare, query, crossOrigin };
     } catch (error) {
       sendError(bare, error);
       return undefined;
@@ -131,6 +135,9 @@ export function createRouter(options: RouterOptions): Router {
           else runWithBody(endpoint, call, limit);
         },
       });
+    },
+    countUnserved(prefix, count) {
+      unserved.set(prefix, count);
     },
     async ready() {
       await app.ready();

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import type { OutgoingHttpHeaders } from 'node:http';
 import { describe, it } from 'node:test';
 import { systemClock } from '../state/clock.ts';
 import { StateError, type StateErrorCode } from '../state/errors.ts';
 import { textAnswer } from './answer.ts';
 import { pathParameter } from './call.ts';
-import { connect, openEdge, readAll, request } from './edge.suite.ts';
+import { connect, type OpenEdge, openEdge, readAll, request } from './edge.suite.ts';
 import type { Endpoint } from './endpoint.ts';
 import { ServiceError, serviceErrorCodes, statusOf } from './errors.ts';
 import { createLog } from './log.ts';
@@ -165,6 +166,37 @@ describe('origins', () => {
     for (const origin of [`http://127.0.0.1:${edge.port}`, `https://127.0.0.1:${edge.port}`]) {
       assert.equal((await edge.request('/v1/hello', { headers: { origin } })).status, 200, origin);
     }
+  });
+
+  const answers = async (edge: OpenEdge, headers: OutgoingHttpHeaders): Promise<number> =>
+    (await edge.request('/v1/hello', { headers })).status;
+  const LOCAL = ['127.0.0.1', '[::1]:8500', 'localhost', 'LocalHost.:8500', 'accord.localhost:8500', 'proxied.example'];
+  const FOREIGN = ['evil.example:8500', 'evil.example', 'localhost.evil.example', '127.0.0.1.evil.example', '[evil]'];
+  const allowedOrigins = ['https://proxied.example'];
+
+  it('on loopback takes no page for its own that somebody else has named so, as DNS rebinding does', async () => {
+    await using edge = await openEdge([hello], { localNames: 'for-pages', allowedOrigins });
+    for (const host of LOCAL) assert.equal(await answers(edge, { host, origin: `http://${host}` }), 200, host);
+    for (const host of FOREIGN) {
+      assert.equal(await answers(edge, { host, origin: `http://${host}` }), 403, host);
+      assert.equal(await answers(edge, { host }), 200, `${host} without Origin: a token is asked for`);
+    }
+    const { text } = await edge.request('/v1/hello', {
+      headers: { host: 'evil.example', origin: 'http://evil.example' },
+    });
+    assert.match(text, /^Permission denied: "evil\.example" is no name of this server, which listens on loopback; /);
+  });
+
+  it('on loopback without tokens does not answer under a foreign name, since a GET of its own page has no Origin', async () => {
+    await using edge = await openEdge([hello], { localNames: 'for-everybody', allowedOrigins });
+    for (const host of LOCAL) assert.equal(await answers(edge, { host }), 200, host);
+    for (const host of FOREIGN) assert.equal(await answers(edge, { host }), 403, host);
+    assert.match(await edge.raw('GET /v1/hello HTTP/1.0\r\n\r\n'), /^HTTP\/1\.1 200 /);
+  });
+
+  it('elsewhere may have any name', async () => {
+    await using edge = await openEdge([hello]);
+    assert.equal(await answers(edge, { host: 'accord.example', origin: 'http://accord.example' }), 200);
   });
 
   it('lets pages of allowed origins read answers, errors and preflights included', async () => {

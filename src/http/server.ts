@@ -9,10 +9,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../state/clock.ts';
 import type { Edge, ErrorForm } from './call.ts';
+import type { CountUnserved } from './dispatch.ts';
 import type { Endpoint } from './endpoint.ts';
 import { LISTEN_BACKLOG } from './limits.ts';
 import type { Log } from './log.ts';
 import { type Certificate, createNodeServer, PATIENCE, type Patience, replaceCertificate } from './node-server.ts';
+import { type LocalNames, originRules } from './origin.ts';
 import { createRequestIds } from './request-id.ts';
 import { createRouter } from './router.ts';
 import { answerWhileStarting } from './starting.ts';
@@ -27,6 +29,8 @@ export interface HttpServerOptions {
   readonly certificate?: Certificate;
   /** `http.allowed-origins`. */
   readonly allowedOrigins: readonly string[];
+  /** For nobody unless given. */
+  readonly localNames?: LocalNames;
   readonly limits: { readonly connections: number; readonly body: number; readonly bulkBody: number };
   /** How services below a path tell errors; the others use the plain text of `/v1`. */
   readonly errorForms?: Readonly<Record<`/${string}/`, ErrorForm>>;
@@ -46,6 +50,8 @@ export interface HttpServer {
   readonly traffic: readonly EndpointTraffic[];
   /** Adds an endpoint; before `open`. */
   add(endpoint: Endpoint): void;
+  /** Has every request below a path that no endpoint takes counted by the service there; before `open`. */
+  countUnserved(prefix: `/${string}/`, count: CountUnserved): void;
   /** Starts to listen. @throws Error of the system, such as EADDRINUSE */
   listen(): Promise<AddressInfo>;
   /** Lets requests through to the endpoints. */
@@ -89,7 +95,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     node,
     edge,
     requestId,
-    allowedOrigins: options.allowedOrigins,
+    origins: originRules(options.allowedOrigins, options.localNames ?? 'for-nobody'),
     bodyLimit: ({ bulk }) =>
       bulk
         ? { bytesMax: limits.bulkBody, setting: 'limits.bulk-body' }
@@ -101,6 +107,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     endpoints: router.endpoints,
     traffic: router.traffic,
     add: (endpoint) => router.add(endpoint),
+    countUnserved: (prefix, count) => router.countUnserved(prefix, count),
     async listen() {
       node.listen({ host: options.host, port: options.port, backlog: LISTEN_BACKLOG });
       await once(node, 'listening');

@@ -13,11 +13,17 @@ export class Barrier {
   readonly #clock: Clock;
   #running: Promise<void> | undefined;
   #next: Promise<void> | undefined;
+  #failedAtMs: number | undefined;
 
   /** `prove` reads the store's head and waits until this node has reached it. */
   constructor(prove: (signal: AbortSignal) => Promise<void>, clock: Clock) {
     this.#prove = prove;
     this.#clock = clock;
+  }
+
+  /** When the last proof failed, by the monotonic clock; undefined: it did not. */
+  get failedAtMs(): number | undefined {
+    return this.#failedAtMs;
   }
 
   /**
@@ -51,6 +57,10 @@ export class Barrier {
     };
     try {
       await Promise.race([proveInTurn(), expired]);
+      this.#failedAtMs = undefined;
+    } catch (error) {
+      this.#failedAtMs = this.#clock.monotonic();
+      throw error;
     } finally {
       cancel();
       if (begun) this.#running = undefined;

@@ -19,12 +19,10 @@ export function decodeRow(table: AnyTable, key: string, value: string): Stored<u
   try {
     parsed = JSON.parse(value);
   } catch (cause) {
-    throw new StateError('corrupt', `row '${key}' of table '${table.name}' is not JSON: the store is damaged`, {
-      cause,
-    });
+    throw new StateError('corrupt', `row '${key}' of table '${table.name}' is not JSON: it is damaged`, { cause });
   }
   if (!Array.isArray(parsed) || parsed.length !== 4) {
-    throw new StateError('corrupt', `row '${key}' of table '${table.name}' is not a stored row: the store is damaged`);
+    throw new StateError('corrupt', `row '${key}' of table '${table.name}' is not a stored row: it is damaged`);
   }
   const [format, createIndex, modifyIndex, raw] = parsed as [number, number, number, unknown];
   if (format === table.formats.version) return { row: raw as object, createIndex, modifyIndex };

@@ -29,6 +29,8 @@ export interface FillOptions {
   readonly engine: Pick<Engine, 'limits'>;
   readonly clock: Clock;
   readonly rowsMax: number;
+  /** What sets it, and what to do, for whoever is refused. */
+  readonly rowsMaxReason: string;
 }
 
 /** An empty batch on `base`. */
@@ -58,7 +60,7 @@ function add(filling: Filling, entry: Entry, now: number, options: FillOptions):
   const others = batch.operationCount;
   // One that is like those before it would not fit: it is not run only to be taken back.
   if (outcomes.length > 0 && others + others / outcomes.length > batchMax(limits).operationsMax) return false;
-  const outcome = attempt(filling, entry, now, options.rowsMax);
+  const outcome = attempt(filling, entry, now, options);
   if (others > 0 && exceeds(batch, batchMax(limits))) {
     batch.undo();
     return false;
@@ -75,12 +77,13 @@ function add(filling: Filling, entry: Entry, now: number, options: FillOptions):
   return true;
 }
 
-function attempt({ base, batch }: Filling, entry: Entry, now: number, rowsMax: number): Outcome {
+function attempt({ base, batch }: Filling, entry: Entry, now: number, options: FillOptions): Outcome {
   try {
     const value = batch.run(entry.fn, entry.fixed, now);
+    const { rowsMax, rowsMaxReason } = options;
     if (batch.rowsAdded <= 0 || base.rowCount + batch.rowsAdded <= rowsMax) return { entry, failed: false, value };
     batch.undo();
-    const text = `the state holds ${base.rowCount} rows, state.rows-max is ${rowsMax}: remove rows or raise it`;
+    const text = `the state holds ${base.rowCount} rows, ${rowsMaxReason}`;
     return { entry, failed: true, value: new StateError('rows-max', text) };
   } catch (error) {
     return { entry, failed: true, value: error };

@@ -1,102 +1,52 @@
 /** Reads an export into an empty store: everything is checked before it counts. */
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import { decodeRow } from './codec.ts';
 import { type Engine, EPOCH_STEP, type StoredRow } from './engine.ts';
-import {
-  EXPORT_FORMAT,
-  EXPORT_VERSION,
-  type ExportEnd,
-  type ExportHeader,
-  type ExportRow,
-  sealPlace,
-} from './export-format.ts';
+import { isStateError } from './errors.ts';
+import { type ExportFile, ImportError } from './export-file.ts';
+import { type ExportRow, sealPlace } from './export-format.ts';
 import type { Sealer, SealRecipe } from './sealing.ts';
+import { type AnyTable, type Schema, SEPARATOR, type Stored } from './table.ts';
 
 /** Rows handed to the engine at once. */
 const PAGE_ROWS = 2_000;
-/** A line is one row; rows are bounded far below this by the limits of requests. */
-const LINE_CHARACTERS_MAX = 64 * 1024 * 1024;
 
-/** Thrown for a file that is not a whole, unchanged export, or cannot be unsealed with the given key. */
-export class ImportError extends Error {
-  override readonly name = 'ImportError';
-}
-
-/** What was imported. */
-export interface Imported {
-  readonly header: ExportHeader;
-  readonly rows: number;
+export interface ImportParts {
+  readonly engine: Engine;
+  readonly schema: Schema;
+  /** Gives the sealer for the file's recipe. */
+  readonly sealerFor: (recipe: SealRecipe) => Promise<Sealer>;
+  readonly signal: AbortSignal;
 }
 
 /**
- * Fills the engine's store from `file` in one step that is all or nothing. Its head goes on in a new epoch, above every
- * index that the exporting server can have served meanwhile.
- * @param sealerFor gives the sealer for the file's recipe
+ * Fills the engine's store from `file` in one step that is all or nothing: a row that this version could not load fails
+ * it. Its head goes on in a new epoch, above every index that the exporting server can have served meanwhile.
+ * @returns how many rows there were
  * @throws ImportError, StateError `not-empty`
  */
-export async function importFile(
-  engine: Engine,
-  file: string,
-  sealerFor: (recipe: SealRecipe) => Promise<Sealer>,
-  signal: AbortSignal,
-): Promise<Imported> {
-  const lines = readLines(file);
-  const first = await lines.next();
-  const header = readHeader(file, first.done ? '' : first.value);
-  const sealer = header.sealed === null ? undefined : await sealerFor(header.sealed);
-  const digest = createHash('sha256').update(`${first.value}\n`);
+export async function importExport(
+  file: ExportFile,
+  { engine, schema, sealerFor, signal }: ImportParts,
+): Promise<number> {
+  const { cluster, epoch, index, sealed } = file.header;
+  const sealer = sealed === null ? undefined : await sealerFor(sealed);
   let rows = 0;
   async function* pages(): AsyncGenerator<StoredRow[]> {
     let page: StoredRow[] = [];
-    let end: ExportEnd | undefined;
-    for await (const line of lines) {
+    for await (const exported of file.rows()) {
       signal.throwIfAborted();
-      if (end !== undefined) throw new ImportError(`'${file}' goes on after its checksum`);
-      const parsed = parseLine(file, line);
-      if ('sha256' in parsed) {
-        end = parsed;
-        continue;
-      }
-      digest.update(`${line}\n`);
-      rows++;
-      page.push(openRow(parsed, sealer));
+      const row = openRow(exported, sealer);
+      checkRow(schema, file, row);
+      rows += 1;
+      page.push(row);
       if (page.length < PAGE_ROWS) continue;
       yield page;
       page = [];
     }
     if (page.length > 0) yield page;
-    if (end === undefined) throw new ImportError(`'${file}' ends without its checksum: it is not complete`);
-    if (end.rows !== rows || end.sha256 !== digest.digest('hex')) {
-      throw new ImportError(`the checksum of '${file}' does not match: it was changed or damaged`);
-    }
   }
-  const head = { cluster: header.cluster, epoch: header.epoch + 1, index: header.index + EPOCH_STEP };
-  await engine.import(head, pages(), signal);
-  return { header, rows };
-}
-
-function readHeader(file: string, line: string): ExportHeader {
-  let header: Partial<ExportHeader>;
-  try {
-    header = JSON.parse(line) as Partial<ExportHeader>;
-  } catch (cause) {
-    throw new ImportError(`'${file}' is not an export of Accord: its first line is not a header`, { cause });
-  }
-  if (header.format !== EXPORT_FORMAT) throw new ImportError(`'${file}' is not an export of Accord`);
-  if (header.version !== EXPORT_VERSION) {
-    throw new ImportError(
-      `'${file}' has format version ${header.version}, this version of Accord reads ${EXPORT_VERSION}`,
-    );
-  }
-  return header as ExportHeader;
-}
-
-function parseLine(file: string, line: string): ExportRow | ExportEnd {
-  try {
-    return JSON.parse(line) as ExportRow | ExportEnd;
-  } catch (cause) {
-    throw new ImportError(`'${file}' has a line that is not JSON: it is damaged or cut off`, { cause });
-  }
+  await engine.import({ cluster, epoch: epoch + 1, index: index + EPOCH_STEP }, pages(), signal);
+  return rows;
 }
 
 function openRow(row: ExportRow, sealer: Sealer | undefined): StoredRow {
@@ -112,13 +62,45 @@ function openRow(row: ExportRow, sealer: Sealer | undefined): StoredRow {
   }
 }
 
-async function* readLines(file: string): AsyncGenerator<string> {
-  let rest = '';
-  for await (const chunk of createReadStream(file, 'utf8') as AsyncIterable<string>) {
-    const lines = (rest + chunk).split('\n');
-    rest = lines.pop() ?? '';
-    if (rest.length > LINE_CHARACTERS_MAX) throw new ImportError(`'${file}' has a line that is too long for an export`);
-    yield* lines;
+/** Does with a row what loading it would do, so that nothing is committed that no start could read. @throws ImportError */
+function checkRow(schema: Schema, { path, header }: ExportFile, { table: name, key, value }: StoredRow): void {
+  const table = schema.byName.get(name);
+  if (table === undefined) {
+    throw new ImportError(
+      `'${path}' has rows of a table '${name}', which this version of Accord does not know: import it with the version that made it, or a later one`,
+    );
   }
-  if (rest !== '') yield rest;
+  const stored = decode(path, table, key, value);
+  const { createIndex, modifyIndex } = stored;
+  const isDated = isIndex(createIndex) && isIndex(modifyIndex) && createIndex <= modifyIndex;
+  if (isDated && modifyIndex <= header.index && standsUnder(table, key, stored)) return;
+  throw new ImportError(
+    `'${path}': row '${key}' of table '${name}' is not what a row of that table is: it was changed`,
+  );
+}
+
+const isIndex = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
+
+function decode(path: string, table: AnyTable, key: string, value: string): Stored<unknown> {
+  try {
+    return decodeRow(table, key, value);
+  } catch (cause) {
+    if (isStateError(cause)) throw new ImportError(`'${path}': ${cause.message}`, { cause });
+    throw new ImportError(`'${path}': row '${key}' of table '${table.name}' cannot be read`, { cause });
+  }
+}
+
+/** Whether the table's functions find the key and entries in the row. They take it for what its type says, and may throw. */
+function standsUnder(table: AnyTable, key: string, { row }: Stored<unknown>): boolean {
+  try {
+    return (
+      table.key(row as object) === key &&
+      table.indexList.every(({ entry, unique }) => {
+        const found: unknown = entry(row as object);
+        return found === undefined || (typeof found === 'string' && (unique === true || !found.includes(SEPARATOR)));
+      })
+    );
+  } catch {
+    return false;
+  }
 }

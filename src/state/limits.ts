@@ -34,5 +34,20 @@ export const SLICE_ROWS = 2_000;
 export const DRAIN_SLICE_ROWS = 500;
 /** Keys removed from the store by one write of the removal job. */
 export const REMOVAL_BATCH_KEYS = 100;
-/** Shared results kept for one snapshot: enough for what many ask at once; a quiet state must not collect them all. */
-export const MEMOS_MAX = 1_000;
+/**
+ * What shared results of one snapshot may weigh together. Callers choose parts of their keys (a page, a tag), so counting
+ * them bounds nothing; past it the oldest go, and are made again for who asks.
+ */
+export const MEMOS_BYTES_MAX = 32 * 1024 * 1024;
+/** What keeping a shared result costs besides what it weighs and its key. */
+export const MEMO_BYTES = 200;
+/** What one thing in a shared list counts for: an object of a few fields, each of which points to something of a row. */
+export const MEMO_ENTRY_BYTES = 128;
+/** Likewise where the list is of rows themselves. */
+export const MEMO_REFERENCE_BYTES = 8;
+/** Results kept while a table does not change: their keys name owners of rows, and they only point to those rows. */
+export const MEMOS_OF_TABLE_MAX = 1_000;
+/** How often the wall clock is compared with the monotonic one. */
+export const CLOCK_CHECK_MS = 1_000;
+/** The least that is a jump of the clock: NTP steps by less, and nothing here ends by the second. */
+export const CLOCK_JUMP_MS = 1_000;

@@ -33,10 +33,13 @@ describe('what a snapshot remembers', () => {
     const snapshot = snapshotOf(trees);
     const next = numbers();
     assert.deepEqual(
-      ['a', 'a', 'b'].map((key) => snapshot.memo(key, next)),
+      ['a', 'a', 'b'].map((key) => snapshot.memo(key, next, () => 8)),
       [1, 1, 2],
     );
-    assert.equal(snapshotOf(trees).memo('a', next), 3);
+    assert.equal(
+      snapshotOf(trees).memo('a', next, () => 8),
+      3,
+    );
   });
 
   it('of a table is kept until that table changes, whatever else does', () => {

@@ -1,6 +1,7 @@
 /** One picture of the state that never changes: what a request reads from first to last. */
 import type { Clock } from './clock.ts';
-import { MEMOS_MAX } from './limits.ts';
+import { MEMOS_OF_TABLE_MAX } from './limits.ts';
+import { createMemos, type Memos } from './memos.ts';
 import { createReader, type Reader } from './reader.ts';
 import type { AnyTable } from './table.ts';
 import type { TableTrees } from './trees.ts';
@@ -15,11 +16,12 @@ export interface Snapshot extends Reader {
   readonly trees: ReadonlyMap<AnyTable, TableTrees>;
   /** Rows in memory, orphans included. */
   readonly rowCount: number;
-  /** What `make` gave for `key` in this snapshot before; for results that many callers share. */
-  memo<T>(key: string, make: () => T): T;
+  /** What `make` gave for `key` in this snapshot before; for results that many callers share. See `Memos.of`. */
+  readonly memo: Memos['of'];
   /**
    * What `make` gave for `key` since a row of `table` changed last, in whatever snapshot. It works with rows of that
    * table alone, which neither expire nor lose their owner while somebody asks: then nothing in the table changes.
+   * `key` names something that is there and that these rows belong to; no caller may make one up.
    */
   memoWhile<T>(table: AnyTable, key: string, make: () => T): T;
 }
@@ -35,7 +37,7 @@ export interface SnapshotParts {
 
 /** A snapshot over trees that nobody changes any more. */
 export function createSnapshot(parts: SnapshotParts, clock: Clock): Snapshot {
-  const memos = new Map<string, unknown>();
+  const memos = createMemos();
   const treesOf = (table: AnyTable): TableTrees => {
     const trees = parts.trees.get(table);
     if (trees === undefined) throw new TypeError(`table '${table.name}' is not in memory`);
@@ -54,7 +56,7 @@ export function createSnapshot(parts: SnapshotParts, clock: Clock): Snapshot {
       for (const trees of parts.trees.values()) count += trees.rows.size;
       return count;
     },
-    memo: (key, make) => remembered(memos, key, make),
+    memo: memos.of,
     memoWhile(table, key, make) {
       const trees = treesOf(table);
       let ofTable = memosOfTables.get(trees);
@@ -73,7 +75,7 @@ const memosOfTables = new WeakMap<TableTrees, Map<string, unknown>>();
 function remembered<T>(memos: Map<string, unknown>, key: string, make: () => T): T {
   if (memos.has(key)) return memos.get(key) as T;
   const value = make();
-  if (memos.size >= MEMOS_MAX) memos.clear();
+  if (memos.size >= MEMOS_OF_TABLE_MAX) memos.clear();
   memos.set(key, value);
   return value;
 }

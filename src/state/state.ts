@@ -46,6 +46,8 @@ export interface StateOptions {
   readonly clock: Clock;
   /** Rows in memory above which writes that add some are refused. */
   readonly rowsMax: number;
+  /** What sets it, and what to do, as whoever is refused reads it; the setting unless given. */
+  readonly rowsMaxReason?: string;
   readonly log: (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void;
 }
 
@@ -92,6 +94,7 @@ export class State implements AsyncDisposable {
       clock,
       signal,
       rowsMax: options.rowsMax,
+      rowsMaxReason: options.rowsMaxReason ?? `state.rows-max is ${options.rowsMax}: remove rows or raise it`,
       loaded: () => this.loaded,
       caughtUp: (index) => this.#caughtUp(index),
       base: () => ({
@@ -180,6 +183,11 @@ export class State implements AsyncDisposable {
     return this.#options.schema;
   }
 
+  /** Rows above which writes that add some are refused. */
+  get rowsMax(): number {
+    return this.#options.rowsMax;
+  }
+
   /** How many wait for changes. */
   get waiterCount(): number {
     return this.#waiting.size;
@@ -188,6 +196,12 @@ export class State implements AsyncDisposable {
   /** Milliseconds since the store last answered. */
   lastContactMs(): number {
     return this.#options.engine.lastContactMs();
+  }
+
+  /** Whether the store has left a read without its answer, and has not been heard of since. */
+  get storeFailing(): boolean {
+    const { failedAtMs } = this.#barrier;
+    return failedAtMs !== undefined && this.#options.clock.monotonic() - this.lastContactMs() < failedAtMs;
   }
 
   /**

@@ -3,11 +3,14 @@ import { StateError } from './errors.ts';
 import { WAITING_BYTES_MAX, WAITING_WRITES_MAX, WRITE_MS_MAX } from './limits.ts';
 import type { Fixed, Transaction } from './transaction.ts';
 
+/** Whether a caller has left; looked at now and then, never listened to. An `AbortSignal` is one. */
+export type Left = Pick<AbortSignal, 'aborted'>;
+
 /** A write and whom to tell. */
 export interface Entry {
   readonly fn: (tx: Transaction) => unknown;
   readonly fixed: Fixed;
-  readonly signal: AbortSignal | undefined;
+  readonly signal: Left | undefined;
   readonly bytes: number;
   /** Nothing of it is kept. */
   readonly dryRun: boolean;
@@ -53,7 +56,9 @@ export function createWaitingWrites(): WaitingWrites {
       return entries;
     },
     add(entry) {
-      if (entries.length >= WAITING_WRITES_MAX || bytes + entry.bytes > WAITING_BYTES_MAX) {
+      // One alone is always let in: it may be as large as `limits.body` allows.
+      const isFull = entries.length > 0 && bytes + entry.bytes > WAITING_BYTES_MAX;
+      if (isFull || entries.length >= WAITING_WRITES_MAX) {
         throw new StateError('overloaded', 'too many writes are waiting: try again later', { retryAfterSeconds: 1 });
       }
       entries.push(entry);

@@ -227,6 +227,18 @@ describe('a write that is run ahead', { timeout: 60_000 }, () => {
     assert.equal(await third, 101);
   });
 
+  it('is dropped when its caller leaves just before it is sent', async () => {
+    await open();
+    const leaving = new AbortController();
+    const { first, second } = await twoUnderWay(add('n', 1), add('n', 10), { signal: leaving.signal });
+    const third = state.write(add('n', 100));
+    const left = assert.rejects(second, hasCode('aborted'));
+    leaving.abort();
+    gated.commit.open();
+    await Promise.all([first, left]);
+    assert.equal(await third, 101);
+  });
+
   it('counts the rows that the one before it adds, and only if it comes to add them', async () => {
     await open({}, { rowsMax: 1 });
     const refused = await twoUnderWay(add('a', 1), add('b', 1));

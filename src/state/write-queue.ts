@@ -18,12 +18,12 @@ import { ATTEMPTS_MAX, ATTEMPTS_MS, WRITE_BYTES_DEFAULT, WRITE_MS_MAX } from './
 import type { Memory } from './memory.ts';
 import { nextTurn } from './next-turn.ts';
 import type { Transaction } from './transaction.ts';
-import { createWaitingWrites, type Entry, fail } from './waiting-writes.ts';
+import { createWaitingWrites, type Entry, fail, hasLeft, type Left } from './waiting-writes.ts';
 
 /** What a caller may say about a write. */
 export interface WriteOptions {
-  /** Drops the write if it has not been started. */
-  readonly signal?: AbortSignal;
+  /** Drops the write if it is aborted before the write was started. */
+  readonly signal?: Left;
   /** Roughly what the closure holds, for the bound on waiting writes. */
   readonly bytes?: number;
   /** Does everything but keep it: what the function returns or throws is what the write would have come to. */
@@ -38,6 +38,7 @@ export interface WriteQueueParts {
   /** What the next batch is built on when none is at the engine. */
   readonly base: () => BatchBase;
   readonly rowsMax: number;
+  readonly rowsMaxReason: string;
   /** Whether the state holds everything that was delivered; false while it is loaded again. */
   readonly loaded: () => boolean;
   /** Resolves when the state is loaded and holds at least `index`. */
@@ -166,12 +167,14 @@ export class WriteQueue {
     return next;
   }
 
-  /** Hands the engine what was built ahead if it fits what is there now, a new batch otherwise. */
+  /** Hands the engine what was built ahead if it fits what, and who, is there now; a new batch otherwise. */
   #send(): Sent | undefined {
     const base = this.#parts.base();
     const built = this.#ahead;
     this.#ahead = undefined;
-    const filling = built !== undefined && isSame(built.base, base) ? built : startFilling(base);
+    const isGood =
+      built !== undefined && isSame(built.base, base) && !built.outcomes.some(({ entry }) => hasLeft(entry));
+    const filling = isGood ? built : startFilling(base);
     fill(filling, this.#waiting.entries, this.#single > 0, this.#parts);
     this.#waiting.take(filling.taken);
     if (filling.outcomes.length === 0) return undefined;

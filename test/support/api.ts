@@ -16,6 +16,7 @@ import { createHttpServer, type HttpServer } from '../../src/http/server.ts';
 import { v1Api } from '../../src/http/v1/conventions.ts';
 import { createReads, type Reads } from '../../src/http/v1/reads.ts';
 import { SCHEMA } from '../../src/main/schema.ts';
+import type { AgentNode } from '../../src/peering/catalog/agent/agent.ts';
 import { catalogEndpoints } from '../../src/peering/catalog/endpoints.ts';
 import { usedByCatalog } from '../../src/peering/catalog/used-by-catalog.ts';
 import { checkEndpoints } from '../../src/peering/check/endpoints.ts';
@@ -49,6 +50,8 @@ export interface ApiSettings {
   readonly engine?: Engine;
   /** The node's name; those of one store must differ. */
   readonly node?: string;
+  /** What its local agent is otherwise. */
+  readonly agent?: Partial<AgentNode>;
   readonly clock?: Clock;
   readonly policy?: Partial<AclPolicy>;
   readonly edition?: Edition;
@@ -176,10 +179,11 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
   };
   parts.use(makeReachable(peering));
   const partitionUses = [usedByPeerings, usedByCatalog, usedByEntries];
+  const agentNode: AgentNode = { name: node, address: '127.0.0.1', isServiceAddress: true, ...settings.agent };
   const endpoints = [
     ...credentialsEndpoints({ credentials, reads, clock, consul, dataKey, partitionUses }),
     ...peeringEndpoints(peering, reads),
-    ...catalogEndpoints({ credentials, reads, agent: { name: node, address: '127.0.0.1' }, consul }),
+    ...catalogEndpoints({ credentials, reads, agent: agentNode, consul }),
     ...entryEndpoints({ credentials, reads, consul }),
     ...explainEndpoints({ credentials, streams: { node, live: settings.live ?? new Map() }, consul }),
     ...checkEndpoints({
@@ -198,7 +202,8 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
     }),
   );
   for (const endpoint of [...endpoints, ...operators, ...teamAccess.endpoints]) server.add(endpoint);
-  server.add(openApiEndpoint(server.endpoints, teamAccessApi('test')));
+  server.add(teamAccess.counted(openApiEndpoint(server.endpoints, teamAccessApi('test'))));
+  server.countUnserved('/api/v2/', teamAccess.countUnserved);
   server.add(openApiEndpoint(server.endpoints, v1Api('test')));
   await server.open();
   const agent = new http.Agent({ keepAlive: true });

@@ -3,7 +3,7 @@ import type { Cluster } from './clusters.ts';
 import { until } from './until.ts';
 
 interface Walk {
-  readonly Arrives: boolean;
+  readonly Arrives?: boolean;
   readonly StopsAt?: string;
   readonly Steps: readonly { readonly Step: string; readonly Status: string; readonly Detail?: string }[];
 }
@@ -19,10 +19,11 @@ export interface Diff {
   readonly Differences: readonly { readonly Service: string; readonly Difference: string; readonly Reason?: string }[];
 }
 
-/** Where a walk stops, as `step status: detail`; `arrives` where it does not. */
-export function stopOf({ StopsAt, Steps }: Walk): string {
+/** Where a walk stops, as `step status: detail`; `arrives` where it does not, `unknown` where nobody can tell. */
+export function stopOf({ Arrives, StopsAt, Steps }: Walk): string {
   const stop = Steps.find(({ Step }) => Step === StopsAt);
-  return stop === undefined ? 'arrives' : `${stop.Step} ${stop.Status}: ${stop.Detail}`;
+  if (stop === undefined) return Arrives === true ? 'arrives' : 'unknown';
+  return `${stop.Step} ${stop.Status}: ${stop.Detail}`;
 }
 
 async function get<T>(cluster: Cluster, path: string): Promise<T> {

@@ -32,9 +32,30 @@ export function startExporter(state: State): TestExporter {
     get encodings() {
       return exporter.encodings;
     },
+    get remembered() {
+      return exporter.remembered;
+    },
     log: () => lines.join(''),
     [Symbol.asyncDispose]: () => exporter[Symbol.asyncDispose](),
   };
+}
+
+/** A state as somebody sees it who hears of changes only once that is released, and of all of them then. */
+export function lateState(state: State): { readonly state: State; readonly release: () => void } {
+  const released = Promise.withResolvers<void>();
+  const late = new Proxy(state, {
+    get(whole, property) {
+      const value = Reflect.get(whole, property, whole) as unknown;
+      if (property !== 'changes') return typeof value === 'function' ? value.bind(whole) : value;
+      return async function* (signal: AbortSignal) {
+        const changes = whole.changes(signal);
+        signal.addEventListener('abort', () => released.resolve());
+        await released.promise;
+        yield* changes;
+      };
+    },
+  });
+  return { state: late, release: () => released.resolve() };
 }
 
 /** A peer that takes what its stream has for it when the test says so, and knows what it was sent. */

@@ -27,7 +27,12 @@ export const inProcessExchange: Exchange = async (token) => {
   }
   const { PeerID: peerId, EstablishmentSecret: establishmentSecret } = token;
   try {
-    return await exchangeSecret(service, { peerId, establishmentSecret, address: '127.0.0.1' });
+    return await exchangeSecret(service, {
+      peerId,
+      establishmentSecret,
+      address: '127.0.0.1',
+      gone: { aborted: false },
+    });
   } catch (cause) {
     if (cause instanceof ServiceError && cause.code === 'permission-denied') {
       throw new ExchangeRefused(cause.message, { cause });

@@ -30,6 +30,8 @@ const ASKED: Asked = {
   partitions: { query: undefined, header: undefined },
   address: '192.0.2.1',
   requestId: 'simulated',
+  connection: { destroyed: false },
+  bodyBytes: 0,
 };
 
 interface CarriedToken {

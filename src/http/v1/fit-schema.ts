@@ -56,7 +56,7 @@ function fitMap({ patternProperties = {} }: Shape, value: object, path: string):
   const fitted: Record<string, unknown> = {};
   for (const [key, given] of Object.entries(value)) {
     // Assigned, it would become the prototype of what was parsed.
-    if (key === '__proto__') throw new JsonProblem(unknownField(join(path, key), key, []));
+    if (key === '__proto__') throw new JsonProblem(`${place(path)}"__proto__" cannot be a key`);
     fitted[key] = property === undefined ? given : fitSchema(property, given, join(path, key));
   }
   return fitted;

@@ -4,7 +4,14 @@ import { constants, gzip, gzipSync } from 'node:zlib';
 import { acceptsGzip } from '../accept.ts';
 import type { Answer } from '../answer.ts';
 import type { Call } from '../call.ts';
-import { GZIP_BYTES_INLINE_MAX, GZIP_BYTES_MIN, GZIP_PARALLEL_MAX } from '../limits.ts';
+import { ServiceError } from '../errors.ts';
+import {
+  ANSWER_CHARACTERS_MAX,
+  GZIP_BYTES_INLINE_MAX,
+  GZIP_BYTES_MIN,
+  GZIP_PARALLEL_MAX,
+  PRETTY_CHARACTERS_MAX,
+} from '../limits.ts';
 import { PRETTY } from './parameters.ts';
 
 const gzipInPool = promisify(gzip);
@@ -27,16 +34,48 @@ export interface Rendered {
   zipped?: Buffer | Promise<Buffer>;
 }
 
+/** What a rendered result takes while it is kept: text that is not ASCII takes two bytes a character; compressed, likewise. */
+export const bytesHeld = ({ text, bytes }: Rendered): number => (text.length === bytes ? 1 : 2) * text.length + bytes;
+
 /** What an answer has besides its body. */
 export type AnswerFrame = Pick<Answer, 'headers' | 'held'> & { readonly status?: number };
 
 /** Compressions under way: the thread pool, and zlib's memory, are the process's. */
 let zipping = 0;
 
-/** Makes the text of a JSON value. */
+/** Makes the text of a JSON value. @throws ServiceError `bad-request` when it is longer than an answer may be */
 export function render(value: unknown, pretty: boolean): Rendered {
-  const text = pretty ? prettyText(value) : value instanceof JsonText ? value.text : JSON.stringify(value);
+  const text = pretty ? prettyText(value) : compactText(value);
   return { text, bytes: Buffer.byteLength(text) };
+}
+
+/**
+ * A list of what is written one by one, and no further than an answer may be long.
+ * @param narrower how to ask for less of it, in words that follow a colon
+ * @throws ServiceError `bad-request`
+ */
+export function jsonList<Item>(
+  items: readonly Item[],
+  textOf: (item: Item) => string,
+  narrower = 'ask for less of it',
+): JsonText {
+  const texts: string[] = [];
+  let characters = 2;
+  for (const item of items) {
+    const text = textOf(item);
+    characters += text.length + 1;
+    if (characters > ANSWER_CHARACTERS_MAX) throw tooLong(ANSWER_CHARACTERS_MAX, narrower);
+    texts.push(text);
+  }
+  return new JsonText(`[${texts.join(',')}]`);
+}
+
+const tooLong = (charactersMax: number, narrower: string): ServiceError =>
+  new ServiceError('bad-request', `The answer would be longer than ${charactersMax} characters: ${narrower}`);
+
+function compactText(value: unknown): string {
+  if (value instanceof JsonText) return value.text;
+  return Array.isArray(value) ? jsonList(value, (item) => JSON.stringify(item)).text : JSON.stringify(value);
 }
 
 /** An answer with a JSON value, in the form that the client asked for. */
@@ -64,7 +103,10 @@ export function renderedAnswer(call: Call, rendered: Rendered, frame: AnswerFram
 }
 
 function prettyText(value: unknown): string {
-  const plain: unknown = value instanceof JsonText ? JSON.parse(value.text) : value;
+  const text = compactText(value);
+  if (text.length > PRETTY_CHARACTERS_MAX)
+    throw tooLong(PRETTY_CHARACTERS_MAX, `ask for less of it, or without ${PRETTY.name}`);
+  const plain: unknown = value instanceof JsonText ? JSON.parse(text) : value;
   return `${JSON.stringify(plain, null, 4)}\n`;
 }
 

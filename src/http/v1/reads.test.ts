@@ -455,6 +455,24 @@ describe('without the store', () => {
     assert.deepEqual([got.status, got.headers['retry-after']], [503, '1']);
   });
 
+  it('a consistent read that has failed makes the store unknown, until it is heard of', async () => {
+    let silentMs = 4_000;
+    await using f = await open({ engine: silent(() => silentMs) });
+    const isKnown = async (): Promise<unknown> =>
+      (await f.edge.request('/v1/items?stale')).headers['x-service-knownleader'];
+    assert.equal(await isKnown(), 'true');
+    const answer = f.edge.request('/v1/items?consistent');
+    await until('it has waited for the store', async () => {
+      await f.clock.run(1_000);
+      return await settled(answer);
+    });
+    assert.equal((await answer).status, 503);
+    assert.equal(await isKnown(), 'false', 'well before twelve seconds of silence');
+    silentMs = 0;
+    await f.clock.run(1);
+    assert.equal(await isKnown(), 'true');
+  });
+
   it('stale and cached reads go on, say so, and end at stale.max-age', async () => {
     let silentMs = 61_500;
     await using f = await open({ engine: silent(() => silentMs) });

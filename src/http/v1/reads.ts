@@ -19,7 +19,7 @@ import { ANSWER_SLICE, WAIT_JITTER_SHARE } from '../limits.ts';
 import { sendAnswer, sendError } from '../send.ts';
 import { isStoreKnown } from '../store-contact.ts';
 import { HeldCount } from './held-count.ts';
-import { type Rendered, render, renderedAnswer } from './json-answer.ts';
+import { bytesHeld, type Rendered, render, renderedAnswer } from './json-answer.ts';
 import { readHeaders } from './read-headers.ts';
 import { type ReadParameters, readParameters } from './read-parameters.ts';
 
@@ -31,8 +31,11 @@ export interface ReadResult {
   readonly body?: () => unknown;
   /** Instead of a body: what is wrong, told with the same headers, so that a client can wait for it to be mended. */
   readonly error?: ServiceError;
-  /** Answers with the same key and snapshot are the same bytes: they are made once. */
-  readonly shareKey?: string;
+  /**
+   * Answers with the same key and snapshot are the same bytes: they are made once. Undefined where few ask for the same,
+   * such as for a page: what is kept for nobody takes the place of what many ask for.
+   */
+  readonly shareKey?: string | undefined;
   /** Something was left out that the caller may not read. */
   readonly filtered?: boolean;
   /** Headers of the answer besides those of all reads, flat: name, value, name, value. */
@@ -231,7 +234,7 @@ function renderResult({ call, parameters }: Query, { body, shareKey }: ReadResul
   if (body === undefined) throw new TypeError(`a read of ${call.route.path} found neither a body nor an error`);
   if (shareKey === undefined) return render(body(), parameters.pretty);
   const key = `${call.route.path}\0${parameters.pretty ? 'pretty' : ''}\0${shareKey}`;
-  return snapshot.memo(key, () => render(body(), parameters.pretty));
+  return snapshot.memo(key, () => render(body(), parameters.pretty), bytesHeld);
 }
 
 function changedAt(watched: ReadResult['watched']): number {

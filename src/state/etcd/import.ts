@@ -91,8 +91,5 @@ async function* transactions(
 }
 
 function notEmpty(): StateError {
-  return new StateError(
-    'not-empty',
-    'the store in etcd already holds a state: import needs an empty one (another etcd.prefix)',
-  );
+  return new StateError('not-empty', 'the store in etcd already holds a state');
 }

@@ -1,10 +1,11 @@
 /** The embedded engine: one process, one SQLite file, all of SQLite in a worker thread. */
 import { randomUUID } from 'node:crypto';
-import { access, constants, mkdir, readFile, rm, statfs, writeFile } from 'node:fs/promises';
+import { access, constants, readFile, rm, statfs, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { CommitLimits, Engine, Follower, Identity, Operation, StoredRow } from '../engine.ts';
 import { StateError } from '../errors.ts';
+import { makeDirectory } from '../make-directory.ts';
 import {
   type Answers,
   type FlatOperations,
@@ -194,7 +195,7 @@ function startThread(settings: WorkerSettings, onFatal: (error: Error) => void):
 
 async function checkDirectory(directory: string): Promise<void> {
   try {
-    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await makeDirectory(directory, 0o700);
     await access(directory, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (cause) {
     const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
