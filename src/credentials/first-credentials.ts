@@ -67,6 +67,9 @@ const RECOVERY: Occasion = {
   userToken: 'Made when credentials were lost',
 };
 
+/** A state that is full has to let somebody in who can make room. */
+const NECESSARY = { beyondRowsMax: true };
+
 /**
  * Makes the first credentials if the state is empty.
  * @returns whether this server made them, and so has the file
@@ -100,7 +103,7 @@ export async function makeFirstCredentials(start: FirstStart): Promise<boolean> 
     putAclToken(tx, content, FIRST);
     putAdmin(tx, content, FIRST);
     return true;
-  });
+  }, NECESSARY);
   if (!made) {
     // Unless another server found the file in a shared directory, and committed what it says.
     const inForce = state.snapshot.get(aclTokens, content.peering.accessorId) !== undefined;
@@ -126,7 +129,7 @@ export async function recoverCredentials({
   await state.write((tx) => {
     putAclToken(tx, content, RECOVERY);
     putAdmin(tx, content, RECOVERY);
-  });
+  }, NECESSARY);
   return aside;
 }
 

@@ -81,7 +81,8 @@ function attempt({ base, batch }: Filling, entry: Entry, now: number, options: F
   try {
     const value = batch.run(entry.fn, entry.fixed, now);
     const { rowsMax, rowsMaxReason } = options;
-    if (batch.rowsAdded <= 0 || base.rowCount + batch.rowsAdded <= rowsMax) return { entry, failed: false, value };
+    const fits = batch.rowsAdded <= 0 || base.rowCount + batch.rowsAdded <= rowsMax;
+    if (fits || entry.beyondRowsMax) return { entry, failed: false, value };
     batch.undo();
     const text = `the state holds ${base.rowCount} rows, ${rowsMaxReason}`;
     return { entry, failed: true, value: new StateError('rows-max', text) };

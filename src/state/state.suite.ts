@@ -409,6 +409,9 @@ function constraintSuite(makeStore: MakeStore): void {
       isStateError(error, 'rows-max') &&
       error.message === 'the state holds 2 rows, state.rows-max is 3: remove rows or raise it';
     await assert.rejects(state.write(tooMany), isRefusal);
+    await state.write(tooMany, { beyondRowsMax: true });
+    assert.equal(state.snapshot.rowCount, 4);
+    await state.write((tx) => [tx.delete(counters, 'c'), tx.delete(counters, 'd')]);
     const outcomes = await Promise.allSettled([
       state.write((tx) => void tx.put(counters, counter('c'))),
       state.write((tx) => void tx.put(counters, counter('d'))),

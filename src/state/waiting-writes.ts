@@ -14,6 +14,7 @@ export interface Entry {
   readonly bytes: number;
   /** Nothing of it is kept. */
   readonly dryRun: boolean;
+  readonly beyondRowsMax: boolean;
   readonly queuedAt: number;
   /** How often it was sent and met a conflict. */
   attempts: number;

@@ -28,6 +28,8 @@ export interface WriteOptions {
   readonly bytes?: number;
   /** Does everything but keep it: what the function returns or throws is what the write would have come to. */
   readonly dryRun?: boolean;
+  /** Made also where the state is full: for what the server cannot do without, such as new first credentials. */
+  readonly beyondRowsMax?: boolean;
 }
 
 export interface WriteQueueParts {
@@ -80,14 +82,14 @@ export class WriteQueue {
   /** Queues a write. @throws StateError, see `State.write` */
   write<T>(
     fn: (tx: Transaction) => T,
-    { signal, bytes = WRITE_BYTES_DEFAULT, dryRun = false }: WriteOptions = {},
+    { signal, bytes = WRITE_BYTES_DEFAULT, dryRun = false, beyondRowsMax = false }: WriteOptions = {},
   ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const queuedAt = this.#parts.clock.monotonic();
       const fixed = { now: undefined, values: [] };
       const settle = resolve as (value: unknown) => void;
       const told = { settled: false, resolve: settle, reject };
-      this.#waiting.add({ fn, fixed, signal, bytes, dryRun, queuedAt, attempts: 0, ...told });
+      this.#waiting.add({ fn, fixed, signal, bytes, dryRun, beyondRowsMax, queuedAt, attempts: 0, ...told });
       this.wake();
     });
   }

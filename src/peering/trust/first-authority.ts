@@ -51,12 +51,15 @@ export async function prepareAuthority(start: AuthorityStart): Promise<void> {
 async function makeMissing({ state, clock, secrets, log, name }: AuthorityStart): Promise<void> {
   if (state.snapshot.get(authorities, AUTHORITY_KEY) !== undefined) return;
   const authority = await makeAuthority({ name, secrets, nowMs: clock.now() });
-  const made = await state.write((tx) => {
-    if (tx.get(authorities, AUTHORITY_KEY) !== undefined) return false;
-    const after = tx.put(authorities, newAuthority(authority));
-    recordAuthority(tx, SYSTEM, 'create', undefined, after.row);
-    return true;
-  });
+  const made = await state.write(
+    (tx) => {
+      if (tx.get(authorities, AUTHORITY_KEY) !== undefined) return false;
+      const after = tx.put(authorities, newAuthority(authority));
+      recordAuthority(tx, SYSTEM, 'create', undefined, after.row);
+      return true;
+    },
+    { beyondRowsMax: true },
+  );
   if (!made) return;
   log.info({ fingerprint: authority.root.fingerprint, serverName: name.serverName }, 'made the certificate authority');
   const orphaned = state.snapshot.all(peerings, { limit: 1 }).length > 0;
