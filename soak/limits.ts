@@ -14,7 +14,8 @@ export const WAIT_MS = 30_000;
 
 /**
  * From the acknowledgement of a change, how long a query that waits for it may go on: longer than any fault of a server or
- * of etcd lasts (links between the clusters have no part in it), shorter than WAIT_MS, so that an answer that came because time was over is not taken for one that came because of the change.
+ * of etcd lasts (links between the clusters have no part in it), shorter than WAIT_MS, so that an answer that came because
+ * time was over is not taken for one that came because of the change.
  */
 export const TOLD_MS = 25_000;
 

@@ -32,6 +32,8 @@ export const FEED_BACKLOG_MAX = 10_000;
 export const SLICE_ROWS = 2_000;
 /** Orphaned rows dropped from memory in one turn: each costs a removal from every tree. */
 export const DRAIN_SLICE_ROWS = 500;
+/** Removed owners looked at in one turn: as many as a batch can remove, so that they do not add up behind each other. */
+export const DRAIN_SLICE_OWNERS = BATCH_OPERATIONS_MAX;
 /** Keys removed from the store by one write of the removal job. */
 export const REMOVAL_BATCH_KEYS = 100;
 /**
@@ -39,6 +41,8 @@ export const REMOVAL_BATCH_KEYS = 100;
  * them bounds nothing; past it the oldest go, and are made again for who asks.
  */
 export const MEMOS_BYTES_MAX = 32 * 1024 * 1024;
+/** Results of more than half of that which a snapshot keeps beside the others: an answer, and what it was made of. */
+export const HEAVY_MEMOS_MAX = 2;
 /** What keeping a shared result costs besides what it weighs and its key. */
 export const MEMO_BYTES = 200;
 /** What one thing in a shared list counts for: an object of a few fields, each of which points to something of a row. */

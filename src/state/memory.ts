@@ -12,7 +12,7 @@ import type { Clock } from './clock.ts';
 import { decodeRow } from './codec.ts';
 import type { Operation } from './engine.ts';
 import type { ChangeFeed } from './feed.ts';
-import { DRAIN_SLICE_ROWS } from './limits.ts';
+import { DRAIN_SLICE_OWNERS, DRAIN_SLICE_ROWS } from './limits.ts';
 import { createSnapshot, type Snapshot, type SnapshotParts } from './snapshot.ts';
 import { type AnyTable, type NamedIndex, type Schema, SEPARATOR, type Stored } from './table.ts';
 import { assign, cloneTrees, emptyTrees, type TableTrees, treeOf } from './trees.ts';
@@ -137,8 +137,7 @@ export class Memory {
     const trees = new Map(this.#snapshot.trees);
     const changes: RowChange[] = [];
     const owned = new Set<AnyTable>();
-    // Most owners that go with theirs own nothing themselves: those count as well, as each is a look-up.
-    for (let looked = 0; looked < DRAIN_SLICE_ROWS && changes.length < DRAIN_SLICE_ROWS; looked++) {
+    for (let looked = 0; looked < DRAIN_SLICE_OWNERS && changes.length < DRAIN_SLICE_ROWS; looked++) {
       const owner = this.#removedOwners[this.#drainedOwners];
       if (owner === undefined) break;
       for (const { table, index } of this.#parts.schema.owned.get(owner.table) ?? []) {
@@ -157,18 +156,19 @@ export class Memory {
       }
       if (changes.length < DRAIN_SLICE_ROWS) this.#drainedOwners++;
     }
-    if (!this.draining) this.#forgetRemovedOwners();
+    if (this.#drainedOwners * 2 >= this.#removedOwners.length) this.#cutDrainedOwners();
     this.#settle(trees, changes, this.#snapshot.index, 'orphans');
   }
 
-  #forgetRemovedOwners(): void {
-    this.#removedOwners = [];
+  #cutDrainedOwners(): void {
+    this.#removedOwners = this.#removedOwners.slice(this.#drainedOwners);
     this.#drainedOwners = 0;
   }
 
   /** Replaces everything with what was loaded. */
   replace(loaded: LoadedState): void {
-    this.#forgetRemovedOwners();
+    this.#removedOwners = [];
+    this.#drainedOwners = 0;
     this.#doomed = new Map(loaded.doomed);
     const { cluster, epoch, index, trees } = loaded;
     if (epoch !== this.#snapshot.epoch) this.#epochStart = epoch === FIRST_EPOCH ? 0 : index;

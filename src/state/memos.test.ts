@@ -23,11 +23,11 @@ describe('shared results', () => {
     };
   };
 
-  it('are kept up to what they weigh together, and then the oldest go', () => {
+  it('are kept up to what they weigh together, and then go those that were used least lately', () => {
     const ask = asking(MEMOS_BYTES_MAX / 2);
-    assert.deepEqual(ask('a', 'b', 'a', 'b'), ['a', 'b']);
-    assert.deepEqual(ask('c', 'b', 'c'), ['c']);
-    assert.deepEqual(ask('a', 'b'), ['a', 'b']);
+    assert.deepEqual(ask('a', 'b', 'b', 'a'), ['a', 'b']);
+    assert.deepEqual(ask('c', 'a', 'c'), ['c']);
+    assert.deepEqual(ask('b', 'a'), ['b', 'a']);
   });
 
   it('weigh something even when they are empty, with the key that a caller chose', () => {
@@ -49,8 +49,28 @@ describe('shared results', () => {
     assert.deepEqual([...made], [0]);
   });
 
-  it('that are heavier than all may be are kept one at a time', () => {
-    const ask = asking(2 * MEMOS_BYTES_MAX);
-    assert.deepEqual(ask('a', 'a', 'b', 'b', 'a'), ['a', 'b', 'a']);
+  it('that are heavy are kept, the two that were used last, and drive nothing out', () => {
+    const heavy = asking(2 * MEMOS_BYTES_MAX);
+    assert.deepEqual(heavy('a', 'b', 'a', 'b', 'c', 'a', 'c'), ['a', 'b', 'c', 'a']);
+    for (const [source, answer] of [
+      [0.001, 33],
+      [1, 31.9],
+      [4, 30],
+      [17, 20],
+    ]) {
+      const memos = createMemos();
+      let made = 0;
+      const ask = (key: string, mebibytes = 0): number =>
+        memos.of(
+          key,
+          () => ++made,
+          () => mebibytes * 1024 * 1024,
+        );
+      for (let round = 0; round < 10; round++) {
+        ask('source', source);
+        ask('answer', answer);
+      }
+      assert.equal(made, 2, `${source} and ${answer} MiB`);
+    }
   });
 });

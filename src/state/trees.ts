@@ -3,6 +3,7 @@
  * A change that moves no index entry, as most do, touches the first tree alone: copying paths is what writes cost.
  * Trees are copy-on-write: `cloneTrees` takes no time, and whoever holds the original never sees a change.
  */
+import { StateError } from './errors.ts';
 import { StringTree } from './string-tree.ts';
 import { type AnyTable, type NamedIndex, SEPARATOR, type Stored } from './table.ts';
 
@@ -130,7 +131,7 @@ export interface LoadedRows {
 
 /** Builds the tree by primary key in linear time; sorts first where the store's byte order differs from ours. */
 export function buildRowTree(loaded: LoadedRows): RowTree {
-  return bulk(loaded.keys, loaded.rows);
+  return bulk(loaded.keys, loaded.rows, 'of a table');
 }
 
 /** Builds one index tree over rows that are loaded. */
@@ -144,16 +145,22 @@ export function buildIndexTree(index: NamedIndex<unknown>, loaded: LoadedRows): 
     indexKeys.push(indexKey(index, key, entry));
     keys.push(key);
   }
-  return bulk(indexKeys, keys);
+  return bulk(indexKeys, keys, `of index '${index.name}'`);
 }
 
-function bulk<Value>(keys: string[], values: Value[]): StringTree<Value> {
-  let sorted = true;
-  for (let i = 1; i < keys.length && sorted; i++) sorted = (keys[i - 1] as string) < (keys[i] as string);
-  if (sorted) return StringTree.load(keys, values);
+/** @throws StateError `corrupt` where two have one key: somebody has changed the store by other means than writes */
+function bulk<Value>(keys: string[], values: Value[], what: string): StringTree<Value> {
+  if (rise(keys)) return StringTree.load(keys, values);
   const order = keys.map((_, i) => i).sort((a, b) => ((keys[a] as string) < (keys[b] as string) ? -1 : 1));
+  const sorted = order.map((i) => keys[i] as string);
+  if (!rise(sorted)) throw new StateError('corrupt', `two rows stand under one key ${what}`);
   return StringTree.load(
-    order.map((i) => keys[i] as string),
+    sorted,
     order.map((i) => values[i] as Value),
   );
+}
+
+function rise(keys: readonly string[]): boolean {
+  for (let i = 1; i < keys.length; i++) if ((keys[i - 1] as string) >= (keys[i] as string)) return false;
+  return true;
 }

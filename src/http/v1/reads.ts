@@ -234,7 +234,26 @@ function renderResult({ call, parameters }: Query, { body, shareKey }: ReadResul
   if (body === undefined) throw new TypeError(`a read of ${call.route.path} found neither a body nor an error`);
   if (shareKey === undefined) return render(body(), parameters.pretty);
   const key = `${call.route.path}\0${parameters.pretty ? 'pretty' : ''}\0${shareKey}`;
-  return snapshot.memo(key, () => render(body(), parameters.pretty), bytesHeld);
+  const shared = snapshot.memo(
+    key,
+    () => rendered(body, parameters.pretty),
+    ({ held }) => held,
+  );
+  if ('refusal' in shared) throw shared.refusal;
+  return shared.answer;
+}
+
+type Shared = { readonly held: number } & ({ readonly answer: Rendered } | { readonly refusal: ServiceError });
+
+/** What came of it, a refusal as well: what is too long to be answered is not put together again for each who asks. */
+function rendered(body: () => unknown, pretty: boolean): Shared {
+  try {
+    const answer = render(body(), pretty);
+    return { answer, held: bytesHeld(answer) };
+  } catch (error) {
+    if (error instanceof ServiceError) return { refusal: error, held: 0 };
+    throw error;
+  }
 }
 
 function changedAt(watched: ReadResult['watched']): number {
