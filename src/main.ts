@@ -109,7 +109,7 @@ async function run(options: ServeOptions, log: Log, signals: Signals, live: Live
   const prepared = prepareState(made, options, importing, address).then(() => 'prepared' as const);
   let end = await Promise.race([prepared, ended]);
   if (end === 'prepared') {
-    for (const job of backgroundJobs({ state, clock, clockWatch, config })) state.addJob(job);
+    for (const job of backgroundJobs({ state, clock, clockWatch, config, log })) state.addJob(job);
     parts.use(await inSmallYoungGeneration(() => addServices(made, options.version)));
     // Nobody new first, and what is under way is finished on services that still run.
     parts.defer(() => server.stop(config.shutdown.grace));

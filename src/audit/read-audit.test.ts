@@ -6,7 +6,7 @@ import { temporaryDirectory } from '../../test/support/temporary-directory.ts';
 import { sqliteEngine } from '../state/sqlite/engine.ts';
 import type { State } from '../state/state.ts';
 import { defineSchema } from '../state/table.ts';
-import { FIRST_PAGE_ENTRIES, PAGE_CHARACTERS } from './limits.ts';
+import { FIRST_PAGE_ENTRIES, PAGE_CHARACTERS, PAGE_ENTRIES, SINCE_TOLERANCE_MS } from './limits.ts';
 import { type AuditPage, type AuditQuery, readAudit } from './read-audit.ts';
 import { auditLog, recordChange, SYSTEM } from './record.ts';
 
@@ -34,6 +34,17 @@ const ask = (state: State, query: Partial<AuditQuery>): Promise<AuditPage> =>
     },
     new AbortController().signal,
   );
+
+/** What scans of `state` ask for from now on. */
+function limitsAsked(state: State): number[] {
+  const limits: number[] = [];
+  const scan = state.scan.bind(state);
+  state.scan = (table, range, signal) => {
+    limits.push(range.limit);
+    return scan(table, range, signal);
+  };
+  return limits;
+}
 
 const subjects = ({ entries }: AuditPage): number[] => entries.map(({ Subject }) => Number(Subject));
 
@@ -65,12 +76,7 @@ describe('reading the audit log', () => {
     const after = 'x'.repeat(PAGE_CHARACTERS / 4);
     const change = { action: 'create', type: 'thing', partition: 'eu', before: null, after };
     for (let i = 0; i < 40; i++) await state.write((tx) => recordChange(tx, SYSTEM, { ...change, subject: `${i}` }));
-    const limits: number[] = [];
-    const scan = state.scan.bind(state);
-    state.scan = (table, range, signal) => {
-      limits.push(range.limit);
-      return scan(table, range, signal);
-    };
+    const limits = limitsAsked(state);
     const charactersMax = 2.5 * PAGE_CHARACTERS;
     const pages: number[][] = [];
     for (let before: string | undefined, first = true; first || before !== undefined; first = false) {
@@ -92,6 +98,41 @@ describe('reading the audit log', () => {
     limits.length = 0;
     await ask(state, { charactersMax: 100 * PAGE_CHARACTERS });
     assert.deepEqual(limits.slice(0, 3), [FIRST_PAGE_ENTRIES, 3, 3]);
+  });
+
+  test('asks for at most twice as many at once as before, and for few again after a large one', async () => {
+    await using directory = await temporaryDirectory();
+    const schema = defineSchema([auditLog]);
+    const clock = createFakeClock();
+    await using state = await openState(sqliteEngine({ directory: directory.path }), { schema, clock });
+    await log(state, 10);
+    const after = 'x'.repeat(PAGE_CHARACTERS / 4);
+    const large = { action: 'create', type: 'thing', subject: '10', partition: 'eu', before: null, after };
+    await state.write((tx) => recordChange(tx, SYSTEM, large));
+    await log(state, 3 * FIRST_PAGE_ENTRIES - 1);
+    const limits = limitsAsked(state);
+    await ask(state, { charactersMax: 10 * PAGE_CHARACTERS });
+    // The large one is the last of the second page, the ten before it come in three, of which the last is not full.
+    const doubled = [FIRST_PAGE_ENTRIES, 2 * FIRST_PAGE_ENTRIES];
+    assert.deepEqual(limits, [...doubled, 3, 6, 12]);
+  });
+
+  test('asks for as many at once as it ever does where all are small', async () => {
+    await using directory = await temporaryDirectory();
+    const schema = defineSchema([auditLog]);
+    const clock = createFakeClock();
+    await using state = await openState(sqliteEngine({ directory: directory.path }), { schema, clock });
+    await state.write((tx) => {
+      for (let i = 0; i < 3 * PAGE_ENTRIES; i++) {
+        const subject = `${i}`;
+        const change = { action: 'create', type: 'thing', subject, partition: 'eu', before: null, after: {} };
+        recordChange(tx, SYSTEM, change);
+      }
+    });
+    const limits = limitsAsked(state);
+    const { entries } = await ask(state, { limit: 10_000, scannedMax: 10_000, charactersMax: 10 * PAGE_CHARACTERS });
+    assert.equal(entries.length, 3 * PAGE_ENTRIES);
+    assert.deepEqual(limits, [16, 32, 64, 128, 256, PAGE_ENTRIES, PAGE_ENTRIES, PAGE_ENTRIES]);
   });
 
   test('may find nothing in what it may read, and still goes on', async () => {
@@ -135,5 +176,24 @@ describe('reading the audit log', () => {
     const first = await ask(state, { sinceMs, scannedMax: 2 });
     assert.deepEqual([subjects(first), first.next !== undefined], [[], true]);
     assert.deepEqual(subjects(await ask(state, { sinceMs, before: first.next })), [2, 1, 0]);
+  });
+
+  test('ends at an entry that is older than a clock may be off, and no earlier', async () => {
+    await using directory = await temporaryDirectory();
+    const schema = defineSchema([auditLog]);
+    const clock = createFakeClock();
+    await using state = await openState(sqliteEngine({ directory: directory.path }), { schema, clock });
+    await log(state, 40);
+    clock.advance(SINCE_TOLERANCE_MS + 1);
+    const sinceMs = clock.now();
+    await log(state, 2);
+    const limits = limitsAsked(state);
+    const found = await ask(state, { sinceMs });
+    assert.deepEqual([subjects(found), found.next, limits], [[1, 0], undefined, [FIRST_PAGE_ENTRIES]]);
+    for (const bound of [{ limit: 2 }, { scannedMax: 2 }]) {
+      assert.equal((await ask(state, { sinceMs, ...bound })).next, undefined, 'behind it is nothing to go on for');
+    }
+    assert.equal((await ask(state, { sinceMs: sinceMs - 1, scannedMax: 10 })).entries.length, 2);
+    assert.notEqual((await ask(state, { sinceMs: sinceMs - 1, scannedMax: 10 })).next, undefined);
   });
 });

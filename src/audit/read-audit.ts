@@ -2,11 +2,11 @@
 import { type Static, Type } from 'typebox';
 import type { State } from '../state/state.ts';
 import type { DeepReadonly } from '../state/table.ts';
-import { FIRST_PAGE_ENTRIES, PAGE_CHARACTERS, PAGE_ENTRIES, STEP_COMMITS } from './limits.ts';
+import { FIRST_PAGE_ENTRIES, PAGE_CHARACTERS, PAGE_ENTRIES, SINCE_TOLERANCE_MS, STEP_COMMITS } from './limits.ts';
 import { type AuditEntry, auditKeyAt, auditLog, indexOfAuditKey } from './record.ts';
 
 export interface AuditQuery {
-  /** Only entries from this time on, milliseconds since 1970. */
+  /** Only entries from this time on, milliseconds since 1970; one that is older by `SINCE_TOLERANCE_MS` ends the read. */
   readonly sinceMs: number;
   /** Only entries before this one; undefined: from the newest on. */
   readonly before: string | undefined;
@@ -56,13 +56,15 @@ export async function readAudit(state: State, query: AuditQuery, signal: AbortSi
   let characters = 0;
   let oldest: string | undefined;
   for await (const { row, length } of newestFirst(state, before, signal)) {
+    const time = Date.parse(row.time);
+    if (time < sinceMs - SINCE_TOLERANCE_MS) break;
     const isEnough = scanned === scannedMax || (scanned > 0 && characters + length > charactersMax);
     if (entries.length === limit || isEnough) return { entries, filtered, next: oldest };
     scanned += 1;
     characters += length;
     oldest = row.id;
-    // Not the end: the order is that of commits, and behind what was made by a clock that was set back stands younger.
-    if (Date.parse(row.time) < sinceMs || !wanted(row)) continue;
+    // Not the end yet: the order is that of commits, and behind what a clock made that was set back stands younger.
+    if (time < sinceMs || !wanted(row)) continue;
     if (visible(row)) entries.push(showEntry(row));
     else filtered = true;
   }
@@ -106,16 +108,19 @@ async function* inSpan(
   for (let to = end; ; ) {
     const limit = pace.entries;
     const page = await state.scan(auditLog, { from, to, limit, reverse: true }, signal);
-    let characters = 0;
+    let largest = 0;
     for (const { row } of page) {
       const { length } = JSON.stringify(row);
-      characters += length;
+      largest = Math.max(largest, length);
       yield { row, length };
     }
     const oldest = page.at(-1);
     if (oldest === undefined) return;
-    const thatFit = Math.floor((PAGE_CHARACTERS / characters) * page.length);
-    pace.entries = Math.min(Math.max(thatFit, 1), PAGE_ENTRIES);
+    // By the largest, since a mean hides it; of this page alone, so that one large entry does not slow the whole read.
+    const thatFit = Math.max(Math.floor(PAGE_CHARACTERS / largest), 1);
+    // Small ones say little of those to come: they may double what is read at once where there were as many as asked for.
+    const thatMay = page.length < limit ? limit : limit * 2;
+    pace.entries = Math.min(thatFit, thatMay, PAGE_ENTRIES);
     if (page.length < limit) return;
     to = oldest.row.id;
   }

@@ -8,6 +8,7 @@ import type { Clock } from '../state/clock.ts';
 import { sqliteEngine } from '../state/sqlite/engine.ts';
 import type { State } from '../state/state.ts';
 import { defineSchema } from '../state/table.ts';
+import { HELD_BACK_MS, STEADY_MS_MIN } from './limits.ts';
 import { auditLog, recordChange, SYSTEM } from './record.ts';
 import { auditRetentionJob } from './retention.ts';
 
@@ -64,4 +65,44 @@ test('entries past audit.retention are removed, and no others', async () => {
   await isAsleep();
   clock.advance(HOUR_MS / 2);
   await until('everything is old', async () => (await subjects(state)).length === 0);
+});
+
+test('entries that are kept a day past audit.retention, as the clock is in doubt, are told of once', async () => {
+  await using directory = await temporaryDirectory();
+  const clock = createFakeClock();
+  const schema = defineSchema([auditLog]);
+  await using state = await openState(sqliteEngine({ directory: directory.path }), { schema, clock });
+  await record(state, 'old');
+  let scans = 0;
+  const scan = state.scan.bind(state);
+  state.scan = async (table, range, signal) => {
+    const rows = await scan(table, range, signal);
+    scans += 1;
+    return rows;
+  };
+  /** Lets the job look at the log so many times. */
+  const look = async (times: number): Promise<void> => {
+    const wanted = scans + times;
+    await until('the job looks', async () => {
+      await clock.run(10_000);
+      return scans >= wanted;
+    });
+  };
+  let steadyMs = 0;
+  let told = 0;
+  const onHeldBack = (): void => {
+    told += 1;
+  };
+  state.addJob(auditRetentionJob(state, { clock, steadyMs: () => steadyMs, retentionMs: HOUR_MS, onHeldBack }));
+  clock.advance(HOUR_MS + HELD_BACK_MS / 2);
+  await look(3);
+  assert.equal(told, 0, 'not in the hour after a usual start');
+  clock.advance(HELD_BACK_MS / 2);
+  await look(3);
+  assert.equal(told, 1);
+  assert.deepEqual(await subjects(state), ['old']);
+  steadyMs = STEADY_MS_MIN;
+  await look(1);
+  await until('what is old is gone', async () => (await subjects(state)).length === 0);
+  assert.equal(told, 1);
 });

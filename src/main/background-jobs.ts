@@ -5,6 +5,7 @@ import type { Config } from '../config.ts';
 import { aclTokens } from '../credentials/acl-token.ts';
 import { recordTokenChange } from '../credentials/change-token.ts';
 import { userTokens } from '../credentials/user.ts';
+import type { Log } from '../http/log.ts';
 import type { Clock } from '../state/clock.ts';
 import type { ClockWatch } from '../state/clock-watch.ts';
 import { expiryJob } from '../state/expiry.ts';
@@ -14,16 +15,18 @@ import { leaveTrail } from '../team-access/audit-trail/trail.ts';
 import { rowExpiryJob } from '../team-access/team-workspaces/expire-rows.ts';
 import { expireTokensJob } from '../team-access/tokens/expire-tokens.ts';
 import { forgetInvitedJob } from '../team-access/users/forget-invited.ts';
+import { warnOfHeldBack } from './clock-jump.ts';
 
 export interface JobParts {
   readonly state: State;
   readonly clock: Clock;
   readonly clockWatch: ClockWatch;
   readonly config: Config;
+  readonly log: Log;
 }
 
 /** The jobs of the whole server; each runs on one node. */
-export function backgroundJobs({ state, clock, clockWatch, config }: JobParts): Job[] {
+export function backgroundJobs({ state, clock, clockWatch, config, log }: JobParts): Job[] {
   return [
     expiryJob(state, aclTokens, clock, (tx, stored) => recordTokenChange(tx, SYSTEM, 'expire', stored, undefined)),
     expiryJob(state, userTokens, clock, (tx, { row }) =>
@@ -44,6 +47,7 @@ export function backgroundJobs({ state, clock, clockWatch, config }: JobParts): 
       steadyMs: clockWatch.steadyMs,
       retentionMs: config.audit.retention,
       onRemoved: leaveTrail,
+      onHeldBack: () => warnOfHeldBack(log),
     }),
   ];
 }

@@ -33,7 +33,7 @@ export const SLICE_ROWS = 2_000;
 /** Orphaned rows dropped from memory in one turn: each costs a removal from every tree. */
 export const DRAIN_SLICE_ROWS = 500;
 /** Removed owners looked at in one turn: as many as a batch can remove, so that they do not add up behind each other. */
-export const DRAIN_SLICE_OWNERS = BATCH_OPERATIONS_MAX;
+export const DRAIN_SLICE_OWNERS = 5_000;
 /** Keys removed from the store by one write of the removal job. */
 export const REMOVAL_BATCH_KEYS = 100;
 /**
