@@ -9,7 +9,7 @@ export const TEXTS_MAX = 100;
 /** Rows of a page unless asked for, and the most that can be asked for. */
 export const PAGE_SIZE_DEFAULT = 20;
 export const PAGE_SIZE_MAX = 100;
-/** Resources that one answer brings along: at one to two kilobytes each, some megabytes at the most. */
+/** Resources that an answer about several brings along: at one to two kilobytes each, some megabytes at the most. */
 export const INCLUDED_MAX = 10_000;
 /**
  * Resources that the to-many relationships of a document of many resources name in all, at sixty bytes each: a page of a
@@ -41,8 +41,11 @@ export const RATE_SHARES_MAX = 10;
 export const TOKEN_USE_MS = 60_000;
 /** Token uses written in one commit: etcd takes 128 operations unless told otherwise. */
 export const TOKEN_USES_BATCH = 50;
-/** Organizations that one user owns, unless they are a site administrator: what is in each has no other bound than the store's. */
-export const ORGANIZATIONS_OWNED_MAX = 100;
+/**
+ * Organizations there are of one maker, unless they are a site administrator: what is in each has no other bound than the
+ * store's. Those that others have made them an owner of do not count: anybody could use up their allowance.
+ */
+export const ORGANIZATIONS_MADE_MAX = 100;
 /** Members of an organization who were invited by an e-mail address that no user had, and have not come yet. */
 export const INVITED_MAX = 500;
 /** Users whom an invitation has made and who are in no organization any more, removed in one commit; looked for this often. */

@@ -61,6 +61,20 @@ describe('the rate limit', () => {
     assert.equal(limit.count({ who: 'late', sharing: 'acme' })[3], '1');
   });
 
+  test('says whose requests were too many: their own, or those of all teams together', () => {
+    const limit = createRateLimit(createFakeClock(), () => 4);
+    const isRefused = (who: string, detail: string) =>
+      assert.throws(
+        () => limit.count({ who, sharing: 'acme' }),
+        (error) => error instanceof JsonApiError && error.faults[0]?.detail === detail,
+      );
+    for (let i = 0; i < 4; i++) limit.count({ who: 'busy', sharing: 'acme' });
+    isRefused('busy', 'more than 4 requests a second');
+    for (let i = 4; i < 4 * RATE_SHARES_MAX; i++) limit.count({ who: `team ${i}`, sharing: 'acme' });
+    isRefused('quiet', 'the teams of the organization together made more than 40 requests a second');
+    isRefused('busy', 'more than 4 requests a second');
+  });
+
   test('is off at 0, and follows the setting', () => {
     let most = 0;
     const limit = createRateLimit(createFakeClock(), () => most);

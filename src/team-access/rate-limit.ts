@@ -47,7 +47,7 @@ export function createRateLimit(clock: Clock, limit: () => number): RateLimit {
       ];
       if (left < 0) {
         throw new JsonApiError(
-          [{ code: 'too-many-requests', detail: `more than ${most} requests a second` }],
+          [{ code: 'too-many-requests', detail: count > most ? tooMany(most) : tooManyTogether(most) }],
           [...headers, ...['Retry-After', String(Math.ceil(restSeconds))]],
         );
       }
@@ -57,3 +57,8 @@ export function createRateLimit(clock: Clock, limit: () => number): RateLimit {
     },
   };
 }
+
+const tooMany = (most: number): string => `more than ${most} requests a second`;
+/** Whose own allowance is not used up is told about the other one. */
+const tooManyTogether = (most: number): string =>
+  `the teams of the organization together made ${tooMany(most * RATE_SHARES_MAX)}`;

@@ -29,14 +29,18 @@ export interface Included {
   all(): readonly Resource[];
 }
 
-/** Nothing yet. Past INCLUDED_MAX `add` throws JsonApiError `bad-request`: JSON:API has no way to bring only some. */
-export function createIncluded(): Included {
+/**
+ * Nothing yet. In an answer about `shown` resources `add` throws JsonApiError `bad-request` past INCLUDED_MAX: JSON:API has
+ * no way to bring only some. An answer about one has all that it leads to: no page of it could be smaller.
+ */
+export function createIncluded(shown: number): Included {
+  const most = shown > 1 ? INCLUDED_MAX : Number.POSITIVE_INFINITY;
   const byName = new Map<string, Resource>();
   return {
     add(type, id, show) {
       const name = `${type}/${id}`;
       if (byName.has(name)) return;
-      if (byName.size === INCLUDED_MAX) throw tooMany();
+      if (byName.size === most) throw tooMany();
       byName.set(name, show());
     },
     all: () => [...byName.values()],

@@ -21,7 +21,7 @@ test('a document of many names no more than its bound in all, and counts what wo
 });
 
 test('what is brought along is shown once, in the order in which it came, and bounded', () => {
-  const included = createIncluded();
+  const included = createIncluded(2);
   let shown = 0;
   const show = (id: string) => () => {
     shown += 1;
@@ -39,4 +39,10 @@ test('what is brought along is shown once, in the order in which it came, and bo
     () => included.add('teams', 'one too many', show('x')),
     (error) => error instanceof JsonApiError && error.faults[0]?.parameter === 'include',
   );
+});
+
+test('a document about one resource brings all that it leads to along', () => {
+  const included = createIncluded(1);
+  for (const id of ids(INCLUDED_MAX + 1)) included.add('users', id, () => ({ id, type: 'users' }));
+  assert.equal(included.all().length, INCLUDED_MAX + 1);
 });

@@ -14,7 +14,7 @@ import { readEmail } from '../jsonapi/read-attributes.ts';
 import type { GivenResource, WantedResource } from '../jsonapi/read-resource.ts';
 import type { Writing } from '../serve.ts';
 import type { Standing } from '../standing.ts';
-import { checkMayOwn, checkOwnerLeft, isOwner } from '../teams/owners.ts';
+import { checkOwnerLeft, isOwner } from '../teams/owners.ts';
 import { type Team, teams } from '../teams/team.ts';
 import { teamMembers } from '../teams/team-member.ts';
 import { forgetInvited } from '../users/forget-invited.ts';
@@ -62,7 +62,6 @@ export function createMembership(writing: Writing, organization: string, given: 
     throw new JsonApiError([attributeFault('email', 'Email has already been taken')]);
   }
   if (user.unclaimed === true) checkInvitations(tx, organizationId);
-  if (theirTeams.some(({ id }) => id === standing.organization.ownersTeamId)) checkMayOwn(tx, user.id);
   const membership: Membership = {
     id: tx.once(() => newId('ou')),
     organizationId,

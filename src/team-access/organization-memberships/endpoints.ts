@@ -126,7 +126,7 @@ function includedWith(
   include: Include,
 ): { readonly included?: readonly Resource[] } {
   if (include.size === 0) return {};
-  const included = createIncluded();
+  const included = createIncluded(found.length);
   const linkage = namesSome();
   for (const { standing, membership } of found) {
     if (include.has('user')) included.add('users', membership.userId, () => showUser(userOf(reader, membership)));

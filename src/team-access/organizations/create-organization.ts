@@ -1,13 +1,15 @@
 /** `POST /organizations`: any user makes one and owns it; with it come the `owners` team and the default project. */
 import { newId } from '../../credentials/secret.ts';
+import { users } from '../../credentials/user.ts';
+import type { Reader } from '../../state/reader.ts';
 import { recordTeamAccess } from '../audit.ts';
 import { JsonApiError, notFound } from '../jsonapi/errors.ts';
 import { type Given, nameTaken } from '../jsonapi/read-attributes.ts';
+import { ORGANIZATIONS_MADE_MAX } from '../limits.ts';
 import { memberships } from '../organization-memberships/membership.ts';
 import { projects } from '../projects/project.ts';
 import type { Writing } from '../serve.ts';
 import { type Standing, standingOf } from '../standing.ts';
-import { checkMayOwn } from '../teams/owners.ts';
 import { OWNERS, teams } from '../teams/team.ts';
 import { teamMembers } from '../teams/team-member.ts';
 import { nameEntry, type Organization, organizations } from './organization.ts';
@@ -20,13 +22,16 @@ export function createOrganization({ tx, caller, origin }: Writing, attributes: 
   const { name = '', email = '', plan = 'standard', settings } = body;
   if (body.plan !== undefined && !caller.siteAdmin) throw notFound();
   if (tx.find(organizations, 'name', nameEntry(name)) !== undefined) throw new JsonApiError([nameTaken()]);
-  checkMayOwn(tx, caller.userId);
+  checkMayMake(tx, caller.userId);
   const createTime = new Date(tx.now).toISOString();
   const id = tx.once(() => newId('org'));
   const ownersTeamId = tx.once(() => newId('team'));
   const defaultProjectId = tx.once(() => newId('prj'));
   const membershipId = tx.once(() => newId('ou'));
-  const organization: Organization = { id, name, email, plan, ownersTeamId, defaultProjectId, settings, createTime };
+  const organization: Organization = {
+    ...{ id, name, email, plan, ownersTeamId, defaultProjectId, settings, createTime },
+    makerId: caller.userId,
+  };
   tx.put(organizations, organization);
   tx.put(projects, { id: defaultProjectId, organizationId: id, name: 'Default Project', createTime });
   tx.put(memberships, { id: membershipId, organizationId: id, userId: caller.userId, createTime, place: tx.position });
@@ -54,4 +59,18 @@ export function createOrganization({ tx, caller, origin }: Writing, attributes: 
   const standing = standingOf(tx, caller, id);
   if (standing === undefined) throw new TypeError('who made an organization is not in it');
   return standing;
+}
+
+/**
+ * Refuses one organization more to who has made ORGANIZATIONS_MADE_MAX of those that are there, also of those that they
+ * have left to others: else they could be left to anybody. Site administrators, who make organizations for others, make as
+ * many as they like.
+ * @throws JsonApiError `invalid-attribute`
+ */
+function checkMayMake(reader: Reader, userId: string): void {
+  if (reader.get(users, userId)?.row.siteAdmin) return;
+  const limit = ORGANIZATIONS_MADE_MAX;
+  if (reader.list(organizations, 'maker', userId, { limit }).length < limit) return;
+  const detail = `you have made ${limit} of the organizations that are there, which is the most: one of them must be deleted first`;
+  throw new JsonApiError([{ code: 'invalid-attribute', detail }]);
 }

@@ -18,13 +18,18 @@ export interface Organization {
   readonly settings: Readonly<Record<string, unknown>>;
   /** RFC 3339. */
   readonly createTime: string;
+  /** The user who made it, who may be gone or no owner any more; absent: it counts for nobody. */
+  readonly makerId?: string;
 }
 
 export const organizations = defineTable<Organization>()({
   name: 'organizations',
   key: (organization) => organization.id,
   formats: { version: 1 },
-  indexes: { name: { entry: (organization) => nameEntry(organization.name), unique: true } },
+  indexes: {
+    name: { entry: (organization) => nameEntry(organization.name), unique: true },
+    maker: { entry: (organization) => organization.makerId },
+  },
 });
 
 /** A name as it is compared. */

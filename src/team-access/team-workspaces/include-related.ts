@@ -20,7 +20,7 @@ export function includedWithRows(
   include: ReadonlySet<RowInclude>,
 ): { readonly included?: readonly Resource[] } {
   if (include.size === 0) return {};
-  const included = createIncluded();
+  const included = createIncluded(found.length);
   const linkage = namesSome();
   for (const { row, standing } of include.has('team') ? found : []) {
     const team = reader.get(teams, row.teamId)?.row;

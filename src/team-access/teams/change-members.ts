@@ -7,7 +7,7 @@ import { notFound } from '../jsonapi/errors.ts';
 import { type Membership, membershipPair, memberships } from '../organization-memberships/membership.ts';
 import type { Writing } from '../serve.ts';
 import type { Standing } from '../standing.ts';
-import { checkMayOwn, checkOwnerLeft } from './owners.ts';
+import { checkOwnerLeft } from './owners.ts';
 import { memberKey, type TeamMember, teamMembers } from './team-member.ts';
 
 /** What the ids of a request name. */
@@ -19,17 +19,13 @@ interface MemberChange {
   readonly ids: readonly string[];
 }
 
-/**
- * Who is in it already stays.
- * @throws JsonApiError `not-found`, also for who is not in the organization; `invalid-attribute` for who owns too many
- */
+/** Who is in it already stays. @throws JsonApiError `not-found`, also for who is not in the organization */
 export function addMembers(writing: Writing, change: MemberChange): void {
   const { tx } = writing;
   const { teamId } = change;
   const { standing, members } = namedMembers(writing, change);
   for (const { id: membershipId, userId } of members) {
     if (tx.get(teamMembers, memberKey(teamId, userId)) !== undefined) continue;
-    if (teamId === standing.organization.ownersTeamId) checkMayOwn(tx, userId);
     const after = { teamId, userId, membershipId };
     tx.put(teamMembers, after);
     recordMember(writing, standing, { action: 'create', teamId, before: null, after });

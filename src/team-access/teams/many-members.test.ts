@@ -1,11 +1,12 @@
 /** Pages of teams and members of which each has very many of the other. */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import { sharedApi } from '../../../test/support/api.ts';
+import { sharedApi, startApi } from '../../../test/support/api.ts';
 import { countLookUps } from '../../../test/support/counted-look-ups.ts';
 import { makeOrganization, request, type Shown, shown } from '../../../test/support/team-access.ts';
 import { newId } from '../../credentials/secret.ts';
 import { users } from '../../credentials/user.ts';
+import { INCLUDED_MAX } from '../limits.ts';
 import { memberships } from '../organization-memberships/membership.ts';
 import { nameEntry, organizations } from '../organizations/organization.ts';
 import { teams } from './team.ts';
@@ -73,4 +74,32 @@ describe('where everybody is in every team', () => {
     const again = await get<Shown[]>('/organizations/acme/teams?page[size]=100&include=organization-memberships');
     assert.equal(again.included?.length, MEMBERS + 1);
   });
+});
+
+test('a team read alone brings all its members along, as a page of one does; a page of two is bounded', async () => {
+  await using api = await startApi();
+  await makeOrganization(api, api.adminToken, 'acme');
+  const teamId = await api.state.write((tx) => {
+    const organizationId = tx.find(organizations, 'name', nameEntry('acme'))?.row.id ?? '';
+    const [owners] = tx.list(teams, 'organization', organizationId);
+    assert.ok(owners !== undefined);
+    const team = { ...owners.row, id: newId('team'), name: 'everybody', place: tx.position };
+    tx.put(teams, team);
+    const createTime = new Date(tx.now).toISOString();
+    for (let place = 0; place <= INCLUDED_MAX; place++) {
+      const [userId, membershipId] = [newId('user'), newId('ou')];
+      tx.put(users, { id: userId, username: `user-${place}`, email: '', siteAdmin: false, createTime });
+      tx.put(memberships, { id: membershipId, organizationId, userId, createTime, place });
+      tx.put(teamMembers, { teamId: team.id, userId, membershipId });
+    }
+    return team.id;
+  });
+  const get = (path: string) => request(api, api.adminToken, 'GET', path);
+  for (const path of [
+    `/teams/${teamId}?include=users`,
+    '/organizations/acme/teams?include=users&page[size]=1&page[number]=2',
+  ]) {
+    assert.equal(shown(await get(path)).included?.length, INCLUDED_MAX + 1, path);
+  }
+  assert.equal((await get('/organizations/acme/teams?include=users')).status, 400);
 });

@@ -1,18 +1,8 @@
 import assert from 'node:assert/strict';
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { sharedApi } from '../../../test/support/api.ts';
-import {
-  faults,
-  makeOrganization,
-  request,
-  resource,
-  type Shown,
-  seen,
-  shown,
-} from '../../../test/support/team-access.ts';
+import { faults, makeOrganization, request, resource, type Shown, shown } from '../../../test/support/team-access.ts';
 import { addToTeam, join, makeTeam, makeUser } from '../../../test/support/team-access-world.ts';
-import { users } from '../../credentials/user.ts';
-import { ORGANIZATIONS_OWNED_MAX } from '../limits.ts';
 
 const idOf = (relationship: { readonly data: unknown } | undefined): string =>
   (relationship?.data as { readonly id: string } | undefined)?.id ?? '';
@@ -90,41 +80,5 @@ describe('owners', () => {
       assert.deepEqual([answer.status, faults(answer)[0]?.['detail']], [422, detail]);
     }
     assert.equal((await rename(owners, 'owners')).status, 200);
-  });
-
-  describe('of as many organizations as there may be', () => {
-    let token = '';
-    before(async () => {
-      ({ token } = await makeUser(api(), 'collector'));
-      for (let i = 0; i < ORGANIZATIONS_OWNED_MAX; i++) await makeOrganization(api(), token, `o-${i}`);
-    });
-    const isRefused = (answer: Parameters<typeof faults>[0]) => {
-      assert.equal(answer.status, 422);
-      assert.match(String(faults(answer)[0]?.['detail']), /^'collector' owns 100 organizations, which is the most/);
-    };
-
-    test('make no more and are made owner of no more, until one is gone; site administrators are', async () => {
-      const make = () =>
-        request(api(), token, 'POST', '/organizations', {
-          body: resource('organizations', { name: 'o-new', email: 'o@example.org' }),
-        });
-      isRefused(await make());
-      const giver = await makeUser(api(), 'giver');
-      await makeOrganization(api(), giver.token, 'given');
-      const owners = await ownersOf(giver.token, 'given');
-      isRefused(await invite(giver.token, 'given', 'collector@example.org', owners));
-      await join(api(), giver.token, 'given', 'collector');
-      const body = { data: [{ type: 'users', id: 'collector' }] };
-      const add = () => request(api(), giver.token, 'POST', `/teams/${owners}/relationships/users`, { body });
-      isRefused(await add());
-      assert.deepEqual(seen(await request(api(), token, 'DELETE', '/organizations/o-0')), [204, '']);
-      assert.equal((await add()).status, 204);
-      isRefused(await make());
-      await api().state.write((tx) => {
-        const user = tx.find(users, 'username', 'collector')?.row;
-        if (user !== undefined) tx.put(users, { ...user, siteAdmin: true });
-      });
-      assert.equal((await make()).status, 201);
-    });
   });
 });

@@ -1,9 +1,8 @@
-/** Who owns an organization: never nobody who could act, and nobody owns more of them than there is room for. */
+/** Who owns an organization: never nobody who could act. */
 import { users } from '../../credentials/user.ts';
 import type { Reader } from '../../state/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import { JsonApiError } from '../jsonapi/errors.ts';
-import { ORGANIZATIONS_OWNED_MAX } from '../limits.ts';
 import { memberships } from '../organization-memberships/membership.ts';
 import { type Organization, organizations } from '../organizations/organization.ts';
 import { memberKey, teamMembers } from './team-member.ts';
@@ -48,17 +47,3 @@ export const organizationsOf = (reader: Reader, userId: string): readonly AnyOrg
     .list(memberships, 'user', userId)
     .map(({ row }) => reader.get(organizations, row.organizationId)?.row)
     .filter((organization) => organization !== undefined);
-
-/**
- * Refuses one organization more to who owns ORGANIZATIONS_OWNED_MAX. Site administrators, who make organizations for
- * others, own as many as they like.
- * @throws JsonApiError `invalid-attribute`
- */
-export function checkMayOwn(reader: Reader, userId: string): void {
-  const user = reader.get(users, userId)?.row;
-  if (user === undefined || user.siteAdmin) return;
-  const owned = organizationsOf(reader, userId).filter((organization) => isOwner(reader, organization, userId));
-  if (owned.length < ORGANIZATIONS_OWNED_MAX) return;
-  const detail = `'${user.username}' owns ${ORGANIZATIONS_OWNED_MAX} organizations, which is the most: delete one, or leave one`;
-  throw new JsonApiError([{ code: 'invalid-attribute', detail }]);
-}

@@ -92,7 +92,7 @@ export function includedWithTeams(
   include: ReadonlySet<TeamInclude>,
 ): { readonly included?: readonly Resource[] } {
   if (include.size === 0) return {};
-  const included = createIncluded();
+  const included = createIncluded(found.length);
   const linkage = namesSome();
   for (const { team, standing } of found) {
     const { userIds, membershipIds } = membersOf(reader, team.id);

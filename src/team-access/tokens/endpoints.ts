@@ -1,11 +1,20 @@
 /** `…/authentication-token`, `…/authentication-tokens` and `/organizations/:name/team-tokens`. */
 import { userTokens } from '../../credentials/user.ts';
+import type { Answer } from '../../http/answer.ts';
 import { type Call, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import type { Reader } from '../../state/reader.ts';
 import type { Caller } from '../caller.ts';
 import { organizationWithTeams } from '../find.ts';
-import { type Document, documentAnswer, IF_MATCH, ifMatch, nothingAnswer } from '../jsonapi/documents.ts';
+import {
+  type Document,
+  documentAnswer,
+  IF_MATCH,
+  ifMatch,
+  nothingAnswer,
+  tagOf,
+  writtenAnswer,
+} from '../jsonapi/documents.ts';
 import { notFound } from '../jsonapi/errors.ts';
 import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
 import type { Given } from '../jsonapi/read-attributes.ts';
@@ -14,7 +23,7 @@ import { documentOf, pageOf } from '../jsonapi/schemas.ts';
 import { serveRead, serveWrite, type TeamAccess } from '../serve.ts';
 import { createToken, deleteToken, newTokenSchema, plainToken, type TokenOwner } from './change-token.ts';
 import { organizationOwner, selfOwner, teamOwner, teamTokens, tokenById } from './find-token.ts';
-import { type AnyToken, showToken, tokenSchema } from './show-token.ts';
+import { type AnyToken, showToken, tokenSchema, withoutUse } from './show-token.ts';
 import { apiTokens } from './token.ts';
 
 /** Whose token a request is about. @throws JsonApiError `not-found` */
@@ -58,7 +67,7 @@ export function tokenEndpoints(service: TeamAccess): Endpoint[] {
     answer: documentOf(tokenSchema),
     handle: (call) =>
       serveRead(service, call, (reader, caller) =>
-        documentAnswer(call, tokenDocument(reader, find(reader, caller, call))),
+        tokensAnswer(call, tokenDocument(reader, find(reader, caller, call))),
       ),
   });
   const remove = (
@@ -77,7 +86,7 @@ export function tokenEndpoints(service: TeamAccess): Endpoint[] {
         parse: () => undefined,
         change(writing) {
           const token = find(writing.tx, writing.caller, call);
-          ifMatch(call)(() => tokenDocument(writing.tx, token));
+          ifMatch(call)(() => withoutUses(tokenDocument(writing.tx, token)));
           deleteToken(writing, token);
           return nothingAnswer;
         },
@@ -99,7 +108,7 @@ export function tokenEndpoints(service: TeamAccess): Endpoint[] {
         const page = readPageAlways(call.query);
         const tokens = all(reader, caller, call);
         const data = onPage(tokens, page).map((token) => showToken(reader, token));
-        return documentAnswer(call, pageDocument(call, page, { data, totalCount: tokens.length }));
+        return tokensAnswer(call, pageDocument(call, page, { data, totalCount: tokens.length }));
       }),
   });
   const plain = (ownerOf: OwnerOf) => (reader: Reader, caller: Caller, call: Call) => {
@@ -138,6 +147,19 @@ export function tokenEndpoints(service: TeamAccess): Endpoint[] {
 }
 
 const tokenDocument = (reader: Reader, token: AnyToken): Document => ({ data: showToken(reader, token) });
+
+/** An answer to a GET, with the tag of `withoutUses`. */
+const tokensAnswer = (call: Call, document: Document): Answer =>
+  writtenAnswer(call, { text: JSON.stringify(document), tag: tagOf(withoutUses(document)) });
+
+/**
+ * What the `ETag` of tokens is made of: a use of a token is no change of it, and must not make an `If-Match` fail. So a 304
+ * can stand for an answer with an older `last-used-at` than there is.
+ */
+const withoutUses = ({ data, ...document }: Document): Document => ({
+  ...document,
+  data: [data ?? []].flat().map(withoutUse),
+});
 
 /** Clients send nothing at all where they want nothing in particular. */
 const readTokenAttributes = (body: Buffer): Given =>

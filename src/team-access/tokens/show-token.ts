@@ -44,3 +44,9 @@ export function showToken(reader: Reader, token: AnyToken, secret: string | null
     },
   };
 }
+
+/** A token that is shown, without when it was last used: the one thing about it that changes by itself. */
+export const withoutUse = ({ attributes, ...token }: Resource): Resource => {
+  const { 'last-used-at': _, ...lasting } = attributes ?? {};
+  return { ...token, attributes: lasting };
+};

@@ -97,6 +97,27 @@ describe('a token', () => {
     assert.equal(await works(made.attributes['token']), false);
   });
 
+  test('has the same ETag when it has been used, and another when another has taken its place', async () => {
+    const path = `/teams/${team}/authentication-token`;
+    const secret = shown(await admin('POST', path)).data.attributes['token'];
+    const id = shown(await admin('GET', path)).data.id;
+    const paths = [path, `/authentication-tokens/${id}`, '/organizations/acme/team-tokens'];
+    const tags = () => Promise.all(paths.map(async (one) => String((await admin('GET', one)).headers['etag'])));
+    const unused = await tags();
+    assert.equal(await works(secret), true);
+    await api().usesWritten();
+    assert.match(String(shown(await admin('GET', path)).data.attributes['last-used-at']), /Z$/);
+    assert.deepEqual(await tags(), unused);
+    const [tag = ''] = unused;
+    assert.equal((await admin('GET', path, { headers: { 'if-none-match': tag } })).status, 304);
+    const revoke = () => admin('DELETE', path, { headers: { 'if-match': tag } });
+    assert.equal((await revoke()).status, 204);
+    await admin('POST', path);
+    assert.equal((await revoke()).status, 412);
+    assert.equal((await admin('GET', path)).status, 200);
+    await admin('DELETE', path);
+  });
+
   for (const [time, detail] of [
     ['soon', 'Expired at is invalid: want a time such as 2026-01-31T00:00:00Z'],
     ['2001-01-01T00:00:00Z', 'Expired at must be in the future'],
