@@ -18,8 +18,10 @@ const DAY = 24 * HOUR;
 interface Watched {
   readonly api: Api;
   readonly clock: FakeClock;
-  /** What was logged of the clock. */
+  /** What was logged of jumps of the clock. */
   readonly warnings: Record<string, unknown>[];
+  /** What was logged besides. */
+  readonly others: Record<string, unknown>[];
 }
 
 /** An API with the jobs of a server, on a clock that the test sets. */
@@ -29,11 +31,16 @@ async function startWithJobs(): Promise<Watched> {
   const host = { name: 'a', isTerminal: false };
   const { config } = await loadConfig({ flags: new Map(), configFile: undefined, environment: {}, host });
   const warnings: Record<string, unknown>[] = [];
-  const destination = { write: (line: string) => void warnings.push(JSON.parse(line) as Record<string, unknown>) };
+  const others: Record<string, unknown>[] = [];
+  const write = (text: string): void => {
+    const line = JSON.parse(text) as Record<string, unknown>;
+    (line['jumpMs'] === undefined ? others : warnings).push(line);
+  };
+  const destination = { write };
   const log = createLog({ level: 'info', format: 'json', destination });
   const clockWatch = watchClock(clock, (jumpMs) => warnOfJump(log, jumpMs));
-  for (const job of backgroundJobs({ state: api.state, clock, clockWatch, config })) api.state.addJob(job);
-  return { api, clock, warnings };
+  for (const job of backgroundJobs({ state: api.state, clock, clockWatch, config, log })) api.state.addJob(job);
+  return { api, clock, warnings, others };
 }
 
 const isGood = async (api: Api, token: string): Promise<boolean> =>
@@ -117,6 +124,25 @@ describe('a clock that is set forward for a minute', () => {
       return (await entries(api)).length === 0;
     });
   });
+});
+
+test('a server that has not run for an hour warns once of audit entries that are long past their time', async () => {
+  const { api, clock, others } = await startWithJobs();
+  await using _ = api;
+  clock.jump(16 * DAY);
+  // The job may have looked before the jump, and looks once a minute.
+  await until('it is told', async () => {
+    await clock.run(10_000);
+    return others.length > 0;
+  });
+  await clock.run(300_000);
+  const text = 'audit entries are kept more than a day past audit.retention';
+  const remedy =
+    'they are removed once this server has run for an hour without a restart and without its clock being set';
+  assert.deepEqual(
+    others.map(({ level, msg }) => [level, msg]),
+    [['warn', `${text}: ${remedy}`]],
+  );
 });
 
 describe('a clock that is set back', () => {

@@ -88,7 +88,6 @@ export function createConnection(options: ConnectionOptions): SimulatedConnectio
           gone: closed.signal,
           prove: () => undefined,
           reset: () => undefined,
-          isCut: () => false,
         };
         const outcome = await Promise.race([Promise.allSettled([acceptor.exchange(request, call)]), forever(signal)]);
         await travel('down', signal);

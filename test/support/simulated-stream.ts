@@ -111,7 +111,6 @@ export function createSimulatedStream(options: StreamOptions): SimulatedStream {
       gone: gone.signal,
       prove: () => undefined,
       reset: () => stream.leave('accepting'),
-      isCut: () => false,
     };
     try {
       const answers = acceptor.stream(incoming(), call);

@@ -1,6 +1,7 @@
 /**
  * `PUT /v1/catalog/deregister`: takes away a check, a service with its checks, or a node with everything on it.
- * Idempotent: what is not there is away.
+ * Idempotent: what is not there is away. But who may write only some services gets 403 for what is not there, as for what
+ * is another's, and so also when it takes its own away a second time: no answer tells which of them there are.
  */
 import type { Caller } from '../../credentials/caller.ts';
 import { permits } from '../../credentials/grant.ts';

@@ -115,7 +115,7 @@ function serveStream(
     const refusal = overLimit(parts);
     if (refusal !== undefined) return refusal;
     const holder = parts.live.holder();
-    if (holder === undefined) return elsewhere(parts, 'this server cannot serve streams now');
+    if (holder === undefined) return elsewhere(parts);
     const outcome = await acceptOpen(parts.state, open, holder, rate);
     if (outcome.kind !== 'accepted') return outcome;
     const { epoch, name } = outcome;
@@ -141,31 +141,29 @@ function serveStream(
         tracedOpening(peeringNamed(parts.state.snapshot, open.PeerID), call.address, () => authorize(open)),
     },
   });
-  void forgetOnceTold(parts, call, session, () => opening);
+  void forgetOnceTold(parts, session, () => opening);
   session.reset.addEventListener('abort', () => call.reset(), { once: true });
   session.receive(incoming, call.gone);
   return session.outgoing;
 }
 
 /**
- * Who was told of a deletion, and says that it knows, need not be told again. An Accord says so; a Consul just leaves in
- * order. (That an Accord leaves so may also mean that it is stopping, and that nobody has read what was said.)
+ * Who was told of a deletion, and says that it knows, need not be told again: an Accord says so once it has kept it. A
+ * Consul never does, and that it leaves in order proves nothing: its gRPC may end the stream before what came is kept.
  */
 async function forgetOnceTold(
   { state, log }: AcceptorParts,
-  { version, isCut }: AcceptedCall,
   session: SessionHandle,
   opening: () => Open | undefined,
 ): Promise<void> {
   const { kind } = await session.ended;
   const open = opening();
   if (kind !== 'terminated-here' || open === undefined) return;
-  const left = await session.left;
-  if (left !== 'terminated' && (left !== 'closed' || version !== null || isCut())) return;
+  if (!(await session.confirmed)) return;
   try {
     await reportTold(state, open.PeerID, open.StreamSecretID);
   } catch (error) {
-    log.debug({ error }, 'that a peer knows of a deletion could not be kept: it would be told again');
+    log.debug({ error }, 'that a peer knows of a deletion could not be kept: its tombstone stays until it expires');
   }
 }
 
@@ -175,18 +173,17 @@ function refuseTooOld({ version }: AcceptorParts, call: AcceptedCall): void {
   if (problem !== undefined) throw new ConnectError(problem, Code.FailedPrecondition);
 }
 
-function overLimit(parts: AcceptorParts): Authorization | undefined {
-  const { live, streamsMax } = parts;
+/** Names no other server: whether that has room is not known here, and two that are full would name each other. */
+function overLimit({ live, streamsMax }: AcceptorParts): Authorization | undefined {
   if (live.count < streamsMax) return undefined;
-  const words = `limits.streams: this server holds ${streamsMax} streams already`;
-  return elsewhere(parts, words, Code.ResourceExhausted);
+  const message = `limits.streams: this server holds ${streamsMax} streams already`;
+  return { kind: 'refused', status: { code: Code.ResourceExhausted, message } };
 }
 
-/** Refuses what another server may serve, and names one. @param alone what to refuse with when there is no other */
-function elsewhere({ addresses }: AcceptorParts, message: string, alone = Code.FailedPrecondition): Authorization {
-  const leader = addresses.elsewhere();
-  const status = leader === undefined ? { code: alone, message } : { code: Code.FailedPrecondition, message, leader };
-  return { kind: 'refused', status };
+/** Refuses what any server with a lease can serve, and names one. */
+function elsewhere({ addresses }: AcceptorParts): Authorization {
+  const message = 'this server cannot serve streams now';
+  return { kind: 'refused', status: { code: Code.FailedPrecondition, message, leader: addresses.elsewhere() } };
 }
 
 /** What the other cluster is told of a failure: never more than its kind. */

@@ -195,12 +195,6 @@ export interface SessionCounters {
   readonly unknownMessages: number;
 }
 
-/**
- * How the other side left: it said Terminated, as an Accord does that was told so; it ended its half of the stream in
- * order; or the connection was lost.
- */
-export type Leave = 'terminated' | 'closed' | 'lost';
-
 /** A session under way. */
 export interface SessionHandle {
   /** What goes out: for the handler to yield (accepting) or the call to take (dialing). Iterated once. */
@@ -220,8 +214,11 @@ export interface SessionHandle {
   readonly reset: AbortSignal;
   /** Resolves once, and never rejects. Nothing is sent, applied or told to the owner afterwards. */
   readonly ended: Promise<SessionEnd>;
-  /** Resolves once nothing more can be learned from the other side, some time after `ended` at the latest. Needs `receive`. */
-  readonly left: Promise<Leave>;
+  /**
+   * Whether the other side has said Terminated, as an Accord does that was told so. Resolves once it has, or once nothing
+   * more can be read, some time after `ended` at the latest. Needs `receive`.
+   */
+  readonly confirmed: Promise<boolean>;
   readonly counters: SessionCounters;
   /** The peering was deleted here: says Terminated (dialing: once the other side has authorized us) and ends. */
   terminate(): void;

@@ -160,7 +160,7 @@ suite('a dialing session', () => {
     assert.equal(await next, 'terminated');
     assert.equal(await scene.peer.take(), undefined);
     assert.deepEqual(await scene.session.ended, { kind: 'terminated-by-peer' });
-    assert.equal(await scene.session.left, 'terminated');
+    assert.equal(await scene.session.confirmed, true);
   });
 
   test('does not say so when it cannot be kept', async () => {
@@ -172,14 +172,11 @@ suite('a dialing session', () => {
     assert.equal(await takeWords(scene), 'nothing');
   });
 
-  test('tells how the other side has left', async () => {
-    for (const [error, left] of [
-      [undefined, 'closed'],
-      [new Error('gone'), 'lost'],
-    ] as const) {
+  test('takes no way of leaving without a word for a confirmation', async () => {
+    for (const error of [undefined, new Error('gone')]) {
       const { peer, session } = dial();
       peer.leave(error);
-      assert.equal(await session.left, left);
+      assert.equal(await session.confirmed, false);
     }
   });
 

@@ -10,7 +10,6 @@ import { createAlarm } from './alarm.ts';
 import { applyResource } from './apply-resource.ts';
 import type {
   IncomingResources,
-  Leave,
   Open,
   OutgoingResources,
   SessionEnd,
@@ -40,7 +39,7 @@ export function driveSession(options: SessionOptions): SessionHandle {
   const open = options.side === 'dialing' ? options.open : undefined;
   const session = createSession({ times, at: clock.monotonic(), open });
   const ended = Promise.withResolvers<SessionEnd>();
-  const left = Promise.withResolvers<Leave>();
+  const confirmed = Promise.withResolvers<boolean>();
   const reset = new AbortController();
   const applications = new AbortController();
   const happenings: Happening[] = [];
@@ -187,19 +186,18 @@ export function driveSession(options: SessionOptions): SessionHandle {
         const next = await iterator.next();
         if (next.done === true) break;
         const kind = messageKind(next.value);
-        if (kind === 'terminated') left.resolve('terminated');
+        if (kind === 'terminated') confirmed.resolve(true);
         // After the end what still comes is read and dropped, so that the other side's last writes do not fail.
         if (session.phase.name === 'ended') continue;
         owner.received?.(kind, messageBytes(next.value));
         if (kind === 'terminated') await owner.terminated?.();
         happen(readMessage(next.value));
       }
-      left.resolve('closed');
       happen({ type: 'closed', status: { code: undefined, message: '' } });
     } catch (error) {
-      left.resolve('lost');
       happen(readFailure(error));
     } finally {
+      confirmed.resolve(false);
       readingIsOver = true;
       cancelReset?.();
     }
@@ -220,7 +218,7 @@ export function driveSession(options: SessionOptions): SessionHandle {
     outgoing: port.messages,
     reset: reset.signal,
     ended: ended.promise,
-    left: left.promise,
+    confirmed: confirmed.promise,
     counters: session.counters,
     receive(incoming, gone) {
       const onGone = (): void => loseSoon('the connection is gone');

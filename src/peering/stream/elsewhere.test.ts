@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { create } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { type EtcdCluster, startEtcd } from '../../../test/support/etcd.ts';
+import { gatedEngine } from '../../../test/support/gated-engine.ts';
 import { generated, opened, present } from '../../../test/support/peering.ts';
 import { isActive, type PeeringSide, startSide } from '../../../test/support/peering-side.ts';
 import { etcdStore } from '../../../test/support/store.ts';
@@ -16,6 +17,13 @@ import {
 import { openMessage } from './messages.ts';
 import { peerConnections } from './peer-connection.ts';
 
+interface Two {
+  readonly first: PeeringSide;
+  readonly other: PeeringSide;
+  /** Of the first one. */
+  loseLease(): void;
+}
+
 /** What a stream to this server ends with: its code, its words, and the address that it names. */
 type End = readonly [code: Code, message: string, leader: string | undefined];
 
@@ -26,13 +34,17 @@ describe('a server that cannot serve a stream', { skip: skipWithout('etcd'), tim
   });
   after(() => etcd?.[Symbol.asyncDispose]());
 
-  /** Two servers of one cluster that know of each other; the first one takes no stream, if it is full. */
-  async function startTwo(stack: AsyncDisposableStack, isFull: boolean): Promise<[PeeringSide, PeeringSide]> {
+  /** Two servers of one cluster that know of each other; the first one takes so many streams, and can lose its lease. */
+  async function startTwo(stack: AsyncDisposableStack, streamsMax = 10): Promise<Two> {
     const store = stack.use(await etcdStore(etcd));
-    const a = stack.use(await startSide({ engine: store.engine(), node: 'a' }, isFull ? { streamsMax: 0 } : {}));
-    const b = stack.use(await startSide({ engine: store.engine(), node: 'b' }));
-    for (const { running } of [a, b]) await until('both are known', () => running.service.addresses().length === 2);
-    return [a, b];
+    const { engine, members } = gatedEngine(store.engine());
+    const first = stack.use(await startSide({ engine, node: 'a' }, { streamsMax }));
+    const other = stack.use(await startSide({ engine: store.engine(), node: 'b' }));
+    const { state } = first.api;
+    for (const { running } of [first, other])
+      await until('both are known', () => running.service.addresses().length === 2);
+    await until('both are members', () => state.members.length === 2);
+    return { first, other, loseLease: () => members(state.members.filter(({ name }) => name !== 'a')) };
   }
 
   /** Opens a stream of a new peering to this server. */
@@ -68,30 +80,32 @@ describe('a server that cannot serve a stream', { skip: skipWithout('etcd'), tim
     return { ended };
   }
 
-  it('names another one, and is dialed there at once', async () => {
+  it('names another one while its lease is lost, which is dialed at once', async () => {
     await using stack = new AsyncDisposableStack();
-    const [full, other] = await startTwo(stack, true);
-    const words = 'limits.streams: this server holds 0 streams already';
-    assert.deepEqual(await (await dialed(full, 'raw')).ended, [Code.FailedPrecondition, words, other.running.address]);
+    const { first, other, loseLease } = await startTwo(stack);
+    loseLease();
+    const words = 'this server cannot serve streams now';
+    assert.deepEqual(await (await dialed(first, 'raw')).ended, [Code.FailedPrecondition, words, other.running.address]);
 
     const east = stack.use(await startSide());
-    // The token names the full one alone.
-    assert.equal((await present(east.api, 'west', await generated(full.api, 'east'))).status, 200);
+    // The token names the first one alone.
+    assert.equal((await present(east.api, 'west', await generated(first.api, 'east'))).status, 200);
     await east.untilRecord('west', isActive);
     assert.equal(other.running.live.count, 1);
   });
 
   it('names another one when it is stopped', async () => {
     await using stack = new AsyncDisposableStack();
-    const [stopped, other] = await startTwo(stack, false);
-    const { ended } = await dialed(stopped, 'raw');
-    await stopped.running.stop();
+    const { first, other } = await startTwo(stack);
+    const { ended } = await dialed(first, 'raw');
+    await first.running.stop();
     assert.deepEqual(await ended, [Code.FailedPrecondition, 'the server is shutting down', other.running.address]);
   });
 
-  it('names none when it is alone', async () => {
-    await using alone = await startSide({}, { streamsMax: 0 });
-    const [code, , leader] = await (await dialed(alone, 'raw')).ended;
-    assert.deepEqual([code, leader], [Code.ResourceExhausted, undefined]);
+  it('names its limit and nobody when it is full, whoever else there is', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { first } = await startTwo(stack, 0);
+    const words = 'limits.streams: this server holds 0 streams already';
+    assert.deepEqual(await (await dialed(first, 'raw')).ended, [Code.ResourceExhausted, words, undefined]);
   });
 });

@@ -31,11 +31,6 @@ export interface PeerCall {
   prove(): void;
   /** Tears the stream down, whatever still waits to be written. */
   reset(): void;
-  /**
-   * The stream was reset, or lost with its connection. After the answer Node tells that to who still reads as it tells of
-   * an end in order.
-   */
-  isCut(): boolean;
 }
 
 const CALL = createContextKey<PeerCall | undefined>(undefined);
@@ -143,7 +138,6 @@ export async function listenForPeers(options: PeerListenerOptions): Promise<Peer
         prove(request.stream);
       },
       reset: () => request.stream.close(constants.NGHTTP2_CANCEL),
-      isCut: () => (request.stream.rstCode ?? constants.NGHTTP2_NO_ERROR) !== constants.NGHTTP2_NO_ERROR,
     };
     const values = createContextValues().set(CALL, call);
     const universal = universalRequestFromNodeRequest(request, response, undefined, values);
