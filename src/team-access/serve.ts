@@ -13,7 +13,7 @@ import type { State } from '../state/state.ts';
 import type { Transaction } from '../state/transaction.ts';
 import { authenticate, type Caller, callerId, callerOf, presentedHash, unauthorized } from './caller.ts';
 import { refuseDryRun } from './dry-run.ts';
-import { refuseIfMatch } from './jsonapi/documents.ts';
+import { nothingAnswer, refuseIfMatch } from './jsonapi/documents.ts';
 import { refusalAnswer } from './jsonapi/error-answer.ts';
 import { JsonApiError } from './jsonapi/errors.ts';
 import { checkAccept, checkContentType } from './jsonapi/media-type.ts';
@@ -92,6 +92,17 @@ export async function serveWrite<Body>(
     return await state.write(run, { signal, bytes: WRITE_BYTES_DEFAULT + call.body.length, dryRun });
   });
 }
+
+/** Answers what takes one thing away, which has an `ETag`: 204, once that is durable. */
+export const serveRemoval = (service: TeamAccess, call: Call, remove: (writing: Writing) => void): Promise<Answer> =>
+  serveWrite(service, call, {
+    conditional: true,
+    parse: () => undefined,
+    change(writing) {
+      remove(writing);
+      return nothingAnswer;
+    },
+  });
 
 function negotiatePlain(call: Call): void {
   checkContentType(call);

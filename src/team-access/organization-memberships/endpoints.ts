@@ -4,21 +4,14 @@ import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import type { Reader } from '../../state/reader.ts';
 import { organizationNamed } from '../find.ts';
-import {
-  type Document,
-  documentAnswer,
-  IF_MATCH,
-  ifMatch,
-  nothingAnswer,
-  type Resource,
-} from '../jsonapi/documents.ts';
+import { type Document, documentAnswer, IF_MATCH, ifMatch, type Resource } from '../jsonapi/documents.ts';
 import { createIncluded, includeParameter, readInclude } from '../jsonapi/include.ts';
 import { namesSome } from '../jsonapi/linkage.ts';
 import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
 import { readResource } from '../jsonapi/read-resource.ts';
 import { bodyOf, documentOf, pageOf, toMany } from '../jsonapi/schemas.ts';
 import { Q } from '../organizations/endpoints.ts';
-import { serveRead, serveWrite, type TeamAccess } from '../serve.ts';
+import { serveRead, serveRemoval, serveWrite, type TeamAccess } from '../serve.ts';
 import { showTeam } from '../teams/show-team.ts';
 import { showUser } from '../users/show-user.ts';
 import {
@@ -101,14 +94,7 @@ export function membershipEndpoints(service: TeamAccess): Endpoint[] {
       headers: [IF_MATCH],
       status: 204,
       handle: (call) =>
-        serveWrite(service, call, {
-          conditional: true,
-          parse: () => undefined,
-          change(writing) {
-            deleteMembership(writing, pathParameter(call, 'id'), ifMatch(call));
-            return nothingAnswer;
-          },
-        }),
+        serveRemoval(service, call, (writing) => deleteMembership(writing, pathParameter(call, 'id'), ifMatch(call))),
     },
   ];
 }

@@ -4,11 +4,11 @@ import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import type { Parameter } from '../../http/parameter.ts';
 import { organizationNamed } from '../find.ts';
-import { documentAnswer, IF_MATCH, nothingAnswer } from '../jsonapi/documents.ts';
+import { documentAnswer, IF_MATCH } from '../jsonapi/documents.ts';
 import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
 import { readResource } from '../jsonapi/read-resource.ts';
 import { documentOf, pageOf } from '../jsonapi/schemas.ts';
-import { serveRead, serveWrite, type TeamAccess } from '../serve.ts';
+import { serveRead, serveRemoval, serveWrite, type TeamAccess } from '../serve.ts';
 import { changeOrganization, deleteOrganization } from './change-organization.ts';
 import { createOrganization } from './create-organization.ts';
 import { listOrganizations } from './list-organizations.ts';
@@ -90,14 +90,7 @@ export function organizationEndpoints(service: TeamAccess): Endpoint[] {
       headers: [IF_MATCH],
       status: 204,
       handle: (call) =>
-        serveWrite(service, call, {
-          conditional: true,
-          parse: () => undefined,
-          change(writing) {
-            deleteOrganization(writing, call, pathParameter(call, 'name'));
-            return nothingAnswer;
-          },
-        }),
+        serveRemoval(service, call, (writing) => deleteOrganization(writing, call, pathParameter(call, 'name'))),
     },
     {
       method: 'GET',

@@ -3,20 +3,12 @@ import { type Call, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import type { Reader } from '../../state/reader.ts';
 import { teamById } from '../find.ts';
-import {
-  bytesHeld,
-  documentAnswer,
-  IF_MATCH,
-  ifMatch,
-  nothingAnswer,
-  writeDocument,
-  writtenAnswer,
-} from '../jsonapi/documents.ts';
+import { bytesHeld, documentAnswer, IF_MATCH, ifMatch, writeDocument, writtenAnswer } from '../jsonapi/documents.ts';
 import { includeParameter, readInclude } from '../jsonapi/include.ts';
 import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
 import { readResource } from '../jsonapi/read-resource.ts';
 import { documentOf, pageOf } from '../jsonapi/schemas.ts';
-import { serveRead, serveWrite, type TeamAccess } from '../serve.ts';
+import { serveRead, serveRemoval, serveWrite, type TeamAccess } from '../serve.ts';
 import { changedTeamWorkspace, changeTeamWorkspace, deleteTeamWorkspace } from './change-team-workspace.ts';
 import { createTeamWorkspace, NEW_TEAM_WORKSPACE } from './create-team-workspace.ts';
 import { type FoundRow, rowById } from './find-row.ts';
@@ -129,15 +121,7 @@ export function teamWorkspaceEndpoints(service: TeamAccess): Endpoint[] {
       summary: 'Takes the access of a team to a workspace away',
       headers: [IF_MATCH],
       status: 204,
-      handle: (call) =>
-        serveWrite(service, call, {
-          conditional: true,
-          parse: () => undefined,
-          change(writing) {
-            deleteTeamWorkspace(writing, named(call));
-            return nothingAnswer;
-          },
-        }),
+      handle: (call) => serveRemoval(service, call, (writing) => deleteTeamWorkspace(writing, named(call))),
     },
   ];
 }

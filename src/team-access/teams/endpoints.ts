@@ -9,7 +9,7 @@ import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonap
 import { readIdentifiers, readResource } from '../jsonapi/read-resource.ts';
 import { documentOf, identifiersOf, pageOf } from '../jsonapi/schemas.ts';
 import { Q } from '../organizations/endpoints.ts';
-import { serveRead, serveWrite, type TeamAccess } from '../serve.ts';
+import { serveRead, serveRemoval, serveWrite, type TeamAccess } from '../serve.ts';
 import { addMembers, type NamedBy, removeMembers } from './change-members.ts';
 import { changeTeam, createTeam, deleteTeam } from './change-team.ts';
 import { listTeams, NAMES } from './list-teams.ts';
@@ -96,15 +96,7 @@ export function teamEndpoints(service: TeamAccess): Endpoint[] {
       summary: 'Deletes a team with its rows and tokens',
       headers: [IF_MATCH],
       status: 204,
-      handle: (call) =>
-        serveWrite(service, call, {
-          conditional: true,
-          parse: () => undefined,
-          change(writing) {
-            deleteTeam(writing, named(call));
-            return nothingAnswer;
-          },
-        }),
+      handle: (call) => serveRemoval(service, call, (writing) => deleteTeam(writing, named(call))),
     },
     ...memberEndpoints(service, 'users', 'by their usernames'),
     ...memberEndpoints(service, 'organization-memberships', 'by their memberships'),

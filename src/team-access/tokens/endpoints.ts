@@ -6,21 +6,13 @@ import type { Endpoint } from '../../http/endpoint.ts';
 import type { Reader } from '../../state/reader.ts';
 import type { Caller } from '../caller.ts';
 import { organizationWithTeams } from '../find.ts';
-import {
-  type Document,
-  documentAnswer,
-  IF_MATCH,
-  ifMatch,
-  nothingAnswer,
-  tagOf,
-  writtenAnswer,
-} from '../jsonapi/documents.ts';
+import { type Document, documentAnswer, IF_MATCH, ifMatch, tagOf, writtenAnswer } from '../jsonapi/documents.ts';
 import { notFound } from '../jsonapi/errors.ts';
 import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
 import type { Given } from '../jsonapi/read-attributes.ts';
 import { readResource } from '../jsonapi/read-resource.ts';
 import { documentOf, pageOf } from '../jsonapi/schemas.ts';
-import { serveRead, serveWrite, type TeamAccess } from '../serve.ts';
+import { serveRead, serveRemoval, serveWrite, type TeamAccess } from '../serve.ts';
 import { createToken, deleteToken, newTokenSchema, plainToken, type TokenOwner } from './change-token.ts';
 import { organizationOwner, selfOwner, teamOwner, teamTokens, tokenById } from './find-token.ts';
 import { type AnyToken, showToken, tokenSchema, withoutUse } from './show-token.ts';
@@ -81,15 +73,10 @@ export function tokenEndpoints(service: TeamAccess): Endpoint[] {
     headers: [IF_MATCH],
     status: 204,
     handle: (call) =>
-      serveWrite(service, call, {
-        conditional: true,
-        parse: () => undefined,
-        change(writing) {
-          const token = find(writing.tx, writing.caller, call);
-          ifMatch(call)(() => withoutUses(tokenDocument(writing.tx, token)));
-          deleteToken(writing, token);
-          return nothingAnswer;
-        },
+      serveRemoval(service, call, (writing) => {
+        const token = find(writing.tx, writing.caller, call);
+        ifMatch(call)(() => withoutUses(tokenDocument(writing.tx, token)));
+        deleteToken(writing, token);
       }),
   });
   const list = (

@@ -4,14 +4,14 @@ import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import type { Reader } from '../../state/reader.ts';
 import type { Caller } from '../caller.ts';
-import { documentAnswer, IF_MATCH, ifMatch, nothingAnswer, type Resource } from '../jsonapi/documents.ts';
+import { documentAnswer, IF_MATCH, ifMatch, type Resource } from '../jsonapi/documents.ts';
 import { notFound } from '../jsonapi/errors.ts';
 import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
 import { readResource } from '../jsonapi/read-resource.ts';
 import { documentOf, pageOf } from '../jsonapi/schemas.ts';
 import { Q } from '../organizations/endpoints.ts';
 import { organizations } from '../organizations/organization.ts';
-import { serveRead, serveWrite, type TeamAccess } from '../serve.ts';
+import { serveRead, serveRemoval, serveWrite, type TeamAccess } from '../serve.ts';
 import { teams } from '../teams/team.ts';
 import { deleteUser } from './delete-user.ts';
 import { checkSiteAdmin, isSelf, userById } from './find-user.ts';
@@ -90,14 +90,9 @@ export function userEndpoints(service: TeamAccess): Endpoint[] {
       headers: [IF_MATCH],
       status: 204,
       handle: (call) =>
-        serveWrite(service, call, {
-          conditional: true,
-          parse: () => undefined,
-          change(writing) {
-            deleteUser(writing, { id: pathParameter(call, 'id'), precondition: ifMatch(call) });
-            return nothingAnswer;
-          },
-        }),
+        serveRemoval(service, call, (writing) =>
+          deleteUser(writing, { id: pathParameter(call, 'id'), precondition: ifMatch(call) }),
+        ),
     },
   ];
 }

@@ -2,12 +2,12 @@
 import { type Call, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import { organizationNamed, workspaceById, workspaceNamed } from '../find.ts';
-import { documentAnswer, IF_MATCH, nothingAnswer } from '../jsonapi/documents.ts';
+import { documentAnswer, IF_MATCH } from '../jsonapi/documents.ts';
 import { notFound } from '../jsonapi/errors.ts';
 import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
 import { readResource } from '../jsonapi/read-resource.ts';
 import { documentOf, pageOf } from '../jsonapi/schemas.ts';
-import { serveRead, serveWrite, type TeamAccess } from '../serve.ts';
+import { serveRead, serveRemoval, serveWrite, type TeamAccess } from '../serve.ts';
 import { accessOn } from '../standing.ts';
 import {
   changedWorkspaceSchema,
@@ -81,15 +81,7 @@ function endpointsOfOne(
   how: string,
   findOf: (call: Call) => FindWorkspace,
 ): Endpoint[] {
-  const remove = (call: Call) =>
-    serveWrite(service, call, {
-      conditional: true,
-      parse: () => undefined,
-      change(writing) {
-        deleteWorkspace(writing, call, findOf(call));
-        return nothingAnswer;
-      },
-    });
+  const remove = (call: Call) => serveRemoval(service, call, (writing) => deleteWorkspace(writing, call, findOf(call)));
   return [
     {
       method: 'GET',
