@@ -1,7 +1,7 @@
 /**
  * Stream secrets at the start of a server that has a data key: those that lie in clear, since the state had no data key
- * when they were agreed, are sealed. A bounded number at once; what a start that is cut off
- * leaves in clear, the next one seals.
+ * when they were agreed, are sealed. A bounded number at once; what a start that is cut off leaves in clear, the next one
+ * seals.
  */
 import type { Log } from '../http/log.ts';
 import type { State } from '../state/state.ts';
