@@ -1,5 +1,5 @@
 /** The catalog, beside bare Node.js doing the same in the same run. */
-import { type Server, startServer } from '../test/support/server.ts';
+import { type Server, startServer } from '../test/support/process/server.ts';
 import { startBare } from './support/bare.ts';
 import { compare } from './support/compare.ts';
 import { atLeast, type Figure, information, type Tell } from './support/figures.ts';

@@ -1,5 +1,5 @@
 /** How figures change: latency against load, and cost against the size of the state. */
-import { startServer } from '../test/support/server.ts';
+import { startServer } from '../test/support/process/server.ts';
 import { startBare } from './support/bare.ts';
 import type { Chart, Line } from './support/chart.ts';
 import { residentBytes } from './support/resident.ts';

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ServerOptions, startServer } from '../test/support/server.ts';
+import { type ServerOptions, startServer } from '../test/support/process/server.ts';
 import { atMost, type Figure, median, type Tell } from './support/figures.ts';
 import { residentBytes } from './support/resident.ts';
 

@@ -1,6 +1,6 @@
 /** The server over HTTP, beside bare `node:http` answering the same bytes in the same run. */
-import { startEtcd } from '../test/support/etcd.ts';
-import { type Server, startServer } from '../test/support/server.ts';
+import { startEtcd } from '../test/support/process/etcd.ts';
+import { type Server, startServer } from '../test/support/process/server.ts';
 import { startBare } from './support/bare.ts';
 import { measureBlocked } from './support/blocked.ts';
 import { compare } from './support/compare.ts';

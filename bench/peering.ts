@@ -1,6 +1,6 @@
 /** Cluster peering, beside bare Node.js doing the same in the same run. */
-import { isActive, peerClusters, startCluster } from '../test/support/clusters.ts';
-import { type Server, startServer } from '../test/support/server.ts';
+import { isActive, peerClusters, startCluster } from '../test/support/peering/clusters.ts';
+import { type Server, startServer } from '../test/support/process/server.ts';
 import { startBare } from './support/bare.ts';
 import { startBareStreams } from './support/bare-streams.ts';
 import { measureBlocked } from './support/blocked.ts';

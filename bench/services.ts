@@ -1,13 +1,13 @@
 /** Services between two clusters: the first synchronisation, one change, reads of what was imported, many peers. */
-import { createLog } from '../src/http/log.ts';
+import { createLog } from '../src/http/telemetry/log.ts';
 import { createExporter } from '../src/peering/export/exporter.ts';
-import { systemClock } from '../src/state/clock.ts';
-import { startApi } from '../test/support/api.ts';
-import { registered } from '../test/support/catalog.ts';
-import { type Cluster, isActive, peerClusters, startCluster } from '../test/support/clusters.ts';
-import { exporting, written } from '../test/support/entries.ts';
-import { startPeer } from '../test/support/exporting.ts';
-import { exportOnly, importedFrom, register } from '../test/support/shared-services.ts';
+import { systemClock } from '../src/state/clock/clock.ts';
+import { registered } from '../test/support/peering/catalog.ts';
+import { type Cluster, isActive, peerClusters, startCluster } from '../test/support/peering/clusters.ts';
+import { exporting, written } from '../test/support/peering/entries.ts';
+import { startPeer } from '../test/support/peering/exporting.ts';
+import { exportOnly, importedFrom, register } from '../test/support/peering/shared-services.ts';
+import { startApi } from '../test/support/process/api.ts';
 import { startBare } from './support/bare.ts';
 import { compare } from './support/compare.ts';
 import { atLeast, atMost, type Figure, information, median, percentile, type Tell } from './support/figures.ts';

@@ -1,5 +1,5 @@
 /** Team access with very many rows: what they hold, how long they take to load, and how little they change. */
-import { type Server, startServer } from '../test/support/server.ts';
+import { type Server, startServer } from '../test/support/process/server.ts';
 import { compare } from './support/compare.ts';
 import { atLeast, atMost, type Figure, information, type Tell } from './support/figures.ts';
 import {

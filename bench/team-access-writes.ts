@@ -1,6 +1,6 @@
 /** Team access, durable writes: one by one, and ten thousand at once. */
-import { OPERATIONS_TYPE } from '../src/team-access/operations/media-type.ts';
-import { startServer } from '../test/support/server.ts';
+import { OPERATIONS_TYPE } from '../src/team-access/bulk/operations/media-type.ts';
+import { startServer } from '../test/support/process/server.ts';
 import { besideBare, costs } from './support/beside-bare.ts';
 import { atLeast, atMost, type Figure, median, type Tell } from './support/figures.ts';
 import { fillOrganization, numberedId } from './support/organizations.ts';

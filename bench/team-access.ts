@@ -1,9 +1,9 @@
 /** Team access, beside bare Node.js doing the same in the same run. */
 import { users } from '../src/credentials/user.ts';
-import { effectiveAccess, explainAccess } from '../src/team-access/effective.ts';
-import { organizations } from '../src/team-access/organizations/organization.ts';
-import { contributionsOn, userStanding } from '../src/team-access/standing.ts';
-import { startServer } from '../test/support/server.ts';
+import { contributionsOn, userStanding } from '../src/team-access/authorization/caller-role.ts';
+import { effectiveAccess, explainAccess } from '../src/team-access/authorization/effective-access.ts';
+import { organizations } from '../src/team-access/tables/organization.ts';
+import { startServer } from '../test/support/process/server.ts';
 import { besideBare, costs } from './support/beside-bare.ts';
 import { openState } from './support/data-directory.ts';
 import { atLeast, type Figure, information, type Tell } from './support/figures.ts';

@@ -1,6 +1,6 @@
 /** One client of all servers: sends requests, says what may be concluded, and checks what holds for every answer. */
 import http from 'node:http';
-import { type Answer, send } from '../test/support/server.ts';
+import { type Answer, send } from '../test/support/process/server.ts';
 import type { Indexes } from './indexes.ts';
 import type { Outcome } from './known.ts';
 import { ANSWER_MS } from './limits.ts';

@@ -2,8 +2,9 @@
  * Keeps what is known about the things of one worker: sends the requests that read and write them, and holds every answer
  * against it.
  */
+
+import type { Answer } from '../test/support/process/server.ts';
 import type { Random } from '../test/support/random.ts';
-import type { Answer } from '../test/support/server.ts';
 import type { Ask, Client, Place, Told } from './client.ts';
 import type { Kind, Seen } from './kinds/kind.ts';
 import { ABSENT, type Outcome } from './known.ts';

@@ -1,6 +1,6 @@
 /** Looks at both ends of the peerings: whether what each says is true, and whether each has what the other exports. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Answer } from '../test/support/server.ts';
+import type { Answer } from '../test/support/process/server.ts';
 import type { Ask, Client } from './client.ts';
 import { judgeRecord, type LinkFacts, type LookedAt } from './judge-record.ts';
 import type { ClusterName, Kind } from './kinds/kind.ts';

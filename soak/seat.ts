@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { MEASURABLE } from '../bench/support/resident.ts';
 import { freePort } from '../test/support/free-port.ts';
-import { type Server, startServer } from '../test/support/server.ts';
+import { type Server, startServer } from '../test/support/process/server.ts';
 import { temporaryDirectory } from '../test/support/temporary-directory.ts';
 import type { Place } from './client.ts';
 import type { ServerName } from './faults.ts';

@@ -1,7 +1,7 @@
 /** What the soak runs against: three servers on one etcd, one on SQLite, and two peerings between them through proxies. */
-import { type EtcdMember, startEtcd } from '../test/support/etcd.ts';
+import { type EtcdMember, startEtcd } from '../test/support/process/etcd.ts';
+import type { Answer } from '../test/support/process/server.ts';
 import { type FaultProxy, startProxy } from '../test/support/proxy.ts';
-import type { Answer } from '../test/support/server.ts';
 import { until } from '../test/support/until.ts';
 import type { Ask, Client } from './client.ts';
 import type { ServerName } from './faults.ts';

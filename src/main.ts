@@ -9,9 +9,9 @@
 import { randomBytes } from 'node:crypto';
 import { getHeapStatistics } from 'node:v8';
 import type { Config } from './config.ts';
-import { followCertificate } from './http/certificates.ts';
-import { createLog, type Log } from './http/log.ts';
-import { createHttpServer } from './http/server.ts';
+import { followCertificate } from './http/server/certificates.ts';
+import { createHttpServer } from './http/server/server.ts';
+import { createLog, type Log } from './http/telemetry/log.ts';
 import { addServices, type LiveSettings, type Made } from './main/add-services.ts';
 import { backgroundJobs } from './main/background-jobs.ts';
 import { warnOfJump } from './main/clock-jump.ts';
@@ -24,16 +24,16 @@ import { listening } from './main/listening.ts';
 import { localNamesOf } from './main/local-names.ts';
 import { closeDatabaseFiles, warnOfOpenDirectory } from './main/private-files.ts';
 import { createReload, type SettingsSource } from './main/reload-settings.ts';
-import { rowsMaxOf } from './main/rows-that-fit.ts';
+import { rowsMaxOf } from './main/row-capacity.ts';
 import { SCHEMA } from './main/schema.ts';
 import { readServerCertificate } from './main/server-certificate.ts';
 import { aborted, catchSignals, type Signals } from './main/signals.ts';
 import { inSmallYoungGeneration } from './main/young-generation.ts';
-import { systemClock } from './state/clock.ts';
-import { watchClock } from './state/clock-watch.ts';
-import type { ExportFile } from './state/export-file.ts';
-import { dataKeySealer } from './state/sealing.ts';
+import { systemClock } from './state/clock/clock.ts';
+import { watchClock } from './state/clock/clock-jump-detector.ts';
 import { State } from './state/state.ts';
+import { dataKeySealer } from './state/transfer/encryption.ts';
+import type { ExportFile } from './state/transfer/export-file.ts';
 import { edgeErrorForm } from './team-access/jsonapi/error-answer.ts';
 
 export interface ServeOptions extends SettingsSource {

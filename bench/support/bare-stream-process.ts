@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import http2 from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import { createSecretStore } from '../../src/peering/sealed.ts';
+import { createSecretStore } from '../../src/peering/record/encrypted-secret.ts';
 import { makeAuthority } from '../../src/peering/trust/make-certificates.ts';
 
 const SERVER_NAME = 'server.bench';

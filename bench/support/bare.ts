@@ -2,7 +2,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
-import type { Answer } from '../../test/support/server.ts';
+import type { Answer } from '../../test/support/process/server.ts';
 
 export interface BareServer extends AsyncDisposable {
   readonly address: string;

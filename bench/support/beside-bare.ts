@@ -1,5 +1,5 @@
 /** Requests to a server beside bare `node:http` that answers each with the same bytes. */
-import type { Server } from '../../test/support/server.ts';
+import type { Server } from '../../test/support/process/server.ts';
 import { startBare } from './bare.ts';
 import { type Figure, information } from './figures.ts';
 import { compareServers, type Loaded } from './servers.ts';

@@ -1,5 +1,5 @@
 /** Many blocking queries of one thing, answered after a change: beside bare `node:http` that answers as many held requests. */
-import { type Answer, type Server, startServer } from '../../test/support/server.ts';
+import { type Answer, type Server, startServer } from '../../test/support/process/server.ts';
 import { startBare } from './bare.ts';
 import { median, percentile } from './figures.ts';
 import { hold } from './holders.ts';

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { makeFirstCredentials } from '../../src/credentials/first-credentials.ts';
 import { SCHEMA } from '../../src/main/schema.ts';
-import { systemClock } from '../../src/state/clock.ts';
-import { sqliteEngine } from '../../src/state/sqlite/engine.ts';
+import { systemClock } from '../../src/state/clock/clock.ts';
+import { sqliteEngine } from '../../src/state/engine/sqlite/engine.ts';
 import { State } from '../../src/state/state.ts';
-import type { Transaction } from '../../src/state/transaction.ts';
+import type { Transaction } from '../../src/state/write/transaction.ts';
 
 export interface DataDirectory extends AsyncDisposable {
   readonly directory: string;

@@ -1,8 +1,8 @@
 /** The etcd engine with the settings of a server's defaults. */
 import { randomUUID } from 'node:crypto';
-import { systemClock } from '../../src/state/clock.ts';
-import type { Engine } from '../../src/state/engine.ts';
-import { etcdEngine } from '../../src/state/etcd/engine.ts';
+import { systemClock } from '../../src/state/clock/clock.ts';
+import type { Engine } from '../../src/state/engine/engine.ts';
+import { etcdEngine } from '../../src/state/engine/etcd/engine.ts';
 
 export function benchEtcdEngine(endpoint: string): Engine {
   return etcdEngine({

@@ -1,5 +1,5 @@
 /** Loads a state that another process has written, and reports how long that took and what it holds. */
-import { sqliteEngine } from '../../src/state/sqlite/engine.ts';
+import { sqliteEngine } from '../../src/state/engine/sqlite/engine.ts';
 import { benchEtcdEngine } from './etcd-engine.ts';
 import { openThings } from './things.ts';
 

@@ -4,15 +4,15 @@ import { readCredentials } from '../../src/credentials/credentials-file.ts';
 import { hashSecret } from '../../src/credentials/secret.ts';
 import { users, userTokens } from '../../src/credentials/user.ts';
 import type { State } from '../../src/state/state.ts';
-import type { Transaction } from '../../src/state/transaction.ts';
-import { type Access, createdAccess } from '../../src/team-access/access.ts';
-import { memberships } from '../../src/team-access/organization-memberships/membership.ts';
-import { organizations } from '../../src/team-access/organizations/organization.ts';
-import { projects } from '../../src/team-access/projects/project.ts';
-import { teamWorkspaces } from '../../src/team-access/team-workspaces/team-workspace.ts';
-import { OWNERS, teams } from '../../src/team-access/teams/team.ts';
-import { teamMembers } from '../../src/team-access/teams/team-member.ts';
-import { workspaces } from '../../src/team-access/workspaces/workspace.ts';
+import type { Transaction } from '../../src/state/write/transaction.ts';
+import { type Access, createdAccess } from '../../src/team-access/tables/access.ts';
+import { organizations } from '../../src/team-access/tables/organization.ts';
+import { memberships } from '../../src/team-access/tables/organization-membership.ts';
+import { projects } from '../../src/team-access/tables/project.ts';
+import { OWNERS, teams } from '../../src/team-access/tables/team.ts';
+import { teamMembers } from '../../src/team-access/tables/team-member.ts';
+import { teamWorkspaces } from '../../src/team-access/tables/team-workspace.ts';
+import { workspaces } from '../../src/team-access/tables/workspace.ts';
 import { type DataDirectory, fillDirectory, inBatches } from './data-directory.ts';
 
 /** How much of what an organization has. */

@@ -1,6 +1,6 @@
 /** A table with three indexes, as the figures about the state want it. */
-import { systemClock } from '../../src/state/clock.ts';
-import type { Engine } from '../../src/state/engine.ts';
+import { systemClock } from '../../src/state/clock/clock.ts';
+import type { Engine } from '../../src/state/engine/engine.ts';
 import { State } from '../../src/state/state.ts';
 import { defineSchema, defineTable } from '../../src/state/table.ts';
 

@@ -1,5 +1,5 @@
 /** Every kind of thing that the workers write; a further one is one more line. */
-import type { Answer } from '../../test/support/server.ts';
+import type { Answer } from '../../test/support/process/server.ts';
 import type { Ask } from '../client.ts';
 import { aclTokens } from './acl-token.ts';
 import { intentionsOf } from './intention.ts';

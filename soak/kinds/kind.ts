@@ -1,5 +1,5 @@
 /** A kind of thing that workers write: which requests write, remove and read it, and what their answers say about it. */
-import type { Answer } from '../../test/support/server.ts';
+import type { Answer } from '../../test/support/process/server.ts';
 import type { Ask } from '../client.ts';
 
 export type ClusterName = 'a' | 'b';

@@ -1,5 +1,11 @@
-import type { Answer } from '../../test/support/server.ts';
-import { MEDIA_TYPE, resource, type Shown, type ShownDocument, to } from '../../test/support/team-access.ts';
+import type { Answer } from '../../test/support/process/server.ts';
+import {
+  MEDIA_TYPE,
+  resource,
+  type Shown,
+  type ShownDocument,
+  to,
+} from '../../test/support/team-access/team-access.ts';
 import type { Ask } from '../client.ts';
 import { ABSENT } from '../known.ts';
 import { gather, type Kind, type Seen } from './kind.ts';

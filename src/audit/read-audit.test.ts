@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createFakeClock } from '../../test/support/fake-clock.ts';
-import { openState } from '../../test/support/state.ts';
+import { openState } from '../../test/support/state/state.ts';
 import { temporaryDirectory } from '../../test/support/temporary-directory.ts';
-import { sqliteEngine } from '../state/sqlite/engine.ts';
+import { sqliteEngine } from '../state/engine/sqlite/engine.ts';
 import type { State } from '../state/state.ts';
 import { defineSchema } from '../state/table.ts';
 import { FIRST_PAGE_ENTRIES, PAGE_CHARACTERS, PAGE_ENTRIES, SINCE_TOLERANCE_MS } from './limits.ts';

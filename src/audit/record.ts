@@ -3,7 +3,7 @@
  * store only; `GET /v1/audit` reads it from there.
  */
 import { defineTable } from '../state/table.ts';
-import type { Transaction } from '../state/transaction.ts';
+import type { Transaction } from '../state/write/transaction.ts';
 
 /** Where a change comes from. */
 export interface Origin {

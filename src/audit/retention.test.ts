@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createFakeClock } from '../../test/support/fake-clock.ts';
-import { openState } from '../../test/support/state.ts';
+import { openState } from '../../test/support/state/state.ts';
 import { temporaryDirectory } from '../../test/support/temporary-directory.ts';
 import { until } from '../../test/support/until.ts';
-import type { Clock } from '../state/clock.ts';
-import { sqliteEngine } from '../state/sqlite/engine.ts';
+import type { Clock } from '../state/clock/clock.ts';
+import { sqliteEngine } from '../state/engine/sqlite/engine.ts';
 import type { State } from '../state/state.ts';
 import { defineSchema } from '../state/table.ts';
 import { HELD_BACK_MS, STEADY_MS_MIN } from './limits.ts';

@@ -1,9 +1,9 @@
 /** Removes audit entries that are older than `audit.retention`. */
-import { type Clock, sleep } from '../state/clock.ts';
-import type { Job } from '../state/jobs.ts';
+import { type Clock, sleep } from '../state/clock/clock.ts';
+import type { Job } from '../state/jobs/placement.ts';
 import type { State } from '../state/state.ts';
 import type { DeepReadonly } from '../state/table.ts';
-import type { Transaction } from '../state/transaction.ts';
+import type { Transaction } from '../state/write/transaction.ts';
 import { HELD_BACK_MS, RETENTION_BATCH_ENTRIES, RETENTION_CHECK_MS, STEADY_MS_MIN } from './limits.ts';
 import { type AuditEntry, auditLog } from './record.ts';
 

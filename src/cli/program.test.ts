@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { accord } from '../../test/support/process/cli-harness.ts';
 import { CommandError } from './errors.ts';
-import { accord } from './rig.ts';
 import type { ServeOptions } from './shell.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'accord-program-'));

@@ -1,20 +1,20 @@
 /** The command line: which commands there are, and how each way to end becomes an exit code. */
 import { Command, CommanderError } from 'commander';
-import { addTokenCommands } from './acl-token.ts';
-import { addAuditCommand } from './audit.ts';
-import { addCaCommands } from './ca.ts';
-import { addCatalogCommands } from './catalog.ts';
-import { addConfigEntryCommands } from './config-entry.ts';
+import { addTokenCommands } from './commands/acl/acl-token.ts';
+import { addPartitionCommands } from './commands/acl/partition.ts';
+import { addCatalogCommands } from './commands/catalog/catalog.ts';
+import { addServiceCommands } from './commands/catalog/service.ts';
+import { addConfigEntryCommands } from './commands/config-entry/config-entry.ts';
+import { addIntentionCommands } from './commands/config-entry/intention.ts';
+import { addAuditCommand } from './commands/operator/audit.ts';
+import { addCaCommands } from './commands/operator/ca.ts';
+import { addExportCommand } from './commands/operator/export.ts';
+import { addLocalCommands } from './commands/operator/local.ts';
+import { addStatusCommand } from './commands/operator/status.ts';
+import { addPeeringCommands } from './commands/peering/peering.ts';
+import { addTeamAccessCommands } from './commands/team-access/commands.ts';
 import { CommandError, exitCodes } from './errors.ts';
-import { addExportCommand } from './export.ts';
-import { addIntentionCommands } from './intention.ts';
-import { addLocalCommands } from './local.ts';
-import { addPartitionCommands } from './partition.ts';
-import { addPeeringCommands } from './peering.ts';
-import { addServiceCommands } from './service.ts';
 import type { Shell } from './shell.ts';
-import { addStatusCommand } from './status.ts';
-import { addTeamAccessCommands } from './team-access/commands.ts';
 
 /** What a shell reports for a program that SIGINT ended. */
 const INTERRUPTED = 130;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Api, startApi } from '../../test/support/api.ts';
 import { createFakeClock } from '../../test/support/fake-clock.ts';
+import { type Api, startApi } from '../../test/support/process/api.ts';
 import { until } from '../../test/support/until.ts';
 import { SYSTEM } from '../audit/record.ts';
-import { expiryJob } from '../state/expiry.ts';
+import { expiryJob } from '../state/jobs/expiry.ts';
 import { aclTokens } from './acl-token.ts';
 import { type AclPolicy, authenticate } from './caller.ts';
 import { recordTokenChange } from './change-token.ts';

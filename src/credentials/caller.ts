@@ -3,7 +3,7 @@
  * says whether it may. Rules: peering-decisions, "Tokens of the caller".
  */
 import { ServiceError } from '../http/errors.ts';
-import type { Reader } from '../state/reader.ts';
+import type { Reader } from '../state/memory/reader.ts';
 import { aclTokens } from './acl-token.ts';
 import { EVERYTHING, type Grant, type Permission, permits } from './grant.ts';
 import { DEFAULT_PARTITION } from './partition.ts';

@@ -2,7 +2,7 @@
 
 import { type Origin, recordChange } from '../audit/record.ts';
 import type { Stored } from '../state/table.ts';
-import type { Transaction } from '../state/transaction.ts';
+import type { Transaction } from '../state/write/transaction.ts';
 import { type AclToken, type ShownToken, showToken } from './acl-token.ts';
 import { authorize, type Caller, lacks } from './caller.ts';
 import { covers, type Grant } from './grant.ts';

@@ -5,10 +5,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import { recordChange, SYSTEM } from '../audit/record.ts';
-import type { Clock } from '../state/clock.ts';
-import type { Reader } from '../state/reader.ts';
+import type { Clock } from '../state/clock/clock.ts';
+import type { Reader } from '../state/memory/reader.ts';
 import type { State } from '../state/state.ts';
-import type { Transaction } from '../state/transaction.ts';
+import type { Transaction } from '../state/write/transaction.ts';
 import { type AclToken, aclTokens, showToken } from './acl-token.ts';
 import { cluster } from './cluster.ts';
 import {

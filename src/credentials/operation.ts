@@ -1,12 +1,12 @@
 /** What every operation on credentials gets: the state with its rules, and who asks from where. */
 import type { Origin } from '../audit/record.ts';
+import type { ReadResult } from '../http/blocking/reads.ts';
 import { type Connection, leftOf } from '../http/call.ts';
-import type { ReadResult } from '../http/v1/reads.ts';
 import { WRITE_BYTES_DEFAULT } from '../state/limits.ts';
-import type { Reader } from '../state/reader.ts';
+import type { Reader } from '../state/memory/reader.ts';
 import type { State, Watched } from '../state/state.ts';
-import type { Transaction } from '../state/transaction.ts';
-import { rowTopic } from '../state/waiting.ts';
+import { rowTopic } from '../state/watch/change-notifier.ts';
+import type { Transaction } from '../state/write/transaction.ts';
 import { aclTokens } from './acl-token.ts';
 import { type AclPolicy, authenticate, type Caller } from './caller.ts';
 import { type Edition, type GivenPartitions, givenPartition } from './request-partition.ts';

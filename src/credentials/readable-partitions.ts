@@ -1,5 +1,5 @@
 /** Which partitions a caller may read something in: what `partition=*` spans. */
-import type { Reader } from '../state/reader.ts';
+import type { Reader } from '../state/memory/reader.ts';
 import { type Caller, lacks } from './caller.ts';
 import { permitsSome, type Resource } from './grant.ts';
 import { partitions } from './partition.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { sharedApi } from '../../test/support/api.ts';
+import { sharedApi } from '../../test/support/process/api.ts';
 import type { ShownToken } from './acl-token.ts';
 
 const SYNTAX =

@@ -1,6 +1,6 @@
 /** Which partition a request is about. Rules: peering-decisions, "Partitions". */
 import { ServiceError } from '../http/errors.ts';
-import type { Reader } from '../state/reader.ts';
+import type { Reader } from '../state/memory/reader.ts';
 import { DEFAULT_PARTITION, isPartitionName, partitionKey, partitions } from './partition.ts';
 
 export type Edition = 'enterprise' | 'community';

@@ -1,12 +1,12 @@
 /** One request as endpoints see it: a value, made once and never changed. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Span } from '@opentelemetry/api';
-import type { Clock } from '../state/clock.ts';
+import type { Clock } from '../state/clock/clock.ts';
 import type { Answer } from './answer.ts';
 import type { ServiceError } from './errors.ts';
-import type { Log } from './log.ts';
 import type { Query } from './query.ts';
-import type { Traffic } from './traffic.ts';
+import type { Log } from './telemetry/log.ts';
+import type { Traffic } from './telemetry/traffic.ts';
 
 /** What all requests of a server share. */
 export interface Edge {

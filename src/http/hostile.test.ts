@@ -6,9 +6,9 @@ import { Type } from 'typebox';
 import { until } from '../../test/support/until.ts';
 import { type Answer, emptyAnswer, textAnswer } from './answer.ts';
 import { callerSignal } from './call.ts';
-import { openEdge, readAll } from './edge.suite.ts';
 import type { Endpoint } from './endpoint.ts';
-import { PATIENCE } from './node-server.ts';
+import { openEdge, readAll } from './server/edge.suite.ts';
+import { PATIENCE } from './server/node-server.ts';
 import { parseBody } from './v1/parse-body.ts';
 
 const hello: Endpoint = {

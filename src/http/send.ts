@@ -4,8 +4,8 @@ import type { Call } from './call.ts';
 import { toServiceError } from './errors.ts';
 import { UNREAD_BYTES_MIN } from './limits.ts';
 import { loggedQuery } from './query.ts';
-import { recordError } from './tracing.ts';
-import { countAnswer } from './traffic.ts';
+import { recordError } from './telemetry/tracing.ts';
+import { countAnswer } from './telemetry/traffic.ts';
 
 /** Writes the answer, unless the caller has left, and counts it. */
 export function sendAnswer(call: Call, answer: Answer): void {

@@ -1,7 +1,7 @@
 /** An answer too large to hold: written as its chunks come, as fast as the caller takes them. */
 import { once } from 'node:events';
 import { type Call, callerSignal } from './call.ts';
-import { countAnswer } from './traffic.ts';
+import { countAnswer } from './telemetry/traffic.ts';
 
 /**
  * Writes the chunks. When they fail, the connection is cut: a caller must not take a part for the whole.

@@ -5,16 +5,16 @@ import type { Config } from '../config.ts';
 import { aclTokens } from '../credentials/acl-token.ts';
 import { recordTokenChange } from '../credentials/change-token.ts';
 import { userTokens } from '../credentials/user.ts';
-import type { Log } from '../http/log.ts';
-import type { Clock } from '../state/clock.ts';
-import type { ClockWatch } from '../state/clock-watch.ts';
-import { expiryJob } from '../state/expiry.ts';
-import type { Job } from '../state/jobs.ts';
+import type { Log } from '../http/telemetry/log.ts';
+import type { Clock } from '../state/clock/clock.ts';
+import type { ClockWatch } from '../state/clock/clock-jump-detector.ts';
+import { expiryJob } from '../state/jobs/expiry.ts';
+import type { Job } from '../state/jobs/placement.ts';
 import type { State } from '../state/state.ts';
-import { leaveTrail } from '../team-access/audit-trail/trail.ts';
+import { leaveTrail } from '../team-access/audit/trail.ts';
 import { rowExpiryJob } from '../team-access/team-workspaces/expire-rows.ts';
 import { expireTokensJob } from '../team-access/tokens/expire-tokens.ts';
-import { forgetInvitedJob } from '../team-access/users/forget-invited.ts';
+import { forgetInvitedJob } from '../team-access/users/remove-invited-users.ts';
 import { warnOfHeldBack } from './clock-jump.ts';
 
 export interface JobParts {

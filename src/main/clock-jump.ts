@@ -1,5 +1,5 @@
 /** What an operator is told when the machine's clock is set, or the machine has slept, and what stays undone for it. */
-import type { Log } from '../http/log.ts';
+import type { Log } from '../http/telemetry/log.ts';
 
 /** Warns of a jump of so many milliseconds; negative: back. */
 export function warnOfJump(log: Log, jumpMs: number): void {

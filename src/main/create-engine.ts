@@ -4,16 +4,16 @@ import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import { ConfigError } from '../config/error.ts';
 import type { Config } from '../config.ts';
-import type { Log } from '../http/log.ts';
-import type { Clock } from '../state/clock.ts';
-import type { Engine } from '../state/engine.ts';
-import { sqliteEngine } from '../state/sqlite/engine.ts';
+import type { Log } from '../http/telemetry/log.ts';
+import type { Clock } from '../state/clock/clock.ts';
+import type { Engine } from '../state/engine/engine.ts';
+import { sqliteEngine } from '../state/engine/sqlite/engine.ts';
 
 /** The engine that the settings name; nothing is opened yet. @throws ConfigError when a file of theirs cannot be used */
 export async function createEngine(config: Config, clock: Clock, log: Log): Promise<Engine> {
   if (config.store === 'sqlite') return sqliteEngine({ directory: config.dataDir });
   // Loaded where it is used: with the client that it needs it is a tenth of an idle server's memory.
-  const { etcdEngine } = await import('../state/etcd/engine.ts');
+  const { etcdEngine } = await import('../state/engine/etcd/engine.ts');
   const { endpoints, prefix, username, password, maxTxnOps, maxTxnBytes, compact } = config.etcd;
   return etcdEngine({
     endpoints,

@@ -2,7 +2,7 @@
 import { aclTokens } from '../credentials/acl-token.ts';
 import { credentialsPath } from '../credentials/credentials-file.ts';
 import { type FirstStart, makeFirstCredentials, recoverCredentials } from '../credentials/first-credentials.ts';
-import type { Log } from '../http/log.ts';
+import type { Log } from '../http/telemetry/log.ts';
 
 /** First credentials for an empty state; with `--recover`, or after an import (`imported`) without any, new ones. */
 export async function makeCredentials(

@@ -1,8 +1,8 @@
 /** How errors that end the server become exit codes. */
 import { FirstStartError } from '../credentials/first-credentials.ts';
-import { DataKeyError } from '../peering/sealed.ts';
+import { DataKeyError } from '../peering/record/encrypted-secret.ts';
 import { isStateError } from '../state/errors.ts';
-import { ImportError } from '../state/export-file.ts';
+import { ImportError } from '../state/transfer/export-file.ts';
 import { ListenError } from './listening.ts';
 
 /** What the settings or the command line must mend. */

@@ -1,10 +1,10 @@
 /** `accord server --import-file`: an empty store is filled before anything else is in it. */
-import type { Log } from '../http/log.ts';
-import type { Engine } from '../state/engine.ts';
+import type { Log } from '../http/telemetry/log.ts';
+import type { Engine } from '../state/engine/engine.ts';
 import { isStateError, StateError } from '../state/errors.ts';
-import { type ExportFile, ImportError, openExportFile } from '../state/export-file.ts';
-import { importExport } from '../state/import.ts';
-import { passphraseSealer, type Sealer, type SealRecipe } from '../state/sealing.ts';
+import { passphraseSealer, type Sealer, type SealRecipe } from '../state/transfer/encryption.ts';
+import { type ExportFile, ImportError, openExportFile } from '../state/transfer/export-file.ts';
+import { importExport } from '../state/transfer/import.ts';
 import { SCHEMA } from './schema.ts';
 
 /** Opens the file that `--import-file` names, before the store is touched. @throws ImportError */

@@ -1,7 +1,7 @@
 /** How a server on loopback may be named, by its settings. */
 import { isLoopback } from '../config/network-kinds.ts';
 import type { Config } from '../config.ts';
-import type { LocalNames } from '../http/origin.ts';
+import type { LocalNames } from '../http/server/origin.ts';
 
 /** Who must name the server by `localhost` or an address. */
 export function localNamesOf({ http, acl }: Pick<Config, 'http' | 'acl'>): LocalNames {

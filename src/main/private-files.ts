@@ -1,7 +1,7 @@
 /** What lies in the data directory is for the server's own user: keys and secrets may be in it in clear. */
 import { chmod, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import type { Log } from '../http/log.ts';
+import type { Log } from '../http/telemetry/log.ts';
 import { OTHERS } from './limits.ts';
 
 /** Of the SQLite engine: the database, and what it and SQLite keep beside it. */

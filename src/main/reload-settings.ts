@@ -1,6 +1,6 @@
 /** What SIGHUP does to the settings: they are read again, and those that a running server can change take effect. */
 import type { Config, LoadedConfig, ReloadedConfig } from '../config.ts';
-import type { Log } from '../http/log.ts';
+import type { Log } from '../http/telemetry/log.ts';
 
 export interface SettingsSource {
   /** What is in force at the start. */

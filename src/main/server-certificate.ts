@@ -1,8 +1,8 @@
 /** The certificate of `http.tls-cert` and `http.tls-key`. */
 import { ConfigError } from '../config/error.ts';
 import type { Config } from '../config.ts';
-import { type CertificateFiles, readCertificate } from '../http/certificates.ts';
-import type { Certificate } from '../http/node-server.ts';
+import { type CertificateFiles, readCertificate } from '../http/server/certificates.ts';
+import type { Certificate } from '../http/server/node-server.ts';
 
 export interface ServerCertificate {
   readonly files: CertificateFiles;

@@ -1,10 +1,10 @@
 /** Who may do what to which peering: every endpoint, with and without the grant for the name in the partition. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type Api, type MadeToken, startApi } from '../../test/support/api.ts';
-import { generated, record, seen } from '../../test/support/peering.ts';
-import type { Answer } from '../../test/support/server.ts';
-import { peerings } from './record.ts';
+import { generated, record, seen } from '../../test/support/peering/peering.ts';
+import { type Api, type MadeToken, startApi } from '../../test/support/process/api.ts';
+import type { Answer } from '../../test/support/process/server.ts';
+import { peerings } from './record/record.ts';
 
 interface Operation {
   readonly method: string;

@@ -1,9 +1,9 @@
 /** `compat = consul`: what Consul's own clients rely on. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startApi } from '../../test/support/api.ts';
-import { generate, generated, peer, seen } from '../../test/support/peering.ts';
-import type { ShownPeering } from './show-record.ts';
+import { generate, generated, peer, seen } from '../../test/support/peering/peering.ts';
+import { startApi } from '../../test/support/process/api.ts';
+import type { ShownPeering } from './record/record-to-json.ts';
 
 test("records have Consul's states and all keys of the stream, in lists and alone", async () => {
   await using api = await startApi({ consul: true });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Api, startApi } from '../../test/support/api.ts';
-import { generated, opened, peer, present, record, seen } from '../../test/support/peering.ts';
-import { peerings, streamOpened, terminatedByPeer } from './record.ts';
-import { links } from './secrets.ts';
+import { generated, opened, peer, present, record, seen } from '../../test/support/peering/peering.ts';
+import { type Api, startApi } from '../../test/support/process/api.ts';
+import { peerings, streamOpened, terminatedByPeer } from './record/record.ts';
+import { links } from './record/secrets.ts';
 
 async function terminate(api: Api, name: string): Promise<void> {
   const { ID } = await record(api, name);

@@ -1,8 +1,8 @@
 /** Of several faults the first in the documented order is told: peering-decisions, "Order of checks". */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type Api, startApi } from '../../test/support/api.ts';
-import { generated, peer } from '../../test/support/peering.ts';
+import { generated, peer } from '../../test/support/peering/peering.ts';
+import { type Api, startApi } from '../../test/support/process/api.ts';
 
 interface Fault {
   readonly name: string;

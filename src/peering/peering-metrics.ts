@@ -1,10 +1,10 @@
 /** What Prometheus is told of peerings: how many there are for everybody, and each one for who may know its name. */
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { Metrics } from '../http/metrics.ts';
+import type { Metrics } from '../http/operators/metrics.ts';
 import type { DeepReadonly } from '../state/table.ts';
-import { type Peering, peerings } from './record.ts';
+import { type Peering, peerings } from './record/record.ts';
 import type { RunningPeering } from './start-peering.ts';
-import type { PeeringTraffic } from './stream/stream-traffic.ts';
+import type { PeeringTraffic } from './stream/status/stream-traffic.ts';
 
 /** The states of the record, and `FAILING` for one that lost its stream. */
 const STATES = ['INITIAL', 'ACTIVE', 'FAILING', 'TERMINATED'] as const;

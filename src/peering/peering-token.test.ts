@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Api, startApi } from '../../test/support/api.ts';
 import { createFakeClock } from '../../test/support/fake-clock.ts';
-import { generated, indexOf, opened, peer, present, record, seen } from '../../test/support/peering.ts';
-import { acceptedSecrets } from './secrets.ts';
+import { generated, indexOf, opened, peer, present, record, seen } from '../../test/support/peering/peering.ts';
+import { type Api, startApi } from '../../test/support/process/api.ts';
+import { acceptedSecrets } from './record/secrets.ts';
 
 const status = (api: Api, name: string, query = '') => api.request('GET', `/v1/peering/${name}/token${query}`);
 const revoke = (api: Api, name: string) => api.request('DELETE', `/v1/peering/${name}/token`);

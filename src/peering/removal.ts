@@ -2,16 +2,16 @@
  * What is done behind a deletion: the imported data goes in bounded commits, then the record, not before it could be
  * read for some seconds. The rows say what is left to do, so the job can stop and go on anywhere.
  */
-import { traced } from '../http/tracing.ts';
-import { type Clock, sleep } from '../state/clock.ts';
-import type { Job } from '../state/jobs.ts';
-import type { Reader } from '../state/reader.ts';
+import { traced } from '../http/telemetry/tracing.ts';
+import { type Clock, sleep } from '../state/clock/clock.ts';
+import type { Job } from '../state/jobs/placement.ts';
+import type { Reader } from '../state/memory/reader.ts';
 import type { State } from '../state/state.ts';
 import type { DeepReadonly, Table } from '../state/table.ts';
-import { importProblems } from './catalog/import-problem.ts';
-import { importedServiceKey, importedServices } from './catalog/imported-service.ts';
+import { importProblems } from './catalog/tables/import-problem.ts';
+import { importedServiceKey, importedServices } from './catalog/tables/imported-service.ts';
 import { READABLE_AFTER_DELETION_MS, REMOVAL_BATCH_ROWS, REMOVAL_LOOK_MS } from './limits.ts';
-import { type Peering, peerings } from './record.ts';
+import { type Peering, peerings } from './record/record.ts';
 import { peeringNamed, peeringSpan } from './spans.ts';
 
 interface Parts {

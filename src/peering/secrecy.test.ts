@@ -1,10 +1,10 @@
 /** Where secrets of peerings must not be. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startApi } from '../../test/support/api.ts';
-import { closed, generate, generated, opened, peer, present, record } from '../../test/support/peering.ts';
-import { dataKeySealer } from '../state/sealing.ts';
-import { links, streamSecretPlace } from './secrets.ts';
+import { closed, generate, generated, opened, peer, present, record } from '../../test/support/peering/peering.ts';
+import { startApi } from '../../test/support/process/api.ts';
+import { dataKeySealer } from '../state/transfer/encryption.ts';
+import { links, streamSecretPlace } from './record/secrets.ts';
 
 interface Entry {
   readonly Action: string;

@@ -2,10 +2,10 @@
 
 import { Code } from '@connectrpc/connect';
 import { type Attributes, type Span, SpanKind } from '@opentelemetry/api';
-import { failSpan, type SpanStart } from '../http/tracing.ts';
-import type { Reader } from '../state/reader.ts';
-import { peerings } from './record.ts';
-import { PeerStreamService } from './stream/gen/peering/peerstream_pb.ts';
+import { failSpan, type SpanStart } from '../http/telemetry/tracing.ts';
+import type { Reader } from '../state/memory/reader.ts';
+import { peerings } from './record/record.ts';
+import { PeerStreamService } from './stream/wire/gen/peering/peerstream_pb.ts';
 
 /** What people know a peering by. */
 export interface PeeringName {

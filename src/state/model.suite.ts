@@ -5,25 +5,25 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { patience } from '../../test/support/engine-node.ts';
 import { createFakeClock, type FakeClock } from '../../test/support/fake-clock.ts';
-import { gatedEngine } from '../../test/support/gated-engine.ts';
-import { openState, picture } from '../../test/support/state.ts';
+import { patience } from '../../test/support/state/engine-node.ts';
+import { gatedEngine } from '../../test/support/state/gated-engine.ts';
+import { openState, picture } from '../../test/support/state/state.ts';
 import {
   createModel,
   type ModelWrite,
   memoryTables,
   type StateModel,
   type Wish,
-} from '../../test/support/state-model.ts';
-import type { MakeStore } from '../../test/support/store.ts';
-import { deepFreeze, events } from '../../test/support/tables.ts';
+} from '../../test/support/state/state-model.ts';
+import type { MakeStore } from '../../test/support/state/store.ts';
+import { deepFreeze, events } from '../../test/support/state/tables.ts';
+import { nextTurn } from './clock/next-turn.ts';
 import { isStateError } from './errors.ts';
-import { nextTurn } from './next-turn.ts';
-import type { Snapshot } from './snapshot.ts';
+import type { Snapshot } from './memory/snapshot.ts';
 import type { State, Watched } from './state.ts';
 import type { AnyTable, NamedIndex, Stored } from './table.ts';
-import type { Transaction } from './transaction.ts';
+import type { Transaction } from './write/transaction.ts';
 
 /** Far more turns of the event loop than anything takes. */
 const TURNS_MAX = 10_000_000;

@@ -1,4 +1,4 @@
-import { sqliteStore } from '../../test/support/store.ts';
+import { sqliteStore } from '../../test/support/state/store.ts';
 import { modelContract } from './model.suite.ts';
 
 modelContract('sqlite', sqliteStore, 60);

@@ -1,15 +1,15 @@
 /** What the state promises of writes and reads, on any engine. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { patience } from '../../test/support/engine-node.ts';
-import { gatedEngine } from '../../test/support/gated-engine.ts';
-import { openState, picture } from '../../test/support/state.ts';
-import type { MakeStore } from '../../test/support/store.ts';
-import { type Counter, counters, events, organizations, teams, testSchema } from '../../test/support/tables.ts';
+import { patience } from '../../test/support/state/engine-node.ts';
+import { gatedEngine } from '../../test/support/state/gated-engine.ts';
+import { openState, picture } from '../../test/support/state/state.ts';
+import type { MakeStore } from '../../test/support/state/store.ts';
+import { type Counter, counters, events, organizations, teams, testSchema } from '../../test/support/state/tables.ts';
 import { until } from '../../test/support/until.ts';
-import { systemClock } from './clock.ts';
+import { systemClock } from './clock/clock.ts';
+import { nextTurn } from './clock/next-turn.ts';
 import { isStateError } from './errors.ts';
-import { nextTurn } from './next-turn.ts';
 
 const counter = (id: string, value = 0, partition = 'p'): Counter => ({ id, value, partition });
 

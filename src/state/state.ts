@@ -9,22 +9,23 @@
  * waking by the difference of the trees after a reload (everyone is woken instead: reloads are rare, the result is
  * shared, and an answer too many is allowed where one too few is not).
  */
-import { Barrier } from './barrier.ts';
-import { type Clock, sleep } from './clock.ts';
-import { decodeRow, readableFormats, writtenFormat } from './codec.ts';
-import type { CommittedChange, Engine, Follower, Member, ScanRange } from './engine.ts';
+
+import { type Clock, sleep } from './clock/clock.ts';
+import type { CommittedChange, Engine, Follower, Member, ScanRange } from './engine/engine.ts';
 import { isStateError, StateError } from './errors.ts';
-import { type Change, ChangeFeed } from './feed.ts';
-import { type Job, Jobs } from './jobs.ts';
-import { loadState } from './loader.ts';
-import { type LoadedState, Memory } from './memory.ts';
-import { removalJob } from './removal.ts';
-import type { Snapshot } from './snapshot.ts';
-import { StatusBoard } from './status.ts';
+import { removalJob } from './jobs/orphan-removal.ts';
+import { type Job, Jobs } from './jobs/placement.ts';
+import { StatusBoard } from './jobs/status-rows.ts';
+import { decodeRow, readableFormats, writtenFormat } from './memory/codec.ts';
+import { type LoadedState, Memory } from './memory/committed-state.ts';
+import { loadState } from './memory/loader.ts';
+import type { Snapshot } from './memory/snapshot.ts';
 import type { AnyTable, Schema, Stored, Table } from './table.ts';
-import type { Transaction } from './transaction.ts';
-import { entryTopic, rowTopic, type Topic, Waiting } from './waiting.ts';
-import { type WriteOptions, WriteQueue } from './write-queue.ts';
+import { Barrier } from './watch/barrier.ts';
+import { type Change, ChangeFeed } from './watch/change-feed.ts';
+import { entryTopic, rowTopic, type Topic, Waiting } from './watch/change-notifier.ts';
+import type { Transaction } from './write/transaction.ts';
+import { type WriteOptions, WriteQueue } from './write/write-queue.ts';
 
 /** What is waited for, with the index of its last change (or one after it). */
 export interface Watched {

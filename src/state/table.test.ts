@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { organizations, teams, testSchema, tokens, uses } from '../../test/support/tables.ts';
+import { organizations, teams, testSchema, tokens, uses } from '../../test/support/state/tables.ts';
 import { defineSchema, defineTable, expiryEntry, indexOf, type OwnerDefinition } from './table.ts';
 
 const table = (name: string, owners: readonly OwnerDefinition<'owner'>[] = [], unique = false) =>

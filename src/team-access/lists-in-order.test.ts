@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import { sharedApi } from '../../test/support/api.ts';
-import { type CountedLookUps, countLookUps } from '../../test/support/counted-look-ups.ts';
-import { type Company, makeCompany, putTeam } from '../../test/support/organizations.ts';
-import { request, resource, type Shown, shown } from '../../test/support/team-access.ts';
+import { sharedApi } from '../../test/support/process/api.ts';
+import { type CountedLookUps, countLookUps } from '../../test/support/state/counted-look-ups.ts';
+import { type Company, makeCompany, putTeam } from '../../test/support/team-access/organizations.ts';
+import { request, resource, type Shown, shown } from '../../test/support/team-access/team-access.ts';
 import { until } from '../../test/support/until.ts';
 import { users } from '../credentials/user.ts';
+import { standingWith } from './authorization/caller-role.ts';
 import { listMemberships } from './organization-memberships/list-memberships.ts';
-import { memberships } from './organization-memberships/membership.ts';
-import { organizations } from './organizations/organization.ts';
-import { standingWith } from './standing.ts';
+import { organizations } from './tables/organization.ts';
+import { memberships } from './tables/organization-membership.ts';
 
 describe('a page of', () => {
   const api = sharedApi();

@@ -1,23 +1,23 @@
 /** The team access service put together. */
 import type { Call } from '../http/call.ts';
 import type { Endpoint, OpenEndpoint } from '../http/endpoint.ts';
-import type { Log } from '../http/log.ts';
-import type { Clock } from '../state/clock.ts';
+import type { Log } from '../http/telemetry/log.ts';
+import type { Clock } from '../state/clock/clock.ts';
 import type { State } from '../state/state.ts';
 import { auditTrailEndpoints } from './audit-trail/endpoints.ts';
-import { completeSetEndpoints } from './complete-set/endpoints.ts';
-import { discoveryEndpoints } from './discovery.ts';
+import { completeSetEndpoints } from './bulk/complete-set/endpoints.ts';
+import { operationEndpoints } from './bulk/operations/endpoints.ts';
 import { effectiveAccessEndpoints } from './effective-access/endpoints.ts';
-import { operationEndpoints } from './operations/endpoints.ts';
+import { discoveryEndpoints } from './http/discovery.ts';
+import { createRateLimit } from './http/rate-limit.ts';
+import { recordTokenUses } from './http/record-token-uses.ts';
+import { countUnserved, serveOpen, type TeamAccess } from './http/request-pipeline.ts';
 import { membershipEndpoints } from './organization-memberships/endpoints.ts';
 import { organizationEndpoints } from './organizations/endpoints.ts';
 import { projectEndpoints } from './projects/endpoints.ts';
-import { createRateLimit } from './rate-limit.ts';
-import { countUnserved, serveOpen, type TeamAccess } from './serve.ts';
 import { teamWorkspaceEndpoints } from './team-workspaces/endpoints.ts';
 import { teamEndpoints } from './teams/endpoints.ts';
 import { tokenEndpoints } from './tokens/endpoints.ts';
-import { recordTokenUses } from './tokens/record-uses.ts';
 import { userEndpoints } from './users/endpoints.ts';
 import { workspaceEndpoints } from './workspaces/endpoints.ts';
 

@@ -3,9 +3,9 @@ import type { Static, TSchema } from 'typebox';
 import type { TLocalizedValidationError } from 'typebox/error';
 import { Compile, Errors, type Validator } from 'typebox/schema';
 import { ServiceError } from '../errors.ts';
+import { fitSchema, place } from '../json/fit-schema.ts';
+import { JsonProblem, parseStrictJson } from '../json/strict-json.ts';
 import { QUOTED_LENGTH_MAX } from '../limits.ts';
-import { fitSchema, place } from './fit-schema.ts';
-import { JsonProblem, parseStrictJson } from './strict-json.ts';
 
 /**
  * The body as the schema says. Keys match without regard to case; a null stands for an absent field; an empty body is

@@ -1,7 +1,6 @@
 /** Who sees and changes which services: grants that are limited to names, one name in several partitions. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type Api, startApi } from '../../../test/support/api.ts';
 import {
   type Fields,
   got,
@@ -10,8 +9,9 @@ import {
   register,
   registered,
   type ShownCheck,
-} from '../../../test/support/catalog.ts';
-import { generated, seen } from '../../../test/support/peering.ts';
+} from '../../../test/support/peering/catalog.ts';
+import { generated, seen } from '../../../test/support/peering/peering.ts';
+import { type Api, startApi } from '../../../test/support/process/api.ts';
 
 const FILTERED = 'x-service-results-filtered-by-acls';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { sharedApi } from '../../../test/support/api.ts';
-import { type Fields, got, registered } from '../../../test/support/catalog.ts';
-import { seen } from '../../../test/support/peering.ts';
-import type { Answer } from '../../../test/support/server.ts';
+import { type Fields, got, registered } from '../../../test/support/peering/catalog.ts';
+import { seen } from '../../../test/support/peering/peering.ts';
+import { sharedApi } from '../../../test/support/process/api.ts';
+import type { Answer } from '../../../test/support/process/server.ts';
 
 describe('lists of all partitions', () => {
   const api = sharedApi();

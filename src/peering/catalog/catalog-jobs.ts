@@ -1,6 +1,6 @@
 /** What goes on behind the catalog, each on one live server. */
-import type { Clock } from '../../state/clock.ts';
-import type { Job } from '../../state/jobs.ts';
+import type { Clock } from '../../state/clock/clock.ts';
+import type { Job } from '../../state/jobs/placement.ts';
 import type { State } from '../../state/state.ts';
 import { dueChecksJob } from './agent/due-checks.ts';
 import { lostNodesJob } from './agent/lost-nodes.ts';

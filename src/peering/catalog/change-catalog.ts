@@ -1,15 +1,15 @@
 /** What becomes of the rows when something is registered or taken away; shared by the catalog and the local agent. */
 import { cluster } from '../../credentials/cluster.ts';
-import type { Reader } from '../../state/reader.ts';
+import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly, Stored } from '../../state/table.ts';
-import type { Transaction } from '../../state/transaction.ts';
-import { dueAfter, withDue } from './agent/due.ts';
-import { type CatalogService, catalogServiceKey, catalogServices } from './catalog-service.ts';
-import { type CheckStatus, type KeptCheck, withChecks } from './check.ts';
-import type { InstanceService } from './instance.ts';
+import type { Transaction } from '../../state/write/transaction.ts';
 import { CHECKS_MAX } from './limits.ts';
 import { refused } from './read-fields.ts';
-import { type TtlCheck, ttlCheckKey, ttlChecks } from './ttl-check.ts';
+import { type CatalogService, catalogServiceKey, catalogServices } from './tables/catalog-service.ts';
+import { type CheckStatus, type KeptCheck, withChecks } from './tables/check.ts';
+import { dueAfter, withDue } from './tables/check-deadline.ts';
+import type { InstanceService } from './tables/instance.ts';
+import { type TtlCheck, ttlCheckKey, ttlChecks } from './tables/ttl-check.ts';
 
 /** Texts of what stands in rows: what comes again and again is compared with what was made the first time. */
 const texts = new WeakMap<object, string>();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startApi } from '../../../test/support/api.ts';
-import { got, registered, type ShownCheck } from '../../../test/support/catalog.ts';
+import { got, registered, type ShownCheck } from '../../../test/support/peering/catalog.ts';
+import { startApi } from '../../../test/support/process/api.ts';
 
 test('two checks with one ID in a request are one, the last, on a new node as on one that is there', async () => {
   await using api = await startApi();

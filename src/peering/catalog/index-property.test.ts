@@ -4,16 +4,16 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Api, startApi } from '../../../test/support/api.ts';
-import { deregister, imported, importFrom, register, withAgent } from '../../../test/support/catalog.ts';
-import { generated } from '../../../test/support/peering.ts';
+import { deregister, imported, importFrom, register, withAgent } from '../../../test/support/peering/catalog.ts';
+import { generated } from '../../../test/support/peering/peering.ts';
+import { type Api, startApi } from '../../../test/support/process/api.ts';
 import { createRandom } from '../../../test/support/random.ts';
 import type { Asked, Credentials } from '../../credentials/operation.ts';
+import type { Evaluate, ReadResult } from '../../http/blocking/reads.ts';
 import { JsonText } from '../../http/v1/json-answer.ts';
-import type { Evaluate, ReadResult } from '../../http/v1/reads.ts';
-import { nameEntry, peerings } from '../record.ts';
-import { listNodes, listServices, readNode, readService } from './read-catalog.ts';
-import { listChecks, readNodeHealth, readServiceHealth } from './read-health.ts';
+import { nameEntry, peerings } from '../record/record.ts';
+import { listNodes, listServices, readNode, readService } from './api/read-catalog.ts';
+import { listChecks, readNodeHealth, readServiceHealth } from './api/read-health.ts';
 
 const ASKED: Asked = {
   secretHash: undefined,

@@ -1,8 +1,6 @@
 /** Fields of services and checks, checked once at the edge; inside they are taken as they are. */
 import { ServiceError } from '../../http/errors.ts';
-import { checkMeta } from '../meta.ts';
-import { CHECK_STATUSES, type CheckStatus } from './check.ts';
-import type { InstanceService, ServiceAddress } from './instance.ts';
+import { checkMeta } from '../record/meta.ts';
 import {
   ADDRESS_CHARACTERS_MAX,
   ID_CHARACTERS_MAX,
@@ -13,6 +11,8 @@ import {
   TAGGED_ADDRESSES_MAX,
   TAGS_MAX,
 } from './limits.ts';
+import { CHECK_STATUSES, type CheckStatus } from './tables/check.ts';
+import type { InstanceService, ServiceAddress } from './tables/instance.ts';
 
 /** Not in names: they would end up in paths, in patterns of grants, and in keys. */
 const NO_NAME = /[\p{Cc}\s*/]/u;

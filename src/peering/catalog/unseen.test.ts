@@ -1,9 +1,16 @@
 /** What is another's, and what is not there: who may write some services cannot tell one from the other. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { sharedApi } from '../../../test/support/api.ts';
-import { deregister, type Fields, got, register, registered, withAgent } from '../../../test/support/catalog.ts';
-import { seen } from '../../../test/support/peering.ts';
+import {
+  deregister,
+  type Fields,
+  got,
+  register,
+  registered,
+  withAgent,
+} from '../../../test/support/peering/catalog.ts';
+import { seen } from '../../../test/support/peering/peering.ts';
+import { sharedApi } from '../../../test/support/process/api.ts';
 
 describe('who may write some services', () => {
   const api = sharedApi();

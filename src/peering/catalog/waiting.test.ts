@@ -1,7 +1,6 @@
 /** What wakes a read that waits, and what does not: its index is never too low, and as far as can be not too high. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Api, sharedApi, startApi } from '../../../test/support/api.ts';
 import {
   deregistered,
   got,
@@ -10,10 +9,11 @@ import {
   register,
   registered,
   type ShownEntry,
-} from '../../../test/support/catalog.ts';
-import { generated, indexOf } from '../../../test/support/peering.ts';
+} from '../../../test/support/peering/catalog.ts';
+import { generated, indexOf } from '../../../test/support/peering/peering.ts';
+import { type Api, sharedApi, startApi } from '../../../test/support/process/api.ts';
 import { until } from '../../../test/support/until.ts';
-import { catalogServices } from './catalog-service.ts';
+import { catalogServices } from './tables/catalog-service.ts';
 
 /** Everything about one service that can change, with what makes it so. */
 const changes: Readonly<Record<string, (api: Api) => Promise<void>>> = {

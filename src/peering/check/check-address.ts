@@ -1,8 +1,8 @@
 /** Everything between this server and one address of another cluster, step by step until one fails. */
-import type { Clock } from '../../state/clock.ts';
+import type { Clock } from '../../state/clock/clock.ts';
+import { checkClock, checkVersion } from './compare-peer-info.ts';
 import { connectTcp } from './connect-tcp.ts';
-import type { CheckId } from './faults.ts';
-import { checkClock, checkVersion } from './judge-said.ts';
+import type { CheckId } from './findings.ts';
 import { openTls, type Proof } from './open-tls.ts';
 import { probePeer } from './probe-peer.ts';
 import { type Check, skipped } from './report.ts';

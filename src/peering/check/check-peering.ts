@@ -1,12 +1,12 @@
 /** `GET /v1/peering/:name/check`: why a peering does, or does not, connect. */
 import type { Asked } from '../../credentials/operation.ts';
-import type { Reader } from '../../state/reader.ts';
+import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
-import { findPeering, peeringNotFound } from '../find-peering.ts';
-import { checkPeerName } from '../peer-name.ts';
-import type { Peering } from '../record.ts';
-import { acceptedSecrets, links } from '../secrets.ts';
-import type { PeeringService } from '../service.ts';
+import { findPeering, peeringNotFound } from '../find/find-peering.ts';
+import type { PeeringService } from '../peering-context.ts';
+import { checkPeerName } from '../record/peer-name.ts';
+import type { Peering } from '../record/record.ts';
+import { acceptedSecrets, links } from '../record/secrets.ts';
 import type { Surroundings } from './check-address.ts';
 import { checkAddresses } from './check-addresses.ts';
 import { checkAdvertised, checkOutstanding, checkRole, checkStream } from './check-record.ts';

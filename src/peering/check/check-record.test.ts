@@ -8,7 +8,7 @@ import {
   streamOpened,
   streamRefused,
   terminatedByPeer,
-} from '../record.ts';
+} from '../record/record.ts';
 import { checkAdvertised, checkOutstanding, checkStream } from './check-record.ts';
 
 const NOW_MS = Date.UTC(2026, 0, 31);

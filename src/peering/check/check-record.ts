@@ -1,9 +1,9 @@
 /** What the record of a peering says by itself, before anything is tried. */
 import { isIPv4 } from 'node:net';
 import type { DeepReadonly } from '../../state/table.ts';
-import type { DeadLink, Peering } from '../record.ts';
-import { type AcceptedSecrets, isOutstanding } from '../secrets.ts';
-import type { FaultCode } from './faults.ts';
+import type { DeadLink, Peering } from '../record/record.ts';
+import { type AcceptedSecrets, isOutstanding } from '../record/secrets.ts';
+import type { FaultCode } from './findings.ts';
 import { type Check, faulty, passed, skipped } from './report.ts';
 
 type Row = DeepReadonly<Peering>;

@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { before, describe, test } from 'node:test';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { sharedApi } from '../../../test/support/api.ts';
-import type { ExchangeSecretRequest } from '../stream/gen/peering/peerstream_pb.ts';
-import { encodeToken } from '../token.ts';
+import { sharedApi } from '../../../test/support/process/api.ts';
+import { encodeToken } from '../record/token.ts';
+import type { ExchangeSecretRequest } from '../stream/wire/gen/peering/peerstream_pb.ts';
 import { makeCluster, PEER_ID, startPeer, summary, type TestCluster } from './peer.suite.ts';
 import type { CheckReport } from './report.ts';
 

@@ -2,7 +2,7 @@
 import type { LookupAddress } from 'node:dns';
 import { once } from 'node:events';
 import net from 'node:net';
-import type { FaultCode } from './faults.ts';
+import type { FaultCode } from './findings.ts';
 import { faulty, passed } from './report.ts';
 import { outcomeOf, type Step } from './step.ts';
 

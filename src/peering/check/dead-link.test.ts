@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { generated, opened, present } from '../../../test/support/peering.ts';
-import { isActive, type PeeringSide, startSide } from '../../../test/support/peering-side.ts';
-import { newPeering, peerings } from '../record.ts';
-import { links } from '../secrets.ts';
+import { generated, opened, present } from '../../../test/support/peering/peering.ts';
+import { isActive, type PeeringSide, startSide } from '../../../test/support/peering/peering-side.ts';
+import { newPeering, peerings } from '../record/record.ts';
+import { links } from '../record/secrets.ts';
 
 const WORKS = ['dns passed', 'tcp passed', 'tls passed', 'server-name passed', 'grpc passed', 'version passed'];
 

@@ -1,5 +1,5 @@
 /** The endpoints of the connection check. */
-import { askedBy } from '../../credentials/asked.ts';
+import { askedBy } from '../../credentials/request-context.ts';
 import { callerSignal, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import { jsonAnswer } from '../../http/v1/json-answer.ts';

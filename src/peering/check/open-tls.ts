@@ -6,7 +6,7 @@ import type { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import tls from 'node:tls';
-import type { FaultCode } from './faults.ts';
+import type { FaultCode } from './findings.ts';
 import { FOREIGN_TEXT_LENGTH_MAX } from './limits.ts';
 import { type Check, faulty, passed } from './report.ts';
 import { outcomeOf } from './step.ts';

@@ -6,13 +6,13 @@
 import { create } from '@bufbuild/protobuf';
 import { Code, ConnectError, createClient } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
-import type { Clock } from '../../state/clock.ts';
+import type { Clock } from '../../state/clock/clock.ts';
 import {
   ExchangeSecretRequestSchema,
   LeaderAddressSchema,
   PeerStreamService,
-} from '../stream/gen/peering/peerstream_pb.ts';
-import { ACCORD_VERSION_HEADER } from '../stream/headers.ts';
+} from '../stream/wire/gen/peering/peerstream_pb.ts';
+import { ACCORD_VERSION_HEADER } from '../stream/wire/headers.ts';
 import { FOREIGN_TEXT_LENGTH_MAX } from './limits.ts';
 import type { Secured } from './open-tls.ts';
 import { faulty, passed } from './report.ts';

@@ -1,6 +1,6 @@
 /** What a connection check answers with. */
 import { type Static, Type } from 'typebox';
-import { CHECK_IDS, type CheckId, type FaultCode, faultCodes, faultOf } from './faults.ts';
+import { CHECK_IDS, type CheckId, type FaultCode, faultCodes, faultOf } from './findings.ts';
 
 const checkSchema = Type.Object({
   ID: Type.Enum([...CHECK_IDS], { description: 'What was checked.' }),

@@ -1,6 +1,6 @@
 /** Running checks for a caller: bounded in time and number, and for nobody who has left. */
 import { ServiceError } from '../../http/errors.ts';
-import type { Clock } from '../../state/clock.ts';
+import type { Clock } from '../../state/clock/clock.ts';
 import { CHECKS_AT_ONCE_MAX } from './limits.ts';
 
 export interface CheckRunner {

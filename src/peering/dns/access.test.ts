@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import { sharedApi, startApi } from '../../../test/support/api.ts';
-import { imported, importFrom, registered } from '../../../test/support/catalog.ts';
-import { ask, startTestDns, type TestDns } from '../../../test/support/dns.ts';
-import { generated } from '../../../test/support/peering.ts';
+import { imported, importFrom, registered } from '../../../test/support/peering/catalog.ts';
+import { ask, startTestDns, type TestDns } from '../../../test/support/peering/dns.ts';
+import { generated } from '../../../test/support/peering/peering.ts';
+import { sharedApi, startApi } from '../../../test/support/process/api.ts';
 import { rcodes } from './rcodes.ts';
 
 const { NOERROR, NXDOMAIN, SERVFAIL } = rcodes;

@@ -1,9 +1,9 @@
 /** The answer to a question, from one picture of the state. */
 import type { Question } from 'dns-packet';
-import { type Found, find } from './find.ts';
 import { readName } from './name.ts';
 import { type Rcode, rcodes } from './rcodes.ts';
 import { type GivenRecord, hostOfInstance, hostRecords, refusalOfAny, serviceRecords, soaRecord } from './records.ts';
+import { type Found, find } from './resolve.ts';
 import type { Zone } from './zone.ts';
 
 export interface Reply {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { sharedApi } from '../../../test/support/api.ts';
-import { deregistered, imported, importFrom, registered } from '../../../test/support/catalog.ts';
-import { type Asked, type AskOptions, ask, startTestDns, type TestDns } from '../../../test/support/dns.ts';
-import { generated } from '../../../test/support/peering.ts';
+import { deregistered, imported, importFrom, registered } from '../../../test/support/peering/catalog.ts';
+import { type Asked, type AskOptions, ask, startTestDns, type TestDns } from '../../../test/support/peering/dns.ts';
+import { generated } from '../../../test/support/peering/peering.ts';
+import { sharedApi } from '../../../test/support/process/api.ts';
 import { createRandom } from '../../../test/support/random.ts';
 import { rcodes } from './rcodes.ts';
 

@@ -1,6 +1,6 @@
 /** What Prometheus is told of discovery over DNS; no names of services, so everybody may see it. */
 import { Counter, Gauge } from 'prom-client';
-import type { Metrics } from '../../http/metrics.ts';
+import type { Metrics } from '../../http/operators/metrics.ts';
 import { rcodes } from './rcodes.ts';
 import type { RunningDns } from './start-dns.ts';
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { encode } from 'dns-packet';
-import { sharedApi } from '../../../test/support/api.ts';
-import { registered } from '../../../test/support/catalog.ts';
-import { ednsOf, exchangeUdp, question, read, startTestDns, type TestDns } from '../../../test/support/dns.ts';
+import { registered } from '../../../test/support/peering/catalog.ts';
+import { ednsOf, exchangeUdp, question, read, startTestDns, type TestDns } from '../../../test/support/peering/dns.ts';
+import { sharedApi } from '../../../test/support/process/api.ts';
 import { createRandom } from '../../../test/support/random.ts';
 import { LOG_LINE_MS, UDP_ANSWER_BYTES_MAX } from './limits.ts';
-import { createQuietLog } from './quiet-log.ts';
+import { createQuietLog } from './rate-limited-log.ts';
 import { rcodes } from './rcodes.ts';
 import { createResponder } from './respond.ts';
 

@@ -1,5 +1,5 @@
 /** What a name in the DNS asks for; pure. The forms are those of Consul. */
-import { addressOfLabel } from './host.ts';
+import { addressOfLabel } from './host-name.ts';
 
 /** What is looked for; `peer` undefined: in this cluster. */
 export type Sought =

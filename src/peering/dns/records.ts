@@ -1,7 +1,7 @@
 /** The records of what was found; pure. Which are given, and in which form, is as Consul has it. */
 import type { Answer, SoaAnswer } from 'dns-packet';
-import type { FoundInstance } from '../catalog/found.ts';
-import { type Host, isHostName, labelOfAddress, readHost } from './host.ts';
+import type { FoundInstance } from '../catalog/query/resolved-instances.ts';
+import { type Host, isHostName, labelOfAddress, readHost } from './host-name.ts';
 import { inRandomOrder } from './random-order.ts';
 import type { Zone } from './zone.ts';
 

@@ -2,7 +2,7 @@
 import { answerQuestion, type Reply } from './answer-question.ts';
 import { TCP_ANSWER_BYTES_MAX, UDP_ANSWER_BYTES_MAX, UDP_ANSWER_BYTES_MIN } from './limits.ts';
 import { type Query, readMessage } from './query.ts';
-import type { QuietLog } from './quiet-log.ts';
+import type { QuietLog } from './rate-limited-log.ts';
 import { type Rcode, type RcodeName, rcodeName, rcodes } from './rcodes.ts';
 import { writeRefusal, writeReply } from './write-reply.ts';
 import type { Zone } from './zone.ts';

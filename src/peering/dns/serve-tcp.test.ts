@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { before, describe, test } from 'node:test';
-import { sharedApi } from '../../../test/support/api.ts';
-import { imported, importFrom, registered } from '../../../test/support/catalog.ts';
-import { answersOf, ask, framed, question, read, startTestDns } from '../../../test/support/dns.ts';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
-import { generated } from '../../../test/support/peering.ts';
+import { imported, importFrom, registered } from '../../../test/support/peering/catalog.ts';
+import { answersOf, ask, framed, question, read, startTestDns } from '../../../test/support/peering/dns.ts';
+import { generated } from '../../../test/support/peering/peering.ts';
+import { sharedApi } from '../../../test/support/process/api.ts';
 import { until } from '../../../test/support/until.ts';
 import { QUERY_BYTES_MAX, TCP_CONNECTIONS_MAX, TCP_IDLE_MS } from './limits.ts';
 

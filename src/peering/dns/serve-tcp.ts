@@ -5,9 +5,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
-import type { Clock } from '../../state/clock.ts';
+import type { Clock } from '../../state/clock/clock.ts';
 import { QUERY_BYTES_MAX, TCP_CLOSING_MS, TCP_CONNECTIONS_MAX, TCP_IDLE_MS, TCP_QUESTIONS_A_TURN } from './limits.ts';
-import type { QuietLog } from './quiet-log.ts';
+import type { QuietLog } from './rate-limited-log.ts';
 import type { Responder } from './respond.ts';
 import type { Listen } from './serve-udp.ts';
 

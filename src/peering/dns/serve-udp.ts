@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { isIPv6 } from 'node:net';
 import { UDP_UNSENT_BYTES_MAX } from './limits.ts';
-import type { QuietLog } from './quiet-log.ts';
+import type { QuietLog } from './rate-limited-log.ts';
 import type { Responder } from './respond.ts';
 
 export interface UdpService extends AsyncDisposable {

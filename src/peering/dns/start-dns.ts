@@ -4,10 +4,10 @@
  */
 import { lookup } from 'node:dns/promises';
 import { isIPv6 } from 'node:net';
-import type { Log } from '../../http/log.ts';
-import type { Clock } from '../../state/clock.ts';
+import type { Log } from '../../http/telemetry/log.ts';
+import type { Clock } from '../../state/clock/clock.ts';
 import { PORT_TRIES_MAX } from './limits.ts';
-import { createQuietLog } from './quiet-log.ts';
+import { createQuietLog } from './rate-limited-log.ts';
 import { createResponder, type Responder } from './respond.ts';
 import { type Around, serveTcp, type TcpService } from './serve-tcp.ts';
 import { type Listen, serveUdp, type UdpService } from './serve-udp.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { sharedApi } from '../../../test/support/api.ts';
-import { imported, importFrom } from '../../../test/support/catalog.ts';
-import { ask, startTestDns, type TestDns } from '../../../test/support/dns.ts';
-import { generated } from '../../../test/support/peering.ts';
-import type { Instance } from '../catalog/instance.ts';
+import { imported, importFrom } from '../../../test/support/peering/catalog.ts';
+import { ask, startTestDns, type TestDns } from '../../../test/support/peering/dns.ts';
+import { generated } from '../../../test/support/peering/peering.ts';
+import { sharedApi } from '../../../test/support/process/api.ts';
+import type { Instance } from '../catalog/tables/instance.ts';
 import { TCP_ANSWER_BYTES_MAX, UDP_ANSWER_BYTES_MAX, UDP_ANSWER_BYTES_MIN } from './limits.ts';
 
 /** Instances each at an address of its own. */

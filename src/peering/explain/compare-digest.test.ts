@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { create } from '@bufbuild/protobuf';
-import { ExportDigestSchema } from '../stream/gen/peering/digest_pb.ts';
-import type { IncomingInsight } from '../stream/stream-insight.ts';
+import type { IncomingInsight } from '../stream/status/delivery-status.ts';
+import { ExportDigestSchema } from '../stream/wire/gen/peering/digest_pb.ts';
 import { type Comparison, compareService, digestOf, noDigestReason } from './compare-digest.ts';
-import type { HeldStream } from './held-stream.ts';
+import type { HeldStream } from './local-stream.ts';
 
 const HASH = Buffer.from('of what was sent');
 const SENT = HASH.toString('base64url');

@@ -1,7 +1,7 @@
 /** Compares what was imported with what the peer says that it has sent; pure. */
-import { nameKey } from '../entries/config-entry.ts';
-import type { IncomingInsight, ReceivedDigest } from '../stream/stream-insight.ts';
-import type { HeldStream } from './held-stream.ts';
+import { nameKey } from '../config-entries/config-entry.ts';
+import type { IncomingInsight, ReceivedDigest } from '../stream/status/delivery-status.ts';
+import type { HeldStream } from './local-stream.ts';
 
 /** How a service stands here. */
 export type Comparison =

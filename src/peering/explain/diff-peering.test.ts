@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
-import { type Api, startApi } from '../../../test/support/api.ts';
-import { got, imported, importFrom } from '../../../test/support/catalog.ts';
-import type { Diff } from '../../../test/support/explaining.ts';
-import { heldStreams, openStream } from '../../../test/support/held-streams.ts';
-import { generated, seen } from '../../../test/support/peering.ts';
+import { got, imported, importFrom } from '../../../test/support/peering/catalog.ts';
+import type { Diff } from '../../../test/support/peering/explaining.ts';
+import { heldStreams, openStream } from '../../../test/support/peering/held-streams.ts';
+import { generated, seen } from '../../../test/support/peering/peering.ts';
+import { type Api, startApi } from '../../../test/support/process/api.ts';
 
 let api: Api;
 let live: ReturnType<typeof heldStreams>;

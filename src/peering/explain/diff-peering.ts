@@ -3,18 +3,18 @@ import { type Static, Type } from 'typebox';
 import { type Caller, lacks } from '../../credentials/caller.ts';
 import { permits, permitsSome } from '../../credentials/grant.ts';
 import { type Asked, locate } from '../../credentials/operation.ts';
-import type { Reader } from '../../state/reader.ts';
+import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
-import { importProblems } from '../catalog/import-problem.ts';
-import { importedServiceKey, importedServices } from '../catalog/imported-service.ts';
-import { nameKey } from '../entries/config-entry.ts';
-import { findPeering, peeringNotFound } from '../find-peering.ts';
-import { checkPeerName } from '../peer-name.ts';
-import type { Peering } from '../record.ts';
-import type { IncomingInsight } from '../stream/stream-insight.ts';
+import { importProblems } from '../catalog/tables/import-problem.ts';
+import { importedServiceKey, importedServices } from '../catalog/tables/imported-service.ts';
+import { nameKey } from '../config-entries/config-entry.ts';
+import { findPeering, peeringNotFound } from '../find/find-peering.ts';
+import { checkPeerName } from '../record/peer-name.ts';
+import type { Peering } from '../record/record.ts';
+import type { IncomingInsight } from '../stream/status/delivery-status.ts';
 import { compareService, type Digested, digestOf, noDigestReason } from './compare-digest.ts';
 import type { Explaining } from './explain-service.ts';
-import { heldStream } from './held-stream.ts';
+import { heldStream } from './local-stream.ts';
 
 const differenceSchema = Type.Object({
   Service: Type.String(),

@@ -1,18 +1,18 @@
 /** The endpoints that tell why a service is not where it is looked for. */
 import { Type } from 'typebox';
-import { askedBy } from '../../credentials/asked.ts';
+import { askedBy } from '../../credentials/request-context.ts';
+import { FILTERED } from '../../http/blocking/read-headers.ts';
 import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import { ServiceError } from '../../http/errors.ts';
 import type { Parameter } from '../../http/parameter.ts';
 import type { Query } from '../../http/query.ts';
 import { jsonAnswer } from '../../http/v1/json-answer.ts';
-import { FILTERED } from '../../http/v1/read-headers.ts';
-import { checkServiceName } from '../entries/check-names.ts';
-import { WILDCARD } from '../entries/config-entry.ts';
+import { WILDCARD } from '../config-entries/config-entry.ts';
+import { checkServiceName } from '../config-entries/edit/check-names.ts';
+import { explanationSchema } from './diagnosis.ts';
 import { diffPeering, peeringDiffSchema } from './diff-peering.ts';
 import { type Explaining, explainService } from './explain-service.ts';
-import { explanationSchema } from './walk.ts';
 
 export interface ExplainEndpoints extends Explaining {
   /** `compat = consul`: also takes `X-Consul-Token`. */

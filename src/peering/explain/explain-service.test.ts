@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { type Api, startApi } from '../../../test/support/api.ts';
-import { got, imported, importFrom, registered } from '../../../test/support/catalog.ts';
-import { exporting, written } from '../../../test/support/entries.ts';
-import { type Explanation, stopOf } from '../../../test/support/explaining.ts';
-import { heldStreams, openStream, type Told } from '../../../test/support/held-streams.ts';
-import { generated, seen } from '../../../test/support/peering.ts';
-import { importProblems } from '../catalog/import-problem.ts';
-import { nameEntry, type Peering, peerings, streamLost } from '../record.ts';
+import { got, imported, importFrom, registered } from '../../../test/support/peering/catalog.ts';
+import { exporting, written } from '../../../test/support/peering/entries.ts';
+import { type Explanation, stopOf } from '../../../test/support/peering/explaining.ts';
+import { heldStreams, openStream, type Told } from '../../../test/support/peering/held-streams.ts';
+import { generated, seen } from '../../../test/support/peering/peering.ts';
+import { type Api, startApi } from '../../../test/support/process/api.ts';
+import { importProblems } from '../catalog/tables/import-problem.ts';
+import { nameEntry, type Peering, peerings, streamLost } from '../record/record.ts';
 
 let api: Api;
 let live: ReturnType<typeof heldStreams>;

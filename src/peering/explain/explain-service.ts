@@ -1,12 +1,12 @@
 /** `GET /v1/peering/:name/explain`: where a service stops on its way to a peer, or from it. */
 import { authorize } from '../../credentials/caller.ts';
 import { type Asked, type Credentials, locate } from '../../credentials/operation.ts';
-import { findPeering, peeringNotFound } from '../find-peering.ts';
-import { checkPeerName } from '../peer-name.ts';
-import { type HeldStreams, heldStream } from './held-stream.ts';
-import { incomingWalk } from './incoming-walk.ts';
-import { outgoingWalk } from './outgoing-walk.ts';
-import type { Explanation } from './walk.ts';
+import { findPeering, peeringNotFound } from '../find/find-peering.ts';
+import { checkPeerName } from '../record/peer-name.ts';
+import type { Explanation } from './diagnosis.ts';
+import { outgoingWalk } from './explain-export.ts';
+import { incomingWalk } from './explain-import.ts';
+import { type HeldStreams, heldStream } from './local-stream.ts';
 
 export interface Explaining {
   readonly credentials: Credentials;

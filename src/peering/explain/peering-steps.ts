@@ -1,8 +1,8 @@
 /** The steps that both ways have: whether the peering works, and who has its stream. */
 import type { DeepReadonly } from '../../state/table.ts';
-import type { Peering } from '../record.ts';
-import type { HeldStream } from './held-stream.ts';
-import { type Finding, failed, passed, waiting } from './walk.ts';
+import type { Peering } from '../record/record.ts';
+import { type Finding, failed, passed, waiting } from './diagnosis.ts';
+import type { HeldStream } from './local-stream.ts';
 
 /** The state of the record. */
 export function peeringStep({ state, failing, deletedAt }: DeepReadonly<Peering>): Finding {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startApi } from '../../../test/support/api.ts';
-import { deregistered, registered } from '../../../test/support/catalog.ts';
-import { exporting, written } from '../../../test/support/entries.ts';
-import { lateState, startExporter } from '../../../test/support/exporting.ts';
+import { deregistered, registered } from '../../../test/support/peering/catalog.ts';
+import { exporting, written } from '../../../test/support/peering/entries.ts';
+import { lateState, startExporter } from '../../../test/support/peering/exporting.ts';
+import { startApi } from '../../../test/support/process/api.ts';
 import { until } from '../../../test/support/until.ts';
 
 test('the exporter remembers nothing of services that were deregistered, and read before it looked at them', async () => {

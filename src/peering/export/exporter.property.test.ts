@@ -2,17 +2,17 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
-import { type Api, startApi } from '../../../test/support/api.ts';
-import { startExporter, startPeer, type TestExporter, type TestPeer } from '../../../test/support/exporting.ts';
+import { startExporter, startPeer, type TestExporter, type TestPeer } from '../../../test/support/peering/exporting.ts';
+import { type Api, startApi } from '../../../test/support/process/api.ts';
 import { until } from '../../../test/support/until.ts';
-import { nextTurn } from '../../state/next-turn.ts';
-import type { Transaction } from '../../state/transaction.ts';
-import { catalogNodes } from '../catalog/catalog-node.ts';
-import { catalogServiceKey, catalogServices } from '../catalog/catalog-service.ts';
-import { foldChecks } from '../catalog/fold-checks.ts';
-import { localInstances } from '../catalog/local-instances.ts';
-import { configEntries, entryKey, nameKey } from '../entries/config-entry.ts';
-import { exportsTo } from '../entries/exported.ts';
+import { nextTurn } from '../../state/clock/next-turn.ts';
+import type { Transaction } from '../../state/write/transaction.ts';
+import { foldChecks } from '../catalog/query/fold-checks.ts';
+import { localInstances } from '../catalog/query/local-instances.ts';
+import { catalogNodes } from '../catalog/tables/catalog-node.ts';
+import { catalogServiceKey, catalogServices } from '../catalog/tables/catalog-service.ts';
+import { configEntries, entryKey, nameKey } from '../config-entries/config-entry.ts';
+import { exportsTo } from '../config-entries/exported-services.ts';
 
 const PARTITIONS = ['default', 'eu'];
 const PEERS = ['east', 'west'];

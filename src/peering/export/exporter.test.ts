@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { type Api, startApi } from '../../../test/support/api.ts';
-import { deregistered, type Fields, registered } from '../../../test/support/catalog.ts';
-import { exporting, written } from '../../../test/support/entries.ts';
-import { lateState, startExporter, startPeer, type TestExporter } from '../../../test/support/exporting.ts';
+import { deregistered, type Fields, registered } from '../../../test/support/peering/catalog.ts';
+import { exporting, written } from '../../../test/support/peering/entries.ts';
+import { lateState, startExporter, startPeer, type TestExporter } from '../../../test/support/peering/exporting.ts';
+import { type Api, startApi } from '../../../test/support/process/api.ts';
 import { until } from '../../../test/support/until.ts';
-import { nextTurn } from '../../state/next-turn.ts';
-import { catalogServices } from '../catalog/catalog-service.ts';
+import { nextTurn } from '../../state/clock/next-turn.ts';
+import { catalogServices } from '../catalog/tables/catalog-service.ts';
 
 const web = (port: number): Fields => ({ Service: { Service: 'web', Port: port } });
 

@@ -8,17 +8,16 @@
  */
 
 import { partitionKey } from '../../credentials/partition.ts';
-import type { Log } from '../../http/log.ts';
-import { type Clock, sleep } from '../../state/clock.ts';
+import type { Log } from '../../http/telemetry/log.ts';
+import { type Clock, sleep } from '../../state/clock/clock.ts';
 import { isStateError } from '../../state/errors.ts';
-import type { Change } from '../../state/feed.ts';
 import { MEMO_ENTRY_BYTES } from '../../state/limits.ts';
 import type { State } from '../../state/state.ts';
-import { catalogEntry } from '../catalog/catalog-node.ts';
-import { localServiceNames, servicesChangedBy } from '../catalog/local-instances.ts';
-import { configEntries } from '../entries/config-entry.ts';
-import { exportedServicesKey, isExportedTo, type PeerOf } from '../entries/exported.ts';
-import { type Content, createContents } from './contents.ts';
+import type { Change } from '../../state/watch/change-feed.ts';
+import { localServiceNames, servicesChangedBy } from '../catalog/query/local-instances.ts';
+import { catalogEntry } from '../catalog/tables/catalog-node.ts';
+import { configEntries } from '../config-entries/config-entry.ts';
+import { exportedServicesKey, isExportedTo, type PeerOf } from '../config-entries/exported-services.ts';
 import {
   createFollower,
   type Follower,
@@ -31,6 +30,7 @@ import {
   type Told,
 } from './follower.ts';
 import { FOLLOW_AGAIN_MS, FOLLOWERS_A_TURN, SERVICES_A_TURN } from './limits.ts';
+import { type Content, createContents } from './service-payloads.ts';
 
 /** What one peer gets. */
 export interface PeerExports {

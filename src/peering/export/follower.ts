@@ -1,9 +1,9 @@
 /** Somebody who follows what one peer gets, and how its picture is brought up to date. */
-import type { Reader } from '../../state/reader.ts';
-import { catalogEntry } from '../catalog/catalog-node.ts';
-import { catalogServices } from '../catalog/catalog-service.ts';
-import { nameKey } from '../entries/config-entry.ts';
-import { exportedServicesOf, exportsTo, isExportedTo, type PeerOf } from '../entries/exported.ts';
+import type { Reader } from '../../state/memory/reader.ts';
+import { catalogEntry } from '../catalog/tables/catalog-node.ts';
+import { catalogServices } from '../catalog/tables/catalog-service.ts';
+import { nameKey } from '../config-entries/config-entry.ts';
+import { exportedServicesOf, exportsTo, isExportedTo, type PeerOf } from '../config-entries/exported-services.ts';
 
 /** What a follower is told. The calls must not throw and not wait. */
 export interface Told {

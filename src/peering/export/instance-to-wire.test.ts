@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
-import type { Instance, InstanceCheck } from '../catalog/instance.ts';
+import type { Instance, InstanceCheck } from '../catalog/tables/instance.ts';
+import { instanceFromWire } from '../stream/importing/instance-from-wire.ts';
 import {
   type ExportedService,
   ExportedServiceSchema,
   ReplicationMessageSchema,
-} from '../stream/gen/peering/peerstream_pb.ts';
-import { instanceFromWire } from '../stream/instance-from-wire.ts';
-import { decodeResource, readMessage } from '../stream/messages.ts';
+} from '../stream/wire/gen/peering/peerstream_pb.ts';
+import { decodeResource, readMessage } from '../stream/wire/messages.ts';
 import { encodeInstances } from './instance-to-wire.ts';
 
 /** The services that a Consul has exported: see test/data/peer-stream/README.md. */

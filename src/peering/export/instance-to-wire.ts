@@ -4,9 +4,9 @@
  * instance has one, which says the worst of them.
  */
 import { create, toBinary } from '@bufbuild/protobuf';
-import { foldChecks } from '../catalog/fold-checks.ts';
-import type { Instance, InstanceNode, InstanceService } from '../catalog/instance.ts';
-import { ExportedServiceSchema } from '../stream/gen/peering/peerstream_pb.ts';
+import { foldChecks } from '../catalog/query/fold-checks.ts';
+import type { Instance, InstanceNode, InstanceService } from '../catalog/tables/instance.ts';
+import { ExportedServiceSchema } from '../stream/wire/gen/peering/peerstream_pb.ts';
 import {
   type CheckServiceNode,
   CheckServiceNodeSchema,
@@ -18,7 +18,7 @@ import {
   NodeServiceSchema,
   ServiceAddressSchema,
   WeightsSchema,
-} from '../stream/gen/peering/service_pb.ts';
+} from '../stream/wire/gen/peering/service_pb.ts';
 
 /** The bytes of an ExportedService: the same for the same instances in the same order. */
 export const encodeInstances = (instances: readonly Instance[]): Uint8Array =>

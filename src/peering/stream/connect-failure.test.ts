@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { DeadlineError } from '../../state/deadline.ts';
+import { DeadlineError } from '../../state/clock/deadline.ts';
 import { connectFailure, knownFailure } from './connect-failure.ts';
 
 const withCode = (code: string, message = 'whatever'): Error => Object.assign(new Error(message), { code });

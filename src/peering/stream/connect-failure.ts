@@ -1,7 +1,7 @@
 /** Why a server of another cluster could not be reached, in words that tell the reader where to look. */
 import { Code, ConnectError } from '@connectrpc/connect';
-import { DeadlineError } from '../../state/deadline.ts';
-import { bounded } from './messages.ts';
+import { DeadlineError } from '../../state/clock/deadline.ts';
+import { bounded } from './wire/messages.ts';
 
 const UNTRUSTED = 'its certificate is not signed by the cluster that made the token';
 

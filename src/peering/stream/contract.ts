@@ -3,9 +3,9 @@
  * written against this file; `driveSession` fulfils it.
  */
 import type { Code } from '@connectrpc/connect';
-import type { Clock } from '../../state/clock.ts';
-import type { ReplicationMessage, ReplicationMessage_Open } from './gen/peering/peerstream_pb.ts';
-import type { EncodedResource, Resource, ResourceKey, ResourceKind } from './resources.ts';
+import type { Clock } from '../../state/clock/clock.ts';
+import type { ReplicationMessage, ReplicationMessage_Open } from './wire/gen/peering/peerstream_pb.ts';
+import type { EncodedResource, Resource, ResourceKey, ResourceKind } from './wire/resources.ts';
 
 /** Who opened the stream: the accepting side serves it, the dialing side called. */
 export type Side = 'accepting' | 'dialing';

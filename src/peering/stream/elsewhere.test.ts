@@ -2,20 +2,20 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { create } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { type EtcdCluster, startEtcd } from '../../../test/support/etcd.ts';
-import { gatedEngine } from '../../../test/support/gated-engine.ts';
-import { generated, opened, present } from '../../../test/support/peering.ts';
-import { isActive, type PeeringSide, startSide } from '../../../test/support/peering-side.ts';
-import { etcdStore } from '../../../test/support/store.ts';
+import { generated, opened, present } from '../../../test/support/peering/peering.ts';
+import { isActive, type PeeringSide, startSide } from '../../../test/support/peering/peering-side.ts';
+import { type EtcdCluster, startEtcd } from '../../../test/support/process/etcd.ts';
+import { gatedEngine } from '../../../test/support/state/gated-engine.ts';
+import { etcdStore } from '../../../test/support/state/store.ts';
 import { skipWithout } from '../../../test/support/tools.ts';
 import { until } from '../../../test/support/until.ts';
+import { peerConnections } from './dialing/peer-connection.ts';
 import {
   LeaderAddressSchema,
   type ReplicationMessage,
   ReplicationMessage_OpenSchema,
-} from './gen/peering/peerstream_pb.ts';
-import { openMessage } from './messages.ts';
-import { peerConnections } from './peer-connection.ts';
+} from './wire/gen/peering/peerstream_pb.ts';
+import { openMessage } from './wire/messages.ts';
 
 interface Two {
   readonly first: PeeringSide;

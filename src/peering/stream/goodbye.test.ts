@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Code } from '@connectrpc/connect';
-import { generated } from '../../../test/support/peering.ts';
-import { peerSides, rowOf, startSide } from '../../../test/support/peering-side.ts';
-import { dialRaw, type Outcome, readToken } from '../../../test/support/raw-peer.ts';
+import { generated } from '../../../test/support/peering/peering.ts';
+import { peerSides, rowOf, startSide } from '../../../test/support/peering/peering-side.ts';
+import { dialRaw, type Outcome, readToken } from '../../../test/support/peering/raw-peer.ts';
 import { until } from '../../../test/support/until.ts';
 
 describe('a server that dials and is stopped', { timeout: 60_000 }, () => {

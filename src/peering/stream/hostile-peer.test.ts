@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { create } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { TIMES } from '../../../test/support/peer-session.ts';
-import { list, service } from '../../../test/support/scripted-peer.ts';
-import { acceptLive, responseOf, takeWords } from '../../../test/support/session-scene.ts';
-import { Operation, ReplicationMessageSchema } from './gen/peering/peerstream_pb.ts';
+import { TIMES } from '../../../test/support/peering/peer-session.ts';
+import { list, service } from '../../../test/support/peering/scripted-peer.ts';
+import { acceptLive, responseOf, takeWords } from '../../../test/support/peering/session-scene.ts';
 import { CLOSING_MS, UNAPPLIED_BYTES_MAX } from './limits.ts';
-import { heartbeatMessage, subscribeMessage } from './messages.ts';
+import { Operation, ReplicationMessageSchema } from './wire/gen/peering/peerstream_pb.ts';
+import { heartbeatMessage, subscribeMessage } from './wire/messages.ts';
 
 suite('a slow or hostile peer', () => {
   test('what changes while the peer does not read is read once, when it does', async () => {

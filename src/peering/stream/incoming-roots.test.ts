@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { create, toBinary } from '@bufbuild/protobuf';
-import { type Api, sharedApi } from '../../../test/support/api.ts';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
-import { generated } from '../../../test/support/peering.ts';
-import { peerings, streamOpened } from '../record.ts';
-import { createSecretStore } from '../sealed.ts';
+import { generated } from '../../../test/support/peering/peering.ts';
+import { type Api, sharedApi } from '../../../test/support/process/api.ts';
+import { createSecretStore } from '../record/encrypted-secret.ts';
+import { peerings, streamOpened } from '../record/record.ts';
+import { trustBundles } from '../record/trust-bundle.ts';
 import { BACKDATED_MS, ROOT_LIFE_MS } from '../trust/limits.ts';
 import { makeAuthority } from '../trust/make-certificates.ts';
 import { clusterName } from '../trust/names.ts';
-import { trustBundles } from '../trust-bundle.ts';
 import { ApplyRefused } from './contract.ts';
-import { PeeringTrustBundleSchema } from './gen/peering/peering_pb.ts';
-import { incomingResources } from './incoming-resources.ts';
-import { decodeResource } from './messages.ts';
+import { incomingResources } from './importing/incoming-resources.ts';
+import { PeeringTrustBundleSchema } from './wire/gen/peering/peering_pb.ts';
+import { decodeResource } from './wire/messages.ts';
 
 const name = clusterName('1b2c3d4e-0000-4000-8000-00000000000a', 'dc1');
 const madeMs = Date.UTC(2030, 0, 1);

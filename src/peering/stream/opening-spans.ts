@@ -1,6 +1,6 @@
 /** Spans of streams that are opened: from the first thing done about it until it is live, or known not to be. */
 import { Code } from '@connectrpc/connect';
-import { failSpan, startSpan, traced } from '../../http/tracing.ts';
+import { failSpan, startSpan, traced } from '../../http/telemetry/tracing.ts';
 import { dialSpan, type PeeringName, servedSpan, statusName, statusOfServed } from '../spans.ts';
 import type { Authorization, SessionEnd } from './contract.ts';
 import { endReason } from './session-end.ts';

@@ -13,7 +13,7 @@ import {
   sent,
   TIMES,
   WEB,
-} from '../../../test/support/peer-session.ts';
+} from '../../../test/support/peering/peer-session.ts';
 import {
   ANSWERS_WAITING_MAX,
   CHANGES_WAITING_MAX,
@@ -21,7 +21,7 @@ import {
   PROTOCOL_ERRORS_MAX,
   UNAPPLIED_BYTES_MAX,
 } from './limits.ts';
-import { mayRead, nextTickAt } from './session.ts';
+import { mayRead, nextTickAt } from './session/session.ts';
 
 const SILENCE = TIMES.heartbeatTimeoutMs;
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { AT } from '../../../test/support/peer-session.ts';
+import { AT } from '../../../test/support/peering/peer-session.ts';
+import { createSessionPair, type Half } from '../../../test/support/peering/session-pair.ts';
 import { createRandom } from '../../../test/support/random.ts';
-import { createSessionPair, type Half } from '../../../test/support/session-pair.ts';
-import { mayRead } from './session.ts';
+import { mayRead } from './session/session.ts';
 
 const seed = fc.integer({ min: 0, max: 2 ** 31 });
 const actions = fc.integer({ min: 1, max: 300 });

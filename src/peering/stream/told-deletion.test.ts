@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { constants } from 'node:http2';
 import { describe, it } from 'node:test';
-import { generated, present } from '../../../test/support/peering.ts';
-import { type PeeringSide, peerSides, rowOf, startSide } from '../../../test/support/peering-side.ts';
-import { dialRaw, type RawCall, type RawDialer, readToken } from '../../../test/support/raw-peer.ts';
+import { generated, present } from '../../../test/support/peering/peering.ts';
+import { type PeeringSide, peerSides, rowOf, startSide } from '../../../test/support/peering/peering-side.ts';
+import { dialRaw, type RawCall, type RawDialer, readToken } from '../../../test/support/peering/raw-peer.ts';
 import { until } from '../../../test/support/until.ts';
-import { peerings } from '../record.ts';
-import { hashOf, tombstones } from '../secrets.ts';
+import { peerings } from '../record/record.ts';
+import { hashOf, tombstones } from '../record/secrets.ts';
 
 const ACCORD = { 'accord-version': '1.13.0' };
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { deletedHere, peerings } from '../record.ts';
+import { deletedHere, peerings } from '../record/record.ts';
 import {
   acknowledgements,
   awaitedBundle,
@@ -9,8 +9,8 @@ import {
   unacknowledged,
   wantsAcknowledgement,
 } from './acknowledgement.ts';
-import { rotate } from './rotate.ts';
-import { rotateBack } from './rotate-back.ts';
+import { rotate } from './api/rotate.ts';
+import { rotateBack } from './api/rotate-back.ts';
 import { askedWith, makePeering, openTrust, type TrustFixture } from './trust.suite.ts';
 
 const waitedFor = ({ state }: TrustFixture): string[] => unacknowledged(state.snapshot).map(({ name }) => name);

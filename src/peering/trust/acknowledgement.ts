@@ -4,11 +4,11 @@
  * nobody. Who is away is waited for as well, until the stage ends.
  */
 import { hash } from 'node:crypto';
-import type { Reader } from '../../state/reader.ts';
+import type { Reader } from '../../state/memory/reader.ts';
 import { type DeepReadonly, defineTable } from '../../state/table.ts';
-import type { Transaction } from '../../state/transaction.ts';
-import { type Peering, peerings } from '../record.ts';
-import { acceptedSecrets } from '../secrets.ts';
+import type { Transaction } from '../../state/write/transaction.ts';
+import { type Peering, peerings } from '../record/record.ts';
+import { acceptedSecrets } from '../record/secrets.ts';
 import { authorityOf, bundleOf } from './authority.ts';
 
 /** The last bundle of a rotation that a peer has acknowledged. One of an earlier rotation counts for nothing. */

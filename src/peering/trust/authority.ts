@@ -9,9 +9,9 @@
  * One row, because a root that is served and not trusted, or trusted and not there, would cut off peers: no crash and no
  * second server can leave one part changed without the other. From both stages there is a way back.
  */
-import type { Reader } from '../../state/reader.ts';
+import type { Reader } from '../../state/memory/reader.ts';
 import { type DeepReadonly, defineTable } from '../../state/table.ts';
-import type { SecretStore, StoredSecret } from '../sealed.ts';
+import type { SecretStore, StoredSecret } from '../record/encrypted-secret.ts';
 import { ANNOUNCED_MS, CHECK_ANNOUNCED_MS, CHECK_MS, RENEWAL_SHARE, ROOT_LEFT_MS, SWITCHED_MS } from './limits.ts';
 
 /** A certificate with its private key. */

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
-import { sqliteStore } from '../../../test/support/store.ts';
+import { sqliteStore } from '../../../test/support/state/store.ts';
 import { until } from '../../../test/support/until.ts';
 import { auditLog } from '../../audit/record.ts';
 import { bundleFingerprint, recordAcknowledgement } from './acknowledgement.ts';
+import { rotate } from './api/rotate.ts';
 import { authorityOf } from './authority.ts';
 import {
   ANNOUNCED_MS,
@@ -15,7 +16,6 @@ import {
   SERVER_LIFE_MS,
   SWITCHED_MS,
 } from './limits.ts';
-import { rotate } from './rotate.ts';
 import { askedWith, dial, makePeering, openTrust, type TrustFixture } from './trust.suite.ts';
 
 const stage = ({ state }: TrustFixture): string => authorityOf(state.snapshot).rotation?.stage ?? 'stable';

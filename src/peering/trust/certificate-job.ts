@@ -3,14 +3,14 @@
  * what it does it does in guarded writes that look again, so a second one, or a crash between two steps, does no harm.
  */
 import { SYSTEM } from '../../audit/record.ts';
-import type { Log } from '../../http/log.ts';
-import type { Clock } from '../../state/clock.ts';
-import type { Job } from '../../state/jobs.ts';
-import type { Reader } from '../../state/reader.ts';
+import type { Log } from '../../http/telemetry/log.ts';
+import type { Clock } from '../../state/clock/clock.ts';
+import type { Job } from '../../state/jobs/placement.ts';
+import type { Reader } from '../../state/memory/reader.ts';
 import type { State } from '../../state/state.ts';
 import type { DeepReadonly } from '../../state/table.ts';
-import { entryTopic, rowTopic, type Topic } from '../../state/waiting.ts';
-import type { SecretStore } from '../sealed.ts';
+import { entryTopic, rowTopic, type Topic } from '../../state/watch/change-notifier.ts';
+import type { SecretStore } from '../record/encrypted-secret.ts';
 import { acknowledgements, awaitedBundle, unacknowledged } from './acknowledgement.ts';
 import {
   AUTHORITY_KEY,

@@ -1,10 +1,10 @@
 /** The certificate authority at the start of a server: there, openable, and sealed where that is asked for. */
 import { SYSTEM } from '../../audit/record.ts';
-import type { Log } from '../../http/log.ts';
-import type { Clock } from '../../state/clock.ts';
+import type { Log } from '../../http/telemetry/log.ts';
+import type { Clock } from '../../state/clock/clock.ts';
 import type { State } from '../../state/state.ts';
-import { peerings } from '../record.ts';
-import type { SecretStore } from '../sealed.ts';
+import type { SecretStore } from '../record/encrypted-secret.ts';
+import { peerings } from '../record/record.ts';
 import {
   AUTHORITY_KEY,
   authorities,

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { test } from 'node:test';
-import { startEtcd } from '../../../test/support/etcd.ts';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
-import { etcdStore } from '../../../test/support/store.ts';
+import { startEtcd } from '../../../test/support/process/etcd.ts';
+import { etcdStore } from '../../../test/support/state/store.ts';
 import { skipWithout } from '../../../test/support/tools.ts';
 import { until } from '../../../test/support/until.ts';
+import { rotate } from './api/rotate.ts';
+import { rotateBack } from './api/rotate-back.ts';
 import { authorityOf } from './authority.ts';
 import { SERVER_LIFE_MS } from './limits.ts';
-import { rotate } from './rotate.ts';
-import { rotateBack } from './rotate-back.ts';
 import { askedWith, dial, openTrust } from './trust.suite.ts';
 
 test('an identity has the names that peers know it by', async () => {

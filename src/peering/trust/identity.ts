@@ -3,12 +3,12 @@
  * row of the certificate authority decides (authority.ts); every server follows it and serves what it says now.
  */
 import { cluster } from '../../credentials/cluster.ts';
-import type { Log } from '../../http/log.ts';
-import type { Clock } from '../../state/clock.ts';
-import type { Reader } from '../../state/reader.ts';
+import type { Log } from '../../http/telemetry/log.ts';
+import type { Clock } from '../../state/clock/clock.ts';
+import type { Reader } from '../../state/memory/reader.ts';
 import type { State } from '../../state/state.ts';
-import { rowTopic } from '../../state/waiting.ts';
-import type { SecretStore } from '../sealed.ts';
+import { rowTopic } from '../../state/watch/change-notifier.ts';
+import type { SecretStore } from '../record/encrypted-secret.ts';
 import { bundleFingerprint } from './acknowledgement.ts';
 import { AUTHORITY_KEY, type Authority, authorities, authorityOf, bundleOf, serverKeyPlace } from './authority.ts';
 import { prepareAuthority } from './first-authority.ts';

@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, test } from 'node:test';
 import { temporaryDirectory } from '../../../test/support/temporary-directory.ts';
-import { createSecretStore } from '../sealed.ts';
+import { createSecretStore } from '../record/encrypted-secret.ts';
 import { type Authority, rootKeyPlace, serverKeyPlace } from './authority.ts';
 import { BACKDATED_MS, ROOT_LIFE_MS, SERVER_LIFE_MS } from './limits.ts';
 import { makeAuthority, makeServerCertificate } from './make-certificates.ts';

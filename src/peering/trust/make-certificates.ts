@@ -4,7 +4,7 @@
  */
 import { createPrivateKey, randomUUID, type webcrypto, X509Certificate } from 'node:crypto';
 import type * as X509 from '@peculiar/x509';
-import type { SecretStore, StoredSecret } from '../sealed.ts';
+import type { SecretStore, StoredSecret } from '../record/encrypted-secret.ts';
 import { type Authority, type Issued, rootKeyPlace, serverKeyPlace } from './authority.ts';
 import { BACKDATED_MS, ROOT_LIFE_MS, SERVER_LIFE_MS } from './limits.ts';
 import type { ClusterName } from './names.ts';

@@ -2,7 +2,7 @@
 import { type Origin, recordChange } from '../../audit/record.ts';
 import { DEFAULT_PARTITION } from '../../credentials/partition.ts';
 import type { DeepReadonly } from '../../state/table.ts';
-import type { Transaction } from '../../state/transaction.ts';
+import type { Transaction } from '../../state/write/transaction.ts';
 import { type CertificateAuthority, trustedAuthorities } from './authority.ts';
 
 /** `renew`: the server certificate; the others as in authority.ts. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createSecretStore } from '../sealed.ts';
+import { createSecretStore } from '../record/encrypted-secret.ts';
 import { BACKDATED_MS, ROOT_LIFE_MS, ROOTS_MAX } from './limits.ts';
 import { makeAuthority } from './make-certificates.ts';
 import { clusterName } from './names.ts';

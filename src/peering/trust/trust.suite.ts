@@ -5,7 +5,7 @@ import http2 from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import tls from 'node:tls';
 import { createFakeClock, type FakeClock } from '../../../test/support/fake-clock.ts';
-import { openState } from '../../../test/support/state.ts';
+import { openState } from '../../../test/support/state/state.ts';
 import { temporaryDirectory } from '../../../test/support/temporary-directory.ts';
 import { auditLog } from '../../audit/record.ts';
 import { aclTokens } from '../../credentials/acl-token.ts';
@@ -14,20 +14,20 @@ import { EVERYTHING, type Grant } from '../../credentials/grant.ts';
 import type { Asked } from '../../credentials/operation.ts';
 import { DEFAULT_PARTITION, partitions } from '../../credentials/partition.ts';
 import { hashSecret } from '../../credentials/secret.ts';
-import { createLog } from '../../http/log.ts';
-import type { Engine } from '../../state/engine.ts';
-import type { Sealer } from '../../state/sealing.ts';
-import { sqliteEngine } from '../../state/sqlite/engine.ts';
+import { createLog } from '../../http/telemetry/log.ts';
+import type { Engine } from '../../state/engine/engine.ts';
+import { sqliteEngine } from '../../state/engine/sqlite/engine.ts';
 import type { State } from '../../state/state.ts';
 import { defineSchema } from '../../state/table.ts';
-import { newPeering, peerings, type Role } from '../record.ts';
-import { createSecretStore, type SecretStore } from '../sealed.ts';
-import { acceptedSecrets } from '../secrets.ts';
+import type { Sealer } from '../../state/transfer/encryption.ts';
+import { createSecretStore, type SecretStore } from '../record/encrypted-secret.ts';
+import { newPeering, peerings, type Role } from '../record/record.ts';
+import { acceptedSecrets } from '../record/secrets.ts';
 import { acknowledgements } from './acknowledgement.ts';
+import type { Trust } from './api/operation.ts';
 import { authorities } from './authority.ts';
 import { certificateJob } from './certificate-job.ts';
 import { openServerIdentity, type ServedCertificate, type ServerIdentity } from './identity.ts';
-import type { Trust } from './operation.ts';
 
 const SCHEMA = defineSchema([
   ...[cluster, partitions, aclTokens, auditLog],

@@ -1,16 +1,23 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import { type Api, sharedApi, startApi } from '../../../test/support/api.ts';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
-import { type Company, makeCompany, NOBODIES, rowBody } from '../../../test/support/organizations.ts';
-import { faults, makeOrganization, NOT_FOUND, request, resource, seen } from '../../../test/support/team-access.ts';
-import { makeTeam, makeUser } from '../../../test/support/team-access-world.ts';
+import { type Api, sharedApi, startApi } from '../../../test/support/process/api.ts';
+import { type Company, makeCompany, NOBODIES, rowBody } from '../../../test/support/team-access/organizations.ts';
+import {
+  faults,
+  makeOrganization,
+  NOT_FOUND,
+  request,
+  resource,
+  seen,
+} from '../../../test/support/team-access/team-access.ts';
+import { makeTeam, makeUser } from '../../../test/support/team-access/team-access-world.ts';
 import { until } from '../../../test/support/until.ts';
 import { auditLog, SYSTEM } from '../../audit/record.ts';
 import { auditRetentionJob } from '../../audit/retention.ts';
-import { recordTeamAccess } from '../audit.ts';
+import { recordTeamAccess } from '../audit/record-change.ts';
+import { leaveTrail, trailCommits } from '../audit/trail.ts';
 import { readTrail } from './read-trail.ts';
-import { leaveTrail, trailCommits } from './trail.ts';
 
 interface TrailEntry {
   readonly id: string;

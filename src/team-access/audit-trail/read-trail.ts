@@ -2,9 +2,9 @@
 import { type AuditEntry, auditKeyAt, auditLog, indexOfAuditKey } from '../../audit/record.ts';
 import type { State } from '../../state/state.ts';
 import type { DeepReadonly } from '../../state/table.ts';
+import { type AuditTrail, auditTrails, type TrailCommit, trailCommits, trailEnd, trailKeyAt } from '../audit/trail.ts';
 import type { Page } from '../jsonapi/pagination.ts';
 import { TRAIL_ROWS_MAX, TRAIL_ROWS_MIN } from '../limits.ts';
-import { type AuditTrail, auditTrails, type TrailCommit, trailCommits, trailEnd, trailKeyAt } from './trail.ts';
 
 /** Which entries are asked for. */
 export interface TrailQuery {

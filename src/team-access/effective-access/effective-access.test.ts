@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { sharedApi } from '../../../test/support/api.ts';
+import { sharedApi } from '../../../test/support/process/api.ts';
 import {
   CALLERS,
   type CallerKind,
@@ -9,11 +9,19 @@ import {
   putRow,
   putTeam,
   sharedCompany,
-} from '../../../test/support/organizations.ts';
-import { faults, NOT_FOUND, request, resource, type Shown, seen, shown } from '../../../test/support/team-access.ts';
-import { createdAccess } from '../access.ts';
-import { memberships } from '../organization-memberships/membership.ts';
-import { teamMembers } from '../teams/team-member.ts';
+} from '../../../test/support/team-access/organizations.ts';
+import {
+  faults,
+  NOT_FOUND,
+  request,
+  resource,
+  type Shown,
+  seen,
+  shown,
+} from '../../../test/support/team-access/team-access.ts';
+import { createdAccess } from '../tables/access.ts';
+import { memberships } from '../tables/organization-membership.ts';
+import { teamMembers } from '../tables/team-member.ts';
 
 interface Explanation {
   readonly attribute: string;

@@ -1,14 +1,16 @@
 /** What somebody may really do on a workspace, and why: `effective-access` and `access-matrix`. */
 import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
-import type { Contribution } from '../effective.ts';
-import { organizationNamed, organizationWithTeams, workspaceById } from '../find.ts';
+import { contributionsOn } from '../authorization/caller-role.ts';
+import type { Contribution } from '../authorization/effective-access.ts';
+import { organizationNamed, organizationWithTeams, workspaceById } from '../authorization/find-visible.ts';
+import { serveRead, type TeamAccess } from '../http/request-pipeline.ts';
 import { bytesHeld, documentAnswer, writeDocument, writtenAnswer } from '../jsonapi/documents.ts';
 import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
 import { documentOf, pageOf } from '../jsonapi/schemas.ts';
-import { serveRead, type TeamAccess } from '../serve.ts';
-import { contributionsOn } from '../standing.ts';
 import { reachable } from '../workspaces/list-workspaces.ts';
+import { matrixRowSchema, showMatrix } from './access-matrix-to-json.ts';
+import { effectiveAccessSchema, showEffectiveAccess } from './effective-access-to-json.ts';
 import {
   findSubject,
   findUser,
@@ -18,8 +20,6 @@ import {
   TEAM_FILTER,
   USER_FILTER,
 } from './find-subject.ts';
-import { effectiveAccessSchema, showEffectiveAccess } from './show-effective-access.ts';
-import { matrixRowSchema, showMatrix } from './show-matrix.ts';
 
 export function effectiveAccessEndpoints(service: TeamAccess): Endpoint[] {
   const { terraform } = service;

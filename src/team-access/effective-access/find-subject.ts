@@ -4,14 +4,14 @@ import { Type } from 'typebox';
 import { users } from '../../credentials/user.ts';
 import type { Parameter } from '../../http/parameter.ts';
 import type { Query } from '../../http/query.ts';
-import type { Reader } from '../../state/reader.ts';
-import { changesRows, isIn, servesTeams } from '../authorization.ts';
-import type { Caller } from '../caller.ts';
-import type { FoundWorkspace } from '../find.ts';
+import type { Reader } from '../../state/memory/reader.ts';
+import type { Caller } from '../authorization/caller.ts';
+import { type Standing, standingWith, userStanding } from '../authorization/caller-role.ts';
+import type { FoundWorkspace } from '../authorization/find-visible.ts';
+import { changesRows, isIn, servesTeams } from '../authorization/permissions.ts';
 import { type Fault, JsonApiError, notFound } from '../jsonapi/errors.ts';
 import { type Page, readPageAlways } from '../jsonapi/pagination.ts';
-import { type Standing, standingWith, userStanding } from '../standing.ts';
-import { teams } from '../teams/team.ts';
+import { teams } from '../tables/team.ts';
 
 export const USER_FILTER: Parameter = {
   name: 'filter[user]',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { sharedApi, startApi } from '../../../test/support/api.ts';
-import { faults, MEDIA_TYPE, NOT_FOUND, request, seen } from '../../../test/support/team-access.ts';
+import { sharedApi, startApi } from '../../../test/support/process/api.ts';
+import { faults, MEDIA_TYPE, NOT_FOUND, request, seen } from '../../../test/support/team-access/team-access.ts';
 
 /** Every header but those that say when and which request it was. */
 const lasting = (headers: object): object =>

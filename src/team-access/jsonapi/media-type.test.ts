@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { sharedApi } from '../../../test/support/api.ts';
-import { faults, request, resource } from '../../../test/support/team-access.ts';
+import { sharedApi } from '../../../test/support/process/api.ts';
+import { faults, request, resource } from '../../../test/support/team-access/team-access.ts';
 
 describe('the media type of a request', () => {
   const api = sharedApi();

@@ -1,5 +1,5 @@
 /** Reads a resource from a body: JSON, `data`, types and the shape of relationships. All that is wrong is told at once. */
-import { JsonProblem, parseStrictJson } from '../../http/v1/strict-json.ts';
+import { JsonProblem, parseStrictJson } from '../../http/json/strict-json.ts';
 import { FAULTS_MAX } from '../limits.ts';
 import { type Fault, JsonApiError, throwFaults } from './errors.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { workspaceSettings } from '../workspaces/settings.ts';
+import { workspaceSettings } from '../documents/workspace-settings.ts';
 import type { Fault } from './errors.ts';
 import { readEmail, readNullableText, readText } from './read-attributes.ts';
 import { readSettings } from './settings.ts';

@@ -2,26 +2,26 @@
 
 import { newId } from '../../credentials/secret.ts';
 import { type User, users } from '../../credentials/user.ts';
-import type { Reader } from '../../state/reader.ts';
+import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
-import { recordTeamAccess } from '../audit.ts';
-import { changesMembers, changesMemberships, removesMember } from '../authorization.ts';
-import type { Caller } from '../caller.ts';
-import { organizationNamed, standingAround, teamKnown } from '../find.ts';
+import { recordTeamAccess } from '../audit/record-change.ts';
+import type { Caller } from '../authorization/caller.ts';
+import type { Standing } from '../authorization/caller-role.ts';
+import { organizationNamed, standingAround, teamKnown } from '../authorization/find-visible.ts';
+import { changesMembers, changesMemberships, removesMember } from '../authorization/permissions.ts';
+import { showMembership } from '../documents/organization-membership-to-json.ts';
+import type { Writing } from '../http/request-pipeline.ts';
 import { unconditional } from '../jsonapi/documents.ts';
 import { attributeFault, type Fault, JsonApiError, notFound, throwFaults } from '../jsonapi/errors.ts';
 import { readEmail } from '../jsonapi/read-attributes.ts';
 import type { GivenResource, WantedResource } from '../jsonapi/read-resource.ts';
-import type { Writing } from '../serve.ts';
-import type { Standing } from '../standing.ts';
+import { type Membership, membershipPair, memberships } from '../tables/organization-membership.ts';
+import { type Team, teams } from '../tables/team.ts';
+import { teamMembers } from '../tables/team-member.ts';
 import { checkOwnerLeft, isOwner } from '../teams/owners.ts';
-import { type Team, teams } from '../teams/team.ts';
-import { teamMembers } from '../teams/team-member.ts';
-import { forgetInvited } from '../users/forget-invited.ts';
 import { createUser } from '../users/new-user.ts';
+import { forgetInvited } from '../users/remove-invited-users.ts';
 import { checkInvitations } from './check-invitations.ts';
-import { type Membership, membershipPair, memberships } from './membership.ts';
-import { showMembership } from './show-membership.ts';
 
 /** What brings somebody into an organization. */
 export const NEW_MEMBERSHIP: WantedResource = {

@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startApi } from '../../../test/support/api.ts';
-import { OPERATIONS_TYPE } from '../../../test/support/operations.ts';
-import { faults, makeOrganization, request, resource, type Shown, shown } from '../../../test/support/team-access.ts';
-import { makeUser } from '../../../test/support/team-access-world.ts';
+import { startApi } from '../../../test/support/process/api.ts';
+import { OPERATIONS_TYPE } from '../../../test/support/team-access/operations.ts';
+import {
+  faults,
+  makeOrganization,
+  request,
+  resource,
+  type Shown,
+  shown,
+} from '../../../test/support/team-access/team-access.ts';
+import { makeUser } from '../../../test/support/team-access/team-access-world.ts';
 import { INVITED_MAX } from '../limits.ts';
 
 const PATH = '/organizations/acme/organization-memberships';

@@ -1,9 +1,9 @@
 /** How many people an organization may have invited who have not come. */
 import { users } from '../../credentials/user.ts';
-import type { Transaction } from '../../state/transaction.ts';
+import type { Transaction } from '../../state/write/transaction.ts';
 import { attributeFault, JsonApiError } from '../jsonapi/errors.ts';
 import { INVITED_BATCH, INVITED_MAX } from '../limits.ts';
-import { memberships } from './membership.ts';
+import { memberships } from '../tables/organization-membership.ts';
 
 /**
  * Refuses one more when there are INVITED_MAX: each has made a user. Those who have come since are marked so where it

@@ -2,8 +2,12 @@
 import { Type } from 'typebox';
 import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
-import type { Reader } from '../../state/reader.ts';
-import { organizationNamed } from '../find.ts';
+import type { Reader } from '../../state/memory/reader.ts';
+import { organizationNamed } from '../authorization/find-visible.ts';
+import { membershipSchema, showMembership, teamsOf, userOf } from '../documents/organization-membership-to-json.ts';
+import { showTeam } from '../documents/team-to-json.ts';
+import { showUser } from '../documents/user-to-json.ts';
+import { serveRead, serveRemoval, serveWrite, type TeamAccess } from '../http/request-pipeline.ts';
 import { type Document, documentAnswer, IF_MATCH, ifMatch, type Resource } from '../jsonapi/documents.ts';
 import { createIncluded, includeParameter, readInclude } from '../jsonapi/include.ts';
 import { namesSome } from '../jsonapi/linkage.ts';
@@ -11,9 +15,6 @@ import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonap
 import { readResource } from '../jsonapi/read-resource.ts';
 import { bodyOf, documentOf, pageOf, toMany } from '../jsonapi/schemas.ts';
 import { Q } from '../organizations/endpoints.ts';
-import { serveRead, serveRemoval, serveWrite, type TeamAccess } from '../serve.ts';
-import { showTeam } from '../teams/show-team.ts';
-import { showUser } from '../users/show-user.ts';
 import {
   createMembership,
   deleteMembership,
@@ -22,7 +23,6 @@ import {
   NEW_MEMBERSHIP,
 } from './change-membership.ts';
 import { EMAIL, listMemberships, STATUS } from './list-memberships.ts';
-import { membershipSchema, showMembership, teamsOf, userOf } from './show-membership.ts';
 
 const INCLUDES = ['user', 'teams'] as const;
 const INCLUDE = includeParameter(INCLUDES);

@@ -3,13 +3,13 @@ import { Type } from 'typebox';
 import { users } from '../../credentials/user.ts';
 import type { Parameter } from '../../http/parameter.ts';
 import type { Query } from '../../http/query.ts';
-import type { Snapshot } from '../../state/snapshot.ts';
+import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { DeepReadonly } from '../../state/table.ts';
-import { byCreation } from '../order.ts';
+import type { Standing } from '../authorization/caller-role.ts';
+import { statusOf, userOf } from '../documents/organization-membership-to-json.ts';
 import { Q } from '../organizations/endpoints.ts';
-import type { Standing } from '../standing.ts';
-import { type Membership, memberships } from './membership.ts';
-import { statusOf, userOf } from './show-membership.ts';
+import { byCreation } from '../tables/creation-order.ts';
+import { type Membership, memberships } from '../tables/organization-membership.ts';
 
 export const STATUS: Parameter = {
   name: 'filter[status]',

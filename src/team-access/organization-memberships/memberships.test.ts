@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import { sharedApi } from '../../../test/support/api.ts';
+import { sharedApi } from '../../../test/support/process/api.ts';
 import {
   faults,
   makeOrganization,
@@ -10,8 +10,8 @@ import {
   type Shown,
   seen,
   shown,
-} from '../../../test/support/team-access.ts';
-import { addToTeam, join, makeTeam, makeUser } from '../../../test/support/team-access-world.ts';
+} from '../../../test/support/team-access/team-access.ts';
+import { addToTeam, join, makeTeam, makeUser } from '../../../test/support/team-access/team-access-world.ts';
 
 const PATH = '/organizations/acme/organization-memberships';
 

@@ -1,18 +1,18 @@
 /** `PATCH` and `DELETE /organizations/:name`. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Call } from '../../http/call.ts';
-import { recordTeamAccess } from '../audit.ts';
-import { endTrail } from '../audit-trail/trail.ts';
-import { changesOrganization } from '../authorization.ts';
-import { organizationNamed, standingAround } from '../find.ts';
+import { recordTeamAccess } from '../audit/record-change.ts';
+import { endTrail } from '../audit/trail.ts';
+import { type Standing, standingOf, standingWith } from '../authorization/caller-role.ts';
+import { organizationNamed, standingAround } from '../authorization/find-visible.ts';
+import { changesOrganization } from '../authorization/permissions.ts';
+import { organizationDocument } from '../documents/organization-to-json.ts';
+import type { Writing } from '../http/request-pipeline.ts';
 import { checkIfMatch } from '../jsonapi/documents.ts';
 import { JsonApiError, notFound } from '../jsonapi/errors.ts';
 import { type Given, nameTaken } from '../jsonapi/read-attributes.ts';
-import type { Writing } from '../serve.ts';
-import { type Standing, standingOf, standingWith } from '../standing.ts';
-import { nameEntry, type Organization, organizations } from './organization.ts';
+import { nameEntry, type Organization, organizations } from '../tables/organization.ts';
 import { readOrganizationBody } from './read-organization-body.ts';
-import { organizationDocument } from './show-organization.ts';
 
 /**
  * Owners change everything but the plan; site administrators the plan, of any organization, and nothing else.

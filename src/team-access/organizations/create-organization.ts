@@ -1,18 +1,18 @@
 /** `POST /organizations`: any user makes one and owns it; with it come the `owners` team and the default project. */
 import { newId } from '../../credentials/secret.ts';
 import { users } from '../../credentials/user.ts';
-import type { Reader } from '../../state/reader.ts';
-import { recordTeamAccess } from '../audit.ts';
+import type { Reader } from '../../state/memory/reader.ts';
+import { recordTeamAccess } from '../audit/record-change.ts';
+import { type Standing, standingOf } from '../authorization/caller-role.ts';
+import type { Writing } from '../http/request-pipeline.ts';
 import { JsonApiError, notFound } from '../jsonapi/errors.ts';
 import { type Given, nameTaken } from '../jsonapi/read-attributes.ts';
 import { ORGANIZATIONS_MADE_MAX } from '../limits.ts';
-import { memberships } from '../organization-memberships/membership.ts';
-import { projects } from '../projects/project.ts';
-import type { Writing } from '../serve.ts';
-import { type Standing, standingOf } from '../standing.ts';
-import { OWNERS, teams } from '../teams/team.ts';
-import { teamMembers } from '../teams/team-member.ts';
-import { nameEntry, type Organization, organizations } from './organization.ts';
+import { nameEntry, type Organization, organizations } from '../tables/organization.ts';
+import { memberships } from '../tables/organization-membership.ts';
+import { projects } from '../tables/project.ts';
+import { OWNERS, teams } from '../tables/team.ts';
+import { teamMembers } from '../tables/team-member.ts';
 import { readOrganizationBody } from './read-organization-body.ts';
 
 /** @returns the maker's standing in it @throws JsonApiError `not-found` for who is no user, `invalid-attribute` */

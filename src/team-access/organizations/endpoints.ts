@@ -3,23 +3,23 @@ import { Type } from 'typebox';
 import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import type { Parameter } from '../../http/parameter.ts';
-import { organizationNamed } from '../find.ts';
-import { documentAnswer, IF_MATCH } from '../jsonapi/documents.ts';
-import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
-import { readResource } from '../jsonapi/read-resource.ts';
-import { documentOf, pageOf } from '../jsonapi/schemas.ts';
-import { serveRead, serveRemoval, serveWrite, type TeamAccess } from '../serve.ts';
-import { changeOrganization, deleteOrganization } from './change-organization.ts';
-import { createOrganization } from './create-organization.ts';
-import { listOrganizations } from './list-organizations.ts';
-import { changedOrganizationSchema, newOrganizationSchema } from './read-organization-body.ts';
+import { organizationNamed } from '../authorization/find-visible.ts';
 import {
   entitlementSetSchema,
   organizationDocument,
   organizationSchema,
   showEntitlementSet,
   showOrganization,
-} from './show-organization.ts';
+} from '../documents/organization-to-json.ts';
+import { serveRead, serveRemoval, serveWrite, type TeamAccess } from '../http/request-pipeline.ts';
+import { documentAnswer, IF_MATCH } from '../jsonapi/documents.ts';
+import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
+import { readResource } from '../jsonapi/read-resource.ts';
+import { documentOf, pageOf } from '../jsonapi/schemas.ts';
+import { changeOrganization, deleteOrganization } from './change-organization.ts';
+import { createOrganization } from './create-organization.ts';
+import { listOrganizations } from './list-organizations.ts';
+import { changedOrganizationSchema, newOrganizationSchema } from './read-organization-body.ts';
 
 /** For lists of things with names. */
 export const Q: Parameter = { name: 'q', description: 'Only those whose name contains this.', schema: Type.String() };

@@ -1,13 +1,13 @@
 /** How many organizations there can be of one maker. */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import { sharedApi } from '../../../test/support/api.ts';
-import { faults, makeOrganization, request, resource } from '../../../test/support/team-access.ts';
-import { makeUser } from '../../../test/support/team-access-world.ts';
+import { sharedApi } from '../../../test/support/process/api.ts';
+import { faults, makeOrganization, request, resource } from '../../../test/support/team-access/team-access.ts';
+import { makeUser } from '../../../test/support/team-access/team-access-world.ts';
 import { users } from '../../credentials/user.ts';
 import { ORGANIZATIONS_MADE_MAX } from '../limits.ts';
-import { membershipPair, memberships } from '../organization-memberships/membership.ts';
-import { organizations } from './organization.ts';
+import { organizations } from '../tables/organization.ts';
+import { membershipPair, memberships } from '../tables/organization-membership.ts';
 
 describe('who has made as many organizations as one user may', () => {
   const api = sharedApi();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { sharedApi } from '../../../test/support/api.ts';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
+import { sharedApi } from '../../../test/support/process/api.ts';
 import {
   faults,
   makeOrganization,
@@ -11,8 +11,8 @@ import {
   type Shown,
   seen,
   shown,
-} from '../../../test/support/team-access.ts';
-import { organizations } from './organization.ts';
+} from '../../../test/support/team-access/team-access.ts';
+import { organizations } from '../tables/organization.ts';
 
 const create = (attributes: Readonly<Record<string, unknown>>) => resource('organizations', attributes);
 

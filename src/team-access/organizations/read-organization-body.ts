@@ -1,12 +1,12 @@
 /** Reads what a body says about an organization. */
 import { Type } from 'typebox';
+import { organizationSettings } from '../documents/organization-settings.ts';
 import { type Fault, throwFaults } from '../jsonapi/errors.ts';
 import { type Given, readChoice, readEmail, readName } from '../jsonapi/read-attributes.ts';
 import { bodyOf } from '../jsonapi/schemas.ts';
 import { readSettings, settingProperties } from '../jsonapi/settings.ts';
 import { NAME_CHARACTERS_MAX } from '../limits.ts';
-import type { Plan } from './organization.ts';
-import { organizationSettings } from './settings.ts';
+import type { Plan } from '../tables/organization.ts';
 
 export interface OrganizationBody {
   readonly name?: string;

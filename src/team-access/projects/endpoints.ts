@@ -3,15 +3,15 @@ import { Type } from 'typebox';
 import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import type { DeepReadonly } from '../../state/table.ts';
-import { organizationNamed, standingAround } from '../find.ts';
+import type { Standing } from '../authorization/caller-role.ts';
+import { organizationNamed, standingAround } from '../authorization/find-visible.ts';
+import { toOrganization } from '../documents/organization-to-json.ts';
+import { serveRead, type TeamAccess } from '../http/request-pipeline.ts';
 import { documentAnswer, type Resource } from '../jsonapi/documents.ts';
 import { notFound } from '../jsonapi/errors.ts';
 import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
 import { documentOf, pageOf, resourceSchema, toOne } from '../jsonapi/schemas.ts';
-import { toOrganization } from '../organizations/show-organization.ts';
-import { serveRead, type TeamAccess } from '../serve.ts';
-import type { Standing } from '../standing.ts';
-import { type Project, projects } from './project.ts';
+import { type Project, projects } from '../tables/project.ts';
 
 const projectSchema = resourceSchema('projects', 'Project', {
   attributes: { name: Type.String(), 'created-at': Type.String() },

@@ -1,12 +1,13 @@
 /** `PATCH` and `DELETE /team-workspaces/:id`: changes what a row gives, or takes it away. */
-import { changedAccess } from '../access.ts';
+
+import { rowDocument, TEAM_WORKSPACES } from '../documents/team-workspace-to-json.ts';
+import type { Writing } from '../http/request-pipeline.ts';
 import type { Precondition } from '../jsonapi/documents.ts';
 import type { Fault } from '../jsonapi/errors.ts';
 import type { GivenResource, WantedResource } from '../jsonapi/read-resource.ts';
-import type { Writing } from '../serve.ts';
+import { changedAccess } from '../tables/access.ts';
 import { changeableRow, type FoundRow } from './find-row.ts';
 import { readAccess } from './read-access.ts';
-import { rowDocument, TEAM_WORKSPACES } from './show-team-workspace.ts';
 import { changeRow, removeRow } from './write-row.ts';
 
 /** What changes the row with that id. */

@@ -1,17 +1,17 @@
 /** `POST /team-workspaces`: gives a team access to a workspace. */
-import type { Reader } from '../../state/reader.ts';
+import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
-import type { Caller } from '../caller.ts';
-import { teamKnown } from '../find.ts';
+import type { Caller } from '../authorization/caller.ts';
+import type { Standing } from '../authorization/caller-role.ts';
+import { teamKnown } from '../authorization/find-visible.ts';
+import { TEAM_WORKSPACES } from '../documents/team-workspace-to-json.ts';
+import type { Writing } from '../http/request-pipeline.ts';
 import { type Fault, JsonApiError, notFound, throwFaults } from '../jsonapi/errors.ts';
 import type { GivenResource, WantedResource } from '../jsonapi/read-resource.ts';
-import type { Writing } from '../serve.ts';
-import type { Standing } from '../standing.ts';
-import { type Team, teams } from '../teams/team.ts';
+import { type Team, teams } from '../tables/team.ts';
+import { teamWorkspacePair, teamWorkspaces } from '../tables/team-workspace.ts';
 import { administeredWorkspace, type FoundRow } from './find-row.ts';
 import { readNewAccess } from './read-access.ts';
-import { TEAM_WORKSPACES } from './show-team-workspace.ts';
-import { teamWorkspacePair, teamWorkspaces } from './team-workspace.ts';
 import { addRow } from './write-row.ts';
 
 /** What makes a row. */

@@ -1,21 +1,26 @@
 /** `/team-workspaces`: what is sent is read here, everything else is in the operations. */
 import { type Call, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
-import type { Reader } from '../../state/reader.ts';
-import { teamById } from '../find.ts';
+import type { Reader } from '../../state/memory/reader.ts';
+import { teamById } from '../authorization/find-visible.ts';
+import {
+  rowDocument,
+  showTeamWorkspace,
+  TEAM_WORKSPACES,
+  teamWorkspaceSchema,
+} from '../documents/team-workspace-to-json.ts';
+import { serveRead, serveRemoval, serveWrite, type TeamAccess } from '../http/request-pipeline.ts';
 import { bytesHeld, documentAnswer, IF_MATCH, ifMatch, writeDocument, writtenAnswer } from '../jsonapi/documents.ts';
 import { includeParameter, readInclude } from '../jsonapi/include.ts';
 import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
 import { readResource } from '../jsonapi/read-resource.ts';
 import { documentOf, pageOf } from '../jsonapi/schemas.ts';
-import { serveRead, serveRemoval, serveWrite, type TeamAccess } from '../serve.ts';
 import { changedTeamWorkspace, changeTeamWorkspace, deleteTeamWorkspace } from './change-team-workspace.ts';
 import { createTeamWorkspace, NEW_TEAM_WORKSPACE } from './create-team-workspace.ts';
 import { type FoundRow, rowById } from './find-row.ts';
 import { includedWithRows, ROW_INCLUDES, type RowInclude } from './include-related.ts';
 import { readRowQuery, rowsOfTeam, rowsOfWorkspace, TEAM_FILTER, WORKSPACE_FILTER } from './list-team-workspaces.ts';
 import { changedTeamWorkspaceSchema, newTeamWorkspaceSchema } from './read-access.ts';
-import { rowDocument, showTeamWorkspace, TEAM_WORKSPACES, teamWorkspaceSchema } from './show-team-workspace.ts';
 
 const INCLUDE = includeParameter(ROW_INCLUDES);
 const id = (call: Call): string => pathParameter(call, 'id');

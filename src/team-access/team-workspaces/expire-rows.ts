@@ -1,14 +1,14 @@
 /** Removes rows whose time is over. They stopped existing for readers at that very time; here they leave the store. */
 import { SYSTEM } from '../../audit/record.ts';
-import type { Clock } from '../../state/clock.ts';
-import { expiryJob } from '../../state/expiry.ts';
-import type { Job } from '../../state/jobs.ts';
+import type { Clock } from '../../state/clock/clock.ts';
+import { expiryJob } from '../../state/jobs/expiry.ts';
+import type { Job } from '../../state/jobs/placement.ts';
 import type { State } from '../../state/state.ts';
 import type { Stored } from '../../state/table.ts';
-import type { Transaction } from '../../state/transaction.ts';
-import { workspaces } from '../workspaces/workspace.ts';
+import type { Transaction } from '../../state/write/transaction.ts';
+import { type TeamWorkspace, teamWorkspaces } from '../tables/team-workspace.ts';
+import { workspaces } from '../tables/workspace.ts';
 import { recordRow } from './record-row.ts';
-import { type TeamWorkspace, teamWorkspaces } from './team-workspace.ts';
 
 /** The job that removes them. */
 export const rowExpiryJob = (state: State, clock: Clock): Job => expiryJob(state, teamWorkspaces, clock, recordExpired);

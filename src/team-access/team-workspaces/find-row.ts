@@ -1,12 +1,12 @@
 /** Finds rows and what stands around them; what the caller may not know of is not found. */
-import type { Reader } from '../../state/reader.ts';
+import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
-import { changesRows, seesRow, servesTeams } from '../authorization.ts';
-import type { Caller } from '../caller.ts';
-import { type FoundWorkspace, workspaceById } from '../find.ts';
+import type { Caller } from '../authorization/caller.ts';
+import { lookHome } from '../authorization/caller-role.ts';
+import { type FoundWorkspace, workspaceById } from '../authorization/find-visible.ts';
+import { changesRows, seesRow, servesTeams } from '../authorization/permissions.ts';
 import { notFound } from '../jsonapi/errors.ts';
-import { lookHome } from '../standing.ts';
-import { type TeamWorkspace, teamWorkspaces } from './team-workspace.ts';
+import { type TeamWorkspace, teamWorkspaces } from '../tables/team-workspace.ts';
 
 /** A row with its workspace, and what the caller is there. */
 export interface FoundRow extends FoundWorkspace {

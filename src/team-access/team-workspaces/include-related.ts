@@ -1,12 +1,12 @@
 /** What rows bring along: their teams and workspaces, as the caller could read them there. */
-import type { Reader } from '../../state/reader.ts';
-import { seesTeam } from '../authorization.ts';
+import type { Reader } from '../../state/memory/reader.ts';
+import { seesTeam } from '../authorization/permissions.ts';
+import { showTeam } from '../documents/team-to-json.ts';
+import { showWorkspace } from '../documents/workspace-to-json.ts';
 import type { Resource } from '../jsonapi/documents.ts';
 import { createIncluded } from '../jsonapi/include.ts';
 import { namesSome } from '../jsonapi/linkage.ts';
-import { showTeam } from '../teams/show-team.ts';
-import { teams } from '../teams/team.ts';
-import { showWorkspace } from '../workspaces/show-workspace.ts';
+import { teams } from '../tables/team.ts';
 import type { FoundRow } from './find-row.ts';
 
 /** What a row can bring along. */

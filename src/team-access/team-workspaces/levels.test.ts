@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { sharedApi } from '../../../test/support/api.ts';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
-import { putRow, rowBody, sharedCompany } from '../../../test/support/organizations.ts';
-import { request, resource, seen, shown } from '../../../test/support/team-access.ts';
-import { ACCESS_LEVELS, type AccessLevel, createdAccess } from '../access.ts';
+import { sharedApi } from '../../../test/support/process/api.ts';
+import { putRow, rowBody, sharedCompany } from '../../../test/support/team-access/organizations.ts';
+import { request, resource, seen, shown } from '../../../test/support/team-access/team-access.ts';
+import { ACCESS_LEVELS, type AccessLevel, createdAccess } from '../tables/access.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 

@@ -1,14 +1,28 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Api, sharedApi, startApi } from '../../../test/support/api.ts';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
-import { type Company, makeCompany, putTeam, rowBody, sharedCompany } from '../../../test/support/organizations.ts';
-import { faults, NOT_FOUND, request, resource, type Shown, seen, shown } from '../../../test/support/team-access.ts';
+import { type Api, sharedApi, startApi } from '../../../test/support/process/api.ts';
+import {
+  type Company,
+  makeCompany,
+  putTeam,
+  rowBody,
+  sharedCompany,
+} from '../../../test/support/team-access/organizations.ts';
+import {
+  faults,
+  NOT_FOUND,
+  request,
+  resource,
+  type Shown,
+  seen,
+  shown,
+} from '../../../test/support/team-access/team-access.ts';
 import { until } from '../../../test/support/until.ts';
 import { type AuditEntry, auditLog, SYSTEM } from '../../audit/record.ts';
 import type { DeepReadonly } from '../../state/table.ts';
+import { teamWorkspaces } from '../tables/team-workspace.ts';
 import { rowExpiryJob } from './expire-rows.ts';
-import { teamWorkspaces } from './team-workspace.ts';
 
 const RACERS = 50;
 

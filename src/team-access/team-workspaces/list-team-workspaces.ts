@@ -2,17 +2,17 @@
 import { Type } from 'typebox';
 import type { Parameter } from '../../http/parameter.ts';
 import type { Query } from '../../http/query.ts';
-import type { Reader } from '../../state/reader.ts';
+import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly, Stored } from '../../state/table.ts';
-import { changesRows, isIn } from '../authorization.ts';
-import type { Caller } from '../caller.ts';
-import type { FoundTeam } from '../find.ts';
+import type { Caller } from '../authorization/caller.ts';
+import { accessOn } from '../authorization/caller-role.ts';
+import type { FoundTeam } from '../authorization/find-visible.ts';
+import { changesRows, isIn } from '../authorization/permissions.ts';
 import type { Fault } from '../jsonapi/errors.ts';
 import { type Page, readPage } from '../jsonapi/pagination.ts';
-import { byCreation } from '../order.ts';
-import { accessOn } from '../standing.ts';
+import { byCreation } from '../tables/creation-order.ts';
+import { type TeamWorkspace, teamWorkspacePair, teamWorkspaces } from '../tables/team-workspace.ts';
 import { type FoundRow, workspaceWithTeams } from './find-row.ts';
-import { type TeamWorkspace, teamWorkspacePair, teamWorkspaces } from './team-workspace.ts';
 
 export const WORKSPACE_FILTER: Parameter = {
   name: 'filter[workspace][id]',

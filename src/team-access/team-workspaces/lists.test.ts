@@ -1,9 +1,22 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { sharedApi } from '../../../test/support/api.ts';
-import { type CallerKind, makeCompany, putRow, rowBody, sharedCompany } from '../../../test/support/organizations.ts';
-import { NOT_FOUND, request, resource, type Shown, seen, shown } from '../../../test/support/team-access.ts';
-import { createdAccess } from '../access.ts';
+import { sharedApi } from '../../../test/support/process/api.ts';
+import {
+  type CallerKind,
+  makeCompany,
+  putRow,
+  rowBody,
+  sharedCompany,
+} from '../../../test/support/team-access/organizations.ts';
+import {
+  NOT_FOUND,
+  request,
+  resource,
+  type Shown,
+  seen,
+  shown,
+} from '../../../test/support/team-access/team-access.ts';
+import { createdAccess } from '../tables/access.ts';
 
 const ids = (data: readonly Shown[]): readonly string[] => data.map(({ id }) => id);
 

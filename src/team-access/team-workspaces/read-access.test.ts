@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Compile } from 'typebox/schema';
-import { rowBody } from '../../../test/support/organizations.ts';
-import { to } from '../../../test/support/team-access.ts';
+import { rowBody } from '../../../test/support/team-access/organizations.ts';
+import { to } from '../../../test/support/team-access/team-access.ts';
 import { changedTeamWorkspaceSchema, newTeamWorkspaceSchema } from './read-access.ts';
 
 test('a row that is made names its team and its workspace, also in the description', () => {

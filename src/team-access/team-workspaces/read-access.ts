@@ -1,6 +1,11 @@
 /** Reads what a body says about access. What may be set depends on the level that comes of it. */
 import { Type } from 'typebox';
 import { parseTime } from '../../credentials/parse-time.ts';
+import { attributeProperties, type WireName, wireLabel, wireNames } from '../documents/access-attributes.ts';
+import { TEAM_WORKSPACES } from '../documents/team-workspace-to-json.ts';
+import { attributeFault, type Fault, throwFaults } from '../jsonapi/errors.ts';
+import { type Given, given } from '../jsonapi/read-attributes.ts';
+import { bodyOf, givenResourceOf, toOne, toThat } from '../jsonapi/schemas.ts';
 import {
   ACCESS_LEVELS,
   type Access,
@@ -10,12 +15,7 @@ import {
   type Attributes,
   createdAccess,
   rankOf,
-} from '../access.ts';
-import { attributeFault, type Fault, throwFaults } from '../jsonapi/errors.ts';
-import { type Given, given } from '../jsonapi/read-attributes.ts';
-import { bodyOf, givenResourceOf, toOne, toThat } from '../jsonapi/schemas.ts';
-import { TEAM_WORKSPACES } from './show-team-workspace.ts';
-import { attributeProperties, type WireName, wireLabel, wireNames } from './wire-attributes.ts';
+} from '../tables/access.ts';
 
 /** What a row is to be. */
 export interface AccessBody extends AccessChange {

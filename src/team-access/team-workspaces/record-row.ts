@@ -1,10 +1,10 @@
 /** Writes changes of rows to the audit log, in the commit that makes them. */
 import type { Origin } from '../../audit/record.ts';
 import type { DeepReadonly } from '../../state/table.ts';
-import type { Transaction } from '../../state/transaction.ts';
-import { recordTeamAccess } from '../audit.ts';
-import { shownPermissions, TEAM_WORKSPACES } from './show-team-workspace.ts';
-import type { TeamWorkspace } from './team-workspace.ts';
+import type { Transaction } from '../../state/write/transaction.ts';
+import { recordTeamAccess } from '../audit/record-change.ts';
+import { shownPermissions, TEAM_WORKSPACES } from '../documents/team-workspace-to-json.ts';
+import type { TeamWorkspace } from '../tables/team-workspace.ts';
 
 type Row = DeepReadonly<TeamWorkspace>;
 

@@ -1,11 +1,17 @@
 /** Every refusal with its exact body, and that what is refused changes nothing. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { sharedApi } from '../../../test/support/api.ts';
-import { joinCompany, makeCompany, NOBODIES, rowBody, sharedCompany } from '../../../test/support/organizations.ts';
-import { badValue, REFUSED_REQUESTS } from '../../../test/support/refused-team-workspaces.ts';
-import { NOT_FOUND, request, seen } from '../../../test/support/team-access.ts';
-import { teamWorkspaces } from './team-workspace.ts';
+import { sharedApi } from '../../../test/support/process/api.ts';
+import {
+  joinCompany,
+  makeCompany,
+  NOBODIES,
+  rowBody,
+  sharedCompany,
+} from '../../../test/support/team-access/organizations.ts';
+import { badValue, REFUSED_REQUESTS } from '../../../test/support/team-access/refused-team-workspaces.ts';
+import { NOT_FOUND, request, seen } from '../../../test/support/team-access/team-access.ts';
+import { teamWorkspaces } from '../tables/team-workspace.ts';
 
 describe('refused is', () => {
   const api = sharedApi();

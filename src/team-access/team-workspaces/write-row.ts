@@ -1,14 +1,14 @@
 /** Puts rows into the state and takes them out, each with its entry in the audit log. What may be, others have checked. */
 import { isDeepStrictEqual } from 'node:util';
 import { newId } from '../../credentials/secret.ts';
-import type { FoundWorkspace } from '../find.ts';
+import type { FoundWorkspace } from '../authorization/find-visible.ts';
+import type { Writing } from '../http/request-pipeline.ts';
 import { EXPIRED_BATCH } from '../limits.ts';
-import type { Writing } from '../serve.ts';
+import { type TeamWorkspace, teamWorkspaces } from '../tables/team-workspace.ts';
 import { expireRows } from './expire-rows.ts';
 import type { FoundRow } from './find-row.ts';
 import type { NewAccess } from './read-access.ts';
 import { recordRow } from './record-row.ts';
-import { type TeamWorkspace, teamWorkspaces } from './team-workspace.ts';
 
 /** Gives a team, which has no row there, access to a workspace. */
 export function addRow(

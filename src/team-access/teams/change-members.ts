@@ -1,14 +1,14 @@
 /** Adds members of the organization to a team, and takes them out: by username or by their memberships. */
 import { users } from '../../credentials/user.ts';
-import { recordTeamAccess } from '../audit.ts';
-import { changesMembers } from '../authorization.ts';
-import { teamById } from '../find.ts';
+import { recordTeamAccess } from '../audit/record-change.ts';
+import type { Standing } from '../authorization/caller-role.ts';
+import { teamById } from '../authorization/find-visible.ts';
+import { changesMembers } from '../authorization/permissions.ts';
+import type { Writing } from '../http/request-pipeline.ts';
 import { notFound } from '../jsonapi/errors.ts';
-import { type Membership, membershipPair, memberships } from '../organization-memberships/membership.ts';
-import type { Writing } from '../serve.ts';
-import type { Standing } from '../standing.ts';
+import { type Membership, membershipPair, memberships } from '../tables/organization-membership.ts';
+import { memberKey, type TeamMember, teamMembers } from '../tables/team-member.ts';
 import { checkOwnerLeft } from './owners.ts';
-import { memberKey, type TeamMember, teamMembers } from './team-member.ts';
 
 /** What the ids of a request name. */
 export type NamedBy = 'users' | 'organization-memberships';

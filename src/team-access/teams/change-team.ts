@@ -1,17 +1,17 @@
 /** Makes, changes and deletes teams. Who may: `authorization.ts`; nobody gives what they do not hold. */
 import { isDeepStrictEqual } from 'node:util';
 import { newId } from '../../credentials/secret.ts';
-import { recordTeamAccess } from '../audit.ts';
-import { changesTeam, givesOrganizationAccess, makesTeams } from '../authorization.ts';
-import { type FoundTeam, organizationWithTeams, teamById } from '../find.ts';
+import { recordTeamAccess } from '../audit/record-change.ts';
+import { type FoundTeam, organizationWithTeams, teamById } from '../authorization/find-visible.ts';
+import { changesTeam, givesOrganizationAccess, makesTeams } from '../authorization/permissions.ts';
+import { teamDocument } from '../documents/team-to-json.ts';
+import type { Writing } from '../http/request-pipeline.ts';
 import type { Precondition } from '../jsonapi/documents.ts';
 import { attributeFault, JsonApiError, notFound } from '../jsonapi/errors.ts';
 import { type Given, nameTaken } from '../jsonapi/read-attributes.ts';
-import { nameEntry, nameWithin } from '../organizations/organization.ts';
-import type { Writing } from '../serve.ts';
+import { nameEntry, nameWithin } from '../tables/organization.ts';
+import { OWNERS, type Team, teams } from '../tables/team.ts';
 import { changedOrganizationAccess, readTeamBody } from './read-team-body.ts';
-import { teamDocument } from './show-team.ts';
-import { OWNERS, type Team, teams } from './team.ts';
 
 /** A team that is changed, and in which state. */
 export interface NamedTeam {

@@ -1,7 +1,9 @@
 /** `/organizations/:name/teams` and `/teams/:id`. */
 import { type Call, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
-import { organizationWithTeams, teamById } from '../find.ts';
+import { organizationWithTeams, teamById } from '../authorization/find-visible.ts';
+import { includedWithTeams, showTeam, TEAM_INCLUDES, teamDocument, teamSchema } from '../documents/team-to-json.ts';
+import { serveRead, serveRemoval, serveWrite, type TeamAccess } from '../http/request-pipeline.ts';
 import { documentAnswer, IF_MATCH, ifMatch, nothingAnswer } from '../jsonapi/documents.ts';
 import { includeParameter, readInclude } from '../jsonapi/include.ts';
 import { namesSome } from '../jsonapi/linkage.ts';
@@ -9,12 +11,10 @@ import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonap
 import { readIdentifiers, readResource } from '../jsonapi/read-resource.ts';
 import { documentOf, identifiersOf, pageOf } from '../jsonapi/schemas.ts';
 import { Q } from '../organizations/endpoints.ts';
-import { serveRead, serveRemoval, serveWrite, type TeamAccess } from '../serve.ts';
 import { addMembers, type NamedBy, removeMembers } from './change-members.ts';
 import { changeTeam, createTeam, deleteTeam } from './change-team.ts';
 import { listTeams, NAMES } from './list-teams.ts';
 import { changedTeamSchema, newTeamSchema } from './read-team-body.ts';
-import { includedWithTeams, showTeam, TEAM_INCLUDES, teamDocument, teamSchema } from './show-team.ts';
 
 const INCLUDE = includeParameter(TEAM_INCLUDES);
 const id = (call: Call): string => pathParameter(call, 'id');

@@ -2,12 +2,12 @@
 import { Type } from 'typebox';
 import type { Parameter } from '../../http/parameter.ts';
 import type { Query } from '../../http/query.ts';
-import type { Snapshot } from '../../state/snapshot.ts';
+import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { DeepReadonly } from '../../state/table.ts';
-import { seenTeams } from '../authorization.ts';
-import { byCreation } from '../order.ts';
-import type { Standing } from '../standing.ts';
-import { type Team, teams } from './team.ts';
+import type { Standing } from '../authorization/caller-role.ts';
+import { seenTeams } from '../authorization/permissions.ts';
+import { byCreation } from '../tables/creation-order.ts';
+import { type Team, teams } from '../tables/team.ts';
 
 export const NAMES: Parameter = {
   name: 'filter[names]',

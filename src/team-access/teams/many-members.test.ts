@@ -1,16 +1,16 @@
 /** Pages of teams and members of which each has very many of the other. */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import { sharedApi, startApi } from '../../../test/support/api.ts';
-import { countLookUps } from '../../../test/support/counted-look-ups.ts';
-import { makeOrganization, request, type Shown, shown } from '../../../test/support/team-access.ts';
+import { sharedApi, startApi } from '../../../test/support/process/api.ts';
+import { countLookUps } from '../../../test/support/state/counted-look-ups.ts';
+import { makeOrganization, request, type Shown, shown } from '../../../test/support/team-access/team-access.ts';
 import { newId } from '../../credentials/secret.ts';
 import { users } from '../../credentials/user.ts';
 import { INCLUDED_MAX } from '../limits.ts';
-import { memberships } from '../organization-memberships/membership.ts';
-import { nameEntry, organizations } from '../organizations/organization.ts';
-import { teams } from './team.ts';
-import { teamMembers } from './team-member.ts';
+import { nameEntry, organizations } from '../tables/organization.ts';
+import { memberships } from '../tables/organization-membership.ts';
+import { teams } from '../tables/team.ts';
+import { teamMembers } from '../tables/team-member.ts';
 
 const TEAMS = 99;
 const MEMBERS = 102;

@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { sharedApi } from '../../../test/support/api.ts';
-import { faults, makeOrganization, request, resource, type Shown, shown } from '../../../test/support/team-access.ts';
-import { addToTeam, join, makeTeam, makeUser } from '../../../test/support/team-access-world.ts';
+import { sharedApi } from '../../../test/support/process/api.ts';
+import {
+  faults,
+  makeOrganization,
+  request,
+  resource,
+  type Shown,
+  shown,
+} from '../../../test/support/team-access/team-access.ts';
+import { addToTeam, join, makeTeam, makeUser } from '../../../test/support/team-access/team-access-world.ts';
 
 const idOf = (relationship: { readonly data: unknown } | undefined): string =>
   (relationship?.data as { readonly id: string } | undefined)?.id ?? '';

@@ -1,11 +1,11 @@
 /** Who owns an organization: never nobody who could act. */
 import { users } from '../../credentials/user.ts';
-import type { Reader } from '../../state/reader.ts';
+import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import { JsonApiError } from '../jsonapi/errors.ts';
-import { memberships } from '../organization-memberships/membership.ts';
-import { type Organization, organizations } from '../organizations/organization.ts';
-import { memberKey, teamMembers } from './team-member.ts';
+import { type Organization, organizations } from '../tables/organization.ts';
+import { memberships } from '../tables/organization-membership.ts';
+import { memberKey, teamMembers } from '../tables/team-member.ts';
 
 type AnyOrganization = DeepReadonly<Organization>;
 

@@ -1,12 +1,12 @@
 /** Reads what a body says about a team. */
 import { Type } from 'typebox';
+import { organizationAccessSchema } from '../documents/team-to-json.ts';
 import { attributeFault, type Fault, throwFaults } from '../jsonapi/errors.ts';
 import { type Given, given, readBoolean, readChoice, readName, readNullableText } from '../jsonapi/read-attributes.ts';
 import { bodyOf } from '../jsonapi/schemas.ts';
 import { NAME_CHARACTERS_MAX } from '../limits.ts';
-import { ORGANIZATION_PERMISSIONS, type OrganizationPermission } from './organization-access.ts';
-import { organizationAccessSchema } from './show-team.ts';
-import type { Team, Visibility } from './team.ts';
+import { ORGANIZATION_PERMISSIONS, type OrganizationPermission } from '../tables/organization-access.ts';
+import type { Team, Visibility } from '../tables/team.ts';
 
 /** What is given of a team; the permissions that are given one way or the other. */
 export type TeamBody = Partial<

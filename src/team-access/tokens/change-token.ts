@@ -4,15 +4,15 @@ import { Type } from 'typebox';
 import { parseTime } from '../../credentials/parse-time.ts';
 import { hashSecret, newApiToken, newId } from '../../credentials/secret.ts';
 import { type UserToken, userTokens } from '../../credentials/user.ts';
-import type { Reader } from '../../state/reader.ts';
-import { recordTeamAccess } from '../audit.ts';
+import type { Reader } from '../../state/memory/reader.ts';
+import { recordTeamAccess } from '../audit/record-change.ts';
+import type { AnyToken } from '../documents/authentication-token-to-json.ts';
+import type { Writing } from '../http/request-pipeline.ts';
 import { attributeFault, type Fault, throwFaults } from '../jsonapi/errors.ts';
 import { type Given, given, readText } from '../jsonapi/read-attributes.ts';
 import { bodyOf } from '../jsonapi/schemas.ts';
-import type { Writing } from '../serve.ts';
-import { teams } from '../teams/team.ts';
-import type { AnyToken } from './show-token.ts';
-import { type ApiToken, apiTokens } from './token.ts';
+import { type ApiToken, apiTokens } from '../tables/authentication-token.ts';
+import { teams } from '../tables/team.ts';
 
 export const newTokenSchema = bodyOf('authentication-tokens', {
   attributes: {

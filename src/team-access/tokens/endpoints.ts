@@ -3,20 +3,20 @@ import { userTokens } from '../../credentials/user.ts';
 import type { Answer } from '../../http/answer.ts';
 import { type Call, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
-import type { Reader } from '../../state/reader.ts';
-import type { Caller } from '../caller.ts';
-import { organizationWithTeams } from '../find.ts';
+import type { Reader } from '../../state/memory/reader.ts';
+import type { Caller } from '../authorization/caller.ts';
+import { organizationWithTeams } from '../authorization/find-visible.ts';
+import { type AnyToken, showToken, tokenSchema, withoutUse } from '../documents/authentication-token-to-json.ts';
+import { serveRead, serveRemoval, serveWrite, type TeamAccess } from '../http/request-pipeline.ts';
 import { type Document, documentAnswer, IF_MATCH, ifMatch, tagOf, writtenAnswer } from '../jsonapi/documents.ts';
 import { notFound } from '../jsonapi/errors.ts';
 import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
 import type { Given } from '../jsonapi/read-attributes.ts';
 import { readResource } from '../jsonapi/read-resource.ts';
 import { documentOf, pageOf } from '../jsonapi/schemas.ts';
-import { serveRead, serveRemoval, serveWrite, type TeamAccess } from '../serve.ts';
+import { apiTokens } from '../tables/authentication-token.ts';
 import { createToken, deleteToken, newTokenSchema, plainToken, type TokenOwner } from './change-token.ts';
 import { organizationOwner, selfOwner, teamOwner, teamTokens, tokenById } from './find-token.ts';
-import { type AnyToken, showToken, tokenSchema, withoutUse } from './show-token.ts';
-import { apiTokens } from './token.ts';
 
 /** Whose token a request is about. @throws JsonApiError `not-found` */
 type OwnerOf = (reader: Reader, caller: Caller, call: Call) => TokenOwner;

@@ -1,15 +1,15 @@
 /** Finds tokens that the caller manages: their own, their teams', those of organizations that they own. */
 import { userTokens } from '../../credentials/user.ts';
-import type { Reader } from '../../state/reader.ts';
-import { managesOrganizationToken, managesTeamTokens } from '../authorization.ts';
-import type { Caller } from '../caller.ts';
-import { organizationNamed, teamById, teamKnown } from '../find.ts';
+import type { Reader } from '../../state/memory/reader.ts';
+import type { Caller } from '../authorization/caller.ts';
+import { lookHome, type Standing, standingAtHome, standingOf } from '../authorization/caller-role.ts';
+import { organizationNamed, teamById, teamKnown } from '../authorization/find-visible.ts';
+import { managesOrganizationToken, managesTeamTokens } from '../authorization/permissions.ts';
+import type { AnyToken } from '../documents/authentication-token-to-json.ts';
 import { notFound } from '../jsonapi/errors.ts';
-import { lookHome, type Standing, standingAtHome, standingOf } from '../standing.ts';
-import { teams } from '../teams/team.ts';
+import { type ApiToken, apiTokens } from '../tables/authentication-token.ts';
+import { teams } from '../tables/team.ts';
 import type { TokenOwner } from './change-token.ts';
-import type { AnyToken } from './show-token.ts';
-import { type ApiToken, apiTokens } from './token.ts';
 
 /** An organization as the owner of its token. @throws JsonApiError `not-found` for who may not manage it */
 export function organizationOwner(reader: Reader, caller: Caller, name: string): TokenOwner {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import { sharedApi, startApi } from '../../../test/support/api.ts';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
+import { sharedApi, startApi } from '../../../test/support/process/api.ts';
 import {
   faults,
   makeOrganization,
@@ -11,12 +11,12 @@ import {
   type Shown,
   seen,
   shown,
-} from '../../../test/support/team-access.ts';
-import { makeTeam, makeUser } from '../../../test/support/team-access-world.ts';
+} from '../../../test/support/team-access/team-access.ts';
+import { makeTeam, makeUser } from '../../../test/support/team-access/team-access-world.ts';
 import { until } from '../../../test/support/until.ts';
 import { auditLog } from '../../audit/record.ts';
+import { apiTokens } from '../tables/authentication-token.ts';
 import { expireTokensJob } from './expire-tokens.ts';
-import { apiTokens } from './token.ts';
 
 const TOKEN = /^[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9]{67}$/;
 const wanted = (attributes: Readonly<Record<string, unknown>>) => ({

@@ -2,22 +2,22 @@
 import { users } from '../../credentials/user.ts';
 import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
-import type { Reader } from '../../state/reader.ts';
-import type { Caller } from '../caller.ts';
+import type { Reader } from '../../state/memory/reader.ts';
+import type { Caller } from '../authorization/caller.ts';
+import { showServiceAccount, showUser, userSchema } from '../documents/user-to-json.ts';
+import { serveRead, serveRemoval, serveWrite, type TeamAccess } from '../http/request-pipeline.ts';
 import { documentAnswer, IF_MATCH, ifMatch, type Resource } from '../jsonapi/documents.ts';
 import { notFound } from '../jsonapi/errors.ts';
 import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
 import { readResource } from '../jsonapi/read-resource.ts';
 import { documentOf, pageOf } from '../jsonapi/schemas.ts';
 import { Q } from '../organizations/endpoints.ts';
-import { organizations } from '../organizations/organization.ts';
-import { serveRead, serveRemoval, serveWrite, type TeamAccess } from '../serve.ts';
-import { teams } from '../teams/team.ts';
+import { organizations } from '../tables/organization.ts';
+import { teams } from '../tables/team.ts';
 import { deleteUser } from './delete-user.ts';
 import { checkSiteAdmin, isSelf, userById } from './find-user.ts';
 import { claimUser, createFirstToken, createUser } from './new-user.ts';
 import { newUserSchema, readNewUser } from './read-user-body.ts';
-import { showServiceAccount, showUser, userSchema } from './show-user.ts';
 
 export function userEndpoints(service: TeamAccess): Endpoint[] {
   return [

@@ -1,11 +1,11 @@
 /** Finds users for those to whom they exist. */
 import { type User, users } from '../../credentials/user.ts';
-import type { Reader } from '../../state/reader.ts';
+import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../authorization/caller.ts';
 import { notFound } from '../jsonapi/errors.ts';
-import { membershipPair, memberships } from '../organization-memberships/membership.ts';
 import { organizationIds } from '../organizations/list-organizations.ts';
+import { membershipPair, memberships } from '../tables/organization-membership.ts';
 
 /** @throws JsonApiError `not-found` for everybody else */
 export function checkSiteAdmin(caller: Caller): void {

@@ -1,9 +1,9 @@
 /** Makes users: for who is invited by e-mail, and for site administrators, who give out first tokens. */
 import { hashSecret, newApiToken, newId } from '../../credentials/secret.ts';
 import { type User, users, userTokens } from '../../credentials/user.ts';
-import { recordTeamAccess } from '../audit.ts';
+import { recordTeamAccess } from '../audit/record-change.ts';
+import type { Writing } from '../http/request-pipeline.ts';
 import { attributeFault, JsonApiError } from '../jsonapi/errors.ts';
-import type { Writing } from '../serve.ts';
 
 /** The commit in which users are made. */
 type Making = Pick<Writing, 'tx' | 'origin'>;

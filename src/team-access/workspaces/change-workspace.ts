@@ -3,11 +3,15 @@ import { isDeepStrictEqual } from 'node:util';
 import { Type } from 'typebox';
 import { newId } from '../../credentials/secret.ts';
 import type { Call } from '../../http/call.ts';
-import type { Reader } from '../../state/reader.ts';
-import { recordTeamAccess } from '../audit.ts';
-import { changesWorkspace, makesWorkspaces } from '../authorization.ts';
-import type { Caller } from '../caller.ts';
-import { type FoundWorkspace, organizationNamed } from '../find.ts';
+import type { Reader } from '../../state/memory/reader.ts';
+import { recordTeamAccess } from '../audit/record-change.ts';
+import type { Caller } from '../authorization/caller.ts';
+import { accessOn } from '../authorization/caller-role.ts';
+import { type FoundWorkspace, organizationNamed } from '../authorization/find-visible.ts';
+import { changesWorkspace, makesWorkspaces } from '../authorization/permissions.ts';
+import { workspaceSettings } from '../documents/workspace-settings.ts';
+import { workspaceDocument } from '../documents/workspace-to-json.ts';
+import type { Writing } from '../http/request-pipeline.ts';
 import { checkIfMatch } from '../jsonapi/documents.ts';
 import { type Fault, JsonApiError, notFound, throwFaults } from '../jsonapi/errors.ts';
 import { type Given, nameTaken, readName } from '../jsonapi/read-attributes.ts';
@@ -15,13 +19,9 @@ import type { GivenResource } from '../jsonapi/read-resource.ts';
 import { bodyOf, toOne } from '../jsonapi/schemas.ts';
 import { readSettings, settingProperties } from '../jsonapi/settings.ts';
 import { NAME_CHARACTERS_MAX } from '../limits.ts';
-import { nameWithin } from '../organizations/organization.ts';
-import { projects } from '../projects/project.ts';
-import type { Writing } from '../serve.ts';
-import { accessOn } from '../standing.ts';
-import { workspaceSettings } from './settings.ts';
-import { workspaceDocument } from './show-workspace.ts';
-import { type Workspace, workspaces } from './workspace.ts';
+import { nameWithin } from '../tables/organization.ts';
+import { projects } from '../tables/project.ts';
+import { type Workspace, workspaces } from '../tables/workspace.ts';
 
 const attributes = {
   name: Type.String({ description: 'Letters, digits, `_` and `-`.' }),

@@ -1,14 +1,15 @@
 /** `/organizations/:name/workspaces` and `/workspaces/:id`: a workspace is found by its name or by its id. */
 import { type Call, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
-import { organizationNamed, workspaceById, workspaceNamed } from '../find.ts';
+import { accessOn } from '../authorization/caller-role.ts';
+import { organizationNamed, workspaceById, workspaceNamed } from '../authorization/find-visible.ts';
+import { showWorkspace, workspaceDocument, workspaceSchema } from '../documents/workspace-to-json.ts';
+import { serveRead, serveRemoval, serveWrite, type TeamAccess } from '../http/request-pipeline.ts';
 import { documentAnswer, IF_MATCH } from '../jsonapi/documents.ts';
 import { notFound } from '../jsonapi/errors.ts';
 import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
 import { readResource } from '../jsonapi/read-resource.ts';
 import { documentOf, pageOf } from '../jsonapi/schemas.ts';
-import { serveRead, serveRemoval, serveWrite, type TeamAccess } from '../serve.ts';
-import { accessOn } from '../standing.ts';
 import {
   changedWorkspaceSchema,
   changeWorkspace,
@@ -18,7 +19,6 @@ import {
   newWorkspaceSchema,
 } from './change-workspace.ts';
 import { listWorkspaces, SEARCH_NAME } from './list-workspaces.ts';
-import { showWorkspace, workspaceDocument, workspaceSchema } from './show-workspace.ts';
 
 const PROJECT = [{ name: 'project', type: 'projects' }];
 

@@ -2,12 +2,12 @@
 import { Type } from 'typebox';
 import type { Parameter } from '../../http/parameter.ts';
 import type { Query } from '../../http/query.ts';
-import type { Snapshot } from '../../state/snapshot.ts';
+import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { Stored } from '../../state/table.ts';
-import { byCreation } from '../order.ts';
-import type { Standing } from '../standing.ts';
-import { teamWorkspaces } from '../team-workspaces/team-workspace.ts';
-import { type Workspace, workspaces } from './workspace.ts';
+import type { Standing } from '../authorization/caller-role.ts';
+import { byCreation } from '../tables/creation-order.ts';
+import { teamWorkspaces } from '../tables/team-workspace.ts';
+import { type Workspace, workspaces } from '../tables/workspace.ts';
 
 export const SEARCH_NAME: Parameter = {
   name: 'search[name]',

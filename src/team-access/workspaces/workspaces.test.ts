@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { sharedApi } from '../../../test/support/api.ts';
-import { faults, NOT_FOUND, request, resource, type Shown, seen, shown } from '../../../test/support/team-access.ts';
-import { makeWorld, type World } from '../../../test/support/team-access-world.ts';
+import { sharedApi } from '../../../test/support/process/api.ts';
+import {
+  faults,
+  NOT_FOUND,
+  request,
+  resource,
+  type Shown,
+  seen,
+  shown,
+} from '../../../test/support/team-access/team-access.ts';
+import { makeWorld, type World } from '../../../test/support/team-access/team-access-world.ts';
 
 describe('a workspace', () => {
   const api = sharedApi();

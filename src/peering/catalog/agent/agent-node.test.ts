@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Api, sharedApi, startApi } from '../../../../test/support/api.ts';
-import { type Fields, got, health, registered, withAgent } from '../../../../test/support/catalog.ts';
-import { seen } from '../../../../test/support/peering.ts';
-import { catalogNodes } from '../catalog-node.ts';
+import { type Fields, got, health, registered, withAgent } from '../../../../test/support/peering/catalog.ts';
+import { seen } from '../../../../test/support/peering/peering.ts';
+import { type Api, sharedApi, startApi } from '../../../../test/support/process/api.ts';
+import { catalogNodes } from '../tables/catalog-node.ts';
 import { moveAgentNodes } from './move-agent-nodes.ts';
 
 const addresses = (api: Api): readonly string[] =>

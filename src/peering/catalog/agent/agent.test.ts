@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { sharedApi, startApi } from '../../../../test/support/api.ts';
 import {
   deregistered,
   type Fields,
@@ -9,10 +8,11 @@ import {
   registered,
   type ShownCheck,
   withAgent,
-} from '../../../../test/support/catalog.ts';
-import { seen } from '../../../../test/support/peering.ts';
-import type { Answer } from '../../../../test/support/server.ts';
-import { catalogNodes } from '../catalog-node.ts';
+} from '../../../../test/support/peering/catalog.ts';
+import { seen } from '../../../../test/support/peering/peering.ts';
+import { sharedApi, startApi } from '../../../../test/support/process/api.ts';
+import type { Answer } from '../../../../test/support/process/server.ts';
+import { catalogNodes } from '../tables/catalog-node.ts';
 
 describe('the local agent', () => {
   const api = sharedApi({ node: 'server-1' });

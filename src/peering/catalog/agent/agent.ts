@@ -8,11 +8,11 @@ import type { Access } from '../../../credentials/grant.ts';
 import { type Asked, type Credentials, locate } from '../../../credentials/operation.ts';
 import { existingPartition } from '../../../credentials/request-partition.ts';
 import { ServiceError } from '../../../http/errors.ts';
-import type { Reader } from '../../../state/reader.ts';
+import type { Reader } from '../../../state/memory/reader.ts';
 import type { Stored } from '../../../state/table.ts';
-import type { Transaction } from '../../../state/transaction.ts';
-import { type CatalogNode, catalogEntry, catalogNodes } from '../catalog-node.ts';
-import { authorizeAll, authorizeSome, permitsAll } from '../visible.ts';
+import type { Transaction } from '../../../state/write/transaction.ts';
+import { authorizeAll, authorizeSome, permitsAll } from '../query/visibility.ts';
+import { type CatalogNode, catalogEntry, catalogNodes } from '../tables/catalog-node.ts';
 
 /** The server as a node. */
 export interface AgentNode {

@@ -1,6 +1,6 @@
 /** What is registered with the local agent; the fields are those of Consul's clients. */
 import { type Static, type TSchema, Type } from 'typebox';
-import { taggedAddressesSchema, weightsSchema } from '../bodies.ts';
+import { taggedAddressesSchema, weightsSchema } from '../api/bodies.ts';
 
 const text = Type.Optional(Type.String());
 

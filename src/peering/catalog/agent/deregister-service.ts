@@ -1,9 +1,9 @@
 /** `PUT /v1/agent/service/deregister/:id`: takes a service off this server's node. */
 import { authorize } from '../../../credentials/caller.ts';
 import { type Asked, writeFor } from '../../../credentials/operation.ts';
-import { catalogServiceKey, catalogServices } from '../catalog-service.ts';
 import { deleteService } from '../change-catalog.ts';
-import { absent } from '../visible.ts';
+import { absent } from '../query/visibility.ts';
+import { catalogServiceKey, catalogServices } from '../tables/catalog-service.ts';
 import { type Agent, findAgent, unknownService } from './agent.ts';
 
 /** @throws ServiceError `bad-request` | `permission-denied` | `not-found`, StateError */

@@ -1,13 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Api, startApi } from '../../../../test/support/api.ts';
-import { deregistered, got, health, registered, type ShownCheck, withAgent } from '../../../../test/support/catalog.ts';
 import { createFakeClock, type FakeClock } from '../../../../test/support/fake-clock.ts';
+import {
+  deregistered,
+  got,
+  health,
+  registered,
+  type ShownCheck,
+  withAgent,
+} from '../../../../test/support/peering/catalog.ts';
+import { type Api, startApi } from '../../../../test/support/process/api.ts';
 import { temporaryDirectory } from '../../../../test/support/temporary-directory.ts';
-import { sqliteEngine } from '../../../state/sqlite/engine.ts';
-import { TTL_EXPIRED } from '../check.ts';
+import { sqliteEngine } from '../../../state/engine/sqlite/engine.ts';
 import { DUE_LOOK_MS } from '../limits.ts';
-import { ttlChecks } from '../ttl-check.ts';
+import { TTL_EXPIRED } from '../tables/check.ts';
+import { ttlChecks } from '../tables/ttl-check.ts';
 import { dueChecksJob } from './due-checks.ts';
 
 /** Lets time pass, as the job sees it, and what it started come to its end. */

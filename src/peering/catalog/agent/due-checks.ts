@@ -3,19 +3,19 @@
  * critical for too long go. The times stand in the state, so it does not matter which server does it, or whether all
  * were away meanwhile.
  */
-import { type Clock, sleep } from '../../../state/clock.ts';
-import type { Job } from '../../../state/jobs.ts';
+import { type Clock, sleep } from '../../../state/clock/clock.ts';
+import type { Job } from '../../../state/jobs/placement.ts';
 import type { State } from '../../../state/state.ts';
 import type { DeepReadonly } from '../../../state/table.ts';
-import type { Transaction } from '../../../state/transaction.ts';
-import { catalogServiceKey, catalogServices } from '../catalog-service.ts';
+import type { Transaction } from '../../../state/write/transaction.ts';
 import { deleteService } from '../change-catalog.ts';
-import { TTL_EXPIRED } from '../check.ts';
 import { DUE_LOOK_MS } from '../limits.ts';
-import { type Due, type TtlCheck, ttlCheckKey, ttlChecks } from '../ttl-check.ts';
-import { dueAfter, withDue } from './due.ts';
-import { writeBatch } from './in-batches.ts';
+import { catalogServiceKey, catalogServices } from '../tables/catalog-service.ts';
+import { TTL_EXPIRED } from '../tables/check.ts';
+import { dueAfter, withDue } from '../tables/check-deadline.ts';
+import { type Due, type TtlCheck, ttlCheckKey, ttlChecks } from '../tables/ttl-check.ts';
 import { setCheck } from './report-check.ts';
+import { writeBatch } from './write-in-batches.ts';
 
 /** Sees to checks as they fall due. */
 export function dueChecksJob(state: State, clock: Clock): Job {

@@ -2,14 +2,14 @@
 import { Type } from 'typebox';
 import type { Asked } from '../../../credentials/operation.ts';
 import { type Answer, emptyAnswer } from '../../../http/answer.ts';
+import { FILTERED } from '../../../http/blocking/read-headers.ts';
+import type { Reads } from '../../../http/blocking/reads.ts';
 import { type Call, pathParameter } from '../../../http/call.ts';
 import type { Endpoint } from '../../../http/endpoint.ts';
 import type { Parameter } from '../../../http/parameter.ts';
 import { parseBody } from '../../../http/v1/parse-body.ts';
-import { FILTERED } from '../../../http/v1/read-headers.ts';
-import type { Reads } from '../../../http/v1/reads.ts';
-import { agentChecksSchema, agentServicesSchema } from '../answers.ts';
-import type { CheckStatus } from '../check.ts';
+import { agentChecksSchema, agentServicesSchema } from '../api/response-schemas.ts';
+import type { CheckStatus } from '../tables/check.ts';
 import type { Agent } from './agent.ts';
 import { agentServiceSchema } from './bodies.ts';
 import { deregisterService } from './deregister-service.ts';

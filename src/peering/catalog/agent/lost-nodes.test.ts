@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Api, startApi } from '../../../../test/support/api.ts';
-import { got, health, registered, type ShownCheck, withAgent } from '../../../../test/support/catalog.ts';
 import { createFakeClock } from '../../../../test/support/fake-clock.ts';
+import { got, health, registered, type ShownCheck, withAgent } from '../../../../test/support/peering/catalog.ts';
+import { type Api, startApi } from '../../../../test/support/process/api.ts';
 import type { State } from '../../../state/state.ts';
 import { DUE_LOOK_MS } from '../limits.ts';
 import { lostNodesJob } from './lost-nodes.ts';

@@ -3,18 +3,18 @@
  * the server is back, and what its checks say then is what they said before. One row says so, whatever is on the node.
  * Those with `DeregisterCriticalServiceAfter` go when they have been lost for that long.
  */
-import { type Clock, sleep } from '../../../state/clock.ts';
-import type { Job } from '../../../state/jobs.ts';
-import type { Reader } from '../../../state/reader.ts';
+import { type Clock, sleep } from '../../../state/clock/clock.ts';
+import type { Job } from '../../../state/jobs/placement.ts';
+import type { Reader } from '../../../state/memory/reader.ts';
 import type { State } from '../../../state/state.ts';
 import type { DeepReadonly } from '../../../state/table.ts';
-import type { Transaction } from '../../../state/transaction.ts';
-import { type CatalogNode, catalogNodes } from '../catalog-node.ts';
-import { catalogServiceKey, catalogServices } from '../catalog-service.ts';
+import type { Transaction } from '../../../state/write/transaction.ts';
 import { deleteService } from '../change-catalog.ts';
 import { DUE_LOOK_MS, LOST_GRACE_MS } from '../limits.ts';
-import { type TtlCheck, ttlCheckKey, ttlChecks } from '../ttl-check.ts';
-import { writeBatch } from './in-batches.ts';
+import { type CatalogNode, catalogNodes } from '../tables/catalog-node.ts';
+import { catalogServiceKey, catalogServices } from '../tables/catalog-service.ts';
+import { type TtlCheck, ttlCheckKey, ttlChecks } from '../tables/ttl-check.ts';
+import { writeBatch } from './write-in-batches.ts';
 
 type NodeRow = DeepReadonly<CatalogNode>;
 

@@ -1,9 +1,9 @@
 /** What is registered with the local agent, checked and brought into the form in which it is kept. */
 import { parseDuration } from '../../../http/v1/duration.ts';
-import { type CheckStatus, TTL } from '../check.ts';
-import type { InstanceService } from '../instance.ts';
 import { CHECKS_MAX, NAME_CHARACTERS_MAX, TTL_MS_MAX, TTL_MS_MIN } from '../limits.ts';
 import { readId, readNotes, readService, readStatus, readText, refused } from '../read-fields.ts';
+import { type CheckStatus, TTL } from '../tables/check.ts';
+import type { InstanceService } from '../tables/instance.ts';
 import { type AgentCheckBody, type AgentServiceBody, REFUSED_CHECK_FIELDS } from './bodies.ts';
 
 /** A check with its times. */

@@ -1,11 +1,11 @@
 /** `GET /v1/agent/services` and `/v1/agent/checks`: what is registered with this server; can wait. */
 import type { Asked } from '../../../credentials/operation.ts';
+import type { Evaluate } from '../../../http/blocking/reads.ts';
 import { JsonText } from '../../../http/v1/json-answer.ts';
-import type { Evaluate } from '../../../http/v1/reads.ts';
-import { readVisible } from '../read-catalog.ts';
-import { checksById, checksOfService, serviceText } from '../show.ts';
-import { nodeSource } from '../sources.ts';
-import type { Visible } from '../visible.ts';
+import { readVisible } from '../api/read-catalog.ts';
+import { nodeSource } from '../query/catalog-queries.ts';
+import { checksById, checksOfService, serviceText } from '../query/catalog-to-json.ts';
+import type { Visible } from '../query/visibility.ts';
 import type { Agent } from './agent.ts';
 
 /** The services by their ID. */

@@ -4,15 +4,15 @@ import { permits } from '../../../credentials/grant.ts';
 import { type Asked, writeFor } from '../../../credentials/operation.ts';
 import type { ServiceError } from '../../../http/errors.ts';
 import type { DeepReadonly } from '../../../state/table.ts';
-import type { Transaction } from '../../../state/transaction.ts';
-import { catalogServiceKey, catalogServices } from '../catalog-service.ts';
+import type { Transaction } from '../../../state/write/transaction.ts';
 import { putService } from '../change-catalog.ts';
-import type { KeptCheck } from '../check.ts';
 import { refused } from '../read-fields.ts';
-import { type TtlCheck, ttlCheckKey, ttlChecks } from '../ttl-check.ts';
+import { catalogServiceKey, catalogServices } from '../tables/catalog-service.ts';
+import type { KeptCheck } from '../tables/check.ts';
+import { dueAfter, isCriticalAlready, withDue } from '../tables/check-deadline.ts';
+import { type TtlCheck, ttlCheckKey, ttlChecks } from '../tables/ttl-check.ts';
 import { type Agent, type AtAgent, findAgent, putAgentNode } from './agent.ts';
 import type { AgentServiceBody } from './bodies.ts';
-import { dueAfter, isCriticalAlready, withDue } from './due.ts';
 import { type GivenTtlCheck, readAgentService } from './read-agent-service.ts';
 
 /** @throws ServiceError `bad-request` | `permission-denied`, StateError */

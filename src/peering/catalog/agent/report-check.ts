@@ -5,14 +5,14 @@
 import { authorize } from '../../../credentials/caller.ts';
 import { type Asked, writeFor } from '../../../credentials/operation.ts';
 import type { DeepReadonly } from '../../../state/table.ts';
-import type { Transaction } from '../../../state/transaction.ts';
-import { type CatalogService, catalogServiceKey, catalogServices } from '../catalog-service.ts';
-import type { CheckStatus } from '../check.ts';
+import type { Transaction } from '../../../state/write/transaction.ts';
+import { absent } from '../query/visibility.ts';
 import { readOutput } from '../read-fields.ts';
-import { ttlCheckKey, ttlChecks } from '../ttl-check.ts';
-import { absent } from '../visible.ts';
+import { type CatalogService, catalogServiceKey, catalogServices } from '../tables/catalog-service.ts';
+import type { CheckStatus } from '../tables/check.ts';
+import { dueAfter, isCriticalAlready, withDue } from '../tables/check-deadline.ts';
+import { ttlCheckKey, ttlChecks } from '../tables/ttl-check.ts';
 import { type Agent, findAgent, unknownCheck } from './agent.ts';
-import { dueAfter, isCriticalAlready, withDue } from './due.ts';
 
 /** What a service says of one of its checks. */
 export interface Report {

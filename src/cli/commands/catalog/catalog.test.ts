@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, test } from 'node:test';
+import { accord, startServer } from '../../../../test/support/process/cli-harness.ts';
+
+const command = (address: string, ...args: string[]): string[] => ['catalog', ...args, '--address', address];
+
+const node = { ID: '', Node: 'n1', Address: '10.0.0.1', Meta: { rack: '7', row: 'b' } };
+const check = (Name: string, Status: string, Output = ''): object => ({ Name, Status, Output });
+const entries = [
+  {
+    Node: node,
+    Service: { ID: 'web-1', Address: '', Port: 80, Tags: ['v1', 'blue'] },
+    Checks: [check('a', 'passing', 'well')],
+  },
+  {
+    Node: { ...node, Node: 'n2' },
+    Service: { ID: 'web-2', Address: '2001:db8::1', Port: 81, Tags: [], PeerName: 'east' },
+    Checks: [check('a', 'warning'), check('b', 'critical', 'no answer\u001b[2J'), check('c', 'passing')],
+  },
+  { Node: node, Service: { ID: 'web-3', Address: 'web.example', Port: 0, Tags: [] }, Checks: [] },
+];
+
+describe('accord catalog', () => {
+  test('services and nodes are tables, of a peer and a partition where these are named', async (t) => {
+    const { address, requests } = await startServer(t, ({ path: asked }) => ({
+      body: asked.includes('nodes') ? [node] : { db: [], web: ['v1', 'blue'] },
+    }));
+    const services = await accord(command(address, 'services', '--peer', 'east', '--partition', 'eu'));
+    assert.equal(services.stdout, 'SERVICE  TAGS\ndb\nweb      v1, blue\n');
+    const nodes = await accord(command(address, 'nodes'));
+    assert.equal(nodes.stdout, 'NODE  ADDRESS   ID  META\nn1    10.0.0.1      rack=7, row=b\n');
+    assert.deepEqual(JSON.parse((await accord(command(address, 'nodes', '--json'))).stdout), [node]);
+    assert.deepEqual(
+      requests.map((request) => request.path),
+      ['/v1/catalog/services?partition=eu&peer=east', '/v1/catalog/nodes', '/v1/catalog/nodes'],
+    );
+  });
+
+  test('health is a table with the worst check of each instance', async (t) => {
+    const { address, requests } = await startServer(t, () => ({ body: entries }));
+    const { stdout } = await accord(command(address, 'health', 'web'));
+    assert.equal(
+      stdout,
+      [
+        'STATUS    ADDRESS           NODE  ID     TAGS      PEER  NOTE',
+        'passing   10.0.0.1:80       n1    web-1  v1, blue',
+        'critical  [2001:db8::1]:81  n2    web-2            east  b: no answer\\x1b[2J',
+        'passing   web.example:0     n1    web-3',
+        '',
+      ].join('\n'),
+    );
+    await accord(command(address, 'health', 'a b', '--passing', '--tag', 'v1', '--failover', 'east,west'));
+    assert.equal(requests.at(-1)?.path, '/v1/health/service/a%20b?passing=true&tag=v1&failover=east%2Cwest');
+  });
+
+  test('register sends what the options say', async (t) => {
+    const { address, requests } = await startServer(t, () => ({ body: true }));
+    const args = ['--node', 'n1', '--node-address', '10.0.0.1', '--service', 'web', '--id', 'web-1', '--port', '80'];
+    const more = ['--service-address', '10.0.0.2', '--tag', 'a', '--tag', 'b', '--meta', 'k=v=w', '--partition', 'eu'];
+    const { exitCode, stdout, stderr } = await accord(command(address, 'register', ...args, ...more));
+    assert.deepEqual([exitCode, stdout, stderr], [0, '', 'Registered.\n']);
+    const [request] = requests;
+    assert.deepEqual([request?.method, request?.path], ['PUT', '/v1/catalog/register?partition=eu']);
+    assert.deepEqual(request?.body, {
+      Node: 'n1',
+      Address: '10.0.0.1',
+      SkipNodeUpdate: false,
+      Service: {
+        Service: 'web',
+        ID: 'web-1',
+        Address: '10.0.0.2',
+        Port: 80,
+        Tags: ['a', 'b'],
+        Meta: { k: 'v=w' },
+      },
+    });
+    await accord(command(address, 'register', '--node', 'n1', '--service', 'web'));
+    assert.deepEqual(requests.at(-1)?.body, { Node: 'n1', SkipNodeUpdate: true, Service: { Service: 'web' } });
+  });
+
+  test('register sends the JSON of a file, or of a pipe', async (t) => {
+    const { address, requests } = await startServer(t, () => ({ body: true }));
+    const body = { Node: 'n1', Address: '10.0.0.1', Check: { Name: 'c' } };
+    const folder = await mkdtemp(path.join(tmpdir(), 'accord-catalog-'));
+    t.after(() => rm(folder, { recursive: true }));
+    const file = path.join(folder, 'node.json');
+    await writeFile(file, JSON.stringify(body));
+    assert.equal((await accord(command(address, 'register', file))).exitCode, 0);
+    assert.equal((await accord(command(address, 'register', '-'), { stdin: JSON.stringify(body) })).exitCode, 0);
+    assert.deepEqual(
+      requests.map((request) => request.body),
+      [body, body],
+    );
+  });
+
+  const misuses: readonly (readonly [what: string, args: readonly string[], stdin: string, text: RegExp])[] = [
+    ['nothing', [], '', /name the node with --node, or a file with the registration/],
+    ['a port without a service', ['--node', 'n', '--port', '1'], '', /name the service with --service/],
+    ['a port that is none', ['--node', 'n', '--port', 'http'], '', /Want a port, such as 8080\./],
+    ['meta that is none', ['--node', 'n', '--meta', 'x'], '', /Want KEY=VALUE/],
+    ['a file and options', ['-', '--node', 'n'], '{}', /give a file or options that say the same, not both/],
+    ['a file that is not there', ['/no/such/file'], '', /cannot read the registration in the file \/no\/such\/file/],
+    ['no JSON', ['-'], '{', /standard input holds no JSON/],
+    ['too much', ['-'], ' '.repeat(1024 * 1024 + 1), /it has more than 1048576 bytes/],
+  ];
+  for (const [what, args, stdin, text] of misuses) {
+    test(`register with ${what} is wrong use`, async (t) => {
+      const { address, requests } = await startServer(t, () => ({ body: true }));
+      const { exitCode, stderr } = await accord(command(address, 'register', ...args), { stdin });
+      assert.equal(exitCode, 2, stderr);
+      assert.match(stderr, text);
+      assert.equal(requests.length, 0);
+    });
+  }
+
+  test('deregister names what goes', async (t) => {
+    const { address, requests } = await startServer(t, () => ({ body: true }));
+    await accord(command(address, 'deregister', '--node', 'n1', '--service-id', 'web-1', '--partition', 'eu'));
+    await accord(command(address, 'deregister', '--node', 'n1', '--check-id', 'c'));
+    const { stdout, stderr } = await accord(command(address, 'deregister', '--node', 'n1'));
+    assert.deepEqual([stdout, stderr], ['', 'Nothing of that is in the catalog any more.\n']);
+    assert.deepEqual(
+      requests.map(({ method, path: asked, body }) => [method, asked, body]),
+      [
+        ['PUT', '/v1/catalog/deregister?partition=eu', { Node: 'n1', ServiceID: 'web-1' }],
+        ['PUT', '/v1/catalog/deregister', { Node: 'n1', CheckID: 'c' }],
+        ['PUT', '/v1/catalog/deregister', { Node: 'n1' }],
+      ],
+    );
+    const { exitCode } = await accord(['catalog', 'deregister']);
+    assert.equal(exitCode, 2);
+  });
+
+  test("a refusal is told in the server's words", async (t) => {
+    const { address } = await startServer(t, () => ({ status: 400, body: 'Must provide node' }));
+    const { exitCode, stderr } = await accord(command(address, 'register', '--node', 'n1'));
+    assert.deepEqual([exitCode, stderr], [1, 'accord: Must provide node\n']);
+  });
+});

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createFakeClock } from '../../../test/support/fake-clock.ts';
+import { startApi } from '../../../test/support/process/api.ts';
+
+test('a partition that nothing names is deleted, and deleting it again is no change', async () => {
+  await using api = await startApi();
+  await api.makePartitions('Eu');
+  const first = await api.request('DELETE', '/v1/partition/eu');
+  assert.deepEqual([first.status, first.text], [200, '']);
+  const { snapshot } = api.state;
+  const second = await api.request('DELETE', '/v1/partition/eu');
+  assert.deepEqual([second.status, second.text], [200, '']);
+  assert.equal(api.state.snapshot, snapshot);
+});
+
+test('the default partition stays', async () => {
+  await using api = await startApi();
+  const answer = await api.request('DELETE', '/v1/partition/Default');
+  assert.deepEqual([answer.status, answer.text], [409, 'partition "default" cannot be deleted']);
+});
+
+test('a partition stays while a token lives in it or a grant names it', async () => {
+  await using api = await startApi();
+  await api.makePartitions('Eu');
+  const blockers = [
+    [{ Partition: 'EU' }, (id: string) => `ACL token ${id}, which lives in it`],
+    [
+      { Grants: [{ Resource: 'config', Access: 'read', Partition: 'EU' }] },
+      (id: string) => `a grant of ACL token ${id}`,
+    ],
+  ] as const;
+  for (const [body, user] of blockers) {
+    const { AccessorID } = (await api.request('PUT', '/v1/acl/token', { body })).json<{ AccessorID: string }>();
+    const answer = await api.request('DELETE', '/v1/partition/eu');
+    assert.deepEqual([answer.status, answer.text], [409, `partition "Eu" is still named by ${user(AccessorID)}`]);
+    await api.request('DELETE', `/v1/acl/token/${AccessorID}`);
+  }
+  assert.equal((await api.request('DELETE', '/v1/partition/eu')).status, 200);
+});
+
+test('a token that has expired keeps no partition', async () => {
+  const clock = createFakeClock();
+  await using api = await startApi({ clock });
+  await api.makePartitions('eu');
+  await api.makeToken(['config:read@eu'], { Partition: 'eu', ExpirationTTL: '1m' });
+  assert.equal((await api.request('DELETE', '/v1/partition/eu')).status, 409);
+  clock.advance(60_000);
+  assert.equal((await api.request('DELETE', '/v1/partition/eu')).status, 200);
+});
+
+test('a partition that is made again is a new one: nothing of the old one comes back', async () => {
+  await using api = await startApi();
+  await api.request('PUT', '/v1/partition/eu', { body: { Description: 'old' } });
+  await api.request('DELETE', '/v1/partition/eu');
+  const again = await api.request('PUT', '/v1/partition/eu', { body: {} });
+  const { index } = api.state.snapshot;
+  assert.equal(again.text, `{"Name":"eu","Description":"","CreateIndex":${index},"ModifyIndex":${index}}`);
+});

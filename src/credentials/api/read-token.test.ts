@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { createFakeClock } from '../../../test/support/fake-clock.ts';
+import { startApi } from '../../../test/support/process/api.ts';
+import { aclTokens } from '../acl-token.ts';
+
+describe('reading a token', () => {
+  test('never shows a secret, and does not mind the case of the accessor ID', async () => {
+    await using api = await startApi();
+    const made = await api.makeToken(['peering:read']);
+    const answer = await api.request('GET', `/v1/acl/token/${made.AccessorID.toUpperCase()}`);
+    assert.equal(answer.status, 200);
+    assert.equal(Object.hasOwn(answer.json<object>(), 'SecretID'), false);
+    assert.equal(answer.headers['x-service-index'], String(made.ModifyIndex));
+  });
+
+  test('finds it wherever it lives, unless the request names a partition', async () => {
+    await using api = await startApi();
+    await api.makePartitions('eu');
+    const { AccessorID } = await api.makeToken([], { Partition: 'eu' });
+    const at = (query: string) => api.request('GET', `/v1/acl/token/${AccessorID}${query}`);
+    assert.equal((await at('')).status, 200);
+    assert.equal((await at('?partition=EU')).status, 200);
+    const elsewhere = await at('?partition=default');
+    assert.deepEqual([elsewhere.status, elsewhere.text], [404, `ACL token not found for "${AccessorID}"`]);
+    const nowhere = await at('?partition=nowhere');
+    assert.deepEqual([nowhere.status, nowhere.text], [400, 'partition "nowhere" does not exist']);
+    const all = await at('?partition=*');
+    assert.equal(all.status, 400);
+    assert.match(all.text, /^\* is not a valid partition name: /);
+  });
+
+  test('asks for the grant where the token lives', async () => {
+    await using api = await startApi();
+    await api.makePartitions('eu', 'us');
+    const { AccessorID } = await api.makeToken([], { Partition: 'eu' });
+    const eu = await api.makeToken(['acl:read@eu'], { Partition: 'us' });
+    const us = await api.makeToken(['acl:read@us'], { Partition: 'us' });
+    const as = (token: string) => api.request('GET', `/v1/acl/token/${AccessorID}`, { token });
+    assert.equal((await as(eu.SecretID)).status, 200);
+    assert.equal((await as(us.SecretID)).status, 403);
+  });
+
+  test('of one that is not there is a 404 that wakes when it is made', async () => {
+    await using api = await startApi({ clock: createFakeClock() });
+    const made = await api.makeToken([]);
+    await api.request('DELETE', `/v1/acl/token/${made.AccessorID}`);
+    const path = `/v1/acl/token/${made.AccessorID}`;
+    const gone = await api.request('GET', path);
+    assert.deepEqual([gone.status, gone.text], [404, `ACL token not found for "${made.AccessorID}"`]);
+    const { answer } = await api.hold(`${path}?index=${gone.headers['x-service-index']}`);
+    // IDs are not given by clients, so only the state itself can make this one again.
+    const { AccessorID: accessorId, Description: description, CreateTime: createTime } = made;
+    const token = { accessorId, description, createTime, secretHash: 'x', partition: 'default', grants: [] };
+    await api.state.write((tx) => tx.put(aclTokens, token));
+    assert.equal((await answer).status, 200);
+  });
+});
+
+describe('a query that waits on a token', () => {
+  test('wakes when it changes', async () => {
+    await using api = await startApi({ clock: createFakeClock() });
+    const { AccessorID, ModifyIndex } = await api.makeToken([]);
+    const { answer } = await api.hold(`/v1/acl/token/${AccessorID}?index=${ModifyIndex}`);
+    await api.makeToken([]);
+    assert.equal(api.reads.waitingCount, 1, 'another token is not what it waits for');
+    await api.request('PUT', `/v1/acl/token/${AccessorID}`, { body: { Description: 'new' } });
+    const { text, headers } = await answer;
+    assert.match(text, /"Description":"new"/);
+    assert.ok(Number(headers['x-service-index']) > ModifyIndex);
+  });
+
+  test('wakes with 404 when it is deleted, and the index does not fall', async () => {
+    await using api = await startApi({ clock: createFakeClock() });
+    const { AccessorID, ModifyIndex } = await api.makeToken([]);
+    const { answer } = await api.hold(`/v1/acl/token/${AccessorID}?index=${ModifyIndex}`);
+    await api.request('DELETE', `/v1/acl/token/${AccessorID}`);
+    const { status, headers } = await answer;
+    assert.equal(status, 404);
+    assert.ok(Number(headers['x-service-index']) > ModifyIndex);
+  });
+
+  test('answers with what there is when its time is over', async () => {
+    const clock = createFakeClock();
+    await using api = await startApi({ clock });
+    const { AccessorID, ModifyIndex } = await api.makeToken([]);
+    const { answer } = await api.hold(`/v1/acl/token/${AccessorID}?index=${ModifyIndex}&wait=30s`);
+    clock.advance(29_999);
+    assert.equal(api.reads.waitingCount, 1);
+    clock.advance(1);
+    const { status, headers } = await answer;
+    assert.deepEqual([status, headers['x-service-index']], [200, String(ModifyIndex)]);
+  });
+});
+
+describe("a caller's own token", () => {
+  test('is told without a grant', async () => {
+    await using api = await startApi();
+    const { AccessorID, SecretID } = await api.makeToken([]);
+    const answer = await api.request('GET', '/v1/acl/token/self', { token: SecretID });
+    assert.equal(answer.json<{ AccessorID: string }>().AccessorID, AccessorID);
+  });
+
+  test('is refused to the anonymous token in so many words', async () => {
+    await using api = await startApi();
+    const answer = await api.request('GET', '/v1/acl/token/self', { token: null });
+    assert.equal(answer.status, 403);
+    assert.equal(
+      answer.text,
+      "Permission denied: anonymous token lacks permission 'acl:read'. The anonymous token is used implicitly when a request does not specify a token.",
+    );
+  });
+
+  test('does not live in a partition that is not there', async () => {
+    await using api = await startApi();
+    const answer = await api.request('GET', '/v1/acl/token/self?partition=nowhere');
+    assert.deepEqual([answer.status, answer.text], [400, 'partition "nowhere" does not exist']);
+  });
+
+  test('is not looked at where nobody is asked for one', async () => {
+    await using api = await startApi({ policy: { enabled: false } });
+    const answer = await api.request('GET', '/v1/acl/token/self');
+    assert.deepEqual(
+      [answer.status, answer.text],
+      [404, 'no token is looked at: acl.enabled is false, everybody may do everything'],
+    );
+  });
+});
+
+describe('a waiting query ends with 403 at the moment its token', () => {
+  // Each waits on something that does not change with the token.
+  const waiting = async (api: Awaited<ReturnType<typeof startApi>>, token: string) => {
+    const { index } = api.state.snapshot;
+    return await api.hold(`/v1/acl/tokens?partition=quiet&index=${index}`, { token });
+  };
+
+  test('is deleted', async () => {
+    await using api = await startApi({ clock: createFakeClock() });
+    await api.makePartitions('quiet');
+    const { AccessorID, SecretID } = await api.makeToken(['acl:read@quiet']);
+    const { answer } = await waiting(api, SecretID);
+    await api.request('DELETE', `/v1/acl/token/${AccessorID}`);
+    const { status, text } = await answer;
+    assert.deepEqual([status, text], [403, 'ACL not found']);
+  });
+
+  test('expires', async () => {
+    const clock = createFakeClock();
+    await using api = await startApi({ clock });
+    await api.makePartitions('quiet');
+    const { SecretID } = await api.makeToken(['acl:read@quiet'], { ExpirationTTL: '1m' });
+    const { answer } = await waiting(api, SecretID);
+    clock.advance(59_999);
+    assert.equal(api.reads.waitingCount, 1);
+    clock.advance(1);
+    const { status, text } = await answer;
+    assert.deepEqual([status, text], [403, 'ACL not found']);
+  });
+
+  test('loses the grant', async () => {
+    await using api = await startApi({ clock: createFakeClock() });
+    await api.makePartitions('quiet');
+    const { AccessorID, SecretID } = await api.makeToken(['acl:read@quiet']);
+    const { answer } = await waiting(api, SecretID);
+    await api.request('PUT', `/v1/acl/token/${AccessorID}`, { body: { Grants: [] } });
+    const { status, text } = await answer;
+    assert.equal(status, 403);
+    assert.equal(text, `Permission denied: token with AccessorID '${AccessorID}' lacks permission 'acl:read'`);
+  });
+});

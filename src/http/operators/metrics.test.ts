@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { textAnswer } from '../answer.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { openEdge } from '../server/edge.suite.ts';
+import { operatorEndpoints } from './health.ts';
+import { createMetrics } from './metrics.ts';
+
+const hello: Endpoint = { method: 'GET', path: '/v1/hello', summary: 'Hello', handle: () => textAnswer(200, 'hello') };
+const state = {
+  loaded: true,
+  storeFailing: false,
+  silentMs: 0,
+  waiterCount: 2,
+  rowsMax: 5,
+  snapshot: { index: 7, rowCount: 3 },
+  lastContactMs() {
+    return this.silentMs;
+  },
+};
+
+describe('/metrics', () => {
+  it('counts requests by endpoint and status, and shows the state', async () => {
+    const endpoints = [hello];
+    await using edge = await openEdge([]);
+    const { endpoint } = createMetrics({
+      server: edge.server,
+      state,
+      reads: { waitingCount: 4 },
+      mayReadNames: () => false,
+    });
+    await using shown = await openEdge([...endpoints, endpoint]);
+    const own = createMetrics({ server: shown.server, state, reads: { waitingCount: 4 }, mayReadNames: () => false });
+    for (let i = 0; i < 3; i++) await shown.request('/v1/hello');
+    await shown.request('/v1/nothing');
+    const text = String((await own.endpoint.handle({} as never))?.body);
+    for (const line of [
+      'accord_http_requests_total{method="GET",route="/v1/hello",class="2xx"} 3',
+      'accord_http_requests_total{method="*",route="(none)",class="4xx"} 1',
+      'accord_http_request_duration_seconds_bucket{method="GET",route="/v1/hello",le="+Inf"} 3',
+      'accord_http_request_duration_seconds_count{method="GET",route="/v1/hello"} 3',
+      '# TYPE accord_http_request_duration_seconds histogram',
+      'accord_http_waiting_queries 4',
+      'accord_http_connections 1',
+      'accord_state_index 7',
+      'accord_state_rows 3',
+      'accord_state_rows_max 5',
+      'accord_state_waiters 2',
+      'accord_state_loaded 1',
+      'accord_store_last_contact_seconds 0',
+    ]) {
+      assert.ok(text.split('\n').includes(line), `${line}\n${text}`);
+    }
+    assert.match(text, /^process_resident_memory_bytes \d+$/m);
+    const got = await shown.request('/metrics');
+    assert.equal(got.headers['content-type'], 'text/plain; version=0.0.4; charset=utf-8');
+  });
+});
+
+describe('the endpoints of operators', () => {
+  const options = { staleMaxAgeMs: 600_000, version: { Version: '1.2.3' } };
+
+  it('tell whether it lives and which version it is', async () => {
+    await using edge = await openEdge(operatorEndpoints({ ...options, state }));
+    assert.deepEqual([(await edge.request('/healthz')).status, (await edge.request('/healthz')).text], [200, 'ok']);
+    const version = await edge.request('/version');
+    assert.deepEqual([version.text, version.headers['content-type']], ['{"Version":"1.2.3"}', 'application/json']);
+    assert.equal((await edge.request('/healthz', { method: 'POST' })).status, 405);
+  });
+
+  const cases: [string, Partial<typeof state>, number, RegExp][] = [
+    ['ready', {}, 200, /^ready$/],
+    ['degraded while the store is silent', { silentMs: 12_001 }, 200, /^degraded$/],
+    ['degraded as soon as reads fail', { storeFailing: true }, 200, /^degraded$/],
+    ['degraded while the state is loaded again', { loaded: false }, 200, /^degraded$/],
+    ['not ready after stale.max-age', { silentMs: 600_001 }, 503, /silent for 600 s, longer than stale.max-age$/],
+  ];
+  for (const [name, changed, status, text] of cases) {
+    it(`tell that it is ${name}`, async () => {
+      await using edge = await openEdge(operatorEndpoints({ ...options, state: { ...state, ...changed } }));
+      const got = await edge.request('/readyz');
+      assert.equal(got.status, status);
+      assert.match(got.text, text);
+    });
+  }
+});

@@ -1,0 +1,114 @@
+/** `GET /metrics` for Prometheus. Everything is collected when it is asked for; requests only move plain numbers. */
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import type { Call } from '../call.ts';
+import type { Endpoint } from '../endpoint.ts';
+import type { HttpServer } from '../server/server.ts';
+import type { StoreContact } from '../store-contact.ts';
+import { DURATION_BUCKETS_MS, type EndpointTraffic } from '../telemetry/traffic.ts';
+
+/** What is asked of a state. */
+export interface CountedState extends StoreContact {
+  readonly snapshot: { readonly index: number; readonly rowCount: number };
+  readonly waiterCount: number;
+  readonly rowsMax: number;
+}
+
+export interface Metrics {
+  /** Where the other parts add theirs. */
+  readonly registry: Registry;
+  /** For those whose labels are names that not everybody may know. */
+  readonly named: Registry;
+  readonly endpoint: Endpoint;
+}
+
+export interface MetricsOptions {
+  readonly server: Pick<HttpServer, 'traffic' | 'connectionCount'>;
+  readonly state: CountedState;
+  readonly reads: { readonly waitingCount: number };
+  /** Whether the caller is shown the metrics with names. @throws ServiceError for a token that is no good */
+  readonly mayReadNames: (call: Call) => boolean;
+}
+
+/** Makes the registry with what this part knows, and the endpoint that shows it. */
+export function createMetrics({ server, state, reads, mayReadNames }: MetricsOptions): Metrics {
+  const registry = new Registry();
+  const named = new Registry();
+  collectDefaultMetrics({ register: registry });
+  addRequestCounter(registry, server.traffic);
+  addGauge(registry, 'accord_http_connections', 'Open connections', () => server.connectionCount());
+  addGauge(registry, 'accord_http_waiting_queries', 'Blocking queries that wait', () => reads.waitingCount);
+  addGauge(registry, 'accord_state_index', 'Index of the newest commit', () => state.snapshot.index);
+  addGauge(registry, 'accord_state_rows', 'Rows in memory', () => state.snapshot.rowCount);
+  addGauge(registry, 'accord_state_rows_max', 'Rows at which writes that add some are refused', () => state.rowsMax);
+  addGauge(registry, 'accord_state_waiters', 'Who waits for a change of the state', () => state.waiterCount);
+  addGauge(registry, 'accord_state_loaded', '1 while the state follows the store', () => (state.loaded ? 1 : 0));
+  addGauge(
+    registry,
+    'accord_store_last_contact_seconds',
+    'Time since the store last answered',
+    () => state.lastContactMs() / 1000,
+  );
+  const endpoint: Endpoint = {
+    method: 'GET',
+    path: '/metrics',
+    summary: 'Metrics for Prometheus',
+    open: true,
+    async handle(call) {
+      const texts = [await registry.metrics(), durations(server.traffic)];
+      if (mayReadNames(call)) texts.push(await named.metrics());
+      return { status: 200, contentType: registry.contentType, body: texts.join('\n') };
+    },
+  };
+  return { registry, named, endpoint };
+}
+
+function addGauge(registry: Registry, name: string, help: string, read: () => number | Promise<number>): void {
+  new Gauge({
+    name,
+    help,
+    registers: [registry],
+    async collect() {
+      this.set(await read());
+    },
+  });
+}
+
+function addRequestCounter(registry: Registry, traffic: readonly EndpointTraffic[]): void {
+  new Counter({
+    name: 'accord_http_requests_total',
+    help: 'Answered requests by endpoint and first digit of the status',
+    labelNames: ['method', 'route', 'class'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { method, path, traffic: counts } of traffic) {
+        counts.byClass.forEach((count, i) => {
+          if (count > 0) this.inc({ method, route: path, class: `${i + 1}xx` }, count);
+        });
+      }
+    },
+  });
+}
+
+const DURATION_NAME = 'accord_http_request_duration_seconds';
+
+/** In Prometheus's text by hand: prom-client's histogram takes single observations only, not counts. */
+function durations(traffic: readonly EndpointTraffic[]): string {
+  const lines = [
+    `# HELP ${DURATION_NAME} Time to answer requests that did not wait for a change`,
+    `# TYPE ${DURATION_NAME} histogram`,
+  ];
+  for (const { method, path, traffic: counts } of traffic) {
+    const labels = `method="${method}",route="${path}"`;
+    let total = 0;
+    counts.byDuration.forEach((count, i) => {
+      total += count;
+      const boundMs = DURATION_BUCKETS_MS[i];
+      const bound = boundMs === undefined ? '+Inf' : String(boundMs / 1000);
+      lines.push(`${DURATION_NAME}_bucket{${labels},le="${bound}"} ${total}`);
+    });
+    lines.push(`${DURATION_NAME}_sum{${labels}} ${counts.durationSumMs / 1000}`);
+    lines.push(`${DURATION_NAME}_count{${labels}} ${total}`);
+  }
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,119 @@
+/** What the tests of this part share: a listening server with given endpoints, and ways to talk to it. */
+import { once } from 'node:events';
+import http from 'node:http';
+import net from 'node:net';
+import type { FakeClock } from '../../../test/support/fake-clock.ts';
+import { type Clock, systemClock } from '../../state/clock/clock.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { createLog } from '../telemetry/log.ts';
+import { createHttpServer, type HttpServer, type HttpServerOptions } from './server.ts';
+
+export interface Got {
+  readonly status: number;
+  readonly headers: http.IncomingHttpHeaders;
+  readonly bytes: Buffer;
+  readonly text: string;
+}
+
+export interface GetOptions {
+  readonly method?: string;
+  readonly headers?: http.OutgoingHttpHeaders;
+  readonly body?: string | Buffer;
+  readonly signal?: AbortSignal;
+}
+
+export interface OpenEdge extends AsyncDisposable {
+  readonly server: HttpServer;
+  readonly port: number;
+  /** Everything logged, as parsed lines. */
+  readonly logged: Record<string, unknown>[];
+  request(path: string, options?: GetOptions): Promise<Got>;
+  /** Sends bytes as they are, and gives all that comes until the server closes. */
+  raw(text: string | Buffer): Promise<string>;
+  connect(): Promise<net.Socket>;
+}
+
+/** A server on loopback, open, whose log is kept. */
+export async function openEdge(
+  endpoints: readonly Endpoint[],
+  options: Partial<HttpServerOptions> = {},
+): Promise<OpenEdge> {
+  const logged: Record<string, unknown>[] = [];
+  const destination = { write: (line: string) => void logged.push(JSON.parse(line) as Record<string, unknown>) };
+  const server = createHttpServer({
+    host: '127.0.0.1',
+    port: 0,
+    allowedOrigins: [],
+    limits: { connections: 1_000, body: 1_024, bulkBody: 4_096 },
+    requestIdPrefix: 'test',
+    clock: systemClock,
+    log: createLog({ level: 'debug', format: 'json', destination }),
+    ...options,
+  });
+  for (const endpoint of endpoints) server.add(endpoint);
+  const { port } = await server.listen();
+  await server.open();
+  const agent = new http.Agent({ keepAlive: true });
+  return {
+    server,
+    port,
+    logged,
+    request: (path, given = {}) => request({ port, path, agent }, given),
+    async raw(text) {
+      const socket = await connect(port);
+      socket.write(text);
+      return await readAll(socket);
+    },
+    connect: () => connect(port),
+    async [Symbol.asyncDispose]() {
+      agent.destroy();
+      const stopped = server.stop(0);
+      if (isFake(options.clock)) await options.clock.run(0);
+      await stopped;
+    },
+  };
+}
+
+const isFake = (clock: Clock | undefined): clock is FakeClock => clock !== undefined && 'run' in clock;
+
+/** One request; `target.path` is sent as it is. */
+export function request(
+  target: http.RequestOptions,
+  { method = 'GET', headers = {}, body, signal }: GetOptions = {},
+): Promise<Got> {
+  return new Promise((resolve, reject) => {
+    const outgoing = http.request(
+      { host: '127.0.0.1', ...target, method, headers, ...(signal === undefined ? {} : { signal }) },
+      (incoming) => {
+        const chunks: Buffer[] = [];
+        incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+        incoming.on('error', reject);
+        incoming.on('end', () => {
+          const bytes = Buffer.concat(chunks);
+          resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, bytes, text: bytes.toString() });
+        });
+      },
+    );
+    outgoing.on('error', reject);
+    outgoing.end(body);
+  });
+}
+
+/** A connection that nothing was sent on. */
+export async function connect(port: number): Promise<net.Socket> {
+  const socket = net.connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** Everything that comes until the other side closes. A reset is an end, too. */
+export function readAll(socket: net.Socket): Promise<string> {
+  return new Promise((resolve) => {
+    let text = '';
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk.toString('latin1');
+    });
+    socket.on('error', () => undefined);
+    socket.on('close', () => resolve(text));
+  });
+}

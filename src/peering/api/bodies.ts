@@ -1,0 +1,41 @@
+/** What the requests about peerings say. */
+import { type Static, Type } from 'typebox';
+import { ServiceError } from '../../http/errors.ts';
+
+const name = Type.Optional(Type.String({ description: 'Required. A DNS label.' }));
+const partition = Type.Optional(Type.String());
+const meta = Type.Optional(Type.Record(Type.String(), Type.String()));
+
+/** The body of `POST /v1/peering/token`. */
+export const tokenRequestSchema = Type.Object(
+  {
+    PeerName: name,
+    Partition: partition,
+    ServerExternalAddresses: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'Addresses under which other clusters reach this one, each host:port.',
+      }),
+    ),
+    Meta: meta,
+  },
+  { additionalProperties: false },
+);
+export type TokenRequest = Static<typeof tokenRequestSchema>;
+
+/** The body of `POST /v1/peering/establish`. */
+export const establishRequestSchema = Type.Object(
+  {
+    PeerName: name,
+    PeeringToken: Type.Optional(Type.String({ description: 'Required. From the other cluster.' })),
+    Partition: partition,
+    Meta: meta,
+  },
+  { additionalProperties: false },
+);
+export type EstablishRequest = Static<typeof establishRequestSchema>;
+
+/** A field without which there is nothing to do. @throws ServiceError `bad-request` when it is absent or empty */
+export function required(value: string | undefined, field: string, doing: string): string {
+  if (value !== undefined && value !== '') return value;
+  throw new ServiceError('bad-request', `${field} is required in the payload when ${doing}.`);
+}

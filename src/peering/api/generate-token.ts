@@ -1,0 +1,130 @@
+/**
+ * `POST /v1/peering/token`: makes the record of the accepting side, or takes the one there is, and a token for the other
+ * cluster. The unused token of before dies; a live stream stays.
+ */
+import { randomUUID } from 'node:crypto';
+import { type Asked, originOf, writeFor } from '../../credentials/operation.ts';
+import { ServiceError } from '../../http/errors.ts';
+import type { DeepReadonly, Stored } from '../../state/table.ts';
+import type { Transaction } from '../../state/write/transaction.ts';
+import { findPeering, withBodyPartition } from '../find/find-peering.ts';
+import type { PeeringService } from '../peering-context.ts';
+import { checkMeta } from '../record/meta.ts';
+import { checkNewPeerName } from '../record/peer-name.ts';
+import { newPeering, type Peering, peerings } from '../record/record.ts';
+import { recordPeeringChange } from '../record/record-change.ts';
+import { refuseReserved, refuseTooMany } from '../record/reservation.ts';
+import { acceptedSecrets, type Establishment, hashOf } from '../record/secrets.ts';
+import { checkServerAddresses } from '../record/server-address.ts';
+import { encodeToken } from '../record/token.ts';
+import { afterRemoval, BeingRemoved } from './await-removal.ts';
+import { required, type TokenRequest } from './bodies.ts';
+
+/** The answer; the token is shown this once. */
+export interface GeneratedToken {
+  readonly PeeringToken: string;
+}
+
+/**
+ * @param signal ends the wait for a name that is still being removed
+ * @throws ServiceError `bad-request` | `permission-denied` | `conflict` | `rate-limited`, StateError
+ */
+export async function generateToken(
+  service: PeeringService,
+  given: Asked,
+  body: TokenRequest,
+  signal: AbortSignal,
+): Promise<GeneratedToken> {
+  const name = required(body.PeerName, 'PeerName', 'generating a new peering token');
+  checkNewPeerName(name, service.consul);
+  const { credentials, clock } = service;
+  const { state } = credentials;
+  const asked = withBodyPartition(given, body.Partition);
+  const addresses = body.ServerExternalAddresses ?? [];
+  const id = randomUUID();
+  const secret = randomUUID();
+  const hash = hashOf(secret);
+
+  const generate = (tx: Transaction): Stored<Peering> | BeingRemoved => {
+    const { caller, partition, stored } = findPeering(credentials, tx, { asked, name, access: 'write' });
+    checkMeta(body.Meta);
+    checkServerAddresses(addresses);
+    refuseReserved(tx, { partition, name });
+    if (stored?.row.deletedAt !== undefined) return new BeingRemoved(stored.row.id);
+    refuseDialing(stored?.row, name);
+    const before = removeTerminated(tx, stored);
+    if (before === undefined) refuseTooMany(tx, service.peeringsMax);
+    const after =
+      before === undefined
+        ? tx.put(peerings, newPeering({ id, name, partition, role: 'accepting', meta: body.Meta ?? {} }))
+        : withMeta(tx, before, body.Meta);
+    const peeringId = after.row.id;
+    const establishment = newEstablishment(service, hash, caller.accessorId, tx.now);
+    tx.put(acceptedSecrets, { ...tx.get(acceptedSecrets, peeringId)?.row, peeringId, establishment });
+    recordPeeringChange(tx, originOf(asked, caller), { action: 'generate-token', before: stored, after });
+    return after;
+  };
+  const made = await afterRemoval({ state, clock, name, signal }, () => writeFor(credentials, asked, generate));
+  return { PeeringToken: tokenFor(service, made.row, secret, addresses) };
+}
+
+function refuseDialing(row: DeepReadonly<Peering> | undefined, name: string): void {
+  if (row?.role !== 'dialing') return;
+  const text = `cannot create peering with name: "${name}"; there is already an established peering`;
+  throw new ServiceError('conflict', text);
+}
+
+/** One that the other side has terminated makes room: the next one has another ID, and nothing of this one. */
+function removeTerminated(tx: Transaction, stored: Stored<Peering> | undefined): Stored<Peering> | undefined {
+  if (stored?.row.state !== 'TERMINATED') return stored;
+  tx.delete(acceptedSecrets, stored.row.id);
+  tx.delete(peerings, stored.row.id);
+  return undefined;
+}
+
+/** Leaves the record as it is, its index too, where nothing in it changes. */
+function withMeta(tx: Transaction, stored: Stored<Peering>, meta: TokenRequest['Meta']): Stored<Peering> {
+  if (meta === undefined || sameMeta(meta, stored.row.meta)) return stored;
+  return tx.put(peerings, { ...stored.row, meta });
+}
+
+function sameMeta(a: Readonly<Record<string, string>>, b: Readonly<Record<string, string>>): boolean {
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && a[key] === b[key]);
+}
+
+function newEstablishment(
+  { tokenTtlMs }: PeeringService,
+  hash: string,
+  accessorId: string | undefined,
+  nowMs: number,
+): Establishment {
+  return {
+    hash,
+    ...(accessorId !== undefined && { accessorId }),
+    createTime: new Date(nowMs).toISOString(),
+    ...(tokenTtlMs !== 0 && { expirationTime: new Date(nowMs + tokenTtlMs).toISOString() }),
+  };
+}
+
+function tokenFor(
+  { credentials, identity, addresses }: PeeringService,
+  row: DeepReadonly<Peering>,
+  secret: string,
+  external: readonly string[],
+): string {
+  return encodeToken({
+    CA: identity.roots(credentials.state.snapshot),
+    ManualServerAddresses: external.length === 0 ? null : external,
+    ServerAddresses: addresses(),
+    ServerName: identity.serverName,
+    PeerID: row.id,
+    EstablishmentSecret: secret,
+    Remote: {
+      // Without partitions, a Consul cluster of that edition leaves it empty, too.
+      Partition: credentials.edition === 'community' ? '' : row.partition,
+      Datacenter: identity.datacenter,
+      Locality: null,
+    },
+  });
+}

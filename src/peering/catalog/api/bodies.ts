@@ -1,0 +1,116 @@
+/**
+ * What the requests that change the catalog say. The fields are those of Consul's clients, with what these send of
+ * their own accord: indexes, hashes and empty values, which are not looked at.
+ */
+import { type Static, Type } from 'typebox';
+import { definitionSchema } from '../tables/check-definition.ts';
+
+const text = Type.Optional(Type.String());
+const ignored = { description: 'Not looked at.' };
+const ignoredNumber = Type.Optional(Type.Integer(ignored));
+const meta = Type.Optional(Type.Record(Type.String(), Type.String()));
+const partition = text;
+const namespace = Type.Optional(Type.String({ description: 'There are none: empty or default.' }));
+const peerName = Type.Optional(Type.String({ description: 'Refused: what came from a peer cannot be changed here.' }));
+
+export const taggedAddressesSchema = Type.Optional(
+  Type.Record(
+    Type.String(),
+    Type.Object({ Address: text, Port: Type.Optional(Type.Integer()) }, { additionalProperties: false }),
+  ),
+);
+
+export const weightsSchema = Type.Optional(
+  Type.Object(
+    { Passing: Type.Optional(Type.Integer()), Warning: Type.Optional(Type.Integer()) },
+    { additionalProperties: false },
+  ),
+);
+
+const serviceSchema = Type.Object(
+  {
+    ID: Type.Optional(Type.String({ description: 'The name unless given; unique on the node.' })),
+    Service: Type.Optional(Type.String({ description: 'Required. The name.' })),
+    Kind: text,
+    Tags: Type.Optional(Type.Array(Type.String())),
+    Address: Type.Optional(Type.String({ description: "The node's unless given." })),
+    Port: Type.Optional(Type.Integer()),
+    SocketPath: text,
+    Meta: meta,
+    Weights: weightsSchema,
+    TaggedAddresses: taggedAddressesSchema,
+    EnableTagOverride: Type.Optional(Type.Boolean(ignored)),
+    Namespace: namespace,
+    Partition: partition,
+    PeerName: peerName,
+    Datacenter: Type.Optional(Type.String(ignored)),
+    ContentHash: Type.Optional(Type.String(ignored)),
+    CreateIndex: ignoredNumber,
+    ModifyIndex: ignoredNumber,
+  },
+  { additionalProperties: false },
+);
+
+const checkSchema = Type.Object(
+  {
+    Node: Type.Optional(Type.String({ description: 'That of the request unless given.' })),
+    CheckID: Type.Optional(Type.String({ description: 'The name unless given.' })),
+    Name: text,
+    Status: Type.Optional(Type.String({ description: 'passing, warning or critical; critical unless given.' })),
+    ServiceID: Type.Optional(Type.String({ description: 'Empty for a check of the whole node.' })),
+    ServiceName: Type.Optional(Type.String(ignored)),
+    ServiceTags: Type.Optional(Type.Array(Type.String(), ignored)),
+    Notes: text,
+    Output: text,
+    Type: text,
+    Definition: Type.Optional(definitionSchema),
+    ExposedPort: ignoredNumber,
+    Interval: Type.Optional(Type.String(ignored)),
+    Timeout: Type.Optional(Type.String(ignored)),
+    Namespace: namespace,
+    Partition: partition,
+    PeerName: peerName,
+    CreateIndex: ignoredNumber,
+    ModifyIndex: ignoredNumber,
+  },
+  { additionalProperties: false },
+);
+
+/** The body of `PUT /v1/catalog/register`. */
+export const registrationSchema = Type.Object(
+  {
+    ID: Type.Optional(Type.String({ description: 'A UUID.' })),
+    Node: Type.Optional(Type.String({ description: 'Required.' })),
+    Address: Type.Optional(Type.String({ description: 'Required without SkipNodeUpdate.' })),
+    Datacenter: Type.Optional(Type.String({ description: 'That of this cluster, or empty.' })),
+    Partition: partition,
+    Namespace: namespace,
+    PeerName: peerName,
+    TaggedAddresses: meta,
+    NodeMeta: meta,
+    Service: Type.Optional(serviceSchema),
+    Check: Type.Optional(checkSchema),
+    Checks: Type.Optional(Type.Array(checkSchema)),
+    SkipNodeUpdate: Type.Optional(Type.Boolean({ description: 'Leaves a node that is there as it is.' })),
+  },
+  { additionalProperties: false },
+);
+export type RegistrationBody = Static<typeof registrationSchema>;
+export type ServiceBody = NonNullable<RegistrationBody['Service']>;
+export type CheckBody = NonNullable<RegistrationBody['Check']>;
+
+/** The body of `PUT /v1/catalog/deregister`. */
+export const deregistrationSchema = Type.Object(
+  {
+    Node: Type.Optional(Type.String({ description: 'Required.' })),
+    Address: Type.Optional(Type.String(ignored)),
+    Datacenter: Type.Optional(Type.String({ description: 'That of this cluster, or empty.' })),
+    ServiceID: Type.Optional(Type.String({ description: 'Only this service, with its checks.' })),
+    CheckID: Type.Optional(Type.String({ description: 'Only this check.' })),
+    Namespace: namespace,
+    Partition: partition,
+    PeerName: peerName,
+  },
+  { additionalProperties: false },
+);
+export type DeregistrationBody = Static<typeof deregistrationSchema>;

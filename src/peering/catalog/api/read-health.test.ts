@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import {
+  got,
+  health,
+  imported,
+  importFrom,
+  registered,
+  type ShownCheck,
+  type ShownEntry,
+} from '../../../../test/support/peering/catalog.ts';
+import { generated, indexOf, seen } from '../../../../test/support/peering/peering.ts';
+import { type Api, startApi } from '../../../../test/support/process/api.ts';
+
+describe('the instances of a service', () => {
+  let api: Api;
+  before(async () => {
+    api = await startApi();
+    const instance = (Node: string, Status: string, Tags: readonly string[] = []): Promise<void> =>
+      registered(api, {
+        Node,
+        Service: { Service: 'Web', Tags },
+        Check: { Name: 's', Status, ServiceID: 'Web' },
+      });
+    await instance('c', 'passing', ['v1', 'Blue']);
+    await instance('a', 'warning', ['v1']);
+    await instance('b', 'critical', ['v2', 'blue']);
+    await registered(api, { Node: 'e', Service: { Service: 'Web', Tags: ['v2'] } });
+    await registered(api, { Node: 'd', Service: { Service: 'Web' }, Check: { Name: 'n', Status: 'critical' } });
+  });
+  after(() => api[Symbol.asyncDispose]());
+
+  test('come in order, whatever the case of the name, with the checks of node and service', async () => {
+    const all = ['a/Web warning', 'b/Web critical', 'c/Web passing', 'd/Web critical', 'e/Web'];
+    assert.deepEqual(await health(api, 'web'), all);
+    assert.deepEqual(await health(api, 'WEB', '?stale'), all);
+    assert.deepEqual(await health(api, 'other'), []);
+  });
+
+  for (const value of ['', '=', '=1', '=true']) {
+    test(`with passing${value} are those of which every check passes`, async () => {
+      assert.deepEqual(await health(api, 'web', `?passing${value}`), ['c/Web passing', 'e/Web']);
+    });
+  }
+  test('with passing=false are all, and with another value there is none', async () => {
+    assert.equal((await health(api, 'web', '?passing=false')).length, 5);
+    const answer = await api.request('GET', '/v1/health/service/web?passing=maybe');
+    assert.deepEqual(seen(answer), [400, 'Invalid value for ?passing "maybe": want true or false']);
+  });
+
+  test('with tags are those that have them all', async () => {
+    assert.deepEqual(await health(api, 'web', '?tag=v1'), ['a/Web warning', 'c/Web passing']);
+    assert.deepEqual(await health(api, 'web', '?tag=BLUE'), ['b/Web critical', 'c/Web passing']);
+    assert.deepEqual(await health(api, 'web', '?tag=blue&tag=v2'), ['b/Web critical']);
+    assert.deepEqual(await health(api, 'web', '?tag=v1&passing'), ['c/Web passing']);
+    assert.deepEqual(await health(api, 'web', '?tag=v3'), []);
+    const services = await got<{ Node: string }[]>(api, '/v1/catalog/service/web?tag=v2');
+    assert.deepEqual(
+      services.map(({ Node }) => Node),
+      ['b', 'e'],
+    );
+  });
+
+  test('are indented for who asks for that, and compressed', async () => {
+    const plain = await api.request('GET', '/v1/health/service/web');
+    const pretty = await api.request('GET', '/v1/health/service/web?pretty');
+    assert.equal(pretty.text, `${JSON.stringify(plain.json(), null, 4)}\n`);
+    const zipped = await api.request('GET', '/v1/health/service/web', { headers: { 'accept-encoding': 'gzip' } });
+    assert.equal(zipped.headers['content-encoding'], 'gzip');
+    const cached = await api.request('GET', '/v1/health/service/web?cached');
+    assert.equal(cached.headers['x-cache'], 'HIT');
+  });
+
+  test('are listed by the state of their checks', async () => {
+    const inState = async (state: string): Promise<string[]> => {
+      const checks = await got<ShownCheck[]>(api, `/v1/health/state/${state}`);
+      return checks.map(({ Node, CheckID }) => `${Node}/${CheckID}`);
+    };
+    assert.deepEqual(await inState('any'), ['d/n', 'a/s', 'b/s', 'c/s']);
+    assert.deepEqual(await inState('critical'), ['d/n', 'b/s']);
+    assert.deepEqual(await inState('warning'), ['a/s']);
+    assert.deepEqual(await inState('passing'), ['c/s']);
+    const answer = await api.request('GET', '/v1/health/state/fine');
+    assert.deepEqual(seen(answer), [
+      400,
+      'Invalid state "fine": want any or passing or warning or critical or maintenance',
+    ]);
+  });
+});
+
+describe('what came from a peer', () => {
+  let api: Api;
+  before(async () => {
+    api = await startApi();
+    await api.makePartitions('eu');
+    await registered(api, { Service: { Service: 'web', Tags: ['here'] } });
+    await generated(api, 'East');
+    await generated(api, 'west');
+    await generated(api, 'east', { Partition: 'eu' });
+    await importFrom(api, 'east', 'web', [imported('web', 'e2', 'critical'), imported('web', 'e1', 'passing', ['x'])]);
+    await importFrom(api, 'east', 'Db', [imported('Db', 'e1')]);
+    await importFrom(api, 'west', 'web', [imported('web', 'w1')]);
+    await importFrom(api, 'east', 'web', [imported('web', 'eu1')], 'eu');
+  });
+  after(() => api[Symbol.asyncDispose]());
+
+  test('is apart from what is here, and from what came from others', async () => {
+    assert.deepEqual(await health(api, 'web'), ['n1/web']);
+    assert.deepEqual(await health(api, 'web', '?peer=EAST'), ['e1/web passing', 'e2/web critical']);
+    assert.deepEqual(await health(api, 'web', '?peer=west'), ['w1/web passing']);
+    assert.deepEqual(await health(api, 'web', '?peer=east&partition=eu'), ['eu1/web passing']);
+    assert.deepEqual(await health(api, 'DB', '?peer=east&stale'), ['e1/Db passing']);
+    assert.deepEqual(await health(api, 'db'), []);
+    assert.deepEqual(await health(api, 'web', '?peer=nobody'), []);
+    assert.deepEqual(await health(api, 'web', '?peer=east&passing'), ['e1/web passing']);
+    assert.deepEqual(await health(api, 'web', '?peer=east&tag=x'), ['e1/web passing']);
+  });
+
+  test('names its peer, in every list, and the partition here', async () => {
+    const [entry] = await got<ShownEntry[]>(api, '/v1/health/service/web?peer=east');
+    assert.deepEqual(
+      [entry?.Node.PeerName, entry?.Service.PeerName, entry?.Checks[0]?.PeerName, entry?.Service.Partition],
+      ['East', 'East', 'East', 'default'],
+    );
+    const [service] = await got<{ PeerName: string; ServiceName: string }[]>(api, '/v1/catalog/service/web?peer=west');
+    assert.deepEqual([service?.PeerName, service?.ServiceName], ['west', 'web']);
+    assert.deepEqual(await got(api, '/v1/catalog/services?peer=east'), { Db: [], web: ['x'] });
+    const nodes = await got<{ Node: string; PeerName: string }[]>(api, '/v1/catalog/nodes?peer=east');
+    assert.deepEqual(
+      nodes.map(({ Node, PeerName }) => `${Node} ${PeerName}`),
+      ['e1 East', 'e2 East'],
+    );
+    const node = await got<{ Node: { Node: string }; Services: object }>(api, '/v1/catalog/node/E1?peer=east');
+    assert.deepEqual([node.Node.Node, Object.keys(node.Services).toSorted()], ['e1', ['Db', 'web']]);
+    assert.equal(await got(api, '/v1/catalog/node/n1?peer=east'), null);
+    assert.equal((await got<unknown[]>(api, '/v1/health/node/e1?peer=east')).length, 2);
+    const critical = await got<ShownCheck[]>(api, '/v1/health/state/critical?peer=east');
+    assert.deepEqual(
+      critical.map(({ Node, PeerName }) => `${Node} ${PeerName}`),
+      ['e2 East'],
+    );
+  });
+
+  test('cannot be changed through the API', async () => {
+    const { snapshot } = api.state;
+    for (const [path, body] of [
+      ['/v1/catalog/register', { Node: 'e1', Address: '10.0.0.1', PeerName: 'east', Service: { Service: 'web' } }],
+      ['/v1/catalog/register', { Node: 'e1', Address: '10.0.0.1', Service: { Service: 'web', PeerName: 'east' } }],
+      ['/v1/catalog/deregister', { Node: 'e1', PeerName: 'east' }],
+    ] as const) {
+      const answer = await api.request('PUT', path, { body });
+      assert.equal(answer.status, 400);
+      assert.match(answer.text, /^what came from peer "east" cannot be changed here: it is what that cluster exports$/);
+    }
+    // Without the peer's name it is a node of this cluster that is meant, and there is none.
+    await api.request('PUT', '/v1/catalog/deregister', { body: { Node: 'e1' } });
+    assert.equal(api.state.snapshot, snapshot);
+  });
+
+  test('is not meant by a change that names the peer in the query', async () => {
+    await registered(api, { Node: 'e1' });
+    for (const path of ['register', 'deregister']) {
+      const body = { Node: 'e1', Address: '10.0.0.9' };
+      const answer = await api.request('PUT', `/v1/catalog/${path}?peer=east`, { body });
+      assert.equal(answer.status, 400);
+    }
+    assert.notEqual(await got(api, '/v1/catalog/node/e1'), null);
+  });
+
+  test('is shown no more from when the peering has ended, before it is removed', async () => {
+    await generated(api, 'ending');
+    await importFrom(api, 'ending', 'web', [imported('web', 'x1')]);
+    const path = '/v1/health/service/web?peer=ending';
+    const held = await api.hold(`${path}&index=${indexOf(await api.request('GET', path))}`);
+    await api.request('DELETE', '/v1/peering/ending');
+    assert.equal((await held.answer).text, '[]');
+    assert.deepEqual(await got(api, '/v1/catalog/services?peer=ending'), {});
+    assert.deepEqual(await got(api, '/v1/catalog/nodes?peer=ending'), []);
+  });
+
+  test('of a peer that has no peer name is refused', async () => {
+    const answer = await api.request('GET', '/v1/health/service/web?peer=a_b');
+    assert.equal(answer.status, 400);
+    assert.match(answer.text, /^a_b is not a valid peer name/);
+  });
+});
+
+describe('failing over', () => {
+  /** What each of this cluster, east and west says of its instance; nothing where it has none. */
+  const cases: readonly (readonly [here: string, east: string, west: string, query: string, answer: string])[] = [
+    ['passing', 'passing', 'passing', 'east,west', 'local'],
+    ['warning', 'passing', 'passing', 'east,west', 'east'],
+    ['critical', 'passing', 'passing', 'west,east', 'west'],
+    ['', 'passing', '', 'east,west', 'east'],
+    ['critical', 'critical', 'passing', 'east,west', 'west'],
+    ['critical', '', 'passing', 'East, WEST', 'west'],
+    ['critical', 'warning', 'critical', 'east,west', 'local'],
+    ['', 'critical', '', 'east', 'local'],
+    ['', '', '', 'nobody', 'local'],
+    ['critical', 'passing', '', 'nobody,east', 'east'],
+  ];
+  for (const [here, east, west, query, answeredBy] of cases) {
+    test(`to ${query}: here ${here || 'none'}, east ${east || 'none'}, west ${west || 'none'}: ${answeredBy} answers`, async () => {
+      await using api = await startApi();
+      await generated(api, 'east');
+      await generated(api, 'west');
+      if (here !== '') await registered(api, { Check: { Name: 's', Status: here, ServiceID: 'web' } });
+      for (const [peer, status] of [
+        ['east', east],
+        ['west', west],
+      ] as const) {
+        if (status !== '') await importFrom(api, peer, 'web', [imported('web', peer, status)]);
+      }
+      const answer = await api.request('GET', `/v1/health/service/web?failover=${encodeURIComponent(query)}`);
+      assert.equal(answer.headers['x-service-answered-by'], answeredBy, answer.text);
+      const nodes = answer.json<ShownEntry[]>().map(({ Node }) => Node.Node);
+      const own = here === '' ? [] : ['n1'];
+      assert.deepEqual(nodes, answeredBy === 'local' ? own : [answeredBy]);
+    });
+  }
+
+  test('looks at the instances with the tags that are asked for', async () => {
+    await using api = await startApi();
+    await generated(api, 'east');
+    await registered(api, { Service: { Service: 'web', Tags: ['v1'] } });
+    await importFrom(api, 'east', 'web', [imported('web', 'e1', 'passing', ['v2'])]);
+    const answer = await api.request('GET', '/v1/health/service/web?failover=east&tag=v2');
+    assert.equal(answer.headers['x-service-answered-by'], 'east');
+  });
+
+  test('is told only where it was asked for, and not together with a peer', async () => {
+    await using api = await startApi();
+    const answer = await api.request('GET', '/v1/health/service/web');
+    assert.equal(answer.headers['x-service-answered-by'], undefined);
+    const both = await api.request('GET', '/v1/health/service/web?failover=east&peer=west');
+    assert.deepEqual(seen(both), [400, 'Cannot specify ?peer with ?failover, conflicting semantics.']);
+    const many = await api.request('GET', `/v1/health/service/web?failover=${Array(17).fill('p').join()}`);
+    assert.deepEqual(seen(many), [400, '17 peers in failover, want at most 16']);
+    const none = await api.request('GET', '/v1/health/service/web?failover=a,,b');
+    const empty = 'a name in ?failover="a,,b" is empty: want peers, separated by commas';
+    assert.deepEqual(seen(none), [400, empty]);
+  });
+});

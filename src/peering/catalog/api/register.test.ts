@@ -1,0 +1,322 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type Fields, got, health, register, registered } from '../../../../test/support/peering/catalog.ts';
+import { seen } from '../../../../test/support/peering/peering.ts';
+import { sharedApi, startApi } from '../../../../test/support/process/api.ts';
+
+describe('a registration', () => {
+  const api = sharedApi();
+
+  test('puts node, service and checks into one commit, and shows them in the shapes of Consul', async () => {
+    const before = api().state.snapshot.index;
+    await registered(api(), {
+      Node: 'shapes',
+      ID: '40E4A748-2192-161A-0510-9BF59FE950B5',
+      TaggedAddresses: { lan: '10.0.0.1', wan: '192.0.2.1' },
+      NodeMeta: { rack: '7', row: 'b' },
+      Service: {
+        ID: 'shaped-1',
+        Service: 'shaped',
+        Tags: ['v1', 'primary'],
+        Address: '10.0.0.9',
+        Port: 8080,
+        Meta: { team: 'a' },
+        Weights: { Passing: 10, Warning: 1 },
+        TaggedAddresses: { lan: { Address: '10.0.0.9', Port: 8080 } },
+      },
+      Check: { Name: 'disk', Status: 'warning' },
+      Checks: [
+        {
+          CheckID: 'http',
+          Name: 'answers',
+          Status: 'passing',
+          ServiceID: 'shaped-1',
+          Notes: 'n',
+          Output: 'o',
+          Definition: { HTTP: 'http://10.0.0.9:8080', Interval: '5s', Method: '', TLSSkipVerify: false },
+        },
+      ],
+    });
+    const index = before + 1;
+    assert.equal(api().state.snapshot.index, index);
+    const indexes = { CreateIndex: index, ModifyIndex: index };
+    const node = {
+      ID: '40e4a748-2192-161a-0510-9bf59fe950b5',
+      Node: 'shapes',
+      Address: '10.0.0.1',
+      Datacenter: 'dc1',
+      Partition: 'default',
+      TaggedAddresses: { lan: '10.0.0.1', wan: '192.0.2.1' },
+    };
+    const service = {
+      ID: 'shaped-1',
+      Service: 'shaped',
+      Tags: ['v1', 'primary'],
+      Meta: { team: 'a' },
+      Port: 8080,
+      Address: '10.0.0.9',
+      TaggedAddresses: { lan: { Address: '10.0.0.9', Port: 8080 } },
+      Weights: { Passing: 10, Warning: 1 },
+      EnableTagOverride: false,
+      Datacenter: 'dc1',
+      Partition: 'default',
+      ...indexes,
+    };
+    const ofNode = {
+      Node: 'shapes',
+      CheckID: 'disk',
+      Name: 'disk',
+      Status: 'warning',
+      Notes: '',
+      Output: '',
+      ServiceID: '',
+      ServiceName: '',
+      ServiceTags: [],
+      Type: '',
+      Partition: 'default',
+      Definition: {},
+      ...indexes,
+    };
+    const ofService = {
+      ...ofNode,
+      CheckID: 'http',
+      Name: 'answers',
+      Status: 'passing',
+      Notes: 'n',
+      Output: 'o',
+      ServiceID: 'shaped-1',
+      ServiceName: 'shaped',
+      ServiceTags: ['v1', 'primary'],
+      Definition: { HTTP: 'http://10.0.0.9:8080', Interval: '5s' },
+    };
+    const whole = { ...node, Meta: { rack: '7', row: 'b' }, ...indexes };
+    assert.deepEqual(await got(api(), '/v1/health/service/shaped'), [
+      { Node: whole, Service: service, Checks: [ofNode, ofService] },
+    ]);
+    assert.deepEqual(await got(api(), '/v1/catalog/service/shaped'), [
+      {
+        ...node,
+        NodeMeta: { rack: '7', row: 'b' },
+        ServiceID: 'shaped-1',
+        ServiceName: 'shaped',
+        ServiceAddress: '10.0.0.9',
+        ServicePort: 8080,
+        ServiceTags: ['v1', 'primary'],
+        ServiceMeta: { team: 'a' },
+        ServiceTaggedAddresses: { lan: { Address: '10.0.0.9', Port: 8080 } },
+        ServiceWeights: { Passing: 10, Warning: 1 },
+        ServiceEnableTagOverride: false,
+        ...indexes,
+      },
+    ]);
+    assert.deepEqual(await got(api(), '/v1/catalog/node/shapes'), { Node: whole, Services: { 'shaped-1': service } });
+    assert.deepEqual(await got(api(), '/v1/health/node/shapes'), [ofNode, ofService]);
+    const nodes = await got<Fields[]>(api(), '/v1/catalog/nodes');
+    assert.deepEqual(
+      nodes.find(({ Node }) => Node === 'shapes'),
+      whole,
+    );
+  });
+
+  test('takes what the Go client sends of its own accord', async () => {
+    await registered(api(), {
+      ID: '',
+      Node: 'go',
+      TaggedAddresses: null,
+      NodeMeta: null,
+      Datacenter: '',
+      Service: {
+        ID: 'go-1',
+        Service: 'go',
+        Tags: null,
+        Meta: null,
+        Port: 1,
+        Address: '',
+        Weights: { Passing: 0, Warning: 0 },
+        EnableTagOverride: false,
+      },
+      Check: {
+        Node: 'go',
+        CheckID: 'c',
+        Name: 'c',
+        Status: 'passing',
+        Notes: '',
+        Output: '',
+        ServiceID: 'go-1',
+        ServiceName: 'go',
+        Type: '',
+        ExposedPort: 0,
+        Definition: {
+          ...{ HTTP: '', Header: null, Method: '', Body: '', TLSServerName: '', TLSSkipVerify: false, TCP: '' },
+          ...{ TCPUseTLS: false, UDP: '', GRPC: '', OSService: '', GRPCUseTLS: false },
+          ...{ Interval: '0s', Timeout: '0s', DeregisterCriticalServiceAfter: '0s' },
+        },
+        Namespace: '',
+        Partition: '',
+      },
+      Checks: null,
+      SkipNodeUpdate: false,
+      Partition: '',
+      Locality: undefined,
+    });
+    const [entry] = await got<{ Service: Fields; Checks: Fields[] }[]>(api(), '/v1/health/service/go');
+    assert.deepEqual(entry?.Service['Weights'], { Passing: 1, Warning: 1 });
+    assert.deepEqual(entry?.Checks[0]?.['Definition'], {});
+  });
+
+  test('writes nothing when all is as it was, and still answers true', async () => {
+    const again = {
+      Node: 'again',
+      NodeMeta: { b: '2', a: '1' },
+      Service: { Service: 'again', Meta: { y: '2', x: '1' }, Tags: ['t'] },
+      Checks: [
+        { Name: 'n', Status: 'passing' },
+        { Name: 's', Status: 'passing', ServiceID: 'again' },
+      ],
+    };
+    await registered(api(), again);
+    const { snapshot } = api().state;
+    await registered(api(), { ...again, NodeMeta: { a: '1', b: '2' } });
+    await registered(api(), { ...again, Checks: undefined });
+    await registered(api(), { ...again, Node: 'AGAIN' });
+    await registered(api(), { ...again, SkipNodeUpdate: true, Address: '' });
+    assert.equal(api().state.snapshot, snapshot);
+  });
+
+  test('changes what it names and leaves the rest', async () => {
+    const service = { ID: 'kept-1', Service: 'kept', Port: 1 };
+    const checks = [
+      { Name: 'a', Status: 'passing', ServiceID: 'kept-1' },
+      { Name: 'b', ServiceID: 'kept-1' },
+    ];
+    await registered(api(), { Node: 'kept', Service: service, Checks: checks });
+    assert.deepEqual(await health(api(), 'kept'), ['kept/kept-1 passing,critical']);
+    await registered(api(), { Node: 'kept', Service: { ...service, Port: 2 } });
+    assert.deepEqual(await health(api(), 'kept'), ['kept/kept-1 passing,critical']);
+    await registered(api(), {
+      Node: 'kept',
+      Service: undefined,
+      Check: { Name: 'b', Status: 'warning', ServiceID: 'kept-1', Output: 'slow' },
+    });
+    assert.deepEqual(await health(api(), 'kept'), ['kept/kept-1 passing,warning']);
+    await registered(api(), { Node: 'kept', SkipNodeUpdate: true, Address: '10.7.7.7', Service: service });
+    const [entry] = await got<{ Node: Fields; Service: Fields }[]>(api(), '/v1/health/service/kept');
+    assert.deepEqual([entry?.Node['Address'], entry?.Service['Port']], ['10.0.0.1', 1]);
+    await registered(api(), { Node: 'kept', Address: '10.7.7.7', Service: undefined });
+    const [moved] = await got<{ Node: Fields }[]>(api(), '/v1/health/service/kept');
+    assert.equal(moved?.Node['Address'], '10.7.7.7');
+  });
+
+  test('under the ID of another service replaces that one', async () => {
+    await registered(api(), { Node: 'reused', Service: { ID: 'x', Service: 'first' } });
+    await registered(api(), { Node: 'reused', Service: { ID: 'x', Service: 'second' } });
+    assert.deepEqual(await health(api(), 'first'), []);
+    assert.deepEqual(await health(api(), 'second'), ['reused/x']);
+  });
+
+  test('keeps partitions apart', async () => {
+    await api().makePartitions('eu');
+    await registered(api(), { Node: 'p', Partition: 'EU', Service: { Service: 'parted', Address: '10.0.0.2' } });
+    assert.deepEqual(await health(api(), 'parted'), []);
+    assert.deepEqual(await health(api(), 'parted', '?partition=eu'), ['p/parted']);
+    await registered(api(), { Node: 'q', Service: { Service: 'parted', Partition: 'eu' } });
+    assert.deepEqual(await health(api(), 'parted', '?partition=eu'), ['p/parted', 'q/parted']);
+    const refusal = await api().request('DELETE', '/v1/partition/eu');
+    assert.equal(refusal.status, 409);
+    assert.match(refusal.text, /^partition "eu" is still named by node "[pq]" of the catalog$/);
+  });
+
+  const refusals: readonly (readonly [what: string, fields: Fields, text: RegExp])[] = [
+    ['no node', { Node: '' }, /^Must provide node$/],
+    ['no address', { Address: '' }, /^Must provide address if SkipNodeUpdate is not set$/],
+    ['a node to skip that is not there', { Node: 'no', Address: '', SkipNodeUpdate: true }, /there is no node "no"/],
+    ['an ID that is none', { ID: 'nope' }, /^Bad node ID: "nope" is no UUID$/],
+    [
+      'an ID without a name',
+      { Service: { ID: 'x' } },
+      /^Must provide service name \(Service\.Service\) when service ID/,
+    ],
+    ['an address of nobody', { Service: { Service: 'x', Address: '0.0.0.0' } }, /^Invalid service address: nobody/],
+    [
+      'a port that is none',
+      { Service: { Service: 'x', Port: 65_536 } },
+      /^Invalid service port 65536: want 0 to 65535$/,
+    ],
+    ['a name with a star', { Service: { Service: 'x*' } }, /^"x\*" is not a valid service name/],
+    ['a node name with a slash', { Node: 'a/b' }, /^"a\/b" is not a valid node name/],
+    ['an ID with a control character', { Service: { Service: 'x', ID: 'a\u0000b' } }, /is not a valid service ID/],
+    ['half a character', { Service: { Service: 'x\ud800' } }, /is not a valid service name/],
+    [
+      'too many tags',
+      { Service: { Service: 'x', Tags: Array(65).fill('t') } },
+      /^65 tags are too many, want at most 64$/,
+    ],
+    ['weights that are none', { Service: { Service: 'x', Weights: { Passing: -1 } } }, /^Invalid weights -1 and 0/],
+    ['meta that is none', { NodeMeta: { 'a b': '' } }, /^meta tags failed validation: key "a b"/],
+    [
+      'a status that is none',
+      { Check: { Name: 'x', Status: 'fine' } },
+      /^Invalid check status "fine": want passing or/,
+    ],
+    ['a check without a name', { Check: { Status: 'passing' } }, /^Must provide a CheckID or a Name for every check$/],
+    ['a check of another node', { Check: { Name: 'x', Node: 'n2' } }, /a check is of node "n2", and the request of/],
+    ['a check of no service', { Check: { Name: 'x', ServiceID: 'no' } }, /^Missing service registration: there is no/],
+    [
+      'too many checks',
+      { Checks: Array.from({ length: 65 }, (_, i) => ({ Name: `${i}` })) },
+      /^65 checks are too many/,
+    ],
+    ['another datacenter', { Datacenter: 'dc9' }, /^No path to datacenter "dc9": this cluster is "dc1"$/],
+    ['a namespace', { Namespace: 'team' }, /^there is no namespace "team"/],
+    ['a peer', { PeerName: 'east' }, /^what came from peer "east" cannot be changed here/],
+    ['a service of a peer', { Service: { Service: 'x', PeerName: 'east' } }, /^what came from peer "east" cannot be/],
+    ['a field that is unknown', { Adress: 'x' }, /json: unknown field "Adress", did you mean "Address"\?$/],
+    ['a definition that is none', { Check: { Name: 'x', Definition: { HTTP: 5 } } }, /Definition\.HTTP: want a string/],
+    [
+      'two partitions',
+      { Partition: 'eu', Service: { Service: 'x', Partition: 'us' } },
+      /^the request names two partitions/,
+    ],
+    ['a partition that is not there', { Partition: 'nowhere' }, /^partition "nowhere" does not exist$/],
+  ];
+  for (const [what, fields, text] of refusals) {
+    test(`is refused with ${what}, and changes nothing`, async () => {
+      const { snapshot } = api().state;
+      const answer = await register(api(), fields);
+      assert.equal(answer.status, 400, answer.text);
+      assert.match(answer.text, text);
+      assert.equal(api().state.snapshot, snapshot);
+    });
+  }
+
+  test('of more checks than one service can have is refused', async () => {
+    const checks = (from: number, count: number): Fields[] =>
+      Array.from({ length: count }, (_, i) => ({ Name: `${from + i}`, ServiceID: 'many' }));
+    await registered(api(), { Node: 'many', Service: { Service: 'many' }, Checks: checks(0, 64) });
+    const answer = await register(api(), { Node: 'many', Service: { Service: 'many' }, Checks: checks(64, 1) });
+    assert.deepEqual(seen(answer), [400, '65 checks of one service or node are too many, want at most 64']);
+  });
+
+  test('keeps the beginning of an output that is too long', async () => {
+    const Output = `${'x'.repeat(4095)}\u{1f600}`;
+    await registered(api(), { Node: 'long', Service: undefined, Check: { Name: 'c', Output } });
+    const [check] = await got<{ Output: string }[]>(api(), '/v1/health/node/long');
+    assert.equal(check?.Output, `${'x'.repeat(4095)}\ufffd`);
+  });
+});
+
+test('in the community edition there are no partitions', async () => {
+  await using api = await startApi({ edition: 'community' });
+  await registered(api, { Partition: 'default' });
+  assert.equal((await register(api, { Partition: 'eu' })).status, 400);
+  assert.equal((await api.request('GET', '/v1/health/service/web?partition=eu')).status, 400);
+  assert.deepEqual(await health(api, 'web'), ['n1/web']);
+});
+
+test('registrations at once are all there', async () => {
+  await using api = await startApi();
+  const names = Array.from({ length: 200 }, (_, i) => `s${i}`);
+  await Promise.all(names.map((Service, i) => registered(api, { Node: `n${i % 7}`, Service: { Service } })));
+  assert.deepEqual(Object.keys(await got(api, '/v1/catalog/services')).toSorted(), names.toSorted());
+  assert.equal((await got<unknown[]>(api, '/v1/catalog/nodes')).length, 7);
+});

@@ -1,0 +1,111 @@
+/** What the endpoints of the catalog answer with, for the API description. */
+import { type TSchema, Type } from 'typebox';
+import { CHECK_STATUSES } from '../tables/check.ts';
+import { definitionSchema } from '../tables/check-definition.ts';
+
+const textMap = Type.Record(Type.String(), Type.String());
+const index = Type.Integer({ minimum: 1 });
+const place = {
+  Partition: Type.String(),
+  PeerName: Type.Optional(Type.String({ description: 'The peer that it came from; it cannot be changed here.' })),
+};
+const indexes = { CreateIndex: index, ModifyIndex: index };
+const taggedAddresses = Type.Record(Type.String(), Type.Object({ Address: Type.String(), Port: Type.Integer() }));
+const weights = Type.Object({ Passing: Type.Integer(), Warning: Type.Integer() });
+const node = {
+  ID: Type.String({ description: 'As its owner has given it; else empty.' }),
+  Node: Type.String(),
+  Address: Type.String(),
+  Datacenter: Type.String(),
+  ...place,
+  TaggedAddresses: textMap,
+};
+
+const nodeSchema = Type.Object({ ...node, Meta: textMap, ...indexes }, { title: 'CatalogNode' });
+
+const serviceSchema = Type.Object(
+  {
+    Kind: Type.Optional(Type.String()),
+    ID: Type.String(),
+    Service: Type.String({ description: 'Its name.' }),
+    Tags: Type.Array(Type.String()),
+    Meta: textMap,
+    Port: Type.Integer(),
+    Address: Type.String({ description: "Empty where it is the node's." }),
+    SocketPath: Type.Optional(Type.String()),
+    TaggedAddresses: taggedAddresses,
+    Weights: weights,
+    EnableTagOverride: Type.Boolean(),
+    Connect: Type.Optional(
+      Type.Object({
+        Native: Type.Boolean(),
+        PeerMeta: Type.Object({
+          SNI: Type.Array(Type.String()),
+          SpiffeID: Type.Array(Type.String()),
+          Protocol: Type.String(),
+        }),
+      }),
+    ),
+    Datacenter: Type.String(),
+    ...place,
+    ...indexes,
+  },
+  { title: 'NodeService' },
+);
+
+const catalogServiceSchema = Type.Object(
+  {
+    ...node,
+    NodeMeta: textMap,
+    ServiceID: Type.String(),
+    ServiceName: Type.String(),
+    ServiceKind: Type.Optional(Type.String()),
+    ServiceAddress: Type.String({ description: "Empty where it is the node's." }),
+    ServicePort: Type.Integer(),
+    ServiceSocketPath: Type.Optional(Type.String()),
+    ServiceTags: Type.Array(Type.String()),
+    ServiceMeta: textMap,
+    ServiceTaggedAddresses: taggedAddresses,
+    ServiceWeights: weights,
+    ServiceEnableTagOverride: Type.Boolean(),
+    ...indexes,
+  },
+  { title: 'CatalogService' },
+);
+
+const checkSchema = Type.Object(
+  {
+    Node: Type.String(),
+    CheckID: Type.String(),
+    Name: Type.String(),
+    Status: Type.Union([...CHECK_STATUSES, 'maintenance'].map((status) => Type.Literal(status))),
+    Notes: Type.String(),
+    Output: Type.String(),
+    ServiceID: Type.String({ description: 'Empty for a check of the whole node.' }),
+    ServiceName: Type.String(),
+    ServiceTags: Type.Array(Type.String()),
+    Type: Type.String(),
+    ...place,
+    Definition: definitionSchema,
+    ...indexes,
+  },
+  { title: 'HealthCheck' },
+);
+
+/** `true`: there is nothing more to say. */
+export const doneSchema: TSchema = Type.Literal(true);
+export const serviceNamesSchema: TSchema = Type.Record(Type.String(), Type.Array(Type.String()), {
+  description: 'The tags of each service by its name.',
+});
+export const catalogServicesSchema: TSchema = Type.Array(catalogServiceSchema);
+export const nodesSchema: TSchema = Type.Array(nodeSchema);
+export const nodeServicesSchema: TSchema = Type.Union(
+  [Type.Object({ Node: nodeSchema, Services: Type.Record(Type.String(), serviceSchema) }), Type.Null()],
+  { description: 'A node with its services by ID; null when there is none.' },
+);
+export const healthSchema: TSchema = Type.Array(
+  Type.Object({ Node: nodeSchema, Service: serviceSchema, Checks: Type.Array(checkSchema) }, { title: 'ServiceEntry' }),
+);
+export const checksSchema: TSchema = Type.Array(checkSchema);
+export const agentServicesSchema: TSchema = Type.Record(Type.String(), serviceSchema, { description: 'By ID.' });
+export const agentChecksSchema: TSchema = Type.Record(Type.String(), checkSchema, { description: 'By ID.' });

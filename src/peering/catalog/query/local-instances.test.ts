@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { deregistered, registered, withAgent } from '../../../../test/support/peering/catalog.ts';
+import { type Api, startApi } from '../../../../test/support/process/api.ts';
+import { localInstances, localServiceNames, servicesChangedBy } from './local-instances.ts';
+
+test('instances are the same objects for as long as nothing in them changes', async () => {
+  await using api = await startApi();
+  const instances = (service = 'web') => localInstances(api.state.snapshot, 'default', service);
+  await registered(api, { Node: 'b', Check: { Name: 'c', Status: 'passing', ServiceID: 'web' } });
+  await registered(api, { Node: 'a', Service: { Service: 'Web' }, Check: { Name: 'n', Status: 'warning' } });
+  const [onA, onB] = instances('WEB');
+  assert.deepEqual([onA?.node.name, onB?.node.name], ['a', 'b']);
+  assert.deepEqual(
+    onA?.checks.map(({ id, serviceId }) => [id, serviceId]),
+    [['n', '']],
+  );
+  assert.deepEqual(
+    onB?.checks.map(({ id, serviceId, serviceName }) => [id, serviceId, serviceName]),
+    [['c', 'web', 'web']],
+  );
+  assert.equal(onB?.node.datacenter, 'dc1');
+  await registered(api, { Node: 'b', Service: { Service: 'db' } });
+  await registered(api, { Node: 'a', Address: '10.0.0.9', Service: undefined });
+  const [movedA, sameB] = instances();
+  assert.equal(sameB, onB);
+  assert.notEqual(movedA, onA);
+  assert.equal(movedA?.node.address, '10.0.0.9');
+  assert.deepEqual(instances('nothing'), []);
+});
+
+test('names are those of the partition, in order', async () => {
+  await using api = await startApi();
+  await api.makePartitions('eu');
+  for (const Service of ['web', 'Db', 'api']) await registered(api, { Service: { Service } });
+  await registered(api, { Node: 'n2', Service: { Service: 'WEB' } });
+  await registered(api, { Partition: 'eu', Service: { Service: 'there' } });
+  const names = localServiceNames(api.state.snapshot, 'Default');
+  assert.deepEqual(
+    names.map((name) => name.toLowerCase()),
+    ['api', 'db', 'web'],
+  );
+  assert.deepEqual(localServiceNames(api.state.snapshot, 'eu'), ['there']);
+});
+
+/** The services that the changes touch which `change` makes. */
+async function touched(api: Api, change: () => Promise<void>): Promise<string[]> {
+  const stopping = new AbortController();
+  const changes = api.state.changes(stopping.signal);
+  const entries = new Set<string>();
+  const following = (async () => {
+    for await (const one of changes) for (const entry of servicesChangedBy(api.state.snapshot, one)) entries.add(entry);
+  })();
+  await change();
+  await api.state.write(() => undefined);
+  stopping.abort();
+  await following;
+  return [...entries].toSorted();
+}
+
+test('a change tells which services it may have changed', async () => {
+  await using api = await startApi();
+  await registered(api, { Service: { Service: 'web' } });
+  await registered(api, { Service: { Service: 'Db' } });
+  await registered(api, { Node: 'n2', Service: { Service: 'api' } });
+  const both = ['default/db', 'default/web'];
+  assert.deepEqual(await touched(api, () => registered(api, { Service: { Service: 'web', Port: 9 } })), [
+    'default/web',
+  ]);
+  assert.deepEqual(await touched(api, () => registered(api, { Service: { ID: 'web', Service: 'x' } })), [
+    'default/web',
+    'default/x',
+  ]);
+  await registered(api, { Service: { Service: 'web' } });
+  assert.deepEqual(await touched(api, () => registered(api, { Address: '10.0.0.9', Service: undefined })), both);
+  assert.deepEqual(await touched(api, () => registered(api, { Address: '10.0.0.9', Check: { Name: 'n' } })), both);
+  assert.deepEqual(await touched(api, () => deregistered(api, { Node: 'n2', ServiceID: 'api' })), ['default/api']);
+  assert.deepEqual(await touched(api, () => deregistered(api, { Node: 'n1' })), both);
+  await withAgent(api, { Name: 'a', Check: { TTL: '1h', Status: 'passing' } });
+  const renew = async (): Promise<void> => {
+    await api.request('PUT', '/v1/agent/check/pass/service:a');
+  };
+  assert.deepEqual(await touched(api, renew), []);
+});

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { got } from '../../../../test/support/peering/catalog.ts';
+import { intending, written } from '../../../../test/support/peering/entries.ts';
+import { generated, indexOf, seen } from '../../../../test/support/peering/peering.ts';
+import { type Api, sharedApi, startApi } from '../../../../test/support/process/api.ts';
+import type { ShownIntention } from './intention-to-json.ts';
+
+interface Checked {
+  readonly Allowed: boolean;
+  readonly Reason: string;
+  readonly Intention?: ShownIntention;
+}
+
+const check = (api: Api, query: string, token?: string | null) =>
+  api.request('GET', `/v1/connect/intentions/check?${query}`, token === undefined ? {} : { token });
+describe('where no intention matches', () => {
+  for (const [what, policy, allowed, reason] of [
+    ['acl.default-policy decides: deny', {}, false, 'acl.default-policy is deny'],
+    ['acl.default-policy decides: allow', { defaultPolicy: 'allow' }, true, 'acl.default-policy is allow'],
+    ['nothing is forbidden while acl.enabled is false', { enabled: false }, true, 'acl.enabled is false'],
+  ] as const) {
+    test(what, async () => {
+      await using api = await startApi({ policy });
+      const answer = await check(api, 'source=web&destination=db');
+      assert.deepEqual(answer.json(), { Allowed: allowed, Reason: `no intention matches, and ${reason}` });
+    });
+  }
+});
+
+describe('a check', () => {
+  const api = sharedApi();
+
+  test('says what decided', async () => {
+    await generated(api(), 'east');
+    await written(api(), intending('shown', ['allow web@East']));
+    const { snapshot } = api().state;
+    const answer = await check(api(), 'source=web&source-peer=east&destination=shown');
+    assert.deepEqual(answer.json(), {
+      Allowed: true,
+      Reason: 'service-intentions "shown": source "web" of peer "East", allow',
+      Intention: {
+        SourcePeer: 'East',
+        SourceName: 'web',
+        DestinationPartition: 'default',
+        DestinationName: 'shown',
+        SourceType: 'consul',
+        Action: 'allow',
+        Precedence: 9,
+        CreateIndex: snapshot.index,
+        ModifyIndex: snapshot.index,
+      },
+    });
+    const { Reason } = await got<Checked>(api(), '/v1/connect/intentions/check?source=web&destination=nobody');
+    assert.equal(Reason, 'no intention matches, and acl.default-policy is deny');
+  });
+
+  test('says that a peer is not there, and waits for it', async () => {
+    await written(api(), intending('later', ['allow web@later']));
+    const path = '/v1/connect/intentions/check?source=web&source-peer=later&destination=later';
+    const first = await api().request('GET', path);
+    const { Allowed, Reason } = first.json<Checked>();
+    assert.equal(Allowed, false);
+    assert.equal(Reason, 'there is no peer "later": no intention matches, and acl.default-policy is deny');
+    const { answer } = await api().hold(`${path}&index=${indexOf(first)}`);
+    await generated(api(), 'Later');
+    assert.equal((await answer).json<Checked>().Allowed, true);
+  });
+
+  for (const [query, text] of [
+    ['destination=db', "required query parameter 'source' not set"],
+    ['source=&destination=db', "required query parameter 'source' not set"],
+    ['source=web', "required query parameter 'destination' not set"],
+    [
+      'source=we*&destination=db',
+      `source: service name "we*": wildcard character '*' cannot be used with partial values`,
+    ],
+    [
+      'source=web&destination=d%0Ab',
+      'destination: service name "d\\nb": want 1 to 253 characters, none of them a control character',
+    ],
+    [
+      'source=web&destination=db&source-peer=*',
+      "source-peer: * is not a valid peer name: a valid peering name must consist of alphanumeric characters or '-', must start and end with an alphanumeric character, and be at most 63 characters long",
+    ],
+    [
+      'source=web&destination=db&source-peer=east&source-partition=default',
+      "source-peer and source-partition: want at most one, a peer's partitions are its own",
+    ],
+    ['source=web&destination=db&source-partition=nowhere', 'partition "nowhere" does not exist'],
+    ['source=web&destination=db&partition=nowhere', 'partition "nowhere" does not exist'],
+  ] as const) {
+    test(`is refused with ${query}`, async () => {
+      assert.deepEqual(seen(await check(api(), query)), [400, text]);
+    });
+  }
+
+  test('waits for what can change it, and for nothing else', async () => {
+    await written(api(), intending('waited', ['deny web']));
+    const first = await check(api(), 'source=web&destination=waited');
+    const path = `/v1/connect/intentions/check?source=web&destination=waited&index=${indexOf(first)}`;
+    const { answer } = await api().hold(path);
+    await written(api(), intending('elsewhere', ['deny web']));
+    assert.equal(api().reads.waitingCount, 1);
+    await written(api(), intending('waited', ['allow web']));
+    assert.equal((await answer).json<Checked>().Allowed, true);
+    const { answer: byWildcard } = await api().hold(path.replace(/index=\d+/, `index=${indexOf(await answer)}`));
+    await written(api(), intending('*', ['deny *']));
+    assert.equal((await byWildcard).json<Checked>().Allowed, true);
+  });
+
+  test('takes the grant to read what is said of the destination', async () => {
+    const { SecretID: some } = await api().makeToken(['config:read@default=db']);
+    assert.equal((await check(api(), 'source=web&destination=DB', some)).status, 200);
+    const refused = await check(api(), 'source=db&destination=web', some);
+    assert.equal(refused.status, 403);
+    assert.match(refused.text, /lacks permission 'config:read'$/);
+  });
+});
+
+describe('without partitions', () => {
+  const api = sharedApi({ edition: 'community' });
+
+  test('a source is of this cluster or of a peer', async () => {
+    const text = 'Invalid query parameter: "source-partition" - Partitions are an Accord Enterprise feature';
+    assert.deepEqual(seen(await check(api(), 'source=web&destination=db&source-partition=eu')), [400, text]);
+    assert.equal((await check(api(), 'source=web&destination=db&source-partition=Default')).status, 200);
+  });
+});

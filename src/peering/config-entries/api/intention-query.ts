@@ -1,0 +1,67 @@
+/** The query parameters of questions about intentions, with who is asked about. */
+import { Type } from 'typebox';
+import { DEFAULT_PARTITION, isPartitionName, partitionKey } from '../../../credentials/partition.ts';
+import { type Edition, invalidPartitionText } from '../../../credentials/request-partition.ts';
+import { ServiceError } from '../../../http/errors.ts';
+import type { Parameter } from '../../../http/parameter.ts';
+import type { Query } from '../../../http/query.ts';
+import { checkPeerNameAt, checkServiceName, PARTITIONS_ARE_ENTERPRISE } from '../edit/check-names.ts';
+import type { Caller } from '../intentions.ts';
+
+const required = (name: string, description: string): Parameter => ({
+  name,
+  description: `Required. ${description}`,
+  schema: Type.String(),
+});
+
+const SOURCE = required('source', 'The service that calls.');
+const DESTINATION = required('destination', 'The service that is called; of the partition that the request is about.');
+export const SOURCE_PEER: Parameter = {
+  name: 'source-peer',
+  description: 'The peer through which the source comes; absent: it is of this cluster.',
+  schema: Type.String(),
+};
+export const SOURCE_PARTITION: Parameter = {
+  name: 'source-partition',
+  description: 'The partition of a source of this cluster; that of the destination unless given.',
+  schema: Type.String(),
+};
+
+/** What `readAttempt` reads. */
+export const ATTEMPT: readonly Parameter[] = [SOURCE, SOURCE_PEER, SOURCE_PARTITION, DESTINATION];
+
+/** A call that is asked about. @throws ServiceError `bad-request` */
+export function readAttempt(query: Query, edition: Edition): Caller & { readonly destination: string } {
+  const source = readName(query, SOURCE.name);
+  const destination = readName(query, DESTINATION.name);
+  return { ...readCaller(query, source, edition), destination };
+}
+
+/** A caller of the given name, with where it comes from. @throws ServiceError `bad-request` */
+export function readCaller(query: Query, source: string, edition: Edition): Caller {
+  const sourcePeer = query.get(SOURCE_PEER.name) || undefined;
+  const sourcePartition = query.get(SOURCE_PARTITION.name) || undefined;
+  if (sourcePeer !== undefined) checkPeerNameAt(SOURCE_PEER.name, sourcePeer);
+  if (sourcePartition !== undefined) checkPartition(sourcePartition, edition);
+  if (sourcePeer !== undefined && sourcePartition !== undefined) {
+    const text = `${SOURCE_PEER.name} and ${SOURCE_PARTITION.name}: want at most one, a peer's partitions are its own`;
+    throw new ServiceError('bad-request', text);
+  }
+  return { source, sourcePeer, sourcePartition };
+}
+
+/** A name, or `*`, that must be there. @throws ServiceError `bad-request` */
+function readName(query: Query, name: string): string {
+  const value = query.get(name) ?? '';
+  if (value === '') throw new ServiceError('bad-request', `required query parameter '${name}' not set`);
+  checkServiceName(name, value);
+  return value;
+}
+
+function checkPartition(name: string, edition: Edition): void {
+  if (edition === 'community' && partitionKey(name) !== DEFAULT_PARTITION) {
+    const text = `Invalid query parameter: "${SOURCE_PARTITION.name}" - ${PARTITIONS_ARE_ENTERPRISE}`;
+    throw new ServiceError('bad-request', text);
+  }
+  if (!isPartitionName(name)) throw new ServiceError('bad-request', invalidPartitionText(name));
+}

@@ -1,0 +1,82 @@
+/** `GET /v1/exported-services`: what each consumer gets, service by service; can wait. */
+import { Type } from 'typebox';
+import { type Caller, lacks } from '../../../credentials/caller.ts';
+import { permits } from '../../../credentials/grant.ts';
+import { type Asked, type Credentials, locate, waitingAs } from '../../../credentials/operation.ts';
+import { partitionKey } from '../../../credentials/partition.ts';
+import { ALL_PARTITIONS } from '../../../credentials/request-partition.ts';
+import type { Evaluate } from '../../../http/blocking/reads.ts';
+import { jsonList } from '../../../http/v1/json-answer.ts';
+import type { Snapshot } from '../../../state/memory/snapshot.ts';
+import { localServiceNames } from '../../catalog/query/local-instances.ts';
+import { spanOf, watchedSpan } from '../../find/list-scope.ts';
+import { type Consumers, consumersBy, exportedServicesOf, watchedExports } from '../exported-services.ts';
+
+export const exportedListSchema = Type.Array(
+  Type.Object(
+    {
+      Service: Type.String(),
+      Partition: Type.String(),
+      Consumers: Type.Object({
+        Peers: Type.Optional(Type.Array(Type.String())),
+        Partitions: Type.Optional(Type.Array(Type.String())),
+      }),
+    },
+    { title: 'ExportedService' },
+  ),
+);
+
+/**
+ * The services that are registered and that somebody gets, by partition, then by name; wildcards are worked out.
+ * Takes the grant to read the entry that says so.
+ */
+export function listExported(credentials: Credentials, asked: Asked): Evaluate {
+  const { state } = credentials;
+  return (snapshot) => {
+    const { caller, partition } = locate(credentials, snapshot, asked, true);
+    const span = spanOf(snapshot, caller, partition, 'config');
+    const visible = span.partitions.filter((name) => mayRead(caller, name));
+    if (visible.length === 0) throw lacks(caller, { resource: 'config', access: 'read' });
+    return {
+      ...waitingAs(caller),
+      watched: [
+        ...watchedSpan(credentials, caller, partition),
+        ...visible.flatMap((name) => watchedExports(state, name)),
+      ],
+      filtered: partition === ALL_PARTITIONS && (span.filtered || visible.length < span.partitions.length),
+      shareKey: visible.map(partitionKey).join('/'),
+      body: () =>
+        jsonList(
+          visible.flatMap((name) => exportedTexts(snapshot, name)),
+          (text) => text,
+        ),
+    };
+  };
+}
+
+const mayRead = (caller: Caller, partition: string): boolean =>
+  permits(caller.grants, { resource: 'config', access: 'read', partition, name: partition });
+
+function exportedTexts(snapshot: Snapshot, partition: string): readonly string[] {
+  const entry = exportedServicesOf(snapshot, partition);
+  if (entry === undefined) return [];
+  const rest = `","Partition":${JSON.stringify(partition)},"Consumers":`;
+  return localServiceNames(snapshot, partition).flatMap((service) => {
+    const text = consumersText(consumersBy(entry, service));
+    return text === undefined ? [] : [`{"Service":${JSON.stringify(service).slice(0, -1)}${rest}${text}}`];
+  });
+}
+
+/** Made once for all services that have the same consumers: with `*`, these are most. */
+const texts = new WeakMap<Consumers, string>();
+
+function consumersText(consumers: Consumers): string | undefined {
+  const { peers: Peers, partitions: Partitions } = consumers;
+  if (Peers.length === 0 && Partitions.length === 0) return undefined;
+  let text = texts.get(consumers);
+  if (text === undefined) {
+    text = JSON.stringify({ ...(Peers.length > 0 && { Peers }), ...(Partitions.length > 0 && { Partitions }) });
+    texts.set(consumers, text);
+  }
+  return text;
+}

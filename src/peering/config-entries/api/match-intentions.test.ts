@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { got } from '../../../../test/support/peering/catalog.ts';
+import { intending, written } from '../../../../test/support/peering/entries.ts';
+import { indexOf, seen } from '../../../../test/support/peering/peering.ts';
+import { type Api, sharedApi } from '../../../../test/support/process/api.ts';
+import type { ShownIntention } from './intention-to-json.ts';
+
+const match = (api: Api, query: string, token?: string | null) =>
+  api.request('GET', `/v1/connect/intentions/match?${query}`, token === undefined ? {} : { token });
+
+type Matches = Readonly<Record<string, readonly ShownIntention[]>>;
+
+/** Rules as `source > destination precedence`. */
+const shown = (matches: Matches): Readonly<Record<string, readonly string[]>> =>
+  Object.fromEntries(
+    Object.entries(matches).map(([name, rules]) => [
+      name,
+      rules.map(
+        ({ SourceName, SourcePeer = '', DestinationName, Precedence }) =>
+          `${SourceName}${SourcePeer} > ${DestinationName} ${Precedence}`,
+      ),
+    ]),
+  );
+
+describe('a match', () => {
+  const api = sharedApi();
+  const matched = async (query: string): Promise<Readonly<Record<string, readonly string[]>>> =>
+    shown(await got<Matches>(api(), `/v1/connect/intentions/match?${query}`));
+
+  test('by destination has what is said of it and of *, the first to decide first', async () => {
+    await written(api(), intending('db', ['deny *', 'allow web', 'allow web@East']));
+    await written(api(), intending('api', ['allow web']));
+    await written(api(), intending('*', ['deny *', 'allow web']));
+    assert.deepEqual(await matched('by=destination&name=db&name=Api'), {
+      db: ['web > db 9', 'webEast > db 9', '* > db 8', 'web > * 6', '* > * 5'],
+      Api: ['web > api 9', 'web > * 6', '* > * 5'],
+    });
+    assert.deepEqual(await matched('by=destination&name=*'), { '*': ['web > * 6', '* > * 5'] });
+  });
+
+  test('by source has what matches it, whatever it calls', async () => {
+    assert.deepEqual(await matched('by=source&name=web'), {
+      web: ['web > api 9', 'web > db 9', '* > db 8', 'web > * 6', '* > * 5'],
+    });
+    assert.deepEqual(await matched('by=source&name=web&source-peer=east'), { web: ['webEast > db 9'] });
+    assert.deepEqual(await matched('by=source&name=other'), { other: ['* > db 8', '* > * 5'] });
+    assert.deepEqual(await matched('by=source&name=web&source-partition=default'), await matched('by=source&name=web'));
+  });
+
+  for (const [query, text] of [
+    ['name=db', "required query parameter 'by' not set"],
+    ['by=name&name=db', "'by' parameter must be one of 'source' or 'destination'"],
+    ['by=source', "required query parameter 'name' not set"],
+    ['by=source&name=', "required query parameter 'name' not set"],
+    ['by=source&name=x*', `name: service name "x*": wildcard character '*' cannot be used with partial values`],
+    [
+      `by=source&${Array.from({ length: 65 }, (_, i) => `name=n${i}`).join('&')}`,
+      '65 names are too many, want at most 64',
+    ],
+  ] as const) {
+    test(`is refused with ${query.slice(0, 40)}`, async () => {
+      assert.deepEqual(seen(await match(api(), query)), [400, text]);
+    });
+  }
+
+  test('by destination takes the grant for each, by source leaves out what may not be read', async () => {
+    const { SecretID: some } = await api().makeToken(['config:read@default=db,x']);
+    const allowed = await match(api(), 'by=destination&name=db', some);
+    assert.equal(shown(allowed.json<Matches>())['db']?.length, 5);
+    assert.equal((await match(api(), 'by=destination&name=db&name=api', some)).status, 403);
+    const filtered = await match(api(), 'by=source&name=web', some);
+    assert.deepEqual(shown(filtered.json<Matches>()), { web: ['web > db 9', '* > db 8'] });
+    assert.equal(filtered.headers['x-service-results-filtered-by-acls'], 'true');
+    const { SecretID: none } = await api().makeToken(['services:write@*']);
+    assert.equal((await match(api(), 'by=source&name=web', none)).status, 403);
+  });
+
+  test('waits for another entry', async () => {
+    const first = await match(api(), 'by=source&name=late');
+    const { answer } = await api().hold(`/v1/connect/intentions/match?by=source&name=late&index=${indexOf(first)}`);
+    await written(api(), intending('mail', ['allow late']));
+    assert.deepEqual(shown((await answer).json<Matches>())['late']?.[0], 'late > mail 9');
+  });
+});

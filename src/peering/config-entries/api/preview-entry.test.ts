@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { type Fields, registered } from '../../../../test/support/peering/catalog.ts';
+import { exporting, intending, warningOf, written } from '../../../../test/support/peering/entries.ts';
+import { generated } from '../../../../test/support/peering/peering.ts';
+import { type Api, sharedApi } from '../../../../test/support/process/api.ts';
+import type { EntryOf } from '../config-entry.ts';
+import { exportedDifference } from '../exported-difference.ts';
+import { exportsBy } from '../exported-services.ts';
+
+interface Preview {
+  readonly Peers: readonly { readonly Peer: string; readonly Gains: string[]; readonly Loses: string[] }[];
+  readonly Sources: readonly Fields[];
+}
+
+async function previewed(api: Api, body: Fields): Promise<Preview> {
+  const { snapshot } = api.state;
+  const answer = await api.request('POST', '/v1/config/preview', { body });
+  assert.equal(answer.status, 200, answer.text);
+  assert.equal(api.state.snapshot, snapshot);
+  return answer.json<Preview>();
+}
+
+describe('the preview of what is exported', () => {
+  const api = sharedApi();
+  /** As `east +web,db -api`. */
+  const changes = async (body: Fields): Promise<string[]> =>
+    (await previewed(api(), body)).Peers.map(({ Peer, Gains, Loses }) =>
+      [Peer, ...Gains.map((name) => `+${name}`), ...Loses.map((name) => `-${name}`)].join(' '),
+    );
+
+  test('tells what each peer gains and loses, and writes nothing', async () => {
+    for (const name of ['web', 'db', 'Api']) await registered(api(), { Service: { ID: name, Service: name } });
+    assert.deepEqual(await changes(exporting({ web: ['East'], mail: ['west'] })), ['East +web', 'west']);
+    assert.deepEqual(await changes(exporting({ '*': ['east'] })), ['east +Api +db +web']);
+    await written(api(), exporting({ '*': ['East'], web: ['east', 'west'] }));
+    assert.deepEqual(await changes(exporting({ '*': ['East'], WEB: ['west', 'East'] })), ['East', 'west']);
+    assert.deepEqual(await changes(exporting({ '*': ['east'], db: ['west'] })), ['east -db', 'west +db -web']);
+    assert.deepEqual(await changes(exporting({})), ['East -Api -db -web', 'west -web']);
+  });
+
+  test('says what it is of, and warns as writing it would', async () => {
+    const body = exporting({ web: ['nobody'] });
+    const answer = await api().request('POST', '/v1/config/preview', { body });
+    assert.equal(warningOf(answer), 'peer "nobody" does not exist yet');
+    const { Peers: _peers, ...rest } = answer.json<Preview>();
+    assert.deepEqual(rest, { Kind: 'exported-services', Name: 'default', Partition: 'default', Sources: [] });
+  });
+
+  test('takes the grant to write the entry', async () => {
+    const { SecretID: token } = await api().makeToken([
+      'config:read@*',
+      'config:write@default=web',
+      'services:write@*',
+    ]);
+    const answer = await api().request('POST', '/v1/config/preview', { body: exporting({ '*': ['east'] }), token });
+    assert.equal(answer.status, 403);
+  });
+});
+
+test('what a peer had, with what it gains and without what it loses, is what it will have', () => {
+  const name = fc.constantFrom('*', 'web', 'Web', 'db', 'api', 'consul');
+  const peer = fc.constantFrom('east', 'East', 'west');
+  const services = ['api', 'consul', 'db', 'mail', 'web'];
+  const lines = fc.array(
+    fc.record({
+      name,
+      consumers: fc.array(
+        peer.map((one) => ({ peer: one })),
+        { maxLength: 3 },
+      ),
+    }),
+    { maxLength: 5 },
+  );
+  const entry = fc.option(
+    lines.map((some): EntryOf<'exported-services'> => {
+      return { kind: 'exported-services', name: 'default', partition: 'default', meta: {}, services: some };
+    }),
+    { nil: undefined },
+  );
+  fc.assert(
+    fc.property(entry, entry, (before, after) => {
+      const differences = exportedDifference(before, after, services);
+      for (const asking of ['east', 'west']) {
+        const had = exportsBy(before, asking, services).names;
+        const will = exportsBy(after, asking, services).names;
+        const found = differences.filter((one) => one.peer.toLowerCase() === asking);
+        assert.ok(found.length <= 1);
+        const { gains, loses } = found[0] ?? { gains: [], loses: [] };
+        assert.deepEqual(
+          gains,
+          will.filter((one) => !had.includes(one)),
+        );
+        assert.deepEqual(
+          loses,
+          had.filter((one) => !will.includes(one)),
+        );
+      }
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+describe('the preview of intentions', () => {
+  const api = sharedApi();
+
+  test('tells whose calls would be decided otherwise', async () => {
+    await api().makePartitions('eu');
+    await generated(api(), 'east');
+    const first = await previewed(api(), intending('db', ['allow web', 'deny api', 'allow web@East']));
+    assert.deepEqual(first.Sources, [
+      { Name: 'web', Partition: 'default', Before: 'deny', After: 'allow' },
+      { Name: 'web', Peer: 'East', Before: 'deny', After: 'allow' },
+    ]);
+    assert.deepEqual(first.Peers, []);
+    await written(api(), intending('db', ['allow web', 'deny api', 'allow web@East']));
+    assert.deepEqual((await previewed(api(), intending('DB', ['allow *', 'deny web/eu']))).Sources, [
+      { Name: 'api', Partition: 'default', Before: 'deny', After: 'allow' },
+      { Name: 'web', Peer: 'East', Before: 'allow', After: 'deny' },
+      { Name: '*', Partition: 'default', Before: 'deny', After: 'allow' },
+    ]);
+  });
+
+  test('counts what * says already', async () => {
+    await written(api(), intending('*', ['allow web']));
+    assert.deepEqual((await previewed(api(), intending('mail', ['allow web', 'allow api']))).Sources, [
+      { Name: 'api', Partition: 'default', Before: 'deny', After: 'allow' },
+    ]);
+    assert.deepEqual((await previewed(api(), intending('*', ['deny web']))).Sources, [
+      { Name: 'web', Partition: 'default', Before: 'allow', After: 'deny' },
+    ]);
+  });
+});

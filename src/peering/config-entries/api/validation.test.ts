@@ -1,0 +1,252 @@
+/** What an entry must not say, with the words that name the place. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Fields } from '../../../../test/support/peering/catalog.ts';
+import { exporting, intending, write, written } from '../../../../test/support/peering/entries.ts';
+import { sharedApi } from '../../../../test/support/process/api.ts';
+
+const PEER_RULE =
+  "is not a valid peer name: a valid peering name must consist of alphanumeric characters or '-', must start and end with an alphanumeric character, and be at most 63 characters long";
+const PARTITION_RULE = PEER_RULE.replace('peer name', 'partition name').replace('valid peering', 'valid partition');
+
+type Refusal = readonly [what: string, body: Fields | string, text: string];
+
+const east = { Peer: 'east' };
+const services = (...Services: unknown[]): Fields => exporting({}, { Services });
+const consumers = (...Consumers: unknown[]): Fields =>
+  services({ Name: 'api', Consumers: [east] }, { Name: 'web', Consumers });
+const sources = (...Sources: unknown[]): Fields => intending('db', [], { Sources });
+
+const anyEdition: readonly Refusal[] = [
+  ['an empty body', '', 'Kind is required in the payload when writing a configuration entry.'],
+  ['no kind', { Name: 'x' }, 'Kind is required in the payload when writing a configuration entry.'],
+  [
+    'a kind that is none',
+    { Kind: 'proxy-defaults', Name: 'global' },
+    'Kind: want "exported-services" or "service-intentions", got "proxy-defaults"',
+  ],
+  ['no name', { ...exporting({}), Name: '' }, 'Name is required in the payload when writing a configuration entry.'],
+  ['no services', { Kind: 'exported-services', Name: 'default' }, 'Body decoding failed: Services missing'],
+  ['a field of the other kind', exporting({}, { Sources: [] }), 'Body decoding failed: json: unknown field "Sources"'],
+  [
+    'a field that is misspelt',
+    services({ Name: 'web', Consumer: [] }),
+    'Body decoding failed: json: unknown field "Services[0].Consumer", did you mean "Consumers"?',
+  ],
+  [
+    'a type that is wrong',
+    consumers({ Peer: 7 }),
+    'Body decoding failed: Services[1].Consumers[0].Peer: want a string, got a number',
+  ],
+  ['a service without a name', services({ Name: '', Consumers: [east] }), 'Services[0]: service name cannot be empty'],
+  [
+    'a part of a name as a wildcard',
+    services({ Name: 'web*', Consumers: [east] }),
+    `Services[0]: service name "web*": wildcard character '*' cannot be used with partial values`,
+  ],
+  [
+    'a name with a line break',
+    services({ Name: 'a\nb', Consumers: [east] }),
+    'Services[0]: service name "a\\nb": want 1 to 253 characters, none of them a control character',
+  ],
+  [
+    'a name that is too long',
+    services({ Name: 'x'.repeat(254), Consumers: [east] }),
+    `Services[0]: service name "${'x'.repeat(64)}": want 1 to 253 characters, none of them a control character`,
+  ],
+  [
+    'the service consul',
+    exporting({ web: ['east'], consul: ['east'] }),
+    'Services[1]: service "consul" is never exported: every cluster has its own',
+  ],
+  [
+    'the service accord in any case',
+    exporting({ Accord: ['east'] }),
+    'Services[0]: service "Accord" is never exported: every cluster has its own',
+  ],
+  ['a service for nobody', services({ Name: 'web', Consumers: [] }), 'Services[0]: must have at least one consumer'],
+  ['a consumer that is nobody', consumers(east, {}), 'Services[1].Consumers[1]: must define a Peer or a Partition'],
+  [
+    'a consumer that is both',
+    consumers({ Peer: 'east', Partition: 'default' }),
+    'Services[1].Consumers[0]: must define at most one of Peer or Partition',
+  ],
+  [
+    'all peers',
+    consumers(east, { Peer: '*' }),
+    'Services[1].Consumers[1]: exporting to all peers (wildcard) is not supported',
+  ],
+  [
+    'all partitions',
+    consumers({ Partition: '*' }),
+    'Services[1].Consumers[0]: exporting to all partitions (wildcard) is not supported',
+  ],
+  ['a peer that cannot be', consumers({ Peer: 'ea*' }), `Services[1].Consumers[0]: ea* ${PEER_RULE}`],
+  ['meta that is wrong', exporting({}, { Meta: { 'a b': 'c' } }), /^meta tags failed validation: key "a b"/.source],
+  ['no sources', sources(), 'Sources: at least one source is required'],
+  ['a source without a name', sources({ Name: '', Action: 'allow' }), 'Sources[0]: service name cannot be empty'],
+  [
+    'a part of a source as a wildcard',
+    intending('db', ['allow web', 'allow we*']),
+    `Sources[1]: service name "we*": wildcard character '*' cannot be used with partial values`,
+  ],
+  [
+    'a part of a destination as a wildcard',
+    intending('d*', ['allow web']),
+    `Name: service name "d*": wildcard character '*' cannot be used with partial values`,
+  ],
+  ['a source without an action', sources({ Name: 'web' }), 'Body decoding failed: Sources[0]: Action missing'],
+  [
+    'an action that is none',
+    intending('db', ['permit web']),
+    'Body decoding failed: Sources[0].Action: want "allow" or "deny", got "permit"',
+  ],
+  ['any peer as a source', intending('db', ['allow web@*']), "Sources[0].Peer: cannot use wildcard '*' in peer"],
+  ['a peer that cannot be a source', intending('db', ['allow web@-e']), `Sources[0].Peer: -e ${PEER_RULE}`],
+  [
+    'any partition as a source',
+    intending('db', ['allow web/*']),
+    "Sources[0].Partition: cannot use wildcard '*' in partition",
+  ],
+  [
+    'a source of a peer and a partition',
+    intending('db', ['allow web@east/default']),
+    'Sources[0].Peer: cannot set Peer and Partition at the same time',
+  ],
+  [
+    'a source twice',
+    intending('db', ['allow web', 'deny api', 'deny WEB/default']),
+    'Sources[2]: defines "WEB" of partition "default" more than once',
+  ],
+  [
+    'a source of a peer twice',
+    intending('db', ['allow web', 'allow web@east', 'deny web@EAST']),
+    'Sources[2]: defines "web" of peer "EAST" more than once',
+  ],
+  [
+    'permissions',
+    sources({ Name: 'web', Permissions: [] }),
+    'Body decoding failed: json: unknown field "Sources[0].Permissions"',
+  ],
+  [
+    'a description that is too long',
+    sources({ Name: 'web', Action: 'allow', Description: 'x'.repeat(513) }),
+    'Body decoding failed: Sources[0].Description: must not have more than 512 characters',
+  ],
+  [
+    'a type of source that is none',
+    sources({ Name: 'web', Action: 'allow', Type: 'vm' }),
+    'Body decoding failed: Sources[0].Type: want "" or "consul", got "vm"',
+  ],
+];
+
+const enterprise: readonly Refusal[] = [
+  [
+    'two partitions',
+    exporting({}, { Name: 'eu', Partition: 'us' }),
+    'the request names two partitions, "us" and "eu": want one',
+  ],
+  ['a name that is no partition', exporting({}, { Name: 'a.b' }), `a.b ${PARTITION_RULE}`],
+  ['a partition that is not there', exporting({}, { Name: 'nowhere' }), 'partition "nowhere" does not exist'],
+  [
+    'a consumer that is not there',
+    exporting({ web: ['east', 'partition:nowhere'] }),
+    'Services[0].Consumers[1]: partition "nowhere" does not exist',
+  ],
+  [
+    'a consumer that cannot be',
+    exporting({ web: ['partition:a.b'] }),
+    `Services[0].Consumers[0]: a.b ${PARTITION_RULE}`,
+  ],
+  [
+    'a source in a partition that is not there',
+    intending('db', ['allow web/nowhere']),
+    'Sources[0].Partition: partition "nowhere" does not exist',
+  ],
+];
+
+const community: readonly Refusal[] = [
+  [
+    'another name than default',
+    exporting({}, { Name: 'eu' }),
+    'Name: an exported-services entry has the name of its partition: want "default", got "eu"',
+  ],
+  [
+    'a partition',
+    exporting({}, { Partition: 'eu' }),
+    'Invalid query parameter: "partition" - Partitions are an Accord Enterprise feature',
+  ],
+  [
+    'a partition as a consumer',
+    exporting({ web: ['partition:eu'] }),
+    'Services[0].Consumers[0]: Partitions are an Accord Enterprise feature',
+  ],
+  [
+    'a source in a partition',
+    intending('db', ['allow web/eu']),
+    'Sources[0].Partition: Partitions are an Accord Enterprise feature',
+  ],
+];
+
+for (const [edition, refusals] of [
+  ['enterprise', [...anyEdition, ...enterprise]],
+  ['community', [...anyEdition, ...community]],
+] as const) {
+  describe(`in the ${edition} edition an entry is refused for`, () => {
+    const api = sharedApi({ edition });
+    for (const [what, body, text] of refusals) {
+      test(what, async () => {
+        const { snapshot } = api().state;
+        for (const [method, path] of [
+          ['PUT', '/v1/config'],
+          ['POST', '/v1/config/preview'],
+        ] as const) {
+          const answer = await api().request(method, path, { body });
+          assert.equal(answer.status, 400, answer.text);
+          if (text.startsWith('^')) assert.match(answer.text, new RegExp(text));
+          else assert.equal(answer.text, text);
+        }
+        assert.equal(api().state.snapshot, snapshot);
+      });
+    }
+  });
+}
+
+describe('an entry', () => {
+  const api = sharedApi();
+
+  test('may say everything that is allowed', async () => {
+    await api().makePartitions('eu');
+    await written(api(), exporting({ '*': ['east', 'East'], web: ['west', 'partition:EU'], WEB: ['north'] }));
+    await written(api(), exporting({}, { Name: 'EU', Partition: 'eu' }), '?partition=Eu');
+    await written(api(), intending('*', ['allow *', 'allow *@east', 'deny web/eu', 'deny web']));
+  });
+
+  test('may be what was read', async () => {
+    for (const path of ['/v1/config/exported-services/default', '/v1/config/service-intentions/*']) {
+      const { index } = api().state.snapshot;
+      await written(api(), (await api().request('GET', path)).json<Fields>());
+      assert.equal(api().state.snapshot.index, index);
+    }
+  });
+
+  test('may have its keys in any case', async () => {
+    const body = { kind: 'service-intentions', name: 'lower', sources: [{ name: 'web', action: 'deny', type: '' }] };
+    await written(api(), body);
+  });
+
+  test('may not be shown wrong without the grant to write it', async () => {
+    const { SecretID: token } = await api().makeToken(['config:read@*', 'config:write@eu', 'config:write@default=db']);
+    const wrong = [exporting({ consul: ['east'] }), exporting({ web: ['partition:nowhere'] }), intending('web', [])];
+    for (const body of wrong) {
+      for (const [method, path] of [
+        ['PUT', '/v1/config'],
+        ['POST', '/v1/config/preview'],
+      ] as const) {
+        assert.equal((await api().request(method, path, { body, token })).status, 403);
+      }
+    }
+    const { status, text } = await write(api(), intending('DB', []), '', { token });
+    assert.deepEqual([status, text], [400, 'Sources: at least one source is required']);
+  });
+});

@@ -1,0 +1,271 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { got } from '../../../../test/support/peering/catalog.ts';
+import { exporting, intending, warningOf, write, written } from '../../../../test/support/peering/entries.ts';
+import { generated, indexOf, seen } from '../../../../test/support/peering/peering.ts';
+import { type Api, sharedApi, startApi } from '../../../../test/support/process/api.ts';
+import type { Answer, RequestOptions } from '../../../../test/support/process/server.ts';
+import type { ShownEntry } from '../entry-to-json.ts';
+
+const read = (api: Api, at: string, options?: RequestOptions): Promise<Answer> =>
+  api.request('GET', `/v1/config/${at}`, options);
+const remove = (api: Api, at: string, options?: RequestOptions): Promise<Answer> =>
+  api.request('DELETE', `/v1/config/${at}`, options);
+const shown = (api: Api, at: string): Promise<ShownEntry> => got<ShownEntry>(api, `/v1/config/${at}`);
+
+describe('an entry that is written', () => {
+  const api = sharedApi();
+
+  test('is shown as it was, with its indexes', async () => {
+    await api().makePartitions('Eu');
+    await written(api(), exporting({ web: ['East', 'partition:eu'], '*': ['west'] }, { Meta: { team: 'a' } }));
+    const made = api().state.snapshot.index;
+    assert.deepEqual(await shown(api(), 'exported-services/default'), {
+      Kind: 'exported-services',
+      Name: 'default',
+      Partition: 'default',
+      Services: [
+        { Name: 'web', Consumers: [{ Peer: 'East' }, { Partition: 'eu' }] },
+        { Name: '*', Consumers: [{ Peer: 'west' }] },
+      ],
+      Meta: { team: 'a' },
+      CreateIndex: made,
+      ModifyIndex: made,
+    });
+    const source = { Name: 'web', Action: 'allow', Description: 'reports' };
+    await written(api(), intending('DB', ['deny *@East', 'deny */eu'], { Partition: 'eu', Sources: [source] }));
+    await written(api(), intending('db', ['deny *@East', 'deny */eu'], { Partition: 'EU' }));
+    assert.deepEqual(await shown(api(), 'service-intentions/Db?partition=eu'), {
+      Kind: 'service-intentions',
+      Name: 'DB',
+      Partition: 'Eu',
+      Sources: [
+        { Name: '*', Peer: 'East', Action: 'deny', Precedence: 8, Type: 'consul' },
+        { Name: '*', Partition: 'eu', Action: 'deny', Precedence: 8, Type: 'consul' },
+      ],
+      CreateIndex: made + 1,
+      ModifyIndex: made + 2,
+    });
+  });
+
+  test('changes nothing where it says the same', async () => {
+    const entry = intending('same', ['allow web'], { Meta: { a: '1', b: '2' } });
+    await written(api(), entry);
+    const { index } = api().state.snapshot;
+    await written(api(), { ...entry, Meta: { b: '2', a: '1' } });
+    assert.equal(api().state.snapshot.index, index);
+    await written(api(), { ...entry, Meta: { b: '2' } });
+    assert.equal(api().state.snapshot.index, index + 1);
+  });
+
+  test('is of its partition: equal names elsewhere are other entries', async () => {
+    await written(api(), intending('mine', ['allow web']));
+    assert.equal((await read(api(), 'service-intentions/mine?partition=eu')).status, 404);
+    await written(api(), intending('mine', ['deny web']), '?partition=eu');
+    assert.equal((await remove(api(), 'service-intentions/mine?partition=eu')).text, 'true');
+    assert.equal((await read(api(), 'service-intentions/mine')).status, 200);
+  });
+
+  test('of exported services is found by the name of its partition alone', async () => {
+    await written(api(), exporting({ web: ['east'] }, { Name: 'EU' }));
+    assert.equal((await shown(api(), 'exported-services/eu')).Name, 'Eu');
+    assert.equal((await shown(api(), 'exported-services/Eu?partition=eU')).Name, 'Eu');
+    const answer = await read(api(), 'exported-services/eu?partition=default');
+    assert.deepEqual(seen(answer), [400, 'the request names two partitions, "default" and "eu": want one']);
+    assert.equal((await remove(api(), 'exported-services/eu')).text, 'true');
+    assert.equal((await read(api(), 'exported-services/eu')).status, 404);
+    assert.equal((await read(api(), 'exported-services/default')).status, 200);
+  });
+
+  test('is in the audit log, in the commit that changed it', async () => {
+    await written(api(), intending('Audited', ['allow web']));
+    await written(api(), intending('audited', ['deny web']));
+    assert.equal((await remove(api(), 'service-intentions/audited')).text, 'true');
+    const entries = await got<Record<string, unknown>[]>(api(), '/v1/audit?limit=3&partition=default');
+    const facts = entries.toReversed().map(({ Action, Type, Subject, Before, After }) => {
+      const action = (entry: unknown) => (entry as ShownEntry & { Sources: { Action: string }[] })?.Sources[0]?.Action;
+      return [Action, Type, Subject, action(Before), action(After)];
+    });
+    const subject = 'service-intentions/Audited';
+    assert.deepEqual(facts, [
+      ['create', 'config-entry', subject, undefined, 'allow'],
+      ['update', 'config-entry', subject, 'allow', 'deny'],
+      ['delete', 'config-entry', subject, 'deny', undefined],
+    ]);
+  });
+});
+
+describe('cas', () => {
+  const api = sharedApi();
+  const at = 'service-intentions/db';
+  const tried = async (action: string, cas: string | number): Promise<string> => {
+    const { status, text } = await write(api(), intending('db', [`${action} web`]), `?cas=${cas}`);
+    assert.equal(status, 200, text);
+    return text;
+  };
+
+  test('0 makes an entry where there is none', async () => {
+    assert.equal(await tried('allow', 1), 'false');
+    assert.equal((await read(api(), at)).status, 404);
+    assert.equal(await tried('allow', 0), 'true');
+    const { snapshot } = api().state;
+    assert.equal(await tried('deny', 0), 'false');
+    assert.equal(api().state.snapshot, snapshot);
+  });
+
+  test('with the index of the entry replaces it, with another one changes nothing', async () => {
+    const { ModifyIndex } = await shown(api(), at);
+    assert.equal(await tried('deny', ModifyIndex - 1), 'false');
+    assert.equal(await tried('deny', ModifyIndex), 'true');
+    assert.equal(await tried('allow', ModifyIndex), 'false');
+    assert.equal(await tried('deny', ModifyIndex), 'false');
+    const entry = await shown(api(), at);
+    assert.ok(entry.Kind === 'service-intentions' && entry.Sources[0]?.Action === 'deny');
+  });
+
+  test('guards a deletion', async () => {
+    const { ModifyIndex } = await shown(api(), at);
+    assert.equal((await remove(api(), `${at}?cas=${ModifyIndex + 1}`)).text, 'false');
+    assert.equal((await remove(api(), `${at}?cas=0`)).text, 'false');
+    assert.equal((await remove(api(), `${at}?cas=${ModifyIndex}`)).text, 'true');
+    assert.equal((await remove(api(), `${at}?cas=${ModifyIndex}`)).text, 'false');
+    assert.equal((await remove(api(), `${at}?cas=0`)).text, 'true');
+    assert.equal((await remove(api(), at)).text, 'true');
+  });
+
+  for (const cas of ['', 'x', '-1', '1.5', '12345678901234567']) {
+    test(`"${cas}" is refused`, async () => {
+      const text = `Invalid cas "${cas}": want the ModifyIndex of the entry, or 0 for none`;
+      assert.deepEqual(seen(await write(api(), intending('db', ['allow web']), `?cas=${cas}`)), [400, text]);
+      assert.deepEqual(seen(await remove(api(), `${at}?cas=${cas}`)), [400, text]);
+    });
+  }
+});
+
+describe('a peer that does not exist yet', () => {
+  test('is accepted with a warning, until it does', async () => {
+    await using api = await startApi();
+    const entry = exporting({ web: ['west', 'East'], db: ['eAST'] });
+    assert.equal(warningOf(await written(api, entry)), 'peers "East", "west" do not exist yet');
+    await generated(api, 'EAST');
+    assert.equal(warningOf(await written(api, entry)), 'peer "west" does not exist yet');
+    await generated(api, 'west');
+    assert.equal(warningOf(await written(api, entry)), undefined);
+  });
+
+  test('is one of the partition of the entry', async () => {
+    await using api = await startApi({ consul: true });
+    await api.makePartitions('eu');
+    await generated(api, 'east', { Partition: 'eu' });
+    const answer = await written(api, exporting({ web: ['east'] }));
+    assert.equal(answer.headers['x-consul-warning'], 'peer "east" does not exist yet');
+    assert.equal(warningOf(await written(api, exporting({ web: ['east'] }, { Name: 'eu' }))), undefined);
+  });
+
+  test('is one of a few that are named', async () => {
+    await using api = await startApi();
+    const peers = Array.from({ length: 10 }, (_, i) => `p${i}`);
+    const warning = warningOf(await written(api, exporting({ '*': peers })));
+    assert.equal(warning, 'peers "p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7" and 2 more do not exist yet');
+  });
+});
+
+describe('reading entries', () => {
+  const api = sharedApi();
+  const names = (answer: Answer): string[] => {
+    assert.equal(answer.status, 200, answer.text);
+    return answer.json<ShownEntry[]>().map(({ Name, Partition }) => `${Name}@${Partition}`);
+  };
+
+  test('gives those of a kind in a partition, or with * in all that may be read', async () => {
+    await api().makePartitions('eu', 'us');
+    assert.equal((await read(api(), 'service-intentions')).text, '[]');
+    for (const name of ['b', 'C', '*', 'a']) await written(api(), intending(name, ['allow web']));
+    await written(api(), intending('d', ['allow web']), '?partition=eu');
+    await written(api(), exporting({}, { Name: 'eu' }));
+    assert.deepEqual(
+      names(await read(api(), 'service-intentions')),
+      ['*', 'a', 'b', 'C'].map((one) => `${one}@default`),
+    );
+    assert.deepEqual(names(await read(api(), 'service-intentions?partition=eu')), ['d@eu']);
+    assert.deepEqual(names(await read(api(), 'exported-services?partition=*')), ['eu@eu']);
+    assert.equal(names(await read(api(), 'service-intentions?partition=*')).length, 5);
+  });
+
+  test('leaves out what the names of a grant do not give', async () => {
+    const { SecretID: token } = await api().makeToken(['config:read@default=a*,c', 'config:read@us']);
+    const some = await read(api(), 'service-intentions', { token });
+    assert.deepEqual(names(some), ['a@default', 'C@default']);
+    assert.equal(some.headers['x-service-results-filtered-by-acls'], 'true');
+    assert.deepEqual(names(await read(api(), 'service-intentions?partition=*', { token })), ['a@default', 'C@default']);
+    assert.equal((await read(api(), 'service-intentions?partition=eu', { token })).status, 403);
+    assert.equal((await read(api(), 'service-intentions/b', { token })).status, 403);
+    assert.equal((await read(api(), 'service-intentions/nobody', { token })).status, 403);
+    assert.equal((await read(api(), 'service-intentions/c', { token })).status, 200);
+    const { SecretID: none } = await api().makeToken(['services:write@*', 'peering:write@*']);
+    assert.equal((await read(api(), 'service-intentions', { token: none })).status, 403);
+  });
+
+  test('waits for one that is not there, and for its end', async () => {
+    const first = await read(api(), 'service-intentions/late');
+    assert.deepEqual(seen(first), [404, 'Config entry not found for "service-intentions" / "late"']);
+    const { answer } = await api().hold(`/v1/config/service-intentions/late?index=${indexOf(first)}`);
+    await written(api(), intending('other', ['allow web']));
+    assert.equal(api().reads.waitingCount, 1);
+    await written(api(), intending('Late', ['allow web']));
+    assert.equal((await answer).status, 200);
+    const held = await api().hold(`/v1/config/service-intentions/late?index=${indexOf(await answer)}`);
+    assert.equal((await remove(api(), 'service-intentions/late')).text, 'true');
+    assert.equal((await held.answer).status, 404);
+  });
+
+  test('waits for another list', async () => {
+    const first = await read(api(), 'service-intentions');
+    const { answer } = await api().hold(`/v1/config/service-intentions?index=${indexOf(first)}`);
+    await written(api(), exporting({ web: ['east'] }));
+    await written(api(), intending('e', ['allow web']), '?partition=eu');
+    assert.equal(api().reads.waitingCount, 1);
+    await written(api(), intending('new', ['allow web']));
+    assert.ok(names(await answer).includes('new@default'));
+  });
+
+  test('is refused for a kind that is none', async () => {
+    const text = 'Kind: want "exported-services" or "service-intentions", got "mesh"';
+    assert.deepEqual(seen(await read(api(), 'mesh')), [400, text]);
+    assert.deepEqual(seen(await read(api(), 'mesh/mesh')), [400, text]);
+    assert.deepEqual(seen(await remove(api(), 'mesh/mesh')), [400, text]);
+  });
+});
+
+describe('a partition', () => {
+  test('is not deleted while entries are in it or name it', async () => {
+    await using api = await startApi();
+    await api.makePartitions('eu', 'us');
+    const deleted = async (): Promise<readonly [number, string]> =>
+      seen(await api.request('DELETE', '/v1/partition/EU'));
+    const refusal = (by: string): readonly [number, string] => [409, `partition "eu" is still named by ${by}`];
+    await written(api, intending('db', ['allow web']), '?partition=eu');
+    assert.deepEqual(await deleted(), refusal('the configuration entry service-intentions "db"'));
+    await remove(api, 'service-intentions/db?partition=eu');
+    await written(api, exporting({ web: ['east', 'partition:Eu'] }));
+    assert.deepEqual(
+      await deleted(),
+      refusal('the configuration entry exported-services "default" in partition "default"'),
+    );
+    await remove(api, 'exported-services/default');
+    await written(api, intending('db', ['allow web/EU']), '?partition=us');
+    assert.deepEqual(await deleted(), refusal('the configuration entry service-intentions "db" in partition "us"'));
+    await remove(api, 'service-intentions/db?partition=us');
+    assert.deepEqual(await deleted(), [200, '']);
+  });
+
+  test('that is made again has none of the entries of before', async () => {
+    await using api = await startApi();
+    await api.makePartitions('eu');
+    await written(api, exporting({ web: ['east'] }, { Name: 'eu' }));
+    await remove(api, 'exported-services/eu');
+    await written(api, exporting({ db: ['east'] }, { Name: 'eu' }));
+    const entry = await shown(api, 'exported-services/eu');
+    assert.equal(entry.CreateIndex, entry.ModifyIndex);
+  });
+});

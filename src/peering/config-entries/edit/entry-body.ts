@@ -1,0 +1,96 @@
+/** What the body of `PUT /v1/config` and `POST /v1/config/preview` says. */
+import { type Static, Type } from 'typebox';
+import { ServiceError } from '../../../http/errors.ts';
+import { QUOTED_LENGTH_MAX } from '../../../http/limits.ts';
+import { parseBody } from '../../../http/v1/parse-body.ts';
+import { required } from '../../api/bodies.ts';
+import { KINDS, type Kind } from '../config-entry.ts';
+import { DESCRIPTION_CHARACTERS_MAX } from '../limits.ts';
+
+const partition = Type.Optional(Type.String());
+
+const common = {
+  Partition: partition,
+  Meta: Type.Optional(Type.Record(Type.String(), Type.String())),
+  // What was read can be written again as it is.
+  CreateIndex: Type.Optional(Type.Integer({ description: 'Not looked at.' })),
+  ModifyIndex: Type.Optional(Type.Integer({ description: 'Not looked at: see cas.' })),
+};
+
+const exportedServicesBody = Type.Object(
+  {
+    Kind: Type.Literal('exported-services'),
+    Name: Type.Optional(Type.String({ description: 'Required. The name of the partition.' })),
+    ...common,
+    Services: Type.Array(
+      Type.Object(
+        {
+          Name: Type.String({ description: 'A service, or * for all that have no line of their own.' }),
+          Consumers: Type.Array(
+            Type.Object(
+              { Peer: Type.Optional(Type.String()), Partition: partition },
+              { description: 'Either of the two.', additionalProperties: false },
+            ),
+          ),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { title: 'NewExportedServices', additionalProperties: false },
+);
+export type ExportedServicesBody = Static<typeof exportedServicesBody>;
+
+const serviceIntentionsBody = Type.Object(
+  {
+    Kind: Type.Literal('service-intentions'),
+    Name: Type.Optional(Type.String({ description: 'Required. The destination: a service, or * for all.' })),
+    ...common,
+    Sources: Type.Array(
+      Type.Object(
+        {
+          Name: Type.String({ description: 'A service, or * for all.' }),
+          Peer: Type.Optional(Type.String({ description: 'Where it comes from; absent: from this cluster.' })),
+          Partition: partition,
+          Action: Type.Enum(['allow', 'deny']),
+          Description: Type.Optional(Type.String({ maxLength: DESCRIPTION_CHARACTERS_MAX })),
+          Precedence: Type.Optional(Type.Integer({ description: 'Not looked at: it follows from the names.' })),
+          Type: Type.Optional(Type.Enum(['', 'consul'], { description: 'For clients that send it.' })),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { title: 'NewServiceIntentions', additionalProperties: false },
+);
+export type ServiceIntentionsBody = Static<typeof serviceIntentionsBody>;
+
+export type EntryBody = ExportedServicesBody | ServiceIntentionsBody;
+
+/** Either, for the API description. */
+export const entryBodySchema = Type.Union([exportedServicesBody, serviceIntentionsBody]);
+
+const kindOnly = Type.Object({ Kind: Type.Optional(Type.String()) }, { additionalProperties: true });
+
+/** A body with the name that it must have. */
+export type NamedBody = EntryBody & { readonly Name: string };
+
+/** The body, by its `Kind`. @throws ServiceError `bad-request` */
+export function readEntryBody(bytes: Uint8Array): NamedBody {
+  const doing = 'writing a configuration entry';
+  const kind = checkKind(required(parseBody(kindOnly, bytes).Kind, 'Kind', doing));
+  const body =
+    kind === 'exported-services' ? parseBody(exportedServicesBody, bytes) : parseBody(serviceIntentionsBody, bytes);
+  return { ...body, Name: required(body.Name, 'Name', doing) };
+}
+
+/** @throws ServiceError `bad-request` for what is no kind of entry */
+export function checkKind(kind: string): Kind {
+  const known = KINDS.find((one) => one === kind);
+  if (known !== undefined) return known;
+  const wanted = KINDS.map((one) => `"${one}"`).join(' or ');
+  throw new ServiceError(
+    'bad-request',
+    `Kind: want ${wanted}, got ${JSON.stringify(kind.slice(0, QUOTED_LENGTH_MAX))}`,
+  );
+}

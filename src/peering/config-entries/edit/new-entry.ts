@@ -1,0 +1,64 @@
+/** An entry from what somebody wrote, and what to tell them of it. */
+import { partitionKey } from '../../../credentials/partition.ts';
+import type { Reader } from '../../../state/memory/reader.ts';
+import type { DeepReadonly } from '../../../state/table.ts';
+import { checkMeta } from '../../record/meta.ts';
+import { nameEntry, peerings } from '../../record/record.ts';
+import { type ConfigEntry, nameKey } from '../config-entry.ts';
+import { peersOf } from '../exported-services.ts';
+import { WARNED_PEERS_MAX } from '../limits.ts';
+import { checkServiceName, type Surroundings } from './check-names.ts';
+import type { NamedBody } from './entry-body.ts';
+import { checkExportedServicesName, newExportLines } from './new-exported-services.ts';
+import { newSources } from './new-service-intentions.ts';
+
+/**
+ * The entry in its partition.
+ * @throws ServiceError `bad-request`, beginning with the place of what is wrong
+ */
+export function newEntry(body: NamedBody, partition: string, surroundings: Surroundings): ConfigEntry {
+  checkMeta(body.Meta);
+  const meta = body.Meta ?? {};
+  if (body.Kind === 'exported-services') {
+    checkExportedServicesName(body.Name, partition);
+    const services = newExportLines(body.Services, surroundings);
+    return { kind: body.Kind, name: partition, partition, services, meta };
+  }
+  checkServiceName('Name', body.Name);
+  const sources = newSources(body.Sources, partition, surroundings);
+  return { kind: body.Kind, name: body.Name, partition, sources, meta };
+}
+
+/** The peers that an entry names, sorted, each once. */
+function namedPeers(entry: DeepReadonly<ConfigEntry>): readonly string[] {
+  if (entry.kind === 'exported-services') return peersOf(entry);
+  const names = new Map<string, string>();
+  for (const { peer } of entry.sources) {
+    if (peer !== undefined && !names.has(nameKey(peer))) names.set(nameKey(peer), peer);
+  }
+  return [...names].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, name]) => name);
+}
+
+/** What to warn of: peers that are not there (yet). Undefined: nothing. */
+export function warningOf(reader: Reader, entry: DeepReadonly<ConfigEntry>): string | undefined {
+  const missing = namedPeers(entry).filter(
+    (name) => reader.find(peerings, 'name', nameEntry(entry.partition, name)) === undefined,
+  );
+  if (missing.length === 0) return undefined;
+  const named = missing.slice(0, WARNED_PEERS_MAX).map((name) => `"${name}"`);
+  const more = missing.length - named.length;
+  return `${missing.length === 1 ? 'peer' : 'peers'} ${named.join(', ')}${more > 0 ? ` and ${more} more` : ''} ${
+    missing.length === 1 ? 'does' : 'do'
+  } not exist yet`;
+}
+
+/** Whether two entries say the same, so that writing the one over the other changes nothing. */
+export function sameEntry(a: DeepReadonly<ConfigEntry>, b: DeepReadonly<ConfigEntry>): boolean {
+  return JSON.stringify(inOrder(a)) === JSON.stringify(inOrder(b));
+}
+
+const inOrder = ({ meta, ...entry }: DeepReadonly<ConfigEntry>): unknown => ({
+  ...entry,
+  partition: partitionKey(entry.partition),
+  meta: Object.entries(meta).sort(([a], [b]) => (a < b ? -1 : 1)),
+});

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { deregistered, registered } from '../../../test/support/peering/catalog.ts';
+import { type Exports, exporting, written } from '../../../test/support/peering/entries.ts';
+import { startApi } from '../../../test/support/process/api.ts';
+import type { Consumer, EntryOf } from './config-entry.ts';
+import {
+  consumersBy,
+  exportsBy,
+  exportsTo,
+  isExportedTo,
+  isNeverExported,
+  peersOf,
+  watchedExports,
+} from './exported-services.ts';
+
+type Entry = EntryOf<'exported-services'>;
+
+const entryOf = (lines: readonly (readonly [name: string, peers: readonly string[]])[]): Entry => ({
+  kind: 'exported-services',
+  name: 'default',
+  partition: 'default',
+  meta: {},
+  services: lines.map(([name, peers]) => ({ name, consumers: peers.map((peer): Consumer => ({ peer })) })),
+});
+
+/** What is registered in the tables below. */
+const SERVICES = ['accord', 'api', 'Consul', 'db', 'Web'];
+
+interface Case {
+  readonly entry: Exports;
+  /** What `east` gets of them. */
+  readonly east: readonly string[];
+  readonly wildcard?: true;
+}
+
+const cases: Readonly<Record<string, Case>> = {
+  'no line exports nothing': { entry: {}, east: [] },
+  'a line exports to its consumers alone': { entry: { web: ['east'], db: ['west'] }, east: ['Web'] },
+  'names of services have no case': { entry: { WEB: ['east'] }, east: ['Web'] },
+  'names of peers have no case': { entry: { db: ['EAST'] }, east: ['db'] },
+  'a service that is not registered is not there': { entry: { db: ['east'], mail: ['east'] }, east: ['db'] },
+  'a consumer listed twice counts once': { entry: { db: ['east', 'East', 'west'] }, east: ['db'] },
+  'a partition of that name is no peer': { entry: { db: ['partition:east'] }, east: [] },
+  '* exports all': { entry: { '*': ['east'] }, east: ['api', 'db', 'Web'], wildcard: true },
+  '* exports to its consumers alone': { entry: { '*': ['west'], db: ['east'] }, east: ['db'] },
+  'a line of its own takes a service out of *': {
+    entry: { '*': ['east'], db: ['west'] },
+    east: ['api', 'Web'],
+    wildcard: true,
+  },
+  'a line of its own takes a service out of * in any case': {
+    entry: { '*': ['east'], wEB: ['west'], API: ['west', 'east'] },
+    east: ['api', 'db'],
+    wildcard: true,
+  },
+  'a line of its own adds nobody to *': { entry: { '*': ['west'], web: ['east'] }, east: ['Web'] },
+  'a line of a service that is not there takes nothing out of *': {
+    entry: { '*': ['east'], mail: ['west'] },
+    east: ['api', 'db', 'Web'],
+    wildcard: true,
+  },
+};
+
+describe('an exported-services entry', () => {
+  for (const [name, { entry, east, wildcard = false }] of Object.entries(cases)) {
+    test(name, () => {
+      const lines = exporting(entry)['Services'] as { Name: string; Consumers: Record<string, string>[] }[];
+      const row: Entry = {
+        ...entryOf([]),
+        services: lines.map(({ Name, Consumers }) => ({
+          name: Name,
+          consumers: Consumers.map(({ Peer, Partition = '' }) =>
+            Peer === undefined ? { partition: Partition } : { peer: Peer },
+          ),
+        })),
+      };
+      assert.deepEqual(exportsBy(row, 'east', SERVICES), { names: east, wildcard });
+    });
+  }
+
+  test('adds up lines of the same name', () => {
+    const entry = entryOf([
+      ['*', ['a']],
+      ['web', ['b']],
+      ['*', ['c']],
+      ['WEB', ['d', 'B']],
+    ]);
+    assert.deepEqual(consumersBy(entry, 'web').peers, ['b', 'd']);
+    assert.deepEqual(consumersBy(entry, 'db').peers, ['a', 'c']);
+    assert.deepEqual(peersOf(entry), ['a', 'b', 'c', 'd']);
+  });
+
+  test('that is not there exports nothing', () => {
+    assert.deepEqual(exportsBy(undefined, 'east', SERVICES), { names: [], wildcard: false });
+  });
+
+  test('gives the same object for services that nothing tells apart', () => {
+    const entry = entryOf([
+      ['*', ['a']],
+      ['web', ['a']],
+    ]);
+    assert.equal(consumersBy(entry, 'x'), consumersBy(entry, 'y'));
+    assert.notEqual(consumersBy(entry, 'x'), consumersBy(entry, 'web'));
+  });
+});
+
+test("the clusters' own servers are never exported", () => {
+  const entry = entryOf([
+    ['*', ['east']],
+    ['consul', ['east']],
+    ['Accord', ['east']],
+  ]);
+  for (const name of ['consul', 'Consul', 'accord', 'ACCORD']) {
+    assert.ok(isNeverExported(name));
+    assert.deepEqual(exportsBy(entry, 'east', [name]).names, []);
+  }
+  assert.ok(!isNeverExported('consul-ui'));
+});
+
+/** What services-decisions says, as slowly and plainly as possible. */
+function oracle(entry: Entry, peer: string, services: readonly string[]): string[] {
+  const same = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
+  const kept: string[] = [];
+  for (const service of services) {
+    if (same(service, 'consul') || same(service, 'accord')) continue;
+    const own = entry.services.filter(({ name }) => same(name, service));
+    const deciding = own.length > 0 ? own : entry.services.filter(({ name }) => name === '*');
+    const gets = deciding.some(({ consumers }) => consumers.some((one) => 'peer' in one && same(one.peer, peer)));
+    if (gets && !kept.some((one) => same(one, service))) kept.push(service);
+  }
+  return kept.sort((a, b) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1));
+}
+
+test('what a peer gets is what the entry says, whatever it says', () => {
+  const name = fc.constantFrom('*', 'web', 'Web', 'WEB', 'db', 'api', 'Api', 'mail', 'consul', 'Accord');
+  const peer = fc.constantFrom('east', 'East', 'west', 'north');
+  const consumer: fc.Arbitrary<Consumer> = fc.oneof(
+    peer.map((one) => ({ peer: one })),
+    fc.constantFrom('eu', 'east').map((partition) => ({ partition })),
+  );
+  const line = fc.record({ name, consumers: fc.array(consumer, { maxLength: 4 }) });
+  const services = fc.array(
+    name.filter((one) => one !== '*'),
+    { maxLength: 8 },
+  );
+  fc.assert(
+    fc.property(fc.array(line, { maxLength: 8 }), peer, services, (lines, asking, registeredNames) => {
+      const entry: Entry = { ...entryOf([]), services: lines };
+      assert.deepEqual(exportsBy(entry, asking, registeredNames).names, oracle(entry, asking, registeredNames));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+describe('exportsTo', () => {
+  test('takes entry and services of the partition of the peer', async () => {
+    await using api = await startApi();
+    await api.makePartitions('Eu');
+    await registered(api, { Node: 'n', Service: { Service: 'web' } });
+    await registered(api, { Node: 'n', Partition: 'eu', Service: { Service: 'shop' } });
+    await registered(api, { Node: 'n', Partition: 'eu', Service: { ID: 'db', Service: 'db' } });
+    await written(api, exporting({ '*': ['east'] }));
+    await written(api, exporting({ '*': ['east'], db: ['west'] }, { Name: 'eu' }));
+    const { snapshot } = api.state;
+    const to = (partition: string, peerName: string) => exportsTo(snapshot, { partition, peerName });
+    assert.deepEqual(to('default', 'EAST'), { names: ['web'], wildcard: true });
+    assert.deepEqual(to('EU', 'east'), { names: ['shop'], wildcard: true });
+    assert.deepEqual(to('eu', 'west'), { names: ['db'], wildcard: false });
+    assert.deepEqual(to('default', 'west'), { names: [], wildcard: false });
+    assert.ok(isExportedTo(snapshot, { partition: 'eu', peerName: 'East' }, 'Anything'));
+    assert.ok(!isExportedTo(snapshot, { partition: 'eu', peerName: 'east' }, 'DB'));
+  });
+
+  test('depends on what it says', async () => {
+    await using api = await startApi();
+    await api.makePartitions('eu');
+    const heard = async (change: () => Promise<unknown>): Promise<boolean> => {
+      let woken = false;
+      const topics = watchedExports(api.state, 'default').map(({ topic }) => topic);
+      const forget = api.state.wait(topics, () => {
+        woken = true;
+      });
+      await change();
+      for (let turn = 0; turn < 5; turn++) await new Promise((next) => setImmediate(next));
+      forget();
+      return woken;
+    };
+    assert.ok(await heard(() => written(api, exporting({ '*': ['east'] }))));
+    assert.ok(await heard(() => registered(api, { Node: 'n', Service: { Service: 'web' } })));
+    assert.ok(await heard(() => deregistered(api, { Node: 'n' })));
+    assert.ok(await heard(() => api.request('DELETE', '/v1/config/exported-services/default')));
+    assert.ok(!(await heard(() => written(api, exporting({ '*': ['east'] }, { Name: 'eu' })))));
+  });
+});

@@ -1,0 +1,199 @@
+/** Which rule decides, as a table, asked of the function and over HTTP. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { got } from '../../../test/support/peering/catalog.ts';
+import { intending, written } from '../../../test/support/peering/entries.ts';
+import { generated } from '../../../test/support/peering/peering.ts';
+import { sharedApi } from '../../../test/support/process/api.ts';
+import { nameEntry, peerings, terminatedByPeer } from '../record/record.ts';
+import type { ShownIntention } from './api/intention-to-json.ts';
+import { decide, precedenceOf } from './intentions.ts';
+
+interface Checked {
+  readonly Allowed: boolean;
+  readonly Intention?: ShownIntention;
+}
+
+interface Case {
+  /** Sources by destination; see `intending`. */
+  readonly entries: Readonly<Record<string, readonly string[]>>;
+  /** `web`, `web@east` for one of that peer, `web/eu` for one of that partition; it calls `db`. */
+  readonly caller: string;
+  readonly allowed: boolean;
+  /** Destination, source and precedence of what decides; undefined: the default. */
+  readonly by?: readonly [destination: string, source: string, precedence: number];
+}
+
+const cases: Readonly<Record<string, Case>> = {
+  'nothing matches: the default': { entries: {}, caller: 'web', allowed: false },
+  'an entry for another destination says nothing': { entries: { api: ['allow web'] }, caller: 'web', allowed: false },
+  'an entry for another source says nothing': { entries: { db: ['allow api'] }, caller: 'web', allowed: false },
+  'exact on both sides': { entries: { db: ['allow web'] }, caller: 'web', allowed: true, by: ['db', 'web', 9] },
+  'names have no case': { entries: { DB: ['allow Web'] }, caller: 'wEB', allowed: true, by: ['DB', 'Web', 9] },
+  'any source': { entries: { db: ['allow *'] }, caller: 'web', allowed: true, by: ['db', '*', 8] },
+  'any destination': { entries: { '*': ['allow web'] }, caller: 'web', allowed: true, by: ['*', 'web', 6] },
+  'any of both': { entries: { '*': ['allow *'] }, caller: 'web', allowed: true, by: ['*', '*', 5] },
+  'exact source beats * within a destination': {
+    entries: { db: ['deny *', 'allow web'] },
+    caller: 'web',
+    allowed: true,
+    by: ['db', 'web', 9],
+  },
+  'exact source beats * whatever their order': {
+    entries: { db: ['deny web', 'allow *'] },
+    caller: 'web',
+    allowed: false,
+    by: ['db', 'web', 9],
+  },
+  'exact destination beats * with the same source': {
+    entries: { db: ['deny web'], '*': ['allow web'] },
+    caller: 'web',
+    allowed: false,
+    by: ['db', 'web', 9],
+  },
+  'exact destination with any source beats exact source with any destination': {
+    entries: { db: ['deny *'], '*': ['allow web'] },
+    caller: 'web',
+    allowed: false,
+    by: ['db', '*', 8],
+  },
+  'exact source beats * within any destination': {
+    entries: { '*': ['deny *', 'allow web'] },
+    caller: 'web',
+    allowed: true,
+    by: ['*', 'web', 6],
+  },
+  'an entry for the destination without a matching source leaves it to *': {
+    entries: { db: ['deny api'], '*': ['allow *'] },
+    caller: 'web',
+    allowed: true,
+    by: ['*', '*', 5],
+  },
+  'a source of a peer matches that of the peer': {
+    entries: { db: ['allow web@east'] },
+    caller: 'web@east',
+    allowed: true,
+    by: ['db', 'web', 9],
+  },
+  'names of peers have no case': {
+    entries: { db: ['allow web@East'] },
+    caller: 'web@eAST',
+    allowed: true,
+    by: ['db', 'web', 9],
+  },
+  'a source of a peer never matches a local one': {
+    entries: { db: ['allow web@east'] },
+    caller: 'web',
+    allowed: false,
+  },
+  'any source of a peer never matches a local one': {
+    entries: { db: ['allow *@east'] },
+    caller: 'web',
+    allowed: false,
+  },
+  'a local source never matches one of a peer': { entries: { db: ['allow web'] }, caller: 'web@east', allowed: false },
+  'any local source never matches one of a peer': { entries: { db: ['allow *'] }, caller: 'web@east', allowed: false },
+  'any local source of any destination never matches one of a peer': {
+    entries: { '*': ['allow *'] },
+    caller: 'web@east',
+    allowed: false,
+  },
+  'a source of a peer that is not there matches nothing': {
+    entries: { db: ['allow web@west'], '*': ['allow *@west'] },
+    caller: 'web@west',
+    allowed: false,
+  },
+  'a source of one peer never matches that of another': {
+    entries: { db: ['allow web@west', 'allow *@west'] },
+    caller: 'web@east',
+    allowed: false,
+  },
+  'the same source of a peer and from here are apart': {
+    entries: { db: ['deny web', 'allow web@east'] },
+    caller: 'web@east',
+    allowed: true,
+    by: ['db', 'web', 9],
+  },
+  'any source of a peer': { entries: { db: ['allow *@east'] }, caller: 'web@east', allowed: true, by: ['db', '*', 8] },
+  'exact source of a peer beats any of it': {
+    entries: { db: ['allow *@east', 'deny web@east'] },
+    caller: 'web@east',
+    allowed: false,
+    by: ['db', 'web', 9],
+  },
+  'exact source of a peer for any destination loses to any of it for the destination': {
+    entries: { db: ['deny *@east'], '*': ['allow web@east'] },
+    caller: 'web@east',
+    allowed: false,
+    by: ['db', '*', 8],
+  },
+  'any source of a peer for any destination': {
+    entries: { '*': ['allow *@east'] },
+    caller: 'web@east',
+    allowed: true,
+    by: ['*', '*', 5],
+  },
+  'a source without a partition is of that of the entry': {
+    entries: { db: ['allow web'] },
+    caller: 'web/other',
+    allowed: false,
+  },
+  'a source of another partition matches that': {
+    entries: { db: ['deny web', 'allow web/other'] },
+    caller: 'web/OTHER',
+    allowed: true,
+    by: ['db', 'web', 9],
+  },
+  'any source of another partition never matches one from here': {
+    entries: { db: ['allow */other'] },
+    caller: 'web',
+    allowed: false,
+  },
+};
+
+describe('of the intentions for a call', () => {
+  const api = sharedApi();
+  let made = 0;
+
+  for (const [name, { entries, caller, allowed, by }] of Object.entries(cases)) {
+    test(name, async () => {
+      const partition = `p${++made}`;
+      await api().makePartitions(partition, 'other');
+      // The peer `west` is not there.
+      await generated(api(), 'East', { Partition: partition });
+      for (const [destination, sources] of Object.entries(entries)) {
+        await written(api(), intending(destination, sources, { Partition: partition }));
+      }
+      const [, source = '', sourcePeer, sourcePartition] = /^([^@/]+)(?:@(.+))?(?:\/(.+))?$/.exec(caller) ?? [];
+      const attempt = { partition, destination: 'db', source, sourcePeer, sourcePartition };
+      const { rule, ...decided } = decide(api().state.snapshot, attempt, false);
+      assert.equal(decided.allowed, allowed);
+      assert.deepEqual(rule && [rule.entry.name, rule.source.name, rule.precedence], by);
+      const query = new URLSearchParams({ source, destination: 'db', partition });
+      if (sourcePeer !== undefined) query.set('source-peer', sourcePeer);
+      if (sourcePartition !== undefined) query.set('source-partition', sourcePartition);
+      const { Allowed, Intention } = await got<Checked>(api(), `/v1/connect/intentions/check?${query}`);
+      assert.equal(Allowed, allowed);
+      assert.deepEqual(Intention && [Intention.DestinationName, Intention.SourceName, Intention.Precedence], by);
+    });
+  }
+
+  test('none names a peer whose peering has ended', async () => {
+    await generated(api(), 'ended');
+    await written(api(), intending('db', ['allow web@ended']));
+    const attempt = { partition: 'default', destination: 'db', source: 'web', sourcePeer: 'ENDED' };
+    assert.equal(decide(api().state.snapshot, attempt, false).allowed, true);
+    await api().state.write((tx) => {
+      const row = tx.find(peerings, 'name', nameEntry('default', 'ended'))?.row;
+      const ended = row && terminatedByPeer(row);
+      assert.ok(ended !== undefined);
+      tx.put(peerings, ended);
+    });
+    assert.deepEqual(decide(api().state.snapshot, attempt, false), { allowed: false, rule: undefined });
+  });
+
+  test('each precedence is that of Consul', () => {
+    const all = ['db', '*'].flatMap((destination) => ['web', '*'].map((source) => precedenceOf(destination, source)));
+    assert.deepEqual(all, [9, 8, 6, 5]);
+  });
+});

@@ -1,0 +1,26 @@
+/** What keeps a partition from being deleted: entries in it, and entries of others that name it. */
+import type { PartitionUse } from '../../credentials/api/delete-partition.ts';
+import { partitionKey } from '../../credentials/partition.ts';
+import type { DeepReadonly } from '../../state/table.ts';
+import { type ConfigEntry, configEntries, KINDS, kindEntry } from './config-entry.ts';
+
+/** Looks at every entry for its names: deleting a partition is rare. */
+export const usedByEntries: PartitionUse = (reader, partition) => {
+  for (const kind of KINDS) {
+    const [resident] = reader.list(configEntries, 'kind', kindEntry(partition, kind), { limit: 1 });
+    if (resident !== undefined) return described(resident.row);
+  }
+  const other = reader.all(configEntries).find(({ row }) => partitionsIn(row).includes(partition));
+  return other === undefined ? undefined : `${described(other.row)} in partition "${other.row.partition}"`;
+};
+
+const described = ({ kind, name }: DeepReadonly<ConfigEntry>): string => `the configuration entry ${kind} "${name}"`;
+
+/** In the form in which names are compared. */
+function partitionsIn(entry: DeepReadonly<ConfigEntry>): readonly string[] {
+  const named =
+    entry.kind === 'exported-services'
+      ? entry.services.flatMap(({ consumers }) => consumers.map((one) => ('partition' in one ? one.partition : '')))
+      : entry.sources.map((source) => source.partition ?? '');
+  return named.map(partitionKey);
+}

@@ -1,0 +1,40 @@
+/** Addresses of peer servers: `host:port`, an IPv6 address in brackets. */
+import { isIPv4, isIPv6 } from 'node:net';
+import { ServiceError } from '../../http/errors.ts';
+import { ADDRESSES_MAX } from '../limits.ts';
+
+const IPV6 = /^\[([^\]]+)\]:(\d{1,5})$/;
+const HOST = /^([^:[\]]+):(\d{1,5})$/;
+const DNS_NAME =
+  /^(?=.{1,253}$)[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?)*\.?$/;
+/** What only an IPv4 address may look like. */
+const NUMBERS = /^[\d.]+$/;
+const PORT_MAX = 65_535;
+
+/** Whether it is a name that DNS could resolve, and no address. */
+export const isDnsName = (text: string): boolean => DNS_NAME.test(text) && !NUMBERS.test(text);
+
+/** @throws ServiceError `bad-request` naming the first that is wrong, or that they are too many */
+export function checkServerAddresses(addresses: readonly string[]): void {
+  if (addresses.length > ADDRESSES_MAX) {
+    const text = `${addresses.length} peering server addresses are too many, want at most ${ADDRESSES_MAX}`;
+    throw new ServiceError('bad-request', text);
+  }
+  for (const address of addresses) {
+    if (isServerAddress(address)) continue;
+    throw new ServiceError('bad-request', `${address} is not a valid peering server address`);
+  }
+}
+
+/** Whether it is `host:port` with a host that could be one. */
+export function isServerAddress(text: string): boolean {
+  const [, bracketed, ipv6Port] = IPV6.exec(text) ?? [];
+  if (bracketed !== undefined) return isIPv6(bracketed) && isPort(ipv6Port);
+  const [, host, port] = HOST.exec(text) ?? [];
+  return host !== undefined && (isIPv4(host) || isDnsName(host)) && isPort(port);
+}
+
+function isPort(digits: string | undefined): boolean {
+  const port = Number(digits);
+  return port >= 1 && port <= PORT_MAX;
+}

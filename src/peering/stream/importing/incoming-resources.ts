@@ -1,0 +1,106 @@
+/** Applies what a peer sends. */
+import { Code } from '@connectrpc/connect';
+import type { Clock } from '../../../state/clock/clock.ts';
+import type { State } from '../../../state/state.ts';
+import { ADDRESSES_MAX } from '../../limits.ts';
+import { peerings } from '../../record/record.ts';
+import { links } from '../../record/secrets.ts';
+import { isDnsName, isServerAddress } from '../../record/server-address.ts';
+import { trustBundles } from '../../record/trust-bundle.ts';
+import { peeringNamed } from '../../spans.ts';
+import { RootError, unexpiredRoots } from '../../trust/roots.ts';
+import { ApplyRefused, type IncomingResources } from '../contract.ts';
+import type { ExportDigest } from '../wire/gen/peering/digest_pb.ts';
+import type { PeeringServerAddresses, PeeringTrustBundle } from '../wire/gen/peering/peering_pb.ts';
+import type { Resource } from '../wire/resources.ts';
+import { fencedWrites } from './fenced-writes.ts';
+import { createIncomingNotes, type IncomingNotes } from './import-notes.ts';
+import { createImportSpans } from './import-spans.ts';
+import { incomingServices } from './incoming-services.ts';
+import { isUsableName, serviceNames } from './service-names.ts';
+
+/**
+ * What a stream of this peering brings, once its epoch is known: resources that come before wait for it.
+ * @param epoch rejects when the stream never became the one that counts
+ */
+export function incomingResources(
+  { state, clock }: { readonly state: State; readonly clock: Clock },
+  peeringId: string,
+  epoch: Promise<number>,
+): IncomingResources & { readonly notes: IncomingNotes } {
+  const writes = fencedWrites({ state, clock }, peeringId, epoch);
+  const notes = createIncomingNotes(clock);
+  const spans = createImportSpans(() => peeringNamed(state.snapshot, peeringId));
+  const services = incomingServices(state, peeringId, writes, notes);
+
+  async function applyRoots({ TrustDomain, RootPEMs }: PeeringTrustBundle, signal: AbortSignal): Promise<void> {
+    const roots = usableRoots(RootPEMs, clock.now());
+    if (!isDnsName(TrustDomain)) {
+      const named = JSON.stringify(TrustDomain.slice(0, 64));
+      throw new ApplyRefused(Code.InvalidArgument, `the trust bundle is of ${named}, which is no trust domain`);
+    }
+    await writes.write(signal, (tx) => {
+      const link = tx.get(links, peeringId)?.row;
+      if (link !== undefined && link.trustDomain !== '' && link.trustDomain !== TrustDomain) {
+        const wanted = `want that of the token, "${link.trustDomain}"`;
+        throw new ApplyRefused(Code.InvalidArgument, `the trust bundle is of "${TrustDomain}": ${wanted}`);
+      }
+      if (link !== undefined && link.roots.join() !== roots.join()) tx.put(links, { ...link, roots });
+      const bundle = tx.get(trustBundles, peeringId)?.row;
+      if (bundle?.trustDomain === TrustDomain && bundle.roots.join() === roots.join()) return;
+      tx.put(trustBundles, { peeringId, trustDomain: TrustDomain, roots });
+    });
+  }
+
+  async function applyAddresses({ Addresses }: PeeringServerAddresses, signal: AbortSignal): Promise<void> {
+    const unusable = Addresses.find((address) => !isServerAddress(address));
+    if (unusable !== undefined) {
+      throw new ApplyRefused(Code.InvalidArgument, `${unusable} is not a valid peering server address`);
+    }
+    const addresses = [...new Set(Addresses)].slice(0, ADDRESSES_MAX);
+    if (addresses.length === 0)
+      throw new ApplyRefused(Code.InvalidArgument, 'no server address: the old ones are kept');
+    await writes.write(signal, (tx, row) => {
+      const { peer } = row;
+      // Those that somebody gave by hand lead through something that the peer does not know of.
+      if (peer === undefined || peer.manual || peer.addresses.join() === addresses.join()) return;
+      tx.put(peerings, { ...row, peer: { ...peer, addresses } });
+    });
+  }
+
+  async function applyDigest({ services: named }: ExportDigest, encoded: Uint8Array): Promise<void> {
+    // They are shown to who compares.
+    serviceNames(named.map(({ name }) => name));
+    await writes.current();
+    notes.noteDigest(encoded);
+  }
+
+  async function apply(resource: Resource, signal: AbortSignal, encoded: Uint8Array): Promise<void> {
+    const { kind } = resource;
+    if (kind === 'list') await services.list(resource.message, signal);
+    else if (kind === 'service') {
+      await services.service({ name: resource.id, message: resource.message, encoded }, signal);
+    } else if (kind === 'roots') await applyRoots(resource.message, signal);
+    else if (kind === 'server-addresses') await applyAddresses(resource.message, signal);
+    else await applyDigest(resource.message, encoded);
+  }
+
+  return {
+    notes,
+    apply: (resource, _first, signal, encoded) => spans.within(() => apply(resource, signal, encoded)),
+    async undecodable({ kind, id }, reason, signal) {
+      if (kind === 'service' && isUsableName(id)) await services.mark(id, reason, signal);
+    },
+  };
+}
+
+/** Roots that can be trusted: a bundle that names none, or what is none, would lock the peer out. @throws ApplyRefused */
+function usableRoots(pems: readonly string[], nowMs: number): readonly string[] {
+  if (pems.length === 0) throw new ApplyRefused(Code.InvalidArgument, 'the trust bundle names no root');
+  try {
+    return unexpiredRoots(pems, nowMs).map(({ pem }) => pem);
+  } catch (error) {
+    if (error instanceof RootError) throw new ApplyRefused(Code.InvalidArgument, `the trust bundle: ${error.message}`);
+    throw error;
+  }
+}

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { DeadlineError } from '../../../clock/deadline.ts';
+import { isStateError } from '../../../errors.ts';
+import { type FailureKind, failureKind, stateErrorOf } from './failures.ts';
+
+const CASES: readonly (readonly [string, Code, FailureKind])[] = [
+  ['etcdserver: mvcc: database space exceeded', Code.ResourceExhausted, 'no-space'],
+  ['etcdserver: too many operations in txn request', Code.InvalidArgument, 'too-large'],
+  ['etcdserver: request is too large', Code.InvalidArgument, 'too-large'],
+  ['grpc: received message larger than max (5242923 vs. 2097152)', Code.ResourceExhausted, 'too-large'],
+  ['etcdserver: mvcc: required revision has been compacted', Code.OutOfRange, 'compacted'],
+  ['etcdserver: mvcc: required revision is a future revision', Code.OutOfRange, 'future'],
+  ['etcdserver: requested lease not found', Code.NotFound, 'lease-gone'],
+  ['etcdserver: invalid auth token', Code.Unauthenticated, 'unauthenticated'],
+  ['etcdserver: permission denied', Code.PermissionDenied, 'refused'],
+  ['etcdserver: authentication failed, invalid user ID or password', Code.InvalidArgument, 'refused'],
+  // Whatever does not say that the request was not applied is ambiguous.
+  ['etcdserver: leader changed', Code.Unavailable, 'unreachable'],
+  ['etcdserver: request timed out', Code.Unavailable, 'unreachable'],
+  ['etcdserver: too many requests', Code.ResourceExhausted, 'unreachable'],
+  ['http/2 stream closed with error code CANCEL (0x8)', Code.Canceled, 'unreachable'],
+  ['read ECONNRESET', Code.Aborted, 'unreachable'],
+  ['permission denied', Code.PermissionDenied, 'unreachable'],
+  ['protocol error: missing status', Code.Internal, 'unreachable'],
+];
+
+for (const [words, code, kind] of CASES) {
+  test(`"${words}" (${Code[code]}) is ${kind}`, () => {
+    assert.equal(failureKind(new ConnectError(words, code)), kind);
+  });
+}
+
+test('a deadline is unreachable, and unavailable to the state', () => {
+  const error = new DeadlineError('no answer within 2000 ms');
+  assert.equal(failureKind(error), 'unreachable');
+  assert.ok(isStateError(stateErrorOf(error), 'unavailable'));
+});
+
+test('an error that is not of a call stays as it is', () => {
+  const error = new TypeError('a page could not be parsed');
+  assert.equal(stateErrorOf(error), error);
+});

@@ -1,0 +1,173 @@
+/** What engine.ts promises of several engines on one store. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  commitSurely,
+  type EngineNode,
+  openLoadedNode,
+  openNode,
+  patience,
+  put,
+} from '../../../test/support/state/engine-node.ts';
+import type { MakeStore } from '../../../test/support/state/store.ts';
+import { until } from '../../../test/support/until.ts';
+import { isStateError } from '../errors.ts';
+import { EPOCH_STEP } from './engine.ts';
+
+/** Runs what needs a second engine; for stores that are shared. */
+export function sharedEngineContract(name: string, makeStore: MakeStore): void {
+  describe(`second engine ${name} on a store`, { timeout: 120_000 }, () => {
+    commitSuite(makeStore);
+    loadSuite(makeStore);
+    membershipSuite(makeStore);
+  });
+}
+
+function commitSuite(makeStore: MakeStore): void {
+  it('sees every commit of the first, in order and as not its own, and by its head at once', async () => {
+    await using store = await makeStore();
+    await using first = await openLoadedNode(store.engine(), { name: 'a' });
+    await using second = await openLoadedNode(store.engine(), { name: 'b' });
+    const begun = first.head();
+    for (let i = 0; i < 20; i++) {
+      await first.commit([put('k', String(i)), put(`k${i}`, 'v')]);
+      assert.deepEqual(await second.engine.head(patience()), first.head());
+    }
+    await until('the second has them all', () => second.commits.length === 20);
+    assert.deepEqual(
+      second.commits,
+      first.commits.map((change) => ({ ...change, own: false })),
+    );
+    assert.equal(second.commits[0]?.index, begun.index + 1);
+    assert.deepEqual(second.rows, first.rows);
+  });
+
+  it('loses a race for a commit definitely: one is made, and both hear of that one only', async () => {
+    await using store = await makeStore();
+    await using first = await openLoadedNode(store.engine(), { name: 'a' });
+    await using second = await openLoadedNode(store.engine(), { name: 'b' });
+    const base = first.head().index;
+    for (let round = 1; round <= 30; round++) {
+      const results = await Promise.all(
+        [first, second].map((node) => node.commit([put(`by ${node.name}`, String(round)), put('last', node.name)])),
+      );
+      assert.deepEqual(results.toSorted(), ['committed', 'conflict']);
+      await until('both have it', () => [first, second].every((node) => node.head().index === base + round));
+    }
+    const indexes = (node: EngineNode): number[] => node.commits.map(({ index }) => index);
+    assert.deepEqual(
+      indexes(first),
+      Array.from({ length: 30 }, (_, i) => base + 1 + i),
+    );
+    assert.deepEqual(indexes(second), indexes(first));
+    assert.deepEqual(second.rows, first.rows);
+    const own = [...first.commits, ...second.commits].filter((change) => change.own);
+    assert.equal(own.length, 30, 'each commit is own to exactly one');
+  });
+}
+
+function loadSuite(makeStore: MakeStore): void {
+  it('loads a consistent picture while the first commits, and continues it without a gap', async () => {
+    await using store = await makeStore();
+    await using first = await openLoadedNode(store.engine(), { name: 'a' });
+    await commitSurely(
+      first,
+      Array.from({ length: 100 }, (_, i) => put(`k${i}`, '0')),
+    );
+    let stop = false;
+    const writing = (async () => {
+      // Each commit moves one unit from one key to the next, so every picture has the same sum.
+      for (let i = 0; !stop; i = (i + 1) % 99) {
+        const value = (key: string): number => Number(first.rows.get(`t/${key}`));
+        const taken = put(`k${i}`, String(value(`k${i}`) - 1));
+        await first.commit([taken, put(`k${i + 1}`, String(value(`k${i + 1}`) + 1))]);
+      }
+    })();
+    await using second = await openNode(store.engine(), { name: 'b' });
+    for (let load = 0; load < 5; load++) {
+      const { index } = await second.load();
+      const sum = [...second.rows.values()].reduce((total, value) => total + Number(value), 0);
+      assert.equal(sum, 0);
+      await until('it follows', () => second.commits.length > 5);
+      const delivered = second.commits.map((change) => change.index);
+      assert.deepEqual(
+        delivered,
+        delivered.map((_, i) => index + 1 + i),
+      );
+    }
+    stop = true;
+    await writing;
+    await until('it has caught up', () => second.head().index === first.head().index);
+    assert.deepEqual(second.rows, first.rows);
+    assert.deepEqual(second.breaks, []);
+  });
+
+  it('finds a store behind its floor in a new epoch, above everything that was served', async () => {
+    await using store = await makeStore();
+    await using node = await openLoadedNode(store.engine());
+    await node.commit([put('k', 'v')]);
+    const { cluster, epoch, index } = node.head();
+    const floor = { cluster, epoch, index: index + 1_000 };
+    const head = await node.load(floor);
+    assert.ok(head.epoch > epoch);
+    assert.ok(head.index >= floor.index + EPOCH_STEP, `${head.index}`);
+    assert.equal(node.rows.get('t/k'), 'v');
+    assert.deepEqual(await node.load(head), head, 'a store that is not behind stays as it is');
+    assert.equal(await node.commit([put('k', 'w')]), 'committed');
+  });
+}
+
+function membershipSuite(makeStore: MakeStore): void {
+  it('is a member for as long as it is open', async () => {
+    await using store = await makeStore();
+    await using first = await openLoadedNode(store.engine(), { name: 'a' });
+    const names = (): string[] =>
+      first
+        .members()
+        .map((member) => member.name)
+        .toSorted();
+    const second = await openLoadedNode(store.engine(), { name: 'b', formats: { t: 2 } });
+    await until('both are members', () => names().length === 2);
+    assert.deepEqual(names(), ['a', 'b']);
+    assert.deepEqual(first.members().find((member) => member.name === 'b')?.formats, { t: 2 });
+    await until('the second knows the first', () => second.members().length === 2);
+    await second[Symbol.asyncDispose]();
+    await until('the second is gone', () => names().length === 1);
+    assert.deepEqual(names(), ['a']);
+  });
+
+  it('is refused under the name of a live node, which stays', async () => {
+    await using store = await makeStore();
+    // However long the second one waits, the first one's lease lasts.
+    await using first = await openLoadedNode(store.engine({ leaseMs: 60_000 }), { name: 'same' });
+    const second = store.engine({ leaseMs: 2_000 });
+    await assert.rejects(
+      openNode(second, { name: 'same' }),
+      (error) => isStateError(error, 'name-taken') && error.message.includes('same'),
+    );
+    await second[Symbol.asyncDispose]();
+    assert.equal(await first.commit([put('k', 'v')]), 'committed');
+    assert.deepEqual(first.fatal, []);
+  });
+
+  it('hears status rows of the first, their changes, and their end with the node', async () => {
+    await using store = await makeStore();
+    const first = await openLoadedNode(store.engine(), { name: 'a' });
+    first.engine.publish('slot/1', '"early"');
+    first.engine.publish('slot/2', '{"x":1}');
+    const { index } = first.head();
+    await using second = await openLoadedNode(store.engine(), { name: 'b' });
+    await until('both rows are heard', () => second.statuses.size === 2);
+    assert.deepEqual(
+      new Map(second.statuses),
+      new Map([
+        ['a/slot/1', '"early"'],
+        ['a/slot/2', '{"x":1}'],
+      ]),
+    );
+    assert.equal(first.statuses.size, 0, 'own rows are not told');
+    assert.equal((await second.engine.head(patience())).index, index, 'status rows move no index');
+    await first[Symbol.asyncDispose]();
+    await until('the rows are gone with their node', () => second.statuses.size === 0);
+  });
+}

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createFakeClock } from '../../../test/support/fake-clock.ts';
+import { nextTurn } from '../clock/next-turn.ts';
+import { isStateError, StateError } from '../errors.ts';
+import { BARRIER_MS } from '../limits.ts';
+import { Barrier } from './barrier.ts';
+
+/** Proofs that the test ends by hand. */
+function handProofs() {
+  const proofs: (PromiseWithResolvers<void> & { readonly signal: AbortSignal })[] = [];
+  const prove = (signal: AbortSignal): Promise<void> => {
+    const proof = { ...Promise.withResolvers<void>(), signal };
+    proofs.push(proof);
+    return proof.promise;
+  };
+  return { proofs, prove };
+}
+
+describe('barrier', () => {
+  it('runs one proof at a time; who comes while it runs shares the next one', async () => {
+    const { proofs, prove } = handProofs();
+    const barrier = new Barrier(prove, createFakeClock());
+    const done: string[] = [];
+    const join = (name: string): Promise<void> => barrier.join().then(() => void done.push(name));
+    const first = [join('a'), join('b')];
+    await nextTurn();
+    assert.equal(proofs.length, 1, 'both came before the proof began');
+    const second = [join('c'), join('d')];
+    await nextTurn();
+    assert.equal(proofs.length, 1, 'the next one waits');
+    proofs[0]?.resolve();
+    await Promise.all(first);
+    await nextTurn();
+    assert.deepEqual(done, ['a', 'b'], 'nobody joins a proof that began before');
+    assert.equal(proofs.length, 2);
+    proofs[1]?.resolve();
+    await Promise.all(second);
+    const last = join('e');
+    await nextTurn();
+    proofs[2]?.resolve();
+    await last;
+    assert.equal(proofs.length, 3);
+  });
+
+  it('that fails fails those who share it, and nobody after them', async () => {
+    const { proofs, prove } = handProofs();
+    const barrier = new Barrier(prove, createFakeClock());
+    const first = barrier.join();
+    await nextTurn();
+    const second = barrier.join();
+    proofs[0]?.reject(new StateError('unavailable', 'no leader'));
+    await assert.rejects(first, { message: 'no leader' });
+    await nextTurn();
+    proofs[1]?.resolve();
+    await second;
+  });
+
+  it('gives up after its time, with the wait for the earlier one counted, and starts afresh', async () => {
+    const { proofs, prove } = handProofs();
+    const clock = createFakeClock();
+    const barrier = new Barrier(prove, clock);
+    const unavailable = (error: unknown): boolean => isStateError(error, 'unavailable');
+    const first = assert.rejects(barrier.join(), unavailable);
+    await clock.run(1_000);
+    let secondAt = 0;
+    const second = assert.rejects(barrier.join(), unavailable).then(() => {
+      secondAt = clock.monotonic();
+    });
+    await clock.run(BARRIER_MS);
+    await Promise.all([first, second]);
+    assert.equal(secondAt, 1_000 + BARRIER_MS, 'nobody waits for two time-outs');
+    assert.ok(proofs.every(({ signal }) => signal.aborted));
+    const third = barrier.join();
+    await nextTurn();
+    proofs.at(-1)?.resolve();
+    await third;
+    assert.equal(clock.timers, 0);
+  });
+
+  it('that waits behind one without end gives up as well when both run out at once', async () => {
+    const clock = createFakeClock();
+    const { proofs, prove } = handProofs();
+    const barrier = new Barrier(prove, clock);
+    const first = assert.rejects(barrier.join());
+    await nextTurn();
+    const second = assert.rejects(barrier.join());
+    clock.advance(BARRIER_MS);
+    await Promise.all([first, second]);
+    const third = barrier.join();
+    await nextTurn();
+    proofs.at(-1)?.resolve();
+    await third;
+  });
+});

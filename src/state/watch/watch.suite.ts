@@ -1,0 +1,300 @@
+/** What the state promises to those who wait for changes and follow them, and across versions of rows, on any engine. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { gatedEngine } from '../../../test/support/state/gated-engine.ts';
+import { openState } from '../../../test/support/state/state.ts';
+import type { MakeStore } from '../../../test/support/state/store.ts';
+import { type Counter, counters, organizations, reservations, teams } from '../../../test/support/state/tables.ts';
+import { until } from '../../../test/support/until.ts';
+import { nextTurn } from '../clock/next-turn.ts';
+import { isStateError } from '../errors.ts';
+import { defineSchema, defineTable } from '../table.ts';
+import type { Change } from './change-feed.ts';
+
+const counter = (id: string, value = 0, partition = 'p'): Counter => ({ id, value, partition });
+
+/** Runs the promises about waiting, the change feed and row formats over a store. */
+export function followingContract(name: string, makeStore: MakeStore): void {
+  describe(`following on ${name}`, { timeout: 120_000 }, () => {
+    describe('index of what is waited for', () => indexSuite(makeStore));
+    describe('waiter', () => waiterSuite(makeStore));
+    describe('change feed', () => feedSuite(makeStore));
+    describe('row format', () => formatSuite(makeStore));
+  });
+}
+
+function indexSuite(makeStore: MakeStore): void {
+  it('of a row is its own last change, and its removal when it is gone', async () => {
+    await using store = await makeStore();
+    await using state = await openState(store.engine());
+    const rowIndex = (id: string): number => state.watchRow(counters, id).index;
+    const missing = rowIndex('a');
+    assert.ok(missing <= state.snapshot.index);
+    await state.write((tx) => void tx.put(counters, counter('a')));
+    const made = state.snapshot.index;
+    await state.write((tx) => void tx.put(counters, counter('b')));
+    assert.equal(rowIndex('a'), made, 'another row does not move it');
+    await state.write((tx) => tx.delete(counters, 'a'));
+    const removed = state.snapshot.index;
+    await state.write((tx) => void tx.put(counters, counter('b', 1)));
+    assert.equal(rowIndex('a'), removed);
+    await state.write((tx) => void tx.put(counters, counter('a')));
+    assert.equal(rowIndex('a'), state.snapshot.index);
+  });
+
+  it('of an entry is the last change of a row under it, and does not fall when the newest goes', async () => {
+    await using store = await makeStore();
+    await using state = await openState(store.engine());
+    const index = (entry: string): number => state.watchEntry(counters, 'partition', entry).index;
+    await state.write((tx) => void tx.put(counters, counter('a', 0, 'p')));
+    const first = state.snapshot.index;
+    await state.write((tx) => void tx.put(counters, counter('b', 0, 'q')));
+    assert.equal(index('p'), first, 'another entry does not move it');
+    await state.write((tx) => void tx.put(counters, counter('c', 0, 'p')));
+    await state.write((tx) => tx.delete(counters, 'c'));
+    const removed = state.snapshot.index;
+    assert.equal(index('p'), removed);
+    await state.write((tx) => void tx.put(counters, counter('a', 0, 'q')));
+    assert.equal(index('p'), state.snapshot.index, 'where it stood before');
+    assert.equal(index('q'), state.snapshot.index, 'and where it stands now');
+    assert.ok(index('never') <= state.snapshot.index);
+  });
+
+  it('after a start is the index that was loaded, for entries; rows know their own', async () => {
+    await using store = await makeStore();
+    const before = await openState(store.engine());
+    await before.write((tx) => void tx.put(counters, counter('a')));
+    const made = before.snapshot.index;
+    await before.write((tx) => void tx.put(counters, counter('b')));
+    await before.write((tx) => tx.delete(counters, 'b'));
+    await before[Symbol.asyncDispose]();
+    await using state = await openState(store.engine());
+    assert.equal(state.watchEntry(counters, 'partition', 'p').index, state.snapshot.index);
+    assert.equal(state.watchRow(counters, 'b').index, state.snapshot.index);
+    assert.equal(state.watchRow(counters, 'a').index, made);
+  });
+
+  it('of what an owner took along is at least its removal, drained or not, and never falls', async () => {
+    await using store = await makeStore();
+    await using state = await openState(store.engine());
+    await state.write((tx) => {
+      for (const id of ['o', 'empty']) tx.put(organizations, { id, name: id });
+      tx.put(teams, { id: 't', organization: 'o', name: 't' });
+    });
+    const watched = (): number[] => [
+      state.watchEntry(teams, 'organization', 'o').index,
+      state.watchEntry(teams, 'organization', 'empty').index,
+      state.watchRow(teams, 't').index,
+      state.watchRow(teams, 'never').index,
+    ];
+    let reported = watched();
+    await state.write((tx) => tx.delete(organizations, 'o'));
+    const removed = state.snapshot.index;
+    assert.ok((watched()[0] ?? 0) >= removed);
+    assert.ok((watched()[2] ?? 0) >= removed);
+    for (let turn = 0; turn < 20; turn++) {
+      const now = watched();
+      for (const [i, index] of now.entries())
+        assert.ok(index >= (reported[i] ?? 0), `${i}: ${reported[i]} fell to ${index}`);
+      reported = now;
+      await nextTurn();
+    }
+    assert.equal(state.snapshot.ownersInDoubt, false);
+  });
+
+  it('of a row that expired does not fall before a job has removed it', async () => {
+    await using store = await makeStore();
+    await using state = await openState(store.engine());
+    await state.write((tx) => void tx.put(counters, counter('a')));
+    await state.write((tx) => void tx.put(reservations, { name: 'n', holder: 'h', until: Date.now() + 50 }));
+    const made = state.snapshot.index;
+    assert.equal(state.watchRow(reservations, 'n').index, made);
+    await until('it has expired', () => state.snapshot.get(reservations, 'n') === undefined);
+    assert.ok(state.watchRow(reservations, 'n').index >= made);
+  });
+}
+
+function waiterSuite(makeStore: MakeStore): void {
+  it('is woken by a change of its topic that it can then see', async () => {
+    await using store = await makeStore();
+    await using state = await openState(store.engine());
+    const woken = new Promise((resolve) => {
+      state.wait([state.watchRow(counters, 'a').topic], () => resolve(state.snapshot.get(counters, 'a')?.row.value));
+    });
+    await state.write((tx) => void tx.put(counters, counter('b', 1)));
+    await nextTurn();
+    assert.equal(state.waiterCount, 1, 'another row wakes nobody');
+    await state.write((tx) => void tx.put(counters, counter('a', 7)));
+    assert.equal(await woken, 7);
+    assert.equal(state.waiterCount, 0);
+  });
+
+  it('is not woken by a write that was refused', async () => {
+    await using store = await makeStore();
+    await using state = await openState(store.engine());
+    let woken = 0;
+    state.wait(
+      [state.watchRow(counters, 'a').topic, state.watchEntry(counters, 'partition', 'p').topic],
+      () => woken++,
+    );
+    const refused = state.write((tx) => {
+      tx.put(counters, counter('a'));
+      throw new RangeError('no');
+    });
+    await Promise.allSettled([refused, state.write((tx) => void tx.put(counters, counter('b', 0, 'q')))]);
+    for (let turn = 0; turn < 5; turn++) await nextTurn();
+    assert.equal(woken, 0);
+  });
+
+  it('is woken when the state was loaded again, and finds every index at what was loaded', async () => {
+    await using store = await makeStore();
+    const gated = gatedEngine(store.engine());
+    await using state = await openState(gated.engine);
+    await state.write((tx) => void tx.put(counters, counter('a')));
+    let woken = 0;
+    state.wait([state.watchRow(counters, 'x').topic], () => woken++);
+    state.wait([state.watchEntry(counters, 'partition', 'x').topic], () => woken++);
+    gated.break('the test says so');
+    await until('both are woken', () => woken === 2);
+    assert.equal(state.watchEntry(counters, 'partition', 'x').index, state.snapshot.index);
+  });
+}
+
+function feedSuite(makeStore: MakeStore): void {
+  it('tells each commit in order: what was there before, what is there now', async () => {
+    await using store = await makeStore();
+    await using state = await openState(store.engine());
+    await state.write((tx) => void tx.put(counters, counter('a', 1)));
+    const { index } = state.snapshot;
+    const stop = new AbortController();
+    const changes: Change[] = [];
+    const following = (async () => {
+      for await (const change of state.changes(stop.signal)) changes.push(change);
+    })();
+    await state.write((tx) => {
+      tx.put(counters, counter('a', 2));
+      tx.put(counters, counter('a', 3));
+      tx.put(counters, counter('b', 1));
+    });
+    await state.write((tx) => tx.delete(counters, 'a'));
+    await assert.rejects(
+      state.write((tx) => {
+        tx.put(counters, counter('c'));
+        throw new RangeError('no');
+      }),
+    );
+    await until('both are told', () => changes.length === 2);
+    stop.abort();
+    await following;
+    const told = changes.map((change) => [
+      change.index,
+      change.changes.map(({ table, key, before, after }) => [
+        table.name,
+        key,
+        (before?.row as Counter | undefined)?.value,
+        (after?.row as Counter | undefined)?.value,
+      ]),
+    ]);
+    assert.deepEqual(told, [
+      [
+        index + 1,
+        [
+          ['counters', 'a', 1, 3],
+          ['counters', 'b', undefined, 1],
+        ],
+      ],
+      [index + 2, [['counters', 'a', 3, undefined]]],
+    ]);
+  });
+
+  it('cuts off everyone when the state was loaded again', async () => {
+    await using store = await makeStore();
+    const gated = gatedEngine(store.engine());
+    await using state = await openState(gated.engine);
+    const following = (async () => {
+      for await (const _ of state.changes(new AbortController().signal));
+    })();
+    const cut = assert.rejects(following, (error) => isStateError(error, 'fell-behind'));
+    await nextTurn();
+    gated.break('the test says so');
+    await cut;
+  });
+}
+
+/** A table in two versions: the newer one has a colour, and reads and writes the older one's rows. */
+function versions() {
+  interface First {
+    readonly id: string;
+    readonly name: string;
+  }
+  interface Second extends First {
+    readonly colour: string;
+  }
+  const first = defineTable<First>()({
+    name: 'things',
+    key: (row) => row.id,
+    formats: { version: 1 },
+    indexes: { name: { entry: (row) => row.name, unique: true } },
+  });
+  const second = defineTable<Second>()({
+    name: 'things',
+    key: (row) => row.id,
+    formats: {
+      version: 2,
+      read: { 1: (stored) => ({ ...(stored as First), colour: 'grey' }) },
+      write: { 1: ({ id, name }) => ({ id, name }) },
+    },
+    indexes: { name: { entry: (row) => row.name, unique: true }, colour: { entry: (row) => row.colour } },
+  });
+  return { first, second, older: defineSchema([first]), newer: defineSchema([second]) };
+}
+
+function formatSuite(makeStore: MakeStore): void {
+  it('of an older version is read as a row of this one, and written anew with the next change', async () => {
+    await using store = await makeStore();
+    const { first, second, older, newer } = versions();
+    const old = await openState(store.engine(), { schema: older });
+    await old.write((tx) => {
+      for (const id of ['a', 'b']) tx.put(first, { id, name: id });
+    });
+    await old[Symbol.asyncDispose]();
+    const gated = gatedEngine(store.engine());
+    await using state = await openState(gated.engine, { schema: newer });
+    assert.deepEqual(
+      state.snapshot.list(second, 'colour', 'grey').map(({ row }) => row.id),
+      ['a', 'b'],
+    );
+    await until('it knows that it is alone', () => state.members.length === 1);
+    await state.write((tx) => void tx.put(second, { id: 'a', name: 'a', colour: 'red' }));
+    assert.match(gated.commits.at(-1)?.operations[0]?.value ?? '', /^\[2,.*"colour":"red"/);
+    assert.equal(state.snapshot.get(second, 'b')?.row.colour, 'grey');
+  });
+
+  it('of a newer version is refused with the reason and what to do, not misread', async () => {
+    await using store = await makeStore();
+    const { second, older, newer } = versions();
+    const state = await openState(store.engine(), { schema: newer });
+    await state.write((tx) => void tx.put(second, { id: 'a', name: 'a', colour: 'red' }));
+    await state[Symbol.asyncDispose]();
+    await assert.rejects(openState(store.engine(), { schema: older }), (error) => {
+      assert.ok(isStateError(error, 'corrupt'));
+      assert.match(error.message, /row 'a' of table 'things' has format 2, this version reads up to 1/);
+      assert.match(error.message, /run that version or a later one/);
+      return true;
+    });
+  });
+
+  it('of a table that this version does not know stays in the store, out of sight', async () => {
+    await using store = await makeStore();
+    const { first, older } = versions();
+    const both = await openState(store.engine());
+    await both.write((tx) => void tx.put(counters, counter('a')));
+    await both[Symbol.asyncDispose]();
+    const narrow = await openState(store.engine(), { schema: older });
+    await narrow.write((tx) => void tx.put(first, { id: 'x', name: 'x' }));
+    assert.equal(narrow.snapshot.rowCount, 1);
+    await narrow[Symbol.asyncDispose]();
+    await using again = await openState(store.engine());
+    assert.equal(again.snapshot.get(counters, 'a')?.row.value, 0);
+  });
+}

@@ -1,0 +1,52 @@
+/** How tokens are shown: never their secrets, except in the answer to their creation. */
+import { Type } from 'typebox';
+import type { UserToken } from '../../credentials/user.ts';
+import type { Reader } from '../../state/memory/reader.ts';
+import type { DeepReadonly } from '../../state/table.ts';
+import type { Resource } from '../jsonapi/documents.ts';
+import { resourceSchema, toOne } from '../jsonapi/schemas.ts';
+import type { ApiToken } from '../tables/authentication-token.ts';
+import { tokenUses } from '../tables/token-use.ts';
+
+const nullableText = Type.Union([Type.String(), Type.Null()]);
+
+export const tokenSchema = resourceSchema('authentication-tokens', 'AuthenticationToken', {
+  attributes: {
+    'created-at': Type.String(),
+    'last-used-at': nullableText,
+    description: nullableText,
+    'expired-at': Type.Union([Type.String(), Type.Null()], { description: 'When it expires; null: never.' }),
+    token: Type.Union([Type.String(), Type.Null()], { description: 'Only in the answer to its creation.' }),
+  },
+  relationships: { 'created-by': Type.Optional(toOne('users')), team: Type.Optional(toOne('teams')) },
+});
+
+/** A token of a user, a team or an organization. */
+export type AnyToken = DeepReadonly<ApiToken> | DeepReadonly<UserToken>;
+
+/** @param secret only to who has just made it */
+export function showToken(reader: Reader, token: AnyToken, secret: string | null = null): Resource {
+  const createdBy = 'userId' in token ? token.userId : token.createdBy;
+  const teamId = 'userId' in token ? undefined : token.teamId;
+  return {
+    id: token.id,
+    type: 'authentication-tokens',
+    attributes: {
+      'created-at': token.createTime,
+      'last-used-at': reader.get(tokenUses, token.id)?.row.lastTime ?? null,
+      description: token.description,
+      'expired-at': token.expirationTime ?? null,
+      token: secret,
+    },
+    relationships: {
+      ...(createdBy !== undefined && { 'created-by': { data: { id: createdBy, type: 'users' } } }),
+      ...(teamId !== undefined && { team: { data: { id: teamId, type: 'teams' } } }),
+    },
+  };
+}
+
+/** A token that is shown, without when it was last used: the one thing about it that changes by itself. */
+export const withoutUse = ({ attributes, ...token }: Resource): Resource => {
+  const { 'last-used-at': _, ...lasting } = attributes ?? {};
+  return { ...token, attributes: lasting };
+};

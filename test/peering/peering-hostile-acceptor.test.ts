@@ -1,0 +1,256 @@
+/** A cluster that somebody gave us a token of, and that is hostile: it learns nothing, breaks nothing, and we say why. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { ServerHttp2Stream } from 'node:http2';
+import { type AddressInfo, createServer } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { createServer as createTlsServer } from 'node:tls';
+import { Code } from '@connectrpc/connect';
+import { MESSAGE_BYTES_MAX } from '../../src/peering/limits.ts';
+import { type Cluster, isActive, isTerminated, peerClusters, startCluster } from '../support/peering/clusters.ts';
+import { response, type Watch, watch } from '../support/peering/hostile-peer.ts';
+import {
+  type Answering,
+  endWith,
+  giveSecret,
+  greet,
+  makeIdentity,
+  type RawAcceptor,
+  type RawAcceptorOptions,
+  startRawAcceptor,
+} from '../support/peering/raw-acceptor.ts';
+import { asking, endless, informing, refuseWith, saying, twice, web } from '../support/peering/raw-answers.ts';
+import { framed, messageReader, type Said, said } from '../support/peering/raw-peer.ts';
+import { until } from '../support/until.ts';
+
+const HEARTBEAT: Said = { heartbeat: {} };
+
+describe('a hostile accepting peer', { timeout: 120_000 }, () => {
+  let victim: Cluster;
+  let friend: Cluster;
+  let watched: Watch;
+  before(async () => {
+    const settings = { 'limits.stream-handshake': '1s', 'peering.heartbeat-timeout': '10s' };
+    [victim, friend] = await Promise.all([
+      startCluster({ settings }),
+      startCluster({ settings: { 'peering.heartbeat-timeout': '10s', 'cluster.datacenter': 'dc2' } }),
+    ]);
+    await peerClusters(friend, victim, { to: 'victim', from: 'friend' });
+    watched = await watch(victim, 'friend');
+  });
+  after(() => Promise.all([victim, friend].map((cluster) => cluster?.[Symbol.asyncDispose]())));
+
+  /** What establishing with such a cluster is answered; it leaves nothing behind. */
+  async function establishing(options: RawAcceptorOptions, change = {}): Promise<readonly [number, string]> {
+    await using acceptor = await startRawAcceptor(options);
+    const name = `refused-${crypto.randomUUID().slice(0, 8)}`;
+    const { status, text } = await victim.establish(name, acceptor.token(change));
+    assert.equal(await victim.record(name), undefined);
+    return [status, text.replace(acceptor.address, 'ADDRESS')];
+  }
+
+  it('is not trusted with a certificate that is not what its token says', async () => {
+    const identity = await makeIdentity();
+    const other = await makeIdentity();
+    const expired = await makeIdentity(undefined, Date.now() - 100 * 24 * 3_600_000);
+    assert.deepEqual(await establishing({ identity, served: other }), [
+      503,
+      'ADDRESS: its certificate is not signed by the cluster that made the token',
+    ]);
+    assert.deepEqual(await establishing({ identity }, { ServerName: other.serverName }), [
+      503,
+      'ADDRESS: its certificate is for another server name',
+    ]);
+    assert.deepEqual(await establishing({ identity: expired }), [503, 'ADDRESS: its certificate has expired']);
+  });
+
+  const EXCHANGES: readonly (readonly [what: string, exchange: Answering, status: number, text: RegExp])[] = [
+    ['never answers', () => undefined, 503, /^ADDRESS: no answer in time$/],
+    ['gives no secret', (stream) => giveSecret(stream, ''), 503, /^ADDRESS: .* secret of 0 characters$/],
+    ['gives a secret of 1 MB', (stream) => giveSecret(stream, 'x'.repeat(1_000_000)), 503, /secret of 1000000 charact/],
+    ['answers twice', twice, 503, /^ADDRESS: /],
+    ['answers without end', endless, 503, /^ADDRESS: /],
+    ['answers with nothing but headers', informing, 503, /^ADDRESS: no answer in time$/],
+    ['announces 4 GiB', saying(framed(Buffer.from('x'), { length: 0xffffffff })), 503, /larger than configured/],
+    ['answers with garbage', saying(framed(Buffer.alloc(64, 0xff))), 503, /^ADDRESS: /],
+    ['is a web server', web, 503, /^ADDRESS: /],
+    ['resets', (stream) => stream.close(2), 503, /^ADDRESS: /],
+    ['goes away', (stream) => stream.session?.goaway(11), 503, /^ADDRESS: /],
+    [
+      'refuses',
+      refuseWith(Code.PermissionDenied, 'x'.repeat(9_000)),
+      403,
+      /^a new peering token must be generated: inv/,
+    ],
+    ['speaks to our terminal', refuseWith(Code.Unknown, '\u001b[2J\r\nADDRESS: ok\u009b1m'), 503, /^ADDRESS: [ -~]+$/],
+    ['says too much', refuseWith(Code.Unknown, 'x'.repeat(9_000)), 503, /^ADDRESS: Unknown: x{900,1020}…$/],
+  ];
+  // A few at a time: each has only the three seconds of an exchange, on a busy machine too.
+  describe('is not established with', { concurrency: 4 }, () => {
+    for (const [what, exchange, wanted, wantedText] of EXCHANGES) {
+      it(`when it ${what} in the exchange of secrets`, async () => {
+        const [status, text] = await establishing({ exchange });
+        assert.equal(status, wanted, text);
+        assert.match(text, wantedText);
+      });
+    }
+  });
+
+  /** A peering that is established, and whose streams are answered so. */
+  async function established(name: string, stream: Answering): Promise<RawAcceptor> {
+    const acceptor = await startRawAcceptor({ stream });
+    const { status, text } = await victim.establish(name, acceptor.token());
+    assert.equal(status, 200, text);
+    return acceptor;
+  }
+
+  const STREAMS: readonly (readonly [what: string, stream: Answering, reason: RegExp])[] = [
+    ['says nothing', () => undefined, /: handshake timeout$/],
+    ['says nothing after its headers', (stream) => greet(stream), /: handshake timeout$/],
+    ['is a web server', web, /^127\.0\.0\.1:\d+: /],
+    ['resets', (stream) => stream.close(2), /^127\.0\.0\.1:\d+: /],
+    ['says Open itself', saying({ open: { PeerID: 'x' } }), /Open is only the first message/],
+    ['sends garbage', saying(HEARTBEAT, framed(Buffer.alloc(64, 0xff))), /^protocol error: parse binary/],
+    ['sends 8 MiB and a byte', saying(HEARTBEAT, framed(Buffer.alloc(MESSAGE_BYTES_MAX + 1))), /^protocol error: mess/],
+    ['announces 4 GiB', saying(HEARTBEAT, framed(Buffer.from('x'), { length: 0xffffffff })), /^protocol error: mess/],
+    ['falls silent', saying(HEARTBEAT), /^heartbeat timeout$/],
+    [
+      'refuses for a reason of many lines',
+      refuseWith(Code.Internal, 'a\r\n\u001b[31mb'),
+      /: refused: Internal: a +\[31mb$/,
+    ],
+    ['asks without end', asking, /^limit |^connection lost|^closed/],
+  ];
+  describe('is a peering that fails, and says why,', { concurrency: true }, () => {
+    for (const [i, [what, stream, reason]] of STREAMS.entries()) {
+      it(`when it ${what}`, async () => {
+        const name = `stream-${i}`;
+        await using acceptor = await established(name, stream);
+        // The first attempts of a busy machine may fail by themselves: it says so, and then what the peer does.
+        await victim.untilRecord(name, (record) => reason.test(record?.Failing?.Reason ?? ''), 30_000);
+        assert.ok(acceptor.streams >= 1);
+        await victim.request('DELETE', `/v1/peering/${name}`);
+      });
+    }
+  });
+
+  it('terminates the peering, which stays so', async () => {
+    await using _acceptor = await established('terminated', saying({ terminated: {} }));
+    await victim.untilRecord('terminated', isTerminated);
+  });
+
+  it('is dialed again ever more slowly when it ends its streams as soon as they are live', async () => {
+    const dialedAt: number[] = [];
+    const flap: Answering = (stream) => {
+      dialedAt.push(performance.now());
+      greet(stream);
+      stream.write(said(HEARTBEAT));
+      setTimeout(() => endWith(stream, { 'grpc-status': '0' }), 20);
+    };
+    await using _acceptor = await established('flapping', flap);
+    await until('it was dialed some times', () => dialedAt.length >= 4, 30_000);
+    const [first = 0, , , fourth = 0] = dialedAt;
+    // The least that half a second doubled three times can be, with its jitter.
+    assert.ok(fourth - first > 3_000, `${fourth - first} ms`);
+    await victim.request('DELETE', '/v1/peering/flapping');
+  });
+
+  it('can send its dialer to itself no more than once a round', async () => {
+    const acceptor = await startRawAcceptor();
+    await using _acceptor = acceptor;
+    acceptor.answer(refuseWith(Code.FailedPrecondition, 'not here', acceptor.address));
+    assert.equal((await victim.establish('redirected', acceptor.token())).status, 200);
+    // One reason for each of a round's streams; a busy machine may not get as far as being sent on in the first one.
+    await victim.untilRecord('redirected', (record) => record?.Failing?.Reason.split('; ').length === 2);
+    // Half a second, a second: two rounds, of two streams each, and perhaps a third.
+    const [from, before] = [performance.now(), acceptor.streams];
+    await until('two seconds have passed', () => performance.now() - from > 2_000);
+    assert.ok(acceptor.streams - before <= 6, `${acceptor.streams - before} streams`);
+    await victim.request('DELETE', '/v1/peering/redirected');
+  });
+
+  it('learns nothing of what it sends its dialer to, nor does that learn more than a name', async () => {
+    const plain: Buffer[] = [];
+    let decryptedBytes = 0;
+    const other = await makeIdentity();
+    const plainService = createServer((socket) => {
+      socket.on('error', () => undefined).on('data', (chunk: Buffer) => void plain.push(chunk));
+      socket.write('SSH-2.0-inner\r\n');
+    });
+    const tlsService = createTlsServer({ cert: other.certificate, key: other.key, ALPNProtocols: ['h2'] }, (socket) => {
+      socket
+        .on('error', () => undefined)
+        .on('data', (chunk: Buffer) => {
+          decryptedBytes += chunk.length;
+        });
+    });
+    tlsService.on('tlsClientError', () => undefined);
+    await using services = new AsyncDisposableStack();
+    const ports: string[] = [];
+    for (const service of [plainService, tlsService]) {
+      services.defer(() => void service.close());
+      service.listen(0, '127.0.0.1');
+      await once(service, 'listening');
+      ports.push(`127.0.0.1:${(service.address() as AddressInfo).port}`);
+    }
+    const [plainAddress = '', tlsAddress = ''] = ports;
+    let rounds = 0;
+    await using acceptor = await established('sent-away', (stream, headers) => {
+      rounds += 1;
+      refuseWith(Code.FailedPrecondition, 'not here', rounds % 2 === 1 ? plainAddress : tlsAddress)(stream, headers);
+    });
+    await victim.untilRecord('sent-away', (record) =>
+      /certificate is not signed by the cluster/.test(record?.Failing?.Reason ?? ''),
+    );
+    await until('both were dialed', () => plain.length > 0);
+    const hello = Buffer.concat(plain);
+    assert.equal(hello[0], 0x16, 'a TLS handshake');
+    assert.ok(hello.includes(acceptor.identity.serverName));
+    for (const word of ['PRI * HTTP/2', 'peerstream', '1.13.0']) assert.ok(!hello.includes(word), word);
+    assert.equal(decryptedBytes, 0, 'nothing is said to who is not trusted');
+    await victim.request('DELETE', '/v1/peering/sent-away');
+  });
+
+  it('can push only addresses and roots that can be', async () => {
+    const answers = new Map<string, string>();
+    let pushed: ServerHttp2Stream | undefined;
+    await using acceptor = await established('pushing', (stream) => {
+      greet(stream);
+      stream.write(said(HEARTBEAT));
+      const beats = setInterval(() => void (stream.writable && stream.write(said(HEARTBEAT))), 1_000);
+      stream.once('close', () => clearInterval(beats));
+      pushed = stream;
+    });
+    await victim.untilRecord('pushing', isActive);
+    pushed?.on(
+      'data',
+      messageReader(({ Payload }) => {
+        if (Payload.case !== 'request' || Payload.value.ResponseNonce === '') return;
+        answers.set(Payload.value.ResponseNonce, Payload.value.Error?.message ?? 'applied');
+      }),
+    );
+    const many = Array.from({ length: 10_000 }, (_, i) => `10.0.${i >> 8}.${i & 255}:8503`);
+    const push = async (nonce: string, message: Said): Promise<string | undefined> => {
+      pushed?.write(said(message));
+      await until(`an answer to ${nonce}`, () => answers.has(nonce));
+      return answers.get(nonce);
+    };
+    const addresses = (nonce: string, ...Addresses: string[]) =>
+      push(nonce, response('server-addresses', 'a', { Addresses }, nonce));
+    assert.match((await addresses('a', 'http://169.254.169.254/')) ?? '', /is not a valid peering server address/);
+    assert.match((await addresses('b', '')) ?? '', /is not a valid peering server address/);
+    assert.match((await addresses('c')) ?? '', /no server address/);
+    const bundle = { TrustDomain: 'other.example', RootPEMs: [(await makeIdentity()).root] };
+    assert.match((await push('d', response('roots', 'roots', bundle, 'd'))) ?? '', /want that of the token/);
+    assert.deepEqual((await victim.record('pushing'))?.PeerServerAddresses, [acceptor.address]);
+    assert.equal(await addresses('e', ...many), 'applied');
+    assert.equal((await victim.record('pushing'))?.PeerServerAddresses?.length, 64);
+    await victim.request('DELETE', '/v1/peering/pushing');
+  });
+
+  it('has disturbed nobody, and filled neither memory nor log', async () => {
+    // Streams that were live for a moment are told of, in two lines each; there are a dozen in all.
+    await watched.check(2 * 20);
+    assert.doesNotMatch(victim.server.log(), /EstablishmentSecret|StreamSecret/);
+  });
+});

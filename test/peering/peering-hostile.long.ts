@@ -1,0 +1,94 @@
+/** Attacks in their whole length: what their short forms in peering-hostile.test.ts bound, they must bound for long. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { STREAM_OPENS_BURST, STREAM_OPENS_MS } from '../../src/peering/limits.ts';
+import { type Cluster, peerClusters, startCluster } from '../support/peering/clusters.ts';
+import { openHostile, response, watch } from '../support/peering/hostile-peer.ts';
+import { dialRaw, takeSecret } from '../support/peering/raw-peer.ts';
+
+const ATTACK_MS = 10_000;
+
+describe('a hostile dialing peer, for long', { timeout: 300_000 }, () => {
+  let victim: Cluster;
+  let friend: Cluster;
+  before(async () => {
+    const settings = { 'limits.stream-handshake': '3s', 'peering.heartbeat-timeout': '10s' };
+    [victim, friend] = await Promise.all([startCluster({ settings }), startCluster({ settings })]);
+    await peerClusters(victim, friend, { to: 'friend', from: 'victim' });
+  });
+  after(() => Promise.all([victim, friend].map((cluster) => cluster?.[Symbol.asyncDispose]())));
+
+  /** Lets so many do the same again and again, until the attack is over. @returns how often it was done */
+  async function attack(attackers: number, once: () => Promise<void>): Promise<number> {
+    const endAt = performance.now() + ATTACK_MS;
+    let count = 0;
+    const go = async (): Promise<void> => {
+      for (; performance.now() < endAt; count += 1) await once();
+    };
+    await Promise.all(Array.from({ length: attackers }, go));
+    return count;
+  }
+
+  it('connects as fast as it can for ten seconds', async () => {
+    const { check } = await watch(victim, 'friend');
+    const connections = await attack(16, async () => {
+      const dialer = await dialRaw(victim.peeringAddress).catch(() => undefined);
+      dialer?.call().say({ heartbeat: {} });
+      dialer?.[Symbol.dispose]();
+    });
+    assert.ok(connections > 500, `${connections} connections`);
+    await check(0);
+  });
+
+  it('leaves its connections open as fast as it can for ten seconds', async () => {
+    const { check } = await watch(victim, 'friend');
+    const dialers: Disposable[] = [];
+    await attack(8, async () => {
+      const dialer = await dialRaw(victim.peeringAddress).catch(() => undefined);
+      if (dialer !== undefined) dialers.push(dialer);
+    });
+    for (const dialer of dialers) dialer[Symbol.dispose]();
+    await check(0);
+  });
+
+  it('opens streams with its secret as fast as it can for ten seconds', async () => {
+    const { check } = await watch(victim, 'friend');
+    const open = await takeSecret(victim.peeringAddress, await victim.generate('opener'));
+    await attack(8, async () => {
+      using dialer = await dialRaw(victim.peeringAddress);
+      const call = dialer.call();
+      call.say({ open });
+      await Promise.race([call.answered, delay(20)]);
+    });
+    await check(2 * (STREAM_OPENS_BURST + (2 * ATTACK_MS) / STREAM_OPENS_MS));
+  });
+
+  it('asks for secrets that it has no right to as fast as it can for ten seconds', async () => {
+    const { check } = await watch(victim, 'friend');
+    using dialer = await dialRaw(victim.peeringAddress);
+    let connection = dialer;
+    await attack(1, async () => {
+      if (connection.session.destroyed) connection = await dialRaw(victim.peeringAddress);
+      await connection.exchange(crypto.randomUUID(), crypto.randomUUID()).catch(() => undefined);
+    });
+    connection[Symbol.dispose]();
+    await check(0);
+  });
+
+  it('sends services that are as large as they may be for ten seconds', async () => {
+    const { check } = await watch(victim, 'friend');
+    using peer = await openHostile(victim, 'large');
+    const nodes = Array.from({ length: 4_000 }, (_, i) => ({
+      Node: { Node: `node-${i}` },
+      Service: { Service: 'large', Meta: { text: 'x'.repeat(1_000) } },
+    }));
+    let nonces = 0;
+    await attack(1, async () => {
+      nonces += 1;
+      await peer.answer(response('service', `large-${nonces % 4}`, { Nodes: nodes }, `n${nonces}`), `n${nonces}`);
+    });
+    assert.ok(nonces > 3, `${nonces} services`);
+    await check(2);
+  });
+});

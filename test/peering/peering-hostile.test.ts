@@ -1,0 +1,250 @@
+/** A peer that is hostile, with a secret or without: it is refused or cut, and nobody else notices. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Code } from '@connectrpc/connect';
+import {
+  IMPORTED_INSTANCES_MAX,
+  IMPORTED_SERVICES_MAX,
+  STREAM_OPENS_BURST,
+  STREAM_OPENS_MS,
+  UNPROVEN_CONNECTIONS_MAX,
+} from '../../src/peering/limits.ts';
+import { RESOURCE_KINDS } from '../../src/peering/stream/wire/resources.ts';
+import { type Cluster, isActive, isFailing, peerClusters, startCluster } from '../support/peering/clusters.ts';
+import { openHostile, response, watch } from '../support/peering/hostile-peer.ts';
+import { makeIdentity } from '../support/peering/raw-acceptor.ts';
+import { dialRaw, takeSecret } from '../support/peering/raw-peer.ts';
+import { until } from '../support/until.ts';
+
+/** Two lines for a stream: that it is live, and that and why it has ended. */
+const LINES = 2;
+
+interface Imported {
+  readonly Service: string;
+  readonly Instances: number;
+  readonly Refused?: { readonly Reason: string };
+}
+
+const importsOf = async (cluster: Cluster, peer: string): Promise<readonly Imported[]> =>
+  (await cluster.request('GET', `/v1/peering/${peer}/imported-services`)).json<readonly Imported[]>();
+
+describe('a hostile dialing peer', { timeout: 120_000 }, () => {
+  let victim: Cluster;
+  let friend: Cluster;
+  before(async () => {
+    // Within a handshake's time a busy machine has to take more strangers than there is room for.
+    const settings = { 'limits.stream-handshake': '6s', 'peering.heartbeat-timeout': '10s' };
+    [victim, friend] = await Promise.all([
+      startCluster({ settings: { ...settings, 'log.level': 'info' } }),
+      startCluster({ settings: { ...settings, 'cluster.datacenter': 'dc2' } }),
+    ]);
+    await peerClusters(victim, friend, { to: 'friend', from: 'victim' });
+  });
+  after(() => Promise.all([victim, friend].map((cluster) => cluster?.[Symbol.asyncDispose]())));
+
+  it('may ask for and send what nobody knows, for a while', async () => {
+    const { check } = await watch(victim, 'friend');
+    using peer = await openHostile(victim, 'unknown-urls');
+    const unknown = { typeUrl: 'type.googleapis.com/no.such.Thing', value: new Uint8Array(3) };
+    const bad = { Nonce: 'a', ResourceURL: unknown.typeUrl, ResourceID: 'x', Resource: unknown, operation: 1 };
+    const { Error: refusal } = await peer.answer({ response: bad }, 'a');
+    assert.match(refusal?.message ?? '', /^unknown resource type "type\.googleapis\.com\/no\.such\.Thing"$/);
+    peer.call.say({ request: { ResourceURL: unknown.typeUrl } }, { request: { ResourceURL: 'x'.repeat(100_000) } });
+    peer.call.say({ response: { ...bad, Nonce: '' } }, { response: { ...bad, Nonce: 'n'.repeat(1024 * 1024) } }, {});
+    const { Error: none } = await peer.answer(response('list', 'exported-service-list', { Services: [] }, 'b'), 'b');
+    assert.equal(none, undefined, 'the stream goes on');
+    for (let i = 0; i < 10_000; i += 1) {
+      peer.call.say({ request: { ResourceURL: RESOURCE_KINDS.list.url, ResponseNonce: String(i) } });
+    }
+    const { code, message } = await peer.call.answered;
+    assert.equal(code, Code.ResourceExhausted);
+    assert.match(message, /^limit protocol-errors: /);
+    await check(LINES);
+  });
+
+  it('may send services, roots and addresses only as they can be', async () => {
+    const { check } = await watch(victim, 'friend');
+    using peer = await openHostile(victim, 'contents');
+    const expired = await makeIdentity(undefined, Date.now() - 20 * 365 * 24 * 3_600_000);
+    const own = await makeIdentity();
+    const instance = { Node: { Node: 'n' }, Service: { Service: 's' } };
+    const bundle = (TrustDomain: string, ...RootPEMs: string[]) =>
+      response('roots', 'roots', { TrustDomain, RootPEMs });
+    const million = Array.from({ length: 1_000_000 }, (_, i) => i.toString(36));
+    const contents: readonly (readonly [
+      what: string,
+      message: ReturnType<typeof response>,
+      refusal: RegExp | undefined,
+    ])[] = [
+      [
+        'a million names',
+        response('list', 'l', { Services: million }),
+        /^the list names 1000000 services in \d+ charac/,
+      ],
+      [
+        'a name of 10 kB in the list',
+        response('list', 'l', { Services: ['x'.repeat(10_240)] }),
+        /is no name of a service/,
+      ],
+      ['a service without a name', response('service', '', { Nodes: [instance] }, 'x'), /no resource id/],
+      ['a name with NUL', response('service', 'a\0b', { Nodes: [instance] }), /^"a\\u0000b" is no name of a service/],
+      ['a name of 10 kB', response('service', 'x'.repeat(10_240), { Nodes: [instance] }), /is no name of a service/],
+      ['a name that looks like a path', response('service', '..', { Nodes: [instance] }), undefined],
+      ['a name that is a smile', response('service', '😀', { Nodes: [instance] }), undefined],
+      ['a node twice', response('service', 'twice', { Nodes: [instance, instance] }), undefined],
+      ['four million nodes', response('service', 'many', Buffer.alloc(8_000_000, Buffer.from([0x0a, 0]))), /parts$/],
+      ['an instance without a node', response('service', 'none', { Nodes: [{}] }), /without a node or a service/],
+      ['garbage', response('service', 'garbage', Buffer.alloc(100, 0xff)), /cannot be decoded/],
+      ['no roots', bundle(own.trustDomain), /names no root/],
+      ['roots that are none', bundle(own.trustDomain, 'root'), /is not one certificate in PEM/],
+      ['expired roots', bundle(own.trustDomain, expired.root), /expired at/],
+      ['a thousand roots', bundle(own.trustDomain, ...Array<string>(1_000).fill(own.root)), /at most 16 are taken/],
+      ['no trust domain', bundle('', own.root), /is no trust domain/],
+      ['a trust domain of 1 MB', bundle('x'.repeat(1024 * 1024), own.root), /is no trust domain/],
+      ['its own roots', bundle(own.trustDomain, own.root), undefined],
+      [
+        'addresses that are none',
+        response('server-addresses', 'a', { Addresses: ['file:///etc/passwd'] }),
+        /is not a valid/,
+      ],
+    ];
+    for (const [i, [what, message, refusal]] of contents.entries()) {
+      const nonce = `n${i}`;
+      const { Error: error } = await peer.answer({ response: { ...message.response, Nonce: nonce } }, nonce);
+      if (refusal === undefined) assert.equal(error, undefined, what);
+      else assert.match(error?.message ?? '', refusal, what);
+      assert.ok((error?.message.length ?? 0) <= 1_024, what);
+    }
+    assert.ok(IMPORTED_SERVICES_MAX < million.length);
+    const marked = (await importsOf(victim, 'contents')).filter(({ Refused }) => Refused !== undefined);
+    assert.deepEqual(
+      marked.map(({ Service }) => Service),
+      ['garbage', 'many', 'none'],
+    );
+    peer[Symbol.dispose]();
+    await victim.untilRecord('contents', isFailing);
+    await check(LINES);
+  });
+
+  it('exports without end: past the limit every service is refused and marked, and what makes room is taken', async () => {
+    const { check } = await watch(victim, 'friend');
+    using peer = await openHostile(victim, 'endless');
+    const instancesOf = (count: number) =>
+      Array.from({ length: count }, (_, i) => ({ Node: { Node: `n${i}` }, Service: { Service: 's' } }));
+    const parts = 16;
+    const large = instancesOf(IMPORTED_INSTANCES_MAX / parts);
+    let nonces = 0;
+    const refusalOf = async (name: string, Nodes: readonly object[]): Promise<string | undefined> => {
+      nonces += 1;
+      const nonce = `n${nonces}`;
+      return (await peer.answer(response('service', name, { Nodes }, nonce), nonce)).Error?.message;
+    };
+    for (let i = 0; i < parts; i += 1) assert.equal(await refusalOf(`large-${i}`, large), undefined);
+    const limit = new RegExp(`^limit imported-instances: at most ${IMPORTED_INSTANCES_MAX} instances `);
+    for (let i = parts; i < 3 * parts; i += 1) assert.match((await refusalOf(`large-${i}`, large)) ?? '', limit);
+    assert.match((await refusalOf('small', instancesOf(1))) ?? '', limit);
+    assert.equal(await refusalOf('large-0', instancesOf(1)), undefined);
+    assert.equal(await refusalOf('small', instancesOf(1)), undefined);
+    const shown = await importsOf(victim, 'endless');
+    assert.equal(
+      shown.reduce((sum, { Instances }) => sum + Instances, 0),
+      IMPORTED_INSTANCES_MAX - large.length + 2,
+    );
+    assert.equal(shown.filter(({ Refused }) => limit.test(Refused?.Reason ?? '')).length, 2 * parts);
+    await check(LINES);
+  });
+
+  it('is cut when it sends without reading what is answered', async () => {
+    const { check } = await watch(victim, 'friend');
+    using peer = await openHostile(victim, 'deaf', true);
+    const { response: bad } = response('service', 'x', Buffer.alloc(1, 0xff));
+    let nonces = 0;
+    const sending = setInterval(() => {
+      while (peer.call.stream.writable && peer.call.stream.writableLength < 256 * 1024) {
+        nonces += 1;
+        peer.call.say({ response: { ...bad, Nonce: String(nonces) } }, { heartbeat: {} });
+      }
+    }, 5);
+    const { Failing } = await victim.untilRecord('deaf', isFailing, 40_000);
+    clearInterval(sending);
+    assert.match(Failing?.Reason ?? '', /^limit (acknowledgements-waiting|transport-stalled): /);
+    await check(LINES);
+  });
+
+  it('opens streams as fast as it can, and no faster than it is let', async () => {
+    const { check } = await watch(victim, 'friend');
+    const open = await takeSecret(victim.peeringAddress, await victim.generate('opener'));
+    const before = await victim.record('opener');
+    const beganAt = performance.now();
+    const codes = new Map<number | undefined, number>();
+    // A busy machine needs longer to be as fast as that.
+    const isOver = (): boolean => {
+      const ms = performance.now() - beganAt;
+      return ms > 20_000 || (ms > 2_000 && codes.has(Code.ResourceExhausted));
+    };
+    const opener = async (): Promise<void> => {
+      while (!isOver()) {
+        using dialer = await dialRaw(victim.peeringAddress);
+        const call = dialer.call();
+        call.say({ open });
+        const { code } = await Promise.race([call.answered, delay(50, { code: 0 })]);
+        codes.set(code, (codes.get(code) ?? 0) + 1);
+      }
+    };
+    await Promise.all([1, 2, 3, 4].map(opener));
+    assert.ok((codes.get(Code.ResourceExhausted) ?? 0) > 0, JSON.stringify([...codes]));
+    const record = await victim.record('opener');
+    // The time of the attack, and what the machine adds.
+    const opens = STREAM_OPENS_BURST + (performance.now() - beganAt + 3_000) / STREAM_OPENS_MS;
+    assert.ok(Number(record?.ModifyIndex) - Number(before?.ModifyIndex) <= 3 * opens);
+    await check(LINES * opens);
+  });
+
+  it('connects as fast as it can, and keeps out nobody', async () => {
+    const { check } = await watch(victim, 'friend');
+    const beganAt = performance.now();
+    let connections = 0;
+    const isOver = (): boolean => {
+      const ms = performance.now() - beganAt;
+      return ms > 20_000 || (ms > 2_000 && connections > 50);
+    };
+    const connector = async (): Promise<void> => {
+      while (!isOver()) {
+        connections += 1;
+        // Displaced by the next ones, if it comes to that.
+        const dialer = await dialRaw(victim.peeringAddress).catch(() => undefined);
+        dialer?.call().say({ heartbeat: {} });
+        dialer?.[Symbol.dispose]();
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, connector));
+    assert.ok(connections > 50, `${connections} connections`);
+    await check(0);
+  });
+
+  it('holds two thousand connections that say nothing, and peers still get in', async () => {
+    const { check } = await watch(victim, 'friend');
+    const port = victim.peeringPort;
+    const idle: Socket[] = [];
+    try {
+      for (let i = 0; i < 2_000; i += 100) {
+        const batch = Array.from({ length: 100 }, () => connect(port, '127.0.0.1').on('error', () => undefined));
+        await Promise.all(batch.map((socket) => once(socket, 'connect')));
+        idle.push(...batch);
+      }
+      const { text } = await victim.request('GET', '/metrics');
+      const unproven = Number(/^accord_peer_connections_unproven (\d+)$/m.exec(text)?.[1]);
+      assert.ok(unproven <= UNPROVEN_CONNECTIONS_MAX, `${unproven} held`);
+      assert.ok(Number(/^accord_peer_connections_refused_total (\d+)$/m.exec(text)?.[1]) > 0);
+      await peerClusters(victim, friend, { to: 'late', from: 'late' });
+      await until('those that were held are cut', () => idle.every((socket) => socket.destroyed), 30_000);
+    } finally {
+      for (const socket of idle) socket.destroy();
+    }
+    await check(LINES);
+    assert.ok(isActive(await victim.record('late')));
+  });
+});

@@ -1,0 +1,185 @@
+/** Streams of a real Consul, replayed against our session: see test/data/peer-stream/README.md. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { suite, test } from 'node:test';
+import { create, fromBinary } from '@bufbuild/protobuf';
+import type { IncomingResources, SessionEnd, SessionHandle } from '../../src/peering/stream/contract.ts';
+import { driveSession } from '../../src/peering/stream/session/drive-session.ts';
+import {
+  PeeringServerAddressesSchema,
+  PeeringTrustBundleSchema,
+} from '../../src/peering/stream/wire/gen/peering/peering_pb.ts';
+import {
+  type ExportedService,
+  type ReplicationMessage,
+  type ReplicationMessage_Open,
+  ReplicationMessageSchema,
+} from '../../src/peering/stream/wire/gen/peering/peerstream_pb.ts';
+import { decodeResource, messageBytes, readMessage } from '../../src/peering/stream/wire/messages.ts';
+import { createFakeClock } from '../support/fake-clock.ts';
+import { TIMES } from '../support/peering/peer-session.ts';
+import { attachPeer, list, type ScriptedPeer, scriptedSource, service } from '../support/peering/scripted-peer.ts';
+
+interface Line {
+  readonly from: 'dialer' | 'acceptor';
+  readonly kind: string;
+  readonly bytes: Uint8Array;
+  readonly message: ReplicationMessage;
+}
+
+function recorded(name: string): readonly Line[] {
+  const text = readFileSync(new URL(`../data/peer-stream/${name}.jsonl`, import.meta.url), 'utf8');
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => {
+      const { from, kind, bytes: base64 } = JSON.parse(line) as { from: Line['from']; kind: string; bytes: string };
+      const bytes = Buffer.from(base64, 'base64');
+      return { from, kind, bytes, message: fromBinary(ReplicationMessageSchema, bytes) };
+    });
+}
+
+/** What came in, as a table: each imported service with its instances, and what else is known of the peer. */
+interface Imports extends IncomingResources {
+  table(): Readonly<Record<string, readonly string[]>>;
+  readonly known: Set<string>;
+}
+
+function imports(): Imports {
+  const services = new Map<string, ExportedService>();
+  const known = new Set<string>();
+  let names: readonly string[] = [];
+  const instances = ({ Nodes }: ExportedService): readonly string[] =>
+    Nodes.map(({ Node, Service, Checks }) => {
+      const states = Checks.map(({ Status }) => Status).join('+') || 'no checks';
+      return `${Service?.ID} at ${Service?.Address || Node?.Address}:${Service?.Port} ${states}`;
+    });
+  return {
+    known,
+    table: () => Object.fromEntries(names.map((name) => [name, services.has(name) ? instances(of(name)) : []])),
+    async apply(resource) {
+      if (resource.kind === 'service') services.set(resource.id, resource.message);
+      else if (resource.kind === 'list') names = resource.message.Services;
+      else known.add(resource.kind);
+    },
+    undecodable: ({ id }) => assert.fail(`${id} cannot be decoded`),
+  };
+  function of(name: string): ExportedService {
+    const found = services.get(name);
+    assert.ok(found);
+    return found;
+  }
+}
+
+interface Replayed {
+  readonly end: SessionEnd;
+  /** The nonces of Consul's responses, and those that we answered; refused ones with a `!`. */
+  readonly nonces: readonly string[];
+  readonly answers: readonly string[];
+  readonly session: SessionHandle;
+  readonly imported: Imports;
+  readonly sourceTold: readonly string[];
+}
+
+/** Takes everything that our session has to say to Consul. */
+async function collect(peer: ScriptedPeer, answers: string[]): Promise<void> {
+  for (let message = await peer.take(); message !== undefined; message = await peer.take()) {
+    if (message.Payload.case !== 'request' || message.Payload.value.ResponseNonce === '') continue;
+    const { ResponseNonce: nonce, Error: error } = message.Payload.value;
+    answers.push(error === undefined ? nonce : `!${nonce}`);
+  }
+}
+
+/** Plays Consul's side of a conversation to our session, which plays the other. */
+async function replay(name: string, consul: Line['from'], open: ReplicationMessage_Open): Promise<Replayed> {
+  const clock = createFakeClock();
+  const imported = imports();
+  const source = scriptedSource(
+    ...(consul === 'dialer'
+      ? [
+          list('api'),
+          { kind: 'roots', id: 'roots', message: create(PeeringTrustBundleSchema) } as const,
+          { kind: 'server-addresses', id: 'server-addrs', message: create(PeeringServerAddressesSchema) } as const,
+        ]
+      : [list('billing'), service('billing')]),
+  );
+  const begun = { clock, times: TIMES };
+  const accepted = { kind: 'accepted', outgoing: source, incoming: imported } as const;
+  const session =
+    consul === 'dialer'
+      ? driveSession({ ...begun, side: 'accepting', owner: { authorize: async () => accepted } })
+      : driveSession({ ...begun, side: 'dialing', owner: {}, open, outgoing: source, incoming: imported });
+  const peer = attachPeer(session);
+  const answers: string[] = [];
+  const collected = collect(peer, answers).catch((error: unknown) => error);
+  const nonces: string[] = [];
+  for (const { from, message } of recorded(name)) {
+    if (from !== consul) continue;
+    if (message.Payload.case === 'response') nonces.push(message.Payload.value.Nonce);
+    peer.say(message);
+    // What it makes us say is taken before Consul goes on, as it was then.
+    await clock.run(0);
+  }
+  const end = await session.ended;
+  await collected;
+  return { end, nonces, answers, session, imported, sourceTold: source.told };
+}
+
+function openOf(lines: readonly Line[]): ReplicationMessage_Open {
+  const payload = lines[0]?.message.Payload;
+  assert.ok(payload?.case === 'open');
+  return payload.value;
+}
+
+for (const name of ['peer-accepts', 'peer-dials']) {
+  suite(`the recorded stream ${name}`, () => {
+    test('decodes, every message and every resource', () => {
+      for (const { kind, bytes, message } of recorded(name)) {
+        assert.equal(message.Payload.case, kind);
+        assert.ok(messageBytes(message) >= bytes.length);
+        const received = readMessage(message);
+        assert.ok(!['unknown-received', 'nonsense-received', 'bad-response-received'].includes(received.type));
+        if (received.type === 'response-received') assert.ok(decodeResource(received.response));
+      }
+    });
+
+    test('means the same with fields that this version does not know', () => {
+      for (const { bytes, message } of recorded(name)) {
+        // Field 1000, a varint: 7.
+        const later = fromBinary(ReplicationMessageSchema, Buffer.concat([bytes, Buffer.from([0xc0, 0x3e, 0x07])]));
+        assert.equal(later.$unknown?.length, 1);
+        assert.deepEqual(later.Payload, message.Payload);
+      }
+    });
+  });
+}
+
+test('a Consul that accepts is answered once a nonce, and its exports are imported as they were at the end', async () => {
+  const lines = recorded('peer-accepts');
+  const { end, nonces, answers, session, imported, sourceTold } = await replay(
+    'peer-accepts',
+    'acceptor',
+    openOf(lines),
+  );
+  assert.equal(nonces.length, 8);
+  assert.deepEqual([...answers].sort(), nonces);
+  assert.deepEqual(imported.table(), {
+    web: ['web-2 at 192.0.2.7:8081 critical', 'web-3 at 10.0.0.3:8082 no checks'],
+  });
+  assert.deepEqual([...imported.known].sort(), ['roots', 'server-addresses']);
+  assert.deepEqual([...sourceTold].sort(), ['billing acknowledged', 'exported-service-list acknowledged']);
+  assert.deepEqual(session.counters, { nacksSent: 0, nacksReceived: 0, protocolErrors: 0, unknownMessages: 0 });
+  assert.deepEqual(end, { kind: 'terminated-by-peer' });
+});
+
+test('a Consul that dials is answered once a nonce, and its exports are imported as they were at the end', async () => {
+  const lines = recorded('peer-dials');
+  const { end, nonces, answers, session, imported, sourceTold } = await replay('peer-dials', 'dialer', openOf(lines));
+  assert.equal(nonces.length, 4);
+  assert.deepEqual([...answers].sort(), nonces);
+  assert.deepEqual(imported.table(), { api: ['api-1 at 10.1.0.1:9000 passing'] });
+  assert.deepEqual([...imported.known], ['roots']);
+  assert.equal(sourceTold.length, 3);
+  assert.deepEqual(session.counters, { nacksSent: 0, nacksReceived: 0, protocolErrors: 0, unknownMessages: 0 });
+  assert.deepEqual(end, { kind: 'terminated-by-peer' });
+});

@@ -1,0 +1,111 @@
+/** Why a service is not there, and what differs: two whole clusters, each step of the way broken in turn. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type Cluster, isActive, isFailing, peerClusters, startCluster } from '../support/peering/clusters.ts';
+import { diffOf, untilDiff, untilStopsAt } from '../support/peering/explaining.ts';
+import { deregister, exportOnly, register, untilImported } from '../support/peering/shared-services.ts';
+import { type FaultProxy, startProxy } from '../support/proxy.ts';
+
+describe('a service that is not there', { timeout: 180_000 }, () => {
+  let east: Cluster;
+  let west: Cluster;
+  let proxy: FaultProxy;
+  before(async () => {
+    // What is as large as it may be keeps a busy machine busy for seconds: no link is dead by that.
+    const settings = { 'peering.heartbeat-timeout': '20s' };
+    [east, west] = await Promise.all([
+      startCluster({ settings }),
+      startCluster({ settings: { ...settings, 'cluster.datacenter': 'dc2' } }),
+    ]);
+    proxy = await startProxy(east.peeringPort);
+    await peerClusters(east, west, { to: 'west', from: 'east', addresses: [`127.0.0.1:${proxy.port}`] });
+  });
+  after(async () => {
+    await Promise.all([east, west].map((cluster) => cluster?.[Symbol.asyncDispose]()));
+    await proxy?.[Symbol.asyncDispose]();
+  });
+
+  const fromEast = (service: string, wanted: RegExp): Promise<void> =>
+    untilStopsAt(east, 'Outgoing', { service, peer: 'west' }, wanted);
+  const atWest = (service: string, wanted: RegExp): Promise<void> =>
+    untilStopsAt(west, 'Incoming', { service, peer: 'east' }, wanted);
+
+  it('has no entry, then has one, and arrives', async () => {
+    await fromEast('web', /^registered failed: no service of this name/);
+    await register(east, { service: 'web', port: 80 });
+    await fromEast('web', /^exported failed: the partition has no exported-services entry$/);
+    await atWest('web', /^listed failed: the peer does not export it/);
+    await exportOnly(east, { db: ['west'], '*': ['north'] });
+    await fromEast('web', /^exported failed: Services\[1\] \(\*\) decides, and does not name the peer$/);
+    await exportOnly(east, { '*': ['west'] });
+    await fromEast('web', /^arrives$/);
+    await untilImported(west, 'east', ['web']);
+    await atWest('web', /^arrives$/);
+    await untilDiff(west, 'east', []);
+  });
+
+  it('is cut off from its peer', async () => {
+    proxy.sever();
+    await Promise.all([east.untilRecord('west', isFailing), west.untilRecord('east', isFailing)]);
+    await fromEast('web', /^peering failed: failing since .+Z: ./);
+    await atWest('web', /^peering failed: failing since .+Z: ./);
+    assert.equal(await diffOf(west, 'east'), undefined);
+    await deregister(east, 'web-node');
+    await register(east, { service: 'api', port: 81 });
+    proxy.heal();
+    await Promise.all(
+      [east, west].map((cluster, i) => cluster.untilRecord(['west', 'east'][i] ?? '', isActive, 30_000)),
+    );
+    await fromEast('api', /^arrives$/);
+    await atWest('api', /^arrives$/);
+    await atWest('web', /^listed failed/);
+    await untilDiff(west, 'east', []);
+  });
+
+  it('is too large to be sent', async () => {
+    await registerMany(east, 'large', { instances: 260, pairs: 64, valueBytes: 512 });
+    await fromEast('large', /^sent failed: not sent: \d+ bytes are more than the 8388608 of a message$/);
+    await untilDiff(west, 'east', ['large stale']);
+    await atWest('large', /^current failed: the peer cannot send what it is there now: ask there$/);
+    await deregisterMany(east, 'large', 260);
+    await untilDiff(west, 'east', []);
+  });
+
+  it('is refused by the peer', async () => {
+    await registerMany(east, 'many', { instances: 1_040, pairs: 64, valueBytes: 1 });
+    await fromEast('many', /^acknowledged failed: the peer has refused it: .*more than 131072 parts/);
+    await untilDiff(west, 'east', ['many stale']);
+  });
+});
+
+interface Many {
+  readonly instances: number;
+  /** Of Meta, on each node and each service. */
+  readonly pairs: number;
+  readonly valueBytes: number;
+}
+
+/** Requests that a test has under way at once. */
+const AT_ONCE = 16;
+
+async function registerMany(cluster: Cluster, service: string, { instances, pairs, valueBytes }: Many): Promise<void> {
+  const Meta = Object.fromEntries(Array.from({ length: pairs }, (_, i) => [`k${i}`, 'v'.repeat(valueBytes)]));
+  await each(instances, async (i) => {
+    const body = { Node: `${service}-${i}`, Address: '10.0.0.1', NodeMeta: Meta, Service: { Service: service, Meta } };
+    assert.equal((await cluster.request('PUT', '/v1/catalog/register', { body })).status, 200);
+  });
+}
+
+const deregisterMany = (cluster: Cluster, service: string, instances: number): Promise<void> =>
+  each(instances, (i) => deregister(cluster, `${service}-${i}`));
+
+async function each(count: number, act: (i: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  const work = async (): Promise<void> => {
+    while (next < count) {
+      next += 1;
+      await act(next - 1);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+}

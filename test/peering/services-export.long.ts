@@ -1,0 +1,10 @@
+/** Many services, resynchronised while they change. */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { runResyncStorm } from '../support/peering/resync-storm.ts';
+
+it('5,000 services, 100 changes a second, and a link that breaks five times', { timeout: 1_800_000 }, async () => {
+  const { emptied, differing, changes } = await runResyncStorm({ services: 5_000, changesASecond: 100, breaks: 5 });
+  assert.deepEqual([emptied, differing], [[], []]);
+  assert.ok(changes > 1_000);
+});

@@ -1,0 +1,332 @@
+/**
+ * The files of deploy/ against what the program has: their settings go through the program's own check, and their paths,
+ * probes and times are ones that exist and fit. What takes a daemon (a build, a cluster) is not tried here.
+ */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, test } from 'node:test';
+import { parse, parseAllDocuments } from 'yaml';
+import { CLIENT_VARIABLES } from '../../src/config/given.ts';
+import { userToken } from '../../src/config/secrets.ts';
+import { secretVariableOf, settingKeys, variableOf } from '../../src/config/table.ts';
+import { type Config, loadConfig } from '../../src/config.ts';
+import { rowsThatFit } from '../../src/main/row-capacity.ts';
+import { fitsMemory, heapLimitBytes, MEBIBYTE } from '../support/process/heap-size.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const ROOT = path.resolve(import.meta.dirname, '../..');
+const textOf = (file: string): Promise<string> => readFile(path.join(ROOT, 'deploy', file), 'utf8');
+
+/**
+ * The settings of a server that is started with these variables and this settings file.
+ * @param files that it finds, such as mounted secrets @throws ConfigError when one is unknown, bad or contradicts another
+ */
+async function settingsOf(
+  environment: Readonly<Record<string, string>>,
+  { content = '', files = [] }: { content?: string; files?: readonly string[] } = {},
+): Promise<Config> {
+  await using root = await temporaryDirectory();
+  let moved = content;
+  for (const file of files) {
+    const there = path.join(root.path, file);
+    await mkdir(path.dirname(there), { recursive: true });
+    await writeFile(there, '');
+    moved = moved.replaceAll(file, there);
+  }
+  const configFile = path.join(root.path, 'accord.yaml');
+  await writeFile(configFile, moved);
+  const host = { name: 'host', isTerminal: false };
+  return (await loadConfig({ flags: new Map(), environment, configFile, host })).config;
+}
+
+/** Shutdown takes this long when nobody says otherwise. */
+const graceSecondsOf = (config: Config): number => config.shutdown.grace / 1_000;
+
+test('files of deploy/ name no variable that is neither a setting nor a client of one', async () => {
+  const known = new Set<string | undefined>([
+    ...settingKeys.flatMap((key) => [variableOf(key), secretVariableOf(key)]),
+    ...CLIENT_VARIABLES,
+  ]);
+  const manifests = ['kubernetes/accord.yaml', 'kubernetes/import.yaml'];
+  for (const file of ['Dockerfile', 'README.md', 'systemd/accord.service', ...manifests]) {
+    // In prose a whole family may be meant: `ACCORD_…`.
+    const named = [...(await textOf(file)).matchAll(/\bACCORD_[A-Z_]*[A-Z]\b/g)].map(([name]) => name);
+    assert.deepEqual(
+      named.filter((name) => !known.has(name)),
+      [],
+      file,
+    );
+  }
+});
+
+describe('deploy/Dockerfile', () => {
+  /** Each instruction with its words; a backslash at the end of a line goes on. */
+  const instructions = async (): Promise<readonly (readonly [string, string])[]> =>
+    (await textOf('Dockerfile'))
+      .replaceAll(/^#.*\n/gm, '')
+      .replaceAll(/\\\n/g, ' ')
+      .split('\n')
+      .filter((line) => line.trim() !== '')
+      .map((line) => [line.split(' ', 1)[0] ?? '', line.slice(line.indexOf(' ') + 1).trim()]);
+  const valuesOf = async (name: string): Promise<readonly string[]> =>
+    (await instructions()).filter(([instruction]) => instruction === name).map(([, value]) => value);
+
+  test('copies what is there, and what its build needs is not ignored', async () => {
+    const allowed = (await textOf('Dockerfile.dockerignore')).split('\n').filter((line) => line.startsWith('!'));
+    const sources = (await valuesOf('COPY'))
+      .filter((words) => !words.startsWith('--from='))
+      .flatMap((words) => words.split(/ +/).slice(0, -1));
+    assert.ok(sources.includes('src') && sources.includes('package-lock.json'));
+    for (const source of sources) {
+      assert.ok(existsSync(path.join(ROOT, source)), source);
+      assert.ok(allowed.includes(`!${source}`), source);
+    }
+  });
+
+  test('runs the program that the package names, without a shell around it', async () => {
+    const { bin } = JSON.parse(await readFile(path.join(ROOT, 'package.json'), 'utf8'));
+    const program = ['node', `/opt/accord/${bin.accord}`];
+    assert.deepEqual(
+      (await valuesOf('ENTRYPOINT')).map((value) => JSON.parse(value)),
+      [program],
+    );
+    assert.deepEqual(await valuesOf('CMD'), ['["server"]']);
+    assert.match(
+      (await valuesOf('HEALTHCHECK'))[0] ?? '',
+      /CMD \["node", "\/opt\/accord\/dist\/bin\/accord.js", "status"\]$/,
+    );
+  });
+
+  test('ends as another user than root, by number, and takes nothing secret to build', async () => {
+    assert.deepEqual(await valuesOf('USER'), ['10001:10001']);
+    assert.deepEqual(await valuesOf('ARG'), []);
+    assert.doesNotMatch((await valuesOf('ENV')).join(' '), /TOKEN|KEY|PASSWORD|SECRET/);
+  });
+
+  test('has options of Node.js that it takes, and that bound the heap by the container', async () => {
+    const [options = ''] = (await valuesOf('ENV')).flatMap((value) => /NODE_OPTIONS=(\S+)/.exec(value)?.[1] ?? []);
+    const env = { NODE_OPTIONS: options };
+    const { status, stderr } = spawnSync(process.execPath, ['-e', '0'], { env, encoding: 'utf8' });
+    assert.deepEqual([status, stderr], [0, '']);
+    assert.match(options, /^--max-old-space-size-percentage=\d\d$/);
+  });
+
+  test('has settings that a server takes, once it is told where others reach it', async () => {
+    const pairs = (await valuesOf('ENV')).flatMap((value) => value.split(/ +/)).map((pair) => pair.split('='));
+    const environment = Object.fromEntries(pairs.filter(([name]) => name?.startsWith('ACCORD_')));
+    await assert.rejects(settingsOf(environment), /peering\.advertise/);
+    const config = await settingsOf({ ...environment, ACCORD_PEERING_ADVERTISE: 'accord.example.org:8503' });
+    const ports = [config.http.address.port, config.peering.address.port].join(' ');
+    assert.deepEqual(await valuesOf('EXPOSE'), [ports]);
+    assert.deepEqual(await valuesOf('VOLUME'), [config.dataDir]);
+  });
+});
+
+describe('deploy/systemd/accord.service', () => {
+  const UNIT = path.join(ROOT, 'deploy/systemd/accord.service');
+  const withSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
+  const skip = withSystemd ? false : 'there is no systemd-analyze here';
+
+  const lines = async (key: string): Promise<readonly string[]> =>
+    [...(await textOf('systemd/accord.service')).matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))].map(
+      ([, value = '']) => value,
+    );
+
+  test('has settings that a server takes, and more patience than the server needs', async () => {
+    const environment = (await lines('Environment')).filter((line) => line.startsWith('ACCORD_'));
+    assert.deepEqual(environment, ['ACCORD_DATA_DIR=%S/accord', 'ACCORD_DATA_KEY_FILE=%d/data-key']);
+    const config = await settingsOf(Object.fromEntries(environment.map((line) => line.split('='))));
+    assert.ok(Number((await lines('TimeoutStopSec'))[0]) > graceSecondsOf(config));
+    assert.ok(Number((await lines('LimitNOFILE'))[0]) > config.limits.connections + config.limits.streams);
+  });
+
+  test('gives each credential to a setting', async () => {
+    const names = (await lines('LoadCredential')).map((line) => line.split(':')[0]);
+    assert.deepEqual(names, ['data-key']);
+  });
+
+  test('is one that systemd can load', { skip }, async () => {
+    await using folder = await temporaryDirectory();
+    const unit = path.join(folder.path, 'accord.service');
+    // Whether the program is installed on this machine is not the question.
+    const text = await textOf('systemd/accord.service');
+    await writeFile(unit, text.replaceAll(/(?<=^Exec\w+=)\/\S+/gm, process.execPath));
+    const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', unit], { encoding: 'utf8' });
+    assert.deepEqual([status, stdout, stderr], [0, '', '']);
+  });
+
+  test('starts once in another way with the drop-in of the guide', { skip }, async () => {
+    const [, dropIn = ''] = /^# cat > \S+\/once\.conf <<'END'\n(.*?)^END$/ms.exec(await textOf('README.md')) ?? [];
+    assert.match(dropIn, /--import-file .* --import-passphrase-file %d\/passphrase$/m);
+    await using folder = await temporaryDirectory();
+    const unit = path.join(folder.path, 'accord.service');
+    await mkdir(`${unit}.d`);
+    const withNode = (text: string): string => text.replaceAll(/(?<=^Exec\w+=)\/\S+/gm, process.execPath);
+    await writeFile(unit, withNode(await textOf('systemd/accord.service')));
+    await writeFile(path.join(`${unit}.d`, 'once.conf'), withNode(dropIn));
+    const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', unit], { encoding: 'utf8' });
+    assert.deepEqual([status, stdout, stderr], [0, '', '']);
+  });
+
+  test('is shut in as far as systemd can count', { skip }, () => {
+    const options = ['security', '--offline=true', '--threshold=15', '--no-pager', UNIT];
+    const { status, stdout } = spawnSync('systemd-analyze', options, { encoding: 'utf8' });
+    assert.equal(status, 0, stdout);
+  });
+});
+
+/** What the tests look at in the manifests. */
+interface Probe {
+  readonly httpGet: { readonly path: string; readonly port: string; readonly scheme: string };
+}
+
+interface Container {
+  readonly image: string;
+  readonly args: readonly string[];
+  readonly resources: { readonly limits: { readonly memory: string } };
+  readonly env: readonly { readonly name: string; readonly value?: string }[];
+  readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly startupProbe: Probe;
+  readonly livenessProbe: Probe;
+  readonly readinessProbe: Probe;
+  readonly lifecycle: { readonly preStop: { readonly exec: { readonly command: readonly [string, string] } } };
+  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string; readonly subPath?: string }[];
+}
+
+interface PodSpec {
+  readonly enableServiceLinks: boolean;
+  readonly terminationGracePeriodSeconds: number;
+  readonly containers: readonly [Container];
+  readonly volumes: readonly { readonly name: string }[];
+  readonly securityContext: unknown;
+}
+
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly data?: Readonly<Record<string, string>>;
+  readonly spec?: {
+    readonly serviceName?: string;
+    readonly selector?: unknown;
+    readonly ports?: readonly { readonly port: number; readonly targetPort: string }[];
+    readonly template?: { readonly metadata: { readonly labels: unknown }; readonly spec: PodSpec };
+  };
+}
+
+describe('deploy/kubernetes/accord.yaml', async () => {
+  const documents = parseAllDocuments(await textOf('kubernetes/accord.yaml'));
+  const manifests = documents.map((document) => document.toJS() as Manifest);
+  const named = (kind: string, name: string): Manifest =>
+    manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name === name) ??
+    assert.fail(`no ${kind} ${name}`);
+  const template = named('StatefulSet', 'accord').spec?.template ?? assert.fail('no template');
+  const { spec: pod } = template;
+  const [container] = pod.containers;
+  const content = named('ConfigMap', 'accord').data?.['accord.yaml'] ?? assert.fail('no settings');
+  const files = [...content.matchAll(/ (\/etc\/accord\/\S+)$/gm)].map(([, file = '']) => file);
+  const environment = Object.fromEntries(container.env.map(({ name, value = 'accord-0' }) => [name, value]));
+
+  test('is YAML without a doubt, of which no Secret is a part', () => {
+    for (const { errors, warnings } of documents) assert.deepEqual([...errors, ...warnings], []);
+    assert.ok(!manifests.some(({ kind }) => kind === 'Secret'));
+  });
+
+  test('has settings that a server takes, listeners where its ports are, and a name for each server', async () => {
+    const { http, peering, node, store, dataDir } = await settingsOf(environment, { content, files });
+    assert.deepEqual([store, node.name], ['etcd', 'accord-0']);
+    const ports = container.ports.map(({ name, containerPort }) => [name, containerPort]);
+    assert.deepEqual(ports, [
+      ['http', http.address.port],
+      ['peering', peering.address.port],
+    ]);
+    assert.ok(container.volumeMounts.some(({ mountPath }) => mountPath === dataDir));
+    assert.deepEqual(container.args, ['server', '--config', '/etc/accord/accord.yaml']);
+  });
+
+  test('keeps variables out that Kubernetes would make of its Services', () => {
+    assert.equal(pod.enableServiceLinks, false);
+  });
+
+  test('mounts every file that the settings name, from a volume that it has', () => {
+    const mounts = container.volumeMounts.map(({ mountPath }) => mountPath);
+    for (const file of files) assert.ok(mounts.includes(path.dirname(file)), file);
+    const volumes = pod.volumes.map(({ name }) => name);
+    for (const { name } of container.volumeMounts) assert.ok(volumes.includes(name), name);
+  });
+
+  test('asks whether the process lives before it ends it, and whether it can serve before it sends requests', () => {
+    const probes = [container.startupProbe, container.livenessProbe, container.readinessProbe];
+    assert.deepEqual(
+      probes.map(({ httpGet }) => [httpGet.path, httpGet.port, httpGet.scheme]),
+      [
+        ['/healthz', 'http', 'HTTPS'],
+        ['/healthz', 'http', 'HTTPS'],
+        ['/readyz', 'http', 'HTTPS'],
+      ],
+    );
+  });
+
+  test('waits longer than a server takes to end', async () => {
+    const config = await settingsOf(environment, { content, files });
+    const pauseSeconds = Number(container.lifecycle.preStop.exec.command[1]);
+    assert.ok(pauseSeconds + graceSecondsOf(config) < pod.terminationGracePeriodSeconds);
+  });
+
+  test('has services and a budget that choose its pods', () => {
+    const { labels } = template.metadata;
+    for (const name of ['accord', 'accord-peering', 'accord-nodes']) {
+      const { spec } = named('Service', name);
+      assert.deepEqual(spec?.selector, labels, name);
+      const targets = container.ports.map((port) => port.name);
+      for (const { targetPort } of spec?.ports ?? []) assert.ok(targets.includes(targetPort), name);
+    }
+    for (const kind of ['StatefulSet', 'PodDisruptionBudget']) {
+      assert.deepEqual(named(kind, 'accord').spec?.selector, { matchLabels: labels }, kind);
+    }
+    assert.equal(named('StatefulSet', 'accord').spec?.serviceName, named('Service', 'accord-nodes').metadata.name);
+  });
+
+  test('has a heap that holds its rows, in a container that holds its heap', async () => {
+    const { state } = await settingsOf(environment, { content, files });
+    const heap = heapLimitBytes(environment['NODE_OPTIONS'] ?? '');
+    assert.ok(state.rowsMax <= rowsThatFit(heap), `${state.rowsMax} rows, ${rowsThatFit(heap)} fit`);
+    const [, gibibytes] = /^(\d+)Gi$/.exec(container.resources.limits.memory) ?? [];
+    assert.ok(fitsMemory(heap, Number(gibibytes) * 1_024 * MEBIBYTE));
+  });
+
+  test('has a pod for imports that is as the servers are, but for what it begins with', async () => {
+    const { spec } = parse(await textOf('kubernetes/import.yaml')) as { readonly spec: PodSpec };
+    const [importer] = spec.containers;
+    const isShared = ({ name }: { readonly name: string }): boolean => name !== 'import';
+    assert.deepEqual(spec.volumes.filter(isShared), pod.volumes);
+    assert.deepEqual(importer.volumeMounts.filter(isShared), container.volumeMounts);
+    assert.deepEqual(
+      [spec.securityContext, spec.enableServiceLinks, importer.image, importer.env, importer.resources],
+      [pod.securityContext, pod.enableServiceLinks, container.image, container.env, container.resources],
+    );
+    const [script = ''] = importer.args;
+    assert.ok(script.includes(container.args.join(' ')), script);
+    assert.match(
+      script,
+      /exec node \/opt\/accord\/dist\/bin\/accord\.js server .*--import-file \/import\/state\.jsonl/,
+    );
+    assert.equal(spawnSync('sh', ['-n', '-c', script]).status, 0);
+  });
+
+  const withOpenssl = spawnSync('openssl', ['version']).status === 0;
+  const skip = withOpenssl ? false : 'there is no openssl here';
+
+  test('takes the admin token that the guide makes', { skip }, async () => {
+    const [, made = ''] = /--from-literal=admin-token=("\$.*")$/m.exec(await textOf('README.md')) ?? [];
+    const { stdout } = spawnSync('sh', ['-c', `printf %s ${made}`], { encoding: 'utf8' });
+    assert.equal(userToken.parse(stdout), stdout);
+  });
+
+  test('runs the image of this version', async () => {
+    const { version } = JSON.parse(await readFile(path.join(ROOT, 'package.json'), 'utf8'));
+    assert.equal(container.image, `accord:${version}`);
+  });
+});

@@ -1,0 +1,142 @@
+/** Commits whose outcome is in doubt, on a real etcd behind a proxy that fails. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { isStateError } from '../../src/state/errors.ts';
+import { type EtcdCluster, startEtcd } from '../support/process/etcd.ts';
+import { startProxy } from '../support/proxy.ts';
+import { openEtcdNode, put } from '../support/state/etcd-node.ts';
+import { skipWithout } from '../support/tools.ts';
+import { until } from '../support/until.ts';
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+describe('commits on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () => {
+  let etcd: EtcdCluster;
+  before(async () => {
+    etcd = await startEtcd();
+  });
+  after(() => etcd[Symbol.asyncDispose]());
+
+  test('a commit whose answer is cut while another node commits is found committed, and delivered once', async () => {
+    await using proxy = await startProxy(etcd.first.port);
+    await using a = await openEtcdNode({ endpoints: [proxy.url], prefix: 'cut/', name: 'a' });
+    await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'cut/', name: 'b' });
+    for (let round = 0; round < 5; round += 1) {
+      proxy.filterAnswers(() => 'lose');
+      const outcome = a.commit([put('x', `a${round}`)]);
+      await until('the other node sees the commit', () => b.rows.get('t/x') === `a${round}`);
+      await b.write(() => [put('x', `b${round}`)]);
+      proxy.filterAnswers(undefined);
+      proxy.cut();
+      assert.equal(await outcome, 'committed');
+      await until('the foreign commit arrives', () => a.rows.get('t/x') === `b${round}`);
+    }
+    assert.deepEqual(
+      a.commits.map(({ index, own }) => [index, own]),
+      Array.from({ length: 10 }, (_, at) => [at + 2, at % 2 === 0]),
+    );
+    assert.deepEqual(a.breaks, []);
+  });
+
+  test('a commit that never reached etcd while another node committed is a conflict, and never made', async () => {
+    await using proxy = await startProxy(etcd.first.port);
+    await using a = await openEtcdNode({ endpoints: [proxy.url], prefix: 'lost/', name: 'a' });
+    await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'lost/', name: 'b' });
+    proxy.silence();
+    const outcome = a.commit([put('x', 'a')]);
+    await b.write(() => [put('y', 'b')]);
+    proxy.heal();
+    assert.equal(await outcome, 'conflict');
+    await until('the winner is delivered', () => a.rows.get('t/y') === 'b');
+    await b.load();
+    assert.deepEqual([...b.rows], [['t/y', 'b']]);
+  });
+
+  test('a half-open endpoint is left for the next one, with the watch', async () => {
+    await using proxy = await startProxy(etcd.first.port);
+    await using a = await openEtcdNode({ endpoints: [proxy.url, etcd.first.url], prefix: 'half/', name: 'a' });
+    await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'half/', name: 'b' });
+    proxy.silence();
+    assert.equal(await a.commit([put('x', '1')]), 'committed');
+    await b.write(() => [put('y', '2')]);
+    await until('the watch goes on', () => a.rows.get('t/y') === '2');
+    assert.deepEqual(a.breaks, []);
+  });
+
+  test('a commit without a writer key to tell its outcome is unknown, and ends the following', async () => {
+    await using proxy = await startProxy(etcd.first.port);
+    await using a = await openEtcdNode({ endpoints: [proxy.url], prefix: 'gone/', name: 'a' });
+    await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'gone/', name: 'b' });
+    proxy.silence();
+    const outcome = a.commit([put('x', 'a')]);
+    await b.write(() => [put('x', 'b')]);
+    await etcd.call('/v3/kv/deleterange', { key: base64('gone/writers/'), range_end: base64('gone/writers0') });
+    proxy.heal();
+    await assert.rejects(outcome, (error) => isStateError(error, 'outcome-unknown'));
+    assert.equal(a.breaks.length, 1);
+  });
+
+  test('a lost lease does not stop the outcome from being found', async () => {
+    await using proxy = await startProxy(etcd.first.port);
+    await using a = await openEtcdNode({ endpoints: [proxy.url], prefix: 'lease/', name: 'a' });
+    await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'lease/', name: 'b' });
+    proxy.silence();
+    const outcome = a.commit([put('x', 'a')]);
+    await b.write(() => [put('x', 'b')]);
+    const { kvs } = (await etcd.call('/v3/kv/range', { key: base64('lease/nodes/a') })) as { kvs: { lease: string }[] };
+    await etcd.call('/v3/lease/revoke', { ID: kvs[0]?.lease });
+    proxy.heal();
+    assert.equal(await outcome, 'conflict');
+  });
+
+  test('a commit that is given up on is unknown; the next one works', async () => {
+    await using proxy = await startProxy(etcd.first.port);
+    await using a = await openEtcdNode({ endpoints: [proxy.url], prefix: 'giveup/', name: 'a' });
+    proxy.silence();
+    await assert.rejects(a.commit([put('x', '1')], AbortSignal.timeout(100)), (error) =>
+      isStateError(error, 'outcome-unknown'),
+    );
+    await assert.rejects(a.engine.head(AbortSignal.timeout(100)), (error) => isStateError(error, 'unavailable'));
+    proxy.heal();
+    await a.write(() => [put('x', '2')]);
+    assert.equal(a.rows.get('t/x'), '2');
+  });
+
+  test('a commit on a head that has moved is a conflict without being sent', async () => {
+    await using a = await openEtcdNode({ endpoints: etcd.urls, prefix: 'stale/' });
+    const { epoch, index } = a.head;
+    await a.commit([put('x', '1')]);
+    const outcome = a.engine.commit({ epoch, base: index, operations: [put('x', '2')] }, AbortSignal.timeout(1_000));
+    assert.equal(await outcome, 'conflict');
+    assert.equal(a.rows.get('t/x'), '1');
+  });
+});
+
+describe('the size of a commit on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () => {
+  const operations = (count: number) => Array.from({ length: count }, (_, at) => put(String(at), 'v'));
+
+  test('the most operations that the limits allow fit, also when a ticket is taken back', async () => {
+    await using etcd = await startEtcd();
+    await using a = await openEtcdNode({ endpoints: etcd.urls, name: 'a' });
+    await using b = await openEtcdNode({ endpoints: etcd.urls, name: 'b' });
+    const { operationsMax } = a.engine.limits;
+    assert.equal(operationsMax, 125);
+    // Both at once: one loses, leaves a ticket, and takes it back with its next commit.
+    await Promise.all([a, b].map((node) => node.write(() => operations(operationsMax))));
+    assert.equal(a.rows.size, 125);
+  });
+
+  test('what etcd refuses is too large, and passes where etcd is set to take it', async () => {
+    await using small = await startEtcd();
+    await using refused = await openEtcdNode({ endpoints: small.urls, maxTxnOps: 2_000 });
+    await assert.rejects(refused.commit(operations(1_000)), (error) => isStateError(error, 'too-large'));
+    await assert.rejects(refused.commit([put('x', 'y'.repeat(2_000_000))]), (error) =>
+      isStateError(error, 'too-large'),
+    );
+    assert.match(refused.engine.limits.hint, /--max-txn-ops.*--max-request-bytes/);
+    await using large = await startEtcd({ flags: ['--max-txn-ops=20000', '--max-request-bytes=10485760'] });
+    await using taken = await openEtcdNode({ endpoints: large.urls, maxTxnOps: 20_000, maxTxnBytes: 10_000_000 });
+    assert.equal(await taken.commit(operations(1_000)), 'committed');
+    assert.equal(await taken.commit([put('x', 'y'.repeat(2_000_000))]), 'committed');
+  });
+});

@@ -1,0 +1,115 @@
+/** What an etcd engine does to the whole store: import, compaction, removal of what nobody needs. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { systemClock } from '../../src/state/clock/clock.ts';
+import type { StoredRow } from '../../src/state/engine/engine.ts';
+import { createEtcdClient } from '../../src/state/engine/etcd/client/client.ts';
+import { readKey } from '../../src/state/engine/etcd/client/requests.ts';
+import { createKeys } from '../../src/state/engine/etcd/keys.ts';
+import { createHousekeeping } from '../../src/state/engine/etcd/node/housekeeping.ts';
+import { isStateError } from '../../src/state/errors.ts';
+import { createFakeClock } from '../support/fake-clock.ts';
+import { type EtcdCluster, startEtcd } from '../support/process/etcd.ts';
+import { createEtcdNode, type EtcdNode, openEtcdNode, put, testOptions } from '../support/state/etcd-node.ts';
+import { skipWithout } from '../support/tools.ts';
+import { until } from '../support/until.ts';
+
+/** How long a test waits for etcd before it fails. */
+const PATIENCE_MS = 30_000;
+
+const CLUSTER = '00000000-0000-4000-8000-000000000001';
+
+async function* pages(count: number, pageSize: number): AsyncGenerator<StoredRow[]> {
+  for (let start = 0; start < count; start += pageSize) {
+    yield Array.from({ length: pageSize }, (_, at) => ({ table: 't', key: `${start + at}`, value: 'imported' }));
+  }
+}
+
+describe('the store in etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () => {
+  let etcd: EtcdCluster;
+  before(async () => {
+    etcd = await startEtcd();
+  });
+  after(() => etcd[Symbol.asyncDispose]());
+
+  const keysBelow = async (prefix: string): Promise<string[]> => {
+    const range = {
+      key: Buffer.from(prefix).toString('base64'),
+      range_end: Buffer.from(`${prefix.slice(0, -1)}0`).toString('base64'),
+    };
+    const { kvs = [] } = (await etcd.call('/v3/kv/range', { ...range, keys_only: true })) as {
+      kvs?: { key: string }[];
+    };
+    return kvs.map(({ key }) => Buffer.from(key, 'base64').toString().slice(prefix.length));
+  };
+
+  test('an import fills an empty store at its head, and other nodes load it', async () => {
+    await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'import/', name: 'b' });
+    await using a = createEtcdNode({ endpoints: etcd.urls, prefix: 'import/', name: 'a' });
+    await a.open();
+    const importInto = (node: EtcdNode, rows: AsyncIterable<StoredRow[]>): Promise<void> =>
+      node.engine.import({ cluster: CLUSTER, epoch: 3, index: 700 }, rows, AbortSignal.timeout(PATIENCE_MS));
+    await importInto(a, pages(2_000, 500));
+    assert.deepEqual(await a.load(), { cluster: CLUSTER, epoch: 3, index: 700 });
+    assert.equal(a.rows.size, 2_000);
+    await until('the other node must load', () => b.breaks.length === 1);
+    await b.load();
+    assert.deepEqual(b.rows, a.rows);
+    await a.write(() => [put('x', '1')]);
+    await until('it follows', () => b.head.index === 701);
+    await using c = createEtcdNode({ endpoints: etcd.urls, prefix: 'import/', name: 'c' });
+    await c.open();
+    await assert.rejects(importInto(c, pages(10, 10)), (error) => isStateError(error, 'not-empty'));
+  });
+
+  test('an import that fails leaves an empty store; what it left is removed when commits are made', async () => {
+    await using a = createEtcdNode({ endpoints: etcd.urls, prefix: 'failed/', name: 'a' });
+    await a.open();
+    async function* failing(): AsyncGenerator<StoredRow[]> {
+      yield* pages(500, 500);
+      throw new Error('the file ends early');
+    }
+    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const head = { cluster: CLUSTER, epoch: 1, index: 9 };
+    await assert.rejects(a.engine.import(head, failing(), signal), /the file ends early/);
+    assert.equal((await a.load()).index, 1);
+    assert.equal(a.rows.size, 0);
+    await a.write(() => [put('x', '1')]);
+    const stop = new AbortController();
+    const housekeeping = a.engine.housekeep?.(stop.signal);
+    await until('the rows are gone', async () => (await keysBelow('failed/gen/')).join() === '0/t/x');
+    stop.abort();
+    await housekeeping;
+  });
+
+  test('history older than the time set is compacted, and writer keys of vanished nodes go', async () => {
+    await using a = await openEtcdNode({ endpoints: etcd.urls, prefix: 'old/', name: 'a' });
+    {
+      await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'old/', name: 'b', leaseMs: 2_000 });
+      await b.write(() => [put('x', '1')]);
+      await until('both are there', () => a.members.length === 2);
+    }
+    // From now on, and not from whenever its lease runs out, its writer key is that of a vanished node.
+    await until('it has vanished', () => a.members.length === 1);
+    const clock = createFakeClock();
+    const compactMs = 10 * 60_000;
+    const client = createEtcdClient({ ...testOptions({ endpoints: etcd.urls }), clock: systemClock });
+    const housekeep = createHousekeeping({ client, keys: createKeys('old/', new Set()), clock, compactMs });
+    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const { revision } = (await readKey(client, Buffer.from('old/head'), signal)).header;
+    const past = async (): Promise<unknown> => readKey(client, Buffer.from('old/head'), signal, revision - 1n);
+    for (let minutes = 0; minutes < 10; minutes += 1) {
+      await housekeep(signal);
+      clock.advance(60_000);
+    }
+    await past();
+    assert.equal((await keysBelow('old/writers/')).length, 2);
+    await housekeep(signal);
+    await assert.rejects(past, /compacted/);
+    assert.deepEqual(
+      await keysBelow('old/writers/'),
+      a.members.map(({ incarnation }) => incarnation),
+    );
+    client.close();
+  });
+});

@@ -1,0 +1,315 @@
+/** Several states on one etcd: what they make of each other's commits, upgrades, deaths, and of a store that went back. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { systemClock } from '../../src/state/clock/clock.ts';
+import { EPOCH_STEP } from '../../src/state/engine/engine.ts';
+import { isStateError } from '../../src/state/errors.ts';
+import { expiryJob } from '../../src/state/jobs/expiry.ts';
+import type { State } from '../../src/state/state.ts';
+import { defineSchema, defineTable } from '../../src/state/table.ts';
+import { type EtcdCluster, startEtcd } from '../support/process/etcd.ts';
+import { patience } from '../support/state/engine-node.ts';
+import { testEngine } from '../support/state/etcd-node.ts';
+import { gatedEngine } from '../support/state/gated-engine.ts';
+import { openState, picture } from '../support/state/state.ts';
+import { etcdStore } from '../support/state/store.ts';
+import { type Counter, counters, events, organizations, reservations, teams, tokens } from '../support/state/tables.ts';
+import { skipWithout } from '../support/tools.ts';
+import { until } from '../support/until.ts';
+
+const counter = (id: string, value = 0): Counter => ({ id, value, partition: 'p' });
+
+/** Adds one to a counter. */
+const increment = (state: State, id: string): Promise<number> =>
+  state.write((tx) => {
+    const value = (tx.get(counters, id)?.row.value ?? 0) + 1;
+    tx.put(counters, counter(id, value));
+    return value;
+  });
+
+const sameIndex = (...states: readonly State[]): boolean =>
+  new Set(states.map(({ snapshot }) => snapshot.index)).size === 1;
+
+describe('several states on one etcd', { skip: skipWithout('etcd'), timeout: 120_000, concurrency: 3 }, () => {
+  let etcd: EtcdCluster;
+  before(async () => {
+    etcd = await startEtcd();
+  });
+  after(() => etcd[Symbol.asyncDispose]());
+
+  it('run a write again after a conflict with the time and the ids of its first run', async () => {
+    await using store = await etcdStore(etcd);
+    const gated = gatedEngine(store.engine());
+    await using first = await openState(gated.engine, { node: 'a' });
+    await using second = await openState(store.engine(), { node: 'b' });
+    const runs: unknown[] = [];
+    let ids = 0;
+    gated.commit.shut();
+    const write = first.write((tx) => {
+      runs.push([tx.now, tx.once(() => ++ids)]);
+      const value = (tx.get(counters, 'n')?.row.value ?? 0) + 1;
+      tx.put(counters, counter('n', value));
+      return value;
+    });
+    await until('the first run is at the store', () => gated.commit.waiting === 1);
+    assert.equal(await increment(second, 'n'), 1);
+    gated.commit.open();
+    assert.equal(await write, 2);
+    assert.equal(runs.length, 2);
+    assert.deepEqual(runs[1], runs[0]);
+  });
+
+  it('are told which limits to raise when etcd takes less than they were told, write by write', async () => {
+    const engine = testEngine({ endpoints: etcd.urls, prefix: 'narrow/', maxTxnOps: 5_000 });
+    await using state = await openState(engine);
+    const write = (name: string, rows: number): Promise<void> =>
+      state.write((tx) => {
+        for (let i = 0; i < rows; i++) tx.put(counters, counter(`${name} ${i}`));
+      });
+    const outcomes = await Promise.allSettled([write('a', 100), write('b', 200), write('c', 100)]);
+    assert.deepEqual(
+      outcomes.map(({ status }) => status),
+      ['fulfilled', 'rejected', 'fulfilled'],
+    );
+    const reason = outcomes[1]?.status === 'rejected' ? outcomes[1].reason : undefined;
+    assert.ok(isStateError(reason, 'too-large'));
+    assert.match(reason.message, /too many operations.*--max-txn-ops.*etcd\.max-txn-ops/);
+    assert.equal(state.snapshot.all(counters).length, 200);
+  });
+
+  it('lose no increment between them, and hold the same in the end', async () => {
+    await using store = await etcdStore(etcd);
+    const states = [await openState(store.engine(), { node: 'a' }), await openState(store.engine(), { node: 'b' })];
+    const [first, second] = states as [State, State];
+    await first.write((tx) => {
+      tx.put(organizations, { id: 'o', name: 'o' });
+      tx.put(organizations, { id: 'p', name: 'p' });
+    });
+    await Promise.all(
+      states.flatMap((state, node) =>
+        Array.from({ length: 60 }, async (_, i) => {
+          await increment(state, `n${i % 3}`);
+          await state.write(
+            (tx) =>
+              tx.get(organizations, 'o') &&
+              tx.put(teams, { id: `${node}-${i}`, organization: 'o', name: `${node}-${i}` }),
+          );
+          if (i === 40 && node === 0) await state.write((tx) => tx.delete(organizations, 'o'));
+        }),
+      ),
+    );
+    await until(
+      'both have caught up and dropped what the owner left',
+      () => sameIndex(first, second) && states.every(({ snapshot }) => !snapshot.ownersInDoubt),
+    );
+    assert.deepEqual(picture(first.snapshot), picture(second.snapshot));
+    assert.deepEqual(
+      first.snapshot.all(counters).map(({ row }) => row.value),
+      [40, 40, 40],
+    );
+    assert.deepEqual(first.snapshot.all(teams), []);
+    for (const state of states) await state[Symbol.asyncDispose]();
+    await using third = await openState(store.engine(), { node: 'c' });
+    assert.deepEqual(third.snapshot.all(counters), first.snapshot.all(counters));
+  });
+
+  it('read what any of them has acknowledged', async () => {
+    await using store = await etcdStore(etcd);
+    await using first = await openState(store.engine(), { node: 'a' });
+    await using second = await openState(store.engine(), { node: 'b' });
+    for (let i = 1; i <= 30; i++) {
+      await increment(first, 'n');
+      await second.consistent();
+      assert.equal(second.snapshot.get(counters, 'n')?.row.value, i);
+    }
+  });
+
+  it('wake who waits on one for a change made on the other, and feed it', async () => {
+    await using store = await etcdStore(etcd);
+    await using first = await openState(store.engine(), { node: 'a' });
+    await using second = await openState(store.engine(), { node: 'b' });
+    const stop = new AbortController();
+    const fed = second.changes(stop.signal)[Symbol.asyncIterator]().next();
+    const woken = new Promise<number | undefined>((resolve) => {
+      second.wait([second.watchEntry(counters, 'partition', 'p').topic], () =>
+        resolve(second.snapshot.get(counters, 'n')?.row.value),
+      );
+    });
+    await increment(first, 'n');
+    assert.equal(await woken, 1);
+    const { value } = await fed;
+    assert.equal(value.index, first.snapshot.index);
+    assert.equal(second.watchEntry(counters, 'partition', 'p').index, first.snapshot.index);
+    stop.abort();
+  });
+
+  it('give each background job to one of them, and to another when that one goes', async () => {
+    await using store = await etcdStore(etcd);
+    const states = new Map<string, State>();
+    for (const node of ['a', 'b', 'c']) states.set(node, await openState(store.engine(), { node }));
+    const running = new Set<string>();
+    for (const [node, state] of states) {
+      for (let job = 0; job < 12; job++) {
+        state.addJob({
+          name: `job ${job}`,
+          async run(signal) {
+            running.add(`${job} on ${node}`);
+            await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+            running.delete(`${job} on ${node}`);
+          },
+        });
+      }
+    }
+    await until('all know all', () => [...states.values()].every(({ members }) => members.length === 3));
+    await until('each job runs once', () => running.size === 12);
+    const jobsOf = (node: string): string[] =>
+      [...running].filter((each) => each.endsWith(node)).map((each) => each.split(' ')[0] ?? '');
+    const placed = [...states.keys()].map(jobsOf);
+    assert.ok(
+      placed.every((jobs) => jobs.length > 0),
+      `12 jobs on three nodes: ${JSON.stringify(placed)}`,
+    );
+    const lost = jobsOf('b');
+    const kept = [...running].filter((each) => !each.endsWith('b'));
+    await states.get('b')?.[Symbol.asyncDispose]();
+    await until('its jobs run elsewhere', () =>
+      lost.every((job) => running.has(`${job} on a`) || running.has(`${job} on c`)),
+    );
+    for (const each of kept) assert.ok(running.has(each), `${each} did not move`);
+    for (const node of ['a', 'c']) await states.get(node)?.[Symbol.asyncDispose]();
+  });
+
+  it('go on deleting what an owner left when the node that did so is gone, and expire each row once', async () => {
+    await using store = await etcdStore(etcd);
+    const states = [await openState(store.engine(), { node: 'a' }), await openState(store.engine(), { node: 'b' })];
+    const [first, second] = states as [State, State];
+    for (const state of states) {
+      state.addJob(
+        expiryJob(state, reservations, systemClock, (tx, { row }) =>
+          tx.append(events, { id: `${tx.index} ${row.name}`, text: row.name }),
+        ),
+      );
+    }
+    await first.write((tx) => {
+      tx.put(organizations, { id: 'o', name: 'o' });
+      tx.put(teams, { id: 't', organization: 'o', name: 't' });
+    });
+    await Promise.all(
+      Array.from({ length: 50 }, (_, k) =>
+        first.write((tx) => {
+          for (let i = 0; i < 100; i++) tx.put(tokens, { id: `${k}-${i}`, team: 't', hash: `${k}-${i}` });
+        }),
+      ),
+    );
+    await first.write((tx) => {
+      for (let i = 0; i < 30; i++) tx.put(reservations, { name: `n${i}`, holder: `h${i}`, until: tx.now + 300 });
+    });
+    await second.write((tx) => tx.delete(organizations, 'o'));
+    await until(
+      'one of them deletes',
+      async () => (await second.scan(tokens, { limit: 5_000 }, patience())).length < 5_000,
+    );
+    await first[Symbol.asyncDispose]();
+    await until(
+      'the other has deleted everything',
+      async () => (await second.scan(tokens, { limit: 1 }, patience())).length === 0,
+      30_000,
+    );
+    await until('what expired is removed', () => second.snapshot.trees.get(reservations)?.rows.size === 0);
+    const expired = (await second.scan(events, { limit: 100 }, patience())).map(({ row }) => row.text);
+    assert.deepEqual(expired.toSorted(), Array.from({ length: 30 }, (_, i) => `n${i}`).toSorted());
+    await second[Symbol.asyncDispose]();
+  });
+
+  it('tell each other what belongs to a running node, until it goes', async () => {
+    await using store = await etcdStore(etcd);
+    const first = await openState(store.engine(), { node: 'a' });
+    await using second = await openState(store.engine(), { node: 'b' });
+    const { index } = second.snapshot;
+    first.status.publish('streams/0', { s1: { heartbeat: 5 } });
+    assert.deepEqual(first.status.read(undefined, 'streams/0'), { s1: { heartbeat: 5 } });
+    await until('it is heard', () => second.status.read('a', 'streams/0') !== undefined);
+    assert.deepEqual(second.status.ofOthers('streams/0'), new Map([['a', { s1: { heartbeat: 5 } }]]));
+    assert.equal(second.snapshot.index, index, 'status rows move no index');
+    await first[Symbol.asyncDispose]();
+    await until('it is gone', () => second.status.ofOthers('streams/0').size === 0);
+  });
+
+  it('write the older row format while one of them reads no newer, and the newer one as soon as all do', async () => {
+    await using store = await etcdStore(etcd);
+    interface First {
+      readonly id: string;
+    }
+    interface Second extends First {
+      readonly colour: string;
+    }
+    const older = defineTable<First>()({ name: 'things', key: (row) => row.id, formats: { version: 1 }, indexes: {} });
+    const newer = defineTable<Second>()({
+      name: 'things',
+      key: (row) => row.id,
+      formats: {
+        version: 2,
+        read: { 1: (stored) => ({ ...(stored as First), colour: 'grey' }) },
+        write: { 1: ({ id }) => ({ id }) },
+      },
+      indexes: {},
+    });
+    const old = await openState(store.engine(), { node: 'old', schema: defineSchema([older]) });
+    await old.write((tx) => void tx.put(older, { id: 'by old' }));
+    const gated = gatedEngine(store.engine());
+    await using state = await openState(gated.engine, { node: 'new', schema: defineSchema([newer]) });
+    const written = (): string => gated.commits.at(-1)?.operations[0]?.value ?? '';
+    await until('both know both', () => old.members.length === 2 && state.members.length === 2);
+    assert.equal(state.snapshot.get(newer, 'by old')?.row.colour, 'grey');
+    await state.write((tx) => void tx.put(newer, { id: 'by new', colour: 'red' }));
+    assert.match(written(), /^\[1,/);
+    await old.consistent();
+    assert.equal(old.snapshot.get(older, 'by new')?.row.id, 'by new', 'the older version reads it');
+    await old.write((tx) => void tx.put(older, { id: 'by new' }));
+    await state.consistent();
+    await old[Symbol.asyncDispose]();
+    await until('the older one is gone', () => state.members.length === 1);
+    await state.write((tx) => void tx.put(newer, { id: 'later', colour: 'blue' }));
+    assert.match(written(), /^\[2,/);
+  });
+});
+
+describe('states on an etcd that went back', { skip: skipWithout('etcd'), timeout: 120_000 }, () => {
+  it('go on in a new epoch, above every index that they had told, and wake everyone', async () => {
+    await using etcd = await startEtcd();
+    await using store = await etcdStore(etcd);
+    await using state = await openState(store.engine({ endpoints: etcd.urls }));
+    await state.write((tx) => {
+      tx.put(counters, counter('kept', 1));
+      tx.put(counters, counter('deleted later'));
+    });
+    await etcd.first.stop();
+    etcd.first.saveData();
+    await etcd.first.start();
+    await state.write((tx) => tx.delete(counters, 'deleted later'));
+    for (let i = 0; i < 5; i++) await increment(state, 'lost');
+    const before = { epoch: state.snapshot.epoch, index: state.snapshot.index };
+    const reported = state.watchRow(counters, 'deleted later').index;
+    let woken = 0;
+    state.wait([state.watchRow(counters, 'deleted later').topic], () => woken++);
+    await etcd.first.stop();
+    etcd.first.restoreData();
+    await etcd.first.start();
+    await until('it has loaded what there is now', () => state.loaded && state.snapshot.epoch > before.epoch, 30_000);
+    assert.ok(state.snapshot.index >= before.index + EPOCH_STEP);
+    assert.equal(state.snapshot.get(counters, 'lost'), undefined);
+    assert.ok(state.snapshot.get(counters, 'deleted later') !== undefined, 'it is back');
+    await until('who waited for it is woken', () => woken === 1);
+    const now = state.watchRow(counters, 'deleted later').index;
+    assert.ok(now > reported, `a client that waits above ${reported} would sleep through its return at ${now}`);
+    await increment(state, 'kept');
+    await using other = await openState(store.engine({ endpoints: etcd.urls }), { node: 'b' });
+    assert.deepEqual(picture(other.snapshot), picture(state.snapshot));
+    assert.ok(
+      other.watchRow(counters, 'deleted later').index > reported,
+      'also on a node that never saw the old epoch',
+    );
+    const told = [other, state].map((each) => each.watchRow(counters, 'deleted later').reported);
+    assert.equal(told[0], told[1], 'a client may go from one to the other');
+  });
+});

@@ -1,0 +1,251 @@
+/** The API in the test's own process: a state on a store, the HTTP edge and every endpoint, with a clock to hold. */
+import { randomUUID } from 'node:crypto';
+import http from 'node:http';
+import { after, before } from 'node:test';
+import { parseGrant } from '../../../src/cli/input/grant.ts';
+import type { ShownToken } from '../../../src/credentials/acl-token.ts';
+import { credentialsEndpoints } from '../../../src/credentials/api/endpoints.ts';
+import type { AclPolicy } from '../../../src/credentials/caller.ts';
+import { readCredentials } from '../../../src/credentials/credentials-file.ts';
+import { makeFirstCredentials } from '../../../src/credentials/first-credentials.ts';
+import type { Edition } from '../../../src/credentials/request-partition.ts';
+import { createReads, type Reads } from '../../../src/http/blocking/reads.ts';
+import { openApiEndpoint } from '../../../src/http/openapi/openapi-endpoint.ts';
+import { operatorEndpoints } from '../../../src/http/operators/health.ts';
+import { createHttpServer, type HttpServer } from '../../../src/http/server/server.ts';
+import { createLog } from '../../../src/http/telemetry/log.ts';
+import { v1Api } from '../../../src/http/v1/conventions.ts';
+import { SCHEMA } from '../../../src/main/schema.ts';
+import { peeringEndpoints } from '../../../src/peering/api/endpoints.ts';
+import type { AgentNode } from '../../../src/peering/catalog/agent/agent.ts';
+import { catalogEndpoints } from '../../../src/peering/catalog/api/endpoints.ts';
+import { usedByCatalog } from '../../../src/peering/catalog/tables/partition-use.ts';
+import { checkEndpoints } from '../../../src/peering/check/endpoints.ts';
+import { systemResolve } from '../../../src/peering/check/resolve-host.ts';
+import { entryEndpoints } from '../../../src/peering/config-entries/api/endpoints.ts';
+import { usedByEntries } from '../../../src/peering/config-entries/partition-use.ts';
+import { explainEndpoints } from '../../../src/peering/explain/endpoints.ts';
+import type { HeldStreams } from '../../../src/peering/explain/local-stream.ts';
+import type { PeeringService } from '../../../src/peering/peering-context.ts';
+import { createSecretStore } from '../../../src/peering/record/encrypted-secret.ts';
+import { usedByPeerings } from '../../../src/peering/record/partition-use.ts';
+import { openServerIdentity } from '../../../src/peering/trust/identity.ts';
+import { type Clock, systemClock } from '../../../src/state/clock/clock.ts';
+import type { Engine } from '../../../src/state/engine/engine.ts';
+import { sqliteEngine } from '../../../src/state/engine/sqlite/engine.ts';
+import type { State } from '../../../src/state/state.ts';
+import type { Sealer } from '../../../src/state/transfer/encryption.ts';
+import { teamAccessApi } from '../../../src/team-access/http/conventions.ts';
+import { edgeErrorForm } from '../../../src/team-access/jsonapi/error-answer.ts';
+import { startTeamAccess } from '../../../src/team-access/start-team-access.ts';
+import { inProcessExchange, makeReachable } from '../peering/in-process-exchange.ts';
+import { openState } from '../state/state.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
+import { until } from '../until.ts';
+import { type Answer, type RequestOptions, send } from './server.ts';
+
+/** What a test changes. */
+export interface ApiSettings {
+  /** SQLite in a directory of its own unless given. */
+  readonly engine?: Engine;
+  /** The node's name; those of one store must differ. */
+  readonly node?: string;
+  /** What its local agent is otherwise. */
+  readonly agent?: Partial<AgentNode>;
+  readonly clock?: Clock;
+  readonly policy?: Partial<AclPolicy>;
+  readonly edition?: Edition;
+  /** `compat = consul`. */
+  readonly consul?: boolean;
+  /** `compat = terraform`. */
+  readonly terraform?: boolean;
+  /** `team-access.rate-limit`; none unless given. */
+  readonly rateLimit?: number;
+  readonly dataKey?: Sealer;
+  /** `limits.waiting-per-token`. */
+  readonly waitingPerTokenMax?: number;
+  /** The streams that the server holds; none unless given. */
+  readonly live?: HeldStreams['live'];
+  /** What the peering service gets instead of the usual. */
+  readonly peering?: Partial<Pick<PeeringService, 'exchange' | 'streams' | 'addresses' | 'tokenTtlMs' | 'peeringsMax'>>;
+}
+
+/** A token with the secret that its creation told. */
+export type MadeToken = ShownToken & { readonly SecretID: string };
+
+export interface Api extends AsyncDisposable {
+  readonly address: string;
+  /** The data directory. */
+  readonly directory: string;
+  readonly state: State;
+  readonly server: HttpServer;
+  readonly reads: Reads;
+  readonly peering: PeeringService;
+  /** The secret ID of the first token, which holds every grant; empty where another node has made it. */
+  readonly token: string;
+  /** The token of the first user, a site administrator; empty where another node has made it. */
+  readonly adminToken: string;
+  /** Resolves when the uses of team access tokens so far are written: no commit of theirs comes between any more. */
+  usesWritten(): Promise<void>;
+  /** Everything logged so far, from debug on. */
+  log(): string;
+  /** With the first token unless another is given, or `null` for none. */
+  request(method: string, pathAndQuery: string, options?: RequestOptions): Promise<Answer>;
+  /** Creates a token that may do what `grants` say, such as `acl:read@eu`. */
+  makeToken(grants: readonly string[], body?: Readonly<Record<string, unknown>>): Promise<MadeToken>;
+  /** Creates partitions. */
+  makePartitions(...names: string[]): Promise<void>;
+  /** Sends a blocking query and resolves once it is held. `answer` resolves with its answer. */
+  hold(pathAndQuery: string, options?: RequestOptions): Promise<{ readonly answer: Promise<Answer> }>;
+}
+
+/** One API for all tests of the `describe` around the call: for those that stay clear of one another. */
+export function sharedApi(settings?: ApiSettings): () => Api {
+  let api: Api | undefined;
+  before(async () => {
+    api = await startApi(settings);
+  });
+  after(() => api?.[Symbol.asyncDispose]());
+  return () => {
+    if (api === undefined) throw new Error('the shared API is there within tests only');
+    return api;
+  };
+}
+
+/** `stale.max-age` as it is by default. */
+const STALE_MS = 600_000;
+/** `peering.token-ttl` likewise. */
+const TOKEN_TTL_MS = 7 * 24 * 60 * 60 * 1000;
+
+/** Starts it, with the first credentials made. */
+export async function startApi(settings: ApiSettings = {}): Promise<Api> {
+  const { clock = systemClock, consul = false, edition = 'enterprise', dataKey, node = 'a' } = settings;
+  await using parts = new AsyncDisposableStack();
+  const directory = parts.use(await temporaryDirectory()).path;
+  const state = parts.use(
+    await openState(settings.engine ?? sqliteEngine({ directory }), { schema: SCHEMA, clock, node }),
+  );
+  const lines: string[] = [];
+  const log = createLog({
+    level: 'debug',
+    format: 'json',
+    destination: { write: (line: string) => void lines.push(line) },
+  });
+  const server = createHttpServer({
+    host: '127.0.0.1',
+    port: 0,
+    allowedOrigins: [],
+    limits: { connections: 1_000, body: 1024 * 1024, bulkBody: 16 * 1024 * 1024 },
+    errorForms: { '/api/v2/': edgeErrorForm },
+    consul,
+    requestIdPrefix: 'test',
+    clock,
+    log,
+  });
+  const { port } = await server.listen();
+  parts.defer(() => server.stop(0));
+  const address = `http://127.0.0.1:${port}`;
+  const presetSecrets = () => ({ aclToken: undefined, adminToken: undefined });
+  await makeFirstCredentials({ state, clock, directory, address, datacenter: 'dc1', presetSecrets });
+  const made = await readCredentials(directory);
+  const token = made?.peering.secretId ?? '';
+
+  const policy: AclPolicy = { enabled: true, defaultPolicy: 'deny', ...settings.policy };
+  const { defaultPolicy } = policy;
+  const reads = createReads({
+    state,
+    clock,
+    random: () => 0,
+    defaultPolicy,
+    staleMaxAgeMs: STALE_MS,
+    waitingMax: 10_000,
+    waitingPerTokenMax: settings.waitingPerTokenMax ?? 10_000,
+  });
+  server.onStop(() => reads.drain());
+  const credentials = { state, policy, edition };
+  const secrets = createSecretStore(dataKey);
+  const peering: PeeringService = {
+    credentials,
+    clock,
+    identity: parts.use(await openServerIdentity({ state, clock, secrets, log })),
+    secrets,
+    exchange: inProcessExchange,
+    streams: { of: () => undefined, tick: 0 },
+    addresses: () => ['127.0.0.1:8503'],
+    tokenTtlMs: TOKEN_TTL_MS,
+    peeringsMax: 10_000,
+    consul,
+    ...settings.peering,
+  };
+  parts.use(makeReachable(peering));
+  const partitionUses = [usedByPeerings, usedByCatalog, usedByEntries];
+  const agentNode: AgentNode = { name: node, address: '127.0.0.1', isServiceAddress: true, ...settings.agent };
+  const endpoints = [
+    ...credentialsEndpoints({ credentials, reads, clock, consul, dataKey, partitionUses }),
+    ...peeringEndpoints(peering, reads),
+    ...catalogEndpoints({ credentials, reads, agent: agentNode, consul }),
+    ...entryEndpoints({ credentials, reads, consul }),
+    ...explainEndpoints({ credentials, streams: { node, live: settings.live ?? new Map() }, consul }),
+    ...checkEndpoints({
+      service: peering,
+      around: { clock, resolve: systemResolve, version: '1.13.0', randomId: randomUUID },
+    }),
+  ];
+  const operators = operatorEndpoints({ state, staleMaxAgeMs: STALE_MS, version: { Version: 'test' } });
+  const teamAccess = parts.use(
+    startTeamAccess({
+      state,
+      clock,
+      log,
+      rateLimit: () => settings.rateLimit ?? 0,
+      terraform: settings.terraform ?? false,
+    }),
+  );
+  for (const endpoint of [...endpoints, ...operators, ...teamAccess.endpoints]) server.add(endpoint);
+  server.add(teamAccess.counted(openApiEndpoint(server.endpoints, teamAccessApi('test'))));
+  server.countUnserved('/api/v2/', teamAccess.countUnserved);
+  server.add(openApiEndpoint(server.endpoints, v1Api('test')));
+  await server.open();
+  const agent = new http.Agent({ keepAlive: true });
+  parts.defer(() => agent.destroy());
+
+  const owned = parts.move();
+  const api: Api = {
+    address,
+    directory,
+    state,
+    server,
+    reads,
+    peering,
+    token,
+    adminToken: made?.teamAccess.token ?? '',
+    usesWritten: () => teamAccess.usesWritten(),
+    log: () => lines.join(''),
+    request: (method, pathAndQuery, options = {}) => send(agent, address, method, pathAndQuery, { token, ...options }),
+    async makeToken(grants, body = {}) {
+      const answer = await api.request('PUT', '/v1/acl/token', {
+        body: { ...body, Grants: grants.map((text) => parseGrant(text)) },
+      });
+      if (answer.status !== 200) throw new Error(`no token was made: ${answer.status} ${answer.text}`);
+      return answer.json<MadeToken>();
+    },
+    async makePartitions(...names) {
+      for (const name of names) {
+        const answer = await api.request('PUT', `/v1/partition/${name}`, { body: {} });
+        if (answer.status !== 200) throw new Error(`no partition was made: ${answer.status} ${answer.text}`);
+      }
+    },
+    async hold(pathAndQuery, options = {}) {
+      const before = reads.waitingCount;
+      const answer = api.request('GET', pathAndQuery, options);
+      const early = answer.then((given) => {
+        throw new Error(`answered instead of held: ${given.status} ${given.text}`);
+      });
+      await Promise.race([until('the query is held', () => reads.waitingCount > before), early]);
+      early.catch(() => undefined);
+      return { answer };
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+  return api;
+}

@@ -1,0 +1,118 @@
+/** A small schema with one of everything: owners of owners, unique and watched indexes, expiry, a store-only table. */
+import { type DeepReadonly, defineSchema, defineTable } from '../../../src/state/table.ts';
+
+export interface Organization {
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface Team {
+  readonly id: string;
+  readonly organization: string;
+  readonly name: string;
+}
+
+export interface Token {
+  readonly id: string;
+  readonly team: string;
+  readonly hash: string;
+  /** Milliseconds since 1970. */
+  readonly expiresAt?: number;
+}
+
+export interface Use {
+  readonly id: string;
+  readonly token: string;
+}
+
+export interface Counter {
+  readonly id: string;
+  readonly value: number;
+  readonly partition: string;
+}
+
+export interface Reservation {
+  readonly name: string;
+  readonly holder: string;
+  readonly until: number;
+}
+
+export interface Event {
+  readonly id: string;
+  readonly text: string;
+}
+
+export const organizations = defineTable<Organization>()({
+  name: 'organizations',
+  key: (row) => row.id,
+  formats: { version: 1 },
+  indexes: { name: { entry: (row) => row.name, unique: true } },
+});
+
+export const teams = defineTable<Team>()({
+  name: 'teams',
+  key: (row) => row.id,
+  formats: { version: 1 },
+  indexes: {
+    organization: { entry: (row) => row.organization, watched: true },
+    name: { entry: (row) => `${row.organization}/${row.name}`, unique: true },
+  },
+  owners: [{ table: organizations, index: 'organization' }],
+});
+
+export const tokens = defineTable<Token>()({
+  name: 'tokens',
+  key: (row) => row.id,
+  formats: { version: 1 },
+  indexes: {
+    team: { entry: (row) => row.team, watched: true },
+    hash: { entry: (row) => row.hash, unique: true },
+  },
+  owners: [{ table: teams, index: 'team' }],
+  expiresAt: (row) => row.expiresAt,
+});
+
+export const uses = defineTable<Use>()({
+  name: 'uses',
+  key: (row) => row.id,
+  formats: { version: 1 },
+  indexes: { token: { entry: (row) => row.token, watched: true } },
+  owners: [{ table: tokens, index: 'token' }],
+});
+
+export const counters = defineTable<Counter>()({
+  name: 'counters',
+  key: (row) => row.id,
+  formats: { version: 1 },
+  indexes: {
+    partition: { entry: (row) => row.partition, watched: true },
+    odd: { entry: (row) => (row.value % 2 === 1 ? 'odd' : undefined) },
+  },
+});
+
+export const reservations = defineTable<Reservation>()({
+  name: 'reservations',
+  key: (row) => row.name,
+  formats: { version: 1 },
+  indexes: { holder: { entry: (row) => row.holder, unique: true } },
+  expiresAt: (row) => row.until,
+});
+
+export const events = defineTable<Event>()({
+  name: 'events',
+  key: (row) => row.id,
+  formats: { version: 1 },
+  indexes: {},
+  storeOnly: true,
+});
+
+export const testSchema = defineSchema([events, uses, tokens, reservations, teams, counters, organizations]);
+
+/** Makes a value and everything below it unchangeable, so that whoever changes a row fails. */
+export function deepFreeze<T>(value: T): DeepReadonly<T> {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const part of Object.values(value)) deepFreeze(part);
+  }
+  return value as DeepReadonly<T>;
+}
