@@ -16,7 +16,7 @@ import { operatorEndpoints } from '../http/operators/health.ts';
 import { createMetrics } from '../http/operators/metrics.ts';
 import type { HttpServer } from '../http/server/server.ts';
 import type { Log } from '../http/telemetry/log.ts';
-import { v1Api } from '../http/v1/conventions.ts';
+import { v1Api } from '../http/v1-conventions.ts';
 import { usedByCatalog } from '../peering/catalog/tables/partition-use.ts';
 import { usedByEntries } from '../peering/config-entries/partition-use.ts';
 import { dnsMetrics } from '../peering/dns/dns-metrics.ts';

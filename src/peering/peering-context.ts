@@ -2,8 +2,8 @@
 import type { Credentials } from '../credentials/operation.ts';
 import type { Clock } from '../state/clock/clock.ts';
 import type { SecretStore } from './record/encrypted-secret.ts';
-import type { PeeringToken } from './record/token.ts';
 import type { PeeringName } from './spans.ts';
+import type { PeeringToken } from './token/token.ts';
 import type { ServerIdentity } from './trust/identity.ts';
 
 /** When a peering's stream last did something, in milliseconds since 1970; exact on the stream's own server. */

@@ -13,7 +13,7 @@ import type { Sealer } from '../state/transfer/encryption.ts';
 import { peeringEndpoints } from './api/endpoints.ts';
 import type { AgentNode } from './catalog/agent/agent.ts';
 import { moveAgentNodes } from './catalog/agent/move-agent-nodes.ts';
-import { catalogEndpoints } from './catalog/api/endpoints.ts';
+import { catalogEndpoints } from './catalog/endpoints.ts';
 import { checkEndpoints } from './check/endpoints.ts';
 import { systemResolve } from './check/resolve-host.ts';
 import { entryEndpoints } from './config-entries/api/endpoints.ts';

@@ -3,7 +3,7 @@
  * unknown fields and wrong types are refused. Bounds and patterns are left to the schema's own check.
  */
 import { QUOTED_LENGTH_MAX } from '../limits.ts';
-import { nearestName } from './nearest-name.ts';
+import { nearestName } from './closest-name.ts';
 import { JsonProblem } from './strict-json.ts';
 
 /** The part of JSON Schema that bodies are declared with. */

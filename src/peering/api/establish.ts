@@ -8,6 +8,7 @@ import { type Asked, originOf, writeFor } from '../../credentials/operation.ts';
 import { ServiceError } from '../../http/errors.ts';
 import type { Stored } from '../../state/table.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
+import { type EstablishRequest, required } from '../bodies.ts';
 import { findPeering, type Wanted, withBodyPartition } from '../find/find-peering.ts';
 import { SECRET_CHARACTERS_MAX } from '../limits.ts';
 import { ExchangeRefused, ExchangeUnreachable, type PeeringService } from '../peering-context.ts';
@@ -17,11 +18,10 @@ import { establishedAgain, newPeering, type Peering, type PeerServer, peerings }
 import { recordPeeringChange } from '../record/record-change.ts';
 import { refuseReserved, refuseTooMany, release, reserve } from '../record/reservation.ts';
 import { links, streamSecretPlace } from '../record/secrets.ts';
-import { clusterOf, type PeeringToken, trustDomainOf } from '../record/token.ts';
 import type { PeeringName } from '../spans.ts';
+import { decodeToken } from '../token/decode-token.ts';
+import { clusterOf, type PeeringToken, trustDomainOf } from '../token/token.ts';
 import { afterRemoval, BeingRemoved, beingDeleted } from './await-removal.ts';
-import { type EstablishRequest, required } from './bodies.ts';
-import { decodeToken } from './decode-token.ts';
 
 /** An establish whose token and body are as they must be. */
 interface Establish {

@@ -7,6 +7,7 @@ import { type Asked, originOf, writeFor } from '../../credentials/operation.ts';
 import { ServiceError } from '../../http/errors.ts';
 import type { DeepReadonly, Stored } from '../../state/table.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
+import { required, type TokenRequest } from '../bodies.ts';
 import { findPeering, withBodyPartition } from '../find/find-peering.ts';
 import type { PeeringService } from '../peering-context.ts';
 import { checkMeta } from '../record/meta.ts';
@@ -16,9 +17,8 @@ import { recordPeeringChange } from '../record/record-change.ts';
 import { refuseReserved, refuseTooMany } from '../record/reservation.ts';
 import { acceptedSecrets, type Establishment, hashOf } from '../record/secrets.ts';
 import { checkServerAddresses } from '../record/server-address.ts';
-import { encodeToken } from '../record/token.ts';
+import { encodeToken } from '../token/token.ts';
 import { afterRemoval, BeingRemoved } from './await-removal.ts';
-import { required, type TokenRequest } from './bodies.ts';
 
 /** The answer; the token is shown this once. */
 export interface GeneratedToken {

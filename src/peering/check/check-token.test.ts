@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { before, describe, test } from 'node:test';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { sharedApi } from '../../../test/support/process/api.ts';
-import { encodeToken } from '../record/token.ts';
 import type { ExchangeSecretRequest } from '../stream/wire/gen/peering/peerstream_pb.ts';
+import { encodeToken } from '../token/token.ts';
 import { makeCluster, PEER_ID, startPeer, summary, type TestCluster } from './peer.suite.ts';
 import type { CheckReport } from './report.ts';
 

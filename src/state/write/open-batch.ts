@@ -5,17 +5,17 @@ import type { CommitLimits, Engine } from '../engine/engine.ts';
 import { StateError } from '../errors.ts';
 import { BATCH_BYTES_MAX, BATCH_CPU_MS, BATCH_OPERATIONS_MAX } from '../limits.ts';
 import { type Batch, type BatchBase, createBatch } from './batch.ts';
-import { callerLeft, type Entry, fail, hasLeft } from './pending-writes.ts';
+import { callerLeft, fail, isDisconnected, type PendingWrite } from './pending-writes.ts';
 
 /** What a write came to, to be told once the batch is durable. */
 export interface Outcome {
-  readonly entry: Entry;
+  readonly entry: PendingWrite;
   readonly failed: boolean;
   readonly value: unknown;
 }
 
 /** A batch that is being filled, or was and is at the engine. */
-export interface Filling {
+export interface OpenBatch {
   readonly base: BatchBase;
   readonly batch: Batch;
   readonly outcomes: Outcome[];
@@ -34,12 +34,17 @@ export interface FillOptions {
 }
 
 /** An empty batch on `base`. */
-export function startFilling(base: BatchBase): Filling {
+export function startFilling(base: BatchBase): OpenBatch {
   return { base, batch: createBatch(base), outcomes: [], taken: 0, full: false };
 }
 
 /** Runs writes that were not looked at yet, for up to BATCH_CPU_MS. `single`: one write fills the batch. */
-export function fill(filling: Filling, waiting: readonly Entry[], single: boolean, options: FillOptions): void {
+export function fill(
+  filling: OpenBatch,
+  waiting: readonly PendingWrite[],
+  single: boolean,
+  options: FillOptions,
+): void {
   const { clock } = options;
   const startedAt = clock.monotonic();
   const now = clock.now();
@@ -52,10 +57,10 @@ export function fill(filling: Filling, waiting: readonly Entry[], single: boolea
 }
 
 /** Runs one write as part of the batch. @returns false when the batch has no room for it */
-function add(filling: Filling, entry: Entry, now: number, options: FillOptions): boolean {
+function add(filling: OpenBatch, entry: PendingWrite, now: number, options: FillOptions): boolean {
   const { batch, outcomes } = filling;
   const { limits } = options.engine;
-  if (hasLeft(entry)) fail(entry, callerLeft());
+  if (isDisconnected(entry)) fail(entry, callerLeft());
   if (entry.settled) return true;
   const others = batch.operationCount;
   // One that is like those before it would not fit: it is not run only to be taken back.
@@ -77,7 +82,7 @@ function add(filling: Filling, entry: Entry, now: number, options: FillOptions):
   return true;
 }
 
-function attempt({ base, batch }: Filling, entry: Entry, now: number, options: FillOptions): Outcome {
+function attempt({ base, batch }: OpenBatch, entry: PendingWrite, now: number, options: FillOptions): Outcome {
   try {
     const value = batch.run(entry.fn, entry.fixed, now);
     const { rowsMax, rowsMaxReason } = options;

@@ -7,7 +7,7 @@ import type { Fixed, Transaction } from './transaction.ts';
 export type Left = Pick<AbortSignal, 'aborted'>;
 
 /** A write and whom to tell. */
-export interface Entry {
+export interface PendingWrite {
   readonly fn: (tx: Transaction) => unknown;
   readonly fixed: Fixed;
   readonly signal: Left | undefined;
@@ -24,7 +24,7 @@ export interface Entry {
 }
 
 /** Tells a write's caller that it failed, unless it was told something before. */
-export function fail(entry: Entry, error: unknown): void {
+export function fail(entry: PendingWrite, error: unknown): void {
   if (entry.settled) return;
   entry.settled = true;
   entry.reject(error);
@@ -33,20 +33,20 @@ export function fail(entry: Entry, error: unknown): void {
 export interface WaitingWrites {
   readonly length: number;
   /** The writes, the oldest first. */
-  readonly entries: readonly Entry[];
+  readonly entries: readonly PendingWrite[];
   /** @throws StateError `overloaded` */
-  add(entry: Entry): void;
+  add(entry: PendingWrite): void;
   /** Takes the first `count` out. */
   take(count: number): void;
   /** Puts writes in front of all others; they were let in once and are not turned away now. */
-  putBack(entries: readonly Entry[]): void;
+  putBack(entries: readonly PendingWrite[]): void;
   /** Answers callers whose time is over, and forgets those who left. @returns whether it took any out */
   sweep(now: number): boolean;
   failAll(error: unknown): void;
 }
 
 export function createWaitingWrites(): WaitingWrites {
-  let entries: Entry[] = [];
+  let entries: PendingWrite[] = [];
   let bytes = 0;
 
   return {
@@ -78,7 +78,7 @@ export function createWaitingWrites(): WaitingWrites {
         if (now - entry.queuedAt >= WRITE_MS_MAX) {
           const text = 'the store cannot be reached: the write was not made';
           fail(entry, new StateError('unavailable', text, { retryAfterSeconds: 5 }));
-        } else if (hasLeft(entry)) {
+        } else if (isDisconnected(entry)) {
           fail(entry, callerLeft());
         }
       }
@@ -98,7 +98,7 @@ export function createWaitingWrites(): WaitingWrites {
 }
 
 /** Its caller left before it was sent for the first time: it is not worth making. */
-export const hasLeft = (entry: Entry): boolean => entry.signal?.aborted === true && entry.attempts === 0;
+export const isDisconnected = (entry: PendingWrite): boolean => entry.signal?.aborted === true && entry.attempts === 0;
 
 export function callerLeft(): StateError {
   return new StateError('aborted', 'the caller left before the write was started');

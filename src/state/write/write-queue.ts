@@ -16,8 +16,8 @@ import { isStateError, StateError } from '../errors.ts';
 import { ATTEMPTS_MAX, ATTEMPTS_MS, WRITE_BYTES_DEFAULT, WRITE_MS_MAX } from '../limits.ts';
 import type { Memory } from '../memory/committed-state.ts';
 import type { BatchBase } from './batch.ts';
-import { type Filling, fill, type Outcome, startFilling } from './open-batch.ts';
-import { createWaitingWrites, type Entry, fail, hasLeft, type Left } from './pending-writes.ts';
+import { fill, type OpenBatch, type Outcome, startFilling } from './open-batch.ts';
+import { createWaitingWrites, fail, isDisconnected, type Left, type PendingWrite } from './pending-writes.ts';
 import type { Transaction } from './transaction.ts';
 
 /** What a caller may say about a write. */
@@ -51,7 +51,7 @@ export interface WriteQueueParts {
 type Verdict = 'committed' | { readonly index: number };
 
 /** A batch at the engine. */
-interface Sent extends Filling {
+interface Sent extends OpenBatch {
   readonly verdict: Promise<Verdict>;
 }
 
@@ -61,9 +61,9 @@ const SWEEP_MS = 500;
 export class WriteQueue {
   readonly #parts: WriteQueueParts;
   readonly #waiting = createWaitingWrites();
-  #inFlight: Filling | undefined;
+  #inFlight: OpenBatch | undefined;
   /** Built on what `#inFlight` will have made. */
-  #ahead: Filling | undefined;
+  #ahead: OpenBatch | undefined;
   #aheadScheduled = false;
   #running = false;
   #cancelSweep: (() => void) | undefined;
@@ -75,7 +75,7 @@ export class WriteQueue {
   }
 
   /** The batch that the engine is committing. */
-  get inFlight(): Filling | undefined {
+  get inFlight(): OpenBatch | undefined {
     return this.#inFlight;
   }
 
@@ -175,7 +175,7 @@ export class WriteQueue {
     const built = this.#ahead;
     this.#ahead = undefined;
     const isGood =
-      built !== undefined && isSame(built.base, base) && !built.outcomes.some(({ entry }) => hasLeft(entry));
+      built !== undefined && isSame(built.base, base) && !built.outcomes.some(({ entry }) => isDisconnected(entry));
     const filling = isGood ? built : startFilling(base);
     fill(filling, this.#waiting.entries, this.#single > 0, this.#parts);
     this.#waiting.take(filling.taken);
@@ -187,7 +187,7 @@ export class WriteQueue {
   }
 
   /** Proves or makes the batch. */
-  async #commit({ batch, base }: Filling): Promise<Verdict> {
+  async #commit({ batch, base }: OpenBatch): Promise<Verdict> {
     const { engine, signal } = this.#parts;
     if (batch.operationCount > 0) {
       const commit = { epoch: base.epoch, base: base.index, operations: batch.operations() };
@@ -222,7 +222,7 @@ export class WriteQueue {
   /** Puts writes of a batch that is known not to be made in front again, except those that were tried often enough. */
   #again(outcomes: readonly Outcome[]): void {
     const now = this.#parts.clock.monotonic();
-    const again: Entry[] = [];
+    const again: PendingWrite[] = [];
     for (const { entry } of outcomes) {
       entry.attempts++;
       if (entry.attempts >= ATTEMPTS_MAX || now - entry.queuedAt > ATTEMPTS_MS) {

@@ -8,6 +8,7 @@ import { recordTeamAccess } from '../audit/record-change.ts';
 import type { Caller } from '../authorization/caller.ts';
 import type { Standing } from '../authorization/caller-role.ts';
 import { organizationNamed, standingAround, teamKnown } from '../authorization/find-visible.ts';
+import { checkOwnerLeft, isOwner } from '../authorization/owners.ts';
 import { changesMembers, changesMemberships, removesMember } from '../authorization/permissions.ts';
 import { showMembership } from '../documents/organization-membership-to-json.ts';
 import type { Writing } from '../http/request-pipeline.ts';
@@ -18,7 +19,6 @@ import type { GivenResource, WantedResource } from '../jsonapi/read-resource.ts'
 import { type Membership, membershipPair, memberships } from '../tables/organization-membership.ts';
 import { type Team, teams } from '../tables/team.ts';
 import { teamMembers } from '../tables/team-member.ts';
-import { checkOwnerLeft, isOwner } from '../teams/owners.ts';
 import { createUser } from '../users/new-user.ts';
 import { forgetInvited } from '../users/remove-invited-users.ts';
 import { checkInvitations } from './check-invitations.ts';

@@ -4,6 +4,7 @@ import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import type { Parameter } from '../../http/parameter.ts';
 import { organizationNamed } from '../authorization/find-visible.ts';
+import { listOrganizations } from '../authorization/organizations-of-caller.ts';
 import {
   entitlementSetSchema,
   organizationDocument,
@@ -18,7 +19,6 @@ import { readResource } from '../jsonapi/read-resource.ts';
 import { documentOf, pageOf } from '../jsonapi/schemas.ts';
 import { changeOrganization, deleteOrganization } from './change-organization.ts';
 import { createOrganization } from './create-organization.ts';
-import { listOrganizations } from './list-organizations.ts';
 import { changedOrganizationSchema, newOrganizationSchema } from './read-organization-body.ts';
 
 /** For lists of things with names. */

@@ -3,12 +3,12 @@ import { users } from '../../credentials/user.ts';
 import { recordTeamAccess } from '../audit/record-change.ts';
 import type { Standing } from '../authorization/caller-role.ts';
 import { teamById } from '../authorization/find-visible.ts';
+import { checkOwnerLeft } from '../authorization/owners.ts';
 import { changesMembers } from '../authorization/permissions.ts';
 import type { Writing } from '../http/request-pipeline.ts';
 import { notFound } from '../jsonapi/errors.ts';
 import { type Membership, membershipPair, memberships } from '../tables/organization-membership.ts';
 import { memberKey, type TeamMember, teamMembers } from '../tables/team-member.ts';
-import { checkOwnerLeft } from './owners.ts';
 
 /** What the ids of a request name. */
 export type NamedBy = 'users' | 'organization-memberships';

@@ -1,11 +1,11 @@
 /** `DELETE /admin/users/:id`: somebody who has left, or whose token is lost. */
 import { SITE_ADMIN, users } from '../../credentials/user.ts';
 import { recordTeamAccess } from '../audit/record-change.ts';
+import { checkOwnerLeft, isOwner, organizationsOf } from '../authorization/owners.ts';
 import { showUser } from '../documents/user-to-json.ts';
 import type { Writing } from '../http/request-pipeline.ts';
 import type { Precondition } from '../jsonapi/documents.ts';
 import { JsonApiError, notFound } from '../jsonapi/errors.ts';
-import { checkOwnerLeft, isOwner, organizationsOf } from '../teams/owners.ts';
 import { checkSiteAdmin, isSelf } from './find-user.ts';
 
 /** A user who is deleted, and in which state. */

@@ -3,8 +3,8 @@ import { type User, users } from '../../credentials/user.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import type { Caller } from '../authorization/caller.ts';
+import { organizationIds } from '../authorization/organizations-of-caller.ts';
 import { notFound } from '../jsonapi/errors.ts';
-import { organizationIds } from '../organizations/list-organizations.ts';
 import { membershipPair, memberships } from '../tables/organization-membership.ts';
 
 /** @throws JsonApiError `not-found` for everybody else */

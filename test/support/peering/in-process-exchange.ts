@@ -7,8 +7,8 @@ import {
   ExchangeUnreachable,
   type PeeringService,
 } from '../../../src/peering/peering-context.ts';
-import { tokenAddresses } from '../../../src/peering/record/token.ts';
 import { exchangeSecret } from '../../../src/peering/stream/accepting/exchange-secret.ts';
+import { tokenAddresses } from '../../../src/peering/token/token.ts';
 
 /** The clusters that can be reached, by the server name that their tokens have. */
 const reachable = new Map<string, PeeringService>();

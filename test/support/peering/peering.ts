@@ -1,7 +1,7 @@
 /** What tests of peerings do again and again, over the API. */
 import assert from 'node:assert/strict';
 import type { ShownPeering } from '../../../src/peering/record/record-to-json.ts';
-import type { PeeringToken } from '../../../src/peering/record/token.ts';
+import type { PeeringToken } from '../../../src/peering/token/token.ts';
 import type { Api } from '../process/api.ts';
 import type { Answer, RequestOptions } from '../process/server.ts';
 

@@ -11,8 +11,8 @@ import {
 import type { AddressInfo } from 'node:net';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { createSecretStore } from '../../../src/peering/record/encrypted-secret.ts';
-import { encodeToken, type PeeringToken } from '../../../src/peering/record/token.ts';
 import { ExchangeSecretResponseSchema } from '../../../src/peering/stream/wire/gen/peering/peerstream_pb.ts';
+import { encodeToken, type PeeringToken } from '../../../src/peering/token/token.ts';
 import { makeAuthority } from '../../../src/peering/trust/make-certificates.ts';
 import { clusterName } from '../../../src/peering/trust/names.ts';
 import { EXCHANGE_PATH, framed } from './raw-peer.ts';

@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import http2, { type ClientHttp2Session, type ClientHttp2Stream, type OutgoingHttpHeaders } from 'node:http2';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
-import type { PeeringToken } from '../../../src/peering/record/token.ts';
 import {
   ExchangeSecretRequestSchema,
   ExchangeSecretResponseSchema,
   type ReplicationMessage,
   ReplicationMessageSchema,
 } from '../../../src/peering/stream/wire/gen/peering/peerstream_pb.ts';
+import type { PeeringToken } from '../../../src/peering/token/token.ts';
 
 const SERVICE = '/hashicorp.consul.internal.peerstream.PeerStreamService';
 export const STREAM_PATH = `${SERVICE}/StreamResources`;

@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '../../../src/state/clock/clock.ts';
 import type { CommittedChange, Engine, Head, Member, Operation, StoredRow } from '../../../src/state/engine/engine.ts';
+import type { EtcdEngineOptions } from '../../../src/state/engine/etcd/client/options.ts';
 import { etcdEngine } from '../../../src/state/engine/etcd/engine.ts';
-import type { EtcdEngineOptions } from '../../../src/state/engine/etcd/options.ts';
 import { until } from '../until.ts';
 
 export interface EtcdNode extends AsyncDisposable {

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { ServiceError } from '../../../http/errors.ts';
 import { QUOTED_LENGTH_MAX } from '../../../http/limits.ts';
 import { parseBody } from '../../../http/v1/parse-body.ts';
-import { required } from '../../api/bodies.ts';
+import { required } from '../../bodies.ts';
 import { KINDS, type Kind } from '../config-entry.ts';
 import { DESCRIPTION_CHARACTERS_MAX } from '../limits.ts';
 

@@ -8,8 +8,8 @@ import type { Clock } from '../../../state/clock/clock.ts';
 import { withDeadline } from '../../../state/clock/deadline.ts';
 import { EXCHANGE_MS } from '../../limits.ts';
 import { type Exchange, ExchangeRefused, ExchangeUnreachable } from '../../peering-context.ts';
-import { tokenAddresses } from '../../record/token.ts';
 import { dialSpan } from '../../spans.ts';
+import { tokenAddresses } from '../../token/token.ts';
 import { connectFailure } from '../connect-failure.ts';
 import type { ConnectPeer } from './peer-connection.ts';
 

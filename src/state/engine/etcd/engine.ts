@@ -14,11 +14,11 @@
 import type { CommitLimits, Engine } from '../engine.ts';
 import { createEtcdClient } from './client/client.ts';
 import { stateErrorOf } from './client/failures.ts';
+import type { EtcdEngineOptions } from './client/options.ts';
 import { createHead } from './commit/create-head.ts';
 import { createKeys } from './keys.ts';
 import { OWN_OPERATIONS } from './limits.ts';
 import { createNode, type EtcdNode } from './node/node.ts';
-import type { EtcdEngineOptions } from './options.ts';
 
 /** Makes the engine; nothing is opened before `open`. */
 export function etcdEngine(options: EtcdEngineOptions): Engine {

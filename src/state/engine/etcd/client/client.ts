@@ -9,9 +9,9 @@ import { type Clock, sleep } from '../../../clock/clock.ts';
 import { DeadlineError, withDeadline } from '../../../clock/deadline.ts';
 import { StateError } from '../../../errors.ts';
 import { CALL_TIMEOUT_MS, RETRY_MS_MAX, RETRY_MS_MIN } from '../limits.ts';
-import type { EtcdEngineOptions } from '../options.ts';
 import { failureKind, stateErrorOf } from './failures.ts';
 import { Auth, KV, Lease, Watch } from './gen/etcd_pb.ts';
+import type { EtcdEngineOptions } from './options.ts';
 import { grpcLink, type Link } from './transport.ts';
 
 /** One endpoint's services. */

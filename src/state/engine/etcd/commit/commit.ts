@@ -13,13 +13,13 @@ import type { Commit } from '../../engine.ts';
 import { type EtcdClient, retryPauseMs } from '../client/client.ts';
 import { failureKind, noSpace, stateErrorOf } from '../client/failures.ts';
 import type { TxnResponse } from '../client/gen/etcd_pb.ts';
+import type { Log } from '../client/options.ts';
 import { gotten, headerOf, put } from '../client/requests.ts';
 import type { Following, OwnCommit } from '../follow/follow.ts';
 import { otherCluster } from '../follow/head-check.ts';
 import { type Position, readPosition } from '../head-record.ts';
 import type { Keys } from '../keys.ts';
 import type { Membership } from '../node/membership.ts';
-import type { Log } from '../options.ts';
 import type { Turns } from './commit-fairness.ts';
 import {
   buildTransaction,

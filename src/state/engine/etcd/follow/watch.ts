@@ -10,9 +10,9 @@ import { type CallOptions, Code, ConnectError } from '@connectrpc/connect';
 import { type Clock, sleep } from '../../../clock/clock.ts';
 import { type EtcdClient, retryPauseMs } from '../client/client.ts';
 import type { Event, WatchResponse } from '../client/gen/etcd_pb.ts';
+import type { Log } from '../client/options.ts';
 import type { KeyRange } from '../keys.ts';
 import { CALL_TIMEOUT_MS, RETRY_MS_MAX } from '../limits.ts';
-import type { Log } from '../options.ts';
 import type { RevisionEvents } from './follow.ts';
 
 /** What the watch needs. */

@@ -12,10 +12,10 @@ import { isStateError, StateError } from '../../../errors.ts';
 import type { EtcdClient } from '../client/client.ts';
 import { failureKind, stateErrorOf } from '../client/failures.ts';
 import type { KeyValue } from '../client/gen/etcd_pb.ts';
+import type { Log } from '../client/options.ts';
 import { get, gotten, put, readKey, unchangedSince } from '../client/requests.ts';
 import { type Keys, text } from '../keys.ts';
 import { CLOSE_TIMEOUT_MS, JOIN_GRACE_MS, RETRY_MS_MAX } from '../limits.ts';
-import type { Log } from '../options.ts';
 import { type NodeRecord, parseNode } from './live-nodes.ts';
 
 /** A node's hold on its name. */

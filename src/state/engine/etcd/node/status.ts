@@ -1,10 +1,10 @@
 import type { Clock } from '../../../clock/clock.ts';
 import type { EtcdClient } from '../client/client.ts';
+import type { Log } from '../client/options.ts';
 import { put, remove } from '../client/requests.ts';
 import { createBell } from '../commit/notifier.ts';
 import type { Keys } from '../keys.ts';
 import { STATUS_PUT_MS } from '../limits.ts';
-import type { Log } from '../options.ts';
 import type { NodeLease } from './membership.ts';
 
 /** Puts this node's status rows: the first value of a slot at once, later ones at most every ten seconds. */

@@ -1,6 +1,6 @@
 /** What the requests about peerings say. */
 import { type Static, Type } from 'typebox';
-import { ServiceError } from '../../http/errors.ts';
+import { ServiceError } from '../http/errors.ts';
 
 const name = Type.Optional(Type.String({ description: 'Required. A DNS label.' }));
 const partition = Type.Optional(Type.String());

@@ -1,11 +1,11 @@
 /** What is said of `/v1` besides its endpoints: what they all have in common. */
 
-import { CACHED_HEADERS, READ_HEADERS } from '../blocking/read-headers.ts';
-import type { Endpoint } from '../endpoint.ts';
-import type { ApiDescription, Conventions } from '../openapi/api-description.ts';
-import type { Parameter } from '../parameter.ts';
-import { errorForms } from './error-answer.ts';
-import { CACHED, CONSISTENT, INDEX, PARTITION, PARTITION_HEADER, PRETTY, STALE, WAIT } from './parameters.ts';
+import { CACHED_HEADERS, READ_HEADERS } from './blocking/read-headers.ts';
+import type { Endpoint } from './endpoint.ts';
+import type { ApiDescription, Conventions } from './openapi/api-description.ts';
+import type { Parameter } from './parameter.ts';
+import { errorForms } from './v1/error-answer.ts';
+import { CACHED, CONSISTENT, INDEX, PARTITION, PARTITION_HEADER, PRETTY, STALE, WAIT } from './v1/parameters.ts';
 
 const CONVENTIONS: Conventions = {
   securitySchemes: {

@@ -9,8 +9,8 @@ import { JsonProblem, parseStrictJson } from '../../http/json/strict-json.ts';
 import { TOKEN_CHARACTERS_MAX } from '../limits.ts';
 import { isRemoteName, REMOTE_NAME_WANTED } from '../record/remote-name.ts';
 import { checkServerAddresses, isDnsName } from '../record/server-address.ts';
-import { isDatacenterOf, type PeeringToken } from '../record/token.ts';
 import { parseRoots, RootError } from '../trust/roots.ts';
+import { isDatacenterOf, type PeeringToken } from './token.ts';
 
 const texts = Type.Optional(Type.Array(Type.String()));
 const text = Type.Optional(Type.String());

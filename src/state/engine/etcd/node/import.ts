@@ -3,14 +3,14 @@
  * then nobody sees any of them, and a failed import leaves only keys that the housekeeping removes.
  */
 
-import { StateError } from '../../errors.ts';
-import type { Head, StoredRow } from '../engine.ts';
-import type { EtcdClient } from './client/client.ts';
-import { stateErrorOf } from './client/failures.ts';
-import { holds, put, readKey, type Step, unchangedSince } from './client/requests.ts';
-import { encodeHead, readPosition } from './head-record.ts';
-import type { Keys } from './keys.ts';
-import { FIRST_INDEX, IMPORT_PARALLEL } from './limits.ts';
+import { StateError } from '../../../errors.ts';
+import type { Head, StoredRow } from '../../engine.ts';
+import type { EtcdClient } from '../client/client.ts';
+import { stateErrorOf } from '../client/failures.ts';
+import { holds, put, readKey, type Step, unchangedSince } from '../client/requests.ts';
+import { encodeHead, readPosition } from '../head-record.ts';
+import type { Keys } from '../keys.ts';
+import { FIRST_INDEX, IMPORT_PARALLEL } from '../limits.ts';
 
 export interface ImportOptions {
   readonly client: EtcdClient;

@@ -1,21 +1,21 @@
 /** The endpoints of the catalog, of health and of the local agent; what they do is in the operations. */
 
-import type { Asked, Credentials } from '../../../credentials/operation.ts';
-import { askedBy } from '../../../credentials/request-context.ts';
-import { FILTERED } from '../../../http/blocking/read-headers.ts';
-import type { Reads } from '../../../http/blocking/reads.ts';
-import { type Call, pathParameter } from '../../../http/call.ts';
-import type { Endpoint } from '../../../http/endpoint.ts';
-import { jsonAnswer } from '../../../http/v1/json-answer.ts';
-import { parseBody } from '../../../http/v1/parse-body.ts';
-import type { AgentNode } from '../agent/agent.ts';
-import { agentEndpoints } from '../agent/endpoints.ts';
-import { deregistrationSchema, registrationSchema } from './bodies.ts';
-import { deregister } from './deregister.ts';
-import { listNodes, listServices, readNode, readService } from './read-catalog.ts';
-import { listChecks, readNodeHealth, readServiceHealth } from './read-health.ts';
-import { ANSWERED_BY, FAILOVER, PASSING, PEER, readPeer, readWanted, refusePeer, TAG } from './read-parameters.ts';
-import { register } from './register.ts';
+import type { Asked, Credentials } from '../../credentials/operation.ts';
+import { askedBy } from '../../credentials/request-context.ts';
+import { FILTERED } from '../../http/blocking/read-headers.ts';
+import type { Reads } from '../../http/blocking/reads.ts';
+import { type Call, pathParameter } from '../../http/call.ts';
+import type { Endpoint } from '../../http/endpoint.ts';
+import { jsonAnswer } from '../../http/v1/json-answer.ts';
+import { parseBody } from '../../http/v1/parse-body.ts';
+import type { AgentNode } from './agent/agent.ts';
+import { agentEndpoints } from './agent/endpoints.ts';
+import { deregistrationSchema, registrationSchema } from './api/bodies.ts';
+import { deregister } from './api/deregister.ts';
+import { listNodes, listServices, readNode, readService } from './api/read-catalog.ts';
+import { listChecks, readNodeHealth, readServiceHealth } from './api/read-health.ts';
+import { ANSWERED_BY, FAILOVER, PASSING, PEER, readPeer, readWanted, refusePeer, TAG } from './api/read-parameters.ts';
+import { register } from './api/register.ts';
 import {
   catalogServicesSchema,
   checksSchema,
@@ -24,7 +24,7 @@ import {
   nodeServicesSchema,
   nodesSchema,
   serviceNamesSchema,
-} from './response-schemas.ts';
+} from './api/response-schemas.ts';
 
 /** What the endpoints stand on. */
 export interface CatalogParts {

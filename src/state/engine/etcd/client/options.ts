@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock/clock.ts';
-import type { Link, Tls } from './client/transport.ts';
+import type { Clock } from '../../../clock/clock.ts';
+import type { Link, Tls } from './transport.ts';
 
 /** Receives what an operator should know; `fields` are plain values, never secrets. */
 export type Log = (

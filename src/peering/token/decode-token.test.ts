@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { closed, generated, opened } from '../../../test/support/peering/peering.ts';
 import { sharedApi } from '../../../test/support/process/api.ts';
 import { ServiceError } from '../../http/errors.ts';
-import { clusterOf, encodeToken, type PeeringToken, tokenAddresses, trustDomainOf } from '../record/token.ts';
 import { decodeToken } from './decode-token.ts';
+import { clusterOf, encodeToken, type PeeringToken, tokenAddresses, trustDomainOf } from './token.ts';
 
 const PEER_ID = '11111111-2222-4333-8444-555555555555';
 const SECRET = '99999999-8888-4777-8666-555555555555';

@@ -1,10 +1,10 @@
 /** The organizations that a caller is in. */
 import type { Reader } from '../../state/memory/reader.ts';
-import type { Caller } from '../authorization/caller.ts';
-import { type Standing, standingOf } from '../authorization/caller-role.ts';
 import { byCreation } from '../tables/creation-order.ts';
 import { memberships } from '../tables/organization-membership.ts';
 import { teams } from '../tables/team.ts';
+import type { Caller } from './caller.ts';
+import { type Standing, standingOf } from './caller-role.ts';
 
 /** In the order in which the caller came to them; for a user only those whose name contains `q`. */
 export function listOrganizations(reader: Reader, caller: Caller, q: string): readonly Standing[] {
