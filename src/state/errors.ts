@@ -1,35 +1,35 @@
-/** Why the state refused or failed; a closed set, mapped to HTTP statuses in one table in `http/errors.ts`. */
+/** The reasons for which the state rejects or fails. `http/errors.ts` maps each to an HTTP status. See [STATE-54]. */
 export type StateErrorCode =
-  /** The store cannot be reached or did not answer in time; nothing was changed. */
+  /** The store cannot be reached or did not answer in time. Nothing was changed. */
   | 'unavailable'
-  /** The caller's deadline passed while the store had not said whether the write was made. */
+  /** The deadline passed before the store reported whether it made the write. */
   | 'outcome-unknown'
-  /** Too many writes wait already; try again later. */
+  /** The write queue is full, or the write met too many conflicts. */
   | 'overloaded'
-  /** The store has no room left; reads go on. */
+  /** The store has no space left. Reads continue. */
   | 'full'
-  /** One write is larger than the store takes in one commit. */
+  /** The write exceeds what the store accepts in one commit. */
   | 'too-large'
-  /** `state.rows-max` is reached. */
+  /** The write would exceed `state.rows-max`. */
   | 'rows-max'
-  /** The caller left or the state is closing before the write started. */
+  /** The client disconnected, or the state is closing, before the write started. */
   | 'aborted'
   /** Another process holds the database. */
   | 'locked'
-  /** The data cannot be read: damaged, or written by a newer version. */
+  /** The data cannot be read: it is damaged, or a newer version wrote it. */
   | 'corrupt'
-  /** The node's name is held by another live server. */
+  /** Another live server uses the node name. */
   | 'name-taken'
   /** The store already holds a state. */
   | 'not-empty'
-  /** A consumer of the change feed was too slow and must start again from a snapshot. */
+  /** A consumer of the change feed was too slow, or the state was reloaded. It restarts from a snapshot. */
   | 'fell-behind';
 
 /** An error of the state. `message` may be shown to a caller; `cause` is for the log. */
 export class StateError extends Error {
   override readonly name = 'StateError';
   readonly code: StateErrorCode;
-  /** Seconds after which a retry makes sense, where it does. */
+  /** Seconds after which the caller may retry; undefined if a retry is unlikely to help. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(code: StateErrorCode, message: string, options: { cause?: unknown; retryAfterSeconds?: number } = {}) {
@@ -39,7 +39,7 @@ export class StateError extends Error {
   }
 }
 
-/** Whether `error` is a StateError (with one of `codes`, when given). */
+/** Whether `error` is a StateError, with one of `codes` if any are given. */
 export function isStateError(error: unknown, ...codes: StateErrorCode[]): error is StateError {
   return error instanceof StateError && (codes.length === 0 || codes.includes(error.code));
 }

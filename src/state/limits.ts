@@ -1,57 +1,55 @@
-/** Every bound of the state, each with its reason. */
+/** The limits of the state, each with its reason. */
 
-/**
- * Writes that wait to be sent, those of a batch that is built ahead included; past it callers get `overloaded` instead of
- * ever longer answers.
- */
-export const WAITING_WRITES_MAX = 10_000;
-/** Bytes that waiting writes say they hold. */
-export const WAITING_BYTES_MAX = 32 * 1024 * 1024;
-/** What a waiting write counts for that does not say: its closure and its promise. */
+/** Pending writes, those in the next batch included. Further writes fail with `overloaded` instead of waiting longer. */
+export const PENDING_WRITES_MAX = 10_000;
+/** Bytes that pending writes hold, as their callers estimate. */
+export const PENDING_BYTES_MAX = 32 * 1024 * 1024;
+/** The estimate for a write without one: its closure and its promise. */
 export const WRITE_BYTES_DEFAULT = 512;
-/** CPU time for which a batch is filled in one turn of the event loop: reads in between wait no longer than that. */
+/** CPU time for building a batch in one turn of the event loop. Reads in between wait no longer than this. */
 export const BATCH_CPU_MS = 5;
-/** Operations of a batch where the engine sets no limit: keeps one commit to a few tens of milliseconds. */
+/** Operations in a batch of several writes. Keeps one commit to a few tens of milliseconds. */
 export const BATCH_OPERATIONS_MAX = 5_000;
-/** Bytes of a batch where the engine sets no limit. */
+/** Bytes in a batch of several writes. */
 export const BATCH_BYTES_MAX = 8 * 1024 * 1024;
-/** How often a write is run again after conflicts, and for how long, before the caller is told to try later. */
+/** Conflicts after which a write fails with `overloaded`. */
 export const ATTEMPTS_MAX = 20;
+/** Time since a write was queued after which it is not retried. */
 export const ATTEMPTS_MS = 5_000;
-/** How long a caller waits for a write: for its start (then `unavailable`) or its outcome (then `outcome-unknown`). */
+/** Time since a write was queued after which it fails: `unavailable` before it was sent, `outcome-unknown` after. */
 export const WRITE_MS_MAX = 10_000;
-/** How long a consistent read waits for the store. */
+/** Time for which a consistent read waits for the store. */
 export const BARRIER_MS = 3_000;
-/** Waiters that are woken in one turn of the event loop; other requests come in between. */
-export const WAKE_SLICE = 128;
-/** Remembered last changes; past it they are forgotten and everything counts as changed now, which is safe. */
+/** Waiters woken in one turn of the event loop, so that other requests run in between. */
+export const WAKE_SLICE_WAITERS = 128;
+/** Topics whose last change is remembered. Beyond it all are forgotten and count as changed now, which is safe. */
 export const LAST_CHANGES_MAX = 100_000;
-/** Changes that a consumer of the feed may be behind before it is cut off. */
-export const FEED_BACKLOG_MAX = 10_000;
-/** Rows that are dropped, parsed or indexed in one turn of the event loop. */
+/** Changes that a consumer of the change feed may be behind before it is disconnected. */
+export const CHANGE_FEED_BACKLOG_MAX = 10_000;
+/** Rows decoded or indexed in one turn of the event loop. */
 export const SLICE_ROWS = 2_000;
-/** Orphaned rows dropped from memory in one turn: each costs a removal from every tree. */
-export const DRAIN_SLICE_ROWS = 500;
-/** Removed owners looked at in one turn: as many as a batch can remove, so that they do not add up behind each other. */
-export const DRAIN_SLICE_OWNERS = 5_000;
-/** Keys removed from the store by one write of the removal job. */
+/** Orphaned rows dropped from memory in one turn: each is removed from every index of its table. */
+export const ORPHAN_SLICE_ROWS = 500;
+/** Removed owners examined in one turn: as many as one batch can remove, so that the backlog does not grow. */
+export const ORPHAN_SLICE_OWNERS = 5_000;
+/** Orphaned keys that the removal job deletes from the store in one write. */
 export const REMOVAL_BATCH_KEYS = 100;
 /**
- * What shared results of one snapshot may weigh together. Callers choose parts of their keys (a page, a tag), so counting
- * them bounds nothing; past it the oldest go, and are made again for who asks.
+ * Bytes of the derived values that one cache holds, as estimated. A count would bound nothing, because callers choose
+ * parts of the keys, such as a page or a tag.
  */
-export const MEMOS_BYTES_MAX = 32 * 1024 * 1024;
-/** Results of more than half of that which a snapshot keeps beside the others: an answer, and what it was made of. */
-export const HEAVY_MEMOS_MAX = 2;
-/** What keeping a shared result costs besides what it weighs and its key. */
-export const MEMO_BYTES = 200;
-/** What one thing in a shared list counts for: an object of a few fields, each of which points to something of a row. */
-export const MEMO_ENTRY_BYTES = 128;
-/** Likewise where the list is of rows themselves. */
-export const MEMO_REFERENCE_BYTES = 8;
-/** Results kept while a table does not change: their keys name owners of rows, and they only point to those rows. */
-export const MEMOS_OF_TABLE_MAX = 1_000;
-/** How often the wall clock is compared with the monotonic one. */
+export const DERIVED_CACHE_BYTES_MAX = 32 * 1024 * 1024;
+/** Values above half of that limit, kept beside the others: one answer and the value that it was derived from. */
+export const LARGE_VALUES_MAX = 2;
+/** Cost of a cached value besides its content and its key. */
+export const DERIVED_VALUE_BYTES = 200;
+/** Estimated bytes of a list element: an object of a few fields that refer to parts of a row. */
+export const LIST_ELEMENT_BYTES = 128;
+/** Bytes of a list element that is a reference to a row. */
+export const REFERENCE_BYTES = 8;
+/** Estimated bytes of a value derived from one table: a list of references to the rows of one owner. */
+export const TABLE_VALUE_BYTES = 32 * 1024;
+/** Interval between comparisons of the wall clock and the monotonic clock. */
 export const CLOCK_CHECK_MS = 1_000;
-/** The least that is a jump of the clock: NTP steps by less, and nothing here ends by the second. */
+/** The smallest clock jump. NTP slews in smaller steps, and no expiry depends on single seconds. */
 export const CLOCK_JUMP_MS = 1_000;

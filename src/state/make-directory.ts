@@ -2,21 +2,23 @@ import { mkdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 
 /**
- * Makes a directory, and those above it, unless it is there. Not with Node's own `recursive`: where a parent is there and
- * the system denies all the same that it is, as in `/proc`, that tries again for ever.
+ * Creates a directory and its missing parents. Succeeds if the directory exists.
+ *
+ * Node's `recursive` option is not used because it retries forever where a parent exists and the system reports it as
+ * missing, as in `/proc`.
  * @throws Error of the system
  */
 export async function makeDirectory(directory: string, mode: number): Promise<void> {
-  if (await isMade(directory, mode)) return;
+  if (await tryMakeDirectory(directory, mode)) return;
   const parent = path.dirname(directory);
   if (parent !== directory) await makeDirectory(parent, mode);
-  await mkdir(directory, { mode }).catch(unlessThere(directory));
+  await mkdir(directory, { mode }).catch(ignoreIfDirectory(directory));
 }
 
-/** Whether it is there now; otherwise one above it is missing. */
-async function isMade(directory: string, mode: number): Promise<boolean> {
+/** Returns whether the directory exists now; false if a parent is missing. */
+async function tryMakeDirectory(directory: string, mode: number): Promise<boolean> {
   try {
-    await mkdir(directory, { mode }).catch(unlessThere(directory));
+    await mkdir(directory, { mode }).catch(ignoreIfDirectory(directory));
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
@@ -24,10 +26,13 @@ async function isMade(directory: string, mode: number): Promise<boolean> {
   }
 }
 
-/** Another process may have made it; a read-only file system says so of what is there, too. */
-const unlessThere =
+/**
+ * Ignores an error of `mkdir` if the directory exists. The code of the error does not tell: a read-only file system
+ * reports EROFS for existing directories as well.
+ */
+const ignoreIfDirectory =
   (directory: string) =>
   async (error: unknown): Promise<void> => {
-    const found = await stat(directory).catch(() => undefined);
-    if (found?.isDirectory() !== true) throw error;
+    const existing = await stat(directory).catch(() => undefined);
+    if (existing?.isDirectory() !== true) throw error;
   };

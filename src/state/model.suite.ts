@@ -1,20 +1,20 @@
 /**
- * Random histories against a plain model, on any engine: what readers see, what waiting reports and wakes, what the
- * change feed tells, and that a state that is loaded again holds what the live one held.
+ * Compares random histories with a plain model, on any engine: reads, topic indexes and waiters, the change feed, and
+ * the state after a reload.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { createFakeClock, type FakeClock } from '../../test/support/fake-clock.ts';
-import { patience } from '../../test/support/state/engine-node.ts';
+import { testTimeout } from '../../test/support/state/engine-node.ts';
 import { gatedEngine } from '../../test/support/state/gated-engine.ts';
-import { openState, picture } from '../../test/support/state/state.ts';
+import { dumpState, openState } from '../../test/support/state/state.ts';
 import {
   createModel,
   type ModelWrite,
   memoryTables,
+  type OperationSeed,
   type StateModel,
-  type Wish,
 } from '../../test/support/state/state-model.ts';
 import type { MakeStore } from '../../test/support/state/store.ts';
 import { deepFreeze, events } from '../../test/support/state/tables.ts';
@@ -25,22 +25,22 @@ import type { State, Watched } from './state.ts';
 import type { AnyTable, NamedIndex, Stored } from './table.ts';
 import type { Transaction } from './write/transaction.ts';
 
-/** Far more turns of the event loop than anything takes. */
+/** Upper bound on event-loop turns before a test is considered stuck. */
 const TURNS_MAX = 10_000_000;
 
 type Step =
   | {
       readonly kind: 'batch';
-      readonly writes: readonly { readonly wishes: readonly Wish[]; readonly throws: boolean }[];
+      readonly writes: readonly { readonly wishes: readonly OperationSeed[]; readonly throws: boolean }[];
     }
-  /** Time passes; the jobs do not notice yet. */
+  /** Time passes without running the jobs. */
   | { readonly kind: 'jump'; readonly ms: number }
-  /** The jobs run: keys of orphans are deleted. */
+  /** The jobs run and delete orphaned keys. */
   | { readonly kind: 'jobs' }
-  /** Continuity is lost. */
+  /** The engine reports a break. */
   | { readonly kind: 'reload' };
 
-const wish: fc.Arbitrary<Wish> = fc.record({
+const wish: fc.Arbitrary<OperationSeed> = fc.record({
   kind: fc.constantFrom('put', 'put', 'put', 'put', 'put', 'delete', 'delete', 'expire', 'append'),
   table: fc.constantFrom(...memoryTables.map(({ name }) => name), 'teams', 'tokens', 'tokens', 'uses', 'counters'),
   which: fc.nat(9),
@@ -65,10 +65,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ kind: 'reload' as const }) },
 );
 
-/** Runs `runs` random histories on stores of their own. */
+/** Runs `runs` random histories, each on its own store. */
 export function modelContract(name: string, makeStore: MakeStore, runs: number): void {
   describe(`state on ${name}, against a model`, { timeout: 3_000_000 }, () => {
-    it('reads, waits, feeds and loads as the model says, whatever happens', async () => {
+    it('reads, notifies, and loads as the model does in random histories', async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 40, size: 'max' }), async (steps) => {
           await using store = await makeStore();
@@ -85,35 +85,35 @@ async function runHistory(gated: ReturnType<typeof gatedEngine>, steps: readonly
   const state = await openState(gated.engine, { clock });
   try {
     const model = createModel(state.snapshot.index);
-    const watch = watchEverything(state, model, clock);
+    const watch = watchAllTopics(state, model, clock);
     const feed = followFeed(state);
     const seen = new Set<string>();
     for (const each of steps) {
       watch.before();
       await take(each, { state, model, clock, gated });
-      await turnsUntil(() => state.loaded && !state.snapshot.ownersInDoubt);
+      await turnsUntil(() => state.loaded && !state.snapshot.mayHaveOrphans);
       compareReads(state, model, clock.now(), seen);
       await watch.after();
     }
     await runJobs(state, clock, 5_000);
-    await turnsUntil(() => !state.snapshot.ownersInDoubt);
+    await turnsUntil(() => !state.snapshot.mayHaveOrphans);
     await feed.compare();
-    const live = picture(state.snapshot);
-    gated.break('the test says so');
+    const live = dumpState(state.snapshot);
+    gated.break('requested by the test');
     await turnsUntil(() => state.loaded);
-    assert.deepEqual(picture(state.snapshot), live, 'what is loaded is not what was live');
+    assert.deepEqual(dumpState(state.snapshot), live, 'the loaded rows differ from the live ones');
     for (const table of memoryTables) {
-      const { length } = await state.scan(table, { limit: 1_000 }, patience());
-      assert.equal(length, state.snapshot.trees.get(table)?.rows.size, `the store keeps orphans of ${table.name}`);
+      const { length } = await state.scan(table, { limit: 1_000 }, testTimeout());
+      assert.equal(length, state.snapshot.tables.get(table)?.rows.size, `the store has orphaned keys of ${table.name}`);
     }
-    const stored = await state.scan(events, { limit: 1_000 }, patience());
+    const stored = await state.scan(events, { limit: 1_000 }, testTimeout());
     assert.deepEqual(new Map(stored.map(({ row }) => [row.id, row.text])), new Map(model.events));
   } finally {
     await state[Symbol.asyncDispose]();
   }
 }
 
-/** Lets the event loop turn until `condition` holds; quicker than to wait for times. */
+/** Waits until `condition` holds, checking in every turn of the event loop, which is faster than polling by time. */
 async function turnsUntil(condition: () => boolean): Promise<void> {
   for (let turn = 0; !condition(); turn++) {
     if (turn === TURNS_MAX) throw new Error(`not within ${TURNS_MAX} turns: ${condition}`);
@@ -139,16 +139,16 @@ async function take(each: Step, { state, model, clock, gated }: Running): Promis
       return;
     case 'jobs':
       await runJobs(state, clock, 2_500);
-      model.follow(state.snapshot.index);
+      model.setIndex(state.snapshot.index);
       return;
     case 'reload':
-      gated.break('the test says so');
+      gated.break('requested by the test');
       await turnsUntil(() => state.loaded);
       return;
   }
 }
 
-/** Gives the jobs time, and waits for the commit of what they began: it goes on without the clock. */
+/** Advances the clock for the jobs, and waits for their commits, which do not depend on the clock. */
 async function runJobs(state: State, clock: FakeClock, ms: number): Promise<void> {
   await clock.run(ms);
   await state.write(() => undefined);
@@ -159,9 +159,9 @@ async function takeBatch(state: State, writes: readonly ModelWrite[]): Promise<v
   const outcomes = await Promise.allSettled(
     writes.map(({ operations, results }) =>
       state.write((tx) => {
-        const given = operations.map((operation) => run(tx, operation));
-        if (results === undefined) throw new RangeError('refused by the model as well');
-        return given;
+        const values = operations.map((operation) => run(tx, operation));
+        if (results === undefined) throw new RangeError('rejected by the model as well');
+        return values;
       }),
     ),
   );
@@ -179,17 +179,17 @@ function run(tx: Transaction, operation: ModelWrite['operations'][number]): unkn
     case 'delete':
       return tx.delete(operation.table, operation.key);
     case 'expire':
-      return tx.expire(operation.table, operation.limit).map(({ row }) => operation.table.key(row));
+      return tx.deleteExpired(operation.table, operation.limit).map(({ row }) => operation.table.key(row));
     case 'append':
       tx.append(events, operation.row);
       return undefined;
   }
 }
 
-/** Every read that there is, against the rows that live in the model; `seen` remembers entries that once had rows. */
+/** Compares every kind of read with the model's existing rows. `seen` collects the entries that ever had rows. */
 function compareReads({ snapshot }: State, model: StateModel, now: number, seen: Set<string>): void {
   for (const table of memoryTables) {
-    const living = model.living(table, now);
+    const living = model.existingRows(table, now);
     assert.deepEqual(snapshot.all(table), living);
     for (const stored of living) assert.deepEqual(snapshot.get(table, table.key(stored.row as object)), stored);
     for (const index of table.indexList) {
@@ -227,25 +227,25 @@ interface Watching {
   after(): Promise<void>;
 }
 
-/** A topic's content as readers see it, and what was reported of it. */
-interface Topic {
+/** The content of a topic as readers see it, and the highest indexes so far. */
+interface WatchedTopic {
   readonly watched: () => Watched;
   readonly content: () => unknown;
-  reported: number;
-  told: number;
+  index: number;
+  reportedIndex: number;
 }
 
-/** For every row and entry ever seen: the index is never too low and never falls, and a change wakes. */
-function watchEverything(state: State, model: StateModel, clock: FakeClock): Watching {
-  const topics = new Map<string, Topic>();
+/** Checks for every row and entry ever seen that its index is never too low and never falls, and a change wakes. */
+function watchAllTopics(state: State, model: StateModel, clock: FakeClock): Watching {
+  const topics = new Map<string, WatchedTopic>();
   let begun: { now: number; contents: Map<string, string>; woken: Set<string>; index: number } | undefined;
 
-  const note = (name: string, watched: Topic['watched'], content: Topic['content']): void => {
-    if (!topics.has(name)) topics.set(name, { watched, content, reported: 0, told: 0 });
+  const note = (name: string, watched: WatchedTopic['watched'], content: WatchedTopic['content']): void => {
+    if (!topics.has(name)) topics.set(name, { watched, content, index: 0, reportedIndex: 0 });
   };
   const noteAll = (): void => {
     for (const table of memoryTables) {
-      for (const { row } of model.living(table, clock.now())) {
+      for (const { row } of model.existingRows(table, clock.now())) {
         const key = table.key(row as object);
         note(
           `${table.name} ${key}`,
@@ -279,30 +279,34 @@ function watchEverything(state: State, model: StateModel, clock: FakeClock): Wat
       const after = contents();
       const index = state.snapshot.index;
       for (const [name, topic] of topics) {
-        const { index: reported, reported: told } = topic.watched();
-        assert.ok(reported <= told && told <= index, `${name} reports ${reported} and ${told}, at ${index}`);
-        assert.ok(reported >= topic.reported, `${name} fell from ${topic.reported} to ${reported}`);
-        assert.ok(told >= topic.told, `what is told of ${name} fell from ${topic.told} to ${told}`);
-        topic.reported = reported;
-        topic.told = told;
-        // Rows that go by time alone go unnoticed until a job removes them.
+        const watched = topic.watched();
+        assert.ok(watched.index <= watched.reportedIndex, `${name}: ${watched.index} exceeds ${watched.reportedIndex}`);
+        assert.ok(watched.reportedIndex <= index, `${name}: ${watched.reportedIndex} exceeds ${index}`);
+        assert.ok(watched.index >= topic.index, `${name} fell from ${topic.index} to ${watched.index}`);
+        assert.ok(
+          watched.reportedIndex >= topic.reportedIndex,
+          `the reported index of ${name} fell from ${topic.reportedIndex} to ${watched.reportedIndex}`,
+        );
+        topic.index = watched.index;
+        topic.reportedIndex = watched.reportedIndex;
+        // The expiry of a row wakes no waiter until a job deletes the row.
         const changed = begun?.now === clock.now() && begun.contents.get(name) !== after.get(name);
         if (!changed || begun === undefined || begun.index === index) continue;
-        assert.ok(reported > begun.index, `${name} changed at ${index} and reports ${reported}`);
-        assert.ok(begun.woken.has(name), `${name} changed and nobody was woken`);
+        assert.ok(watched.index > begun.index, `${name} changed at ${index} and reports ${watched.index}`);
+        assert.ok(begun.woken.has(name), `${name} changed and its waiter was not woken`);
       }
     },
   };
 }
 
-/** A consumer that starts from a snapshot and again whenever it is cut off. */
+/** A consumer that starts from a snapshot, and restarts whenever it is disconnected. */
 function followFeed(state: State): { compare(): Promise<void> } {
   const stop = new AbortController();
   let rows = new Map<string, unknown>();
   const followOnce = async (): Promise<void> => {
     const changes = state.changes(stop.signal);
     const { snapshot } = state;
-    rows = standing(snapshot);
+    rows = storedRows(snapshot);
     for await (const change of changes) {
       if (change.index < snapshot.index) continue;
       for (const { table, key, after } of change.changes) {
@@ -321,15 +325,15 @@ function followFeed(state: State): { compare(): Promise<void> } {
       for (let turn = 0; turn < 10; turn++) await nextTurn();
       stop.abort();
       await following;
-      assert.deepEqual(rows, standing(state.snapshot));
+      assert.deepEqual(rows, storedRows(state.snapshot));
     },
   };
 }
 
-/** Every row in the trees. */
-function standing(snapshot: Snapshot): Map<string, unknown> {
+/** Returns every row in memory, expired ones included. */
+function storedRows(snapshot: Snapshot): Map<string, unknown> {
   const rows = new Map<string, unknown>();
-  for (const [table, trees] of snapshot.trees)
-    for (const [key, stored] of trees.rows.entries()) rows.set(`${table.name} ${key}`, stored);
+  for (const [table, indexes] of snapshot.tables)
+    for (const [key, stored] of indexes.rows.entries()) rows.set(`${table.name} ${key}`, stored);
   return rows;
 }

@@ -1,9 +1,9 @@
-/** What the state promises of writes and reads, on any engine. */
+/** The contract of writes and reads of the state, for any engine. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { patience } from '../../test/support/state/engine-node.ts';
+import { testTimeout } from '../../test/support/state/engine-node.ts';
 import { gatedEngine } from '../../test/support/state/gated-engine.ts';
-import { openState, picture } from '../../test/support/state/state.ts';
+import { dumpState, openState } from '../../test/support/state/state.ts';
 import type { MakeStore } from '../../test/support/state/store.ts';
 import { type Counter, counters, events, organizations, teams, testSchema } from '../../test/support/state/tables.ts';
 import { until } from '../../test/support/until.ts';
@@ -13,10 +13,10 @@ import { isStateError } from './errors.ts';
 
 const counter = (id: string, value = 0, partition = 'p'): Counter => ({ id, value, partition });
 
-/** A machine that is busy elsewhere must not end a batch: this clock does not see the time that it takes. */
+/** A clock on which building a batch takes no time, so that a busy machine does not end a batch early. */
 const timelessClock = { ...systemClock, monotonic: () => 0 };
 
-/** Runs the promises about one state over a store. */
+/** Runs the suite on the stores that `makeStore` makes. */
 export function stateContract(name: string, makeStore: MakeStore): void {
   describe(`state on ${name}`, { timeout: 120_000 }, () => {
     describe('write', () => writeSuite(makeStore));
@@ -27,7 +27,7 @@ export function stateContract(name: string, makeStore: MakeStore): void {
 }
 
 function writeSuite(makeStore: MakeStore): void {
-  it('gives its value, and is visible with the indexes of its commits', async () => {
+  it('resolves with its result, and its row carries the indexes of its commits', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     const begun = state.snapshot.index;
@@ -38,7 +38,7 @@ function writeSuite(makeStore: MakeStore): void {
     assert.deepEqual(stored, { row: counter('a', 1), createIndex: begun + 1, modifyIndex: begun + 2 });
   });
 
-  it('reads what it wrote itself, and the index that it will have', async () => {
+  it('reads its own changes and its future index', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     const index = await state.write((tx) => {
@@ -63,13 +63,13 @@ function writeSuite(makeStore: MakeStore): void {
     );
   });
 
-  it('of a dry run gives its value or its refusal, and leaves nothing behind, beside others in its batch', async () => {
+  it('settles a dry run with its outcome and keeps no change, next to other writes of the batch', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     await state.write((tx) => tx.put(counters, counter('a', 1)));
     const begun = state.snapshot.index;
     const dryRun = true;
-    const [dry, real, refused] = await Promise.allSettled([
+    const [dry, real, rejected] = await Promise.allSettled([
       state.write(
         (tx) => {
           tx.put(counters, counter('a', 2));
@@ -84,7 +84,7 @@ function writeSuite(makeStore: MakeStore): void {
       state.write(
         (tx) => {
           tx.delete(counters, 'a');
-          throw new RangeError('refused');
+          throw new RangeError('rejected');
         },
         { dryRun },
       ),
@@ -96,7 +96,7 @@ function writeSuite(makeStore: MakeStore): void {
         { status: 'fulfilled', value: undefined },
       ],
     );
-    assert.ok(refused.status === 'rejected' && refused.reason instanceof RangeError);
+    assert.ok(rejected.status === 'rejected' && rejected.reason instanceof RangeError);
     assert.equal(state.snapshot.index, begun + 1);
     assert.equal(await state.write((tx) => tx.delete(counters, 'a'), { dryRun }), true);
     assert.equal(state.snapshot.index, begun + 1);
@@ -109,7 +109,7 @@ function writeSuite(makeStore: MakeStore): void {
     );
   });
 
-  it('of a dry run is refused where the write itself would be too large', async () => {
+  it('rejects a dry run that would be too large as a write', async () => {
     await using store = await makeStore();
     await using state = await openState(gatedEngine(store.engine(), { operationsMax: 3 }).engine);
     const many = state.write(
@@ -121,33 +121,33 @@ function writeSuite(makeStore: MakeStore): void {
     await assert.rejects(many, (error) => isStateError(error, 'too-large'));
   });
 
-  it('that changes nothing moves no index', async () => {
+  it('leaves the index unchanged if it changes nothing', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     const begun = state.snapshot.index;
     assert.equal(await state.write((tx) => tx.delete(counters, 'never')), false);
     await assert.rejects(
       state.write(() => {
-        throw new RangeError('refused');
+        throw new RangeError('rejected');
       }),
       RangeError,
     );
     assert.equal(state.snapshot.index, begun);
   });
 
-  it('is refused with what it threw', async () => {
+  it('rejects with the error that it threw', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
-    const refusal = new RangeError('not like that');
+    const thrown = new RangeError('thrown by the write');
     await assert.rejects(
       state.write(() => {
-        throw refusal;
+        throw thrown;
       }),
-      (error) => error === refusal,
+      (error) => error === thrown,
     );
   });
 
-  it('cannot go on after it returned', async () => {
+  it('cannot use its transaction after it returned', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     const late = await state.write((tx) => ({
@@ -159,40 +159,40 @@ function writeSuite(makeStore: MakeStore): void {
     assert.equal(state.snapshot.get(counters, 'late'), undefined);
   });
 
-  it('leaves a snapshot that was taken before as it was', async () => {
+  it('does not change an earlier snapshot', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     await state.write((tx) => {
       for (let i = 0; i < 100; i++) tx.put(counters, counter(`k${i}`, i));
     });
     const { snapshot } = state;
-    const before = picture(snapshot);
+    const before = dumpState(snapshot);
     for (let i = 0; i < 100; i += 3) {
       await state.write((tx) => {
         tx.delete(counters, `k${i}`);
         tx.put(counters, counter(`k${i + 1}`, -1, 'q'));
       });
     }
-    assert.deepEqual(picture(snapshot), before);
-    assert.notDeepEqual(picture(state.snapshot), before);
+    assert.deepEqual(dumpState(snapshot), before);
+    assert.notDeepEqual(dumpState(state.snapshot), before);
   });
 
-  it('that waits when the state is closed is refused, as is one that comes later', async () => {
+  it('is rejected if it is pending when the state closes, or arrives later', async () => {
     await using store = await makeStore();
     const gated = gatedEngine(store.engine());
     const state = await openState(gated.engine);
-    gated.commit.shut();
+    gated.commit.close();
     const running = state.write((tx) => void tx.put(counters, counter('running')));
-    await until('the first commits', () => gated.commit.waiting === 1);
+    await until('the first write is committing', () => gated.commit.waiting === 1);
     const waiting = state.write((tx) => void tx.put(counters, counter('waiting')));
-    const refused = assert.rejects(waiting, (error) => isStateError(error, 'aborted'));
+    const rejected = assert.rejects(waiting, (error) => isStateError(error, 'aborted'));
     const settled = running.then(
       () => undefined,
       () => undefined,
     );
     const closed = state[Symbol.asyncDispose]();
     gated.commit.open();
-    await Promise.all([closed, refused, settled]);
+    await Promise.all([closed, rejected, settled]);
     await assert.rejects(
       state.write(() => 1),
       (error) => isStateError(error, 'aborted'),
@@ -203,7 +203,7 @@ function writeSuite(makeStore: MakeStore): void {
 }
 
 function batchSuite(makeStore: MakeStore): void {
-  it('is one commit of the writes that arrived together, run in the order in which they came', async () => {
+  it('commits the writes of one turn together, run in order of arrival', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine(), { clock: timelessClock });
     const begun = state.snapshot.index;
@@ -224,7 +224,7 @@ function batchSuite(makeStore: MakeStore): void {
     assert.equal(state.snapshot.index, begun + 1);
   });
 
-  it('takes back the changes of a write that throws, and of that one alone', async () => {
+  it('undoes the changes of a write that throws, and of no other', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     await state.write((tx) => {
@@ -241,7 +241,7 @@ function batchSuite(makeStore: MakeStore): void {
         tx.delete(organizations, 'o');
         tx.put(organizations, { id: 'p', name: 'old' });
         tx.append(events, { id: 'e', text: 'never' });
-        // A bug in a write, as good as a refusal.
+        // A bug in a write rejects it.
         return (undefined as unknown as { missing: () => void }).missing();
       }),
       state.write((tx) => {
@@ -264,40 +264,40 @@ function batchSuite(makeStore: MakeStore): void {
       state.snapshot.all(counters).map(({ row }) => row.id),
       ['first', 'kept', 'third'],
     );
-    assert.deepEqual(await state.scan(events, { limit: 9 }, patience()), []);
+    assert.deepEqual(await state.scan(events, { limit: 9 }, testTimeout()), []);
   });
 
-  it('holds every outcome until it is durable: values, refusals and no-ops', async () => {
+  it('settles values, rejections, and no-ops only when the batch is durable', async () => {
     await using store = await makeStore();
     const gated = gatedEngine(store.engine());
     await using state = await openState(gated.engine);
     const settled: string[] = [];
     const note = (what: string) => (): void => void settled.push(what);
-    gated.commit.shut();
+    gated.commit.close();
     const writes = [
       state.write((tx) => void tx.put(counters, counter('a'))).then(note('value')),
       state
         .write((tx) => {
           if (tx.get(counters, 'a') !== undefined) throw new RangeError('taken');
         })
-        .catch(note('refusal')),
+        .catch(note('rejection')),
       state.write((tx) => tx.delete(counters, 'never')).then(note('no-op')),
     ];
     await until('the batch is at the store', () => gated.commit.waiting === 1);
     for (let turn = 0; turn < 10; turn++) await nextTurn();
     assert.deepEqual(settled, []);
-    assert.equal(state.snapshot.get(counters, 'a'), undefined, 'nobody reads what could still be lost');
-    gated.acknowledge.shut();
+    assert.equal(state.snapshot.get(counters, 'a'), undefined, 'no reader sees changes that could still be lost');
+    gated.acknowledge.close();
     gated.commit.open();
-    await until('it is made', () => gated.acknowledge.waiting === 1);
+    await until('the commit is made', () => gated.acknowledge.waiting === 1);
     for (let turn = 0; turn < 10; turn++) await nextTurn();
     assert.deepEqual(settled, []);
     gated.acknowledge.open();
     await Promise.all(writes);
-    assert.deepEqual(settled, ['value', 'refusal', 'no-op']);
+    assert.deepEqual(settled, ['value', 'rejection', 'no-op']);
   });
 
-  it('commits one operation a key: the last', async () => {
+  it('commits only the last operation of each key', async () => {
     await using store = await makeStore();
     const gated = gatedEngine(store.engine());
     await using state = await openState(gated.engine, { clock: timelessClock });
@@ -313,7 +313,7 @@ function batchSuite(makeStore: MakeStore): void {
     assert.match(operations.find(({ key }) => key === 'b')?.value ?? '', /"value":2/);
   });
 
-  it('is cut where the store takes no more, without splitting a write', async () => {
+  it('ends at the operation limit of the store, without splitting a write', async () => {
     await using store = await makeStore();
     const gated = gatedEngine(store.engine(), { operationsMax: 10 });
     await using state = await openState(gated.engine, { clock: timelessClock });
@@ -333,7 +333,7 @@ function batchSuite(makeStore: MakeStore): void {
 }
 
 function constraintSuite(makeStore: MakeStore): void {
-  it('of a unique index refuses a second living row, and lets an entry move within one write', async () => {
+  it('rejects a second existing row in a unique index, and lets an entry move within one write', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     await state.write((tx) => {
@@ -355,7 +355,7 @@ function constraintSuite(makeStore: MakeStore): void {
     assert.equal(state.snapshot.find(organizations, 'name', 'white'), undefined);
   });
 
-  it('of an owner refuses a row without it, and one whose owner the same write removed', async () => {
+  it('rejects a row whose owner is missing or was deleted by the same write', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     await assert.rejects(
@@ -370,10 +370,10 @@ function constraintSuite(makeStore: MakeStore): void {
       }),
       /needs its owner/,
     );
-    assert.ok(state.snapshot.get(organizations, 'o') !== undefined, 'the removal was taken back');
+    assert.ok(state.snapshot.get(organizations, 'o') !== undefined, 'the deletion was undone');
   });
 
-  it('of keys: text that the store keeps as it is', async () => {
+  it('rejects keys with NUL or lone surrogates', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     for (const id of ['a\u0000b', 'half a \ud83d pair']) {
@@ -394,7 +394,7 @@ function constraintSuite(makeStore: MakeStore): void {
     assert.deepEqual(state.snapshot.list(counters, 'partition', 'p'), []);
   });
 
-  it('of rows-max refuses what adds rows, lets them change and go, and counts no store-only rows', async () => {
+  it('rejects rows beyond rows-max, allows changes and deletions, and does not count store-only rows', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine(), { rowsMax: 3 });
     await state.write((tx) => {
@@ -405,10 +405,10 @@ function constraintSuite(makeStore: MakeStore): void {
       tx.put(counters, counter('c'));
       tx.put(counters, counter('d'));
     };
-    const isRefusal = (error: unknown): boolean =>
+    const isRejection = (error: unknown): boolean =>
       isStateError(error, 'rows-max') &&
       error.message === 'the state holds 2 rows, state.rows-max is 3: remove rows or raise it';
-    await assert.rejects(state.write(tooMany), isRefusal);
+    await assert.rejects(state.write(tooMany), isRejection);
     await state.write(tooMany, { beyondRowsMax: true });
     assert.equal(state.snapshot.rowCount, 4);
     await state.write((tx) => [tx.delete(counters, 'c'), tx.delete(counters, 'd')]);
@@ -437,7 +437,7 @@ function constraintSuite(makeStore: MakeStore): void {
 }
 
 function reopenSuite(makeStore: MakeStore): void {
-  it('finds everything again: rows, every index, the index of the state', async () => {
+  it('restores rows, every index, and the index of the state', async () => {
     await using store = await makeStore();
     const live = await openState(store.engine());
     await live.write((tx) => {
@@ -451,21 +451,21 @@ function reopenSuite(makeStore: MakeStore): void {
     await live.write((tx) => {
       for (let i = 1; i < 60; i += 4) tx.put(counters, counter(`k${i}`, i + 1, 'moved'));
     });
-    const before = { picture: picture(live.snapshot), index: live.snapshot.index, cluster: live.snapshot.cluster };
+    const before = { rows: dumpState(live.snapshot), index: live.snapshot.index, cluster: live.snapshot.cluster };
     await live[Symbol.asyncDispose]();
     await using again = await openState(store.engine());
     const { index, cluster } = again.snapshot;
-    assert.deepEqual({ picture: picture(again.snapshot), index, cluster }, before);
+    assert.deepEqual({ rows: dumpState(again.snapshot), index, cluster }, before);
   });
 
-  it('reads store-only tables from the store, and keeps them out of memory', async () => {
+  it('keeps store-only tables out of memory, and scans them in the store', async () => {
     await using store = await makeStore();
     const ids = Array.from({ length: 30 }, (_, i) => `e${String(i).padStart(2, '0')}`);
     const live = await openState(store.engine());
     for (const id of ids) await live.write((tx) => tx.append(events, { id, text: `text of ${id}` }));
     await live[Symbol.asyncDispose]();
     await using state = await openState(store.engine());
-    const scanned = await state.scan(events, { from: 'e10', to: 'e20', limit: 5, reverse: true }, patience());
+    const scanned = await state.scan(events, { from: 'e10', to: 'e20', limit: 5, reverse: true }, testTimeout());
     assert.deepEqual(
       scanned.map(({ row }) => row.id),
       ['e19', 'e18', 'e17', 'e16', 'e15'],

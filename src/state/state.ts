@@ -1,127 +1,127 @@
 /**
- * The state: a cache in front of a store. Rows live in the store, every node keeps them all in memory, every change is
- * one guarded commit at an index.
+ * The state: a cache of all rows in memory in front of a durable store. Every change is one guarded commit at an index.
  *
- * Promises: acknowledged writes are strictly serializable and never lost; default reads are linearizable; `stale` reads
- * are bounded by the store's last contact; status rows are eventually consistent.
+ * Guarantees: acknowledged writes are strictly serializable and never lost. Consistent reads are linearizable. The age
+ * of stale reads is bounded by the last contact with the store. Status rows are eventually consistent.
  *
- * Refused: a query a read (slower, and waiting would be polling); an elected leader (the guard of a commit decides);
- * waking by the difference of the trees after a reload (everyone is woken instead: reloads are rare, the result is
- * shared, and an answer too many is allowed where one too few is not).
+ * Rejected designs:
+ * - A store query for each read: slower, and blocking queries would have to poll.
+ * - An elected leader: the guard of a commit already decides.
+ * - Waking only the waiters of changed rows after a reload: reloads are rare, and waking a waiter without need is allowed.
  */
 
 import { type Clock, sleep } from './clock/clock.ts';
-import type { CommittedChange, Engine, Follower, Member, ScanRange } from './engine/engine.ts';
+import type { CommittedChange, Engine, Follower, LiveNode, ScanRange } from './engine/engine.ts';
 import { isStateError, StateError } from './errors.ts';
-import { removalJob } from './jobs/orphan-removal.ts';
+import { orphanRemovalJob } from './jobs/orphan-removal.ts';
 import { type Job, Jobs } from './jobs/placement.ts';
-import { StatusBoard } from './jobs/status-rows.ts';
-import { decodeRow, readableFormats, writtenFormat } from './memory/codec.ts';
-import { type LoadedState, Memory } from './memory/committed-state.ts';
+import { StatusRows } from './jobs/status-rows.ts';
+import { decodeRow, formatToWrite, readableFormats } from './memory/codec.ts';
+import { CommittedState, type LoadedState } from './memory/committed-state.ts';
 import { loadState } from './memory/loader.ts';
 import type { Snapshot } from './memory/snapshot.ts';
 import type { AnyTable, Schema, Stored, Table } from './table.ts';
 import { Barrier } from './watch/barrier.ts';
 import { type Change, ChangeFeed } from './watch/change-feed.ts';
-import { entryTopic, rowTopic, type Topic, Waiting } from './watch/change-notifier.ts';
+import { ChangeNotifier, entryTopic, rowTopic, type Topic } from './watch/change-notifier.ts';
 import type { Transaction } from './write/transaction.ts';
 import { type WriteOptions, WriteQueue } from './write/write-queue.ts';
 
-/** What is waited for, with the index of its last change (or one after it). */
+/** A topic to wait for. */
 export interface Watched {
   readonly topic: Topic;
+  /** The index of the last change of the topic, or a higher one. */
   readonly index: number;
   /**
-   * What to tell a client to wait from. A row that is there has its own index on every server. Of anything else servers
-   * remember a last change or, when they were started later, a later index: the index of the picture is above both, so
-   * that a client which goes from one server to another never sees it fall.
+   * The index for the client. For an existing row it is the row's own index, which is the same on every server. For
+   * everything else it is the index of the snapshot, because servers that started at different times remember different
+   * last changes, and a client that changes servers must never see its index fall. See [STATE-75].
    */
-  readonly reported: number;
+  readonly reportedIndex: number;
 }
 
 export interface StateOptions {
   readonly engine: Engine;
   readonly schema: Schema;
-  /** This node's name, one for each server of a cluster. */
+  /** The name of this server, unique in its cluster. */
   readonly node: string;
   readonly clock: Clock;
-  /** Rows in memory above which writes that add some are refused. */
+  /** The number of rows in memory beyond which writes that add rows fail. */
   readonly rowsMax: number;
-  /** What sets it, and what to do, as whoever is refused reads it; the setting unless given. */
+  /** The end of the error message for `rows-max`: the limiting setting and the remedy. Defaults to `state.rows-max`. */
   readonly rowsMaxReason?: string;
   readonly log: (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void;
 }
 
-/** Pause between attempts to load from a store that does not answer. */
+/** The pause between attempts to load from a store that does not answer. */
 const RELOAD_MS = 500;
 
 export class State implements AsyncDisposable {
   readonly #options: StateOptions;
-  readonly #waiting = new Waiting();
+  readonly #notifier = new ChangeNotifier();
   readonly #feed = new ChangeFeed();
-  readonly #memory: Memory;
-  readonly #queue: WriteQueue;
+  readonly #committed: CommittedState;
+  readonly #writeQueue: WriteQueue;
   readonly #barrier: Barrier;
   readonly #jobs: Jobs;
   readonly #closing = new AbortController();
   readonly #fatal = Promise.withResolvers<Error>();
-  #members: readonly Member[] = [];
-  readonly #memberListeners = new Set<(members: readonly Member[]) => void>();
-  /** See `BatchBase`. */
-  #format = (table: AnyTable): number => writtenFormat(table, []);
-  /** Commits that came while the state is being loaded; `undefined` while it is not. */
-  #early: CommittedChange[] | undefined = [];
-  #brokenWhileLoading = false;
+  #members: readonly LiveNode[] = [];
+  readonly #memberListeners = new Set<(members: readonly LiveNode[]) => void>();
+  /** See `BatchBase.formatToWrite`. */
+  #formatToWrite = (table: AnyTable): number => formatToWrite(table, []);
+  /** Commits that arrived during the current load; `undefined` if the state is loaded. */
+  #bufferedCommits: CommittedChange[] | undefined = [];
+  #mustLoadAgain = false;
   #reloading = false;
   #loading: Promise<void> | undefined;
-  #catchingUp: { readonly index: number; readonly resolve: () => void; readonly reject: (error: unknown) => void }[] =
+  #indexWaiters: { readonly index: number; readonly resolve: () => void; readonly reject: (error: unknown) => void }[] =
     [];
-  /** Status rows of this node and of others. */
-  readonly status: StatusBoard;
+  /** The status rows of all live servers. */
+  readonly status: StatusRows;
 
   private constructor(options: StateOptions) {
     this.#options = options;
     const { engine, schema, clock } = options;
     const onChange = (): void => this.#onChange();
-    this.#memory = new Memory({ schema, clock, waiting: this.#waiting, feed: this.#feed, onChange });
+    this.#committed = new CommittedState({ schema, clock, notifier: this.#notifier, feed: this.#feed, onChange });
     const signal = this.#closing.signal;
-    const onError = (job: string, error: unknown): void =>
-      options.log('warn', `background job '${job}' failed`, { error });
+    const onError = (job: string, error: unknown): void => options.log('warn', 'background job failed', { job, error });
     this.#jobs = new Jobs({ node: options.node, clock, signal, onError });
-    this.status = new StatusBoard(engine);
-    this.#queue = new WriteQueue({
+    this.status = new StatusRows(engine);
+    this.#writeQueue = new WriteQueue({
       engine,
-      memory: this.#memory,
+      committed: this.#committed,
       clock,
       signal,
       rowsMax: options.rowsMax,
       rowsMaxReason: options.rowsMaxReason ?? `state.rows-max is ${options.rowsMax}: remove rows or raise it`,
       loaded: () => this.loaded,
-      caughtUp: (index) => this.#caughtUp(index),
+      waitForIndex: (index) => this.#waitForIndex(index),
       base: () => ({
         schema,
         index: this.snapshot.index,
         epoch: this.snapshot.epoch,
-        trees: this.snapshot.trees,
-        ownersInDoubt: this.snapshot.ownersInDoubt,
+        tables: this.snapshot.tables,
+        mayHaveOrphans: this.snapshot.mayHaveOrphans,
         rowCount: this.snapshot.rowCount,
-        format: this.#format,
+        formatToWrite: this.#formatToWrite,
       }),
     });
-    this.#barrier = new Barrier(async (timeOut) => {
-      await this.#caughtUp(0);
+    this.#barrier = new Barrier(async (timeout) => {
+      await this.#waitForIndex(0);
       if (engine.exclusive) return;
-      const head = await engine.head(AbortSignal.any([timeOut, signal]));
-      await this.#caughtUp(head.index);
+      const head = await engine.head(AbortSignal.any([timeout, signal]));
+      await this.#waitForIndex(head.index);
     }, clock);
   }
 
-  /** A state that answers nothing yet: reads and writes wait for `start`. */
+  /** Returns a state that is not loaded. Reads and writes wait for `start`. */
   static create(options: StateOptions): State {
     return new State(options);
   }
 
-  /** `create` and `start` in one; closes what was opened when it fails. */
+  /** Creates and starts a state. Closes it if the start fails. */
   static async open(options: StateOptions): Promise<State> {
     const state = State.create(options);
     try {
@@ -134,8 +134,8 @@ export class State implements AsyncDisposable {
   }
 
   /**
-   * Opens the engine; `prepare` may then fill an empty store (its signal aborts when the state is closed meanwhile);
-   * loads it and follows it from there.
+   * Opens the engine, loads the store, and follows it from there.
+   * @param prepare runs before the load and may fill an empty store; its signal aborts if the state is closed
    * @throws StateError `unavailable` | `locked` | `corrupt` | `name-taken` | `not-empty`
    */
   start(prepare?: (engine: Engine, signal: AbortSignal) => Promise<void>): Promise<void> {
@@ -154,28 +154,28 @@ export class State implements AsyncDisposable {
     await engine.open(identity, this.#follower(), this.#closing.signal);
     await prepare?.(engine, this.#closing.signal);
     await this.#load();
-    this.addJob(removalJob(this, this.#memory, clock, engine.limits.operationsMax));
+    this.addJob(orphanRemovalJob(this, this.#committed, clock, engine.limits.operationsMax));
     const housekeep = engine.housekeep?.bind(engine);
     if (housekeep !== undefined) this.addJob({ name: 'housekeeping', run: housekeep });
   }
 
-  /** The current picture. Take it once for everything that must fit together. */
+  /** The current snapshot. Read it once for everything that must be consistent. */
   get snapshot(): Snapshot {
-    return this.#memory.snapshot;
+    return this.#committed.snapshot;
   }
 
-  /** Settles with the reason when the process must end: going on could lose data. */
+  /** Resolves with the reason when the process must end, because continuing could lose data. */
   get fatal(): Promise<Error> {
     return this.#fatal.promise;
   }
 
-  /** Whether the state is loaded and follows the store; false while it is loaded again. */
+  /** Whether the state is loaded and follows the store; false during a reload. */
   get loaded(): boolean {
-    return this.#early === undefined;
+    return this.#bufferedCommits === undefined;
   }
 
-  /** The live nodes of the cluster, this one included while its lease lives. */
-  get members(): readonly Member[] {
+  /** The live servers of the cluster. This server is missing while it has lost its lease. */
+  get members(): readonly LiveNode[] {
     return this.#members;
   }
 
@@ -184,14 +184,14 @@ export class State implements AsyncDisposable {
     return this.#options.schema;
   }
 
-  /** Rows above which writes that add some are refused. */
+  /** The number of rows in memory beyond which writes that add rows fail. */
   get rowsMax(): number {
     return this.#options.rowsMax;
   }
 
-  /** How many wait for changes. */
+  /** The number of waiters, counted once per topic. */
   get waiterCount(): number {
-    return this.#waiting.size;
+    return this.#notifier.waiterCount;
   }
 
   /** Milliseconds since the store last answered. */
@@ -199,87 +199,87 @@ export class State implements AsyncDisposable {
     return this.#options.engine.lastContactMs();
   }
 
-  /** Whether the store has left a read without its answer, and has not been heard of since. */
+  /** Whether the last barrier failed and the store has not answered any request since. */
   get storeFailing(): boolean {
     const { failedAtMs } = this.#barrier;
     return failedAtMs !== undefined && this.#options.clock.monotonic() - this.lastContactMs() < failedAtMs;
   }
 
   /**
-   * Runs `fn`, a synchronous function that reads and changes tables through `tx`, throws to refuse, and returns a value.
-   * It may run more than once, so it has no side effects. Resolves when the commit is durable and visible here; a
-   * refusal rejects with what `fn` threw, once what it was based on is durable.
+   * Runs `fn`, a synchronous function that reads and changes tables through `tx`, and throws to reject the write. It must
+   * have no side effects, because it may run more than once. Resolves with its result when the commit is durable and
+   * visible on this server. Rejects with the error of `fn` when the rows that `fn` read are durable.
    * @throws StateError `unavailable` | `outcome-unknown` | `overloaded` | `full` | `too-large` | `rows-max` | `aborted`
    */
   write<T>(fn: (tx: Transaction) => T, options: WriteOptions = {}): Promise<T> {
     if (this.#closing.signal.aborted) return Promise.reject(new StateError('aborted', 'the server is stopping'));
-    return this.#queue.write(fn, options);
+    return this.#writeQueue.write(fn, options);
   }
 
   /**
-   * Makes the next synchronous read see everything that was committed before this call; `undefined` when it does already.
-   * @throws StateError `unavailable` when the store has not answered within BARRIER_MS
+   * Waits until the snapshot contains every commit made before this call. Returns `undefined` if it already does.
+   * @throws StateError `unavailable` if the store does not answer within BARRIER_MS
    */
   consistent(): Promise<void> | undefined {
     return this.#options.engine.exclusive && this.loaded ? undefined : this.#barrier.join();
   }
 
-  /** A row, there or not, as something to wait for; its index counts the row's own last change. */
+  /** Returns the topic of a row, existing or missing. */
   watchRow<Row>(table: Table<Row, string>, key: string): Watched {
-    const index = this.#memory.rowIndex(table, key);
-    // The index of a row from before a cut of history is where this server believes the cut to be: others differ.
-    const own = this.snapshot.get(table, key)?.modifyIndex === index;
-    return { topic: rowTopic(table, key), index, reported: own ? index : this.snapshot.index };
+    const index = this.#committed.rowIndex(table, key);
+    // For a row from an earlier epoch `index` is the start of this epoch, which other servers may see elsewhere.
+    const isOwnIndex = this.snapshot.get(table, key)?.modifyIndex === index;
+    return { topic: rowTopic(table, key), index, reportedIndex: isOwnIndex ? index : this.snapshot.index };
   }
 
-  /** All rows under an entry of a watched index, as something to wait for. */
+  /** Returns the topic of all rows under an entry of a watched index. */
   watchEntry<Row, Index extends string>(table: Table<Row, Index>, index: Index, entry: string): Watched {
     const topic = entryTopic(table, index, entry);
-    return { topic, index: this.#memory.entryIndex(table, topic), reported: this.snapshot.index };
+    return { topic, index: this.#committed.entryIndex(table, topic), reportedIndex: this.snapshot.index };
   }
 
-  /** Calls `wake` once, in a later turn, when one of `topics` changes. @returns forgets the waiter */
+  /** Calls `wake` once, in a later turn, when one of `topics` changes. @returns removes the waiter */
   wait(topics: readonly Topic[], wake: () => void): () => void {
-    return this.#waiting.wait(topics, wake);
+    return this.#notifier.wait(topics, wake);
   }
 
-  /** Calls `listener` in a later turn after each change of `topics`; several changes may be one call. @returns ends that */
+  /** Calls `listener` in a later turn after changes of `topics`, once for several changes. @returns removes the listener */
   follow(topics: readonly Topic[], listener: () => void): () => void {
-    const again = (): void => {
-      forget = this.wait(topics, again);
+    const onWake = (): void => {
+      remove = this.wait(topics, onWake);
       listener();
     };
-    let forget = this.wait(topics, again);
-    return () => forget();
+    let remove = this.wait(topics, onWake);
+    return () => remove();
   }
 
-  /** Every change from now on, in order. @throws StateError `fell-behind`: start again from a snapshot */
+  /** Returns every change from now on, in order. @throws StateError `fell-behind`; restart from a snapshot */
   changes(signal: AbortSignal): AsyncIterable<Change> {
     return this.#feed.subscribe(signal);
   }
 
-  /** Rows of a table straight from the store, in key order; the way to read a store-only table. */
+  /** Reads rows of a table from the store in key order. The only way to read a store-only table. */
   async scan<Row>(table: Table<Row, string>, range: ScanRange, signal: AbortSignal): Promise<Stored<Row>[]> {
     const rows = await this.#options.engine.scan(table.name, range, signal);
     return rows.map(({ key, value }) => decodeRow(table, key, value) as Stored<Row>);
   }
 
-  /** Runs a job on one live node of the cluster, here when this one is picked for it. @returns ends it on this node */
+  /** Adds a job, which runs on one live server of the cluster. @returns stops and removes the job on this server */
   addJob(job: Job): () => void {
     return this.#jobs.add(job);
   }
 
-  /** Calls `listener` whenever nodes come or go, or this one loses or wins its lease. @returns ends that */
-  onMembers(listener: (members: readonly Member[]) => void): () => void {
+  /** Calls `listener` whenever a server joins or leaves, or this one loses or regains its lease. @returns removes it */
+  onMembers(listener: (members: readonly LiveNode[]) => void): () => void {
     this.#memberListeners.add(listener);
     return () => this.#memberListeners.delete(listener);
   }
 
-  /** Stops jobs and writes that have not started, and closes the engine. Wait for writes that matter before. */
+  /** Stops jobs, rejects pending writes, and closes the engine. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort(new StateError('aborted', 'the server is stopping'));
-    for (const { reject } of this.#catchingUp.splice(0)) reject(this.#closing.signal.reason);
-    await Promise.allSettled([this.#jobs.ended(), this.#loading]);
+    for (const { reject } of this.#indexWaiters.splice(0)) reject(this.#closing.signal.reason);
+    await Promise.allSettled([this.#jobs.stopped(), this.#loading]);
     await this.#options.engine[Symbol.asyncDispose]();
   }
 
@@ -287,9 +287,9 @@ export class State implements AsyncDisposable {
     return {
       onCommit: (change) => this.#onCommit(change),
       onBreak: (reason) => this.#reload(reason),
-      onMembers: (members) => {
+      onLiveNodes: (members) => {
         this.#members = members;
-        this.#format = (table) => writtenFormat(table, members);
+        this.#formatToWrite = (table) => formatToWrite(table, members);
         this.#jobs.onMembers(members);
         for (const listener of this.#memberListeners) listener(members);
       },
@@ -299,19 +299,19 @@ export class State implements AsyncDisposable {
   }
 
   #onCommit(change: CommittedChange): void {
-    if (this.#early !== undefined) {
-      this.#early.push(change);
+    if (this.#bufferedCommits !== undefined) {
+      this.#bufferedCommits.push(change);
       return;
     }
     if (change.index !== this.snapshot.index + 1) {
       this.#reload(`commit ${change.index} came after ${this.snapshot.index}`);
       return;
     }
-    const inFlight = change.own ? this.#queue.inFlight : undefined;
+    const inFlight = change.own ? this.#writeQueue.inFlight : undefined;
     try {
-      // Its trees count only if nothing came between: after a reload they would bring back what the load left out.
-      if (inFlight?.base.trees === this.snapshot.trees) this.#memory.adopt(inFlight.batch, change.index);
-      else this.#memory.apply(change.operations, change.index);
+      // Adopts its tables only if they build on the current ones: after a reload they would restore dropped orphans.
+      if (inFlight?.base.tables === this.snapshot.tables) this.#committed.adopt(inFlight.batch, change.index);
+      else this.#committed.apply(change.operations, change.index);
     } catch (error) {
       if (isStateError(error, 'corrupt')) this.#fatal.resolve(error);
       else this.#reload(`commit ${change.index} does not fit: ${String(error)}`);
@@ -319,17 +319,17 @@ export class State implements AsyncDisposable {
   }
 
   #reload(reason: string): void {
-    this.#brokenWhileLoading = true;
-    if (this.#early !== undefined) return;
-    this.#options.log('warn', 'loading the state again', { reason });
-    this.#early = [];
+    this.#mustLoadAgain = true;
+    if (this.#bufferedCommits !== undefined) return;
+    this.#options.log('warn', 'state reload started', { reason });
+    this.#bufferedCommits = [];
     if (!this.#reloading) this.#loading = this.#loadUntilDone();
   }
 
   async #loadUntilDone(): Promise<void> {
     const { signal } = this.#closing;
     this.#reloading = true;
-    // What came early can break the new picture at once: one loop loads again, never two loads side by side.
+    // A loop, because buffered commits may require another load, and two loads must never run at the same time.
     while (!signal.aborted && !this.loaded) {
       try {
         await this.#load();
@@ -339,7 +339,7 @@ export class State implements AsyncDisposable {
           this.#fatal.resolve(error);
           return;
         }
-        this.#options.log('warn', 'the state could not be loaded, trying again', { error });
+        this.#options.log('warn', 'state reload failed', { error });
         await sleep(this.#options.clock, RELOAD_MS, signal).catch(() => undefined);
       }
     }
@@ -352,31 +352,31 @@ export class State implements AsyncDisposable {
     const floor = cluster === '' ? undefined : { cluster, epoch, index };
     let loaded: LoadedState;
     do {
-      this.#brokenWhileLoading = false;
-      this.#early = [];
+      this.#mustLoadAgain = false;
+      this.#bufferedCommits = [];
       loaded = await loadState(engine, schema, floor, this.#closing.signal);
-    } while (this.#brokenWhileLoading);
-    const early = this.#early ?? [];
-    this.#early = undefined;
-    this.#memory.replace(loaded);
-    for (const change of early) if (change.index > this.snapshot.index) this.#onCommit({ ...change, own: false });
+    } while (this.#mustLoadAgain);
+    const buffered = this.#bufferedCommits ?? [];
+    this.#bufferedCommits = undefined;
+    this.#committed.load(loaded);
+    for (const change of buffered) if (change.index > this.snapshot.index) this.#onCommit({ ...change, own: false });
   }
 
   #onChange(): void {
-    if (this.#memory.draining) this.#queue.wake();
+    if (this.#committed.hasOrphans) this.#writeQueue.wake();
     if (!this.loaded) return;
     const { index } = this.snapshot;
-    const ready = this.#catchingUp.filter((waiter) => waiter.index <= index);
+    const ready = this.#indexWaiters.filter((waiter) => waiter.index <= index);
     if (ready.length === 0) return;
-    this.#catchingUp = this.#catchingUp.filter((waiter) => waiter.index > index);
+    this.#indexWaiters = this.#indexWaiters.filter((waiter) => waiter.index > index);
     for (const { resolve } of ready) resolve();
   }
 
-  /** Resolves when the state is loaded and holds at least `index`. */
-  #caughtUp(index: number): Promise<void> {
+  /** Resolves when the state is loaded and has reached `index`. */
+  #waitForIndex(index: number): Promise<void> {
     if (this.loaded && this.snapshot.index >= index) return Promise.resolve();
     return new Promise((resolve, reject) => {
-      this.#catchingUp.push({ index, resolve, reject });
+      this.#indexWaiters.push({ index, resolve, reject });
     });
   }
 }

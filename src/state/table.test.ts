@@ -12,8 +12,8 @@ const table = (name: string, owners: readonly OwnerDefinition<'owner'>[] = [], u
     owners,
   });
 
-describe('schema', () => {
-  it('puts owners before what they own', () => {
+describe('defineSchema', () => {
+  it('orders owners before the tables they own', () => {
     const names = testSchema.tables.map(({ name }) => name);
     for (const [owner, owned] of [
       [organizations, teams],
@@ -28,14 +28,14 @@ describe('schema', () => {
     }
   });
 
-  it('knows who can lose an owner by time', () => {
+  it('marks tables with an owner that can expire, directly or through its owners', () => {
     assert.deepEqual(
       [teams, tokens, uses].map(({ ownersExpire }) => ownersExpire),
       [false, false, true],
     );
   });
 
-  it('refuses declarations that contradict themselves', () => {
+  it('rejects contradictory declarations', () => {
     const owner = table('owner');
     assert.throws(() => defineSchema([owner, table('owner')]), /declared twice/);
     assert.throws(() => defineSchema([table('owned', [{ table: owner, index: 'owner' }])]), /not in the schema/);
@@ -47,8 +47,8 @@ describe('schema', () => {
   });
 });
 
-describe('expiry entry', () => {
-  it('sorts as the times do', () => {
+describe('expiryEntry', () => {
+  it('sorts in the order of the times', () => {
     const times = [0, 9, 10, 999, 1_000, Date.UTC(2030, 0, 1), Date.UTC(9999, 0, 1)];
     const entries = times.map(expiryEntry);
     assert.deepEqual(entries.toSorted(), entries);

@@ -1,9 +1,9 @@
 /**
- * Tables as data. A table says what its rows look like on disk and in memory; everything else (trees, commits, waiting,
- * owners, expiry) follows from that, so no caller ever maintains an index by hand.
+ * Tables, declared as data. A declaration describes the rows on disk and in memory. The state derives index entries,
+ * change topics, owner checks, and expiry from it, so no caller maintains an index.
  */
 
-/** A row and everything below it cannot be written to: what a reader holds is shared by all readers. */
+/** A deeply read-only row. Rows are read-only because all readers share one object for each row. */
 export type DeepReadonly<T> = T extends (infer E)[]
   ? readonly DeepReadonly<E>[]
   : T extends readonly (infer E)[]
@@ -12,40 +12,41 @@ export type DeepReadonly<T> = T extends (infer E)[]
       ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
       : T;
 
-/** A row with the indexes of the commits that made and last changed it. */
+/** A row with the indexes of the commits that created it and last changed it. */
 export interface Stored<Row> {
   readonly row: DeepReadonly<Row>;
   readonly createIndex: number;
   readonly modifyIndex: number;
 }
 
-/** A secondary index: which entry a row stands under; `undefined` leaves the row out. */
+/** A secondary index. */
 export interface IndexDefinition<Row> {
+  /** Returns the entry of a row, or `undefined` to leave the row out of the index. */
   readonly entry: (row: DeepReadonly<Row>) => string | undefined;
-  /** At most one living row an entry. */
+  /** Whether an entry has at most one existing row. */
   readonly unique?: true;
-  /** Entries can be waited for: each remembers the index of its last change. A scope is such an index with few entries. */
+  /** Whether each entry is a change topic, which remembers the index of its last change. */
   readonly watched?: true;
 }
 
 /**
- * A row of `table` under the entry of the named index must exist, or the owned row does not exist either.
- * The owner's key must never be used again (an id, not a name): what the removed row owned is dropped bit by bit, and
- * would be found under the new one meanwhile.
+ * An owner of a table's rows. An owned row exists only while the row of `table` exists whose key is its index entry.
+ * The key of an owner must never be reused (an ID, not a name), because orphaned rows are dropped in slices and would
+ * appear under the new owner until then. See [STATE-79].
  */
 export interface OwnerDefinition<Indexes extends string> {
   readonly table: AnyTable;
-  /** A plain index of the owned table, whose entry is the primary key of the owner. */
+  /** A plain (not unique) index of the owned table. Its entry is the primary key of the owner. */
   readonly index: Indexes;
 }
 
-/** How rows are written, and how rows that older versions wrote are read. */
+/** The stored formats of a table's rows. */
 export interface RowFormats<Row> {
-  /** The format that this version writes as soon as every live node reads it. */
+  /** The newest format. This version writes it once every live server reads it. */
   readonly version: number;
   /** Readers of older formats, by version. */
   readonly read?: Readonly<Record<number, (stored: unknown) => Row>>;
-  /** Writers of older formats, by version, for as long as a node lives that reads no newer one. */
+  /** Writers of older formats, by version, used while a live server reads no newer one. */
   readonly write?: Readonly<Record<number, (row: DeepReadonly<Row>) => unknown>>;
 }
 
@@ -55,46 +56,46 @@ export interface TableDefinition<Row, Indexes extends string> {
   readonly formats: RowFormats<Row>;
   readonly indexes: Readonly<Record<Indexes, IndexDefinition<Row>>>;
   readonly owners?: readonly OwnerDefinition<NoInfer<Indexes>>[];
-  /** Milliseconds since 1970 from which on the row does not exist for anybody; `undefined`: never. */
+  /** Returns the time, in milliseconds since 1970, from which on the row does not exist; `undefined`: never. */
   readonly expiresAt?: (row: DeepReadonly<Row>) => number | undefined;
-  /** Kept in the store only: appended in commits, read with `state.scan`, neither in memory nor counted. */
+  /** Whether rows are in the store only: appended by commits, read with `state.scan`, and not counted. */
   readonly storeOnly?: true;
-  /** Rows hold secrets or what stands for them: they are exported only encrypted. */
+  /** Whether rows contain secrets or their hashes. Exports contain such rows only encrypted. */
   readonly holdsSecrets?: true;
 }
 
 /** A declared table. `Row` is a plain JSON object; `Indexes` are the names of its secondary indexes. */
 export interface Table<Row, Indexes extends string = string> extends TableDefinition<Row, Indexes> {
-  /** The indexes in the order in which the trees are kept. */
+  /** The secondary indexes, by `NamedIndex.position`. */
   readonly indexList: readonly NamedIndex<Row>[];
-  /** An owner, or an owner of an owner, can expire: then owners are looked up on every read. */
+  /** Whether an owner, or an owner of an owner, can expire. Then every read looks the owners up. */
   readonly ownersExpire: boolean;
 }
 
 export interface NamedIndex<Row> extends IndexDefinition<Row> {
   readonly name: string;
-  /** Where its tree stands among the trees of the table. */
+  /** The position in `Table.indexList` and in `TableIndexes.secondary`. */
   readonly position: number;
 }
 
-/** A table whose row type does not matter where it is handled. */
+/** A table of any row type. */
 // biome-ignore lint/suspicious/noExplicitAny: rows are handled opaquely here; a table is contravariant in its row.
 export type AnyTable = Table<any, any>;
 
-/** Separates an entry from the primary key in a plain index, and the parts of a topic; no key or entry contains it. */
+/** Separates the entry from the primary key in a plain index, and the parts of a topic. No key contains it. */
 export const SEPARATOR = '\u0000';
 
-/** The index that every table with `expiresAt` has: entries are `expiryEntry` of that time. */
+/** The name of the index over `expiryEntry` that every table with `expiresAt` has. */
 export const EXPIRY_INDEX = 'expiry';
 
-/** Sorts like the number: sixteen decimal digits. */
+/** Returns an index entry that sorts like the time: sixteen decimal digits. */
 export function expiryEntry(timeMs: number): string {
   return String(Math.max(0, Math.floor(timeMs))).padStart(16, '0');
 }
 
 /**
- * Declares a table: `defineTable<Row>()({ name, key, formats, indexes })`; called in two steps so that the row type is
- * given and the names of the indexes are inferred.
+ * Declares a table: `defineTable<Row>()({ name, key, formats, indexes })`. The two calls let the caller name the row
+ * type while TypeScript infers the index names.
  */
 export function defineTable<Row extends object>() {
   return <const Indexes extends string>(definition: TableDefinition<Row, Indexes>): Table<Row, Indexes> => {
@@ -117,15 +118,16 @@ export function defineTable<Row extends object>() {
   };
 }
 
-/** The tables of a state, by name, owners before what they own. */
+/** The tables of a state. */
 export interface Schema {
+  /** All tables, owners before the tables they own. */
   readonly tables: readonly AnyTable[];
   readonly byName: ReadonlyMap<string, AnyTable>;
-  /** Which tables a table's rows own, with the index of the owned table that leads to them. */
+  /** The owned tables of each owner table, with the index of the owned table whose entries are the owners' keys. */
   readonly owned: ReadonlyMap<AnyTable, readonly { readonly table: AnyTable; readonly index: NamedIndex<unknown> }[]>;
 }
 
-/** Checks and orders tables. @throws TypeError on a declaration that contradicts itself; a mistake in code. */
+/** Checks and orders tables. @throws TypeError on a contradictory declaration, which is a bug */
 export function defineSchema(tables: readonly AnyTable[]): Schema {
   const byName = new Map<string, AnyTable>();
   for (const table of tables) {
@@ -152,7 +154,7 @@ export function defineSchema(tables: readonly AnyTable[]): Schema {
   return { tables: ordered, byName, owned };
 }
 
-/** The named index. @throws TypeError when there is none; a mistake in code. */
+/** Returns the index named `name`. @throws TypeError if the table has no such index, which is a bug */
 export function indexOf<Row>(table: Table<Row, string>, name: string): NamedIndex<Row> {
   for (const index of table.indexList) if (index.name === name) return index;
   throw new TypeError(`table '${table.name}' has no index '${name}'`);

@@ -84,7 +84,7 @@ describe('servers whose etcd forgets', { skip: skipWithout('etcd'), timeout: 120
     const after = await b.request('GET', '/v1/partitions', { token });
     assert.equal(after.text, (await a.request('GET', '/v1/partitions')).text);
     assert.ok(indexOf(after) >= indexOf(woken));
-    assert.match(b.log(), /"reason":"[^"]*compacted[^"]*","msg":"loading the state again"/);
+    assert.match(b.log(), /"reason":"[^"]*compacted[^"]*","msg":"state reload started"/);
     assert.equal((await putPartition(b, 'z', token)).status, 200);
   });
 

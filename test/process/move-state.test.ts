@@ -9,7 +9,7 @@ import { auditLog } from '../../src/audit/record.ts';
 import { SCHEMA } from '../../src/main/schema.ts';
 import { systemClock } from '../../src/state/clock/clock.ts';
 import { State } from '../../src/state/state.ts';
-import { dataKeySealer, type Sealer } from '../../src/state/transfer/encryption.ts';
+import { dataKeyCipher, type TextCipher } from '../../src/state/transfer/encryption.ts';
 import { ImportError, openExportFile } from '../../src/state/transfer/export-file.ts';
 import { importExport } from '../../src/state/transfer/import.ts';
 import { startApi } from '../support/process/api.ts';
@@ -116,7 +116,7 @@ const stored =
   (value: unknown): Forgery[2] =>
   (row) => ({ ...row, value: JSON.stringify(value) });
 
-const CHANGED = /^'.*': row 'eu' of table 'partitions' is not what a row of that table is: it was changed$/;
+const CHANGED = /^'.*': row 'eu' of table 'partitions' is not a valid row of that table: it was changed$/;
 
 /** Edits the row of the partition `eu`, moves it to the third line, and makes the checksum good again. */
 const forged =
@@ -133,8 +133,8 @@ const forged =
   };
 
 describe('an import that cannot be whole', () => {
-  const right = dataKeySealer(Buffer.alloc(32, 1));
-  const wrong = dataKeySealer(Buffer.alloc(32, 2));
+  const right = dataKeyCipher(Buffer.alloc(32, 1));
+  const wrong = dataKeyCipher(Buffer.alloc(32, 2));
   let text = '';
   let etcd: EtcdCluster | undefined;
   before(async () => {
@@ -148,11 +148,11 @@ describe('an import that cannot be whole', () => {
   interface Damage {
     readonly what: string;
     readonly edit?: (text: string) => string;
-    readonly sealer?: Sealer;
+    readonly sealer?: TextCipher;
     readonly words: RegExp;
   }
   const damages: readonly Damage[] = [
-    { what: 'another key', sealer: wrong, words: /cannot be unsealed: another passphrase or data key was used$/ },
+    { what: 'another key', sealer: wrong, words: /cannot be decrypted: another passphrase or data key was used$/ },
     {
       what: 'a changed character',
       edit: (whole) => whole.replace('Built in', 'Built on'),
@@ -171,7 +171,7 @@ describe('an import that cannot be whole', () => {
     {
       what: 'a sealed row under another key',
       edit: (whole) => whole.replace(/"key":"[^"]*","sealed"/, '"key":"mine","sealed"'),
-      words: /^row 'mine' of 'acl-tokens' cannot be unsealed: /,
+      words: /^row 'mine' of 'acl-tokens' cannot be decrypted: /,
     },
     {
       what: 'no end',
@@ -183,7 +183,7 @@ describe('an import that cannot be whole', () => {
       edit: (whole) => whole.slice(0, whole.length / 2),
       words: /' has a line that is not JSON: it is damaged or cut off$/,
     },
-    { what: 'something after its end', edit: (whole) => `${whole}{}\n`, words: /' goes on after its checksum$/ },
+    { what: 'something after its end', edit: (whole) => `${whole}{}\n`, words: /' continues after its checksum$/ },
     {
       what: 'a later format',
       edit: (whole) => whole.replace('"version":1', '"version":2'),
@@ -191,9 +191,9 @@ describe('an import that cannot be whole', () => {
     },
     ...(
       [
-        ['a line that is nothing', /^line 3 of '.*' is no row of an export$/, () => 'null'],
-        ['a line that is a list', /^line 3 of '.*' is no row of an export$/, () => '[]'],
-        ['a row without a key', /^line 3 of '.*' is no row of an export$/, ({ table, value }) => ({ table, value })],
+        ['a line that is nothing', /^line 3 of '.*' is not a row of an export$/, () => 'null'],
+        ['a line that is a list', /^line 3 of '.*' is not a row of an export$/, () => '[]'],
+        ['a row without a key', /^line 3 of '.*' is not a row of an export$/, ({ table, value }) => ({ table, value })],
         ['a row of a later format', /has format 99, this version reads up to 1: a newer /, stored([99, 1, 1, {}])],
         ['a row that is no stored row', /is not a stored row: it is damaged$/, stored({ name: 'eu' })],
         ['a row that is not JSON', /is not JSON: it is damaged$/, (row) => ({ ...row, value: '[1,' })],
@@ -212,7 +212,7 @@ describe('an import that cannot be whole', () => {
     {
       what: 'a header without its parts',
       edit: (whole) => whole.replace(/"leftOut":\{.*?\}/, '"leftOut":null'),
-      words: /^'.*' has a header that lacks /,
+      words: /^'.*' has a header with missing or invalid fields$/,
     },
     { what: 'something else in it', edit: () => 'hello\n', words: /^'.*' is not an export of Accord/ },
     { what: 'nothing in it', edit: () => '', words: /^'.*' is not an export of Accord/ },
@@ -229,7 +229,7 @@ describe('an import that cannot be whole', () => {
       const start = state.start(async (engine) => {
         await using exported = await openExportFile(file);
         const { signal } = new AbortController();
-        await importExport(exported, { engine, schema: SCHEMA, sealerFor: async () => sealer, signal });
+        await importExport(exported, { engine, schema: SCHEMA, cipherFor: async () => sealer, signal });
       });
       await assert.rejects(start, (error) => {
         assert.ok(error instanceof ImportError, `${what}: ${String(error)}`);
@@ -261,7 +261,7 @@ describe('an import that cannot be whole', () => {
     }
     const dataDirectory = await mkdtemp(inFolder('data-'));
     const tries = [
-      ['other-passphrase', /cannot be unsealed: another passphrase or data key was used$/],
+      ['other-passphrase', /cannot be decrypted: another passphrase or data key was used$/],
       [null, /is encrypted with a passphrase: name a file that holds it with --import-passphrase-file$/],
     ] as const;
     for (const [passphrase, words] of tries) {
@@ -322,7 +322,7 @@ test('an export that is sealed with the data key needs the same key again', asyn
   }
   const args = importing(inFolder('by-key'), null);
   assert.match(await failedStart({ args }), /is encrypted with a data key: set data-key-file to the one of the export/);
-  const words = /cannot be unsealed: another passphrase or data key was used/;
+  const words = /cannot be decrypted: another passphrase or data key was used/;
   assert.match(await failedStart({ settings: withKey('other-key'), args }), words);
   await using second = await startServer({ settings: withKey('key'), args });
   assert.equal((await second.request('GET', '/v1/acl/token/self', { token })).status, 200);

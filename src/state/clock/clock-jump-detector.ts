@@ -1,42 +1,45 @@
 /**
- * Notices when somebody sets the machine's clock: wall and monotonic clock are compared each second. What ends by the
- * clock ends by it all the same; but what cannot be taken back waits until the clock has proved steady.
+ * Detects jumps of the machine's wall clock by comparing it with the monotonic clock every second. Expiry follows the
+ * wall clock regardless; jobs that delete irrecoverable data wait until the clock has been steady for a while.
  */
 
 import { CLOCK_CHECK_MS, CLOCK_JUMP_MS } from '../limits.ts';
 import type { Clock } from './clock.ts';
 
-export interface ClockWatch extends Disposable {
+export interface ClockJumpDetector extends Disposable {
   /**
-   * For how long the wall clock has run without a jump, in milliseconds. A start counts as one: where the clock stood
-   * before is not known, and machines come up with wrong ones.
+   * Milliseconds since the last jump of the wall clock. The start counts as a jump because machines can boot with a
+   * wrong clock.
    */
   steadyMs(): number;
 }
 
-/** Watches until it is disposed. @param onJump gets by how much the clock jumped, in milliseconds; negative: back */
-export function watchClock(clock: Clock, onJump: (jumpMs: number) => void): ClockWatch {
+/**
+ * Detects clock jumps until disposed.
+ * @param onJump receives the size of the jump in milliseconds; negative if the clock went back
+ */
+export function detectClockJumps(clock: Clock, onJump: (jumpMs: number) => void): ClockJumpDetector {
   const offset = (): number => clock.now() - clock.monotonic();
   let lastOffset = offset();
   let steadySince = clock.monotonic();
-  const look = (): void => {
+  const check = (): void => {
     const current = offset();
     const jumpMs = Math.round(current - lastOffset);
-    // From one look to the next: a clock that is slewed, as NTP does, gets anywhere without ever jumping.
+    // Compared with the last check, not with the start, because NTP may slew a clock far without any jump.
     lastOffset = current;
     if (Math.abs(jumpMs) < CLOCK_JUMP_MS) return;
     steadySince = clock.monotonic();
     onJump(jumpMs);
   };
-  const lookAgain = (): void => {
-    look();
-    cancel = clock.after(CLOCK_CHECK_MS, lookAgain);
+  const checkPeriodically = (): void => {
+    check();
+    cancel = clock.after(CLOCK_CHECK_MS, checkPeriodically);
   };
-  let cancel = clock.after(CLOCK_CHECK_MS, lookAgain);
+  let cancel = clock.after(CLOCK_CHECK_MS, checkPeriodically);
   return {
     steadyMs() {
-      // A jump of this very moment counts as well.
-      look();
+      // Includes a jump since the last periodic check.
+      check();
       return clock.monotonic() - steadySince;
     },
     [Symbol.dispose]: () => cancel(),

@@ -1,17 +1,17 @@
-/** Time as a value that is passed in, so that tests move it by hand. */
+/** A source of time. Passed in, so that tests can control it. */
 export interface Clock {
-  /** Wall-clock time, milliseconds since 1970; may jump. */
+  /** Wall-clock time in milliseconds since 1970. It may jump. */
   now(): number;
-  /** Monotonic milliseconds; for durations. */
+  /** Monotonic time in milliseconds, for durations. */
   monotonic(): number;
-  /** Calls `callback` once after `ms` milliseconds; the returned function cancels it. Does not keep the process alive. */
+  /** Calls `callback` once after `ms` milliseconds. The timer does not keep the process alive. @returns cancels it */
   after(ms: number, callback: () => void): () => void;
 }
 
-/** Longest delay that a Node timer takes; a longer one would fire at once. */
+/** The longest delay of a Node timer. A longer one would fire at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
-/** The machine's own clock. */
+/** The machine's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -22,7 +22,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Waits `ms`; rejects with the signal's reason when it aborts first. */
+/** Waits `ms` milliseconds. Rejects with the signal's reason if the signal aborts first. */
 export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) {

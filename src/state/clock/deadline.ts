@@ -1,13 +1,13 @@
 import type { Clock } from './clock.ts';
 
-/** The time given to a call has passed. */
+/** Thrown when a call exceeds its deadline. */
 export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
 }
 
 /**
- * Runs `action` with a signal that aborts when `signal` does or after `ms` milliseconds.
- * @throws DeadlineError when the time was the reason; the signal's reason when it was the signal
+ * Runs `action` with a signal that aborts when `signal` aborts or after `ms` milliseconds.
+ * @throws DeadlineError after `ms` milliseconds; the reason of `signal` if it aborts first
  */
 export async function withDeadline<T>(
   clock: Clock,

@@ -1,2 +1,2 @@
-/** Lets the event loop do everything else that is due before the caller goes on. */
+/** Resolves in the next turn of the event loop, after all pending I/O callbacks. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -1,22 +1,29 @@
-/** Removes rows that are past their expiry; they stopped existing for readers at that very time. */
+/** The jobs that delete expired rows. Readers stop seeing a row at its expiry time, before its job deletes it. */
 import { type Clock, sleep } from '../clock/clock.ts';
 import { isStateError } from '../errors.ts';
-import { treeOf } from '../memory/table-indexes.ts';
-import type { State } from '../state.ts';
+import type { Snapshot } from '../memory/snapshot.ts';
+import { secondaryIndex } from '../memory/table-indexes.ts';
 import { EXPIRY_INDEX, indexOf, type Stored, type Table } from '../table.ts';
 import type { Transaction } from '../write/transaction.ts';
+import type { JobWriter } from './orphan-removal.ts';
 import type { Job } from './placement.ts';
 
-/** Rows removed by one write. */
+/** Rows deleted by one write. */
 const BATCH_ROWS = 50;
-/** The longest sleep: a clock that jumps, or a row that expires sooner than any before, is seen within it. */
+/** The longest sleep, which bounds the delay after a clock jump or for a row with an earlier expiry than all others. */
 const SLEEP_MS_MAX = 1_000;
 
+/** The part of the state that the job uses. */
+export interface ExpiryState extends JobWriter {
+  readonly snapshot: Snapshot;
+}
+
 /**
- * The job for one table. `onExpired` runs in the commit that removes the row (to write the audit log, say).
+ * Returns the job that deletes the expired rows of one table.
+ * @param onExpired runs in the commit that deletes the row, for example to append to the audit log
  */
 export function expiryJob<Row>(
-  state: State,
+  state: ExpiryState,
   table: Table<Row, string>,
   clock: Clock,
   onExpired: (tx: Transaction, stored: Stored<Row>) => void,
@@ -26,7 +33,7 @@ export function expiryJob<Row>(
     async run(signal) {
       let rowsMax = BATCH_ROWS;
       while (!signal.aborted) {
-        const waitMs = nextExpiryMs(state, table) - clock.now();
+        const waitMs = nextExpiryMs(state.snapshot, table) - clock.now();
         if (waitMs > 0) {
           await sleep(clock, Math.min(waitMs, SLEEP_MS_MAX), signal);
           continue;
@@ -34,12 +41,12 @@ export function expiryJob<Row>(
         try {
           await state.write(
             (tx) => {
-              for (const stored of tx.expire(table, rowsMax)) onExpired(tx, stored);
+              for (const stored of tx.deleteExpired(table, rowsMax)) onExpired(tx, stored);
             },
             { signal },
           );
         } catch (error) {
-          // What `onExpired` adds is not known here, nor how little the store may take in one commit.
+          // The number of operations is unknown beforehand: `onExpired` adds some, and the store may have a low limit.
           if (!isStateError(error, 'too-large') || rowsMax === 1) throw error;
           rowsMax = Math.ceil(rowsMax / 2);
         }
@@ -48,9 +55,10 @@ export function expiryJob<Row>(
   };
 }
 
-function nextExpiryMs<Row>(state: State, table: Table<Row, string>): number {
-  const trees = state.snapshot.trees.get(table);
-  if (trees === undefined) throw new TypeError(`table '${table.name}' is not in memory`);
-  const entry = treeOf(trees, indexOf<unknown>(table as Table<unknown>, EXPIRY_INDEX)).minKey();
+/** Returns the earliest expiry time of a table in milliseconds since 1970, or infinity. */
+function nextExpiryMs<Row>(snapshot: Snapshot, table: Table<Row, string>): number {
+  const indexes = snapshot.tables.get(table);
+  if (indexes === undefined) throw new TypeError(`table '${table.name}' is not in memory`);
+  const entry = secondaryIndex(indexes, indexOf<unknown>(table as Table<unknown>, EXPIRY_INDEX)).minKey();
   return entry === undefined ? Number.POSITIVE_INFINITY : Number.parseInt(entry, 10);
 }

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { nextTurn } from '../clock/next-turn.ts';
-import type { Member } from '../engine/engine.ts';
+import type { LiveNode } from '../engine/engine.ts';
 import { type Job, Jobs, rendezvous } from './placement.ts';
 
-const members = (...names: readonly string[]): Member[] =>
+const members = (...names: readonly string[]): LiveNode[] =>
   names.map((name) => ({ name, incarnation: name, formats: {} }));
 const subjects = Array.from({ length: 3_000 }, (_, i) => `subject ${i}`);
 
 describe('rendezvous', () => {
-  it('picks nobody of none, and the same of the same, in whatever order', () => {
+  it('picks the same member in any order, and undefined for an empty list', () => {
     assert.equal(rendezvous('s', []), undefined);
     for (const subject of subjects.slice(0, 50)) {
       assert.equal(rendezvous(subject, members('a', 'b', 'c')), rendezvous(subject, members('c', 'a', 'b')));
@@ -24,7 +24,7 @@ describe('rendezvous', () => {
     assert.equal(counts.size, 3);
   });
 
-  it('moves only what the node had that goes', () => {
+  it('moves only the subjects of the member that leaves', () => {
     for (const subject of subjects) {
       const before = rendezvous(subject, members('a', 'b', 'c'));
       const after = rendezvous(subject, members('a', 'c'));
@@ -33,8 +33,8 @@ describe('rendezvous', () => {
   });
 });
 
-describe('jobs', () => {
-  /** A job that runs until it is stopped, and how often it was started. */
+describe('Jobs', () => {
+  /** A job that runs until it is stopped, and counts its starts. */
   function endlessJob(name: string) {
     const seen = { started: 0, running: 0 };
     const job: Job = {
@@ -57,11 +57,11 @@ describe('jobs', () => {
     return { jobs, clock, closing, errors };
   }
 
-  it('run here while this node is picked, stop when another is, and come back', async () => {
+  it('runs a job while this server is picked, and stops it while another one is', async () => {
     const { jobs, clock, closing } = createJobs();
     const { job, seen } = endlessJob('job');
     jobs.add(job);
-    assert.equal(seen.started, 0, 'nobody is alive yet');
+    assert.equal(seen.started, 0, 'no member is alive');
     jobs.onMembers(members('a'));
     assert.equal(seen.running, 1);
     const rival = Array.from({ length: 100 }, (_, i) => `b${i}`).find(
@@ -73,14 +73,14 @@ describe('jobs', () => {
     jobs.onMembers(members('a'));
     assert.equal(seen.running, 1);
     jobs.onMembers(members('a'));
-    assert.equal(seen.started, 2, 'it is not started twice');
+    assert.equal(seen.started, 2, 'a running job is not started again');
     closing.abort();
     await clock.run(2_000);
-    await jobs.ended();
+    await jobs.stopped();
     assert.equal(seen.running, 0);
   });
 
-  it('that fail are told of and started again after a pause', async () => {
+  it('reports a failed job and starts it again after a pause', async () => {
     const { jobs, clock, closing, errors } = createJobs();
     let runs = 0;
     jobs.onMembers(members('a'));
@@ -91,36 +91,36 @@ describe('jobs', () => {
     await nextTurn();
     assert.equal(runs, 1);
     await clock.run(900);
-    assert.equal(runs, 1, 'not at once');
+    assert.equal(runs, 1, 'no restart before the pause ends');
     await clock.run(200);
     assert.equal(runs, 2);
     assert.deepEqual(errors.map(String), ['Error: run 1', 'Error: run 2']);
     closing.abort();
-    await jobs.ended();
+    await jobs.stopped();
     assert.equal(clock.timers, 0);
   });
 
-  it('that are taken back end here, and are waited for', async () => {
+  it('stops a removed job and waits for its end', async () => {
     const { jobs, closing } = createJobs();
     const { job, seen } = endlessJob('job');
     jobs.onMembers(members('a'));
-    const takeBack = jobs.add(job);
+    const remove = jobs.add(job);
     assert.equal(seen.running, 1);
-    takeBack();
+    remove();
     closing.abort();
-    await jobs.ended();
+    await jobs.stopped();
     assert.equal(seen.running, 0);
     jobs.onMembers(members('a'));
-    assert.equal(seen.started, 1, 'it is forgotten');
+    assert.equal(seen.started, 1, 'the job is removed');
   });
 
-  it('are not started any more when the state closes', async () => {
+  it('starts no job while the state closes', async () => {
     const { jobs, closing } = createJobs();
     const { job, seen } = endlessJob('job');
     closing.abort();
     jobs.onMembers(members('a'));
     jobs.add(job);
-    await jobs.ended();
+    await jobs.stopped();
     assert.equal(seen.started, 0);
   });
 });

@@ -1,22 +1,23 @@
 /**
- * Background jobs: each runs on the one node that rendezvous hashing over the live nodes picks for it, so that it moves
- * by itself when that node goes. Two at once do no harm: what a job does, it does in guarded writes.
+ * Job placement. Rendezvous hashing over the live servers picks one server for each background job, so a job moves when
+ * its server leaves. Two servers that run the same job do no harm, because jobs change rows only in guarded commits.
  */
 import { hash } from 'node:crypto';
 import { type Clock, sleep } from '../clock/clock.ts';
-import type { Member } from '../engine/engine.ts';
+import type { LiveNode } from '../engine/engine.ts';
 
-/** A loop that works until its signal aborts; it may throw and is then started again. */
 export interface Job {
+  /** The name in logs, and the subject of the placement. */
   readonly name: string;
+  /** Works until the signal aborts. A job that throws is started again. */
   readonly run: (signal: AbortSignal) => Promise<void>;
 }
 
-/** Pause before a job that failed is started again: long enough not to flood a store that is away. */
+/** The pause before a failed job is started again, which limits the load on an unreachable store. */
 const RESTART_MS = 1_000;
 
-/** The live node that works on `subject`: the one with the highest hash of (node, subject). */
-export function rendezvous(subject: string, members: readonly Member[]): string | undefined {
+/** Returns the live server that works on `subject`: the one with the highest hash of (node, subject). */
+export function rendezvous(subject: string, members: readonly LiveNode[]): string | undefined {
   let chosen: string | undefined;
   let best = '';
   for (const { name } of members) {
@@ -36,19 +37,20 @@ export interface JobsParts {
   readonly onError: (job: string, error: unknown) => void;
 }
 
-/** Starts and stops jobs as nodes come and go. */
+/** Starts and stops jobs as servers join and leave. */
 export class Jobs {
   readonly #parts: JobsParts;
+  /** The abort controllers of running jobs; undefined for jobs that run on another server. */
   readonly #jobs = new Map<Job, AbortController | undefined>();
-  /** Those that were told to stop are among them until they have. */
+  /** The loops of running and stopping jobs. */
   readonly #loops = new Set<Promise<void>>();
-  #members: readonly Member[] = [];
+  #members: readonly LiveNode[] = [];
 
   constructor(parts: JobsParts) {
     this.#parts = parts;
   }
 
-  /** @returns ends the job here and forgets it */
+  /** Adds a job, and starts it if this server is picked. @returns stops and removes the job on this server */
   add(job: Job): () => void {
     this.#jobs.set(job, undefined);
     this.#place(job, undefined);
@@ -58,25 +60,25 @@ export class Jobs {
     };
   }
 
-  onMembers(members: readonly Member[]): void {
+  onMembers(members: readonly LiveNode[]): void {
     this.#members = members;
     for (const [job, running] of this.#jobs) this.#place(job, running);
   }
 
-  /** Resolves when every job has ended; call after the signal was aborted. */
-  async ended(): Promise<void> {
+  /** Resolves when every job has stopped. Called after `JobsParts.signal` has aborted. */
+  async stopped(): Promise<void> {
     await Promise.all(this.#loops);
   }
 
   #place(job: Job, running: AbortController | undefined): void {
-    const mine = rendezvous(job.name, this.#members) === this.#parts.node && !this.#parts.signal.aborted;
-    if (mine && running === undefined) {
-      const stop = new AbortController();
-      this.#jobs.set(job, stop);
-      const loop = this.#loop(job, AbortSignal.any([stop.signal, this.#parts.signal]));
+    const isPicked = rendezvous(job.name, this.#members) === this.#parts.node && !this.#parts.signal.aborted;
+    if (isPicked && running === undefined) {
+      const controller = new AbortController();
+      this.#jobs.set(job, controller);
+      const loop = this.#loop(job, AbortSignal.any([controller.signal, this.#parts.signal]));
       this.#loops.add(loop);
       void loop.finally(() => this.#loops.delete(loop));
-    } else if (!mine && running !== undefined) {
+    } else if (!isPicked && running !== undefined) {
       running.abort();
       this.#jobs.set(job, undefined);
     }

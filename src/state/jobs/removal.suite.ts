@@ -1,10 +1,10 @@
-/** What the state promises of rows that go without being deleted: with their owner, or by their expiry. */
+/** The contract of rows that disappear without being deleted: with their owner, or at their expiry. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
-import { patience } from '../../../test/support/state/engine-node.ts';
+import { testTimeout } from '../../../test/support/state/engine-node.ts';
 import { gatedEngine } from '../../../test/support/state/gated-engine.ts';
-import { openState, picture } from '../../../test/support/state/state.ts';
+import { dumpState, openState } from '../../../test/support/state/state.ts';
 import type { MakeStore } from '../../../test/support/state/store.ts';
 import {
   counters,
@@ -21,14 +21,14 @@ import type { State } from '../state.ts';
 import type { Transaction } from '../write/transaction.ts';
 import { expiryJob } from './expiry.ts';
 
-/** How many rows the real-engine test puts under one owner. */
+/** The rows of the removed owner in the large test. */
 const OWNED_ROWS = 100_000;
-/** Further away than any test runs its clock while it waits for a slow store. */
+/** A time that no test reaches, even if it advances its clock while it waits for a slow store. */
 const NEVER_MS = 1_000_000_000;
-/** Rows a write, below what etcd takes in one transaction. */
+/** Rows in one write, below the limit of one etcd transaction. */
 const WRITE_ROWS = 120;
 
-/** Runs the promises about owners and expiry over a store. */
+/** Runs the suite on the stores that `makeStore` makes. */
 export function removalContract(name: string, makeStore: MakeStore): void {
   describe(`removal on ${name}`, { timeout: 150_000 }, () => {
     describe('owner', () => ownerSuite(makeStore));
@@ -39,7 +39,7 @@ export function removalContract(name: string, makeStore: MakeStore): void {
 const token = (id: string, team: string, expiresAt?: number): Token =>
   expiresAt === undefined ? { id, team, hash: `hash of ${id}` } : { id, team, hash: `hash of ${id}`, expiresAt };
 
-/** Two organizations with a team each, and tokens in each team: `first` and `second` of them. */
+/** Creates two organizations with one team each, and `first` and `second` tokens in these teams. */
 async function fill(state: State, first: number, second = first): Promise<void> {
   await state.write((tx) => {
     for (const o of ['o1', 'o2']) {
@@ -62,14 +62,14 @@ async function fill(state: State, first: number, second = first): Promise<void> 
   await Promise.all(writes);
 }
 
-/** The first token of organization `o1` that the store holds; they are deleted from the first on. */
+/** Returns the first token of organization `o1` in the store. The job deletes them in key order. */
 async function firstStored(state: State): Promise<string | undefined> {
-  const [first] = await state.scan(tokens, { from: 'o1-', to: 'o1.', limit: 1 }, patience());
+  const [first] = await state.scan(tokens, { from: 'o1-', to: 'o1.', limit: 1 }, testTimeout());
   return first?.row.id;
 }
 
 function ownerSuite(makeStore: MakeStore): void {
-  it('takes everything under it out of reach in its own commit, owners of owners as well', async () => {
+  it('hides everything below it in the commit of its deletion, at every depth', async () => {
     await using store = await makeStore();
     const gated = gatedEngine(store.engine());
     await using state = await openState(gated.engine);
@@ -81,7 +81,7 @@ function ownerSuite(makeStore: MakeStore): void {
       assert.equal(tx.get(tokens, 'o1-7'), undefined, 'at any depth');
     });
     const { snapshot } = state;
-    assert.equal(gated.commits[commits]?.operations.length, 1, 'the commit does not grow with what it removes');
+    assert.equal(gated.commits[commits]?.operations.length, 1, 'the commit does not grow with the owned rows');
     assert.equal(snapshot.get(teams, 't-o1'), undefined);
     assert.equal(snapshot.find(teams, 'name', 'o1/team'), undefined);
     assert.deepEqual(snapshot.list(teams, 'organization', 'o1'), []);
@@ -92,7 +92,7 @@ function ownerSuite(makeStore: MakeStore): void {
     assert.equal(snapshot.first(tokens, 'team')?.row.team, 't-o2');
   });
 
-  it("leaves its rows' unique entries to others at once", async () => {
+  it('frees the unique entries of its rows immediately', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     await fill(state, 5);
@@ -103,18 +103,18 @@ function ownerSuite(makeStore: MakeStore): void {
     await state.write((tx) => void tx.put(tokens, { id: 'newer', team: 't-o2', hash: 'hash of o1-1' }));
     assert.equal(state.snapshot.find(tokens, 'hash', 'hash of o1-0')?.row.id, 'new');
     assert.equal(state.snapshot.find(tokens, 'hash', 'hash of o1-1')?.row.id, 'newer');
-    await until('all is drained and deleted', async () => (await firstStored(state)) === undefined);
+    await until('all orphans are deleted', async () => (await firstStored(state)) === undefined);
     assert.equal(state.snapshot.find(tokens, 'hash', 'hash of o1-1')?.row.id, 'newer');
   });
 
-  it('that a refused write removed is there as before, with everything under it', async () => {
+  it('keeps its rows when the write that deletes it is rejected', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     await fill(state, 5);
     const outcomes = await Promise.allSettled([
       state.write((tx) => {
         tx.delete(organizations, 'o1');
-        throw new RangeError('refused');
+        throw new RangeError('rejected');
       }),
       state.write((tx) => tx.list(tokens, 'team', 't-o1').length),
     ]);
@@ -122,7 +122,7 @@ function ownerSuite(makeStore: MakeStore): void {
     assert.equal(state.snapshot.all(tokens).length, 10);
   });
 
-  it(`takes ${OWNED_ROWS} rows: gone at once, dropped in slices, their keys deleted, elsewhere after a restart`, async () => {
+  it(`hides ${OWNED_ROWS} rows at once, drops them in slices, and deletes them from the store across a restart`, async () => {
     await using store = await makeStore();
     const clock = createFakeClock();
     const gated = gatedEngine(store.engine());
@@ -133,42 +133,42 @@ function ownerSuite(makeStore: MakeStore): void {
     assert.equal(first.snapshot.index, index + 1);
     assert.equal(first.snapshot.get(tokens, 'o1-99999'), undefined);
     assert.equal(first.snapshot.list(tokens, 'team', 't-o1').length, 0);
-    assert.ok(first.snapshot.ownersInDoubt, 'the rows are in the trees still');
+    assert.ok(first.snapshot.mayHaveOrphans, 'the rows are still in memory');
     assert.ok(first.snapshot.rowCount > OWNED_ROWS);
     await first.write((tx) => void tx.put(counters, { id: 'between', value: 1, partition: 'p' }));
-    await until('the trees are drained', () => !first.snapshot.ownersInDoubt, 60_000);
-    const left = picture(first.snapshot);
-    assert.equal(Object.keys(left['tokens'] ?? {}).length, 100);
-    // The job is somewhere in its work when this node goes.
-    gated.commit.shut();
+    await until('the orphans are dropped', () => !first.snapshot.mayHaveOrphans, 60_000);
+    const remaining = dumpState(first.snapshot);
+    assert.equal(Object.keys(remaining['tokens'] ?? {}).length, 100);
+    // The server stops while the job runs.
+    gated.commit.close();
     await clock.run(1_500);
-    await until('it deletes', () => gated.commit.waiting === 1);
+    await until('the job deletes keys', () => gated.commit.waiting === 1);
     gated.commit.step();
-    await until('it goes on', () => gated.commit.waiting === 1);
+    await until('the job continues', () => gated.commit.waiting === 1);
     const closed = first[Symbol.asyncDispose]();
     gated.commit.open();
     await closed;
     await using second = await openState(store.engine(), { node: 'b' });
-    assert.ok((await firstStored(second)) !== undefined, 'most keys are there still');
+    assert.ok((await firstStored(second)) !== undefined, 'most keys are still in the store');
     assert.notEqual(await firstStored(second), 'o1-0');
-    assert.deepEqual(picture(second.snapshot), left, 'a node that loads finds the orphans and leaves them out');
+    assert.deepEqual(dumpState(second.snapshot), remaining, 'a load leaves the orphans out');
     await until('every key is deleted', async () => (await firstStored(second)) === undefined, 60_000);
-    assert.deepEqual(picture(second.snapshot), left);
+    assert.deepEqual(dumpState(second.snapshot), remaining);
   });
 }
 
 function expirySuite(makeStore: MakeStore): void {
-  it('is the very moment at which a row stops to exist, for reads and for writes', async () => {
+  it('ends the existence of a row at its exact time, in reads and in writes', async () => {
     await using store = await makeStore();
     const clock = createFakeClock();
     const state = await openState(store.engine(), { clock });
-    const held: Reservation = { name: 'n', holder: 'h', until: clock.now() + 30_000 };
-    await state.write((tx) => void tx.put(reservations, held));
+    const reservation: Reservation = { name: 'n', holder: 'h', until: clock.now() + 30_000 };
+    await state.write((tx) => void tx.put(reservations, reservation));
     const createIndex = state.snapshot.get(reservations, 'n')?.createIndex;
     clock.jump(29_999);
     assert.ok(state.snapshot.get(reservations, 'n') !== undefined);
     await assert.rejects(
-      state.write((tx) => tx.put(reservations, { ...held, name: 'm' })),
+      state.write((tx) => tx.put(reservations, { ...reservation, name: 'm' })),
       { name: 'UniqueError' },
     );
     clock.jump(1);
@@ -176,15 +176,15 @@ function expirySuite(makeStore: MakeStore): void {
     assert.equal(state.snapshot.find(reservations, 'holder', 'h'), undefined);
     assert.deepEqual(state.snapshot.all(reservations), []);
     assert.equal(await state.write((tx) => tx.delete(reservations, 'n')), false);
-    await state.write((tx) => void tx.put(reservations, { ...held, name: 'm', until: clock.now() + 10 }));
+    await state.write((tx) => void tx.put(reservations, { ...reservation, name: 'm', until: clock.now() + 10 }));
     assert.equal(state.snapshot.find(reservations, 'holder', 'h')?.row.name, 'm', 'its unique entry is free');
-    await state.write((tx) => void tx.put(reservations, { ...held, holder: 'i', until: clock.now() + 10 }));
+    await state.write((tx) => void tx.put(reservations, { ...reservation, holder: 'i', until: clock.now() + 10 }));
     const again = state.snapshot.get(reservations, 'n');
-    assert.ok(again !== undefined && createIndex !== undefined && again.createIndex > createIndex, 'it is another row');
+    assert.ok(again !== undefined && createIndex !== undefined && again.createIndex > createIndex, 'it is a new row');
     await state[Symbol.asyncDispose]();
   });
 
-  it('of an owner takes its rows along', async () => {
+  it('hides the rows of an expired owner', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     await fill(state, 1);
@@ -197,7 +197,7 @@ function expirySuite(makeStore: MakeStore): void {
     assert.ok(state.snapshot.get(tokens, 'stays') !== undefined);
   });
 
-  it('is made good by a job, once a row, with what belongs to it in the same commit', async () => {
+  it('lets a job delete each row once, with its audit entry in the same commit', async () => {
     await using store = await makeStore();
     const clock = createFakeClock();
     const gated = gatedEngine(store.engine());
@@ -215,11 +215,11 @@ function expirySuite(makeStore: MakeStore): void {
     );
     await clock.run(999);
     assert.equal(state.snapshot.rowCount, 120);
-    await until('all that are due are removed', async () => {
+    await until('all expired rows are deleted', async () => {
       await clock.run(2_000);
       return state.snapshot.rowCount === 10;
     });
-    const logged = await state.scan(events, { limit: 500 }, patience());
+    const logged = await state.scan(events, { limit: 500 }, testTimeout());
     for (const { row } of logged) expired.push(row.text);
     assert.deepEqual(expired.toSorted(), Array.from({ length: 110 }, (_, i) => `n${i}`).toSorted());
     const commits = gated.commits.filter(({ operations }) => operations.some(({ table }) => table === 'events'));
@@ -229,7 +229,7 @@ function expirySuite(makeStore: MakeStore): void {
     await state[Symbol.asyncDispose]();
   });
 
-  it('goes on in smaller steps where a commit takes little', async () => {
+  it('deletes fewer rows at once when the store accepts only small commits', async () => {
     await using store = await makeStore();
     const clock = createFakeClock();
     const gated = gatedEngine(store.engine(), { operationsMax: 13 });
@@ -240,7 +240,7 @@ function expirySuite(makeStore: MakeStore): void {
       });
     }
     state.addJob(expiryJob(state, reservations, clock, (tx, { row }) => tx.append(events, { id: row.name, text: '' })));
-    await until('all are removed', async () => {
+    await until('all rows are deleted', async () => {
       await clock.run(1_000);
       return state.snapshot.rowCount === 0;
     });

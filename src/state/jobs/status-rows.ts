@@ -1,38 +1,39 @@
 /**
- * Status rows: what belongs to a running node and goes with it. They move no index and decide nothing. The own ones are
- * exact here; those of others are as old as their last publication (about 10 s).
+ * Status rows: values that belong to a running server and disappear with its lease. They move no index, and no decision
+ * depends on them. They are exact on their own server and about 10 s old on others. See [STATE-90].
  */
 import type { Engine } from '../engine/engine.ts';
 
-export class StatusBoard {
+export class StatusRows {
   readonly #engine: Engine;
   readonly #own = new Map<string, unknown>();
+  /** By node, then by slot. */
   readonly #others = new Map<string, Map<string, unknown>>();
 
   constructor(engine: Engine) {
     this.#engine = engine;
   }
 
-  /** Sets this node's row in `slot` to a JSON value, or removes it with `undefined`. */
+  /** Sets this server's row in `slot` to a JSON value; `undefined` deletes it. */
   publish(slot: string, value: unknown): void {
     if (value === undefined) this.#own.delete(slot);
     else this.#own.set(slot, value);
     this.#engine.publish(slot, value === undefined ? null : JSON.stringify(value));
   }
 
-  /** What `node` said in `slot`; `node: undefined` means this one. */
+  /** Returns the row of `node` in `slot`; `node: undefined` stands for this server. */
   read(node: string | undefined, slot: string): unknown {
     return (node === undefined ? this.#own : this.#others.get(node))?.get(slot);
   }
 
-  /** What every other node said in `slot`, by node. */
-  ofOthers(slot: string): Map<string, unknown> {
-    const found = new Map<string, unknown>();
-    for (const [node, slots] of this.#others) if (slots.has(slot)) found.set(node, slots.get(slot));
-    return found;
+  /** Returns the rows of all other servers in `slot`, by node. */
+  readOthers(slot: string): Map<string, unknown> {
+    const rows = new Map<string, unknown>();
+    for (const [node, slots] of this.#others) if (slots.has(slot)) rows.set(node, slots.get(slot));
+    return rows;
   }
 
-  /** Takes what the engine heard. */
+  /** Applies a change that the engine reports; `null` deletes the row. */
   onStatus(node: string, slot: string, value: string | null): void {
     let slots = this.#others.get(node);
     if (value === null) {

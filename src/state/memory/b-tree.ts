@@ -1,88 +1,88 @@
 /**
- * A sorted map of texts: a B+ tree that is copied where it is changed. `clone` takes no time; of a path that a clone and
- * its original share, the first change on either side copies the nodes, and later ones change the copies in place.
+ * A sorted map with string keys: a copy-on-write B+ tree. Cloning takes constant time. The first change of a path that
+ * two clones share copies its nodes; later changes modify the copies in place.
  *
- * Written here because this is where writes spend most of their time: a general tree takes its order as a function, and
- * grows the arrays of a node right after it has copied them. See docs/decisions/0008.
+ * A general-purpose tree is slower in two ways: it calls a comparison function, and it reallocates the arrays of a node
+ * right after copying them. Writes spend most of their time here. See docs/decisions/0008.
  *
- * Order is that of JavaScript's `<`: UTF-16 code units.
+ * Keys are ordered as by JavaScript's `<`, by UTF-16 code units.
  */
 
-import { childAt, firstNotBelow, insertAt, insertedAt } from './sorted-keys.ts';
+import { childIndex, copyWithInserted, insertAt, lowerBound } from './sorted-keys.ts';
 
-/** Keys of a leaf, children of an inner node. Smaller ones make paths longer, larger ones cost more to copy. */
+/** Keys of a leaf, or children of an inner node. Smaller nodes make paths longer; larger nodes cost more to copy. */
 const NODE_MAX = 32;
-/** A node that a removal leaves with fewer is joined with a neighbour, where both fit into one. */
-const NODE_SMALL = 8;
-/** Loaded leaves have room: a full one would divide at the first key that comes to it. */
-const NODE_LOADED = 28;
+/** A node that a deletion leaves with fewer is merged with a sibling if both fit into one node. */
+const NODE_MERGE_BELOW = 8;
+/** Keys in a loaded leaf. A full leaf would split at the first insertion. */
+const NODE_LOAD_FILL = 28;
 
 /**
- * A leaf has as many values as keys and no children. An inner node has one child more than keys: `keys[i]` is not above
- * any key of `children[i + 1]`, and above every key of `children[i]`.
+ * A leaf has one value for each key and no children. An inner node has one more child than keys: `keys[i]` is greater
+ * than every key of `children[i]` and not greater than any key of `children[i + 1]`.
  */
 interface Node<Value> {
-  /** Who may change it in place: the tree whose current token this is. A node's parent belongs to whom it belongs. */
-  readonly owner: object;
+  /** The token of the tree that may change the node in place. A parent of such a node has the same token. */
+  readonly token: object;
   keys: string[];
   values: Value[];
   children: Node<Value>[] | undefined;
 }
 
-/** A node that divided: its right half, and the key that parts the two. */
-interface Divided<Value> {
+/** The right half of a node that was split, and the key that separates the halves. */
+interface Split<Value> {
   readonly key: string;
   readonly right: Node<Value>;
 }
 
-export class StringTree<Value> {
+export class BTree<Value> {
   #root: Node<Value>;
   #size: number;
-  #owner: object = {};
-  /** What the node that was changed last leaves its parent to take in. */
-  #divided: Divided<Value> | undefined;
+  #token: object = {};
+  /** The split of the node that `#put` changed last, for its parent to insert. */
+  #split: Split<Value> | undefined;
 
   private constructor(root: Node<Value>, size: number) {
     this.#root = root;
     this.#size = size;
   }
 
-  static empty<Value>(): StringTree<Value> {
-    return new StringTree<Value>(leaf(SHARED, [], []), 0);
+  static empty<Value>(): BTree<Value> {
+    return new BTree<Value>(leaf(NO_TREE, [], []), 0);
   }
 
-  /** In linear time. `keys` rise, without equals; `values` in step. */
-  static load<Value>(keys: readonly string[], values: readonly Value[]): StringTree<Value> {
-    if (keys.length === 0) return StringTree.empty();
+  /** Builds a tree in linear time. `keys` are strictly ascending; `values` are in the same order. */
+  static load<Value>(keys: readonly string[], values: readonly Value[]): BTree<Value> {
+    if (keys.length === 0) return BTree.empty();
     let level: Node<Value>[] = [];
     let lowest: string[] = [];
-    for (const [from, to] of evenParts(keys.length)) {
-      level.push(leaf(SHARED, keys.slice(from, to), values.slice(from, to)));
+    for (const [from, to] of evenRanges(keys.length)) {
+      level.push(leaf(NO_TREE, keys.slice(from, to), values.slice(from, to)));
       lowest.push(keys[from] as string);
     }
     while (level.length > 1) {
-      const parts = evenParts(level.length);
-      const above = parts.map(([from, to]) => inner(SHARED, lowest.slice(from + 1, to), level.slice(from, to)));
-      lowest = parts.map(([from]) => lowest[from] as string);
-      level = above;
+      const ranges = evenRanges(level.length);
+      const parents = ranges.map(([from, to]) => inner(NO_TREE, lowest.slice(from + 1, to), level.slice(from, to)));
+      lowest = ranges.map(([from]) => lowest[from] as string);
+      level = parents;
     }
-    return new StringTree(level[0] as Node<Value>, keys.length);
+    return new BTree(level[0] as Node<Value>, keys.length);
   }
 
   get size(): number {
     return this.#size;
   }
 
-  /** Another tree with the same content: neither sees what is done to the other. */
-  clone(): StringTree<Value> {
-    this.#owner = {};
-    return new StringTree(this.#root, this.#size);
+  /** Returns a tree with the same content. Later changes of either tree do not affect the other. */
+  clone(): BTree<Value> {
+    this.#token = {};
+    return new BTree(this.#root, this.#size);
   }
 
   get(key: string): Value | undefined {
     let node = this.#root;
-    while (node.children !== undefined) node = node.children[childAt(node.keys, key)] as Node<Value>;
-    const at = firstNotBelow(node.keys, key);
+    while (node.children !== undefined) node = node.children[childIndex(node.keys, key)] as Node<Value>;
+    const at = lowerBound(node.keys, key);
     return node.keys[at] === key ? node.values[at] : undefined;
   }
 
@@ -90,25 +90,24 @@ export class StringTree<Value> {
     return this.get(key) !== undefined;
   }
 
-  /** The smallest key. */
   minKey(): string | undefined {
     let node = this.#root;
     while (node.children !== undefined) node = node.children[0] as Node<Value>;
     return node.keys[0];
   }
 
-  /** Pairs in the order of their keys, from the first key that is not below `from`. Not while the tree is changed. */
+  /** Iterates over the entries in key order, from the first key not less than `from`. The tree must not change. */
   *entries(from = ''): Generator<readonly [string, Value]> {
     const path: Node<Value>[] = [];
     const places: number[] = [];
     let node = this.#root;
-    let at = firstPlace(node, from);
+    let at = startPosition(node, from);
     for (;;) {
       while (node.children !== undefined) {
         path.push(node);
         places.push(at);
         node = node.children[at] as Node<Value>;
-        at = firstPlace(node, from);
+        at = startPosition(node, from);
       }
       for (; at < node.keys.length; at++) yield [node.keys[at] as string, node.values[at] as Value];
       do {
@@ -122,131 +121,131 @@ export class StringTree<Value> {
 
   set(key: string, value: Value): void {
     const root = this.#put(this.#root, key, value);
-    const divided = this.#divided;
-    this.#divided = undefined;
-    this.#root = divided === undefined ? root : inner(this.#owner, [divided.key], [root, divided.right]);
+    const split = this.#split;
+    this.#split = undefined;
+    this.#root = split === undefined ? root : inner(this.#token, [split.key], [root, split.right]);
   }
 
-  /** @returns whether it was there */
+  /** Deletes a key. @returns whether the key existed */
   delete(key: string): boolean {
     if (!this.has(key)) return false;
     let root = this.#remove(this.#root, key);
     while (root.children?.length === 1) root = root.children[0] as Node<Value>;
-    // An inner node without children is what is left of a tree that lost its last key.
-    this.#root = root.children?.length === 0 ? leaf(this.#owner, [], []) : root;
+    // Deleting the last key leaves an inner node without children.
+    this.#root = root.children?.length === 0 ? leaf(this.#token, [], []) : root;
     this.#size--;
     return true;
   }
 
-  /** @returns what stands in the place of `node` afterwards, with `#divided` beside it */
+  /** Sets a key below `node`. @returns the node that replaces it; its right half, if it was split, is in `#split` */
   #put(node: Node<Value>, key: string, value: Value): Node<Value> {
     const { children } = node;
     if (children === undefined) return this.#putInLeaf(node, key, value);
-    const at = childAt(node.keys, key);
+    const at = childIndex(node.keys, key);
     const child = children[at] as Node<Value>;
     const next = this.#put(child, key, value);
-    const divided = this.#divided;
-    if (next === child && divided === undefined) return node;
-    const own = this.#own(node);
-    const ownChildren = own.children as Node<Value>[];
-    ownChildren[at] = next;
-    if (divided === undefined) return own;
-    insertAt(own.keys, at, divided.key);
-    insertAt(ownChildren, at + 1, divided.right);
-    this.#divided = undefined;
-    if (ownChildren.length > NODE_MAX) {
-      const half = at === ownChildren.length - 2 ? ownChildren.length - 1 : ownChildren.length >>> 1;
-      const right = inner(this.#owner, own.keys.slice(half), ownChildren.slice(half));
-      this.#divided = { key: own.keys[half - 1] as string, right };
-      own.keys = own.keys.slice(0, half - 1);
-      own.children = ownChildren.slice(0, half);
+    const split = this.#split;
+    if (next === child && split === undefined) return node;
+    const parent = this.#writable(node);
+    const siblings = parent.children as Node<Value>[];
+    siblings[at] = next;
+    if (split === undefined) return parent;
+    insertAt(parent.keys, at, split.key);
+    insertAt(siblings, at + 1, split.right);
+    this.#split = undefined;
+    if (siblings.length > NODE_MAX) {
+      const half = at === siblings.length - 2 ? siblings.length - 1 : siblings.length >>> 1;
+      const right = inner(this.#token, parent.keys.slice(half), siblings.slice(half));
+      this.#split = { key: parent.keys[half - 1] as string, right };
+      parent.keys = parent.keys.slice(0, half - 1);
+      parent.children = siblings.slice(0, half);
     }
-    return own;
+    return parent;
   }
 
   #putInLeaf(node: Node<Value>, key: string, value: Value): Node<Value> {
-    const at = firstNotBelow(node.keys, key);
+    const at = lowerBound(node.keys, key);
     if (node.keys[at] === key) {
-      const own = this.#own(node);
-      own.values[at] = value;
-      return own;
+      const writable = this.#writable(node);
+      writable.values[at] = value;
+      return writable;
     }
     this.#size++;
-    if (node.keys.length === NODE_MAX) return this.#divideLeaf(node, at, key, value);
-    if (node.owner !== this.#owner) {
-      return leaf(this.#owner, insertedAt(node.keys, at, key), insertedAt(node.values, at, value));
+    if (node.keys.length === NODE_MAX) return this.#splitLeaf(node, at, key, value);
+    if (node.token !== this.#token) {
+      return leaf(this.#token, copyWithInserted(node.keys, at, key), copyWithInserted(node.values, at, value));
     }
     insertAt(node.keys, at, key);
     insertAt(node.values, at, value);
     return node;
   }
 
-  /** Keys that come in their order leave full leaves behind. */
-  #divideLeaf({ keys, values }: Node<Value>, at: number, key: string, value: Value): Node<Value> {
+  /** Splits a full leaf in half. An insertion at its end keeps the leaf full, so ascending keys fill every leaf. */
+  #splitLeaf({ keys, values }: Node<Value>, at: number, key: string, value: Value): Node<Value> {
     const half = at === NODE_MAX ? NODE_MAX : NODE_MAX >>> 1;
-    const left = leaf(this.#owner, keys.slice(0, half), values.slice(0, half));
-    const right = leaf(this.#owner, keys.slice(half), values.slice(half));
+    const left = leaf(this.#token, keys.slice(0, half), values.slice(0, half));
+    const right = leaf(this.#token, keys.slice(half), values.slice(half));
     const [side, place] = at <= half && half < NODE_MAX ? [left, at] : [right, at - half];
     insertAt(side.keys, place, key);
     insertAt(side.values, place, value);
-    this.#divided = { key: right.keys[0] as string, right };
+    this.#split = { key: right.keys[0] as string, right };
     return left;
   }
 
-  /** Takes out a key that is there. @returns what stands in the place of `node` afterwards; it may be empty */
+  /** Removes an existing key below `node`. @returns the node that replaces it, which may be empty */
   #remove(node: Node<Value>, key: string): Node<Value> {
-    const own = this.#own(node);
-    if (own.children === undefined) {
-      const at = firstNotBelow(own.keys, key);
-      own.keys.splice(at, 1);
-      own.values.splice(at, 1);
-      return own;
+    const writable = this.#writable(node);
+    if (writable.children === undefined) {
+      const at = lowerBound(writable.keys, key);
+      writable.keys.splice(at, 1);
+      writable.values.splice(at, 1);
+      return writable;
     }
-    const at = childAt(own.keys, key);
-    const child = this.#remove(own.children[at] as Node<Value>, key);
-    own.children[at] = child;
+    const at = childIndex(writable.keys, key);
+    const child = this.#remove(writable.children[at] as Node<Value>, key);
+    writable.children[at] = child;
     if (lengthOf(child) === 0) {
-      own.children.splice(at, 1);
-      own.keys.splice(Math.max(at - 1, 0), 1);
-    } else if (lengthOf(child) < NODE_SMALL) {
-      if (!this.#join(own, at)) this.#join(own, at - 1);
+      writable.children.splice(at, 1);
+      writable.keys.splice(Math.max(at - 1, 0), 1);
+    } else if (lengthOf(child) < NODE_MERGE_BELOW) {
+      if (!this.#mergeSiblings(writable, at)) this.#mergeSiblings(writable, at - 1);
     }
-    return own;
+    return writable;
   }
 
-  /** Makes one of the children `at` and after it, where both fit into one. @returns whether they did */
-  #join({ keys, children = [] }: Node<Value>, at: number): boolean {
+  /** Merges the children at `at` and `at + 1` if they fit into one node. @returns whether they did */
+  #mergeSiblings({ keys, children = [] }: Node<Value>, at: number): boolean {
     const [left, right] = [children[at], children[at + 1]];
     if (left === undefined || right === undefined || lengthOf(left) + lengthOf(right) > NODE_MAX) return false;
-    const joined =
+    const merged =
       left.children === undefined || right.children === undefined
-        ? leaf(this.#owner, [...left.keys, ...right.keys], [...left.values, ...right.values])
-        : inner(this.#owner, [...left.keys, keys[at] as string, ...right.keys], [...left.children, ...right.children]);
-    children.splice(at, 2, joined);
+        ? leaf(this.#token, [...left.keys, ...right.keys], [...left.values, ...right.values])
+        : inner(this.#token, [...left.keys, keys[at] as string, ...right.keys], [...left.children, ...right.children]);
+    children.splice(at, 2, merged);
     keys.splice(at, 1);
     return true;
   }
 
-  /** The node itself where this tree may change it, a copy otherwise. */
-  #own(node: Node<Value>): Node<Value> {
-    if (node.owner === this.#owner) return node;
+  /** Returns the node if this tree may change it in place, or a copy. */
+  #writable(node: Node<Value>): Node<Value> {
+    if (node.token === this.#token) return node;
     const { keys, values, children } = node;
-    return { owner: this.#owner, keys: keys.slice(), values: values.slice(), children: children?.slice() };
+    return { token: this.#token, keys: keys.slice(), values: values.slice(), children: children?.slice() };
   }
 }
 
-/** The owner of nodes that no tree may change in place. */
-const SHARED = {};
+/** The token of nodes that no tree may change in place. */
+const NO_TREE = {};
 
-const leaf = <Value>(owner: object, keys: string[], values: Value[]): Node<Value> => ({
-  owner,
+const leaf = <Value>(token: object, keys: string[], values: Value[]): Node<Value> => ({
+  token,
   keys,
   values,
   children: undefined,
 });
 
-const inner = <Value>(owner: object, keys: string[], children: Node<Value>[]): Node<Value> => ({
-  owner,
+const inner = <Value>(token: object, keys: string[], children: Node<Value>[]): Node<Value> => ({
+  token,
   keys,
   values: [],
   children,
@@ -254,13 +253,13 @@ const inner = <Value>(owner: object, keys: string[], children: Node<Value>[]): N
 
 const lengthOf = ({ keys, children }: Node<unknown>): number => children?.length ?? keys.length;
 
-/** Where the keys that are not below `key` begin in a node. */
-const firstPlace = ({ keys, children }: Node<unknown>, key: string): number =>
-  children === undefined ? firstNotBelow(keys, key) : childAt(keys, key);
+/** Returns the position in a node at which the keys not less than `key` start. */
+const startPosition = ({ keys, children }: Node<unknown>, key: string): number =>
+  children === undefined ? lowerBound(keys, key) : childIndex(keys, key);
 
-/** Parts of at most NODE_LOADED, as even as they can be: from where, to where. */
-function evenParts(length: number): [from: number, to: number][] {
-  const count = Math.ceil(length / NODE_LOADED);
+/** Divides `length` items into ranges of at most NODE_LOAD_FILL, as evenly as possible. */
+function evenRanges(length: number): [from: number, to: number][] {
+  const count = Math.ceil(length / NODE_LOAD_FILL);
   return Array.from({ length: count }, (_, i) => [
     Math.floor((i * length) / count),
     Math.floor(((i + 1) * length) / count),

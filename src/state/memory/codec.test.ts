@@ -2,45 +2,45 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { counters } from '../../../test/support/state/tables.ts';
-import type { Member } from '../engine/engine.ts';
+import type { LiveNode } from '../engine/engine.ts';
 import { isStateError } from '../errors.ts';
 import { defineTable } from '../table.ts';
-import { decodeRow, encodeRow, readableFormats, writtenFormat } from './codec.ts';
+import { decodeRow, encodeRow, formatToWrite, readableFormats } from './codec.ts';
 
-const versioned = defineTable<{ readonly id: string; readonly colour: string }>()({
+const versioned = defineTable<{ readonly id: string; readonly color: string }>()({
   name: 'things',
   key: (row) => row.id,
   formats: {
     version: 3,
-    read: { 2: (stored) => ({ ...(stored as { id: string }), colour: 'grey' }) },
+    read: { 2: (stored) => ({ ...(stored as { id: string }), color: 'gray' }) },
     write: { 2: ({ id }) => ({ id }) },
   },
   indexes: {},
 });
 
-const member = (name: string, formats: Member['formats']): Member => ({ name, incarnation: name, formats });
+const member = (name: string, formats: LiveNode['formats']): LiveNode => ({ name, incarnation: name, formats });
 
-describe('stored row', () => {
-  it('is read as it was written, whatever JSON it holds', () => {
+describe('decodeRow', () => {
+  it('returns the encoded row, for any JSON', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.nat(), fc.nat(), (value, createIndex, modifyIndex) => {
         const row = JSON.parse(JSON.stringify({ id: 'a', value, partition: 'p' }));
         const stored = { row, createIndex, modifyIndex };
         const text = encodeRow(counters, stored, 1);
         assert.deepEqual(decodeRow(counters, 'a', text), stored);
-        assert.ok(text !== '' && !text.includes('\u0000'), 'stores take it for an end');
+        assert.ok(text !== '' && !text.includes('\u0000'), 'a store would treat NUL as the end');
       }),
     );
   });
 
-  it('is written in the older format that is asked for, and read from it', () => {
-    const stored = { row: { id: 'a', colour: 'red' }, createIndex: 1, modifyIndex: 2 };
-    assert.equal(encodeRow(versioned, stored, 3), '[3,1,2,{"id":"a","colour":"red"}]');
+  it('reads an older format that encodeRow wrote', () => {
+    const stored = { row: { id: 'a', color: 'red' }, createIndex: 1, modifyIndex: 2 };
+    assert.equal(encodeRow(versioned, stored, 3), '[3,1,2,{"id":"a","color":"red"}]');
     assert.equal(encodeRow(versioned, stored, 2), '[2,1,2,{"id":"a"}]');
-    assert.deepEqual(decodeRow(versioned, 'a', '[2,1,2,{"id":"a"}]'), { ...stored, row: { id: 'a', colour: 'grey' } });
+    assert.deepEqual(decodeRow(versioned, 'a', '[2,1,2,{"id":"a"}]'), { ...stored, row: { id: 'a', color: 'gray' } });
   });
 
-  it('that cannot be read says which it is, and why', () => {
+  it('names an unreadable row and the reason', () => {
     const unreadable: readonly (readonly [string, RegExp])[] = [
       ['', /row 'a' of table 'things' is not JSON/],
       ['{"id":', /is not JSON/],
@@ -58,25 +58,27 @@ describe('stored row', () => {
   });
 });
 
-describe('written format', () => {
-  it("is this version's once every live node reads it, an older one until then", () => {
-    const cases: readonly (readonly [readonly Member[], number])[] = [
+describe('formatToWrite', () => {
+  it('returns the newest format that every live server reads', () => {
+    const cases: readonly (readonly [readonly LiveNode[], number])[] = [
       [[], 3],
       [[member('a', { things: 3 })], 3],
       [[member('a', { things: 3 }), member('b', { things: 2 })], 2],
       [[member('a', { things: 3 }), member('b', { things: 4 })], 3],
-      // A node that does not know the table does not read it either.
+      // A server that does not declare the table does not read it.
       [[member('a', { things: 3 }), member('b', {})], 3],
     ];
-    for (const [members, format] of cases) assert.equal(writtenFormat(versioned, members), format);
+    for (const [members, format] of cases) assert.equal(formatToWrite(versioned, members), format);
   });
 
-  it("is this version's where it cannot write the older one any more", () => {
-    assert.equal(writtenFormat(versioned, [member('a', { things: 1 })]), 3);
-    assert.equal(writtenFormat(counters, [member('a', { counters: 0 })]), 1);
+  it('returns the newest format of this version if it cannot write the older one', () => {
+    assert.equal(formatToWrite(versioned, [member('a', { things: 1 })]), 3);
+    assert.equal(formatToWrite(counters, [member('a', { counters: 0 })]), 1);
   });
+});
 
-  it('is told to others by table', () => {
+describe('readableFormats', () => {
+  it('returns the newest format of each table', () => {
     assert.deepEqual(readableFormats([versioned, counters]), { things: 3, counters: 1 });
   });
 });

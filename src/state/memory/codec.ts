@@ -1,19 +1,19 @@
 /**
- * How a row lies in the store: `[format, createIndex, modifyIndex, row]` as JSON.
- * A new format is written only when every live node reads it, so that versions can be mixed while an upgrade rolls.
+ * The stored form of a row: `[format, createIndex, modifyIndex, row]` as JSON. A server writes a new format only when
+ * every live server reads it, so versions can be mixed during a rolling upgrade. See [STATE-27] and [STATE-29].
  */
 
-import type { Member } from '../engine/engine.ts';
+import type { LiveNode } from '../engine/engine.ts';
 import { StateError } from '../errors.ts';
 import type { AnyTable, Stored } from '../table.ts';
 
-/** The text that is stored for a row. */
+/** Returns the stored text of a row. */
 export function encodeRow(table: AnyTable, stored: Stored<unknown>, format: number): string {
   const row = format === table.formats.version ? stored.row : table.formats.write?.[format]?.(stored.row);
   return JSON.stringify([format, stored.createIndex, stored.modifyIndex, row]);
 }
 
-/** The row that a stored text holds. @throws StateError `corrupt` when it is damaged or of a newer version */
+/** Parses the stored text of a row. @throws StateError `corrupt` if it is damaged or a newer version wrote it */
 export function decodeRow(table: AnyTable, key: string, value: string): Stored<unknown> {
   let parsed: unknown;
   try {
@@ -37,13 +37,13 @@ export function decodeRow(table: AnyTable, key: string, value: string): Stored<u
   return { row: read(raw) as object, createIndex, modifyIndex };
 }
 
-/** The formats that this version reads, as its node row says. */
+/** Returns the newest format of each table that this version reads, as the server publishes it to others. */
 export function readableFormats(tables: readonly AnyTable[]): Record<string, number> {
   return Object.fromEntries(tables.map((table) => [table.name, table.formats.version]));
 }
 
-/** The format to write: this version's, or the newest that every live node reads if that is older and known here. */
-export function writtenFormat(table: AnyTable, members: readonly Member[]): number {
+/** Returns the newest format that every live server reads, or this version's newest one if it cannot write that. */
+export function formatToWrite(table: AnyTable, members: readonly LiveNode[]): number {
   let format = table.formats.version;
   for (const member of members) format = Math.min(format, member.formats[table.name] ?? format);
   if (format === table.formats.version || table.formats.write?.[format] !== undefined) return format;

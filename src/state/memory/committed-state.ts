@@ -1,221 +1,235 @@
 /**
- * The state as this node holds it: the current snapshot, how commits change it, and the slow side of removing owners.
+ * The committed state of this server: the current snapshot, how commits change it, and the removal of orphaned rows.
  *
- * Removing an owner makes everything under it unreachable at once, at no cost: from that commit on, reads look owners
- * up (`ownersInDoubt`). Slices then drop the orphans from the trees, and their keys are `doomed` until the removal job
- * has deleted them from the store. A node that loads finds the same orphans and dooms them again, so the job can stop
- * anywhere and go on anywhere.
+ * Removing an owner hides everything below it at once and at no cost: from that commit on, reads check owners
+ * (`mayHaveOrphans`). Slices then drop the orphaned rows from memory, and the removal job deletes their keys from the
+ * store. A server that loads finds the same orphans, so the job can stop and resume on any server.
  */
 
 import type { Clock } from '../clock/clock.ts';
 import type { Operation } from '../engine/engine.ts';
-import { DRAIN_SLICE_OWNERS, DRAIN_SLICE_ROWS } from '../limits.ts';
+import { ORPHAN_SLICE_OWNERS, ORPHAN_SLICE_ROWS } from '../limits.ts';
+import type { RowChange } from '../row-change.ts';
 import { type AnyTable, type NamedIndex, type Schema, SEPARATOR, type Stored } from '../table.ts';
 import type { ChangeFeed } from '../watch/change-feed.ts';
-import { entryTopic, rowTopic, type Topic, type Waiting } from '../watch/change-notifier.ts';
-import type { Batch, RowChange } from '../write/batch.ts';
+import { type ChangeNotifier, entryTopic, rowTopic, type Topic } from '../watch/change-notifier.ts';
 import { decodeRow } from './codec.ts';
-import { createSnapshot, type Snapshot, type SnapshotParts } from './snapshot.ts';
-import { assign, cloneTrees, emptyTrees, type TableTrees, treeOf } from './table-indexes.ts';
+import { createSnapshot, type Snapshot, type SnapshotData } from './snapshot.ts';
+import { cloneTableIndexes, emptyTableIndexes, secondaryIndex, setRow, type TableIndexes } from './table-indexes.ts';
 
-/** History was never cut. */
+/** The epoch of a store whose history was never cut. */
 const FIRST_EPOCH = 1;
 
-/** A whole state as it came from the store. */
+type Tables = SnapshotData['tables'];
+
+/** A whole state as loaded from the store. */
 export interface LoadedState {
   readonly cluster: string;
   readonly epoch: number;
   readonly index: number;
-  readonly trees: ReadonlyMap<AnyTable, TableTrees>;
-  /** Keys that stand in the store for rows whose owner is gone. */
-  readonly doomed: ReadonlyMap<AnyTable, Set<string>>;
+  readonly tables: Tables;
+  readonly orphanedKeys: ReadonlyMap<AnyTable, Set<string>>;
 }
 
-interface RemovedOwner {
+/** A batch of this server that the store has committed. */
+export interface CommittedBatch {
+  rowChanges(): readonly RowChange[];
+  /** Returns the state that the next batch builds on. */
+  nextBase(): { readonly tables: Tables };
+}
+
+/** The key of a row in its table. */
+interface RowKey {
   readonly table: AnyTable;
   readonly key: string;
 }
 
-export interface MemoryParts {
+export interface CommittedStateParts {
   readonly schema: Schema;
   readonly clock: Clock;
-  readonly waiting: Waiting;
+  readonly notifier: ChangeNotifier;
   readonly feed: ChangeFeed;
   /** Called after every change of the current snapshot. */
   readonly onChange: () => void;
 }
 
-export class Memory {
-  readonly #parts: MemoryParts;
+export class CommittedState {
+  readonly #parts: CommittedStateParts;
   #snapshot: Snapshot;
-  #doomed = new Map<AnyTable, Set<string>>();
-  #removedOwners: RemovedOwner[] = [];
-  /** So many of them are done with: taking each from the front would move all others. */
-  #drainedOwners = 0;
-  /** The newest commit that removed an owner: everything that can be owned counts as changed by it. */
-  #ownerRemovalIndex = 0;
-  /** Where this epoch can have begun: rows older than it may have been changed by the cut of history itself. */
-  #epochStart = 0;
+  #orphanedKeys = new Map<AnyTable, Set<string>>();
+  /** Removed owners whose orphans may still be in memory. */
+  #removedOwners: RowKey[] = [];
+  /** The number of processed owners at the front of `#removedOwners`, trimmed rarely because each trim copies it. */
+  #processedOwners = 0;
+  /** The index of the newest commit that removed an owner. Every entry of an owned table counts as changed by it. */
+  #lastOwnerRemovalIndex = 0;
+  /** The index at which this server first loaded the epoch. The cut in the history may have changed any older row. */
+  #epochStartIndex = 0;
 
-  constructor(parts: MemoryParts) {
+  constructor(parts: CommittedStateParts) {
     this.#parts = parts;
-    const trees = new Map(memoryTables(parts.schema).map((table) => [table, emptyTrees(table)]));
-    this.#snapshot = createSnapshot({ cluster: '', epoch: 0, index: 0, ownersInDoubt: false, trees }, parts.clock);
+    const tables = new Map(memoryTables(parts.schema).map((table) => [table, emptyTableIndexes(table)]));
+    this.#snapshot = createSnapshot({ cluster: '', epoch: 0, index: 0, mayHaveOrphans: false, tables }, parts.clock);
   }
 
   get snapshot(): Snapshot {
     return this.#snapshot;
   }
 
-  /** Orphans are in the trees, waiting for `drainSlice`. */
-  get draining(): boolean {
-    return this.#removedOwners.length > this.#drainedOwners;
+  /** Whether memory may contain orphaned rows that `dropOrphans` has not dropped. */
+  get hasOrphans(): boolean {
+    return this.#removedOwners.length > this.#processedOwners;
   }
 
-  /** The index of the last change under an entry of a watched index, or one after it. */
+  /** Returns the index of the last change under an entry of a watched index, or a higher one. */
   entryIndex(table: AnyTable, topic: Topic): number {
-    const changed = this.#parts.waiting.lastChange(topic);
-    // Also when all is drained: an index that was reported once must not fall.
-    return table.owners === undefined ? changed : Math.max(changed, this.#ownerRemovalIndex);
+    const changed = this.#parts.notifier.lastChangeIndex(topic);
+    // Also after all orphans are dropped, because an index that clients received must not fall.
+    return table.owners === undefined ? changed : Math.max(changed, this.#lastOwnerRemovalIndex);
   }
 
-  /** The index of the last change of a row, there or not, or one after it. */
+  /** Returns the index of the last change of a row, existing or missing, or a higher one. */
   rowIndex(table: AnyTable, key: string): number {
-    const gone = this.#snapshot.get(table, key) === undefined;
-    // A row that expired or lost its owner stands in the trees until it is dropped, and was reported with its index.
-    const standing = this.#snapshot.trees.get(table)?.rows.get(key)?.modifyIndex ?? 0;
-    return Math.max(standing, gone ? this.entryIndex(table, rowTopic(table, key)) : this.#epochStart);
+    const isMissing = this.#snapshot.get(table, key) === undefined;
+    // An expired or orphaned row stays in memory until it is dropped, and clients have received its index.
+    const storedIndex = this.#snapshot.tables.get(table)?.rows.get(key)?.modifyIndex ?? 0;
+    return Math.max(storedIndex, isMissing ? this.entryIndex(table, rowTopic(table, key)) : this.#epochStartIndex);
   }
 
-  /** Up to `limit` keys that the removal job should delete from the store. */
-  doomedKeys(limit: number): RemovedOwner[] {
-    const keys: RemovedOwner[] = [];
-    for (const [table, set] of this.#doomed) {
-      for (const key of set) {
-        if (keys.length === limit) return keys;
-        keys.push({ table, key });
+  /** Returns up to `limit` keys for the removal job to delete from the store. */
+  orphanedKeys(limit: number): RowKey[] {
+    const found: RowKey[] = [];
+    for (const [table, keys] of this.#orphanedKeys) {
+      for (const key of keys) {
+        if (found.length === limit) return found;
+        found.push({ table, key });
       }
     }
-    return keys;
+    return found;
   }
 
-  /** Makes the trees of a batch that became `index` the current ones. */
-  adopt(batch: Batch, index: number): void {
-    this.#settle(batch.after().trees, batch.rowChanges(), index);
+  /** Makes the tables of a committed batch current. */
+  adopt(batch: CommittedBatch, index: number): void {
+    this.#publish(batch.nextBase().tables, batch.rowChanges(), index);
   }
 
-  /** Applies a commit of another node. @throws StateError `corrupt`, UniqueError: then nothing was changed; load again */
+  /**
+   * Applies a commit of another server.
+   * @throws StateError `corrupt`, UniqueError; nothing was changed, and the caller must reload the state
+   */
   apply(operations: readonly Operation[], index: number): void {
-    const trees = new Map(this.#snapshot.trees);
+    const tables = new Map(this.#snapshot.tables);
     const cloned = new Set<AnyTable>();
     const changes: RowChange[] = [];
     for (const { table: name, key, value } of operations) {
       const table = this.#parts.schema.byName.get(name);
-      // A newer version's table: that version keeps it, this one neither reads nor writes it.
+      // Tables of a newer version are neither read nor written here.
       if (table === undefined || table.storeOnly) continue;
       const after = value === null ? undefined : decodeRow(table, key, value);
-      let own = trees.get(table) as TableTrees;
+      let indexes = tables.get(table) as TableIndexes;
       if (!cloned.has(table)) {
-        own = cloneTrees(own);
-        trees.set(table, own);
+        indexes = cloneTableIndexes(indexes);
+        tables.set(table, indexes);
         cloned.add(table);
       }
-      changes.push({ table, key, before: own.rows.get(key), after });
+      changes.push({ table, key, before: indexes.rows.get(key), after });
     }
-    // In two passes: one commit may move a unique entry from one row to another.
+    // In two passes, because one commit may move a unique entry from one row to another.
     for (const { table, key, after } of changes) {
-      if (after === undefined || hasUniqueIndex(table)) assign(table, trees.get(table) as TableTrees, key, undefined);
+      if (after === undefined || hasUniqueIndex(table))
+        setRow(table, tables.get(table) as TableIndexes, key, undefined);
     }
     for (const { table, key, after } of changes) {
-      if (after !== undefined) assign(table, trees.get(table) as TableTrees, key, after);
+      if (after !== undefined) setRow(table, tables.get(table) as TableIndexes, key, after);
     }
-    this.#settle(trees, changes, index);
+    this.#publish(tables, changes, index);
   }
 
-  /** Drops up to a slice of orphans from the trees. Not while a batch is built on them. */
-  drainSlice(): void {
-    const trees = new Map(this.#snapshot.trees);
+  /** Drops up to one slice of orphaned rows from memory. Must not be called while a batch is built on the snapshot. */
+  dropOrphans(): void {
+    const tables = new Map(this.#snapshot.tables);
     const changes: RowChange[] = [];
-    const owned = new Set<AnyTable>();
-    for (let looked = 0; looked < DRAIN_SLICE_OWNERS && changes.length < DRAIN_SLICE_ROWS; looked++) {
-      const owner = this.#removedOwners[this.#drainedOwners];
+    const cloned = new Set<AnyTable>();
+    for (let examined = 0; examined < ORPHAN_SLICE_OWNERS && changes.length < ORPHAN_SLICE_ROWS; examined++) {
+      const owner = this.#removedOwners[this.#processedOwners];
       if (owner === undefined) break;
       for (const { table, index } of this.#parts.schema.owned.get(owner.table) ?? []) {
-        const standing = trees.get(table) as TableTrees;
-        const found = orphans(standing, index, owner.key, DRAIN_SLICE_ROWS - changes.length);
-        if (found.length === 0) continue;
-        const own = owned.has(table) ? standing : cloneTrees(standing);
-        trees.set(table, own);
-        owned.add(table);
-        for (const stored of found) {
+        const current = tables.get(table) as TableIndexes;
+        const orphans = findOrphans(current, index, owner.key, ORPHAN_SLICE_ROWS - changes.length);
+        if (orphans.length === 0) continue;
+        const indexes = cloned.has(table) ? current : cloneTableIndexes(current);
+        tables.set(table, indexes);
+        cloned.add(table);
+        for (const stored of orphans) {
           const key = table.key(stored.row as object);
-          assign(table, own, key, undefined);
-          this.#doom(table, key);
+          setRow(table, indexes, key, undefined);
+          this.#addOrphanedKey(table, key);
           changes.push({ table, key, before: stored, after: undefined });
         }
       }
-      if (changes.length < DRAIN_SLICE_ROWS) this.#drainedOwners++;
+      if (changes.length < ORPHAN_SLICE_ROWS) this.#processedOwners++;
     }
-    if (this.#drainedOwners * 2 >= this.#removedOwners.length) this.#cutDrainedOwners();
-    this.#settle(trees, changes, this.#snapshot.index, 'orphans');
+    if (this.#processedOwners * 2 >= this.#removedOwners.length) this.#trimRemovedOwners();
+    this.#publish(tables, changes, this.#snapshot.index, 'orphans');
   }
 
-  #cutDrainedOwners(): void {
-    this.#removedOwners = this.#removedOwners.slice(this.#drainedOwners);
-    this.#drainedOwners = 0;
+  #trimRemovedOwners(): void {
+    this.#removedOwners = this.#removedOwners.slice(this.#processedOwners);
+    this.#processedOwners = 0;
   }
 
-  /** Replaces everything with what was loaded. */
-  replace(loaded: LoadedState): void {
+  /** Replaces everything with a loaded state. */
+  load({ cluster, epoch, index, tables, orphanedKeys }: LoadedState): void {
     this.#removedOwners = [];
-    this.#drainedOwners = 0;
-    this.#doomed = new Map(loaded.doomed);
-    const { cluster, epoch, index, trees } = loaded;
-    if (epoch !== this.#snapshot.epoch) this.#epochStart = epoch === FIRST_EPOCH ? 0 : index;
-    this.#snapshot = createSnapshot({ cluster, epoch, index, ownersInDoubt: false, trees }, this.#parts.clock);
-    this.#parts.feed.cut();
-    this.#parts.waiting.reset(index);
+    this.#processedOwners = 0;
+    this.#orphanedKeys = new Map(orphanedKeys);
+    if (epoch !== this.#snapshot.epoch) this.#epochStartIndex = epoch === FIRST_EPOCH ? 0 : index;
+    this.#snapshot = createSnapshot({ cluster, epoch, index, mayHaveOrphans: false, tables }, this.#parts.clock);
+    this.#parts.feed.disconnectAll();
+    this.#parts.notifier.reset(index);
     this.#parts.onChange();
   }
 
-  #doom(table: AnyTable, key: string): void {
-    const keys = this.#doomed.get(table);
-    if (keys === undefined) this.#doomed.set(table, new Set([key]));
-    else keys.add(key);
-  }
-
-  #settle(trees: SnapshotParts['trees'], changes: readonly RowChange[], index: number, why?: 'orphans'): void {
-    const touched: Topic[] = [];
+  /** Makes `tables` current, and notifies waiters and consumers of the change feed. */
+  #publish(tables: Tables, changes: readonly RowChange[], index: number, reason?: 'orphans'): void {
+    const recorded: Topic[] = [];
     const notified: Topic[] = [];
     for (const { table, key, before, after } of changes) {
-      if (why === undefined) this.#undoom(table, key);
-      // Also one that no reader ever saw: made and removed in one commit, with rows put under it in between.
+      if (reason === undefined) this.#removeOrphanedKey(table, key);
+      // Includes owners that were created and removed in this commit: rows may have been added below them in between.
       if (after === undefined && this.#parts.schema.owned.has(table)) this.#removedOwners.push({ table, key });
       if (before === undefined && after === undefined) continue;
-      if (after === undefined && this.#parts.schema.owned.has(table)) this.#ownerRemovalIndex = index;
-      (after === undefined ? touched : notified).push(rowTopic(table, key));
-      touched.push(...entryTopics(table, before, after));
+      if (after === undefined && this.#parts.schema.owned.has(table)) this.#lastOwnerRemovalIndex = index;
+      (after === undefined ? recorded : notified).push(rowTopic(table, key));
+      recorded.push(...entryTopics(table, before, after));
     }
     const { cluster, epoch } = this.#snapshot;
-    this.#snapshot = createSnapshot({ cluster, epoch, index, ownersInDoubt: this.draining, trees }, this.#parts.clock);
-    this.#parts.waiting.touch(touched, index);
-    this.#parts.waiting.notify(notified);
+    const mayHaveOrphans = this.hasOrphans;
+    this.#snapshot = createSnapshot({ cluster, epoch, index, mayHaveOrphans, tables }, this.#parts.clock);
+    this.#parts.notifier.recordChanges(recorded, index);
+    this.#parts.notifier.notify(notified);
     this.#parts.feed.push({ index, changes });
     this.#parts.onChange();
   }
 
-  #undoom(table: AnyTable, key: string): void {
-    const keys = this.#doomed.get(table);
-    if (keys?.delete(key) && keys.size === 0) this.#doomed.delete(table);
+  #addOrphanedKey(table: AnyTable, key: string): void {
+    const keys = this.#orphanedKeys.get(table);
+    if (keys === undefined) this.#orphanedKeys.set(table, new Set([key]));
+    else keys.add(key);
+  }
+
+  #removeOrphanedKey(table: AnyTable, key: string): void {
+    const keys = this.#orphanedKeys.get(table);
+    if (keys?.delete(key) && keys.size === 0) this.#orphanedKeys.delete(table);
   }
 }
 
-/** The tables whose rows are in memory, owners first. */
+/** Returns the tables whose rows are in memory, owners first. */
 export function memoryTables(schema: Schema): AnyTable[] {
   return schema.tables.filter((table) => !table.storeOnly);
 }
 
-/** The entries of watched indexes under which a row stood or stands. */
+/** Yields the topics of the watched entries that a row had before or has after a change. */
 function* entryTopics(table: AnyTable, before: RowChange['before'], after: RowChange['after']): Generator<Topic> {
   for (const { watched, name, entry } of table.indexList) {
     if (!watched) continue;
@@ -230,12 +244,18 @@ function hasUniqueIndex(table: AnyTable): boolean {
   return table.indexList.some((index) => index.unique);
 }
 
-function orphans(trees: TableTrees, index: NamedIndex<unknown>, ownerKey: string, limit: number): Stored<unknown>[] {
+/** Returns up to `limit` rows that the removed owner `ownerKey` owned. */
+function findOrphans(
+  indexes: TableIndexes,
+  index: NamedIndex<unknown>,
+  ownerKey: string,
+  limit: number,
+): Stored<unknown>[] {
   const found: Stored<unknown>[] = [];
   const prefix = ownerKey + SEPARATOR;
-  for (const [indexKey, key] of treeOf(trees, index).entries(prefix)) {
-    if (found.length === limit || !indexKey.startsWith(prefix)) break;
-    const stored = trees.rows.get(key);
+  for (const [treeKey, key] of secondaryIndex(indexes, index).entries(prefix)) {
+    if (found.length === limit || !treeKey.startsWith(prefix)) break;
+    const stored = indexes.rows.get(key);
     if (stored !== undefined) found.push(stored);
   }
   return found;

@@ -1,57 +1,75 @@
-/** Results that many callers share, kept up to what they weigh together. */
-import { HEAVY_MEMOS_MAX, MEMO_BYTES, MEMOS_BYTES_MAX } from '../limits.ts';
+/**
+ * Caches of values derived from rows, which many callers share. Lifetimes follow the data: a snapshot has a cache, and
+ * so has each version of a table.
+ */
+import { DERIVED_CACHE_BYTES_MAX, DERIVED_VALUE_BYTES, LARGE_VALUES_MAX, TABLE_VALUE_BYTES } from '../limits.ts';
 
-export interface Memos {
-  /** What `make` gave for `key` before, else now. @param bytesOf roughly what it holds in memory that nobody else does */
-  of<T>(key: string, make: () => T, bytesOf: (value: T) => number): T;
+export interface DerivedCache {
+  /**
+   * Returns the cached value of `key`, or caches the result of `make`.
+   * @param bytesOf estimates the memory that only this value holds
+   */
+  get<T>(key: string, make: () => T, bytesOf: (value: T) => number): T;
 }
 
-interface Memo {
+interface CacheEntry {
   readonly value: unknown;
   readonly bytes: number;
 }
 
 /**
- * None yet. What weighs more than half of what all may has a place beside them: it is what must not be made again for
- * each of thousands who wake for it, and it would drive out what it is made of, which then drives it out.
+ * Returns an empty cache that evicts the least recently used values beyond DERIVED_CACHE_BYTES_MAX.
+ *
+ * Values above half of that limit are kept apart from the others. Thousands of waiting clients may ask for such a value
+ * at once, and it would evict the smaller value that it was derived from, which would then evict it in turn.
  */
-export function createMemos(): Memos {
-  /** Both in the order of their last use. */
-  const light = new Map<string, Memo>();
-  const heavy = new Map<string, Memo>();
-  let lightBytes = 0;
+export function createDerivedCache(): DerivedCache {
+  // Both in the order of the last use.
+  const small = new Map<string, CacheEntry>();
+  const large = new Map<string, CacheEntry>();
+  let smallBytes = 0;
 
-  function keep(key: string, memo: Memo): void {
-    if (memo.bytes > MEMOS_BYTES_MAX / 2) {
-      const [oldest] = heavy.keys();
-      if (heavy.size === HEAVY_MEMOS_MAX && oldest !== undefined) heavy.delete(oldest);
-      heavy.set(key, memo);
+  function add(key: string, entry: CacheEntry): void {
+    if (entry.bytes > DERIVED_CACHE_BYTES_MAX / 2) {
+      const [oldest] = large.keys();
+      if (large.size === LARGE_VALUES_MAX && oldest !== undefined) large.delete(oldest);
+      large.set(key, entry);
       return;
     }
-    for (const [oldest, { bytes: freed }] of light) {
-      if (lightBytes + memo.bytes <= MEMOS_BYTES_MAX) break;
-      light.delete(oldest);
-      lightBytes -= freed;
+    for (const [oldest, { bytes: freed }] of small) {
+      if (smallBytes + entry.bytes <= DERIVED_CACHE_BYTES_MAX) break;
+      small.delete(oldest);
+      smallBytes -= freed;
     }
-    light.set(key, memo);
-    lightBytes += memo.bytes;
+    small.set(key, entry);
+    smallBytes += entry.bytes;
   }
 
-  function use(kept: Map<string, Memo>, key: string): Memo | undefined {
-    const known = kept.get(key);
-    if (known === undefined) return undefined;
-    kept.delete(key);
-    kept.set(key, known);
-    return known;
+  function use(entries: Map<string, CacheEntry>, key: string): CacheEntry | undefined {
+    const entry = entries.get(key);
+    if (entry === undefined) return undefined;
+    entries.delete(key);
+    entries.set(key, entry);
+    return entry;
   }
 
   return {
-    of<T>(key: string, make: () => T, bytesOf: (value: T) => number): T {
-      const known = use(light, key) ?? use(heavy, key);
-      if (known !== undefined) return known.value as T;
+    get<T>(key: string, make: () => T, bytesOf: (value: T) => number): T {
+      const cached = use(small, key) ?? use(large, key);
+      if (cached !== undefined) return cached.value as T;
       const value = make();
-      keep(key, { value, bytes: MEMO_BYTES + 2 * key.length + bytesOf(value) });
+      add(key, { value, bytes: DERIVED_VALUE_BYTES + 2 * key.length + bytesOf(value) });
       return value;
     },
   };
 }
+
+/** By the indexes of one version of a table, which snapshots share until a commit changes a row of the table. */
+const tableCaches = new WeakMap<object, DerivedCache>();
+
+/** Returns the value of `key` for one version of a table. Each value counts as TABLE_VALUE_BYTES. */
+export function getTableValue<T>(tableVersion: object, key: string, make: () => T): T {
+  return tableCaches.getOrInsertComputed(tableVersion, createDerivedCache).get(key, make, tableValueBytes);
+}
+
+const tableValueBytes = (): number => TABLE_VALUE_BYTES;

@@ -1,4 +1,4 @@
-/** Builds a whole state from what the engine's `load` delivers, in slices, so that the process answers meanwhile. */
+/** Builds the whole state from the pages of the engine's `load`, in slices between which the process answers requests. */
 
 import { nextTurn } from '../clock/next-turn.ts';
 import type { Engine, Head, StoredRow } from '../engine/engine.ts';
@@ -6,13 +6,13 @@ import { SLICE_ROWS } from '../limits.ts';
 import { type AnyTable, indexOf, type Schema, type Stored } from '../table.ts';
 import { decodeRow } from './codec.ts';
 import { type LoadedState, memoryTables } from './committed-state.ts';
-import { buildIndexTree, buildRowTree, type LoadedRows, type TableTrees } from './table-indexes.ts';
+import { buildPrimaryIndex, buildSecondaryIndex, type LoadedRows, type TableIndexes } from './table-indexes.ts';
 
 interface Collected extends LoadedRows {
   readonly table: AnyTable;
 }
 
-/** Reads everything. @throws StateError `corrupt`, and what `engine.load` throws */
+/** Loads every table except store-only ones. @throws StateError `corrupt`, and the errors of `engine.load` */
 export async function loadState(
   engine: Engine,
   schema: Schema,
@@ -24,13 +24,13 @@ export async function loadState(
   const readPage = async (page: readonly StoredRow[]): Promise<void> => {
     for (let start = 0; start < page.length; start += SLICE_ROWS) {
       for (const { table: name, key, value } of page.slice(start, start + SLICE_ROWS)) {
-        // A table of a newer version stays in the store, out of sight.
+        // Tables of a newer version stay in the store, unread.
         const target = collected.get(name);
         if (target === undefined) continue;
         const stored = decodeRow(target.table, key, value);
-        const own = target.table.key(stored.row as object);
-        // The row's own text where it is its key, as it mostly is: one text instead of two, a million times.
-        target.keys.push(own === key ? own : key);
+        const rowKey = target.table.key(stored.row as object);
+        // Shares the string with the row where possible, which saves one string per row.
+        target.keys.push(rowKey === key ? rowKey : key);
         target.rows.push(stored);
       }
       await nextTurn();
@@ -47,38 +47,38 @@ export async function loadState(
     floor,
     signal,
   );
-  const trees = new Map<AnyTable, TableTrees>();
-  const doomed = new Map<AnyTable, Set<string>>();
+  const tables = new Map<AnyTable, TableIndexes>();
+  const orphanedKeys = new Map<AnyTable, Set<string>>();
   for (const target of collected.values()) {
     const { table } = target;
-    const living = table.owners === undefined ? target : await splitOrphans(target, trees, doomed);
-    const rows = buildRowTree(living);
+    const alive = table.owners === undefined ? target : await splitOrphans(target, tables, orphanedKeys);
+    const rows = buildPrimaryIndex(alive);
     await nextTurn();
-    const indexes: TableTrees['indexes'][number][] = [];
+    const secondary: TableIndexes['secondary'][number][] = [];
     for (const index of table.indexList) {
-      indexes.push(buildIndexTree(index, living));
+      secondary.push(buildSecondaryIndex(index, alive));
       await nextTurn();
     }
-    trees.set(table, { rows, indexes });
+    tables.set(table, { rows, secondary });
     collected.delete(table.name);
   }
-  return { cluster: head.cluster, epoch: head.epoch, index: head.index, trees, doomed };
+  return { cluster: head.cluster, epoch: head.epoch, index: head.index, tables, orphanedKeys };
 }
 
-/** Keeps the rows whose owners are there; the schema's order has their tables built already. */
+/** Returns the rows whose owners exist, and adds the keys of the others to `orphanedKeys`. Owners are in `tables`. */
 async function splitOrphans(
   loaded: Collected,
-  trees: ReadonlyMap<AnyTable, TableTrees>,
-  doomed: Map<AnyTable, Set<string>>,
+  tables: ReadonlyMap<AnyTable, TableIndexes>,
+  orphanedKeys: Map<AnyTable, Set<string>>,
 ): Promise<LoadedRows> {
   const { table } = loaded;
   const owners = (table.owners ?? []).map((owner) => ({
-    rows: (trees.get(owner.table) as TableTrees).rows,
+    rows: (tables.get(owner.table) as TableIndexes).rows,
     entry: indexOf(table, owner.index).entry,
   }));
   const keys: string[] = [];
   const rows: Stored<unknown>[] = [];
-  const gone = new Set<string>();
+  const orphaned = new Set<string>();
   for (let i = 0; i < loaded.keys.length; i++) {
     const key = loaded.keys[i] as string;
     const stored = loaded.rows[i] as Stored<unknown>;
@@ -90,10 +90,10 @@ async function splitOrphans(
       keys.push(key);
       rows.push(stored);
     } else {
-      gone.add(key);
+      orphaned.add(key);
     }
     if (i % SLICE_ROWS === SLICE_ROWS - 1) await nextTurn();
   }
-  if (gone.size > 0) doomed.set(table, gone);
+  if (orphaned.size > 0) orphanedKeys.set(table, orphaned);
   return { keys, rows };
 }

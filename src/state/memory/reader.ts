@@ -1,98 +1,96 @@
-/** Look-ups in a set of trees, hiding what no longer exists: rows that are past their expiry or whose owner is gone. */
+/** Lookups in the indexes of tables. They hide expired and orphaned rows, which no longer exist for readers. */
 import { type AnyTable, indexOf, type NamedIndex, SEPARATOR, type Stored, type Table } from '../table.ts';
-import { type TableTrees, treeOf } from './table-indexes.ts';
+import { secondaryIndex, type TableIndexes } from './table-indexes.ts';
 
-/** Where a listing begins and how long it may be. */
+/** The start and the maximum length of a listing. */
 export interface Page {
-  /** Only rows after this primary key (within the entry, for an index). */
+  /** The primary key after which the listing starts. */
   readonly after?: string;
-  /** At most so many rows. */
   readonly limit?: number;
 }
 
-/** Synchronous reads, all from one picture of the state. */
+/** Synchronous reads from one snapshot or batch. */
 export interface Reader {
   /** The row under a primary key. */
   get<Row>(table: Table<Row, string>, key: string): Stored<Row> | undefined;
   /** The row under an entry of a unique index. */
   find<Row, Index extends string>(table: Table<Row, Index>, index: Index, entry: string): Stored<Row> | undefined;
-  /** The rows under an entry of a plain index, by primary key. */
+  /** The rows under an entry of a plain (not unique) index, in the order of their primary keys. */
   list<Row, Index extends string>(table: Table<Row, Index>, index: Index, entry: string, page?: Page): Stored<Row>[];
-  /** All rows, by primary key. */
+  /** All rows, in the order of their primary keys. */
   all<Row>(table: Table<Row, string>, page?: Page): Stored<Row>[];
-  /** Rows in memory; those that are expired or lost their owner count until they are cleared away. */
+  /** The number of rows in memory, which includes expired and orphaned rows until a job drops them. */
   count(table: AnyTable): number;
-  /** The first row of an index in the order of its entries, from `fromEntry` on. */
+  /** The first row of an index whose entry is not less than `fromEntry`. */
   first<Row, Index extends string>(table: Table<Row, Index>, index: Index, fromEntry?: string): Stored<Row> | undefined;
 }
 
-/** What a reader looks into. */
+/** The data that a reader looks up. */
 export interface ReaderSource {
-  trees(table: AnyTable): TableTrees;
-  /** Milliseconds since 1970: rows that expire at or before it do not exist. */
+  tableIndexes(table: AnyTable): TableIndexes;
+  /** Milliseconds since 1970. Rows that expire at this time or before do not exist. */
   now(): number;
-  /** Rows may be in the trees whose owner is not: owners have to be looked up. */
-  ownersInDoubt(): boolean;
+  /** Whether the tables may contain rows without their owner, so that lookups must check the owners. */
+  mayHaveOrphans(): boolean;
 }
 
-/** Whether a row that stands in the trees exists for readers. */
+/** Whether a row in the indexes exists for readers. */
 export function isAlive(source: ReaderSource, table: AnyTable, row: unknown): boolean {
   const expiry = table.expiresAt?.(row);
   if (expiry !== undefined && expiry <= source.now()) return false;
-  if (table.owners === undefined || !(table.ownersExpire || source.ownersInDoubt())) return true;
-  return ownersAlive(source, table, row);
+  if (table.owners === undefined || !(table.ownersExpire || source.mayHaveOrphans())) return true;
+  return ownersExist(source, table, row);
 }
 
 /** Whether every owner of a row exists. */
-export function ownersAlive(source: ReaderSource, table: AnyTable, row: unknown): boolean {
+export function ownersExist(source: ReaderSource, table: AnyTable, row: unknown): boolean {
   for (const owner of table.owners ?? []) {
     const ownerKey = indexOf(table, owner.index).entry(row);
     if (ownerKey === undefined) continue;
-    const stored = source.trees(owner.table).rows.get(ownerKey);
+    const stored = source.tableIndexes(owner.table).rows.get(ownerKey);
     if (stored === undefined || !isAlive(source, owner.table, stored.row)) return false;
   }
   return true;
 }
 
-/** Reads in the trees of `source`. */
 export function createReader(source: ReaderSource): Reader {
-  const living = <Row>(table: AnyTable, stored: Stored<unknown> | undefined): Stored<Row> | undefined =>
+  const ifAlive = <Row>(table: AnyTable, stored: Stored<unknown> | undefined): Stored<Row> | undefined =>
     stored !== undefined && isAlive(source, table, stored.row) ? (stored as Stored<Row>) : undefined;
 
   return {
-    get: (table, key) => living(table, source.trees(table).rows.get(key)),
+    get: (table, key) => ifAlive(table, source.tableIndexes(table).rows.get(key)),
     find(table, index, entry) {
-      const trees = source.trees(table);
-      const key = treeOf(trees, uniqueIndex(table, index)).get(entry);
-      return key === undefined ? undefined : living(table, trees.rows.get(key));
+      const indexes = source.tableIndexes(table);
+      const key = secondaryIndex(indexes, uniqueIndex(table, index)).get(entry);
+      return key === undefined ? undefined : ifAlive(table, indexes.rows.get(key));
     },
     list<Row, Index extends string>(table: Table<Row, Index>, index: Index, entry: string, page: Page = {}) {
-      const trees = source.trees(table);
+      const indexes = source.tableIndexes(table);
       const prefix = entry + SEPARATOR;
       const start = prefix + (page.after ?? '');
       const rows: Stored<Row>[] = [];
-      for (const [indexKey, key] of treeOf(trees, plainIndex(table, index)).entries(start)) {
-        if (rows.length === page.limit || !indexKey.startsWith(prefix)) break;
-        const stored = key === page.after ? undefined : living<Row>(table, trees.rows.get(key));
+      for (const [treeKey, key] of secondaryIndex(indexes, plainIndex(table, index)).entries(start)) {
+        if (rows.length === page.limit || !treeKey.startsWith(prefix)) break;
+        const stored = key === page.after ? undefined : ifAlive<Row>(table, indexes.rows.get(key));
         if (stored !== undefined) rows.push(stored);
       }
       return rows;
     },
     all<Row>(table: Table<Row, string>, page: Page = {}) {
       const rows: Stored<Row>[] = [];
-      for (const [key, found] of source.trees(table).rows.entries(page.after)) {
+      for (const [key, found] of source.tableIndexes(table).rows.entries(page.after)) {
         if (rows.length === page.limit) break;
-        const stored = key === page.after ? undefined : living<Row>(table, found);
+        const stored = key === page.after ? undefined : ifAlive<Row>(table, found);
         if (stored !== undefined) rows.push(stored);
       }
       return rows;
     },
-    count: (table) => source.trees(table).rows.size,
+    count: (table) => source.tableIndexes(table).rows.size,
     first<Row, Index extends string>(table: Table<Row, Index>, index: Index, fromEntry = '') {
-      const trees = source.trees(table);
-      const tree = treeOf(trees, indexOf(table, index) as NamedIndex<unknown>);
+      const indexes = source.tableIndexes(table);
+      const tree = secondaryIndex(indexes, indexOf(table, index) as NamedIndex<unknown>);
       for (const [, key] of tree.entries(fromEntry)) {
-        const stored = living<Row>(table, trees.rows.get(key));
+        const stored = ifAlive<Row>(table, indexes.rows.get(key));
         if (stored !== undefined) return stored;
       }
       return undefined;

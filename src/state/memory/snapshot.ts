@@ -1,81 +1,58 @@
-/** One picture of the state that never changes: what a request reads from first to last. */
+/** Immutable views of the state at one index. A request reads from one snapshot. */
 import type { Clock } from '../clock/clock.ts';
-import { MEMOS_OF_TABLE_MAX } from '../limits.ts';
 import type { AnyTable } from '../table.ts';
-import { createMemos, type Memos } from './derived-cache.ts';
+import { createDerivedCache, type DerivedCache, getTableValue } from './derived-cache.ts';
 import { createReader, type Reader } from './reader.ts';
-import type { TableTrees } from './table-indexes.ts';
+import type { TableIndexes } from './table-indexes.ts';
 
-export interface Snapshot extends Reader {
+/** The contents of a snapshot. */
+export interface SnapshotData {
   readonly cluster: string;
   readonly epoch: number;
-  /** The index of the last commit in it. */
+  /** The index of the newest commit in the snapshot. */
   readonly index: number;
-  /** Rows may be in the trees whose owner is gone, and reads hide them. */
-  readonly ownersInDoubt: boolean;
-  readonly trees: ReadonlyMap<AnyTable, TableTrees>;
+  /** Whether the tables may contain rows without their owner. Reads hide such rows. */
+  readonly mayHaveOrphans: boolean;
+  readonly tables: ReadonlyMap<AnyTable, TableIndexes>;
+}
+
+export interface Snapshot extends SnapshotData, Reader {
   /** Rows in memory, orphans included. */
   readonly rowCount: number;
-  /** What `make` gave for `key` in this snapshot before; for results that many callers share. See `Memos.of`. */
-  readonly memo: Memos['of'];
+  /** Returns the cached result of `make` for `key` in this snapshot. See `DerivedCache.get`. */
+  readonly memoize: DerivedCache['get'];
   /**
-   * What `make` gave for `key` since a row of `table` changed last, in whatever snapshot. It works with rows of that
-   * table alone, which neither expire nor lose their owner while somebody asks: then nothing in the table changes.
-   * `key` names something that is there and that these rows belong to; no caller may make one up.
+   * Returns the cached result of `make` for `key`, shared by all snapshots in which `table` has the same rows.
+   *
+   * `make` may read rows of this table only. While the value is in use, these rows must neither expire nor lose their
+   * owner, because neither changes the table. `key` must name an existing owner of rows, never text that a client
+   * chooses freely.
    */
-  memoWhile<T>(table: AnyTable, key: string, make: () => T): T;
+  memoizeWhileUnchanged<T>(table: AnyTable, key: string, make: () => T): T;
 }
 
-/** What makes a snapshot. */
-export interface SnapshotParts {
-  readonly cluster: string;
-  readonly epoch: number;
-  readonly index: number;
-  readonly ownersInDoubt: boolean;
-  readonly trees: ReadonlyMap<AnyTable, TableTrees>;
-}
-
-/** A snapshot over trees that nobody changes any more. */
-export function createSnapshot(parts: SnapshotParts, clock: Clock): Snapshot {
-  const memos = createMemos();
-  const treesOf = (table: AnyTable): TableTrees => {
-    const trees = parts.trees.get(table);
-    if (trees === undefined) throw new TypeError(`table '${table.name}' is not in memory`);
-    return trees;
+/** Returns a snapshot over tables that no longer change. */
+export function createSnapshot(data: SnapshotData, clock: Clock): Snapshot {
+  const cache = createDerivedCache();
+  const tableIndexes = (table: AnyTable): TableIndexes => {
+    const indexes = data.tables.get(table);
+    if (indexes === undefined) throw new TypeError(`table '${table.name}' is not in memory`);
+    return indexes;
   };
   const reader = createReader({
-    trees: treesOf,
+    tableIndexes,
     now: () => clock.now(),
-    ownersInDoubt: () => parts.ownersInDoubt,
+    mayHaveOrphans: () => data.mayHaveOrphans,
   });
   return {
-    ...parts,
+    ...data,
     ...reader,
     get rowCount() {
       let count = 0;
-      for (const trees of parts.trees.values()) count += trees.rows.size;
+      for (const { rows } of data.tables.values()) count += rows.size;
       return count;
     },
-    memo: memos.of,
-    memoWhile(table, key, make) {
-      const trees = treesOf(table);
-      let ofTable = memosOfTables.get(trees);
-      if (ofTable === undefined) {
-        ofTable = new Map();
-        memosOfTables.set(trees, ofTable);
-      }
-      return remembered(ofTable, key, make);
-    },
+    memoize: cache.get,
+    memoizeWhileUnchanged: (table, key, make) => getTableValue(tableIndexes(table), key, make),
   };
-}
-
-/** By the trees of a table, which a commit that changes none of its rows leaves as they are. */
-const memosOfTables = new WeakMap<TableTrees, Map<string, unknown>>();
-
-function remembered<T>(memos: Map<string, unknown>, key: string, make: () => T): T {
-  if (memos.has(key)) return memos.get(key) as T;
-  const value = make();
-  if (memos.size >= MEMOS_OF_TABLE_MAX) memos.clear();
-  memos.set(key, value);
-  return value;
 }

@@ -1,7 +1,7 @@
-/** Searching the sorted keys of a node, and putting one element more into a list. */
+/** Binary search in the sorted keys of a node, and insertion into arrays. */
 
-/** Where the first key stands that is not below `key`. */
-export function firstNotBelow(keys: readonly string[], key: string): number {
+/** Returns the position of the first key that is not less than `key`. */
+export function lowerBound(keys: readonly string[], key: string): number {
   let low = 0;
   let high = keys.length;
   while (low < high) {
@@ -12,8 +12,8 @@ export function firstNotBelow(keys: readonly string[], key: string): number {
   return low;
 }
 
-/** The child of an inner node in which `key` is, if it is anywhere. */
-export function childAt(keys: readonly string[], key: string): number {
+/** Returns the position of the child whose subtree `key` belongs to. */
+export function childIndex(keys: readonly string[], key: string): number {
   let low = 0;
   let high = keys.length;
   while (low < high) {
@@ -24,8 +24,8 @@ export function childAt(keys: readonly string[], key: string): number {
   return low;
 }
 
-/** A copy with one element more: made as long as it is to be, where copying first and inserting then makes two. */
-export function insertedAt<T>(list: readonly T[], at: number, element: T): T[] {
+/** Returns a copy of `list` with `element` inserted, in one allocation of the final length. */
+export function copyWithInserted<T>(list: readonly T[], at: number, element: T): T[] {
   const copy = new Array<T>(list.length + 1);
   for (let i = 0; i < at; i++) copy[i] = list[i] as T;
   copy[at] = element;
@@ -33,7 +33,7 @@ export function insertedAt<T>(list: readonly T[], at: number, element: T): T[] {
   return copy;
 }
 
-/** Not `splice`, which makes an array of what it removes, also of nothing. */
+/** Inserts `element` in place. `splice` is not used because it allocates an array for the removed elements. */
 export function insertAt<T>(list: T[], at: number, element: T): void {
   list.push(element);
   for (let i = list.length - 1; i > at; i--) list[i] = list[i - 1] as T;

@@ -1,166 +1,168 @@
 /**
- * The rows of one table in memory: a tree of them by primary key, and for each index a tree that leads to that key.
- * A change that moves no index entry, as most do, touches the first tree alone: copying paths is what writes cost.
- * Trees are copy-on-write: `cloneTrees` takes no time, and whoever holds the original never sees a change.
+ * The rows of one table in memory: a B-tree of rows by primary key, and one B-tree per secondary index from its entries
+ * to primary keys. Both are copy-on-write: cloning takes constant time, and a clone never affects its original.
+ *
+ * Copying tree paths is the main cost of a write. A change that moves no index entry, the usual case, touches only the
+ * primary index.
  */
 import { StateError } from '../errors.ts';
 import { type AnyTable, type NamedIndex, SEPARATOR, type Stored } from '../table.ts';
-import { StringTree } from './b-tree.ts';
+import { BTree } from './b-tree.ts';
 
-type RowTree = StringTree<Stored<unknown>>;
-/** From an index key to the primary key. */
-type IndexTree = StringTree<string>;
+type PrimaryIndex = BTree<Stored<unknown>>;
+/** Values are primary keys. Keys: the entry if unique; otherwise entry, separator, primary key. */
+type SecondaryIndex = BTree<string>;
 
-export interface TableTrees {
-  readonly rows: RowTree;
-  /** By `NamedIndex.position`. Keys: the entry alone where unique, else entry, separator, primary key. */
-  readonly indexes: readonly IndexTree[];
+export interface TableIndexes {
+  readonly rows: PrimaryIndex;
+  /** By `NamedIndex.position`. */
+  readonly secondary: readonly SecondaryIndex[];
 }
 
-/** Thrown where a change would put two living rows under one entry of a unique index; callers look first. */
+/** Thrown when a change would put a second existing row under one entry of a unique index. */
 export class UniqueError extends Error {
   override readonly name = 'UniqueError';
 }
 
-/** Trees without rows. */
-export function emptyTrees(table: AnyTable): TableTrees {
-  return { rows: StringTree.empty(), indexes: table.indexList.map(() => StringTree.empty<string>()) };
+export function emptyTableIndexes(table: AnyTable): TableIndexes {
+  return { rows: BTree.empty(), secondary: table.indexList.map(() => BTree.empty<string>()) };
 }
 
-/** Trees that can be changed while the original stays as it is. */
-export function cloneTrees(trees: TableTrees): TableTrees {
-  return { rows: trees.rows.clone(), indexes: trees.indexes.map((tree) => tree.clone()) };
+/** Returns a copy whose changes do not affect `indexes`. */
+export function cloneTableIndexes(indexes: TableIndexes): TableIndexes {
+  return { rows: indexes.rows.clone(), secondary: indexes.secondary.map((tree) => tree.clone()) };
 }
 
-/** The key under which an entry of a row stands in an index tree. @throws TypeError for an entry with a NUL in it */
-function indexKey(index: NamedIndex<unknown>, key: string, entry: string): string {
+/** Returns the key in a secondary index. @throws TypeError if the entry contains NUL */
+function treeKey(index: NamedIndex<unknown>, key: string, entry: string): string {
   if (index.unique) return entry;
   if (entry.includes(SEPARATOR)) throw new TypeError(`index '${index.name}' has an entry with a NUL in it`);
-  // Joined, not added: a sum would keep a node of its parts beside the text that the first comparison makes of it.
+  // `join` makes a flat string. A concatenation would keep a rope next to the string that the first comparison flattens.
   return [entry, key].join(SEPARATOR);
 }
 
-interface Move {
+/** The change of one secondary index that a change of a row requires. */
+interface EntryMove {
   readonly index: NamedIndex<unknown>;
-  readonly tree: IndexTree;
+  readonly tree: SecondaryIndex;
   readonly from: string | undefined;
   readonly to: string | undefined;
 }
 
-/** As `replace`, for who does not know what stands under `key`. @returns that @throws UniqueError */
-export function assign(
+/** Sets or, with `next: undefined`, deletes the row under `key`. See `replaceRow`. @returns the previous row */
+export function setRow(
   table: AnyTable,
-  trees: TableTrees,
+  indexes: TableIndexes,
   key: string,
   next: Stored<unknown> | undefined,
   evict?: (occupant: Stored<unknown>) => boolean,
 ): Stored<unknown> | undefined {
-  const before = trees.rows.get(key);
-  replace(table, trees, key, before, next, evict);
-  return before;
+  const previous = indexes.rows.get(key);
+  replaceRow(table, indexes, key, previous, next, evict);
+  return previous;
 }
 
 /**
- * Replaces `before`, which stands under `key`, in every tree; `next: undefined` removes it.
- * Everything that can throw (entry functions, the uniqueness check) runs before the first tree is changed.
- * @param evict is asked about a row that stands in the way in a unique index: true when it no longer counts and is gone
+ * Replaces `previous`, the row under `key`, in every index; `next: undefined` deletes it. Everything that can throw (the
+ * entry functions and the uniqueness check) runs before the first index changes.
+ * @param evict is called with a row that occupies a unique entry; returns true if the row no longer exists for readers,
+ *   after deleting it
  * @throws UniqueError
  */
-export function replace(
+export function replaceRow(
   table: AnyTable,
-  trees: TableTrees,
+  indexes: TableIndexes,
   key: string,
-  before: Stored<unknown> | undefined,
+  previous: Stored<unknown> | undefined,
   next: Stored<unknown> | undefined,
   evict?: (occupant: Stored<unknown>) => boolean,
 ): void {
-  const moves = plannedMoves(table, trees, key, before, next);
+  const moves = entryMoves(table, indexes, key, previous, next);
   for (const { index, tree, to } of moves) {
     const occupantKey = index.unique && to !== undefined ? tree.get(to) : undefined;
-    const occupant = occupantKey === undefined ? undefined : trees.rows.get(occupantKey);
+    const occupant = occupantKey === undefined ? undefined : indexes.rows.get(occupantKey);
     if (occupant !== undefined && !evict?.(occupant)) {
       throw new UniqueError(`table '${table.name}' has another row under '${to}' of its unique index '${index.name}'`);
     }
   }
-  if (next === undefined) trees.rows.delete(key);
-  else trees.rows.set(key, next);
+  if (next === undefined) indexes.rows.delete(key);
+  else indexes.rows.set(key, next);
   for (const { tree, from, to } of moves) {
     if (from !== undefined) tree.delete(from);
     if (to !== undefined) tree.set(to, key);
   }
 }
 
-const NO_MOVES: readonly Move[] = [];
+const NO_MOVES: readonly EntryMove[] = [];
 
-/** The index entries that change; none, as for most changes of a row, costs nothing. */
-function plannedMoves(
+/** Returns the index entries that change. Allocates nothing if none does, as in most changes of a row. */
+function entryMoves(
   table: AnyTable,
-  trees: TableTrees,
+  indexes: TableIndexes,
   key: string,
-  before: Stored<unknown> | undefined,
+  previous: Stored<unknown> | undefined,
   next: Stored<unknown> | undefined,
-): readonly Move[] {
-  let moves: Move[] | undefined;
+): readonly EntryMove[] {
+  let moves: EntryMove[] | undefined;
   for (const index of table.indexList) {
-    const from = before === undefined ? undefined : index.entry(before.row);
+    const from = previous === undefined ? undefined : index.entry(previous.row);
     const to = next === undefined ? undefined : index.entry(next.row);
     if (from === to) continue;
     moves ??= [];
     moves.push({
       index,
-      tree: treeOf(trees, index),
-      from: from === undefined ? undefined : indexKey(index, key, from),
-      to: to === undefined ? undefined : indexKey(index, key, to),
+      tree: secondaryIndex(indexes, index),
+      from: from === undefined ? undefined : treeKey(index, key, from),
+      to: to === undefined ? undefined : treeKey(index, key, to),
     });
   }
   return moves ?? NO_MOVES;
 }
 
-/** The tree of an index. */
-export function treeOf(trees: TableTrees, index: NamedIndex<unknown>): IndexTree {
-  const tree = trees.indexes[index.position];
-  if (tree === undefined) throw new TypeError(`index '${index.name}' has no tree`);
+export function secondaryIndex(indexes: TableIndexes, index: NamedIndex<unknown>): SecondaryIndex {
+  const tree = indexes.secondary[index.position];
+  if (tree === undefined) throw new TypeError(`index '${index.name}' is not in memory`);
   return tree;
 }
 
-/** Rows as they are loaded, in the order of their keys. */
+/** The loaded rows of one table with their keys, in the store's key order. */
 export interface LoadedRows {
   readonly keys: string[];
   readonly rows: Stored<unknown>[];
 }
 
-/** Builds the tree by primary key in linear time; sorts first where the store's byte order differs from ours. */
-export function buildRowTree(loaded: LoadedRows): RowTree {
-  return bulk(loaded.keys, loaded.rows, 'of a table');
+/** Builds the primary index in linear time, plus a sort if the store's byte order differs from the B-tree's order. */
+export function buildPrimaryIndex(loaded: LoadedRows): PrimaryIndex {
+  return loadTree(loaded.keys, loaded.rows, 'in a table');
 }
 
-/** Builds one index tree over rows that are loaded. */
-export function buildIndexTree(index: NamedIndex<unknown>, loaded: LoadedRows): IndexTree {
-  const indexKeys: string[] = [];
+/** Builds one secondary index over loaded rows. */
+export function buildSecondaryIndex(index: NamedIndex<unknown>, loaded: LoadedRows): SecondaryIndex {
+  const treeKeys: string[] = [];
   const keys: string[] = [];
   for (let i = 0; i < loaded.rows.length; i++) {
     const key = loaded.keys[i] as string;
     const entry = index.entry((loaded.rows[i] as Stored<unknown>).row as object);
     if (entry === undefined) continue;
-    indexKeys.push(indexKey(index, key, entry));
+    treeKeys.push(treeKey(index, key, entry));
     keys.push(key);
   }
-  return bulk(indexKeys, keys, `of index '${index.name}'`);
+  return loadTree(treeKeys, keys, `in index '${index.name}'`);
 }
 
-/** @throws StateError `corrupt` where two have one key: somebody has changed the store by other means than writes */
-function bulk<Value>(keys: string[], values: Value[], what: string): StringTree<Value> {
-  if (rise(keys)) return StringTree.load(keys, values);
+/** @throws StateError `corrupt` if two rows have one key, because something other than Accord changed the store */
+function loadTree<Value>(keys: string[], values: Value[], what: string): BTree<Value> {
+  if (isStrictlyAscending(keys)) return BTree.load(keys, values);
   const order = keys.map((_, i) => i).sort((a, b) => ((keys[a] as string) < (keys[b] as string) ? -1 : 1));
   const sorted = order.map((i) => keys[i] as string);
-  if (!rise(sorted)) throw new StateError('corrupt', `two rows stand under one key ${what}`);
-  return StringTree.load(
+  if (!isStrictlyAscending(sorted)) throw new StateError('corrupt', `two rows have the same key ${what}`);
+  return BTree.load(
     sorted,
     order.map((i) => values[i] as Value),
   );
 }
 
-function rise(keys: readonly string[]): boolean {
+function isStrictlyAscending(keys: readonly string[]): boolean {
   for (let i = 1; i < keys.length; i++) if ((keys[i - 1] as string) >= (keys[i] as string)) return false;
   return true;
 }

@@ -1,25 +1,25 @@
-/** A file that says it is an export: opened and read line by line, with the shape of each line checked. */
+/** Reads an export file line by line, and validates the shape of each line and the checksum. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { EXPORT_FORMAT, EXPORT_VERSION, type ExportEnd, type ExportHeader, type ExportRow } from './export-format.ts';
 
-/** A line is one row; rows are bounded far below this by the limits of requests. */
+/** The longest line, which is one row. Request limits keep rows far below it. */
 const LINE_CHARACTERS_MAX = 64 * 1024 * 1024;
 
-/** Thrown for a file that is not a whole, unchanged export, or cannot be unsealed with the given key. */
+/** Thrown for a file that is not a complete, unchanged export, or that the given key cannot decrypt. */
 export class ImportError extends Error {
   override readonly name = 'ImportError';
 }
 
-/** An export whose header has been read. */
+/** An open export file. */
 export interface ExportFile extends AsyncDisposable {
   readonly path: string;
   readonly header: ExportHeader;
-  /** Its rows, once. Ends only after they were found to be all, and unchanged. @throws ImportError */
+  /** Reads the rows; can be called once. Ends normally only if the checksum matches. @throws ImportError */
   rows(): AsyncIterable<ExportRow>;
 }
 
-/** Opens an export and reads its header. @throws ImportError */
+/** Opens an export file and reads its header. @throws ImportError */
 export async function openExportFile(path: string): Promise<ExportFile> {
   const lines = readLines(path);
   const close = async (): Promise<void> => void (await lines.return());
@@ -39,13 +39,13 @@ async function* readRows(path: string, headerLine: string, lines: AsyncIterable<
   let rows = 0;
   let end: ExportEnd | undefined;
   for await (const line of lines) {
-    if (end !== undefined) throw new ImportError(`'${path}' goes on after its checksum`);
+    if (end !== undefined) throw new ImportError(`'${path}' continues after its checksum`);
     const parsed = parse(line);
     if (isEnd(parsed)) {
       end = parsed;
       continue;
     }
-    if (!isRow(parsed)) throw new ImportError(`line ${rows + 2} of '${path}' is no row of an export`);
+    if (!isRow(parsed)) throw new ImportError(`line ${rows + 2} of '${path}' is not a row of an export`);
     digest.update(`${line}\n`);
     rows += 1;
     yield parsed;
@@ -78,7 +78,7 @@ function readHeader(path: string, line: string): ExportHeader {
     const version = JSON.stringify(header['version']);
     throw new ImportError(`'${path}' has format version ${version}, this version of Accord reads ${EXPORT_VERSION}`);
   }
-  if (!isHeader(header)) throw new ImportError(`'${path}' has a header that lacks what an export says of itself`);
+  if (!isHeader(header)) throw new ImportError(`'${path}' has a header with missing or invalid fields`);
   return header;
 }
 
@@ -89,13 +89,13 @@ function isHeader(header: Fields): header is ExportHeader & Fields {
     isCount(epoch) &&
     isCount(index) &&
     typeof time === 'string' &&
-    (sealed === null || isRecipe(sealed)) &&
+    (sealed === null || isKeySource(sealed)) &&
     isObject(leftOut) &&
     Object.values(leftOut).every(isCount)
   );
 }
 
-const isRecipe = (value: unknown): boolean =>
+const isKeySource = (value: unknown): boolean =>
   isObject(value) &&
   (value['key'] === 'data-key' || (value['key'] === 'passphrase' && typeof value['salt'] === 'string'));
 

@@ -1,8 +1,8 @@
 /**
- * The format of an export: JSON lines. The first says what it is, then a line a row, the last a checksum over every byte
- * before it. Rows of tables that hold secrets are in it only sealed; without a key they are left out and counted.
+ * The format of an export in JSON lines: a header, one line for each row, and a last line with a checksum. Rows of tables
+ * that hold secrets are encrypted, or left out and counted if there is no key. See [STATE-93] to [STATE-95].
  */
-import type { SealRecipe } from './encryption.ts';
+import type { KeySource } from './encryption.ts';
 
 export const EXPORT_FORMAT = 'accord-export';
 export const EXPORT_VERSION = 1;
@@ -15,23 +15,23 @@ export interface ExportHeader {
   readonly index: number;
   /** RFC 3339. */
   readonly time: string;
-  /** How sealed rows are unsealed; null: rows that hold secrets are left out. */
-  readonly sealed: SealRecipe | null;
-  /** Rows left out, by table. */
+  /** The key of the encrypted rows; null if rows that hold secrets are left out. */
+  readonly sealed: KeySource | null;
+  /** The number of rows left out, by table. */
   readonly leftOut: Readonly<Record<string, number>>;
 }
 
-/** A row; `value` is what is stored, `sealed` the same encrypted. */
+/** A row: either `value`, the stored text, or `sealed`, the same text encrypted. */
 export type ExportRow =
   | { readonly table: string; readonly key: string; readonly value: string }
   | { readonly table: string; readonly key: string; readonly sealed: string };
 
 export interface ExportEnd {
-  /** Rows in the file. */
+  /** The number of rows in the file. */
   readonly rows: number;
   /** SHA-256 of every byte before this line, hexadecimal. */
   readonly sha256: string;
 }
 
-/** What a sealed row is bound to. */
-export const sealPlace = (table: string, key: string): string => `${table}\u0000${key}`;
+/** Returns the associated data of an encrypted row. */
+export const associatedData = (table: string, key: string): string => `${table}\u0000${key}`;

@@ -1,32 +1,32 @@
-/** Writes a consistent picture of the whole state as JSON lines; see export-format.ts. */
+/** Writes a consistent snapshot of the whole state in the format of export-format.ts. */
 import { createHash } from 'node:crypto';
 import { nextTurn } from '../clock/next-turn.ts';
 import { encodeRow } from '../memory/codec.ts';
 import type { Snapshot } from '../memory/snapshot.ts';
 import type { State } from '../state.ts';
 import type { AnyTable, Stored } from '../table.ts';
-import type { Sealer } from './encryption.ts';
+import type { TextCipher } from './encryption.ts';
 import {
+  associatedData,
   EXPORT_FORMAT,
   EXPORT_VERSION,
   type ExportEnd,
   type ExportHeader,
   type ExportRow,
-  sealPlace,
 } from './export-format.ts';
 
-/** Rows written in one turn of the event loop, and as one chunk. */
+/** Rows in one chunk, which is written in one turn of the event loop. */
 const SLICE_ROWS = 500;
 
 export interface ExportOptions {
-  /** Seals rows that hold secrets; without it they are left out. */
-  readonly sealer: Sealer | undefined;
+  /** Encrypts rows that hold secrets. Without it, they are left out. */
+  readonly cipher: TextCipher | undefined;
   readonly now: number;
   readonly signal: AbortSignal;
 }
 
-/** The chunks of an export, each of whole lines. The picture is the one at the first chunk. */
-export async function* exportState(state: State, { sealer, now, signal }: ExportOptions): AsyncGenerator<string> {
+/** Yields the chunks of an export, each of whole lines. The snapshot is taken at the first chunk. */
+export async function* exportState(state: State, { cipher, now, signal }: ExportOptions): AsyncGenerator<string> {
   const { snapshot } = state;
   const digest = createHash('sha256');
   const hashed = (chunk: string): string => {
@@ -40,18 +40,18 @@ export async function* exportState(state: State, { sealer, now, signal }: Export
     epoch: snapshot.epoch,
     index: snapshot.index,
     time: new Date(now).toISOString(),
-    sealed: sealer?.recipe ?? null,
-    leftOut: sealer === undefined ? countSecrets(state, snapshot) : {},
+    sealed: cipher?.keySource ?? null,
+    leftOut: cipher === undefined ? countSecrets(state, snapshot) : {},
   };
   yield hashed(`${JSON.stringify(header)}\n`);
   let rows = 0;
   for (const table of state.schema.tables) {
-    if (table.holdsSecrets && sealer === undefined) continue;
+    if (table.holdsSecrets && cipher === undefined) continue;
     const slices = table.storeOnly ? storedSlices(state, table, snapshot, signal) : memorySlices(table, snapshot);
     for await (const slice of slices) {
       signal.throwIfAborted();
       rows += slice.length;
-      yield hashed(slice.map((stored) => rowLine(table, stored, sealer)).join(''));
+      yield hashed(slice.map((stored) => rowLine(table, stored, cipher)).join(''));
       await nextTurn();
     }
   }
@@ -59,12 +59,12 @@ export async function* exportState(state: State, { sealer, now, signal }: Export
   yield `${JSON.stringify(end)}\n`;
 }
 
-function rowLine(table: AnyTable, stored: Stored<unknown>, sealer: Sealer | undefined): string {
+function rowLine(table: AnyTable, stored: Stored<unknown>, cipher: TextCipher | undefined): string {
   const key = table.key(stored.row as object);
   const value = encodeRow(table, stored, table.formats.version);
   const row: ExportRow =
-    table.holdsSecrets && sealer !== undefined
-      ? { table: table.name, key, sealed: sealer.seal(value, sealPlace(table.name, key)) }
+    table.holdsSecrets && cipher !== undefined
+      ? { table: table.name, key, sealed: cipher.encrypt(value, associatedData(table.name, key)) }
       : { table: table.name, key, value };
   return `${JSON.stringify(row)}\n`;
 }
@@ -80,7 +80,7 @@ function* memorySlices(table: AnyTable, snapshot: Snapshot): Generator<Stored<un
   }
 }
 
-/** Rows of a store-only table that the picture holds: nothing is ever changed there, so its index is enough. */
+/** Yields the rows of a store-only table up to the snapshot. Such rows never change, so comparing indexes is enough. */
 async function* storedSlices(
   state: State,
   table: AnyTable,
@@ -102,7 +102,7 @@ function countSecrets(state: State, snapshot: Snapshot): Record<string, number> 
   const counts: Record<string, number> = {};
   for (const table of state.schema.tables) {
     if (!table.holdsSecrets || table.storeOnly) continue;
-    const rows = snapshot.trees.get(table)?.rows.size ?? 0;
+    const rows = snapshot.tables.get(table)?.rows.size ?? 0;
     if (rows > 0) counts[table.name] = rows;
   }
   return counts;

@@ -1,42 +1,42 @@
-/** Reads an export into an empty store: everything is checked before it counts. */
+/** Imports an export into an empty store. Every row is validated before the import commits. See [STATE-97]. */
 
 import { type Engine, EPOCH_STEP, type StoredRow } from '../engine/engine.ts';
 import { isStateError } from '../errors.ts';
 import { decodeRow } from '../memory/codec.ts';
 import { type AnyTable, type Schema, SEPARATOR, type Stored } from '../table.ts';
-import type { Sealer, SealRecipe } from './encryption.ts';
+import type { KeySource, TextCipher } from './encryption.ts';
 import { type ExportFile, ImportError } from './export-file.ts';
-import { type ExportRow, sealPlace } from './export-format.ts';
+import { associatedData, type ExportRow } from './export-format.ts';
 
-/** Rows handed to the engine at once. */
+/** Rows in one page for the engine. */
 const PAGE_ROWS = 2_000;
 
 export interface ImportParts {
   readonly engine: Engine;
   readonly schema: Schema;
-  /** Gives the sealer for the file's recipe. */
-  readonly sealerFor: (recipe: SealRecipe) => Promise<Sealer>;
+  /** Returns the cipher for the key source of the file. */
+  readonly cipherFor: (keySource: KeySource) => Promise<TextCipher>;
   readonly signal: AbortSignal;
 }
 
 /**
- * Fills the engine's store from `file` in one step that is all or nothing: a row that this version could not load fails
- * it. Its head goes on in a new epoch, above every index that the exporting server can have served meanwhile.
- * @returns how many rows there were
+ * Fills the engine's store from `file`, all or nothing. A row that this version cannot load fails the import. The head
+ * starts a new epoch above every index that the exporting server may have served since the export.
+ * @returns the number of rows
  * @throws ImportError, StateError `not-empty`
  */
 export async function importExport(
   file: ExportFile,
-  { engine, schema, sealerFor, signal }: ImportParts,
+  { engine, schema, cipherFor, signal }: ImportParts,
 ): Promise<number> {
   const { cluster, epoch, index, sealed } = file.header;
-  const sealer = sealed === null ? undefined : await sealerFor(sealed);
+  const cipher = sealed === null ? undefined : await cipherFor(sealed);
   let rows = 0;
   async function* pages(): AsyncGenerator<StoredRow[]> {
     let page: StoredRow[] = [];
     for await (const exported of file.rows()) {
       signal.throwIfAborted();
-      const row = openRow(exported, sealer);
+      const row = decryptRow(exported, cipher);
       checkRow(schema, file, row);
       rows += 1;
       page.push(row);
@@ -50,20 +50,22 @@ export async function importExport(
   return rows;
 }
 
-function openRow(row: ExportRow, sealer: Sealer | undefined): StoredRow {
+function decryptRow(row: ExportRow, cipher: TextCipher | undefined): StoredRow {
   const { table, key } = row;
   if ('value' in row) return row;
-  if (sealer === undefined) throw new ImportError(`row '${key}' of '${table}' is sealed, but the header names no key`);
+  if (cipher === undefined) {
+    throw new ImportError(`row '${key}' of '${table}' is encrypted, but the header names no key`);
+  }
   try {
-    return { table, key, value: sealer.unseal(row.sealed, sealPlace(table, key)) };
+    return { table, key, value: cipher.decrypt(row.sealed, associatedData(table, key)) };
   } catch (cause) {
-    throw new ImportError(`row '${key}' of '${table}' cannot be unsealed: another passphrase or data key was used`, {
+    throw new ImportError(`row '${key}' of '${table}' cannot be decrypted: another passphrase or data key was used`, {
       cause,
     });
   }
 }
 
-/** Does with a row what loading it would do, so that nothing is committed that no start could read. @throws ImportError */
+/** Rejects a row that a later start could not load. @throws ImportError */
 function checkRow(schema: Schema, { path, header }: ExportFile, { table: name, key, value }: StoredRow): void {
   const table = schema.byName.get(name);
   if (table === undefined) {
@@ -74,10 +76,8 @@ function checkRow(schema: Schema, { path, header }: ExportFile, { table: name, k
   const stored = decode(path, table, key, value);
   const { createIndex, modifyIndex } = stored;
   const isDated = isIndex(createIndex) && isIndex(modifyIndex) && createIndex <= modifyIndex;
-  if (isDated && modifyIndex <= header.index && standsUnder(table, key, stored)) return;
-  throw new ImportError(
-    `'${path}': row '${key}' of table '${name}' is not what a row of that table is: it was changed`,
-  );
+  if (isDated && modifyIndex <= header.index && hasValidKeys(table, key, stored)) return;
+  throw new ImportError(`'${path}': row '${key}' of table '${name}' is not a valid row of that table: it was changed`);
 }
 
 const isIndex = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
@@ -91,14 +91,17 @@ function decode(path: string, table: AnyTable, key: string, value: string): Stor
   }
 }
 
-/** Whether the table's functions find the key and entries in the row. They take it for what its type says, and may throw. */
-function standsUnder(table: AnyTable, key: string, { row }: Stored<unknown>): boolean {
+/**
+ * Whether the row has the given key and valid index entries. The key and entry functions may throw because they assume a
+ * valid row.
+ */
+function hasValidKeys(table: AnyTable, key: string, { row }: Stored<unknown>): boolean {
   try {
     return (
       table.key(row as object) === key &&
       table.indexList.every(({ entry, unique }) => {
-        const found: unknown = entry(row as object);
-        return found === undefined || (typeof found === 'string' && (unique === true || !found.includes(SEPARATOR)));
+        const value: unknown = entry(row as object);
+        return value === undefined || (typeof value === 'string' && (unique === true || !value.includes(SEPARATOR)));
       })
     );
   } catch {

@@ -6,8 +6,8 @@ import { isStateError, StateError } from '../errors.ts';
 import { BARRIER_MS } from '../limits.ts';
 import { Barrier } from './barrier.ts';
 
-/** Proofs that the test ends by hand. */
-function handProofs() {
+/** Proofs that the test settles. */
+function controlledProofs() {
   const proofs: (PromiseWithResolvers<void> & { readonly signal: AbortSignal })[] = [];
   const prove = (signal: AbortSignal): Promise<void> => {
     const proof = { ...Promise.withResolvers<void>(), signal };
@@ -18,21 +18,21 @@ function handProofs() {
 }
 
 describe('barrier', () => {
-  it('runs one proof at a time; who comes while it runs shares the next one', async () => {
-    const { proofs, prove } = handProofs();
+  it('runs one proof at a time, and shares the next one among the reads that arrive during it', async () => {
+    const { proofs, prove } = controlledProofs();
     const barrier = new Barrier(prove, createFakeClock());
     const done: string[] = [];
     const join = (name: string): Promise<void> => barrier.join().then(() => void done.push(name));
     const first = [join('a'), join('b')];
     await nextTurn();
-    assert.equal(proofs.length, 1, 'both came before the proof began');
+    assert.equal(proofs.length, 1, 'both joined before the proof began');
     const second = [join('c'), join('d')];
     await nextTurn();
     assert.equal(proofs.length, 1, 'the next one waits');
     proofs[0]?.resolve();
     await Promise.all(first);
     await nextTurn();
-    assert.deepEqual(done, ['a', 'b'], 'nobody joins a proof that began before');
+    assert.deepEqual(done, ['a', 'b'], 'no read joins a proof that began before it');
     assert.equal(proofs.length, 2);
     proofs[1]?.resolve();
     await Promise.all(second);
@@ -43,8 +43,8 @@ describe('barrier', () => {
     assert.equal(proofs.length, 3);
   });
 
-  it('that fails fails those who share it, and nobody after them', async () => {
-    const { proofs, prove } = handProofs();
+  it('fails only the reads that share a failed proof', async () => {
+    const { proofs, prove } = controlledProofs();
     const barrier = new Barrier(prove, createFakeClock());
     const first = barrier.join();
     await nextTurn();
@@ -56,8 +56,8 @@ describe('barrier', () => {
     await second;
   });
 
-  it('gives up after its time, with the wait for the earlier one counted, and starts afresh', async () => {
-    const { proofs, prove } = handProofs();
+  it('times out, with the wait for the previous proof included, and recovers', async () => {
+    const { proofs, prove } = controlledProofs();
     const clock = createFakeClock();
     const barrier = new Barrier(prove, clock);
     const unavailable = (error: unknown): boolean => isStateError(error, 'unavailable');
@@ -69,7 +69,7 @@ describe('barrier', () => {
     });
     await clock.run(BARRIER_MS);
     await Promise.all([first, second]);
-    assert.equal(secondAt, 1_000 + BARRIER_MS, 'nobody waits for two time-outs');
+    assert.equal(secondAt, 1_000 + BARRIER_MS, 'no read waits for two timeouts');
     assert.ok(proofs.every(({ signal }) => signal.aborted));
     const third = barrier.join();
     await nextTurn();
@@ -78,9 +78,9 @@ describe('barrier', () => {
     assert.equal(clock.timers, 0);
   });
 
-  it('that waits behind one without end gives up as well when both run out at once', async () => {
+  it('recovers when two proofs time out at the same moment', async () => {
     const clock = createFakeClock();
-    const { proofs, prove } = handProofs();
+    const { proofs, prove } = controlledProofs();
     const barrier = new Barrier(prove, clock);
     const first = assert.rejects(barrier.join());
     await nextTurn();

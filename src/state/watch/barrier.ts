@@ -1,8 +1,8 @@
 /**
- * Proves that this node holds everything that was committed before a read arrived.
+ * Barriers: proofs that this server has every commit made before a read arrived.
  *
- * One proof runs at a time. A read never joins one that began before it: it joins the next, together with everyone who
- * came meanwhile, so any number of readers costs the store one request a round trip.
+ * One proof runs at a time. A read never joins a proof that began before the read arrived. All reads that arrive during
+ * a proof share the next one, so any number of reads costs one store request per round trip. See [STATE-57].
  */
 import type { Clock } from '../clock/clock.ts';
 import { StateError } from '../errors.ts';
@@ -15,45 +15,45 @@ export class Barrier {
   #next: Promise<void> | undefined;
   #failedAtMs: number | undefined;
 
-  /** `prove` reads the store's head and waits until this node has reached it. */
+  /** @param prove reads the head of the store and waits until this server has reached its index */
   constructor(prove: (signal: AbortSignal) => Promise<void>, clock: Clock) {
     this.#prove = prove;
     this.#clock = clock;
   }
 
-  /** When the last proof failed, by the monotonic clock; undefined: it did not. */
+  /** The monotonic time at which the last proof failed; undefined if it succeeded. */
   get failedAtMs(): number | undefined {
     return this.#failedAtMs;
   }
 
   /**
    * Resolves after a proof that began after this call.
-   * @throws StateError `unavailable` when the first of those who share the proof has waited for BARRIER_MS
+   * @throws StateError `unavailable` BARRIER_MS after the first call that shares the proof
    */
   join(): Promise<void> {
-    this.#next ??= this.#after(this.#running);
+    this.#next ??= this.#proveAfter(this.#running);
     return this.#next;
   }
 
-  async #after(earlier: Promise<void> | undefined): Promise<void> {
-    const timeOut = new AbortController();
-    const late = new StateError('unavailable', 'the store has not answered in time', { retryAfterSeconds: 1 });
+  async #proveAfter(previous: Promise<void> | undefined): Promise<void> {
+    const timeout = new AbortController();
+    const timeoutError = new StateError('unavailable', 'the store has not answered in time', { retryAfterSeconds: 1 });
     let cancel = (): void => undefined;
     const expired = new Promise<never>((_, reject) => {
-      // The wait for the earlier proof counts: behind a store that is silent nobody waits for two time-outs.
+      // The timeout includes the wait for the previous proof, so that no read waits for two timeouts.
       cancel = this.#clock.after(BARRIER_MS, () => {
-        timeOut.abort(late);
-        reject(late);
+        timeout.abort(timeoutError);
+        reject(timeoutError);
       });
     });
-    let begun = false;
+    let hasBegun = false;
     const proveInTurn = async (): Promise<void> => {
-      await earlier?.catch(() => undefined);
-      timeOut.signal.throwIfAborted();
-      begun = true;
+      await previous?.catch(() => undefined);
+      timeout.signal.throwIfAborted();
+      hasBegun = true;
       this.#running = this.#next;
       this.#next = undefined;
-      await this.#prove(timeOut.signal);
+      await this.#prove(timeout.signal);
     };
     try {
       await Promise.race([proveInTurn(), expired]);
@@ -63,7 +63,7 @@ export class Barrier {
       throw error;
     } finally {
       cancel();
-      if (begun) this.#running = undefined;
+      if (hasBegun) this.#running = undefined;
       else this.#next = undefined;
     }
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { counters } from '../../../test/support/state/tables.ts';
 import { isStateError } from '../errors.ts';
-import { FEED_BACKLOG_MAX } from '../limits.ts';
+import { CHANGE_FEED_BACKLOG_MAX } from '../limits.ts';
 import { type Change, ChangeFeed } from './change-feed.ts';
 
 const change = (index: number): Change => ({
@@ -11,16 +11,16 @@ const change = (index: number): Change => ({
 });
 
 describe('change feed', () => {
-  it('keeps what comes before its consumer asks, from the subscription on', async () => {
+  it('buffers changes from the subscription on until the consumer reads them', async () => {
     const feed = new ChangeFeed();
     feed.push(change(1));
     const stop = new AbortController();
     const changes = feed.subscribe(stop.signal)[Symbol.asyncIterator]();
     feed.push(change(2));
     feed.push(change(3));
-    const asked = [await changes.next(), await changes.next()];
+    const received = [await changes.next(), await changes.next()];
     assert.deepEqual(
-      asked.map(({ value }) => value.index),
+      received.map(({ value }) => value.index),
       [2, 3],
     );
     const next = changes.next();
@@ -30,12 +30,12 @@ describe('change feed', () => {
     assert.equal((await changes.next()).done, true);
   });
 
-  it('cuts off a consumer that is too far behind, with what it kept, and no other', async () => {
+  it('disconnects only the consumer that is too far behind', async () => {
     const feed = new ChangeFeed();
     const { signal } = new AbortController();
     const slow = feed.subscribe(signal)[Symbol.asyncIterator]();
     const quick = feed.subscribe(signal)[Symbol.asyncIterator]();
-    for (let index = 1; index <= FEED_BACKLOG_MAX + 1; index++) {
+    for (let index = 1; index <= CHANGE_FEED_BACKLOG_MAX + 1; index++) {
       feed.push(change(index));
       assert.equal((await quick.next()).value.index, index);
     }
@@ -45,26 +45,26 @@ describe('change feed', () => {
     assert.equal((await quick.next()).value.index, 0);
   });
 
-  it('holds as much as it says before it cuts', async () => {
+  it('keeps a consumer whose backlog is exactly at the limit', async () => {
     const feed = new ChangeFeed();
     const slow = feed.subscribe(new AbortController().signal)[Symbol.asyncIterator]();
-    for (let index = 1; index <= FEED_BACKLOG_MAX; index++) feed.push(change(index));
+    for (let index = 1; index <= CHANGE_FEED_BACKLOG_MAX; index++) feed.push(change(index));
     assert.equal((await slow.next()).value.index, 1);
   });
 
-  it('cuts off everyone at once, those that wait included', async () => {
+  it('disconnects every consumer at once, waiting or not', async () => {
     const feed = new ChangeFeed();
     const { signal } = new AbortController();
     const waiting = feed.subscribe(signal)[Symbol.asyncIterator]();
     const idle = feed.subscribe(signal)[Symbol.asyncIterator]();
     const next = assert.rejects(waiting.next(), (error) => isStateError(error, 'fell-behind'));
     feed.push(change(1));
-    feed.cut();
+    feed.disconnectAll();
     await next;
     await assert.rejects(idle.next(), (error) => isStateError(error, 'fell-behind'));
   });
 
-  it('ends for a consumer whose signal aborts while it waits, or had aborted before', async () => {
+  it('ends when the signal aborts during a wait, or has aborted before', async () => {
     const feed = new ChangeFeed();
     const stop = new AbortController();
     const changes = feed.subscribe(stop.signal)[Symbol.asyncIterator]();

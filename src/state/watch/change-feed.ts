@@ -1,10 +1,10 @@
-/** The change feed: every change in order, for consumers that follow the state without asking it again and again. */
+/** The change feed: every row change in commit order, for consumers inside the server. See [STATE-77]. */
 
 import { StateError } from '../errors.ts';
-import { FEED_BACKLOG_MAX } from '../limits.ts';
-import type { RowChange } from '../write/batch.ts';
+import { CHANGE_FEED_BACKLOG_MAX } from '../limits.ts';
+import type { RowChange } from '../row-change.ts';
 
-/** What one commit (or one slice of dropped orphans, with the index of the last commit) changed. */
+/** The changes of one commit, or of one slice of dropped orphans with the index of the newest commit. */
 export interface Change {
   readonly index: number;
   readonly changes: readonly RowChange[];
@@ -13,49 +13,54 @@ export interface Change {
 interface Consumer {
   readonly backlog: Change[];
   wake: (() => void) | undefined;
-  cut: boolean;
+  isDisconnected: boolean;
 }
 
-/** Hands changes to any number of consumers, each at its own pace up to a bounded backlog. */
+/** Delivers changes to any number of consumers, each at its own pace up to a bounded backlog. */
 export class ChangeFeed {
   readonly #consumers = new Set<Consumer>();
 
   push(change: Change): void {
     for (const consumer of this.#consumers) {
-      if (consumer.backlog.length >= FEED_BACKLOG_MAX) this.#cut(consumer);
+      if (consumer.backlog.length >= CHANGE_FEED_BACKLOG_MAX) this.#disconnect(consumer);
       else consumer.backlog.push(change);
       consumer.wake?.();
     }
   }
 
-  /** Ends every consumer: the picture it followed was replaced. */
-  cut(): void {
+  /** Disconnects every consumer, because a reload replaced the snapshot that it followed. */
+  disconnectAll(): void {
     for (const consumer of this.#consumers) {
-      this.#cut(consumer);
+      this.#disconnect(consumer);
       consumer.wake?.();
     }
   }
 
   /**
-   * Changes from now on; subscribe first, then read a snapshot, and skip what its index covers.
-   * @throws StateError `fell-behind` when the consumer is too slow or the state was loaded again: start from a snapshot
+   * Returns all changes from this call on. The caller subscribes first, then reads a snapshot, and skips the changes
+   * that the snapshot already contains.
+   * @throws StateError `fell-behind` if the consumer is too slow or the state is reloaded; restart from a snapshot
    */
   subscribe(signal: AbortSignal): AsyncIterable<Change> {
-    const consumer: Consumer = { backlog: [], wake: undefined, cut: false };
+    const consumer: Consumer = { backlog: [], wake: undefined, isDisconnected: false };
     this.#consumers.add(consumer);
-    const leave = (): void => {
+    const unsubscribe = (): void => {
       this.#consumers.delete(consumer);
       consumer.wake?.();
     };
-    signal.addEventListener('abort', leave, { once: true });
-    if (signal.aborted) leave();
+    signal.addEventListener('abort', unsubscribe, { once: true });
+    if (signal.aborted) unsubscribe();
     const consumers = this.#consumers;
     return {
       async *[Symbol.asyncIterator]() {
         try {
           while (!signal.aborted) {
-            if (consumer.cut)
-              throw new StateError('fell-behind', 'the change feed was cut: start again from a snapshot');
+            if (consumer.isDisconnected) {
+              throw new StateError(
+                'fell-behind',
+                'the change feed disconnected this consumer: restart from a snapshot',
+              );
+            }
             const change = consumer.backlog.shift();
             if (change !== undefined) {
               yield change;
@@ -67,15 +72,15 @@ export class ChangeFeed {
             consumer.wake = undefined;
           }
         } finally {
-          signal.removeEventListener('abort', leave);
+          signal.removeEventListener('abort', unsubscribe);
           consumers.delete(consumer);
         }
       },
     };
   }
 
-  #cut(consumer: Consumer): void {
-    consumer.cut = true;
+  #disconnect(consumer: Consumer): void {
+    consumer.isDisconnected = true;
     consumer.backlog.length = 0;
     this.#consumers.delete(consumer);
   }

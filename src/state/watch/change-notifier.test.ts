@@ -2,101 +2,101 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { counters, tokens } from '../../../test/support/state/tables.ts';
 import { nextTurn } from '../clock/next-turn.ts';
-import { LAST_CHANGES_MAX, WAKE_SLICE } from '../limits.ts';
-import { entryTopic, rowTopic, Waiting } from './change-notifier.ts';
+import { LAST_CHANGES_MAX, WAKE_SLICE_WAITERS } from '../limits.ts';
+import { ChangeNotifier, entryTopic, rowTopic } from './change-notifier.ts';
 
 const row = (key: string) => rowTopic(counters, key);
 
-describe('waiting', () => {
-  it('wakes who waits for a topic that changed, once, in a later turn, and nobody else', async () => {
-    const waiting = new Waiting();
+describe('change notifier', () => {
+  it('wakes only the waiters of a changed topic, once, in a later turn', async () => {
+    const notifier = new ChangeNotifier();
     const woken: string[] = [];
-    waiting.wait([row('a')], () => woken.push('a'));
-    waiting.wait([row('a'), row('b')], () => woken.push('a or b'));
-    waiting.wait([row('b')], () => woken.push('b'));
-    waiting.wait([entryTopic(counters, 'partition', 'a'), rowTopic(tokens, 'a')], () => woken.push('others'));
-    waiting.touch([row('a')], 5);
-    waiting.touch([row('a')], 6);
-    assert.deepEqual(woken, [], 'not from within the commit');
+    notifier.wait([row('a')], () => woken.push('a'));
+    notifier.wait([row('a'), row('b')], () => woken.push('a or b'));
+    notifier.wait([row('b')], () => woken.push('b'));
+    notifier.wait([entryTopic(counters, 'partition', 'a'), rowTopic(tokens, 'a')], () => woken.push('others'));
+    notifier.recordChanges([row('a')], 5);
+    notifier.recordChanges([row('a')], 6);
+    assert.deepEqual(woken, [], 'not during the commit');
     await nextTurn();
     assert.deepEqual(woken, ['a', 'a or b']);
-    waiting.touch([row('a')], 7);
+    notifier.recordChanges([row('a')], 7);
     await nextTurn();
     assert.equal(woken.length, 2, 'once');
-    assert.equal(waiting.size, 3);
+    assert.equal(notifier.waiterCount, 3);
   });
 
-  it('forgets who is no longer interested, woken already or not', async () => {
-    const waiting = new Waiting();
+  it('removes a waiter, due or not', async () => {
+    const notifier = new ChangeNotifier();
     const woken: string[] = [];
-    const forget = waiting.wait([row('a'), row('b')], () => woken.push('never'));
-    waiting.touch([row('a')], 5);
-    forget();
+    const remove = notifier.wait([row('a'), row('b')], () => woken.push('never'));
+    notifier.recordChanges([row('a')], 5);
+    remove();
     await nextTurn();
-    forget();
+    remove();
     assert.deepEqual(woken, []);
-    assert.equal(waiting.size, 0);
+    assert.equal(notifier.waiterCount, 0);
   });
 
-  it('wakes in slices, between which the event loop turns', async () => {
-    const waiting = new Waiting();
-    const count = WAKE_SLICE * 3 + 1;
+  it('wakes waiters in slices, one per turn of the event loop', async () => {
+    const notifier = new ChangeNotifier();
+    const count = WAKE_SLICE_WAITERS * 3 + 1;
     let woken = 0;
-    for (let i = 0; i < count; i++) waiting.wait([row('a')], () => woken++);
-    waiting.touch([row('a')], 5);
+    for (let i = 0; i < count; i++) notifier.wait([row('a')], () => woken++);
+    notifier.recordChanges([row('a')], 5);
     const seen: number[] = [];
     while (woken < count) {
       await nextTurn();
       seen.push(woken);
     }
-    assert.deepEqual(seen, [WAKE_SLICE, WAKE_SLICE * 2, WAKE_SLICE * 3, count]);
+    assert.deepEqual(seen, [WAKE_SLICE_WAITERS, WAKE_SLICE_WAITERS * 2, WAKE_SLICE_WAITERS * 3, count]);
   });
 
-  it('lets a waiter that is woken wait again', async () => {
-    const waiting = new Waiting();
+  it('accepts a new waiter from the callback of a woken one', async () => {
+    const notifier = new ChangeNotifier();
     let woken = 0;
     const again = (): void => {
       woken++;
-      waiting.wait([row('a')], again);
+      notifier.wait([row('a')], again);
     };
-    waiting.wait([row('a')], again);
+    notifier.wait([row('a')], again);
     for (let index = 1; index <= 3; index++) {
-      waiting.touch([row('a')], index);
+      notifier.recordChanges([row('a')], index);
       await nextTurn();
       assert.equal(woken, index);
     }
   });
 
-  it('remembers last changes; what it has forgotten counts as changed when it forgot', () => {
-    const waiting = new Waiting();
-    waiting.touch([row('a')], 3);
-    waiting.touch([row('b')], 4);
+  it('remembers last changes, and counts forgotten topics as changed when they were forgotten', () => {
+    const notifier = new ChangeNotifier();
+    notifier.recordChanges([row('a')], 3);
+    notifier.recordChanges([row('b')], 4);
     assert.deepEqual(
-      [row('a'), row('b'), row('c')].map((topic) => waiting.lastChange(topic)),
+      [row('a'), row('b'), row('c')].map((topic) => notifier.lastChangeIndex(topic)),
       [3, 4, 0],
     );
     let index = 4;
-    for (; index < LAST_CHANGES_MAX + 10; index++) waiting.touch([row(`k${index}`)], index);
-    const floor = waiting.lastChange(row('a'));
+    for (; index < LAST_CHANGES_MAX + 10; index++) notifier.recordChanges([row(`k${index}`)], index);
+    const floor = notifier.lastChangeIndex(row('a'));
     assert.ok(floor > 3 && floor <= index, `${floor}`);
-    assert.ok(waiting.lastChange(row(`k${index - 1}`)) >= index - 1);
-    assert.equal(waiting.lastChange(row('never')), floor);
+    assert.ok(notifier.lastChangeIndex(row(`k${index - 1}`)) >= index - 1);
+    assert.equal(notifier.lastChangeIndex(row('never')), floor);
   });
 
-  it('counts everything as changed, and wakes everyone, when the state was loaded again', async () => {
-    const waiting = new Waiting();
+  it('counts every topic as changed and wakes every waiter on a reset', async () => {
+    const notifier = new ChangeNotifier();
     let woken = 0;
-    waiting.touch([row('a')], 3);
-    waiting.wait([row('a')], () => woken++);
-    waiting.wait([entryTopic(counters, 'partition', 'p')], () => woken++);
-    waiting.reset(9);
+    notifier.recordChanges([row('a')], 3);
+    notifier.wait([row('a')], () => woken++);
+    notifier.wait([entryTopic(counters, 'partition', 'p')], () => woken++);
+    notifier.reset(9);
     await nextTurn();
     assert.equal(woken, 2);
-    assert.equal(waiting.lastChange(row('a')), 9);
-    assert.equal(waiting.lastChange(row('never')), 9);
+    assert.equal(notifier.lastChangeIndex(row('a')), 9);
+    assert.equal(notifier.lastChangeIndex(row('never')), 9);
   });
 
-  it('tells rows, entries and tables apart', () => {
+  it('distinguishes rows, entries, and tables', () => {
     const topics = [
       rowTopic(counters, 'p'),
       rowTopic(tokens, 'p'),

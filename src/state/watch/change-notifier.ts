@@ -1,20 +1,20 @@
 /**
- * Who waits for what, and when it last changed.
+ * The change notifier: wakes blocking queries when a topic changes, and remembers when each topic changed last.
  *
- * A topic is a row (table, key) or an entry of a watched index. The reported index of a topic may be too high (someone
- * is woken for nothing) and never too low (someone would sleep through a change): that is why a forgotten topic counts
- * as changed at `#floor`, and why a removal leaves its index behind.
+ * The reported index of a topic may be too high, which wakes a client without need. It must never be too low, because
+ * the client would miss a change. So a forgotten topic counts as changed at `#forgottenIndex`, and a deletion leaves its
+ * index behind. See [STATE-71].
  */
-import { LAST_CHANGES_MAX, WAKE_SLICE } from '../limits.ts';
+import { LAST_CHANGES_MAX, WAKE_SLICE_WAITERS } from '../limits.ts';
 import { type AnyTable, SEPARATOR } from '../table.ts';
 
-/** Something that can change: made by `rowTopic` or `entryTopic`. */
+/** A row, existing or missing, or an entry of a watched index. Made by `rowTopic` or `entryTopic`. */
 export type Topic = string & { readonly topic: unique symbol };
 
-/** The row of a table under a primary key, there or not. */
+/** Returns the topic of the row under a primary key. */
 export const rowTopic = (table: AnyTable, key: string): Topic => `${table.name}${SEPARATOR}${SEPARATOR}${key}` as Topic;
 
-/** All rows under an entry of a watched index. */
+/** Returns the topic of all rows under an entry of a watched index. */
 export const entryTopic = (table: AnyTable, index: string, entry: string): Topic =>
   `${table.name}${SEPARATOR}${index}${SEPARATOR}${entry}` as Topic;
 
@@ -23,39 +23,38 @@ interface Waiter {
   readonly wake: () => void;
 }
 
-/** The waiters of one state. */
-export class Waiting {
+export class ChangeNotifier {
   readonly #waiters = new Map<Topic, Set<Waiter>>();
-  readonly #lastChange = new Map<Topic, number>();
-  readonly #due = new Set<Waiter>();
-  #floor = 0;
-  #scheduled = false;
+  readonly #lastChanges = new Map<Topic, number>();
+  readonly #dueWaiters = new Set<Waiter>();
+  #forgottenIndex = 0;
+  #isScheduled = false;
 
-  /** The index of the last change of `topic`, or an index after it. */
-  lastChange(topic: Topic): number {
-    return this.#lastChange.get(topic) ?? this.#floor;
+  /** Returns the index of the last change of `topic`, or a higher one. */
+  lastChangeIndex(topic: Topic): number {
+    return this.#lastChanges.get(topic) ?? this.#forgottenIndex;
   }
 
-  /** How many wait. */
-  get size(): number {
-    let count = this.#due.size;
+  /** The number of waiters, counted once per topic. */
+  get waiterCount(): number {
+    let count = this.#dueWaiters.size;
     for (const waiters of this.#waiters.values()) count += waiters.size;
     return count;
   }
 
-  /** Says that `topics` changed at `index`. */
-  touch(topics: readonly Topic[], index: number): void {
-    for (const topic of topics) this.#lastChange.set(topic, index);
+  /** Records that `topics` changed at `index`, and wakes their waiters. */
+  recordChanges(topics: readonly Topic[], index: number): void {
+    for (const topic of topics) this.#lastChanges.set(topic, index);
     this.notify(topics);
-    if (this.#lastChange.size > LAST_CHANGES_MAX) {
-      this.#lastChange.clear();
-      this.#floor = index;
+    if (this.#lastChanges.size > LAST_CHANGES_MAX) {
+      this.#lastChanges.clear();
+      this.#forgottenIndex = index;
     }
   }
 
-  /** Wakes who waits for `topics`, whose own rows tell when they changed. */
+  /** Wakes the waiters of `topics` without recording the change: existing rows carry the index of their last change. */
   notify(topics: readonly Topic[]): void {
-    // A topic is a new text each time: to look it up costs more than everything else here.
+    // Skips the lookups, the most expensive part: each topic is a new string whose hash is not cached.
     if (this.#waiters.size === 0) return;
     for (const topic of topics) {
       const waiters = this.#waiters.get(topic);
@@ -63,16 +62,16 @@ export class Waiting {
     }
   }
 
-  /** Says that anything may have changed: after a load nothing is known of the time before `index`. */
+  /** Counts every topic as changed at `index` and wakes every waiter, because a load knows no earlier changes. */
   reset(index: number): void {
-    this.#lastChange.clear();
-    this.#floor = index;
+    this.#lastChanges.clear();
+    this.#forgottenIndex = index;
     for (const waiters of this.#waiters.values()) for (const waiter of waiters) this.#enqueue(waiter);
   }
 
   /**
    * Calls `wake` once, in a later turn of the event loop, when one of `topics` changes.
-   * @returns forgets the waiter; to be called when it is no longer interested
+   * @returns removes the waiter
    */
   wait(topics: readonly Topic[], wake: () => void): () => void {
     const waiter: Waiter = { topics, wake };
@@ -81,11 +80,11 @@ export class Waiting {
       if (waiters === undefined) this.#waiters.set(topic, new Set([waiter]));
       else waiters.add(waiter);
     }
-    return () => this.#forget(waiter);
+    return () => this.#remove(waiter);
   }
 
-  #forget(waiter: Waiter): void {
-    this.#due.delete(waiter);
+  #remove(waiter: Waiter): void {
+    this.#dueWaiters.delete(waiter);
     for (const topic of waiter.topics) {
       const waiters = this.#waiters.get(topic);
       if (waiters?.delete(waiter) && waiters.size === 0) this.#waiters.delete(topic);
@@ -93,22 +92,22 @@ export class Waiting {
   }
 
   #enqueue(waiter: Waiter): void {
-    this.#due.add(waiter);
-    if (this.#scheduled) return;
-    this.#scheduled = true;
+    this.#dueWaiters.add(waiter);
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
     setImmediate(() => this.#wakeSlice());
   }
 
   #wakeSlice(): void {
-    this.#scheduled = false;
-    let left = WAKE_SLICE;
-    for (const waiter of this.#due) {
-      if (left-- === 0) break;
-      this.#forget(waiter);
+    this.#isScheduled = false;
+    let remaining = WAKE_SLICE_WAITERS;
+    for (const waiter of this.#dueWaiters) {
+      if (remaining-- === 0) break;
+      this.#remove(waiter);
       waiter.wake();
     }
-    if (this.#due.size > 0 && !this.#scheduled) {
-      this.#scheduled = true;
+    if (this.#dueWaiters.size > 0 && !this.#isScheduled) {
+      this.#isScheduled = true;
       setImmediate(() => this.#wakeSlice());
     }
   }

@@ -1,4 +1,4 @@
-/** What the state promises to those who wait for changes and follow them, and across versions of rows, on any engine. */
+/** The contract of waiters, change topics, the change feed, and row formats, for any engine. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { gatedEngine } from '../../../test/support/state/gated-engine.ts';
@@ -13,10 +13,10 @@ import type { Change } from './change-feed.ts';
 
 const counter = (id: string, value = 0, partition = 'p'): Counter => ({ id, value, partition });
 
-/** Runs the promises about waiting, the change feed and row formats over a store. */
+/** Runs the suite on the stores that `makeStore` makes. */
 export function followingContract(name: string, makeStore: MakeStore): void {
-  describe(`following on ${name}`, { timeout: 120_000 }, () => {
-    describe('index of what is waited for', () => indexSuite(makeStore));
+  describe(`change notification on ${name}`, { timeout: 120_000 }, () => {
+    describe('topic index', () => indexSuite(makeStore));
     describe('waiter', () => waiterSuite(makeStore));
     describe('change feed', () => feedSuite(makeStore));
     describe('row format', () => formatSuite(makeStore));
@@ -24,16 +24,16 @@ export function followingContract(name: string, makeStore: MakeStore): void {
 }
 
 function indexSuite(makeStore: MakeStore): void {
-  it('of a row is its own last change, and its removal when it is gone', async () => {
+  it('is the index of the last change or deletion of a row', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     const rowIndex = (id: string): number => state.watchRow(counters, id).index;
     const missing = rowIndex('a');
     assert.ok(missing <= state.snapshot.index);
     await state.write((tx) => void tx.put(counters, counter('a')));
-    const made = state.snapshot.index;
+    const created = state.snapshot.index;
     await state.write((tx) => void tx.put(counters, counter('b')));
-    assert.equal(rowIndex('a'), made, 'another row does not move it');
+    assert.equal(rowIndex('a'), created, 'another row does not move it');
     await state.write((tx) => tx.delete(counters, 'a'));
     const removed = state.snapshot.index;
     await state.write((tx) => void tx.put(counters, counter('b', 1)));
@@ -42,7 +42,7 @@ function indexSuite(makeStore: MakeStore): void {
     assert.equal(rowIndex('a'), state.snapshot.index);
   });
 
-  it('of an entry is the last change of a row under it, and does not fall when the newest goes', async () => {
+  it('is the index of the last change below an entry, and does not fall when the newest row is deleted', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     const index = (entry: string): number => state.watchEntry(counters, 'partition', entry).index;
@@ -55,26 +55,26 @@ function indexSuite(makeStore: MakeStore): void {
     const removed = state.snapshot.index;
     assert.equal(index('p'), removed);
     await state.write((tx) => void tx.put(counters, counter('a', 0, 'q')));
-    assert.equal(index('p'), state.snapshot.index, 'where it stood before');
-    assert.equal(index('q'), state.snapshot.index, 'and where it stands now');
+    assert.equal(index('p'), state.snapshot.index, 'the entry that the row left');
+    assert.equal(index('q'), state.snapshot.index, 'the entry that the row moved to');
     assert.ok(index('never') <= state.snapshot.index);
   });
 
-  it('after a start is the index that was loaded, for entries; rows know their own', async () => {
+  it("starts at the loaded index for entries, and at the row's own index for rows", async () => {
     await using store = await makeStore();
     const before = await openState(store.engine());
     await before.write((tx) => void tx.put(counters, counter('a')));
-    const made = before.snapshot.index;
+    const created = before.snapshot.index;
     await before.write((tx) => void tx.put(counters, counter('b')));
     await before.write((tx) => tx.delete(counters, 'b'));
     await before[Symbol.asyncDispose]();
     await using state = await openState(store.engine());
     assert.equal(state.watchEntry(counters, 'partition', 'p').index, state.snapshot.index);
     assert.equal(state.watchRow(counters, 'b').index, state.snapshot.index);
-    assert.equal(state.watchRow(counters, 'a').index, made);
+    assert.equal(state.watchRow(counters, 'a').index, created);
   });
 
-  it('of what an owner took along is at least its removal, drained or not, and never falls', async () => {
+  it("is at least the index of the owner's deletion for orphaned rows, and never falls", async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     await state.write((tx) => {
@@ -99,23 +99,23 @@ function indexSuite(makeStore: MakeStore): void {
       reported = now;
       await nextTurn();
     }
-    assert.equal(state.snapshot.ownersInDoubt, false);
+    assert.equal(state.snapshot.mayHaveOrphans, false);
   });
 
-  it('of a row that expired does not fall before a job has removed it', async () => {
+  it('does not fall for an expired row before a job deletes it', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     await state.write((tx) => void tx.put(counters, counter('a')));
     await state.write((tx) => void tx.put(reservations, { name: 'n', holder: 'h', until: Date.now() + 50 }));
-    const made = state.snapshot.index;
-    assert.equal(state.watchRow(reservations, 'n').index, made);
-    await until('it has expired', () => state.snapshot.get(reservations, 'n') === undefined);
-    assert.ok(state.watchRow(reservations, 'n').index >= made);
+    const created = state.snapshot.index;
+    assert.equal(state.watchRow(reservations, 'n').index, created);
+    await until('the row has expired', () => state.snapshot.get(reservations, 'n') === undefined);
+    assert.ok(state.watchRow(reservations, 'n').index >= created);
   });
 }
 
 function waiterSuite(makeStore: MakeStore): void {
-  it('is woken by a change of its topic that it can then see', async () => {
+  it('is woken by a change of its topic, and can then read the change', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     const woken = new Promise((resolve) => {
@@ -123,13 +123,13 @@ function waiterSuite(makeStore: MakeStore): void {
     });
     await state.write((tx) => void tx.put(counters, counter('b', 1)));
     await nextTurn();
-    assert.equal(state.waiterCount, 1, 'another row wakes nobody');
+    assert.equal(state.waiterCount, 1, 'another row wakes no waiter');
     await state.write((tx) => void tx.put(counters, counter('a', 7)));
     assert.equal(await woken, 7);
     assert.equal(state.waiterCount, 0);
   });
 
-  it('is not woken by a write that was refused', async () => {
+  it('is not woken by a rejected write', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     let woken = 0;
@@ -137,16 +137,16 @@ function waiterSuite(makeStore: MakeStore): void {
       [state.watchRow(counters, 'a').topic, state.watchEntry(counters, 'partition', 'p').topic],
       () => woken++,
     );
-    const refused = state.write((tx) => {
+    const rejected = state.write((tx) => {
       tx.put(counters, counter('a'));
       throw new RangeError('no');
     });
-    await Promise.allSettled([refused, state.write((tx) => void tx.put(counters, counter('b', 0, 'q')))]);
+    await Promise.allSettled([rejected, state.write((tx) => void tx.put(counters, counter('b', 0, 'q')))]);
     for (let turn = 0; turn < 5; turn++) await nextTurn();
     assert.equal(woken, 0);
   });
 
-  it('is woken when the state was loaded again, and finds every index at what was loaded', async () => {
+  it('is woken by a reload, and finds every topic at the loaded index', async () => {
     await using store = await makeStore();
     const gated = gatedEngine(store.engine());
     await using state = await openState(gated.engine);
@@ -154,14 +154,14 @@ function waiterSuite(makeStore: MakeStore): void {
     let woken = 0;
     state.wait([state.watchRow(counters, 'x').topic], () => woken++);
     state.wait([state.watchEntry(counters, 'partition', 'x').topic], () => woken++);
-    gated.break('the test says so');
-    await until('both are woken', () => woken === 2);
+    gated.break('requested by the test');
+    await until('both waiters are woken', () => woken === 2);
     assert.equal(state.watchEntry(counters, 'partition', 'x').index, state.snapshot.index);
   });
 }
 
 function feedSuite(makeStore: MakeStore): void {
-  it('tells each commit in order: what was there before, what is there now', async () => {
+  it('delivers each commit in order, with the previous and the new rows', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     await state.write((tx) => void tx.put(counters, counter('a', 1)));
@@ -183,10 +183,10 @@ function feedSuite(makeStore: MakeStore): void {
         throw new RangeError('no');
       }),
     );
-    await until('both are told', () => changes.length === 2);
+    await until('both commits are delivered', () => changes.length === 2);
     stop.abort();
     await following;
-    const told = changes.map((change) => [
+    const delivered = changes.map((change) => [
       change.index,
       change.changes.map(({ table, key, before, after }) => [
         table.name,
@@ -195,7 +195,7 @@ function feedSuite(makeStore: MakeStore): void {
         (after?.row as Counter | undefined)?.value,
       ]),
     ]);
-    assert.deepEqual(told, [
+    assert.deepEqual(delivered, [
       [
         index + 1,
         [
@@ -207,7 +207,7 @@ function feedSuite(makeStore: MakeStore): void {
     ]);
   });
 
-  it('cuts off everyone when the state was loaded again', async () => {
+  it('disconnects every consumer on a reload', async () => {
     await using store = await makeStore();
     const gated = gatedEngine(store.engine());
     await using state = await openState(gated.engine);
@@ -216,19 +216,19 @@ function feedSuite(makeStore: MakeStore): void {
     })();
     const cut = assert.rejects(following, (error) => isStateError(error, 'fell-behind'));
     await nextTurn();
-    gated.break('the test says so');
+    gated.break('requested by the test');
     await cut;
   });
 }
 
-/** A table in two versions: the newer one has a colour, and reads and writes the older one's rows. */
+/** A table in two versions. The newer one adds a color, and reads and writes rows of the older one. */
 function versions() {
   interface First {
     readonly id: string;
     readonly name: string;
   }
   interface Second extends First {
-    readonly colour: string;
+    readonly color: string;
   }
   const first = defineTable<First>()({
     name: 'things',
@@ -241,16 +241,16 @@ function versions() {
     key: (row) => row.id,
     formats: {
       version: 2,
-      read: { 1: (stored) => ({ ...(stored as First), colour: 'grey' }) },
+      read: { 1: (stored) => ({ ...(stored as First), color: 'gray' }) },
       write: { 1: ({ id, name }) => ({ id, name }) },
     },
-    indexes: { name: { entry: (row) => row.name, unique: true }, colour: { entry: (row) => row.colour } },
+    indexes: { name: { entry: (row) => row.name, unique: true }, color: { entry: (row) => row.color } },
   });
   return { first, second, older: defineSchema([first]), newer: defineSchema([second]) };
 }
 
 function formatSuite(makeStore: MakeStore): void {
-  it('of an older version is read as a row of this one, and written anew with the next change', async () => {
+  it('converts a row of an older version on reading, and replaces it with the next change', async () => {
     await using store = await makeStore();
     const { first, second, older, newer } = versions();
     const old = await openState(store.engine(), { schema: older });
@@ -261,20 +261,20 @@ function formatSuite(makeStore: MakeStore): void {
     const gated = gatedEngine(store.engine());
     await using state = await openState(gated.engine, { schema: newer });
     assert.deepEqual(
-      state.snapshot.list(second, 'colour', 'grey').map(({ row }) => row.id),
+      state.snapshot.list(second, 'color', 'gray').map(({ row }) => row.id),
       ['a', 'b'],
     );
-    await until('it knows that it is alone', () => state.members.length === 1);
-    await state.write((tx) => void tx.put(second, { id: 'a', name: 'a', colour: 'red' }));
-    assert.match(gated.commits.at(-1)?.operations[0]?.value ?? '', /^\[2,.*"colour":"red"/);
-    assert.equal(state.snapshot.get(second, 'b')?.row.colour, 'grey');
+    await until('the server is the only member', () => state.members.length === 1);
+    await state.write((tx) => void tx.put(second, { id: 'a', name: 'a', color: 'red' }));
+    assert.match(gated.commits.at(-1)?.operations[0]?.value ?? '', /^\[2,.*"color":"red"/);
+    assert.equal(state.snapshot.get(second, 'b')?.row.color, 'gray');
   });
 
-  it('of a newer version is refused with the reason and what to do, not misread', async () => {
+  it('rejects a row of a newer version with the reason and the remedy', async () => {
     await using store = await makeStore();
     const { second, older, newer } = versions();
     const state = await openState(store.engine(), { schema: newer });
-    await state.write((tx) => void tx.put(second, { id: 'a', name: 'a', colour: 'red' }));
+    await state.write((tx) => void tx.put(second, { id: 'a', name: 'a', color: 'red' }));
     await state[Symbol.asyncDispose]();
     await assert.rejects(openState(store.engine(), { schema: older }), (error) => {
       assert.ok(isStateError(error, 'corrupt'));
@@ -284,7 +284,7 @@ function formatSuite(makeStore: MakeStore): void {
     });
   });
 
-  it('of a table that this version does not know stays in the store, out of sight', async () => {
+  it('leaves the rows of an undeclared table in the store unread', async () => {
     await using store = await makeStore();
     const { first, older } = versions();
     const both = await openState(store.engine());

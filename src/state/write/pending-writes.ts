@@ -1,105 +1,104 @@
-/** Writes that wait to be sent to the store: in the order in which they came, bounded, answered when their time is over. */
+/** The writes that no commit contains yet: in order of arrival, bounded, and failed when their time is over. */
 import { StateError } from '../errors.ts';
-import { WAITING_BYTES_MAX, WAITING_WRITES_MAX, WRITE_MS_MAX } from '../limits.ts';
-import type { Fixed, Transaction } from './transaction.ts';
+import { PENDING_BYTES_MAX, PENDING_WRITES_MAX, WRITE_MS_MAX } from '../limits.ts';
+import type { ReplayInputs, Transaction } from './transaction.ts';
 
-/** Whether a caller has left; looked at now and then, never listened to. An `AbortSignal` is one. */
-export type Left = Pick<AbortSignal, 'aborted'>;
+/** Whether the client has disconnected. Polled; the state registers no listener. An `AbortSignal` is one. */
+export type DisconnectSignal = Pick<AbortSignal, 'aborted'>;
 
-/** A write and whom to tell. */
 export interface PendingWrite {
-  readonly fn: (tx: Transaction) => unknown;
-  readonly fixed: Fixed;
-  readonly signal: Left | undefined;
+  readonly run: (tx: Transaction) => unknown;
+  readonly replayInputs: ReplayInputs;
+  readonly signal: DisconnectSignal | undefined;
   readonly bytes: number;
-  /** Nothing of it is kept. */
   readonly dryRun: boolean;
   readonly beyondRowsMax: boolean;
+  /** Monotonic time in milliseconds. */
   readonly queuedAt: number;
-  /** How often it was sent and met a conflict. */
+  /** The number of conflicts so far. */
   attempts: number;
+  /** Whether `resolve` or `reject` was called. */
   settled: boolean;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Tells a write's caller that it failed, unless it was told something before. */
-export function fail(entry: PendingWrite, error: unknown): void {
-  if (entry.settled) return;
-  entry.settled = true;
-  entry.reject(error);
+/** Rejects a write, unless it is settled. */
+export function fail(write: PendingWrite, error: unknown): void {
+  if (write.settled) return;
+  write.settled = true;
+  write.reject(error);
 }
 
-export interface WaitingWrites {
+export interface PendingWrites {
   readonly length: number;
   /** The writes, the oldest first. */
-  readonly entries: readonly PendingWrite[];
+  readonly writes: readonly PendingWrite[];
   /** @throws StateError `overloaded` */
-  add(entry: PendingWrite): void;
-  /** Takes the first `count` out. */
-  take(count: number): void;
-  /** Puts writes in front of all others; they were let in once and are not turned away now. */
-  putBack(entries: readonly PendingWrite[]): void;
-  /** Answers callers whose time is over, and forgets those who left. @returns whether it took any out */
-  sweep(now: number): boolean;
+  add(write: PendingWrite): void;
+  removeFirst(count: number): void;
+  /** Puts writes before all others. The bounds do not apply, because the writes were accepted before. */
+  requeue(writes: readonly PendingWrite[]): void;
+  /** Fails and removes writes whose time is over or whose client has disconnected. @returns whether it removed any */
+  failExpired(now: number): boolean;
   failAll(error: unknown): void;
 }
 
-export function createWaitingWrites(): WaitingWrites {
-  let entries: PendingWrite[] = [];
+export function createPendingWrites(): PendingWrites {
+  let pending: PendingWrite[] = [];
   let bytes = 0;
 
   return {
     get length() {
-      return entries.length;
+      return pending.length;
     },
-    get entries() {
-      return entries;
+    get writes() {
+      return pending;
     },
-    add(entry) {
-      // One alone is always let in: it may be as large as `limits.body` allows.
-      const isFull = entries.length > 0 && bytes + entry.bytes > WAITING_BYTES_MAX;
-      if (isFull || entries.length >= WAITING_WRITES_MAX) {
+    add(write) {
+      // A single write is always accepted: it may be as large as `limits.body` allows.
+      const isFull = pending.length > 0 && bytes + write.bytes > PENDING_BYTES_MAX;
+      if (isFull || pending.length >= PENDING_WRITES_MAX) {
         throw new StateError('overloaded', 'too many writes are waiting: try again later', { retryAfterSeconds: 1 });
       }
-      entries.push(entry);
-      bytes += entry.bytes;
+      pending.push(write);
+      bytes += write.bytes;
     },
-    take(count) {
-      for (let i = 0; i < count; i++) bytes -= entries[i]?.bytes ?? 0;
-      entries = count === entries.length ? [] : entries.slice(count);
+    removeFirst(count) {
+      for (let i = 0; i < count; i++) bytes -= pending[i]?.bytes ?? 0;
+      pending = count === pending.length ? [] : pending.slice(count);
     },
-    putBack(again) {
-      for (const entry of again) bytes += entry.bytes;
-      entries = [...again, ...entries];
+    requeue(writes) {
+      for (const write of writes) bytes += write.bytes;
+      pending = [...writes, ...pending];
     },
-    sweep(now) {
-      for (const entry of entries) {
-        if (now - entry.queuedAt >= WRITE_MS_MAX) {
+    failExpired(now) {
+      for (const write of pending) {
+        if (now - write.queuedAt >= WRITE_MS_MAX) {
           const text = 'the store cannot be reached: the write was not made';
-          fail(entry, new StateError('unavailable', text, { retryAfterSeconds: 5 }));
-        } else if (isDisconnected(entry)) {
-          fail(entry, callerLeft());
+          fail(write, new StateError('unavailable', text, { retryAfterSeconds: 5 }));
+        } else if (isDisconnected(write)) {
+          fail(write, disconnectedError());
         }
       }
-      const left = entries.filter((entry) => !entry.settled);
-      if (left.length === entries.length) return false;
-      entries = left;
-      bytes = left.reduce((sum, entry) => sum + entry.bytes, 0);
+      const remaining = pending.filter((write) => !write.settled);
+      if (remaining.length === pending.length) return false;
+      pending = remaining;
+      bytes = remaining.reduce((sum, write) => sum + write.bytes, 0);
       return true;
     },
     failAll(error) {
-      const all = entries;
-      entries = [];
+      const all = pending;
+      pending = [];
       bytes = 0;
-      for (const entry of all) fail(entry, error);
+      for (const write of all) fail(write, error);
     },
   };
 }
 
-/** Its caller left before it was sent for the first time: it is not worth making. */
-export const isDisconnected = (entry: PendingWrite): boolean => entry.signal?.aborted === true && entry.attempts === 0;
+/** Whether the client disconnected before the write was sent for the first time. Such a write is not made. */
+export const isDisconnected = (write: PendingWrite): boolean => write.signal?.aborted === true && write.attempts === 0;
 
-export function callerLeft(): StateError {
-  return new StateError('aborted', 'the caller left before the write was started');
+export function disconnectedError(): StateError {
+  return new StateError('aborted', 'the client disconnected before the write started');
 }

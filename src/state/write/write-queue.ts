@@ -1,12 +1,12 @@
 /**
- * Writes put together into batches, one batch at the engine at a time.
+ * The write queue: puts pending writes together into batches, and commits one batch at a time.
  *
- * Every outcome of a batch (value, refusal, no-op) is held until the batch is durable: a refusal describes rows that
- * could still not come to be. A conflict throws all outcomes away and runs the writes again on what the other node made.
+ * No outcome of a batch (value, rejection, or no-op) settles before the batch is durable, because even a rejection
+ * describes rows of the batch. A conflict discards all outcomes and runs the writes again on the new state.
  *
- * While the engine commits a batch, the next one is built on what that batch will have made. It is sent only if exactly
- * that came to be; otherwise it is dropped, and its writes, which never left the line, are run again. Nobody else sees
- * the trees of either before the engine has delivered the commit.
+ * While the engine commits a batch, the queue builds the next one on its expected result. It sends the next batch only
+ * if exactly that result became current. Otherwise it drops the batch and runs its writes, which are still queued, again.
+ * Readers see the tables of a batch only after the engine has delivered the commit. See [STATE-34] to [STATE-53].
  */
 
 import type { Clock } from '../clock/clock.ts';
@@ -14,61 +14,65 @@ import { nextTurn } from '../clock/next-turn.ts';
 import type { Engine } from '../engine/engine.ts';
 import { isStateError, StateError } from '../errors.ts';
 import { ATTEMPTS_MAX, ATTEMPTS_MS, WRITE_BYTES_DEFAULT, WRITE_MS_MAX } from '../limits.ts';
-import type { Memory } from '../memory/committed-state.ts';
-import type { BatchBase } from './batch.ts';
-import { fill, type OpenBatch, type Outcome, startFilling } from './open-batch.ts';
-import { createWaitingWrites, fail, isDisconnected, type Left, type PendingWrite } from './pending-writes.ts';
+import type { CommittedState } from '../memory/committed-state.ts';
+import type { BatchBase } from './batch-changes.ts';
+import { fillBatch, type OpenBatch, type Outcome, openBatch } from './open-batch.ts';
+import {
+  createPendingWrites,
+  type DisconnectSignal,
+  fail,
+  isDisconnected,
+  type PendingWrite,
+} from './pending-writes.ts';
 import type { Transaction } from './transaction.ts';
 
-/** What a caller may say about a write. */
 export interface WriteOptions {
-  /** Drops the write if it is aborted before the write was started. */
-  readonly signal?: Left;
-  /** Roughly what the closure holds, for the bound on waiting writes. */
+  /** Drops the write if the client disconnects before the write is sent. */
+  readonly signal?: DisconnectSignal;
+  /** Estimated bytes that the closure holds, for the bound on pending writes. */
   readonly bytes?: number;
-  /** Does everything but keep it: what the function returns or throws is what the write would have come to. */
+  /** Settles with the outcome that the write would have, and keeps no change. */
   readonly dryRun?: boolean;
-  /** Made also where the state is full: for what the server cannot do without, such as new first credentials. */
+  /** Makes the write even if the state has `rowsMax` rows. For rows that keep the server accessible. */
   readonly beyondRowsMax?: boolean;
 }
 
 export interface WriteQueueParts {
   readonly engine: Engine;
-  readonly memory: Memory;
+  readonly committed: CommittedState;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** What the next batch is built on when none is at the engine. */
+  /** Returns the state that the next batch builds on when no batch is in flight. */
   readonly base: () => BatchBase;
   readonly rowsMax: number;
   readonly rowsMaxReason: string;
-  /** Whether the state holds everything that was delivered; false while it is loaded again. */
+  /** Whether the state follows the store; false during a reload. */
   readonly loaded: () => boolean;
-  /** Resolves when the state is loaded and holds at least `index`. */
-  readonly caughtUp: (index: number) => Promise<void>;
+  /** Resolves when the state is loaded and has reached `index`. */
+  readonly waitForIndex: (index: number) => Promise<void>;
 }
 
-/** How the engine answered; `index` is what this node must have reached before it tries again. */
-type Verdict = 'committed' | { readonly index: number };
+/** The engine's answer. After a conflict, `index` is the index that this server must reach before it retries. */
+type CommitResult = 'committed' | { readonly index: number };
 
-/** A batch at the engine. */
-interface Sent extends OpenBatch {
-  readonly verdict: Promise<Verdict>;
+interface InFlightBatch extends OpenBatch {
+  readonly result: Promise<CommitResult>;
 }
 
-/** How often waiting writes are looked through for callers whose time is over. */
+/** The interval between checks for writes whose time is over. */
 const SWEEP_MS = 500;
 
 export class WriteQueue {
   readonly #parts: WriteQueueParts;
-  readonly #waiting = createWaitingWrites();
+  readonly #pending = createPendingWrites();
   #inFlight: OpenBatch | undefined;
-  /** Built on what `#inFlight` will have made. */
-  #ahead: OpenBatch | undefined;
-  #aheadScheduled = false;
+  /** The batch built on the expected result of `#inFlight`. */
+  #nextBatch: OpenBatch | undefined;
+  #nextBatchScheduled = false;
   #running = false;
   #cancelSweep: (() => void) | undefined;
-  /** So many batches are of one write each: their sum was more than the store takes, though it looked smaller. */
-  #single = 0;
+  /** Remaining single-write batches after the store rejected a batch as too large. */
+  #singleWriteBatches = 0;
 
   constructor(parts: WriteQueueParts) {
     this.#parts = parts;
@@ -81,113 +85,121 @@ export class WriteQueue {
 
   /** Queues a write. @throws StateError, see `State.write` */
   write<T>(
-    fn: (tx: Transaction) => T,
+    run: (tx: Transaction) => T,
     { signal, bytes = WRITE_BYTES_DEFAULT, dryRun = false, beyondRowsMax = false }: WriteOptions = {},
   ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const queuedAt = this.#parts.clock.monotonic();
-      const fixed = { now: undefined, values: [] };
-      const settle = resolve as (value: unknown) => void;
-      const told = { settled: false, resolve: settle, reject };
-      this.#waiting.add({ fn, fixed, signal, bytes, dryRun, beyondRowsMax, queuedAt, attempts: 0, ...told });
+      this.#pending.add({
+        run,
+        replayInputs: { now: undefined, values: [] },
+        signal,
+        bytes,
+        dryRun,
+        beyondRowsMax,
+        queuedAt: this.#parts.clock.monotonic(),
+        attempts: 0,
+        settled: false,
+        resolve: resolve as (value: unknown) => void,
+        reject,
+      });
       this.wake();
     });
   }
 
-  /** Starts the loop if there is something to do: writes, or orphans to drop. */
+  /** Starts the loop if there are pending writes, or orphans to drop from memory. */
   wake(): void {
     if (this.#running) {
-      this.#buildAheadSoon();
-    } else if (this.#waiting.length > 0 || this.#parts.memory.draining) {
+      this.#scheduleNextBatch();
+    } else if (this.#pending.length > 0 || this.#parts.committed.hasOrphans) {
       this.#running = true;
-      // In a turn of its own, so that writes that arrive together become one batch.
+      // In a later turn, so that writes that arrive together share a batch.
       setImmediate(() => void this.#run());
     }
   }
 
   async #run(): Promise<void> {
-    const { memory, signal } = this.#parts;
-    this.#sweepLater();
+    const { committed, signal } = this.#parts;
+    this.#scheduleSweep();
     try {
-      let sent: Sent | undefined;
-      while (sent !== undefined || this.#waiting.length > 0 || memory.draining) {
-        sent = await (sent === undefined ? this.#begin() : this.#end(sent));
+      let inFlight: InFlightBatch | undefined;
+      while (inFlight !== undefined || this.#pending.length > 0 || committed.hasOrphans) {
+        inFlight = await (inFlight === undefined ? this.#startBatch() : this.#finishBatch(inFlight));
       }
     } catch (error) {
-      this.#ahead = undefined;
-      this.#waiting.failAll(error);
+      this.#nextBatch = undefined;
+      this.#pending.failAll(error);
     } finally {
       this.#running = false;
       this.#cancelSweep?.();
       this.#cancelSweep = undefined;
     }
-    // Orphans would wake it for ever in a state that is closed.
+    // In a closed state, orphans would restart the loop forever.
     if (!signal.aborted) this.wake();
   }
 
-  /** Sends a batch once the state is loaded. */
-  async #begin(): Promise<Sent | undefined> {
-    const { memory, signal } = this.#parts;
+  /** Drops a slice of orphans and sends a batch, once the state is loaded. */
+  async #startBatch(): Promise<InFlightBatch | undefined> {
+    const { committed, signal } = this.#parts;
     if (signal.aborted) throw new StateError('aborted', 'the server is stopping');
-    await this.#parts.caughtUp(0);
-    if (memory.draining) memory.drainSlice();
-    if (this.#waiting.length > 0) return this.#send();
+    await this.#parts.waitForIndex(0);
+    if (committed.hasOrphans) committed.dropOrphans();
+    if (this.#pending.length > 0) return this.#sendBatch();
     await nextTurn();
     return undefined;
   }
 
-  /** Waits for the engine's verdict and tells the outcomes. @returns the next batch, if it could be sent at once */
-  async #end(sent: Sent): Promise<Sent | undefined> {
-    const { loaded, caughtUp, memory, signal } = this.#parts;
-    const { base, batch, outcomes } = sent;
-    let next: Sent | undefined;
+  /** Waits for the engine and settles the writes of the batch. @returns the next batch if it was sent immediately */
+  async #finishBatch(inFlight: InFlightBatch): Promise<InFlightBatch | undefined> {
+    const { loaded, waitForIndex, committed, signal } = this.#parts;
+    const { base, batch, outcomes } = inFlight;
+    let next: InFlightBatch | undefined;
     try {
-      const verdict = await sent.verdict;
-      if (verdict !== 'committed') {
-        // Known not to be made: a caller whose time runs out while this node catches up is told so.
+      const result = await inFlight.result;
+      if (result !== 'committed') {
+        // The batch is known not to be made. A write that times out from here on fails with `unavailable`.
         this.#inFlight = undefined;
-        this.#again(outcomes);
-        await caughtUp(verdict.index);
+        this.#retry(outcomes);
+        await waitForIndex(result.index);
         return undefined;
       }
-      // A commit that was made while the state is loaded again becomes visible with the load.
-      if (batch.operationCount > 0 && memory.snapshot.index <= base.index) await caughtUp(base.index + 1);
+      // A commit that the store made during a reload becomes visible with the load.
+      if (batch.operationCount > 0 && committed.snapshot.index <= base.index) await waitForIndex(base.index + 1);
     } catch (error) {
       this.#inFlight = undefined;
-      this.#fail(outcomes, error);
+      this.#failBatch(outcomes, error);
       return undefined;
     }
     this.#inFlight = undefined;
-    // Before anybody is told: the engine works while the answers are written.
-    if (this.#waiting.length > 0 && loaded() && !memory.draining && !signal.aborted) next = this.#send();
-    for (const { entry, failed, value } of outcomes) {
-      if (entry.settled) continue;
-      entry.settled = true;
-      if (failed) entry.reject(value);
-      else entry.resolve(value);
+    // Sent before the writes are settled, so that the engine works while the callers process their results.
+    if (this.#pending.length > 0 && loaded() && !committed.hasOrphans && !signal.aborted) next = this.#sendBatch();
+    for (const { write, failed, value } of outcomes) {
+      if (write.settled) continue;
+      write.settled = true;
+      if (failed) write.reject(value);
+      else write.resolve(value);
     }
     return next;
   }
 
-  /** Hands the engine what was built ahead if it fits what, and who, is there now; a new batch otherwise. */
-  #send(): Sent | undefined {
+  /** Sends the batch that was built ahead if it builds on the current state and no client has disconnected, or a new one. */
+  #sendBatch(): InFlightBatch | undefined {
     const base = this.#parts.base();
-    const built = this.#ahead;
-    this.#ahead = undefined;
-    const isGood =
-      built !== undefined && isSame(built.base, base) && !built.outcomes.some(({ entry }) => isDisconnected(entry));
-    const filling = isGood ? built : startFilling(base);
-    fill(filling, this.#waiting.entries, this.#single > 0, this.#parts);
-    this.#waiting.take(filling.taken);
-    if (filling.outcomes.length === 0) return undefined;
-    if (this.#single > 0) this.#single--;
-    this.#inFlight = filling;
-    this.#buildAheadSoon();
-    return { ...filling, verdict: this.#commit(filling) };
+    const built = this.#nextBatch;
+    this.#nextBatch = undefined;
+    const isUsable =
+      built !== undefined && isSameBase(built.base, base) && !built.outcomes.some(({ write }) => isDisconnected(write));
+    const open = isUsable ? built : openBatch(base);
+    fillBatch(open, this.#pending.writes, this.#singleWriteBatches > 0, this.#parts);
+    this.#pending.removeFirst(open.taken);
+    if (open.outcomes.length === 0) return undefined;
+    if (this.#singleWriteBatches > 0) this.#singleWriteBatches--;
+    this.#inFlight = open;
+    this.#scheduleNextBatch();
+    return { ...open, result: this.#commitBatch(open) };
   }
 
-  /** Proves or makes the batch. */
-  async #commit({ batch, base }: OpenBatch): Promise<Verdict> {
+  /** Commits a batch. A batch without operations proves its base instead. */
+  async #commitBatch({ batch, base }: OpenBatch): Promise<CommitResult> {
     const { engine, signal } = this.#parts;
     if (batch.operationCount > 0) {
       const commit = { epoch: base.epoch, base: base.index, operations: batch.operations() };
@@ -199,76 +211,76 @@ export class WriteQueue {
     return head.epoch === base.epoch && head.index === base.index ? 'committed' : { index: head.index };
   }
 
-  #buildAheadSoon(): void {
-    const idle = this.#inFlight === undefined || this.#ahead?.full || this.#parts.signal.aborted;
-    if (idle || this.#aheadScheduled || this.#waiting.length === (this.#ahead?.taken ?? 0)) return;
-    this.#aheadScheduled = true;
+  #scheduleNextBatch(): void {
+    const isIdle = this.#inFlight === undefined || this.#nextBatch?.isFull || this.#parts.signal.aborted;
+    if (isIdle || this.#nextBatchScheduled || this.#pending.length === (this.#nextBatch?.taken ?? 0)) return;
+    this.#nextBatchScheduled = true;
     setImmediate(() => {
-      this.#aheadScheduled = false;
-      this.#buildAhead();
+      this.#nextBatchScheduled = false;
+      this.#buildNextBatch();
     });
   }
 
-  #buildAhead(): void {
+  #buildNextBatch(): void {
     if (this.#inFlight === undefined) return;
-    const base = this.#inFlight.batch.after();
-    // Slices of dropped orphans come between this batch and the next.
-    if (base.ownersInDoubt) return;
-    this.#ahead ??= startFilling(base);
-    fill(this.#ahead, this.#waiting.entries, this.#single > 0, this.#parts);
-    this.#buildAheadSoon();
+    const base = this.#inFlight.batch.nextBase();
+    // Slices of orphans are dropped between this batch and the next one.
+    if (base.mayHaveOrphans) return;
+    this.#nextBatch ??= openBatch(base);
+    fillBatch(this.#nextBatch, this.#pending.writes, this.#singleWriteBatches > 0, this.#parts);
+    this.#scheduleNextBatch();
   }
 
-  /** Puts writes of a batch that is known not to be made in front again, except those that were tried often enough. */
-  #again(outcomes: readonly Outcome[]): void {
+  /** Queues the writes of a batch that was not made again, before all others, and fails those with too many attempts. */
+  #retry(outcomes: readonly Outcome[]): void {
     const now = this.#parts.clock.monotonic();
-    const again: PendingWrite[] = [];
-    for (const { entry } of outcomes) {
-      entry.attempts++;
-      if (entry.attempts >= ATTEMPTS_MAX || now - entry.queuedAt > ATTEMPTS_MS) {
-        const text = `other servers changed the state first, ${entry.attempts} times: try again later`;
-        fail(entry, new StateError('overloaded', text, { retryAfterSeconds: 1 }));
+    const writes: PendingWrite[] = [];
+    for (const { write } of outcomes) {
+      write.attempts++;
+      if (write.attempts >= ATTEMPTS_MAX || now - write.queuedAt > ATTEMPTS_MS) {
+        const text = `other servers changed the state first, ${write.attempts} times: try again later`;
+        fail(write, new StateError('overloaded', text, { retryAfterSeconds: 1 }));
       }
-      if (!entry.settled) again.push(entry);
+      if (!write.settled) writes.push(write);
     }
-    this.#ahead = undefined;
-    this.#waiting.putBack(again);
+    this.#nextBatch = undefined;
+    this.#pending.requeue(writes);
   }
 
-  /** The engine refused the batch, or does not tell what became of it. */
-  #fail(outcomes: readonly Outcome[], error: unknown): void {
+  /** Handles an error of the engine, which rejected the batch or does not know its outcome. */
+  #failBatch(outcomes: readonly Outcome[], error: unknown): void {
     const { engine, signal } = this.#parts;
     if (isStateError(error, 'too-large') && outcomes.length > 1 && !signal.aborted) {
-      this.#single += outcomes.length;
-      this.#again(outcomes);
+      this.#singleWriteBatches += outcomes.length;
+      this.#retry(outcomes);
       return;
     }
-    this.#ahead = undefined;
+    this.#nextBatch = undefined;
     const reason = isStateError(error, 'too-large')
       ? new StateError('too-large', `${error.message}; ${engine.limits.hint}`, { cause: error })
       : error;
-    for (const { entry } of outcomes) fail(entry, reason);
+    for (const { write } of outcomes) fail(write, reason);
   }
 
-  /** Answers callers whose time is over; the writes of a batch at the engine go on without them. */
-  #sweepLater(): void {
+  /** Periodically fails writes whose time is over. The commit of a batch in flight continues. */
+  #scheduleSweep(): void {
     this.#cancelSweep = this.#parts.clock.after(SWEEP_MS, () => {
       const now = this.#parts.clock.monotonic();
-      for (const { entry } of this.#inFlight?.outcomes ?? []) {
-        if (now - entry.queuedAt < WRITE_MS_MAX) continue;
+      for (const { write } of this.#inFlight?.outcomes ?? []) {
+        if (now - write.queuedAt < WRITE_MS_MAX) continue;
         const text = 'the store has not answered in time: whether the write was made is unknown';
-        fail(entry, new StateError('outcome-unknown', text, { retryAfterSeconds: 5 }));
+        fail(write, new StateError('outcome-unknown', text, { retryAfterSeconds: 5 }));
       }
-      if (this.#waiting.sweep(now)) {
-        // Some of what it holds was told not to be made.
-        this.#ahead = undefined;
-        this.#buildAheadSoon();
+      if (this.#pending.failExpired(now)) {
+        // The batch may contain writes that have just failed with "not made".
+        this.#nextBatch = undefined;
+        this.#scheduleNextBatch();
       }
-      this.#sweepLater();
+      this.#scheduleSweep();
     });
   }
 }
 
-/** Whether a batch on `a` can be committed on `b`. */
-const isSame = (a: BatchBase, b: BatchBase): boolean =>
-  a.epoch === b.epoch && a.index === b.index && a.trees === b.trees && a.format === b.format;
+/** Whether a batch built on `a` can be committed on `b`. */
+const isSameBase = (a: BatchBase, b: BatchBase): boolean =>
+  a.epoch === b.epoch && a.index === b.index && a.tables === b.tables && a.formatToWrite === b.formatToWrite;

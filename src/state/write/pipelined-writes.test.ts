@@ -1,8 +1,8 @@
-/** Writes that run while the engine still commits what they build on: in order, as if it had waited, or again. */
+/** Pipelined writes: writes that run while the engine is still committing the batch that they build on. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { createFakeClock, type FakeClock } from '../../../test/support/fake-clock.ts';
-import { type GatedEngine, gatedEngine, type Pretence } from '../../../test/support/state/gated-engine.ts';
+import { type EngineOverrides, type GatedEngine, gatedEngine } from '../../../test/support/state/gated-engine.ts';
 import { openState, type TestStateSettings } from '../../../test/support/state/state.ts';
 import { sqliteStore, type TestStore } from '../../../test/support/state/store.ts';
 import { counters, organizations, teams } from '../../../test/support/state/tables.ts';
@@ -20,7 +20,7 @@ const hasCode =
   (error: unknown): boolean =>
     isStateError(error, code);
 
-/** Adds to a counter that must be there, or is made. @returns what it is now */
+/** Adds to a counter, which it creates if missing. @returns the new value */
 const add =
   (id: string, amount: number) =>
   (tx: Transaction): number => {
@@ -29,37 +29,37 @@ const add =
     return value;
   };
 
-describe('a write that is run ahead', { timeout: 60_000 }, () => {
+describe('pipelined write', { timeout: 60_000 }, () => {
   let store: TestStore;
   let clock: FakeClock;
   let gated: GatedEngine;
   let state: State;
 
-  const open = async (pretence?: Pretence, settings?: TestStateSettings): Promise<void> => {
+  const open = async (pretence?: EngineOverrides, settings?: TestStateSettings): Promise<void> => {
     clock = createFakeClock();
     gated = gatedEngine(store.engine(), pretence);
     state = await openState(gated.engine, { clock, ...settings });
   };
   const value = (id: string): number | undefined => state.snapshot.get(counters, id)?.row.value;
 
-  /** A write at the store and one that has run on what it will have made. */
-  const twoUnderWay = async <First, Second>(
+  /** Starts a write that waits at the store, and a second one that has run on its expected result. */
+  const startTwo = async <First, Second>(
     first: (tx: Transaction) => First,
     second: (tx: Transaction) => Second,
     options?: WriteOptions,
   ): Promise<{ first: Promise<First>; second: Promise<Second>; runs: () => number }> => {
     let runs = 0;
-    gated.commit.shut();
+    gated.commit.close();
     const { length } = gated.commits;
     const one = state.write(first);
     one.catch(() => undefined);
-    await until('the first is at the store', () => gated.commits.length === length + 1);
+    await until('the first write is at the store', () => gated.commits.length === length + 1);
     const two = state.write((tx) => {
       runs++;
       return second(tx);
     }, options);
     two.catch(() => undefined);
-    await until('the second has run', () => runs === 1);
+    await until('the second write has run', () => runs === 1);
     return { first: one, second: two, runs: () => runs };
   };
 
@@ -72,9 +72,9 @@ describe('a write that is run ahead', { timeout: 60_000 }, () => {
     await store[Symbol.asyncDispose]();
   });
 
-  it('sees what the one before it will have made, which nobody else does; is sent after it, and not run again', async () => {
+  it('sees the expected result of the batch in flight, is sent after it, and runs once', async () => {
     await open();
-    const { first, second, runs } = await twoUnderWay(add('n', 1), add('n', 10));
+    const { first, second, runs } = await startTwo(add('n', 1), add('n', 10));
     assert.equal(value('n'), undefined);
     assert.equal(gated.commits.length, 1, 'one commit at a time');
     gated.commit.step();
@@ -90,39 +90,39 @@ describe('a write that is run ahead', { timeout: 60_000 }, () => {
     );
   });
 
-  it('goes together with those that come until it can be sent', async () => {
+  it('shares a batch with the writes that arrive before it is sent', async () => {
     await open();
-    const { first, second } = await twoUnderWay(add('n', 1), add('n', 10));
+    const { first, second } = await startTwo(add('n', 1), add('n', 10));
     const third = state.write(add('n', 100));
     gated.commit.open();
     assert.deepEqual(await Promise.all([first, second, third]), [1, 11, 111]);
     assert.equal(gated.commits.length, 2);
   });
 
-  it('has its refusal and its no-op held until what they are based on is durable', async () => {
+  it('settles a rejection or a no-op only when the batch in flight is durable', async () => {
     await open();
-    const told: string[] = [];
-    const { first, second } = await twoUnderWay(add('n', 1), (tx) => {
+    const settled: string[] = [];
+    const { first, second } = await startTwo(add('n', 1), (tx) => {
       throw new RangeError(`there is ${tx.get(counters, 'n')?.row.value}`);
     });
     const noOp = state.write((tx) => tx.get(counters, 'n')?.row.value);
     const all = [
-      first.then(() => told.push('first')),
-      assert.rejects(second, { message: 'there is 1' }).then(() => told.push('refusal')),
-      noOp.then((seen) => told.push(`no-op ${seen}`)),
+      first.then(() => settled.push('first')),
+      assert.rejects(second, { message: 'there is 1' }).then(() => settled.push('rejection')),
+      noOp.then((seen) => settled.push(`no-op ${seen}`)),
     ];
     for (let turn = 0; turn < 10; turn++) await nextTurn();
-    assert.deepEqual(told, []);
+    assert.deepEqual(settled, []);
     gated.commit.open();
     await Promise.all(all);
-    assert.deepEqual(told.toSorted(), ['first', 'no-op 1', 'refusal']);
+    assert.deepEqual(settled.toSorted(), ['first', 'no-op 1', 'rejection']);
   });
 
-  it('runs again without the one before it when the store refuses that', async () => {
+  it('runs again without the batch in flight if the store rejects that', async () => {
     await open();
     gated.commit.failNext(new StateError('full', 'no room'));
-    const { first, second, runs } = await twoUnderWay(add('n', 1), (tx) => {
-      if (tx.get(counters, 'n') !== undefined) throw new RangeError('it is there');
+    const { first, second, runs } = await startTwo(add('n', 1), (tx) => {
+      if (tx.get(counters, 'n') !== undefined) throw new RangeError('existing');
       return add('n', 10)(tx);
     });
     gated.commit.open();
@@ -132,9 +132,9 @@ describe('a write that is run ahead', { timeout: 60_000 }, () => {
     assert.equal(value('n'), 10);
   });
 
-  it('runs again behind the one before it when another node was first', async () => {
+  it('runs again after the batch in flight if another server committed first', async () => {
     await open({ shared: true });
-    const { first, second, runs } = await twoUnderWay(add('n', 1), add('n', 10));
+    const { first, second, runs } = await startTwo(add('n', 1), add('n', 10));
     const elsewhere = JSON.stringify([1, 1, 1, { id: 'n', value: 100, partition: 'p' }]);
     await gated.commitElsewhere([{ table: 'counters', key: 'n', value: elsewhere }]);
     gated.commit.open();
@@ -143,9 +143,9 @@ describe('a write that is run ahead', { timeout: 60_000 }, () => {
     assert.equal(value('n'), 111);
   });
 
-  it('runs again when the one before it changed nothing and the head has moved', async () => {
+  it('runs again if the batch in flight has no operations and the head has moved', async () => {
     await open({ shared: true });
-    gated.head.shut();
+    gated.head.close();
     const first = state.write((tx) => tx.get(counters, 'n')?.row.value);
     await until('the base is being proved', () => gated.head.waiting === 1);
     let runs = 0;
@@ -153,7 +153,7 @@ describe('a write that is run ahead', { timeout: 60_000 }, () => {
       runs++;
       return add('n', 10)(tx);
     });
-    await until('the second has run', () => runs === 1);
+    await until('the second write has run', () => runs === 1);
     const elsewhere = JSON.stringify([1, 1, 1, { id: 'n', value: 100, partition: 'p' }]);
     await gated.commitElsewhere([{ table: 'counters', key: 'n', value: elsewhere }]);
     gated.head.open();
@@ -161,18 +161,18 @@ describe('a write that is run ahead', { timeout: 60_000 }, () => {
     assert.equal(runs, 2);
   });
 
-  it('runs again on what was loaded when the state was loaded meanwhile', async () => {
+  it('runs again on the loaded rows after a reload', async () => {
     await open();
-    const { first, second, runs } = await twoUnderWay(add('n', 1), add('n', 10));
-    gated.break('the test says so');
-    await until('it is loaded again', () => state.loaded);
+    const { first, second, runs } = await startTwo(add('n', 1), add('n', 10));
+    gated.break('requested by the test');
+    await until('the state is reloaded', () => state.loaded);
     gated.commit.open();
     assert.deepEqual(await Promise.all([first, second]), [1, 11]);
     assert.equal(runs(), 2);
     assert.equal(value('n'), 11);
   });
 
-  it('runs again when a node has come that does not read the format it was written in', async () => {
+  it('runs again if a server joins that does not read its row format', async () => {
     const notes = defineTable<{ readonly id: string }>()({
       name: 'notes',
       key: (row) => row.id,
@@ -181,8 +181,8 @@ describe('a write that is run ahead', { timeout: 60_000 }, () => {
     });
     await open({}, { schema: defineSchema([notes]) });
     const put = (id: string) => (tx: Transaction) => void tx.put(notes, { id });
-    const { first, second } = await twoUnderWay(put('a'), put('b'));
-    gated.members([{ name: 'older', incarnation: 'o', formats: { notes: 1 } }]);
+    const { first, second } = await startTwo(put('a'), put('b'));
+    gated.reportLiveNodes([{ name: 'older', incarnation: 'o', formats: { notes: 1 } }]);
     gated.commit.open();
     await Promise.all([first, second]);
     assert.deepEqual(
@@ -191,79 +191,79 @@ describe('a write that is run ahead', { timeout: 60_000 }, () => {
     );
   });
 
-  it('is not sent when the state closes: only what was at the store can have been made', async () => {
+  it('is not sent if the state closes', async () => {
     await open();
-    const { first, second } = await twoUnderWay(add('n', 1), add('n', 10));
+    const { first, second } = await startTwo(add('n', 1), add('n', 10));
     const closed = state[Symbol.asyncDispose]();
-    const refused = assert.rejects(second, hasCode('aborted'));
+    const rejected = assert.rejects(second, hasCode('aborted'));
     gated.commit.open();
     await Promise.allSettled([first, closed]);
-    await refused;
+    await rejected;
     assert.equal(gated.commits.length, 1);
   });
 
-  it('is not made when its caller was told so, though it had run', async () => {
+  it('is not committed after it timed out, even if it has run', async () => {
     await open();
-    const { second } = await twoUnderWay(add('first', 1), add('second', 1));
-    const told = assert.rejects(second, hasCode('unavailable'));
+    const { second } = await startTwo(add('first', 1), add('second', 1));
+    const timedOut = assert.rejects(second, hasCode('unavailable'));
     await clock.run(WRITE_MS_MAX + 1_000);
-    await told;
+    await timedOut;
     const later = state.write(add('later', 1));
     gated.commit.open();
     await later;
     assert.deepEqual([value('first'), value('second'), value('later')], [1, undefined, 1]);
   });
 
-  it('is dropped when its caller leaves while the store is away, and what ran on it runs again', async () => {
+  it('is dropped if its client disconnects while the store does not answer, and later writes run again', async () => {
     await open();
-    const leaving = new AbortController();
-    const { second } = await twoUnderWay(add('n', 1), add('n', 10), { signal: leaving.signal });
+    const disconnect = new AbortController();
+    const { second } = await startTwo(add('n', 1), add('n', 10), { signal: disconnect.signal });
     const third = state.write(add('n', 100));
-    const left = assert.rejects(second, hasCode('aborted'));
-    leaving.abort();
+    const dropped = assert.rejects(second, hasCode('aborted'));
+    disconnect.abort();
     await clock.run(1_000);
-    await left;
+    await dropped;
     gated.commit.open();
     assert.equal(await third, 101);
   });
 
-  it('is dropped when its caller leaves just before it is sent', async () => {
+  it('is dropped if its client disconnects just before it is sent', async () => {
     await open();
-    const leaving = new AbortController();
-    const { first, second } = await twoUnderWay(add('n', 1), add('n', 10), { signal: leaving.signal });
+    const disconnect = new AbortController();
+    const { first, second } = await startTwo(add('n', 1), add('n', 10), { signal: disconnect.signal });
     const third = state.write(add('n', 100));
-    const left = assert.rejects(second, hasCode('aborted'));
-    leaving.abort();
+    const dropped = assert.rejects(second, hasCode('aborted'));
+    disconnect.abort();
     gated.commit.open();
-    await Promise.all([first, left]);
+    await Promise.all([first, dropped]);
     assert.equal(await third, 101);
   });
 
-  it('counts the rows that the one before it adds, and only if it comes to add them', async () => {
+  it('counts the rows that the batch in flight adds, unless the store rejects that', async () => {
     await open({}, { rowsMax: 1 });
-    const refused = await twoUnderWay(add('a', 1), add('b', 1));
+    const rejected = await startTwo(add('a', 1), add('b', 1));
     gated.commit.open();
-    await refused.first;
-    await assert.rejects(refused.second, hasCode('rows-max'));
+    await rejected.first;
+    await assert.rejects(rejected.second, hasCode('rows-max'));
     await state.write((tx) => tx.delete(counters, 'a'));
     gated.commit.failNext(new StateError('full', 'no room'));
-    const made = await twoUnderWay(add('a', 1), add('b', 1));
+    const made = await startTwo(add('a', 1), add('b', 1));
     gated.commit.open();
     await assert.rejects(made.first, hasCode('full'));
     assert.equal(await made.second, 1);
     assert.deepEqual([value('a'), value('b')], [undefined, 1]);
   });
 
-  it('waits for a commit that removes an owner, whose orphans are dropped before it runs', async () => {
+  it('waits for a commit that deletes an owner, and for the removal of its orphans', async () => {
     await open();
     await state.write((tx) => {
       tx.put(organizations, { id: 'o', name: 'o' });
       tx.put(teams, { id: 't', organization: 'o', name: 't' });
     });
-    gated.commit.shut();
+    gated.commit.close();
     const { length } = gated.commits;
     const removal = state.write((tx) => tx.delete(organizations, 'o'));
-    await until('it is at the store', () => gated.commits.length === length + 1);
+    await until('the deletion is at the store', () => gated.commits.length === length + 1);
     const seen = state.write((tx) => tx.get(teams, 't') ?? tx.find(organizations, 'name', 'o') ?? 'nothing');
     for (let turn = 0; turn < 10; turn++) await nextTurn();
     gated.commit.open();

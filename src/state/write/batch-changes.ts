@@ -1,0 +1,205 @@
+/**
+ * The changes of one batch: copy-on-write tables, the net operation for each key, and an undo log of the last write.
+ *
+ * Undoing a write reverts its changes, newest first. Each change has an exact inverse because `replaceRow` checks before
+ * it changes anything. Cloning the tables for every write instead would cost more than the write itself.
+ */
+
+import type { Operation } from '../engine/engine.ts';
+import { encodeRow } from '../memory/codec.ts';
+import { cloneTableIndexes, replaceRow, type TableIndexes } from '../memory/table-indexes.ts';
+import type { RowChange } from '../row-change.ts';
+import { type AnyTable, type Schema, SEPARATOR, type Stored } from '../table.ts';
+
+/** The state that a batch is built on. */
+export interface BatchBase {
+  readonly schema: Schema;
+  readonly epoch: number;
+  readonly index: number;
+  readonly tables: ReadonlyMap<AnyTable, TableIndexes>;
+  readonly mayHaveOrphans: boolean;
+  /** Rows in memory, orphans included. */
+  readonly rowCount: number;
+  /** Returns the row format to write. A new function stands for a possibly different result, for example a new member. */
+  readonly formatToWrite: (table: AnyTable) => number;
+}
+
+/** The net change of a key: `before` is the row in the base, `value` the stored text to commit. */
+interface PendingChange extends RowChange {
+  readonly value: string | null;
+  readonly bytes: number;
+}
+
+interface UndoStep {
+  readonly change: PendingChange;
+  /** The net change of the key before this step. */
+  readonly earlier: PendingChange | undefined;
+  /** The indexes that the step changed; undefined for a key that is in the store only. */
+  readonly indexes: TableIndexes | undefined;
+  /** The row that the step replaced in these indexes. */
+  readonly previous: Stored<unknown> | undefined;
+}
+
+export class BatchChanges {
+  readonly #base: BatchBase;
+  /** Copies of the tables that the batch changes. */
+  readonly #copies = new Map<AnyTable, TableIndexes>();
+  readonly #changes = new Map<AnyTable, Map<string, PendingChange>>();
+  readonly #undoLog: UndoStep[] = [];
+  #operationCount = 0;
+  #bytes = 0;
+  #rowsAdded = 0;
+  #removedOwner = false;
+
+  constructor(base: BatchBase) {
+    this.#base = base;
+  }
+
+  get operationCount(): number {
+    return this.#operationCount;
+  }
+
+  /** Bytes of all operations. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** The number of rows that the batch adds to memory. */
+  get rowsAdded(): number {
+    return this.#rowsAdded;
+  }
+
+  /** Whether the tables may contain rows whose owner the base or this batch has removed. */
+  get mayHaveOrphans(): boolean {
+    return this.#base.mayHaveOrphans || this.#removedOwner;
+  }
+
+  /** Returns a table with the changes of the batch so far. */
+  tableIndexes(table: AnyTable): TableIndexes {
+    const indexes = this.#copies.get(table) ?? this.#base.tables.get(table);
+    if (indexes === undefined) throw new TypeError(`table '${table.name}' is not in memory`);
+    return indexes;
+  }
+
+  /** Starts a new undo log. */
+  beginWrite(): void {
+    this.#undoLog.length = 0;
+  }
+
+  /** Replaces `previous`, the row under `key`, by `after`. @throws UniqueError, TypeError for an invalid key */
+  replaceRow(
+    table: AnyTable,
+    key: string,
+    previous: Stored<unknown> | undefined,
+    after: Stored<unknown> | undefined,
+    evict: (occupant: Stored<unknown>) => boolean,
+  ): void {
+    if (after !== undefined) checkKey(table, key);
+    const indexes = this.#writable(table);
+    replaceRow(table, indexes, key, previous, after, evict);
+    this.#rowsAdded += rowsAdded(previous, after);
+    this.#record(table, key, previous, after, indexes);
+  }
+
+  /** Notes that the batch deletes rows of `table`, which may leave orphans. */
+  noteDeletion(table: AnyTable): void {
+    if (this.#base.schema.owned.has(table)) this.#removedOwner = true;
+  }
+
+  /** Sets or deletes a key in the store only. @throws TypeError for an invalid key */
+  replaceStored(table: AnyTable, key: string, after: Stored<unknown> | undefined): void {
+    if (after !== undefined) checkKey(table, key);
+    this.#record(table, key, undefined, after, undefined);
+  }
+
+  /** Undoes the changes since `beginWrite`. */
+  undo(): void {
+    for (let step = this.#undoLog.pop(); step !== undefined; step = this.#undoLog.pop()) {
+      const { change, earlier, indexes, previous } = step;
+      this.#setNetChange(change.key, change, earlier);
+      if (indexes === undefined) continue;
+      replaceRow(change.table, indexes, change.key, change.after, previous);
+      this.#rowsAdded -= rowsAdded(previous, change.after);
+    }
+  }
+
+  operations(): Operation[] {
+    const all: Operation[] = [];
+    for (const [{ name }, byKey] of this.#changes) {
+      for (const { key, value } of byKey.values()) all.push({ table: name, key, value });
+    }
+    return all;
+  }
+
+  rowChanges(): RowChange[] {
+    const all: RowChange[] = [];
+    for (const [{ storeOnly }, byKey] of this.#changes) if (!storeOnly) all.push(...byKey.values());
+    return all;
+  }
+
+  /** Returns the state after a commit of the batch. */
+  nextBase(): BatchBase {
+    if (this.#operationCount === 0) return this.#base;
+    return {
+      ...this.#base,
+      index: this.#base.index + 1,
+      tables: new Map([...this.#base.tables, ...this.#copies]),
+      mayHaveOrphans: this.mayHaveOrphans,
+      rowCount: this.#base.rowCount + this.#rowsAdded,
+    };
+  }
+
+  #writable(table: AnyTable): TableIndexes {
+    let copy = this.#copies.get(table);
+    if (copy === undefined) {
+      copy = cloneTableIndexes(this.tableIndexes(table));
+      this.#copies.set(table, copy);
+    }
+    return copy;
+  }
+
+  #record(
+    table: AnyTable,
+    key: string,
+    previous: Stored<unknown> | undefined,
+    after: Stored<unknown> | undefined,
+    indexes: TableIndexes | undefined,
+  ): void {
+    const value = after === undefined ? null : encodeRow(table, after, this.#base.formatToWrite(table));
+    const earlier = this.#changes.get(table)?.get(key);
+    const before = earlier === undefined ? previous : earlier.before;
+    const change = { table, key, before, after, value, bytes: sizeOf(table, key, value) };
+    this.#setNetChange(key, earlier, change);
+    this.#undoLog.push({ change, earlier, indexes, previous });
+  }
+
+  /** Replaces the net change `from` of a key by `to`; undefined stands for no change. */
+  #setNetChange(key: string, from: PendingChange | undefined, to: PendingChange | undefined): void {
+    const { table } = (to ?? from) as PendingChange;
+    let byKey = this.#changes.get(table);
+    if (byKey === undefined) {
+      byKey = new Map();
+      this.#changes.set(table, byKey);
+    }
+    if (to === undefined) byKey.delete(key);
+    else byKey.set(key, to);
+    this.#operationCount += (to === undefined ? 0 : 1) - (from === undefined ? 0 : 1);
+    this.#bytes += (to?.bytes ?? 0) - (from?.bytes ?? 0);
+  }
+}
+
+/** Rejects keys that UTF-8 cannot represent: all lone surrogates would become one character in the store. */
+function checkKey(table: AnyTable, key: string): void {
+  if (key.isWellFormed() && !key.includes(SEPARATOR)) return;
+  throw new TypeError(`${JSON.stringify(key)} cannot be a key of table '${table.name}': want Unicode text without NUL`);
+}
+
+/** Returns the bytes of an operation, without the framing of the wire. */
+function sizeOf(table: AnyTable, key: string, value: string | null): number {
+  return table.name.length + Buffer.byteLength(key) + (value === null ? 0 : Buffer.byteLength(value));
+}
+
+/** Returns by how much a change of one row changes the number of rows. */
+function rowsAdded(before: Stored<unknown> | undefined, after: Stored<unknown> | undefined): number {
+  return (after === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
+}
