@@ -1,6 +1,6 @@
 /** Team access, beside bare Node.js doing the same in the same run. */
 import { users } from '../src/credentials/user.ts';
-import { contributionsOn, userStanding } from '../src/team-access/authorization/caller-role.ts';
+import { accessContributions, userRole } from '../src/team-access/authorization/caller-role.ts';
 import { effectiveAccess, explainAccess } from '../src/team-access/authorization/effective-access.ts';
 import { organizations } from '../src/team-access/tables/organization.ts';
 import { startServer } from '../test/support/process/server.ts';
@@ -89,8 +89,8 @@ async function decisions(directory: string): Promise<{ readonly decided: number;
     return (DECISIONS / (process.cpuUsage().user - before)) * 1e6;
   };
   const found = (userId: string, workspaceId: string) => {
-    const standing = userStanding(snapshot, userId, organization);
-    return standing === undefined ? [] : contributionsOn(snapshot, standing, workspaceId);
+    const role = userRole(snapshot, userId, organization);
+    return role === undefined ? [] : accessContributions(snapshot, role, workspaceId);
   };
   const decided = () => measure((userId, workspaceId) => effectiveAccess(found(userId, workspaceId)) !== undefined);
   const explained = () => measure((userId, workspaceId) => explainAccess(found(userId, workspaceId)).length > 0);

@@ -1,64 +1,63 @@
-/** Every bound of team access that is not a setting, each with its reason. */
+/** The fixed limits of team access, each with its reason. Limits that operators can change are settings. */
 
-/** A name of an organization or a team stands in paths and lists. */
+/** Characters of the name of an organization or a team, because names are part of paths and lists. */
 export const NAME_CHARACTERS_MAX = 90;
-/** What people write beside a name; it stands in lists and in the audit log. */
+/** Characters of any other text, because lists and the audit log contain it. */
 export const TEXT_CHARACTERS_MAX = 1_024;
-/** Entries of a list among the settings that are kept as sent, such as `trigger-prefixes`. */
+/** Entries of a list setting such as `trigger-prefixes`. */
 export const TEXTS_MAX = 100;
-/** Rows of a page unless asked for, and the most that can be asked for. */
 export const PAGE_SIZE_DEFAULT = 20;
 export const PAGE_SIZE_MAX = 100;
-/** Resources that an answer about several brings along: at one to two kilobytes each, some megabytes at the most. */
+/** Included resources of a document with several primary resources. At 1 to 2 KB each, the document has some MB. */
 export const INCLUDED_MAX = 10_000;
 /**
- * Resources that the to-many relationships of a document of many resources name in all, at sixty bytes each: a page of a
- * hundred teams with two thousand members each would name four hundred thousand.
+ * Resource identifiers in the to-many relationships of one document with several resources, at 60 bytes each. Without it,
+ * a page of 100 teams with 2,000 members each would contain 400,000 identifiers.
  */
 export const LINKAGE_MAX = 20_000;
-/** Likewise of an audit trail, which clients fetch a thousand at a time: an entry has about a kilobyte. */
+/** Entries per page of an audit trail. Clients fetch 1,000 at a time, and an entry has about 1 KB. */
 export const TRAIL_PAGE_SIZE_DEFAULT = 1_000;
 export const TRAIL_PAGE_SIZE_MAX = 1_000;
-/** Rows of a trail read from the store at once; the fewest after a gap, since what follows a gap may belong to others. */
+/** Audit rows per read from the store. Reads after a gap start small, because the next rows may be of other trails. */
 export const TRAIL_ROWS_MAX = 500;
 export const TRAIL_ROWS_MIN = 16;
-/** A setting with more characters of JSON is told in the audit log by its length and hash: a page of it must fit in memory. */
+/** Characters of a setting's JSON in the audit log. A longer value is replaced by its length and hash to bound page sizes. */
 export const AUDITED_SETTING_CHARACTERS_MAX = 2_048;
-/** A page that nobody can mean: past it the arithmetic would lose digits. */
+/** Highest page number. Larger numbers would lose precision in the offset arithmetic. */
 export const PAGE_NUMBER_MAX = 1_000_000_000;
-/** Faults told of one request: who sends more mistakes than these will not read further. */
-export const FAULTS_MAX = 100;
-/** A token has 90 characters; what is longer is not looked up. */
+/** Errors in one error document. */
+export const ERRORS_MAX = 100;
+/** Characters of a presented token. Tokens have 90; the server rejects longer ones without a lookup. */
 export const TOKEN_CHARACTERS_MAX = 256;
-/** Over how long requests are counted for `team-access.rate-limit`. */
+/** Length of the window in which `team-access.rate-limit` counts requests. */
 export const RATE_WINDOW_MS = 1_000;
 /**
- * How many times `team-access.rate-limit` the tokens of an organization's teams may make together: who may make teams could
- * else make themself any number of allowances. Enough for several busy teams at once, and no single one uses it up.
+ * Shared limit of all team tokens of an organization, as a multiple of `team-access.rate-limit`. Otherwise a caller who
+ * can create teams could multiply their limit. Ten leaves room for several busy teams, and no single team can exhaust it.
  */
 export const RATE_SHARES_MAX = 10;
-/** How far `last-used-at` may be behind: each change of it is a commit. */
-export const TOKEN_USE_MS = 60_000;
-/** Token uses written in one commit: etcd takes 128 operations unless told otherwise. */
+/** Shortest interval between two writes of a token's `last-used-at`, because each write is a commit. */
+export const TOKEN_USE_INTERVAL_MS = 60_000;
+/** Token uses per commit. etcd accepts 128 operations per transaction by default. */
 export const TOKEN_USES_BATCH = 50;
 /**
- * Organizations there are of one maker, unless they are a site administrator: what is in each has no other bound than the
- * store's. Those that others have made them an owner of do not count: anybody could use up their allowance.
+ * Organizations that one user may have created, unless they are a site administrator. Only the store limits the content
+ * of an organization. Organizations of which others made the user an owner do not count, because anybody could do that.
  */
-export const ORGANIZATIONS_MADE_MAX = 100;
-/** Members of an organization who were invited by an e-mail address that no user had, and have not come yet. */
+export const ORGANIZATIONS_CREATED_MAX = 100;
+/** Members of an organization whose user was created by an invitation and has not used a token yet. */
 export const INVITED_MAX = 500;
-/** Users whom an invitation has made and who are in no organization any more, removed in one commit; looked for this often. */
+/** Invited users without an organization that one commit removes, and the interval between two searches for them. */
 export const INVITED_BATCH = 50;
-export const INVITED_PAUSE_MS = 1_000;
-/** Operations of one request, each member that is added or removed counted. */
+export const INVITED_INTERVAL_MS = 1_000;
+/** Operations per request. Each added or removed team member counts as one. */
 export const OPERATIONS_MAX = 10_000;
 /**
- * How long the operations of one request may be worked on: nothing else is answered meanwhile, and what each costs depends
- * on what is there. 10,000 rows take a third of a second of an idle processor, 10,000 teams half a second and more.
+ * Time for the operations of one request, which block the event loop and whose cost depends on the state. On an idle
+ * processor, 10,000 rows take about 0.3 s and 10,000 teams 0.5 s or more.
  */
 export const OPERATIONS_MS_MAX = 5_000;
 /** Rows of one complete set, for the same reason. */
 export const SET_ROWS_MAX = 10_000;
-/** Rows whose time is over that a new one clears away first; the job behind them has left more only when it is late. */
+/** Expired rows that the creation of a row deletes first. More exist only when the background job is late. */
 export const EXPIRED_BATCH = 20;

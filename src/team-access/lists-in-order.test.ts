@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { sharedApi } from '../../test/support/process/api.ts';
-import { type CountedLookUps, countLookUps } from '../../test/support/state/counted-look-ups.ts';
+import { type RecordedLookups, recordLookups } from '../../test/support/state/recorded-lookups.ts';
 import { type Company, makeCompany, putTeam } from '../../test/support/team-access/organizations.ts';
 import { request, resource, type Shown, shown } from '../../test/support/team-access/team-access.ts';
 import { until } from '../../test/support/until.ts';
 import { users } from '../credentials/user.ts';
-import { standingWith } from './authorization/caller-role.ts';
+import { roleWithTeams } from './authorization/caller-role.ts';
 import { listMemberships } from './organization-memberships/list-memberships.ts';
 import { organizations } from './tables/organization.ts';
 import { memberships } from './tables/organization-membership.ts';
 
-describe('a page of', () => {
+describe('lists', () => {
   const api = sharedApi();
   let company: Company;
-  let lookUps: CountedLookUps;
+  let lookUps: RecordedLookups;
   const list = async (path: string, token = company.tokens.owner) =>
     shown<Shown[]>(await request(api(), token, 'GET', `/organizations/acme/${path}`));
   const send = async (method: string, path: string, body?: unknown) => {
@@ -31,7 +31,7 @@ describe('a page of', () => {
 
   before(async () => {
     company = await makeCompany(api().state, 'acme');
-    lookUps = countLookUps(api().state);
+    lookUps = recordLookups(api().state);
     await list('teams');
     await api().usesWritten();
   });
@@ -40,7 +40,7 @@ describe('a page of', () => {
     ['teams', 'teams?page[size]=1', 'teams'],
     ['members', 'organization-memberships?page[size]=1', 'organization-memberships'],
   ] as const) {
-    test(`${what} looks through all of them once while none changes`, async () => {
+    test(`of ${what} read the whole table once while it is unchanged`, async () => {
       const listed = () => lookUps.all().filter((one) => one === `list ${table}`).length;
       await api().state.write((tx) => putTeam(tx, company.id, `beside ${table}`, 'organization'));
       await invite(`${what}@example.org`);
@@ -52,7 +52,7 @@ describe('a page of', () => {
     });
   }
 
-  test('teams has those that came, went and changed since', async () => {
+  test('of teams contain created and changed teams, and no deleted ones', async () => {
     const names = async (token?: string | null) =>
       (await list('teams?page[size]=100', token)).data.map(({ attributes }) => attributes['name']);
     const earlier = await names();
@@ -71,7 +71,7 @@ describe('a page of', () => {
     assert.deepEqual(await names(), earlier);
   });
 
-  test('teams of another organization has its own', async () => {
+  test('of teams are separate for each organization', async () => {
     const other = await makeCompany(api().state, 'other');
     await api().state.write((tx) => putTeam(tx, other.id, 'theirs', 'organization'));
     const answer = await request(api(), other.tokens.owner, 'GET', '/organizations/other/teams?page[size]=100');
@@ -80,7 +80,7 @@ describe('a page of', () => {
     assert.ok(!data.some(({ attributes }) => attributes['name'] === 'theirs'));
   });
 
-  test('members has those that came and went since, and counts them', async () => {
+  test('of members contain and count new members, and no deleted ones', async () => {
     const { total = 0, invited = 0, active = 0 } = await counts();
     const { id } = shown(await invite('late@example.org')).data;
     assert.deepEqual(await counts(), { total: total + 1, matching: total + 1, active, invited: invited + 1 });
@@ -90,7 +90,7 @@ describe('a page of', () => {
     assert.deepEqual(await counts(), { total, matching: total, active, invited });
   });
 
-  test('members has a user no more who is deleted, and counts who becomes active', async () => {
+  test('of members omit deleted users, and count users who become active', async () => {
     const body = resource('users', { username: 'new', email: 'new@example.org' });
     const made = shown(await request(api(), api().adminToken, 'POST', '/admin/users', { body })).data;
     await invite('new@example.org');
@@ -100,19 +100,20 @@ describe('a page of', () => {
     assert.equal((await counts())['invited'], invited - 1);
     await request(api(), api().adminToken, 'DELETE', `/admin/users/${made.id}`);
     assert.equal((await counts())['total'], total - 1);
-    await until('what the user owned is gone', () => !api().state.snapshot.ownersInDoubt);
+    await until('the rows of the user are deleted', () => !api().state.snapshot.mayHaveOrphans);
     assert.equal((await counts())['total'], total - 1);
   });
 
-  test('members has a user no more from the very commit that deletes them', async () => {
+  test('of members omit a user from the commit that deletes the user', async () => {
     const { state } = api();
     const { data } = shown(await invite('gone@example.org'));
     const { total = 0 } = await counts();
-    const userId = state.snapshot.get(memberships, data.id)?.row.userId ?? assert.fail('nobody was invited');
-    const organization = state.snapshot.get(organizations, company.id)?.row ?? assert.fail('there is none');
+    const userId = state.snapshot.get(memberships, data.id)?.row.userId ?? assert.fail('the membership is missing');
+    const organization =
+      state.snapshot.get(organizations, company.id)?.row ?? assert.fail('the organization is missing');
     await state.write((tx) => tx.delete(users, userId));
     const { snapshot } = state;
-    assert.ok(snapshot.ownersInDoubt, 'the membership is still in the table');
-    assert.equal(listMemberships(snapshot, standingWith(organization, []), new Map()).counts.total, total - 1);
+    assert.ok(snapshot.mayHaveOrphans, 'the membership is still in the table');
+    assert.equal(listMemberships(snapshot, roleWithTeams(organization, []), new Map()).counts.total, total - 1);
   });
 });

@@ -1,4 +1,4 @@
-/** The team access service put together. */
+/** Assembles the team access service. */
 import type { Call } from '../http/call.ts';
 import type { Endpoint, OpenEndpoint } from '../http/endpoint.ts';
 import type { Log } from '../http/telemetry/log.ts';
@@ -11,7 +11,7 @@ import { effectiveAccessEndpoints } from './effective-access/endpoints.ts';
 import { discoveryEndpoints } from './http/discovery.ts';
 import { createRateLimit } from './http/rate-limit.ts';
 import { recordTokenUses } from './http/record-token-uses.ts';
-import { countUnserved, serveOpen, type TeamAccess } from './http/request-pipeline.ts';
+import { countUnmatched, servePublic, type TeamAccessService } from './http/request-pipeline.ts';
 import { membershipEndpoints } from './organization-memberships/endpoints.ts';
 import { organizationEndpoints } from './organizations/endpoints.ts';
 import { projectEndpoints } from './projects/endpoints.ts';
@@ -25,28 +25,34 @@ export interface TeamAccessOptions {
   readonly state: State;
   readonly clock: Clock;
   readonly log: Log;
-  /** `team-access.rate-limit` as it is now. */
+  /** Returns the current `team-access.rate-limit`. */
   readonly rateLimit: () => number;
-  /** `compat = terraform`. */
+  /** Whether `compat` contains `terraform`. */
   readonly terraform: boolean;
 }
 
 export interface StartedTeamAccess extends AsyncDisposable {
   readonly endpoints: readonly Endpoint[];
-  /** What the endpoints share. */
-  readonly service: TeamAccess;
-  /** Counts a request below `/api/v2/` that no endpoint takes; for `HttpServer.countUnserved`. */
-  countUnserved(call: Call): readonly string[];
-  /** An endpoint that answers anybody, with its requests counted. */
+  /** The dependencies of the endpoints. */
+  readonly service: TeamAccessService;
+  /** Counts a request below `/api/v2/` that matches no endpoint, for `HttpServer.onUnmatched`. */
+  countUnmatched(call: Call): readonly string[];
+  /** Adds the rate limit to an endpoint that needs no token. */
   counted(endpoint: OpenEndpoint): Endpoint;
-  /** Resolves when the uses of tokens so far are written down. */
+  /** Resolves when all token uses recorded so far are written. */
   usesWritten(): Promise<void>;
 }
 
-/** Starts it on a state that is loaded. Disposing it stops what goes on behind the requests. */
+/** Starts the service on a loaded state. Disposal stops the recording of token uses. */
 export function startTeamAccess({ state, clock, log, rateLimit, terraform }: TeamAccessOptions): StartedTeamAccess {
   const tokenUses = recordTokenUses(state, clock, log);
-  const service: TeamAccess = { state, rateLimit: createRateLimit(clock, rateLimit), tokenUses, terraform, clock };
+  const service: TeamAccessService = {
+    state,
+    rateLimit: createRateLimit(clock, rateLimit),
+    tokenUses,
+    terraform,
+    clock,
+  };
   return {
     service,
     endpoints: [
@@ -64,9 +70,9 @@ export function startTeamAccess({ state, clock, log, rateLimit, terraform }: Tea
       ...effectiveAccessEndpoints(service),
       ...auditTrailEndpoints(service),
     ],
-    countUnserved: (call) => countUnserved(service, call),
-    counted: (endpoint) => ({ ...endpoint, handle: (call) => serveOpen(service, call, () => endpoint.handle(call)) }),
-    usesWritten: () => tokenUses.written(),
+    countUnmatched: (call) => countUnmatched(service, call),
+    counted: (endpoint) => ({ ...endpoint, handle: (call) => servePublic(service, call, () => endpoint.handle(call)) }),
+    usesWritten: () => tokenUses.flushed(),
     [Symbol.asyncDispose]: () => tokenUses[Symbol.asyncDispose](),
   };
 }

@@ -5,9 +5,9 @@ import path from 'node:path';
 import { describe, test } from 'node:test';
 import { parse } from 'yaml';
 import { serviceErrorCodes, statusOf } from '../../src/http/errors.ts';
-import { rowsThatFit } from '../../src/main/row-capacity.ts';
-import { faultCodes, faultOf } from '../../src/peering/check/findings.ts';
-import { faultCodes as refusalCodes, faultOf as refusalOf } from '../../src/team-access/jsonapi/errors.ts';
+import { rowsThatFitHeap } from '../../src/main/row-capacity.ts';
+import { findingCodes, findingOf } from '../../src/peering/check/findings.ts';
+import { errorCodes, errorDefinition } from '../../src/team-access/jsonapi/errors.ts';
 import { startApi } from '../support/process/api.ts';
 import { fitsMemory, heapLimitBytes, MEBIBYTE } from '../support/process/heap-size.ts';
 import { startServer } from '../support/process/server.ts';
@@ -34,7 +34,7 @@ describe('docs/errors.md', () => {
   test('has every error of team access with its status and meaning, and no other', async () => {
     const rows = (await textOf('docs/errors.md')).matchAll(/^\| (\d{3}) \| `([a-z ]+)` \| ([^|]+) \| [^|]+ \|$/gm);
     const documented = [...rows].map(([, status, title, meaning]) => ({ status: Number(status), title, meaning }));
-    assert.deepEqual(documented, refusalCodes.map(refusalOf));
+    assert.deepEqual(documented, errorCodes.map(errorDefinition));
   });
 });
 
@@ -54,8 +54,8 @@ describe('docs/peering.md', () => {
   test('has everything that a connection check can find, and no other', async () => {
     const rows = (await textOf('docs/peering.md')).matchAll(/^\| `([a-z-]+)` \| `([a-z0-9-]+)` \| (.+) \| (.+) \|$/gm);
     const documented = [...rows].map(([, id, code, cause, mend]) => ({ id, code, cause, mend }));
-    const real = faultCodes.map((code) => {
-      const { id, cause, mend } = faultOf(code);
+    const real = findingCodes.map((code) => {
+      const { id, cause, remedy: mend } = findingOf(code);
       return { id, code, cause, mend };
     });
     assert.deepEqual(documented, real);
@@ -115,7 +115,7 @@ describe('docs/operations.md', () => {
     assert.ok(rows.length >= 4);
     for (const [row, count = '', mebibytes, memory, unit] of rows) {
       const heap = heapLimitBytes(`--max-old-space-size=${mebibytes}`);
-      assert.ok(Number(count.replaceAll(',', '')) <= rowsThatFit(heap), `${row}: ${rowsThatFit(heap)} fit`);
+      assert.ok(Number(count.replaceAll(',', '')) <= rowsThatFitHeap(heap), `${row}: ${rowsThatFitHeap(heap)} fit`);
       assert.ok(fitsMemory(heap, Number(memory) * (unit === 'GiB' ? 1_024 : 1) * MEBIBYTE), row);
     }
   });

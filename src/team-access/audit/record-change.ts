@@ -1,47 +1,47 @@
-/** Writes changes of team access to the audit log, in the commit that makes them. */
+/** Records changes of team access in the audit log, in the same commit. */
 import { hash } from 'node:crypto';
 import { type Origin, recordChange } from '../../audit/record.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
 import { AUDITED_SETTING_CHARACTERS_MAX } from '../limits.ts';
-import { nextPlace } from './trail.ts';
+import { addToTrail } from './trail.ts';
 
 export interface TeamAccessChange {
-  /** The organization in whose audit trail it stands; absent for users. */
+  /** Organization whose audit trail contains the entry. Absent for users. */
   readonly organizationId?: string;
-  /** Such as `create`, `update`, `destroy`, `add_team`. */
+  /** For example `create`, `update`, `destroy` or `add_team`. */
   readonly action: string;
-  /** The JSON:API type of what changed. */
+  /** JSON:API type of the resource. */
   readonly type: string;
   readonly subject: string;
-  /** As it is kept or shown, without secrets; null where it did not exist. */
+  /** The resource without secrets, or null when it did not exist. */
   readonly before: unknown;
   readonly after: unknown;
 }
 
-/** Team access has no partitions: only who may read those of all is shown its entries at `/v1/audit`. */
+/** Team access has no partitions, so `/v1/audit` returns its entries only with access to all partitions. */
 const NO_PARTITION = '';
 
 /** Adds an entry to the commit of `tx`. */
-export function recordTeamAccess(tx: Transaction, origin: Origin, change: TeamAccessChange): void {
+export function recordTeamAccessChange(tx: Transaction, origin: Origin, change: TeamAccessChange): void {
   const { organizationId, before, after } = change;
-  const place = organizationId === undefined ? undefined : nextPlace(tx, organizationId);
+  const place = organizationId === undefined ? undefined : addToTrail(tx, organizationId);
   recordChange(tx, origin, {
     ...change,
-    before: withShortSettings(before),
-    after: withShortSettings(after),
+    before: shortenSettings(before),
+    after: shortenSettings(after),
     partition: NO_PARTITION,
     ...(place !== undefined && { place }),
   });
 }
 
-/** Settings decide nothing; a list of a hundred texts among them would stand in every later entry of its thing. */
-function withShortSettings(thing: unknown): unknown {
-  if (typeof thing !== 'object' || thing === null || !('settings' in thing)) return thing;
-  const settings = Object.entries(thing.settings as Readonly<Record<string, unknown>>);
-  return { ...thing, settings: Object.fromEntries(settings.map(([name, value]) => [name, shortened(value)])) };
+/** Replaces long settings, because every entry of the resource would repeat them although they have no effect. */
+function shortenSettings(resource: unknown): unknown {
+  if (typeof resource !== 'object' || resource === null || !('settings' in resource)) return resource;
+  const settings = Object.entries(resource.settings as Readonly<Record<string, unknown>>);
+  return { ...resource, settings: Object.fromEntries(settings.map(([name, value]) => [name, shortenValue(value)])) };
 }
 
-function shortened(value: unknown): unknown {
+function shortenValue(value: unknown): unknown {
   const text = JSON.stringify(value);
   if (text.length <= AUDITED_SETTING_CHARACTERS_MAX) return value;
   return { characters: text.length, sha256: hash('sha256', text) };

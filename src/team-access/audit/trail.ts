@@ -1,34 +1,33 @@
 /**
- * The trail of an organization: its entries of the audit log, numbered from 1. Numbers make pages and counts cheap: the
- * log itself lies in the store only, in the order of all commits, and reading through it to count would have no bound.
+ * Audit trails: the audit entries of each organization, numbered from 1. The numbers make pages and counts cheap, because
+ * the audit log exists only in the store, in commit order, and has no bound on its length.
  *
- * In memory there is one row for each organization, which knows how many entries there are; in the store one row for each
- * commit with entries of the organization, which leads from a number to the commit. So a bulk write adds one of each,
- * however much it changes, and any page is a few ranges of the store.
+ * Memory contains one row per organization, with the number of its entries. The store contains one row per commit with
+ * entries of the organization, which maps an entry number to the commit. A bulk write therefore adds one row of each kind,
+ * and any page is a few ranges of the store.
  *
- * Refused: a copy of each entry under its number (twice the store); a count by reading (a million entries a request); an
- * index in memory (the log is bounded by time, not by number).
+ * Rejected alternatives: a copy of each entry by number (doubles the store), counting by reading (up to a million entries
+ * per request), and an index in memory (time bounds the log, not the number of entries).
  */
 import type { AuditEntry, TrailPlace } from '../../audit/record.ts';
 import { type DeepReadonly, defineTable } from '../../state/table.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
 import { organizations } from '../tables/organization.ts';
 
-/** What is known of a trail without reading it. */
+/** The summary of a trail. */
 export interface AuditTrail {
   readonly organizationId: string;
-  /** The number of the newest entry. */
+  /** Number of the newest entry. */
   readonly count: number;
-  /** The highest number whose entry was removed, since its time was over; 0: none. */
+  /** Highest number of a deleted entry, or 0. Retention deletes entries in order. */
   readonly removed: number;
-  /** The number of the first entry of the commit that one is of: others of it may still be there. Absent: none removed. */
+  /** First number of the commit of that entry, which may have entries left. Absent until the first deletion. */
   readonly removing?: number;
-  /** The index of the newest commit with entries, and the number of its first one. */
+  /** Index of the newest commit with entries, and the number of its first entry. */
   readonly index: number;
   readonly first: number;
 }
 
-/** In memory, one row for each organization with entries; it goes with the organization. */
 export const auditTrails = defineTable<AuditTrail>()({
   name: 'audit-trails',
   key: (trail) => trail.organizationId,
@@ -37,20 +36,20 @@ export const auditTrails = defineTable<AuditTrail>()({
   owners: [{ table: organizations, index: 'organization' }],
 });
 
-/** A commit with entries of an organization. */
+/** A commit that has entries of an organization. */
 export interface TrailCommit {
   readonly organizationId: string;
-  /** The number of its first entry. */
+  /** Number of its first entry. */
   readonly first: number;
   readonly index: number;
-  /** When it was made, milliseconds since 1970. */
+  /** Time of the commit, in milliseconds since 1970. */
   readonly timeMs: number;
 }
 
-/** In the store alone. Each stays while entries of its commit may be there: until one of the next commit is removed. */
+/** Rows in the store only. A row exists as long as its commit may have entries: until one of the next commit is deleted. */
 export const trailCommits = defineTable<TrailCommit>()({
   name: 'audit-trail-commits',
-  key: ({ organizationId, first }) => trailKeyAt(organizationId, first),
+  key: ({ organizationId, first }) => trailKey(organizationId, first),
   formats: { version: 1 },
   indexes: {},
   storeOnly: true,
@@ -59,20 +58,20 @@ export const trailCommits = defineTable<TrailCommit>()({
 const NUMBER_DIGITS = String(Number.MAX_SAFE_INTEGER).length;
 
 /**
- * From this key on lie the commits whose entries begin at `number` or below, the newest first: the first of them has the
- * entry `number`. Counted down, since stores read forwards more cheaply than backwards.
+ * Returns the key from which a forward scan finds the commits with a first number of at most `number`, newest first. The
+ * first of them has the entry `number`. Keys count down, because stores scan forwards more cheaply than backwards.
  */
-export const trailKeyAt = (organizationId: string, number: number): string =>
+export const trailKey = (organizationId: string, number: number): string =>
   `${organizationId}/${String(Number.MAX_SAFE_INTEGER - number).padStart(NUMBER_DIGITS, '0')}`;
 
-/** Above all keys of a trail. */
-export const trailEnd = (organizationId: string): string => `${organizationId}/~`;
+/** Returns a key after all keys of a trail. */
+export const trailEndKey = (organizationId: string): string => `${organizationId}/~`;
 
 /**
- * The place of the next entry in the trail of an organization; `undefined` when that is gone, as after its own deletion:
- * nobody could read it there.
+ * Adds an entry to the trail of an organization and returns its place. Returns `undefined` when the organization does not
+ * exist, as after its own deletion, because nothing can read its trail.
  */
-export function nextPlace(tx: Transaction, organizationId: string): TrailPlace | undefined {
+export function addToTrail(tx: Transaction, organizationId: string): TrailPlace | undefined {
   if (tx.get(organizations, organizationId) === undefined) return undefined;
   const trail = tx.get(auditTrails, organizationId)?.row;
   const number = (trail?.count ?? 0) + 1;
@@ -82,8 +81,8 @@ export function nextPlace(tx: Transaction, organizationId: string): TrailPlace |
   return { number, first };
 }
 
-/** Takes an entry that is removed from the log out of its trail. Entries go in order; one that is late changes nothing. */
-export function leaveTrail(
+/** Removes a deleted entry from its trail. Ignores an entry whose number is not above the last deleted one. */
+export function removeFromTrail(
   tx: Transaction,
   { organizationId, place }: Pick<AuditEntry, 'organizationId' | 'place'>,
 ): void {
@@ -91,20 +90,20 @@ export function leaveTrail(
   const { number, first } = place;
   const trail = tx.get(auditTrails, organizationId)?.row;
   if (trail === undefined) {
-    // Nobody reads on in the trail of an organization that is gone.
-    if (number === first) tx.purge(trailCommits, trailKeyAt(organizationId, first));
+    // The organization is deleted, so the entries after this one need no row.
+    if (number === first) tx.purge(trailCommits, trailKey(organizationId, first));
   } else if (trail.removed < number) {
-    if (trail.removing !== first) purgeRemoving(tx, trail);
+    if (trail.removing !== first) purgeCurrentCommit(tx, trail);
     tx.put(auditTrails, { ...trail, removed: number, removing: first });
   }
 }
 
-/** Before an organization goes, and its trail with it: lets go of what would then be found by nobody. */
-export function endTrail(tx: Transaction, organizationId: string): void {
+/** Deletes the row of a partly deleted commit before its organization, because no later call would find it. */
+export function deleteTrail(tx: Transaction, organizationId: string): void {
   const trail = tx.get(auditTrails, organizationId)?.row;
-  if (trail !== undefined) purgeRemoving(tx, trail);
+  if (trail !== undefined) purgeCurrentCommit(tx, trail);
 }
 
-function purgeRemoving(tx: Transaction, { organizationId, removing }: DeepReadonly<AuditTrail>): void {
-  if (removing !== undefined) tx.purge(trailCommits, trailKeyAt(organizationId, removing));
+function purgeCurrentCommit(tx: Transaction, { organizationId, removing }: DeepReadonly<AuditTrail>): void {
+  if (removing !== undefined) tx.purge(trailCommits, trailKey(organizationId, removing));
 }

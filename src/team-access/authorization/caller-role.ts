@@ -1,77 +1,76 @@
 /**
- * What a caller is in an organization, and what that gives on its workspaces: from rows alone, worked out each time. The
- * one exception are callers out of `remembering`, whose standings are kept beside them.
+ * Caller roles: a caller's teams and permissions in an organization, and the resulting access to its workspaces. Computes
+ * them from rows on each call, except for callers from `withCachedRoles`.
  */
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import { type Organization, organizations } from '../tables/organization.ts';
 import { allPermissions, type OrganizationPermission, withImplied } from '../tables/organization-access.ts';
 import { type Membership, membershipPair, memberships } from '../tables/organization-membership.ts';
-import { type Team, teams } from '../tables/team.ts';
-import { teamMembers } from '../tables/team-member.ts';
+import { type Team, teamMembers, teams } from '../tables/team.ts';
 import { type TeamWorkspace, teamWorkspacePair, teamWorkspaces } from '../tables/team-workspace.ts';
 import type { Caller } from './caller.ts';
 import {
-  ADMIN,
+  ADMIN_ACCESS,
   type Contribution,
-  type Effective,
+  type EffectiveAccess,
   effectiveAccess,
   ownerContribution,
   permissionContributions,
 } from './effective-access.ts';
 
-/** What a caller is in one organization. */
-export interface Standing {
+/** A caller's teams and permissions in one organization. */
+export interface CallerRole {
   readonly organization: DeepReadonly<Organization>;
-  /** In the `owners` team, or with its token or the organization's. */
+  /** Whether the caller is in the `owners` team, or presents a token of that team or of the organization. */
   readonly owner: boolean;
-  /** The teams that they are in; none with the organization's token. */
+  /** The caller's teams. Empty with the organization's token. */
   readonly teams: readonly DeepReadonly<Team>[];
-  /** What their teams may do in the organization, with everything that it implies. */
+  /** The organization permissions of these teams, with those that they imply. */
   readonly permissions: ReadonlySet<OrganizationPermission>;
 }
 
-/** `undefined` for an outsider, to whom nothing in the organization exists. */
-export function standingOf(reader: Reader, caller: Caller, organizationId: string): Standing | undefined {
-  const known = remembered.get(caller);
-  if (known === undefined) return worksOutTo(reader, caller, organizationId);
-  if (!known.has(organizationId)) known.set(organizationId, worksOutTo(reader, caller, organizationId));
-  return known.get(organizationId);
+/** Returns the caller's role in an organization, or `undefined` when the caller does not belong to it. */
+export function callerRole(reader: Reader, caller: Caller, organizationId: string): CallerRole | undefined {
+  const cached = cachedRoles.get(caller);
+  if (cached === undefined) return computeRole(reader, caller, organizationId);
+  if (!cached.has(organizationId)) cached.set(organizationId, computeRole(reader, caller, organizationId));
+  return cached.get(organizationId);
 }
 
-function worksOutTo(reader: Reader, caller: Caller, organizationId: string): Standing | undefined {
+function computeRole(reader: Reader, caller: Caller, organizationId: string): CallerRole | undefined {
   switch (caller.kind) {
     case 'organization':
-      return caller.organizationId === organizationId ? tokenStanding(reader, organizationId) : undefined;
+      return caller.organizationId === organizationId ? organizationTokenRole(reader, organizationId) : undefined;
     case 'team': {
       const team = reader.get(teams, caller.teamId)?.row;
-      return team?.organizationId === organizationId ? teamStanding(reader, team) : undefined;
+      return team?.organizationId === organizationId ? teamTokenRole(reader, team) : undefined;
     }
     case 'user': {
       const membership = reader.find(memberships, 'pair', membershipPair(organizationId, caller.userId))?.row;
-      return membership && memberStanding(reader, membership);
+      return membership && memberRole(reader, membership);
     }
   }
 }
 
-/** What a caller is where they belong: in the first of their organizations; `undefined` for who is in none. */
-export function standingAtHome(reader: Reader, caller: Caller): Standing | undefined {
+/** Returns the caller's role in their first organization, or `undefined` when they belong to none. */
+export function homeRole(reader: Reader, caller: Caller): CallerRole | undefined {
   switch (caller.kind) {
     case 'organization':
-      return tokenStanding(reader, caller.organizationId);
+      return organizationTokenRole(reader, caller.organizationId);
     case 'team': {
       const team = reader.get(teams, caller.teamId)?.row;
-      return team && teamStanding(reader, team);
+      return team && teamTokenRole(reader, team);
     }
     case 'user': {
       const membership = firstMembership(reader, caller.userId);
-      return membership && memberStanding(reader, membership);
+      return membership && memberRole(reader, membership);
     }
   }
 }
 
-/** Looks up what `standingAtHome` does before what is in that organization. */
-export function lookHome(reader: Reader, caller: Caller): void {
+/** Makes the first lookup of `homeRole` and ignores the result. See `find-visible.ts` for the reason. */
+export function dummyLookup(reader: Reader, caller: Caller): void {
   if (caller.kind === 'team') reader.get(teams, caller.teamId);
   else if (caller.kind === 'user') firstMembership(reader, caller.userId);
 }
@@ -79,19 +78,19 @@ export function lookHome(reader: Reader, caller: Caller): void {
 const firstMembership = (reader: Reader, userId: string): DeepReadonly<Membership> | undefined =>
   reader.list(memberships, 'user', userId, { limit: 1 })[0]?.row;
 
-function tokenStanding(reader: Reader, organizationId: string): Standing | undefined {
+function organizationTokenRole(reader: Reader, organizationId: string): CallerRole | undefined {
   const organization = reader.get(organizations, organizationId)?.row;
   return organization && { organization, owner: true, teams: [], permissions: allPermissions() };
 }
 
-function teamStanding(reader: Reader, team: DeepReadonly<Team>): Standing | undefined {
+function teamTokenRole(reader: Reader, team: DeepReadonly<Team>): CallerRole | undefined {
   const organization = reader.get(organizations, team.organizationId)?.row;
-  return organization && standingWith(organization, [team]);
+  return organization && roleWithTeams(organization, [team]);
 }
 
-function memberStanding(reader: Reader, { id, organizationId }: DeepReadonly<Membership>): Standing | undefined {
+function memberRole(reader: Reader, { id, organizationId }: DeepReadonly<Membership>): CallerRole | undefined {
   const organization = reader.get(organizations, organizationId)?.row;
-  return organization && standingWith(organization, teamsOfMember(reader, id));
+  return organization && roleWithTeams(organization, teamsOfMember(reader, id));
 }
 
 const teamsOfMember = (reader: Reader, membershipId: string): DeepReadonly<Team>[] =>
@@ -100,52 +99,52 @@ const teamsOfMember = (reader: Reader, membershipId: string): DeepReadonly<Team>
     .map(({ row }) => reader.get(teams, row.teamId)?.row)
     .filter((team) => team !== undefined);
 
-/** The standings of a caller by organization, as far as they were worked out. */
-const remembered = new WeakMap<Caller, Map<string, Standing | undefined>>();
+/** Roles by organization ID, for callers from `withCachedRoles`. */
+const cachedRoles = new WeakMap<Caller, Map<string, CallerRole | undefined>>();
 
 /**
- * The same caller, whose standing in an organization is worked out once: for many checks in one write, as long as that
- * changes no organization, membership or team. A caller can be in thousands of teams.
+ * Returns a copy of a caller whose roles are computed once per organization, because a caller can be in thousands of teams.
+ * For many checks in one write that changes no organization, membership or team.
  */
-export function remembering(caller: Caller): Caller {
-  const same = { ...caller };
-  remembered.set(same, new Map());
-  return same;
+export function withCachedRoles(caller: Caller): Caller {
+  const copy = { ...caller };
+  cachedRoles.set(copy, new Map());
+  return copy;
 }
 
-/** Of a user, whoever asks. */
-export function userStanding(
+/** Returns the role of a user who need not be the caller. */
+export function userRole(
   reader: Reader,
   userId: string,
   organization: DeepReadonly<Organization>,
-): Standing | undefined {
+): CallerRole | undefined {
   const membership = reader.find(memberships, 'pair', membershipPair(organization.id, userId));
-  return membership && standingWith(organization, teamsOfMember(reader, membership.row.id));
+  return membership && roleWithTeams(organization, teamsOfMember(reader, membership.row.id));
 }
 
-/** Of who is in exactly these teams of the organization. */
-export function standingWith(
+/** Returns the role of a member with exactly these teams. */
+export function roleWithTeams(
   organization: DeepReadonly<Organization>,
-  theirs: readonly DeepReadonly<Team>[],
-): Standing {
-  const owner = theirs.some(({ id }) => id === organization.ownersTeamId);
-  const permissions = owner ? allPermissions() : withImplied(theirs.flatMap((team) => team.organizationAccess));
-  return { organization, owner, teams: theirs, permissions };
+  memberTeams: readonly DeepReadonly<Team>[],
+): CallerRole {
+  const owner = memberTeams.some(({ id }) => id === organization.ownersTeamId);
+  const permissions = owner ? allPermissions() : withImplied(memberTeams.flatMap((team) => team.organizationAccess));
+  return { organization, owner, teams: memberTeams, permissions };
 }
 
-/** Everything that gives them access to a workspace of the organization. */
-export function contributionsOn(reader: Reader, standing: Standing, workspaceId: string): Contribution[] {
-  const { organization, owner, teams: theirs } = standing;
+/** Returns everything that gives a role access to a workspace of its organization. */
+export function accessContributions(reader: Reader, role: CallerRole, workspaceId: string): Contribution[] {
+  const { organization, owner, teams: memberTeams } = role;
   const contributions: Contribution[] = [];
-  if (owner && theirs.length === 0) contributions.push(ownerContribution(undefined));
-  for (const team of theirs) {
+  if (owner && memberTeams.length === 0) contributions.push(ownerContribution(undefined));
+  for (const team of memberTeams) {
     const row = reader.find(teamWorkspaces, 'pair', teamWorkspacePair(team.id, workspaceId))?.row;
     contributions.push(...teamContributions(organization, team, row));
   }
   return contributions;
 }
 
-/** What a team of the organization has on a workspace where `row` is its row; `undefined`: it has none there. */
+/** Returns everything that gives a team access to a workspace. `row` is the team's row there, if it has one. */
 export function teamContributions(
   organization: DeepReadonly<Organization>,
   { id: teamId, organizationAccess }: DeepReadonly<Team>,
@@ -161,9 +160,13 @@ export function teamContributions(
   return contributions;
 }
 
-/** Their access to a workspace of the organization; `undefined`: it does not exist for them. */
-export const accessOn = (reader: Reader, standing: Standing, workspaceId: string): Effective | undefined =>
-  // There is nothing above admin: no row has to be looked at.
-  standing.permissions.has('manage-workspaces')
-    ? ADMIN
-    : effectiveAccess(contributionsOn(reader, standing, workspaceId));
+/** Returns a role's effective access to a workspace of its organization, or `undefined` without any access. */
+export const accessToWorkspace = (
+  reader: Reader,
+  role: CallerRole,
+  workspaceId: string,
+): EffectiveAccess | undefined =>
+  // This permission implies admin, the highest access, so rows need no lookup.
+  role.permissions.has('manage-workspaces')
+    ? ADMIN_ACCESS
+    : effectiveAccess(accessContributions(reader, role, workspaceId));

@@ -1,5 +1,4 @@
-/** Who is calling, as a value, from the bearer token and one picture of the state. */
-
+/** Authentication: finds the caller of a request by its bearer token. */
 import { hashSecret } from '../../credentials/secret.ts';
 import { users, userTokens } from '../../credentials/user.ts';
 import type { Call } from '../../http/call.ts';
@@ -8,7 +7,7 @@ import { JsonApiError } from '../jsonapi/errors.ts';
 import { TOKEN_CHARACTERS_MAX } from '../limits.ts';
 import { apiTokens } from '../tables/authentication-token.ts';
 
-/** A user; or a team or an organization, whose token acts for it. */
+/** A user, or the team or organization for which a token acts. */
 export type Caller =
   | { readonly kind: 'user'; readonly userId: string; readonly siteAdmin: boolean; readonly tokenId: string }
   | { readonly kind: 'team'; readonly teamId: string; readonly tokenId: string }
@@ -16,14 +15,14 @@ export type Caller =
 
 const BEARER = /^bearer +(\S+) *$/i;
 
-/** The hash of the token that a request presents; `undefined` when it presents none that could be one. */
-export function presentedHash({ request }: Call): string | undefined {
+/** Returns the hash of a request's token, or `undefined` when the request has no token of a valid length. */
+export function presentedTokenHash({ request }: Call): string | undefined {
   const token = BEARER.exec(request.headers.authorization ?? '')?.[1];
   return token === undefined || token.length > TOKEN_CHARACTERS_MAX ? undefined : hashSecret(token);
 }
 
-/** The caller behind a token; `undefined` for one that is unknown, has expired or was revoked. */
-export function callerOf(reader: Reader, secretHash: string | undefined): Caller | undefined {
+/** Returns the caller to whom a token belongs, or `undefined` when the token is unknown, expired or revoked. */
+export function findCaller(reader: Reader, secretHash: string | undefined): Caller | undefined {
   if (secretHash === undefined) return undefined;
   const userToken = reader.find(userTokens, 'secretHash', secretHash)?.row;
   if (userToken !== undefined) {
@@ -37,18 +36,18 @@ export function callerOf(reader: Reader, secretHash: string | undefined): Caller
   return { kind: 'organization', organizationId: token.organizationId, tokenId: token.id };
 }
 
-/** Likewise. @throws JsonApiError `unauthorized` */
+/** Returns the caller to whom a token belongs. @throws JsonApiError `unauthorized` */
 export function authenticate(reader: Reader, secretHash: string | undefined): Caller {
-  const caller = callerOf(reader, secretHash);
+  const caller = findCaller(reader, secretHash);
   if (caller === undefined) throw unauthorized();
   return caller;
 }
 
-/** The refusal of who presents no token that is good. */
+/** Returns the error of a request without a valid token ([TEAM-35]). */
 export const unauthorized = (): JsonApiError =>
   new JsonApiError([{ code: 'unauthorized' }], ['WWW-Authenticate', 'Bearer']);
 
-/** Names the caller: for the audit log, and to count requests. */
+/** Returns the ID of the user, team or organization, for the audit log and the rate limit. */
 export function callerId(caller: Caller): string {
   switch (caller.kind) {
     case 'user':

@@ -7,7 +7,7 @@ import {
   ATTRIBUTE_NAMES,
   ATTRIBUTES,
   attributesOf,
-  createdAccess,
+  createAccess,
   rankOf,
 } from '../tables/access.ts';
 import { ORGANIZATION_PERMISSIONS } from '../tables/organization-access.ts';
@@ -31,7 +31,7 @@ const anyAccess: fc.Arbitrary<Access> = fc
       Object.fromEntries(ATTRIBUTE_NAMES.map((name) => [name, fc.constantFrom(...ATTRIBUTES[name].values)])),
     ),
   })
-  .map(({ level, custom }) => createdAccess(level, custom));
+  .map(({ level, custom }) => createAccess(level, custom));
 const anyContribution: fc.Arbitrary<readonly Contribution[]> = fc.oneof(
   { weight: 6, arbitrary: anyAccess.map((access) => [row(access)]) },
   {
@@ -43,21 +43,21 @@ const anyContribution: fc.Arbitrary<readonly Contribution[]> = fc.oneof(
 const anyContributions = fc.array(anyContribution, { maxLength: 6 }).map((lists) => lists.flat());
 
 describe('effective access', () => {
-  test('is none where nothing gives any', () => {
+  test('is undefined without contributions', () => {
     assert.equal(effectiveAccess([]), undefined);
     assert.deepEqual(explainAccess([]), []);
     assert.deepEqual(permissionContributions('team-a', ['manage-teams', 'read-projects']), []);
   });
 
-  test('is what the only row gives, level and all', () => {
-    const access = createdAccess('custom', { runs: 'apply' });
+  test('equals the access of the only row, including its level', () => {
+    const access = createAccess('custom', { runs: 'apply' });
     assert.deepEqual(effectiveAccess([row(access)]), { access: 'custom', attributes: attributesOf(access) });
     assert.equal(effectiveAccess([row({ access: 'plan' })])?.access, 'plan');
   });
 
-  test('takes each attribute from the row that gives most', () => {
-    const one = row(createdAccess('custom', { runs: 'apply' }));
-    const other = row(createdAccess('custom', { variables: 'write', 'run-tasks': true }), 'team-b');
+  test('takes each attribute from the row with the highest value', () => {
+    const one = row(createAccess('custom', { runs: 'apply' }));
+    const other = row(createAccess('custom', { variables: 'write', 'run-tasks': true }), 'team-b');
     const decision = effectiveAccess([one, other]);
     assert.deepEqual(decision, {
       access: 'custom',
@@ -67,13 +67,13 @@ describe('effective access', () => {
     assert.deepEqual(sources, [other.source]);
   });
 
-  test('of everything at its highest is not admin', () => {
-    const highest = createdAccess('custom', attributesOf({ access: 'admin' }));
+  test('is not admin when every attribute has its highest value', () => {
+    const highest = createAccess('custom', attributesOf({ access: 'admin' }));
     assert.equal(effectiveAccess([row(highest), row({ access: 'write' }, 'team-b')])?.access, 'custom');
   });
 
   for (const permission of ['manage-workspaces', 'manage-projects'] as const) {
-    test(`is admin by ${permission}, whatever the row says`, () => {
+    test(`is admin with ${permission}, whatever the row grants`, () => {
       const contributions = [row({ access: 'read' }), ...permissionContributions('team-b', [permission])];
       assert.deepEqual(effectiveAccess(contributions), {
         access: 'admin',
@@ -87,11 +87,11 @@ describe('effective access', () => {
     });
   }
 
-  test('is read by read-workspaces', () => {
+  test('is read with read-workspaces', () => {
     assert.equal(effectiveAccess(permissionContributions('team-b', ['read-workspaces']))?.access, 'read');
   });
 
-  test('equals a brute-force oracle', () => {
+  test('equals the result of a brute-force oracle', () => {
     fc.assert(
       fc.property(anyContributions, (contributions) => {
         const decision = effectiveAccess(contributions);
@@ -104,7 +104,7 @@ describe('effective access', () => {
     );
   });
 
-  test('never falls when something more is given', () => {
+  test('never decreases when a contribution is added', () => {
     fc.assert(
       fc.property(anyContributions, anyContribution, (contributions, more) => {
         const before = effectiveAccess(contributions);
@@ -118,7 +118,7 @@ describe('effective access', () => {
     );
   });
 
-  test('is what its explanation sums up to, and every source that is named gives as much', () => {
+  test('equals its explanation, and every source grants the explained value', () => {
     fc.assert(
       fc.property(anyContributions, (contributions) => {
         const decision = effectiveAccess(contributions);

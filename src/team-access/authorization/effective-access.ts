@@ -1,6 +1,6 @@
 /**
- * Access that somebody really has on a workspace: for each attribute the highest of what the permissions of their teams
- * in the organization and the rows of their teams on the workspace give, and which of them gave it. Pure.
+ * Effective access: for each attribute, the highest value from the organization permissions of all teams and from their
+ * rows on the workspace, with the sources that grant it.
  */
 import {
   type Access,
@@ -10,70 +10,72 @@ import {
   type Attributes,
   attributesOf,
   type FixedLevel,
-  IMPLIED,
+  LEVEL_ATTRIBUTES,
   rankOf,
 } from '../tables/access.ts';
-import { levelOn, type OrganizationPermission } from '../tables/organization-access.ts';
+import { levelGrantedBy, type OrganizationPermission } from '../tables/organization-access.ts';
 
-/** Where access comes from. */
-export type Source =
-  /** Owning the organization, by being in its `owners` team or with a token that acts for it (no team). */
+/** An origin of access. */
+export type AccessSource =
+  /** Ownership of the organization: through the `owners` team, or without a team through the organization's token. */
   | { readonly kind: 'owner'; readonly teamId: string | undefined }
   | { readonly kind: 'organization-permission'; readonly teamId: string; readonly permission: OrganizationPermission }
   | {
       readonly kind: 'team-workspace';
       readonly teamId: string;
       readonly id: string;
-      /** Milliseconds since 1970 at which the row ends; absent: never. */
+      /** Time at which the row expires, in milliseconds since 1970. */
       readonly expiresAtMs?: number;
     };
 
-/** What one source gives. */
+/** The access that one source grants. */
 export interface Contribution {
-  readonly source: Source;
+  readonly source: AccessSource;
   readonly access: Access;
 }
 
-/** What all sources give together. */
-export interface Effective {
-  /** `admin` only where a source is admin; else the level that gives exactly these attributes; else `custom`. */
+/** The access that all sources grant together. */
+export interface EffectiveAccess {
+  /** `admin` only if a source is admin. Otherwise the fixed level with exactly these attributes, or `custom`. */
   readonly access: AccessLevel;
   readonly attributes: Attributes;
 }
 
-/** An attribute, or being admin, with every source that gives as much as the highest. */
-export interface Explained {
+/** An attribute, or `admin`, with all sources that grant the effective value. */
+export interface ExplainedAttribute {
   readonly name: AttributeName | 'admin';
   readonly value: string | boolean;
-  readonly sources: readonly Source[];
+  readonly sources: readonly AccessSource[];
 }
 
 const FIXED_BELOW_ADMIN: readonly FixedLevel[] = ['read', 'plan', 'write'];
-/** What whoever is admin by anything has. */
-export const ADMIN: Effective = { access: 'admin', attributes: IMPLIED.admin };
+export const ADMIN_ACCESS: EffectiveAccess = { access: 'admin', attributes: LEVEL_ATTRIBUTES.admin };
 
-/** What owning the organization gives. */
+/** Returns the access of owners. */
 export const ownerContribution = (teamId: string | undefined): Contribution => ({
   source: { kind: 'owner', teamId },
   access: { access: 'admin' },
 });
 
-/** What the organization permissions of a team give on every workspace. */
-export function permissionContributions(teamId: string, given: readonly OrganizationPermission[]): Contribution[] {
+/** Returns the access that a team's organization permissions grant on every workspace. */
+export function permissionContributions(
+  teamId: string,
+  permissions: readonly OrganizationPermission[],
+): Contribution[] {
   const contributions: Contribution[] = [];
-  for (const permission of given) {
-    const access = levelOn(permission);
+  for (const permission of permissions) {
+    const access = levelGrantedBy(permission);
     if (access === undefined) continue;
     contributions.push({ source: { kind: 'organization-permission', teamId, permission }, access: { access } });
   }
   return contributions;
 }
 
-/** The decision; `undefined` where nothing gives any access: the workspace does not exist for them. */
-export function effectiveAccess(contributions: readonly Contribution[]): Effective | undefined {
+/** Returns the effective access, or `undefined` without contributions: then the workspace does not exist for the caller. */
+export function effectiveAccess(contributions: readonly Contribution[]): EffectiveAccess | undefined {
   const [first, ...rest] = contributions;
   if (first === undefined) return undefined;
-  if (contributions.some(({ access }) => access.access === 'admin')) return ADMIN;
+  if (contributions.some(({ access }) => access.access === 'admin')) return ADMIN_ACCESS;
   if (rest.length === 0) return { access: first.access.access, attributes: attributesOf(first.access) };
   const highest: Record<string, string | boolean> = { ...attributesOf(first.access) };
   for (const { access } of rest) {
@@ -82,28 +84,28 @@ export function effectiveAccess(contributions: readonly Contribution[]): Effecti
       if (rankOf(name, attributes[name]) > rankOf(name, highest[name])) highest[name] = attributes[name];
     }
   }
-  // Every value was taken from an attribute of the same name.
+  // Each value comes from an attribute of the same name.
   const attributes = highest as Attributes;
-  return { access: levelGiving(attributes), attributes };
+  return { access: levelWithAttributes(attributes), attributes };
 }
 
-/** Which sources the decision comes from, for each attribute and for being admin; empty without access. */
-export function explainAccess(contributions: readonly Contribution[]): readonly Explained[] {
-  const decision = effectiveAccess(contributions);
-  if (decision === undefined) return [];
-  const sourcesOf = (gives: (access: Access) => boolean): readonly Source[] =>
-    contributions.filter(({ access }) => gives(access)).map(({ source }) => source);
-  const explained: Explained[] = ATTRIBUTE_NAMES.map((name) => ({
+/** Returns the sources of each attribute of the effective access, and of `admin`. Empty without access. */
+export function explainAccess(contributions: readonly Contribution[]): readonly ExplainedAttribute[] {
+  const effective = effectiveAccess(contributions);
+  if (effective === undefined) return [];
+  const sourcesWhere = (grants: (access: Access) => boolean): readonly AccessSource[] =>
+    contributions.filter(({ access }) => grants(access)).map(({ source }) => source);
+  const explained: ExplainedAttribute[] = ATTRIBUTE_NAMES.map((name) => ({
     name,
-    value: decision.attributes[name],
-    sources: sourcesOf((access) => attributesOf(access)[name] === decision.attributes[name]),
+    value: effective.attributes[name],
+    sources: sourcesWhere((access) => attributesOf(access)[name] === effective.attributes[name]),
   }));
-  if (decision.access !== 'admin') return explained;
-  return [{ name: 'admin', value: true, sources: sourcesOf(({ access }) => access === 'admin') }, ...explained];
+  if (effective.access !== 'admin') return explained;
+  return [{ name: 'admin', value: true, sources: sourcesWhere(({ access }) => access === 'admin') }, ...explained];
 }
 
-function levelGiving(attributes: Attributes): AccessLevel {
+function levelWithAttributes(attributes: Attributes): AccessLevel {
   const gives = (level: FixedLevel): boolean =>
-    ATTRIBUTE_NAMES.every((name) => IMPLIED[level][name] === attributes[name]);
+    ATTRIBUTE_NAMES.every((name) => LEVEL_ATTRIBUTES[level][name] === attributes[name]);
   return FIXED_BELOW_ADMIN.find(gives) ?? 'custom';
 }

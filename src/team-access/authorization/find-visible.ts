@@ -1,111 +1,133 @@
 /**
- * Finds what a caller names, in the picture of one reader; what they may not know of is not found. How long the answer
- * takes must not tell either whether it is there: the look-ups are the same. Where there is nothing to find, or outsiders
- * ask, what the caller is in their first organization stands in for what they would be around the thing. So somebody in
- * one organization makes the very same look-ups; with several, only that they have more teams in one than in another can
- * make a difference.
+ * Finds organizations, teams and workspaces for a caller. Resources that the caller may not know of are not found.
+ *
+ * The duration of an answer must not reveal whether a resource exists either, so every outcome makes the same lookups. When
+ * the resource is missing or belongs to a foreign organization, dummy lookups in the caller's first organization replace
+ * those around the resource. For a caller in one organization, the lookups are identical. For a caller in several, they can
+ * differ only by the number of the caller's teams in each.
  */
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import { notFound } from '../jsonapi/errors.ts';
-import { nameEntry, nameWithin, organizations } from '../tables/organization.ts';
+import { sortByCreation } from '../jsonapi/pagination.ts';
+import { nameInOrganization, normalizeName, organizations } from '../tables/organization.ts';
+import { memberships } from '../tables/organization-membership.ts';
 import { type Team, teams } from '../tables/team.ts';
 import { type Workspace, workspaces } from '../tables/workspace.ts';
 import type { Caller } from './caller.ts';
-import { accessOn, lookHome, type Standing, standingAtHome, standingOf } from './caller-role.ts';
-import type { Effective } from './effective-access.ts';
-import { seesTeam, servesTeams } from './permissions.ts';
+import { accessToWorkspace, type CallerRole, callerRole, dummyLookup, homeRole } from './caller-role.ts';
+import type { EffectiveAccess } from './effective-access.ts';
+import { canSeeTeam, hasTeamManagement } from './permissions.ts';
 
-/** A team with what the caller is in its organization. */
+/** A team, and the caller's role in its organization. */
 export interface FoundTeam {
-  readonly standing: Standing;
+  readonly role: CallerRole;
   readonly team: DeepReadonly<Team>;
 }
 
-/** A workspace with what the caller is in its organization, and may do on it. */
+/** A workspace, the caller's role in its organization, and the caller's access to it. */
 export interface FoundWorkspace {
-  readonly standing: Standing;
+  readonly role: CallerRole;
   readonly workspace: DeepReadonly<Workspace>;
-  readonly access: Effective;
+  readonly access: EffectiveAccess;
 }
 
-/** The organization of that name, for its members. @throws JsonApiError `not-found` */
-export function organizationNamed(reader: Reader, caller: Caller, name: string): Standing {
-  const organization = reader.find(organizations, 'name', nameEntry(name));
-  return standingAround(reader, caller, organization?.row.id);
+/** Returns the caller's role in the organization of that name. @throws JsonApiError `not-found` */
+export function organizationByName(reader: Reader, caller: Caller, name: string): CallerRole {
+  const organization = reader.find(organizations, 'name', normalizeName(name));
+  return roleInOrganization(reader, caller, organization?.row.id);
 }
 
 /**
- * What the caller is in the organization of what they have named; `undefined`: there is no such thing.
- * @throws JsonApiError `not-found` for outsiders
+ * Returns the caller's role in the organization of a requested resource. The ID is `undefined` for a missing resource.
+ * @throws JsonApiError `not-found` when the caller does not belong to it
  */
-export function standingAround(reader: Reader, caller: Caller, organizationId: string | undefined): Standing {
-  const standing = standingOf(reader, caller, organizationId ?? NOWHERE);
-  if (standing !== undefined) return standing;
-  standingAtHome(reader, caller);
+export function roleInOrganization(reader: Reader, caller: Caller, organizationId: string | undefined): CallerRole {
+  const role = callerRole(reader, caller, organizationId ?? NO_ID);
+  if (role !== undefined) return role;
+  homeRole(reader, caller);
   throw notFound();
 }
 
-/** Names nothing. */
-const NOWHERE = '';
+/** An ID that no resource has. */
+const NO_ID = '';
 
-/** Likewise, for what belongs to team management. @throws JsonApiError `not-found` */
-export function organizationWithTeams(reader: Reader, caller: Caller, name: string): Standing {
-  const standing = organizationNamed(reader, caller, name);
-  if (!servesTeams(standing)) throw notFound();
-  return standing;
+/** Returns the caller's role in the organization of that name, which must have team management. @throws JsonApiError `not-found` */
+export function organizationWithTeams(reader: Reader, caller: Caller, name: string): CallerRole {
+  const role = organizationByName(reader, caller, name);
+  if (!hasTeamManagement(role)) throw notFound();
+  return role;
 }
 
-/** The team with that id, for those to whom it exists. @throws JsonApiError `not-found` */
+/** Returns the team with that ID. @throws JsonApiError `not-found`, also when the caller cannot see it */
 export function teamById(reader: Reader, caller: Caller, id: string): FoundTeam {
-  const found = teamKnown(reader, caller, id);
+  const found = visibleTeam(reader, caller, id);
   if (found === undefined) throw notFound();
   return found;
 }
 
-/** Likewise; `undefined` where it does not exist for them. */
-export function teamKnown(reader: Reader, caller: Caller, id: string): FoundTeam | undefined {
+/** Returns the team with that ID, or `undefined` when it is missing or the caller cannot see it. */
+export function visibleTeam(reader: Reader, caller: Caller, id: string): FoundTeam | undefined {
   const team = reader.get(teams, id)?.row;
-  const standing = standingOf(reader, caller, team?.organizationId ?? NOWHERE);
-  if (team === undefined || standing === undefined) {
-    standingAtHome(reader, caller);
+  const role = callerRole(reader, caller, team?.organizationId ?? NO_ID);
+  if (team === undefined || role === undefined) {
+    homeRole(reader, caller);
     return undefined;
   }
-  if (servesTeams(standing) && seesTeam(standing, team)) return { standing, team };
-  lookHome(reader, caller);
+  if (hasTeamManagement(role) && canSeeTeam(role, team)) return { role, team };
+  dummyLookup(reader, caller);
   return undefined;
 }
 
-/** The workspace with that id, for those who have any access to it. @throws JsonApiError `not-found` */
+/** Returns the workspace with that ID. @throws JsonApiError `not-found`, also when the caller has no access to it */
 export function workspaceById(reader: Reader, caller: Caller, id: string): FoundWorkspace {
   const workspace = reader.get(workspaces, id)?.row;
-  const standing = standingOf(reader, caller, workspace?.organizationId ?? NOWHERE);
-  if (standing === undefined) {
-    const home = standingAtHome(reader, caller);
-    if (home !== undefined) accessOn(reader, home, NOWHERE);
+  const role = callerRole(reader, caller, workspace?.organizationId ?? NO_ID);
+  if (role === undefined) {
+    const home = homeRole(reader, caller);
+    if (home !== undefined) accessToWorkspace(reader, home, NO_ID);
     throw notFound();
   }
   try {
-    return accessible(reader, standing, workspace);
-  } catch (refusal) {
-    lookHome(reader, caller);
-    throw refusal;
+    return withAccess(reader, role, workspace);
+  } catch (error) {
+    dummyLookup(reader, caller);
+    throw error;
   }
 }
 
-/** The workspace of that name. @throws JsonApiError `not-found` */
-export function workspaceNamed(reader: Reader, caller: Caller, organization: string, name: string): FoundWorkspace {
-  const standing = organizationNamed(reader, caller, organization);
-  const stored = reader.find(workspaces, 'name', nameWithin(standing.organization.id, name));
-  return accessible(reader, standing, stored?.row);
+/** Returns the workspace of that name. @throws JsonApiError `not-found`, also when the caller has no access to it */
+export function workspaceByName(reader: Reader, caller: Caller, organization: string, name: string): FoundWorkspace {
+  const role = organizationByName(reader, caller, organization);
+  const stored = reader.find(workspaces, 'name', nameInOrganization(role.organization.id, name));
+  return withAccess(reader, role, stored?.row);
 }
 
-function accessible(
-  reader: Reader,
-  standing: Standing,
-  workspace: DeepReadonly<Workspace> | undefined,
-): FoundWorkspace {
-  const access = accessOn(reader, standing, workspace?.id ?? NOWHERE);
+function withAccess(reader: Reader, role: CallerRole, workspace: DeepReadonly<Workspace> | undefined): FoundWorkspace {
+  const access = accessToWorkspace(reader, role, workspace?.id ?? NO_ID);
   if (workspace === undefined || access === undefined) throw notFound();
-  return { standing, workspace, access };
+  return { role, workspace, access };
+}
+
+/** Returns the caller's roles in their organizations whose name contains `q`, in the order in which they joined. */
+export function listOrganizations(reader: Reader, caller: Caller, q: string): readonly CallerRole[] {
+  const searched = q.toLowerCase();
+  return organizationIds(reader, caller)
+    .map((id) => callerRole(reader, caller, id))
+    .filter((role) => role !== undefined)
+    .filter(({ organization }) => organization.name.toLowerCase().includes(searched));
+}
+
+/** Returns the IDs of the caller's organizations, in the same order. */
+export function organizationIds(reader: Reader, caller: Caller): readonly string[] {
+  switch (caller.kind) {
+    case 'organization':
+      return [caller.organizationId];
+    case 'team': {
+      const team = reader.get(teams, caller.teamId);
+      return team === undefined ? [] : [team.row.organizationId];
+    }
+    case 'user':
+      return sortByCreation(reader.list(memberships, 'user', caller.userId)).map(({ row }) => row.organizationId);
+  }
 }

@@ -14,7 +14,7 @@ import { addToTeam, join, makeTeam, makeUser } from '../../../test/support/team-
 const idOf = (relationship: { readonly data: unknown } | undefined): string =>
   (relationship?.data as { readonly id: string } | undefined)?.id ?? '';
 
-describe('owners', () => {
+describe('checkOwnerRemains', () => {
   const api = sharedApi();
   const ownersOf = async (token: string, organization: string): Promise<string> => {
     const path = `/organizations/${organization}/teams?q=owners`;
@@ -30,7 +30,7 @@ describe('owners', () => {
     return request(api(), token, 'POST', `/organizations/${organization}/organization-memberships`, { body });
   };
 
-  test('who have been invited and have not come are nobody with whom an organization could be left', async () => {
+  test('does not count invited users without a claimed account', async () => {
     const { token } = await makeUser(api(), 'real');
     await makeOrganization(api(), token, 'haunted');
     const owners = await ownersOf(token, 'haunted');
@@ -56,7 +56,7 @@ describe('owners', () => {
     assert.equal((await request(api(), token, 'DELETE', `/organization-memberships/${own}`)).status, 204);
   });
 
-  test('one who can act is found behind more who cannot than are looked at in one go', async () => {
+  test('finds a claimed owner after more than one page of unclaimed owners', async () => {
     const { token } = await makeUser(api(), 'early');
     await makeOrganization(api(), token, 'many');
     const owners = await ownersOf(token, 'many');
@@ -70,7 +70,7 @@ describe('owners', () => {
     assert.equal((await leave()).status, 204);
   });
 
-  test("keep their team's name, also when they call it something else", async () => {
+  test('reserves the name of the owners team, even after a rename', async () => {
     const { token } = await makeUser(api(), 'namer');
     await makeOrganization(api(), token, 'named');
     const owners = await ownersOf(token, 'named');

@@ -1,32 +1,34 @@
-/** Who owns an organization: never nobody who could act. */
+/** Owners of organizations. Every organization keeps at least one owner who can use it. */
 import { users } from '../../credentials/user.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import { JsonApiError } from '../jsonapi/errors.ts';
 import { type Organization, organizations } from '../tables/organization.ts';
 import { memberships } from '../tables/organization-membership.ts';
-import { memberKey, teamMembers } from '../tables/team-member.ts';
+import { teamMemberKey, teamMembers } from '../tables/team.ts';
 
 type AnyOrganization = DeepReadonly<Organization>;
 
-/** Owners looked at in one go: usually one of the first can act. */
+/** Owners per read. Usually one of the first has claimed their account. */
 const PAGE_ROWS = 16;
 
 /**
- * Refuses to let an owner go when nobody would be left who can open the organization. Who was invited and has had no
- * token yet cannot.
+ * Rejects the removal of an owner when no owner with a claimed account would remain. An invited user who has never had a
+ * token cannot use the organization.
  * @throws JsonApiError `forbidden`
  */
-export function checkOwnerLeft(reader: Reader, organization: AnyOrganization, leaving: string): void {
+export function checkOwnerRemains(reader: Reader, organization: AnyOrganization, leaving: string): void {
   const teamId = organization.ownersTeamId;
-  const couldAct = isClaimed(reader, leaving);
+  const leavingIsClaimed = isClaimed(reader, leaving);
   for (let after = ''; ; ) {
     const page = reader.list(teamMembers, 'team', teamId, { after, limit: PAGE_ROWS });
-    const left = page.some(({ row: { userId } }) => userId !== leaving && (!couldAct || isClaimed(reader, userId)));
-    if (left) return;
+    const remains = page.some(
+      ({ row: { userId } }) => userId !== leaving && (!leavingIsClaimed || isClaimed(reader, userId)),
+    );
+    if (remains) return;
     const last = page.at(-1);
     if (last === undefined || page.length < PAGE_ROWS) break;
-    after = memberKey(teamId, last.row.userId);
+    after = teamMemberKey(teamId, last.row.userId);
   }
   const detail = `the last owner of the organization '${organization.name}' cannot go`;
   throw new JsonApiError([{ code: 'forbidden', detail }]);
@@ -37,12 +39,12 @@ const isClaimed = (reader: Reader, userId: string): boolean => {
   return user !== undefined && user.unclaimed !== true;
 };
 
-/** Whether a user is in the team that owns an organization. */
+/** Whether a user is in the `owners` team of an organization. */
 export const isOwner = (reader: Reader, { ownersTeamId }: AnyOrganization, userId: string): boolean =>
-  reader.get(teamMembers, memberKey(ownersTeamId, userId)) !== undefined;
+  reader.get(teamMembers, teamMemberKey(ownersTeamId, userId)) !== undefined;
 
-/** The organizations that a user is in. */
-export const organizationsOf = (reader: Reader, userId: string): readonly AnyOrganization[] =>
+/** Returns the organizations of which a user is a member. */
+export const organizationsOfUser = (reader: Reader, userId: string): readonly AnyOrganization[] =>
   reader
     .list(memberships, 'user', userId)
     .map(({ row }) => reader.get(organizations, row.organizationId)?.row)

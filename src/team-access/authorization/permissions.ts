@@ -1,101 +1,97 @@
-/**
- * Who sees what, and who may change what: pure functions of a caller's standing in an organization. Rules:
- * team-access-decisions, "Who may do what" and "Who may do what around it". Whoever may not gets the one 404.
- */
+/** Permission checks, as pure functions of the caller's role. Endpoints answer 404 without permission ([TEAM-34]). */
 import type { DeepReadonly } from '../../state/table.ts';
 import { type OrganizationPermission, withImplied } from '../tables/organization-access.ts';
 import type { Team } from '../tables/team.ts';
-import type { Standing } from './caller-role.ts';
-import type { Effective } from './effective-access.ts';
+import type { CallerRole } from './caller-role.ts';
+import type { EffectiveAccess } from './effective-access.ts';
 
 type AnyTeam = DeepReadonly<Team>;
 
-/** Team management belongs to the standard edition: without it its endpoints answer 404, and rows still grant. */
-export const servesTeams = ({ organization }: Standing): boolean => organization.plan === 'standard';
+/** Whether the plan includes team management. Without it, its endpoints answer 404, but existing rows still grant access. */
+export const hasTeamManagement = ({ organization }: CallerRole): boolean => organization.plan === 'standard';
 
-/** They are in the team, or it is theirs. */
-export const isIn = (standing: Standing, teamId: string): boolean => standing.teams.some(({ id }) => id === teamId);
+/** Whether the caller is a member of the team or presents its token. */
+export const isInTeam = (role: CallerRole, teamId: string): boolean => role.teams.some(({ id }) => id === teamId);
 
-/** A secret team exists for its members, owners, and who may see secret teams. */
-export const seesTeam = (standing: Standing, team: AnyTeam): boolean =>
-  team.visibility === 'organization' || seesAllTeams(standing) || isIn(standing, team.id);
+/** Whether the caller can see a team. Only members, owners and `access-secret-teams` reveal a secret team. */
+export const canSeeTeam = (role: CallerRole, team: AnyTeam): boolean =>
+  team.visibility === 'organization' || canSeeAllTeams(role) || isInTeam(role, team.id);
 
-/** Those of a list that exist for them: both it and the caller's own teams can be thousands. */
-export function seenTeams<T extends AnyTeam>(standing: Standing, all: readonly T[]): readonly T[] {
-  if (seesAllTeams(standing)) return all;
-  const own = new Set(standing.teams.map(({ id }) => id));
+/** Returns the teams that the caller can see. Linear, because `all` and the caller's own teams can both be thousands. */
+export function visibleTeams<T extends AnyTeam>(role: CallerRole, all: readonly T[]): readonly T[] {
+  if (canSeeAllTeams(role)) return all;
+  const own = new Set(role.teams.map(({ id }) => id));
   return all.filter(({ id, visibility }) => visibility === 'organization' || own.has(id));
 }
 
-const seesAllTeams = ({ owner, permissions }: Standing): boolean => owner || permissions.has('access-secret-teams');
+const canSeeAllTeams = ({ owner, permissions }: CallerRole): boolean => owner || permissions.has('access-secret-teams');
 
-/** A row of a workspace: its admins see all of them, others those of their own teams. */
-export const seesRow = (standing: Standing, access: Effective | undefined, teamId: string): boolean =>
-  access !== undefined && (access.access === 'admin' || isIn(standing, teamId));
+/** Whether the caller can see a team's row: workspace admins see all rows, others those of their own teams. */
+export const canSeeTeamAccess = (role: CallerRole, access: EffectiveAccess | undefined, teamId: string): boolean =>
+  access !== undefined && (access.access === 'admin' || isInTeam(role, teamId));
 
-/** Changes rows of a workspace, and sees all of them. */
-export const changesRows = (access: Effective | undefined): boolean => access?.access === 'admin';
+/** Whether the caller may change the rows of a workspace, and see all of them. */
+export const canManageTeamAccess = (access: EffectiveAccess | undefined): boolean => access?.access === 'admin';
 
-/** Changes workspace settings, and deletes the workspace. */
-export const changesWorkspace = ({ access }: Effective): boolean => access === 'admin';
+/** Whether the caller may update and delete a workspace. */
+export const canUpdateWorkspace = ({ access }: EffectiveAccess): boolean => access === 'admin';
 
-/** Makes workspaces in the organization. */
-export const makesWorkspaces = ({ permissions }: Standing): boolean => permissions.has('manage-workspaces');
+export const canCreateWorkspaces = ({ permissions }: CallerRole): boolean => permissions.has('manage-workspaces');
 
-/** Changes or deletes the organization, and its token. */
-export const changesOrganization = ({ owner }: Standing): boolean => owner;
+/** Whether the caller may update and delete the organization. */
+export const canUpdateOrganization = ({ owner }: CallerRole): boolean => owner;
 
-/** Makes teams; with organization access only what `givesOrganizationAccess` allows. */
-export const makesTeams = ({ permissions }: Standing): boolean => permissions.has('manage-teams');
+/** Whether the caller may create teams. `canSetOrganizationAccess` limits their organization access. */
+export const canCreateTeams = ({ permissions }: CallerRole): boolean => permissions.has('manage-teams');
 
-/** Changes a team's name, description, visibility and the like, or deletes it. */
-export const changesTeam = (standing: Standing, team: AnyTeam): boolean => reaches(standing, team, 'manage-teams');
+/** Whether the caller may change a team's name, description and visibility, or delete the team. */
+export const canUpdateTeam = (role: CallerRole, team: AnyTeam): boolean => canManageTeam(role, team, 'manage-teams');
 
-/** Adds and removes members of a team. */
-export const changesMembers = (standing: Standing, team: AnyTeam): boolean =>
-  reaches(standing, team, 'manage-membership');
+/** Whether the caller may add and remove members of a team. */
+export const canUpdateMembers = (role: CallerRole, team: AnyTeam): boolean =>
+  canManageTeam(role, team, 'manage-membership');
 
-/** Adds people to the organization, and removes them. */
-export const changesMemberships = ({ permissions }: Standing): boolean => permissions.has('manage-membership');
+/** Whether the caller may add members to the organization and remove them. */
+export const canManageMemberships = ({ permissions }: CallerRole): boolean => permissions.has('manage-membership');
 
-/** Takes a member out of the organization, and so out of all of their teams; everybody may go themself. */
-export const removesMember = (standing: Standing, theirs: readonly AnyTeam[]): boolean =>
-  standing.owner ||
-  (changesMemberships(standing) &&
-    theirs.every(
+/** Whether the caller may remove another member from the organization, and so from `memberTeams`, all their teams. */
+export const canRemoveMember = (role: CallerRole, memberTeams: readonly AnyTeam[]): boolean =>
+  role.owner ||
+  (canManageMemberships(role) &&
+    memberTeams.every(
       ({ id, organizationAccess }) =>
-        id !== standing.organization.ownersTeamId && holdsAll(standing, organizationAccess),
+        id !== role.organization.ownersTeamId && hasAllPermissions(role, organizationAccess),
     ));
 
 /**
- * Changes a team's organization access to what is wanted: with every permission wanted, and every one that the team has,
- * held already, so that nobody raises themself.
+ * Whether the caller may set a team's organization access to `wanted`. The caller must hold every permission in `wanted` and
+ * every one that the team has, so that a caller cannot gain permissions. `team` is `undefined` for a new team.
  */
-export const givesOrganizationAccess = (
-  standing: Standing,
+export const canSetOrganizationAccess = (
+  role: CallerRole,
   team: AnyTeam | undefined,
   wanted: readonly OrganizationPermission[],
 ): boolean =>
   (team === undefined
-    ? standing.permissions.has('manage-organization-access')
-    : reaches(standing, team, 'manage-organization-access')) && holdsAll(standing, wanted);
+    ? role.permissions.has('manage-organization-access')
+    : canManageTeam(role, team, 'manage-organization-access')) && hasAllPermissions(role, wanted);
 
-/** Makes, reads and deletes the organization's token. That token itself issues none: it is in no team. */
-export const managesOrganizationToken = ({ owner, teams }: Standing): boolean => owner && teams.length > 0;
+/** Whether the caller may manage the organization's token. That token itself may not, because it has no team. */
+export const canManageOrganizationToken = ({ owner, teams }: CallerRole): boolean => owner && teams.length > 0;
 
-/** Makes, reads and deletes tokens of a team; those of the owners' team owners alone. */
-export const managesTeamTokens = (standing: Standing, team: AnyTeam): boolean =>
-  managesOrganizationToken(standing) ||
-  (isIn(standing, team.id) && team.allowMemberTokenManagement && team.id !== standing.organization.ownersTeamId);
+/** Whether the caller may manage the tokens of a team. Only owners manage those of the `owners` team. */
+export const canManageTeamTokens = (role: CallerRole, team: AnyTeam): boolean =>
+  canManageOrganizationToken(role) ||
+  (isInTeam(role, team.id) && team.allowMemberTokenManagement && team.id !== role.organization.ownersTeamId);
 
-/** The team has nothing that the caller lacks, and is not the owners' unless they are one. */
-function reaches(standing: Standing, team: AnyTeam, permission: OrganizationPermission): boolean {
-  if (standing.owner) return true;
-  if (team.id === standing.organization.ownersTeamId || !seesTeam(standing, team)) return false;
-  return standing.permissions.has(permission) && holdsAll(standing, team.organizationAccess);
+/** Whether the caller has `permission` and all permissions of the team. Only owners manage the `owners` team. */
+function canManageTeam(role: CallerRole, team: AnyTeam, permission: OrganizationPermission): boolean {
+  if (role.owner) return true;
+  if (team.id === role.organization.ownersTeamId || !canSeeTeam(role, team)) return false;
+  return role.permissions.has(permission) && hasAllPermissions(role, team.organizationAccess);
 }
 
-function holdsAll({ permissions }: Standing, wanted: readonly OrganizationPermission[]): boolean {
+function hasAllPermissions({ permissions }: CallerRole, wanted: readonly OrganizationPermission[]): boolean {
   for (const permission of withImplied(wanted)) if (!permissions.has(permission)) return false;
   return true;
 }

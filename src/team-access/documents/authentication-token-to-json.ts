@@ -1,12 +1,11 @@
-/** How tokens are shown: never their secrets, except in the answer to their creation. */
+/** The JSON form of tokens. Only the answer to a creation contains the secret. */
 import { Type } from 'typebox';
 import type { UserToken } from '../../credentials/user.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import type { Resource } from '../jsonapi/documents.ts';
 import { resourceSchema, toOne } from '../jsonapi/schemas.ts';
-import type { ApiToken } from '../tables/authentication-token.ts';
-import { tokenUses } from '../tables/token-use.ts';
+import { type ApiToken, tokenUses } from '../tables/authentication-token.ts';
 
 const nullableText = Type.Union([Type.String(), Type.Null()]);
 
@@ -15,8 +14,8 @@ export const tokenSchema = resourceSchema('authentication-tokens', 'Authenticati
     'created-at': Type.String(),
     'last-used-at': nullableText,
     description: nullableText,
-    'expired-at': Type.Union([Type.String(), Type.Null()], { description: 'When it expires; null: never.' }),
-    token: Type.Union([Type.String(), Type.Null()], { description: 'Only in the answer to its creation.' }),
+    'expired-at': Type.Union([Type.String(), Type.Null()], { description: 'Null when it does not expire.' }),
+    token: Type.Union([Type.String(), Type.Null()], { description: 'Null except in the answer to the creation.' }),
   },
   relationships: { 'created-by': Type.Optional(toOne('users')), team: Type.Optional(toOne('teams')) },
 });
@@ -24,8 +23,8 @@ export const tokenSchema = resourceSchema('authentication-tokens', 'Authenticati
 /** A token of a user, a team or an organization. */
 export type AnyToken = DeepReadonly<ApiToken> | DeepReadonly<UserToken>;
 
-/** @param secret only to who has just made it */
-export function showToken(reader: Reader, token: AnyToken, secret: string | null = null): Resource {
+/** Returns a token. Only its creation passes `secret`. */
+export function tokenToJson(reader: Reader, token: AnyToken, secret: string | null = null): Resource {
   const createdBy = 'userId' in token ? token.userId : token.createdBy;
   const teamId = 'userId' in token ? undefined : token.teamId;
   return {
@@ -45,8 +44,8 @@ export function showToken(reader: Reader, token: AnyToken, secret: string | null
   };
 }
 
-/** A token that is shown, without when it was last used: the one thing about it that changes by itself. */
-export const withoutUse = ({ attributes, ...token }: Resource): Resource => {
+/** Removes `last-used-at`, which changes without a change of the token, so that it does not affect the `ETag`. */
+export const withoutLastUsed = ({ attributes, ...token }: Resource): Resource => {
   const { 'last-used-at': _, ...lasting } = attributes ?? {};
   return { ...token, attributes: lasting };
 };

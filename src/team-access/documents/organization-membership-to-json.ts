@@ -1,62 +1,65 @@
-/** How a membership of an organization is shown to another member. */
+/** The JSON form of a membership, for a member of the same organization. */
 import { Type } from 'typebox';
 import { type User, users } from '../../credentials/user.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
-import type { Standing } from '../authorization/caller-role.ts';
-import { seesTeam, servesTeams } from '../authorization/permissions.ts';
+import type { CallerRole } from '../authorization/caller-role.ts';
+import { canSeeTeam, hasTeamManagement } from '../authorization/permissions.ts';
 import type { Resource } from '../jsonapi/documents.ts';
-import { type Linkage, namesAll, toManyOrCount } from '../jsonapi/linkage.ts';
-import { resourceSchema, toOne } from '../jsonapi/schemas.ts';
+import { fullLinkage, type Linkage } from '../jsonapi/include.ts';
+import { resourceSchema, toManyOrCount, toOne } from '../jsonapi/schemas.ts';
 import type { Membership } from '../tables/organization-membership.ts';
-import { type Team, teams } from '../tables/team.ts';
-import { teamMembers } from '../tables/team-member.ts';
-import { toOrganization } from './organization-to-json.ts';
+import { type Team, teamMembers, teams } from '../tables/team.ts';
+import { organizationRelationship } from './organization-to-json.ts';
 
-export const STATUSES = ['invited', 'active', 'inactive'] as const;
-export type MembershipStatus = (typeof STATUSES)[number];
+export const MEMBERSHIP_STATUSES = ['invited', 'active', 'inactive'] as const;
+export type MembershipStatus = (typeof MEMBERSHIP_STATUSES)[number];
 
 export const membershipSchema = resourceSchema('organization-memberships', 'OrganizationMembership', {
-  attributes: { email: Type.Union([Type.String(), Type.Null()]), status: Type.Enum([...STATUSES]) },
+  attributes: { email: Type.Union([Type.String(), Type.Null()]), status: Type.Enum([...MEMBERSHIP_STATUSES]) },
   relationships: { organization: toOne('organizations'), user: toOne('users'), teams: toManyOrCount('teams') },
 });
 
-/** A user is invited until a token of theirs is used. */
-export const statusOf = (user: DeepReadonly<User>): MembershipStatus =>
+/** Returns `invited` until the user uses a token for the first time. */
+export const membershipStatus = (user: DeepReadonly<User>): MembershipStatus =>
   user.activeTime === undefined ? 'invited' : 'active';
 
-/** The user of a membership, which goes with the user. */
-export function userOf(reader: Reader, { userId }: DeepReadonly<Membership>): DeepReadonly<User> {
+/** Returns the user of a membership, which exists because the user owns the membership. */
+export function userOfMembership(reader: Reader, { userId }: DeepReadonly<Membership>): DeepReadonly<User> {
   const user = reader.get(users, userId)?.row;
-  if (user === undefined) throw new TypeError(`membership of '${userId}', who is not there`);
+  if (user === undefined) throw new TypeError(`a membership refers to the missing user '${userId}'`);
   return user;
 }
 
-/** The member's teams, as far as they exist for who asks. */
-export function teamsOf(reader: Reader, standing: Standing, { id }: DeepReadonly<Membership>): DeepReadonly<Team>[] {
-  if (!servesTeams(standing)) return [];
+/** Returns the member's teams that the caller can see. */
+export function visibleTeamsOfMember(
+  reader: Reader,
+  role: CallerRole,
+  { id }: DeepReadonly<Membership>,
+): DeepReadonly<Team>[] {
+  if (!hasTeamManagement(role)) return [];
   return reader
     .list(teamMembers, 'membership', id)
     .map(({ row }) => reader.get(teams, row.teamId)?.row)
     .filter((team) => team !== undefined)
-    .filter((team) => seesTeam(standing, team));
+    .filter((team) => canSeeTeam(role, team));
 }
 
-/** A membership with the member's teams, as far as they exist for who asks and `linkage` names them. */
-export function showMembership(
+/** Returns a membership with the member's teams that the caller can see. */
+export function membershipToJson(
   reader: Reader,
-  standing: Standing,
+  role: CallerRole,
   membership: DeepReadonly<Membership>,
-  linkage: Linkage = namesAll,
+  linkage: Linkage = fullLinkage,
 ): Resource {
-  const user = userOf(reader, membership);
-  const theirs = teamsOf(reader, standing, membership);
+  const user = userOfMembership(reader, membership);
+  const theirs = visibleTeamsOfMember(reader, role, membership);
   return {
     id: membership.id,
     type: 'organization-memberships',
-    attributes: { email: user.email === '' ? null : user.email, status: statusOf(user) },
+    attributes: { email: user.email === '' ? null : user.email, status: membershipStatus(user) },
     relationships: {
-      organization: toOrganization(standing.organization.name),
+      organization: organizationRelationship(role.organization.name),
       user: { data: { id: user.id, type: 'users' } },
       teams: linkage(
         'teams',

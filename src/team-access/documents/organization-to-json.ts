@@ -1,14 +1,53 @@
-/** How an organization is shown to one of its members. */
+/** The JSON form of an organization and its entitlement set, for a member, and the settings of organizations. */
+
 import { Type } from 'typebox';
-import type { Standing } from '../authorization/caller-role.ts';
-import { changesOrganization, makesTeams, makesWorkspaces, servesTeams } from '../authorization/permissions.ts';
+import type { CallerRole } from '../authorization/caller-role.ts';
+import {
+  canCreateTeams,
+  canCreateWorkspaces,
+  canUpdateOrganization,
+  hasTeamManagement,
+} from '../authorization/permissions.ts';
 import type { Document, Resource } from '../jsonapi/documents.ts';
 import { resourceSchema, toOne } from '../jsonapi/schemas.ts';
-import { settingProperties, shownSettings } from '../jsonapi/settings.ts';
-import { organizationSettings } from './organization-settings.ts';
+import {
+  booleanSetting,
+  integerSetting,
+  nullableTextSetting,
+  repeatSetting,
+  type Settings,
+  settingProperties,
+  settingsToJson,
+  textSetting,
+} from '../jsonapi/settings.ts';
 
-/** What nobody may, since it is not there. */
-const NEVER = [
+/** Settings that the server stores and returns. They have no effect. */
+export const organizationSettings: Settings = {
+  'default-execution-mode': textSetting('remote'),
+  'collaborator-auth-policy': textSetting('password'),
+  'session-timeout': integerSetting(20_160),
+  'session-remember': integerSetting(20_160),
+  'owners-team-saml-role-id': nullableTextSetting,
+  ...repeatSetting(
+    [
+      'assessments-enforced',
+      'cost-estimation-enabled',
+      'send-passing-statuses-for-untriggered-speculative-plans',
+      'aggregated-commit-status-enabled',
+      'speculative-plan-management-enabled',
+      'allow-force-delete-workspaces',
+      'enforce-hyok',
+      'stacks-enabled',
+      'max-ttl-enabled',
+      'registry-monorepo-support-enabled',
+    ],
+    booleanSetting(false),
+  ),
+  'user-tokens-enabled': booleanSetting(true),
+};
+
+/** Permissions for features that do not exist here. No caller has them. */
+const UNAVAILABLE_PERMISSIONS = [
   'can-create-workspace-migration',
   'can-deploy-no-code-modules',
   'can-manage-no-code-modules',
@@ -17,8 +56,8 @@ const NEVER = [
   'can-enable-stacks',
 ];
 
-/** What is told of an organization and cannot be set. */
-const FIXED = {
+/** Read-only attributes that are the same for every organization. */
+const CONSTANT_ATTRIBUTES = {
   'saml-enabled': false,
   'two-factor-conformant': false,
   'is-unified': false,
@@ -33,14 +72,16 @@ export const organizationSchema = resourceSchema('organizations', 'Organization'
     'created-at': Type.String(),
     plan: Type.Enum(['free', 'standard']),
     ...settingProperties(organizationSettings),
-    ...Object.fromEntries(Object.keys(FIXED).map((name) => [name, Type.Union([Type.Boolean(), Type.Null()])])),
+    ...Object.fromEntries(
+      Object.keys(CONSTANT_ATTRIBUTES).map((name) => [name, Type.Union([Type.Boolean(), Type.Null()])]),
+    ),
     permissions: Type.Record(Type.String(), Type.Boolean()),
   },
   relationships: { 'default-project': toOne('projects') },
 });
 
-export function showOrganization(standing: Standing): Resource {
-  const { organization } = standing;
+export function organizationToJson(role: CallerRole): Resource {
+  const { organization } = role;
   const path = organizationPath(organization.name);
   return {
     id: organization.name,
@@ -51,9 +92,9 @@ export function showOrganization(standing: Standing): Resource {
       'external-id': organization.id,
       'created-at': organization.createTime,
       plan: organization.plan,
-      ...shownSettings(organizationSettings, organization.settings),
-      ...FIXED,
-      permissions: permissions(standing),
+      ...settingsToJson(organizationSettings, organization.settings),
+      ...CONSTANT_ATTRIBUTES,
+      permissions: permissions(role),
     },
     relationships: {
       'default-project': {
@@ -65,38 +106,38 @@ export function showOrganization(standing: Standing): Resource {
   };
 }
 
-/** The document of the organization alone. */
-export const organizationDocument = (standing: Standing): Document => ({ data: showOrganization(standing) });
+/** Returns the document of one organization. */
+export const organizationDocument = (role: CallerRole): Document => ({ data: organizationToJson(role) });
 
-/** Where an organization is. */
+/** Returns the path of an organization. */
 export const organizationPath = (name: string): string => `/api/v2/organizations/${name}`;
 
-/** The relationship that leads to an organization. */
-export const toOrganization = (name: string) => ({
+/** Returns a relationship to an organization. */
+export const organizationRelationship = (name: string) => ({
   data: { id: name, type: 'organizations' },
   links: { related: organizationPath(name) },
 });
 
-function permissions(standing: Standing): Readonly<Record<string, boolean>> {
-  const { permissions: held } = standing;
-  const owns = changesOrganization(standing);
+function permissions(role: CallerRole): Readonly<Record<string, boolean>> {
+  const { permissions: held } = role;
+  const isOwner = canUpdateOrganization(role);
   return {
-    'can-create-team': servesTeams(standing) && makesTeams(standing),
-    'can-create-workspace': makesWorkspaces(standing),
+    'can-create-team': hasTeamManagement(role) && canCreateTeams(role),
+    'can-create-workspace': canCreateWorkspaces(role),
     'can-create-project': held.has('manage-projects'),
-    'can-destroy': owns,
-    'can-manage-auditing': owns,
+    'can-destroy': isOwner,
+    'can-manage-auditing': isOwner,
     'can-manage-run-tasks': held.has('manage-run-tasks'),
     'can-traverse': true,
-    'can-update': owns,
-    'can-update-api-token': owns,
+    'can-update': isOwner,
+    'can-update-api-token': isOwner,
     'can-update-oauth': held.has('manage-vcs-settings'),
     'can-update-sentinel': held.has('manage-policies'),
-    ...Object.fromEntries(NEVER.map((name) => [name, false])),
+    ...Object.fromEntries(UNAVAILABLE_PERMISSIONS.map((name) => [name, false])),
   };
 }
 
-const FEATURES_NOT_HERE = [
+const UNAVAILABLE_FEATURES = [
   'agents',
   'cost-estimation',
   'global-run-tasks',
@@ -112,21 +153,21 @@ const FEATURES_NOT_HERE = [
 
 export const entitlementSetSchema = resourceSchema('entitlement-sets', 'EntitlementSet', {
   attributes: Object.fromEntries(
-    ['teams', 'audit-logging', ...FEATURES_NOT_HERE].map((name) => [name, Type.Boolean()]),
+    ['teams', 'audit-logging', ...UNAVAILABLE_FEATURES].map((name) => [name, Type.Boolean()]),
   ),
 });
 
-/** What the plan of an organization has. */
-export function showEntitlementSet(standing: Standing): Resource {
-  const { organization } = standing;
-  const standard = servesTeams(standing);
+/** Returns the features that an organization's plan includes. */
+export function entitlementSetToJson(role: CallerRole): Resource {
+  const { organization } = role;
+  const standard = hasTeamManagement(role);
   return {
     id: organization.id,
     type: 'entitlement-sets',
     attributes: {
       teams: standard,
       'audit-logging': standard,
-      ...Object.fromEntries(FEATURES_NOT_HERE.map((name) => [name, false])),
+      ...Object.fromEntries(UNAVAILABLE_FEATURES.map((name) => [name, false])),
     },
     links: { self: `${organizationPath(organization.name)}/entitlement-set` },
   };

@@ -1,24 +1,24 @@
-/** How a team is shown to someone for whom it exists. */
+/** The JSON form of a team, for a caller who can see it. */
 import { Type } from 'typebox';
 import { users } from '../../credentials/user.ts';
 import type { Reader } from '../../state/memory/reader.ts';
+import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { FoundTeam } from '../authorization/find-visible.ts';
 import {
-  changesMembers,
-  changesTeam,
-  givesOrganizationAccess,
-  managesTeamTokens,
+  canManageTeamTokens,
+  canSetOrganizationAccess,
+  canUpdateMembers,
+  canUpdateTeam,
 } from '../authorization/permissions.ts';
 import type { Document, Resource } from '../jsonapi/documents.ts';
-import { createIncluded } from '../jsonapi/include.ts';
-import { type Linkage, namesAll, namesSome, toManyOrCount } from '../jsonapi/linkage.ts';
-import { resourceSchema, toOne } from '../jsonapi/schemas.ts';
+import { boundedLinkage, collectIncluded, fullLinkage, type Linkage } from '../jsonapi/include.ts';
+import { resourceSchema, toManyOrCount, toOne } from '../jsonapi/schemas.ts';
 import { ORGANIZATION_PERMISSIONS } from '../tables/organization-access.ts';
 import { memberships } from '../tables/organization-membership.ts';
-import { showMembership } from './organization-membership-to-json.ts';
-import { toOrganization } from './organization-to-json.ts';
-import { membersOf } from './team-members.ts';
-import { showUser } from './user-to-json.ts';
+import { teamMembers } from '../tables/team.ts';
+import { membershipToJson } from './organization-membership-to-json.ts';
+import { organizationRelationship } from './organization-to-json.ts';
+import { userToJson } from './user-to-json.ts';
 
 const nullableText = Type.Union([Type.String(), Type.Null()]);
 
@@ -45,14 +45,14 @@ export const teamSchema = resourceSchema('teams', 'Team', {
   },
 });
 
-/** What a team can bring along. */
+/** The relationships of a team that a document can include. */
 export const TEAM_INCLUDES = ['users', 'organization-memberships'] as const;
 export type TeamInclude = (typeof TEAM_INCLUDES)[number];
 
-/** A team with its members, as far as `linkage` names them. */
-export function showTeam(reader: Reader, found: FoundTeam, linkage: Linkage = namesAll): Resource {
-  const { attributes, relationships, ...team } = showTeamAlone(found);
-  const members = membersOf(reader, team.id);
+/** Returns a team with its members in the given linkage. */
+export function teamToJson(reader: Reader, found: FoundTeam, linkage: Linkage = fullLinkage): Resource {
+  const { attributes, relationships, ...team } = teamWithoutMembersToJson(found);
+  const members = teamMemberIds(reader, team.id);
   return {
     ...team,
     attributes: { ...attributes, 'users-count': members.userIds.length },
@@ -64,9 +64,8 @@ export function showTeam(reader: Reader, found: FoundTeam, linkage: Linkage = na
   };
 }
 
-/** A team without its members. */
-export function showTeamAlone(found: FoundTeam): Resource {
-  const { team, standing } = found;
+export function teamWithoutMembersToJson(found: FoundTeam): Resource {
+  const { team, role } = found;
   return {
     id: team.id,
     type: 'teams',
@@ -82,52 +81,52 @@ export function showTeamAlone(found: FoundTeam): Resource {
       ),
       permissions: permissions(found),
     },
-    relationships: { organization: toOrganization(standing.organization.name) },
+    relationships: { organization: organizationRelationship(role.organization.name) },
     links: { self: `/api/v2/teams/${team.id}` },
   };
 }
 
-/** The document of a team alone. */
-export const teamDocument = (reader: Reader, found: FoundTeam): Document => ({ data: showTeam(reader, found) });
+/** Returns the document of one team. */
+export const teamDocument = (reader: Reader, found: FoundTeam): Document => ({ data: teamToJson(reader, found) });
 
-/** What teams bring along. */
+/** Returns the included resources of teams. */
 export function includedWithTeams(
   reader: Reader,
   found: readonly FoundTeam[],
   include: ReadonlySet<TeamInclude>,
 ): { readonly included?: readonly Resource[] } {
   if (include.size === 0) return {};
-  const included = createIncluded(found.length);
-  const linkage = namesSome();
-  for (const { team, standing } of found) {
-    const { userIds, membershipIds } = membersOf(reader, team.id);
+  const included = collectIncluded(found.length);
+  const linkage = boundedLinkage();
+  for (const { team, role } of found) {
+    const { userIds, membershipIds } = teamMemberIds(reader, team.id);
     if (include.has('users')) {
-      for (const id of userIds) included.add('users', id, () => showUser(living(reader.get(users, id)).row));
+      for (const id of userIds) included.add('users', id, () => userToJson(requireStored(reader.get(users, id)).row));
     }
     if (!include.has('organization-memberships')) continue;
     for (const id of membershipIds) {
       included.add('organization-memberships', id, () =>
-        showMembership(reader, standing, living(reader.get(memberships, id)).row, linkage),
+        membershipToJson(reader, role, requireStored(reader.get(memberships, id)).row, linkage),
       );
     }
   }
   return { included: included.all() };
 }
 
-/** What a member's place in a team goes with. */
-function living<T>(stored: T | undefined): T {
-  if (stored === undefined) throw new TypeError('a member of a team is not there');
+/** Returns a row that exists as long as the team member that refers to it. */
+function requireStored<T>(stored: T | undefined): T {
+  if (stored === undefined) throw new TypeError('a team member has no user or no membership');
   return stored;
 }
 
-function permissions({ standing, team }: FoundTeam): Readonly<Record<string, boolean>> {
-  const changes = changesTeam(standing, team);
-  const tokens = managesTeamTokens(standing, team);
-  const isOwners = team.id === standing.organization.ownersTeamId;
+function permissions({ role, team }: FoundTeam): Readonly<Record<string, boolean>> {
+  const changes = canUpdateTeam(role, team);
+  const tokens = canManageTeamTokens(role, team);
+  const isOwners = team.id === role.organization.ownersTeamId;
   return {
-    'can-update-membership': changesMembers(standing, team),
+    'can-update-membership': canUpdateMembers(role, team),
     'can-destroy': changes && !isOwners,
-    'can-update-organization-access': givesOrganizationAccess(standing, team, team.organizationAccess),
+    'can-update-organization-access': canSetOrganizationAccess(role, team, team.organizationAccess),
     'can-update-api-token': tokens,
     'can-update-visibility': changes,
     'can-update-name': changes,
@@ -136,3 +135,29 @@ function permissions({ standing, team }: FoundTeam): Readonly<Record<string, boo
     'can-view-api-token': tokens,
   };
 }
+
+/** The IDs of a team's members: of their users and of their memberships, in the same order. */
+interface TeamMemberIds {
+  readonly userIds: readonly string[];
+  readonly membershipIds: readonly string[];
+}
+
+/**
+ * Returns the members of a team. A snapshot caches them until a member of the team changes, because a page of teams can
+ * have hundreds of thousands and every member of the organization may request it.
+ */
+function teamMemberIds(reader: Reader, teamId: string): TeamMemberIds {
+  const read = (): TeamMemberIds => {
+    const members = reader.list(teamMembers, 'team', teamId);
+    return {
+      userIds: members.map(({ row }) => row.userId),
+      membershipIds: members.map(({ row }) => row.membershipId),
+    };
+  };
+  // With possible orphans, the table can contain rows of members that no longer exist for readers.
+  return isSnapshot(reader) && !reader.mayHaveOrphans
+    ? reader.memoizeWhileUnchanged(teamMembers, teamId, read)
+    : read();
+}
+
+const isSnapshot = (reader: Reader): reader is Snapshot => 'memoizeWhileUnchanged' in reader;

@@ -1,21 +1,71 @@
-/** How a row is shown: the same to everybody who sees it. */
-import { Type } from 'typebox';
+/** The JSON form of team access: the attributes of access, rows, and their schemas. A row is the same for every caller. */
+import { type TProperties, type TSchema, Type } from 'typebox';
 import type { DeepReadonly } from '../../state/table.ts';
 import type { Document, Resource } from '../jsonapi/documents.ts';
 import { resourceSchema, toOne } from '../jsonapi/schemas.ts';
-import { ACCESS_LEVELS, attributesOf } from '../tables/access.ts';
+import {
+  ACCESS_LEVELS,
+  ATTRIBUTE_NAMES,
+  ATTRIBUTES,
+  type AttributeName,
+  type Attributes,
+  attributesOf,
+} from '../tables/access.ts';
 import type { TeamWorkspace } from '../tables/team-workspace.ts';
-import { attributeProperties, shownAttributes } from './access-attributes.ts';
 import { workspacePath } from './workspace-to-json.ts';
 
-/** The JSON:API type. */
+/** The JSON:API type of rows. */
 export const TEAM_WORKSPACES = 'team-workspaces';
 
-/** A row with what its links name. */
-export interface ShownRow {
-  readonly row: DeepReadonly<TeamWorkspace>;
-  readonly workspace: { readonly name: string };
-  readonly standing: { readonly organization: { readonly name: string } };
+/** An attribute and one of its names in documents. */
+export interface WireName {
+  readonly name: AttributeName;
+  readonly wire: string;
+}
+
+const PLAIN_NAMES: readonly WireName[] = ATTRIBUTE_NAMES.filter((name) => name !== 'policy-overrides').map((name) => ({
+  name,
+  wire: name,
+}));
+/** Adds `policy-overrides`, and `sentinel-mocks` as a second name of `policy-mocks` ([TEAM-108]). */
+const TERRAFORM_NAMES: readonly WireName[] = ATTRIBUTE_NAMES.flatMap((name): WireName[] => {
+  const plain = { name, wire: name };
+  return name === 'policy-mocks' ? [plain, { name, wire: 'sentinel-mocks' }] : [plain];
+});
+
+const byAttribute = (names: readonly WireName[]): ReadonlyMap<AttributeName, readonly string[]> =>
+  new Map(ATTRIBUTE_NAMES.map((name) => [name, names.filter((one) => one.name === name).map(({ wire }) => wire)]));
+const PLAIN_NAMES_BY_ATTRIBUTE = byAttribute(PLAIN_NAMES);
+const TERRAFORM_NAMES_BY_ATTRIBUTE = byAttribute(TERRAFORM_NAMES);
+
+/** Returns all names of attributes in documents, in order. */
+export const wireNames = (terraform: boolean): readonly WireName[] => (terraform ? TERRAFORM_NAMES : PLAIN_NAMES);
+
+/** Returns the names of one attribute. */
+export const wireNamesOf = (name: AttributeName, terraform: boolean): readonly string[] =>
+  (terraform ? TERRAFORM_NAMES_BY_ATTRIBUTE : PLAIN_NAMES_BY_ATTRIBUTE).get(name) ?? [];
+
+/** Returns the name of an attribute in error messages. */
+export const attributeLabel = (name: AttributeName, terraform: boolean): string =>
+  terraform && name === 'policy-mocks' ? 'Sentinel mocks' : ATTRIBUTES[name].label;
+
+/** Returns attributes under all their names. */
+export function attributesToJson(
+  attributes: Attributes,
+  terraform: boolean,
+): Readonly<Record<string, string | boolean>> {
+  const json: Record<string, string | boolean> = {};
+  for (const { name, wire } of wireNames(terraform)) json[wire] = attributes[name];
+  return json;
+}
+
+/** Returns the schemas of the attributes. */
+export const attributeProperties = (terraform: boolean): TProperties =>
+  Object.fromEntries(wireNames(terraform).map(({ name, wire }) => [wire, valueSchema(name)]));
+
+function valueSchema(name: AttributeName): TSchema {
+  const { values } = ATTRIBUTES[name];
+  return typeof values[0] === 'boolean' ? Type.Boolean() : Type.Enum(values.map(String));
 }
 
 const schemaOf = (terraform: boolean) =>
@@ -23,52 +73,58 @@ const schemaOf = (terraform: boolean) =>
     attributes: {
       access: Type.Enum([...ACCESS_LEVELS]),
       ...attributeProperties(terraform),
-      'expires-at': Type.Optional(Type.String({ description: 'RFC 3339; from then on it does not exist.' })),
+      'expires-at': Type.Optional(Type.String({ description: 'RFC 3339. From this time on, the row does not exist.' })),
     },
     relationships: { team: toOne('teams'), workspace: toOne('workspaces') },
   });
 
-const SCHEMA = schemaOf(false);
-const SCHEMA_OF_TERRAFORM = schemaOf(true);
+const PLAIN_SCHEMA = schemaOf(false);
+const TERRAFORM_SCHEMA = schemaOf(true);
 
-/** The schema of a shown row: always the same one, as it has a name in the API description. */
-export const teamWorkspaceSchema = (terraform: boolean) => (terraform ? SCHEMA_OF_TERRAFORM : SCHEMA);
+/** Returns the schema of a row, the same object each time, because the API description refers to it by name. */
+export const teamWorkspaceSchema = (terraform: boolean) => (terraform ? TERRAFORM_SCHEMA : PLAIN_SCHEMA);
 
-/** The resource of a row. */
-export const showTeamWorkspace = ({ row, workspace, standing }: ShownRow, terraform: boolean): Resource => ({
+/** A row with the names that its links contain. */
+export interface NamedTeamWorkspace {
+  readonly row: DeepReadonly<TeamWorkspace>;
+  readonly workspace: { readonly name: string };
+  readonly role: { readonly organization: { readonly name: string } };
+}
+
+export const teamWorkspaceToJson = ({ row, workspace, role }: NamedTeamWorkspace, terraform: boolean): Resource => ({
   id: row.id,
   type: TEAM_WORKSPACES,
-  attributes: shownPermissions(row, terraform),
+  attributes: accessToJson(row, terraform),
   relationships: {
     team: { data: { id: row.teamId, type: 'teams' }, links: { related: `/api/v2/teams/${row.teamId}` } },
     workspace: {
       data: { id: row.workspaceId, type: 'workspaces' },
-      links: { related: workspacePath(standing.organization.name, workspace.name) },
+      links: { related: workspacePath(role.organization.name, workspace.name) },
     },
   },
   links: { self: `/api/v2/${TEAM_WORKSPACES}/${row.id}` },
 });
 
-/** The document of a row alone. */
-export const rowDocument = (found: ShownRow, terraform: boolean): Document => ({
-  data: showTeamWorkspace(found, terraform),
+/** Returns the document of one row. */
+export const teamWorkspaceDocument = (found: NamedTeamWorkspace, terraform: boolean): Document => ({
+  data: teamWorkspaceToJson(found, terraform),
 });
 
-/** The document of rows that are not in pages: whoever answers with it has the same `ETag`. */
-export const rowsDocument = (rows: readonly ShownRow[], terraform: boolean): Document => ({
-  data: rows.map((row) => showTeamWorkspace(row, terraform)),
+/** Returns the unpaginated document of rows. Endpoints that answer with it have the same `ETag` ([TEAM-84]). */
+export const teamWorkspacesDocument = (rows: readonly NamedTeamWorkspace[], terraform: boolean): Document => ({
+  data: rows.map((row) => teamWorkspaceToJson(row, terraform)),
 });
 
-/** What a row gives, and until when. */
-export const shownPermissions = (
+/** Returns the attributes of a row. */
+export const accessToJson = (
   row: DeepReadonly<TeamWorkspace>,
   terraform: boolean,
 ): Readonly<Record<string, unknown>> => ({
   access: row.access,
-  ...shownAttributes(attributesOf(row), terraform),
-  ...shownEnd(row),
+  ...attributesToJson(attributesOf(row), terraform),
+  ...expiryToJson(row),
 });
 
-/** When a row ends, where it does. */
-export const shownEnd = ({ expiresAtMs }: { readonly expiresAtMs?: number }): { readonly 'expires-at'?: string } =>
+/** Returns `expires-at`, if the row expires. */
+export const expiryToJson = ({ expiresAtMs }: { readonly expiresAtMs?: number }): { readonly 'expires-at'?: string } =>
   expiresAtMs === undefined ? {} : { 'expires-at': new Date(expiresAtMs).toISOString() };

@@ -1,4 +1,4 @@
-/** How a user is shown. */
+/** The JSON form of users and of the service accounts that tokens of teams and organizations act as. */
 import { hash } from 'node:crypto';
 import { Type } from 'typebox';
 import type { User } from '../../credentials/user.ts';
@@ -19,72 +19,76 @@ export const userSchema = resourceSchema('users', 'User', {
     'v2-only': Type.Boolean(),
     'is-site-admin': Type.Boolean(),
     permissions: Type.Record(Type.String(), Type.Boolean()),
-    token: Type.Optional(Type.String({ description: "A new user's first token; shown once." })),
+    token: Type.Optional(
+      Type.String({ description: "A new user's first token. Only the answer to the creation contains it." }),
+    ),
   },
   relationships: { 'authenticated-resource': Type.Optional(toOne('teams')) },
 });
 
-/** A user; `own`: to themself. */
-export function showUser(user: DeepReadonly<User>, own = false): Resource {
+/** Returns a user. `self` is whether the user is the caller. */
+export function userToJson(user: DeepReadonly<User>, self = false): Resource {
   return {
     id: user.id,
     type: 'users',
     attributes: {
       username: user.username,
       email: user.email === '' ? null : user.email,
-      'avatar-url': avatarOf(user.email),
-      ...shared(false),
+      'avatar-url': avatarUrl(user.email),
+      ...constantAttributes(false),
       'is-site-admin': user.siteAdmin,
-      permissions: permissions(own),
+      permissions: permissions(self),
     },
     relationships: {},
     links: { self: `/api/v2/users/${user.id}` },
   };
 }
 
-/** A team or an organization for which a token acts. */
-interface ActingFor {
+/** A team or an organization that has a token. */
+interface TokenOwner {
   readonly type: string;
   readonly name: string;
 }
 
-/** The username of what its token acts as. */
-export const serviceAccountName = ({ type, name }: ActingFor): string =>
+/** Returns the username of a service account. */
+export const serviceAccountName = ({ type, name }: TokenOwner): string =>
   `api-${type === 'teams' ? 'team' : 'org'}_${name}`;
 
-/** What a token of a team or an organization acts as. */
-export function showServiceAccount(id: string, of: ActingFor): Resource {
+/** Returns the service account of a team or an organization. */
+export function serviceAccountToJson(id: string, owner: TokenOwner): Resource {
   return {
     id,
     type: 'users',
     attributes: {
-      username: serviceAccountName(of),
+      username: serviceAccountName(owner),
       email: null,
       'avatar-url': null,
-      ...shared(true),
+      ...constantAttributes(true),
       'is-site-admin': false,
       permissions: permissions(false),
     },
-    relationships: { 'authenticated-resource': { data: { id: of.type === 'teams' ? id : of.name, type: of.type } } },
+    relationships: {
+      'authenticated-resource': { data: { id: owner.type === 'teams' ? id : owner.name, type: owner.type } },
+    },
   };
 }
 
-const shared = (isServiceAccount: boolean) => ({
+const constantAttributes = (isServiceAccount: boolean) => ({
   'is-service-account': isServiceAccount,
   'two-factor': { enabled: false, verified: false },
   'unconfirmed-email': null,
   'v2-only': true,
 });
 
-const permissions = (own: boolean) => ({
-  'can-create-organizations': own,
+const permissions = (self: boolean) => ({
+  'can-create-organizations': self,
   'can-change-email': false,
   'can-change-username': false,
-  'can-manage-user-tokens': own,
+  'can-manage-user-tokens': self,
   'can-view2fa-settings': false,
   'can-manage-hcp-account': false,
 });
 
-/** As such services do: an address of a picture that a user may have under their e-mail address. */
-const avatarOf = (email: string): string | null =>
+/** Returns the Gravatar URL of an e-mail address, as HCP Terraform does. */
+const avatarUrl = (email: string): string | null =>
   email === '' ? null : `https://www.gravatar.com/avatar/${hash('sha256', email.trim().toLowerCase())}?s=100&d=mm`;

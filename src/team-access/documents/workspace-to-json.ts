@@ -1,13 +1,60 @@
-/** How a workspace is shown to someone who has access to it. */
+/** The JSON form of a workspace, for a caller who has access to it, and the settings of workspaces. */
+
 import { Type } from 'typebox';
-import type { Effective } from '../authorization/effective-access.ts';
+import type { EffectiveAccess } from '../authorization/effective-access.ts';
 import type { FoundWorkspace } from '../authorization/find-visible.ts';
 import type { Document, Resource } from '../jsonapi/documents.ts';
 import { resourceSchema, toOne } from '../jsonapi/schemas.ts';
-import { settingProperties, shownSettings } from '../jsonapi/settings.ts';
+import {
+  booleanMapSetting,
+  booleanSetting,
+  nullableTextSetting,
+  repeatSetting,
+  type Settings,
+  settingProperties,
+  settingsToJson,
+  textListSetting,
+  textSetting,
+} from '../jsonapi/settings.ts';
 import { rankOf } from '../tables/access.ts';
-import { organizationPath, toOrganization } from './organization-to-json.ts';
-import { workspaceSettings } from './workspace-settings.ts';
+import { organizationPath, organizationRelationship } from './organization-to-json.ts';
+
+/** Settings that the server stores and returns. They have no effect. */
+export const workspaceSettings: Settings = {
+  description: nullableTextSetting,
+  'execution-mode': textSetting('remote'),
+  'terraform-version': nullableTextSetting,
+  'working-directory': nullableTextSetting,
+  'trigger-prefixes': textListSetting,
+  'trigger-patterns': textListSetting,
+  'source-name': nullableTextSetting,
+  'source-url': nullableTextSetting,
+  'auto-destroy-at': nullableTextSetting,
+  'auto-destroy-activity-duration': nullableTextSetting,
+  ...repeatSetting(
+    [
+      'allow-destroy-plan',
+      'file-triggers-enabled',
+      'inherits-project-auto-destroy',
+      'speculative-enabled',
+      'structured-run-output-enabled',
+      'operations',
+    ],
+    booleanSetting(true),
+  ),
+  ...repeatSetting(
+    [
+      'assessments-enabled',
+      'auto-apply',
+      'auto-apply-run-trigger',
+      'global-remote-state',
+      'project-remote-state',
+      'queue-all-runs',
+    ],
+    booleanSetting(false),
+  ),
+  'setting-overwrites': booleanMapSetting,
+};
 
 export const workspaceSchema = resourceSchema('workspaces', 'Workspace', {
   attributes: {
@@ -26,7 +73,7 @@ export const workspaceSchema = resourceSchema('workspaces', 'Workspace', {
   relationships: { organization: toOne('organizations'), project: toOne('projects') },
 });
 
-export function showWorkspace({ standing, workspace, access }: FoundWorkspace): Resource {
+export function workspaceToJson({ role, workspace, access }: FoundWorkspace): Resource {
   return {
     id: workspace.id,
     type: 'workspaces',
@@ -40,29 +87,29 @@ export function showWorkspace({ standing, workspace, access }: FoundWorkspace): 
       'tag-names': [],
       'vcs-repo': null,
       actions: { 'is-destroyable': true },
-      ...shownSettings(workspaceSettings, workspace.settings),
+      ...settingsToJson(workspaceSettings, workspace.settings),
       permissions: workspacePermissions(access),
     },
     relationships: {
-      organization: toOrganization(standing.organization.name),
+      organization: organizationRelationship(role.organization.name),
       project: {
         data: { id: workspace.projectId, type: 'projects' },
         links: { related: `/api/v2/projects/${workspace.projectId}` },
       },
     },
-    links: { self: workspacePath(standing.organization.name, workspace.name) },
+    links: { self: workspacePath(role.organization.name, workspace.name) },
   };
 }
 
-/** The document of a workspace alone. */
-export const workspaceDocument = (found: FoundWorkspace): Document => ({ data: showWorkspace(found) });
+/** Returns the document of one workspace. */
+export const workspaceDocument = (found: FoundWorkspace): Document => ({ data: workspaceToJson(found) });
 
-/** Where a workspace is. */
+/** Returns the path of a workspace. */
 export const workspacePath = (organization: string, name: string): string =>
   `${organizationPath(organization)}/workspaces/${name}`;
 
-/** What access to a workspace permits, as clients ask. */
-function workspacePermissions({ access, attributes }: Effective): Readonly<Record<string, boolean>> {
+/** Returns the permissions that a caller's access includes. */
+function workspacePermissions({ access, attributes }: EffectiveAccess): Readonly<Record<string, boolean>> {
   const admin = access === 'admin';
   const runs = rankOf('runs', attributes.runs);
   const variables = rankOf('variables', attributes.variables);

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { sharedApi } from '../../../test/support/process/api.ts';
 import { operate } from '../../../test/support/team-access/operations.ts';
 import { makeOrganization, request, seen, to } from '../../../test/support/team-access/team-access.ts';
-import { DRY_RUN } from './dry-run.ts';
+import { DRY_RUN } from './request-pipeline.ts';
 
 interface Description {
   readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly parameters: readonly Named[] }>>>>;
@@ -13,10 +13,10 @@ interface Named {
   readonly allowEmptyValue?: boolean;
 }
 
-describe('a dry run', () => {
+describe('dry-run', () => {
   const api = sharedApi();
 
-  test('of what has none is refused, whatever would be changed', async () => {
+  test('returns 400 for every write without a dry run', async () => {
     const { paths } = (await request(api(), api().adminToken, 'GET', '/openapi.json')).json<Description>();
     const writes = Object.entries(paths).flatMap(([path, methods]) =>
       Object.entries(methods)
@@ -39,7 +39,7 @@ describe('a dry run', () => {
     }
   });
 
-  test('is asked for without a value as well, and described so', async () => {
+  test('accepts a parameter without a value, and describes it so', async () => {
     await makeOrganization(api(), api().adminToken, 'bare');
     const relationships = { organization: to('organizations', 'bare') };
     const add = { op: 'add', data: { type: 'teams', attributes: { name: 'dry' }, relationships } };

@@ -9,39 +9,39 @@ import { RATE_SHARES_MAX, RATE_WINDOW_MS } from '../limits.ts';
 import { createRateLimit } from './rate-limit.ts';
 
 describe('the rate limit', () => {
-  test('lets as many requests through as it says, and tells how many are left', () => {
+  test('allows as many requests as the limit, and returns the remaining number', () => {
     const clock = createFakeClock();
     const limit = createRateLimit(clock, () => 4);
     const first = ['X-RateLimit-Limit', '4', 'X-RateLimit-Remaining', '3', 'X-RateLimit-Reset', '1.000'];
-    assert.deepEqual(limit.count({ who: 'a' }), first);
+    assert.deepEqual(limit.count({ key: 'a' }), first);
     clock.advance(250);
-    assert.deepEqual(limit.count({ who: 'a' }).slice(3), ['2', 'X-RateLimit-Reset', '0.750']);
-    limit.count({ who: 'a' });
-    limit.count({ who: 'a' });
+    assert.deepEqual(limit.count({ key: 'a' }).slice(3), ['2', 'X-RateLimit-Reset', '0.750']);
+    limit.count({ key: 'a' });
+    limit.count({ key: 'a' });
     assert.throws(
-      () => limit.count({ who: 'a' }),
+      () => limit.count({ key: 'a' }),
       (error) =>
         error instanceof JsonApiError &&
-        error.faults[0]?.code === 'too-many-requests' &&
+        error.errors[0]?.code === 'too-many-requests' &&
         error.headers.join(' ').endsWith('X-RateLimit-Remaining 0 X-RateLimit-Reset 0.750 Retry-After 1'),
     );
     clock.advance(750);
-    assert.deepEqual(limit.count({ who: 'a' }), first);
+    assert.deepEqual(limit.count({ key: 'a' }), first);
   });
 
-  test('counts each caller apart', () => {
+  test('counts each caller separately', () => {
     const limit = createRateLimit(createFakeClock(), () => 1);
-    limit.count({ who: 'a' });
-    limit.count({ who: 'b' });
-    assert.throws(() => limit.count({ who: 'a' }), JsonApiError);
+    limit.count({ key: 'a' });
+    limit.count({ key: 'b' });
+    assert.throws(() => limit.count({ key: 'a' }), JsonApiError);
   });
 
-  test('gives each team its own, and those of an organization a larger one together', () => {
+  test('limits each team, and all teams of an organization together', () => {
     const limit = createRateLimit(createFakeClock(), () => 4);
-    const spend = (who: string, sharing: string): number => {
+    const spend = (key: string, sharedKey: string): number => {
       for (let count = 0; ; count++) {
         try {
-          limit.count({ who, sharing });
+          limit.count({ key, sharedKey });
         } catch (error) {
           assert.ok(error instanceof JsonApiError);
           return count;
@@ -52,57 +52,57 @@ describe('the rate limit', () => {
     for (let i = 1; i < RATE_SHARES_MAX; i++) assert.equal(spend(`team ${i}`, 'acme'), 4);
     assert.equal(spend('one more', 'acme'), 0);
     assert.equal(spend('of another', 'beta'), 4);
-    limit.count({ who: 'a user' });
+    limit.count({ key: 'a user' });
   });
 
-  test('tells a team how much the others of its organization have left it', () => {
+  test('returns the remaining requests of the shared limit if they are fewer', () => {
     const limit = createRateLimit(createFakeClock(), () => 4);
-    for (let i = 0; i < 4 * RATE_SHARES_MAX - 2; i++) limit.count({ who: `team ${i}`, sharing: 'acme' });
-    assert.equal(limit.count({ who: 'late', sharing: 'acme' })[3], '1');
+    for (let i = 0; i < 4 * RATE_SHARES_MAX - 2; i++) limit.count({ key: `team ${i}`, sharedKey: 'acme' });
+    assert.equal(limit.count({ key: 'late', sharedKey: 'acme' })[3], '1');
   });
 
-  test('says whose requests were too many: their own, or those of all teams together', () => {
+  test('reports which of the two limits a team exceeded', () => {
     const limit = createRateLimit(createFakeClock(), () => 4);
-    const isRefused = (who: string, detail: string) =>
+    const assertRejected = (key: string, detail: string) =>
       assert.throws(
-        () => limit.count({ who, sharing: 'acme' }),
-        (error) => error instanceof JsonApiError && error.faults[0]?.detail === detail,
+        () => limit.count({ key, sharedKey: 'acme' }),
+        (error) => error instanceof JsonApiError && error.errors[0]?.detail === detail,
       );
-    for (let i = 0; i < 4; i++) limit.count({ who: 'busy', sharing: 'acme' });
-    isRefused('busy', 'more than 4 requests a second');
-    for (let i = 4; i < 4 * RATE_SHARES_MAX; i++) limit.count({ who: `team ${i}`, sharing: 'acme' });
-    isRefused('quiet', 'the teams of the organization together made more than 40 requests a second');
-    isRefused('busy', 'more than 4 requests a second');
+    for (let i = 0; i < 4; i++) limit.count({ key: 'busy', sharedKey: 'acme' });
+    assertRejected('busy', 'more than 4 requests a second');
+    for (let i = 4; i < 4 * RATE_SHARES_MAX; i++) limit.count({ key: `team ${i}`, sharedKey: 'acme' });
+    assertRejected('quiet', 'the teams of the organization together made more than 40 requests a second');
+    assertRejected('busy', 'more than 4 requests a second');
   });
 
-  test('is off at 0, and follows the setting', () => {
-    let most = 0;
-    const limit = createRateLimit(createFakeClock(), () => most);
-    for (let i = 0; i < 100; i++) assert.deepEqual(limit.count({ who: 'a' }), []);
-    most = 4;
-    assert.equal(limit.count({ who: 'a' })[1], '4');
+  test('is off at 0, and follows changes of the setting', () => {
+    let maximum = 0;
+    const limit = createRateLimit(createFakeClock(), () => maximum);
+    for (let i = 0; i < 100; i++) assert.deepEqual(limit.count({ key: 'a' }), []);
+    maximum = 4;
+    assert.equal(limit.count({ key: 'a' })[1], '4');
   });
 
-  test('stands in every answer, and counts strangers by their address', async () => {
+  test('adds its headers to every answer, and counts requests without a valid token by address', async () => {
     const clock = createFakeClock(Date.now());
     await using api = await startApi({ clock, rateLimit: 4 });
-    const asked = await request(api, api.adminToken, 'GET', '/account/details');
-    assert.deepEqual([asked.status, asked.headers['x-ratelimit-remaining']], [200, '3']);
+    const first = await request(api, api.adminToken, 'GET', '/account/details');
+    assert.deepEqual([first.status, first.headers['x-ratelimit-remaining']], [200, '3']);
     const missing = await request(api, api.adminToken, 'GET', '/organizations/nowhere');
     assert.deepEqual([missing.status, missing.headers['x-ratelimit-remaining']], [404, '2']);
     for (let i = 3; i >= 0; i--) {
       const stranger = await request(api, null, 'GET', '/account/details');
       assert.deepEqual([stranger.status, stranger.headers['x-ratelimit-remaining']], [401, String(i)]);
     }
-    const refused = await request(api, 'unknown', 'GET', '/account/details');
-    assert.deepEqual([refused.status, refused.headers['retry-after']], [429, '1']);
-    assert.equal(faults(refused)[0]?.['title'], 'too many requests');
+    const limited = await request(api, 'unknown', 'GET', '/account/details');
+    assert.deepEqual([limited.status, limited.headers['retry-after']], [429, '1']);
+    assert.equal(faults(limited)[0]?.['title'], 'too many requests');
     assert.equal((await request(api, api.adminToken, 'GET', '/account/details')).status, 200);
   });
 
-  test('counts what anybody may ask, what is not there and other methods, by token and by address', async () => {
+  test('counts public endpoints, unknown paths and other methods, by token and by address', async () => {
     await using api = await startApi({ clock: createFakeClock(Date.now()), rateLimit: 4 });
-    const asked = [
+    const requests = [
       ['GET', '/ping', 204],
       ['GET', '/openapi.json', 200],
       ['GET', '/nothing/here', 404],
@@ -110,7 +110,7 @@ describe('the rate limit', () => {
     ] as const;
     for (const token of [api.adminToken, null]) {
       let left = 4;
-      for (const [method, path, status] of asked) {
+      for (const [method, path, status] of requests) {
         left -= 1;
         const { status: given, headers } = await request(api, token, method, path);
         assert.deepEqual(
@@ -118,10 +118,10 @@ describe('the rate limit', () => {
           [status, '4', String(left)],
         );
       }
-      for (const [method, path] of asked) {
-        const refused = await request(api, token, method, path);
-        assert.deepEqual([refused.status, refused.headers['retry-after']], [429, '1'], path);
-        assert.deepEqual(faults(refused)[0], {
+      for (const [method, path] of requests) {
+        const limited = await request(api, token, method, path);
+        assert.deepEqual([limited.status, limited.headers['retry-after']], [429, '1'], path);
+        assert.deepEqual(faults(limited)[0], {
           status: '429',
           title: 'too many requests',
           detail: 'more than 4 requests a second',
@@ -130,20 +130,20 @@ describe('the rate limit', () => {
     }
   });
 
-  test('makes no difference between an unknown path and what may not be known', async () => {
+  test('returns the same answer for an unknown path and a hidden resource', async () => {
     await using api = await startApi({ clock: createFakeClock(Date.now()), rateLimit: 1_000 });
     const [hidden, nothing] = [
       await request(api, api.adminToken, 'GET', '/organizations/nowhere'),
       await request(api, api.adminToken, 'GET', '/nowhere'),
     ];
-    const told = ({ status, text, headers }: typeof hidden) => {
+    const comparable = ({ status, text, headers }: typeof hidden) => {
       const { 'x-request-id': _, 'x-ratelimit-remaining': left, date, ...rest } = headers;
       return { status, text, names: Object.keys(headers), rest, counted: left !== undefined && date !== undefined };
     };
-    assert.deepEqual(told(nothing), told(hidden));
+    assert.deepEqual(comparable(nothing), comparable(hidden));
   });
 
-  test('lets the tokens of a team make as many, and those of all teams of an organization a multiple', async () => {
+  test('applies one limit to all tokens of a team, and a multiple to all teams of an organization', async () => {
     const clock = createFakeClock(Date.now());
     await using api = await startApi({ clock, rateLimit: 4 });
     const company = await makeCompany(api.state, 'acme');

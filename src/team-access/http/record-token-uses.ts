@@ -1,6 +1,6 @@
 /**
- * Remembers when tokens are used, and writes it down now and then: at once for the first use of a token, since an invited
- * user is active from then on, and at most every TOKEN_USE_MS after that.
+ * Records the last use of tokens. Writes the first use of a token at once, because it makes an invited user active, and
+ * later uses at most every TOKEN_USE_INTERVAL_MS.
  */
 import { users, userTokens } from '../../credentials/user.ts';
 import type { Log } from '../../http/telemetry/log.ts';
@@ -8,25 +8,24 @@ import type { Clock } from '../../state/clock/clock.ts';
 import type { State } from '../../state/state.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
 import type { Caller } from '../authorization/caller.ts';
-import { TOKEN_USE_MS, TOKEN_USES_BATCH } from '../limits.ts';
-import { apiTokens } from '../tables/authentication-token.ts';
-import { type TokenUse, tokenUses } from '../tables/token-use.ts';
+import { TOKEN_USE_INTERVAL_MS, TOKEN_USES_BATCH } from '../limits.ts';
+import { apiTokens, type TokenUse, tokenUses } from '../tables/authentication-token.ts';
 
 export interface TokenUses {
-  /** Notes that the caller's token is used now. */
-  used(caller: Caller): void;
+  /** Records that the caller's token is used now. */
+  recordUse(caller: Caller): void;
 }
 
-export interface RecordedUses extends TokenUses, AsyncDisposable {
-  /** Resolves when everything noted before is written. */
-  written(): Promise<void>;
+export interface TokenUseRecorder extends TokenUses, AsyncDisposable {
+  /** Resolves when all uses recorded before are written. */
+  flushed(): Promise<void>;
 }
 
-/** Makes what notes uses; disposing it writes no more. */
-export function recordTokenUses(state: State, clock: Clock, log: Log): RecordedUses {
-  /** Uses that are to be written, by token. */
+/** Creates a recorder. Disposal stops its writes. */
+export function recordTokenUses(state: State, clock: Clock, log: Log): TokenUseRecorder {
+  /** Unwritten uses, by token ID. */
   const pending = new Map<string, TokenUse>();
-  /** Until when, by the monotonic clock, what is written of a token is good enough. */
+  /** Monotonic time before which a token needs no further write, by token ID. */
   const freshUntil = new Map<string, number>();
   let writing: Promise<void> | undefined;
   let closed = false;
@@ -47,8 +46,8 @@ export function recordTokenUses(state: State, clock: Clock, log: Log): RecordedU
     if (writing !== undefined) return;
     writing = write()
       .catch((error: unknown) => {
-        // What is lost is a time that the next use tells again.
-        if (!closed) log.warn({ error }, 'the last use of tokens could not be written');
+        // The next use of each token replaces the lost time.
+        if (!closed) log.warn({ error }, 'writing token uses failed');
       })
       .finally(() => {
         writing = undefined;
@@ -56,15 +55,15 @@ export function recordTokenUses(state: State, clock: Clock, log: Log): RecordedU
   }
 
   return {
-    used({ tokenId, kind }) {
+    recordUse({ tokenId, kind }) {
       const now = clock.monotonic();
       if ((freshUntil.get(tokenId) ?? 0) > now || closed) return;
-      freshUntil.set(tokenId, now + TOKEN_USE_MS);
+      freshUntil.set(tokenId, now + TOKEN_USE_INTERVAL_MS);
       const lastTime = new Date(clock.now()).toISOString();
       pending.set(tokenId, { tokenId, of: kind === 'user' ? 'user' : 'api', lastTime });
       start();
     },
-    async written() {
+    async flushed() {
       while (writing !== undefined) await writing;
     },
     async [Symbol.asyncDispose]() {
@@ -74,12 +73,12 @@ export function recordTokenUses(state: State, clock: Clock, log: Log): RecordedU
   };
 }
 
-/** Writes a use, unless the token is gone or another server has written a later one. */
+/** Writes a use, unless the token is deleted or another server has written a later use. */
 function putUse(tx: Transaction, use: TokenUse): void {
   const stored = use.of === 'user' ? tx.get(userTokens, use.tokenId) : tx.get(apiTokens, use.tokenId);
   if (stored === undefined) return;
-  const known = tx.get(tokenUses, use.tokenId)?.row.lastTime;
-  if (known === undefined || known < use.lastTime) tx.put(tokenUses, use);
+  const recorded = tx.get(tokenUses, use.tokenId)?.row.lastTime;
+  if (recorded === undefined || recorded < use.lastTime) tx.put(tokenUses, use);
   const user = 'userId' in stored.row ? tx.get(users, stored.row.userId)?.row : undefined;
   if (user !== undefined && user.activeTime === undefined) tx.put(users, { ...user, activeTime: use.lastTime });
 }

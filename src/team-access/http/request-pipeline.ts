@@ -1,67 +1,76 @@
 /**
- * The way of every request of team access: who calls (401), how often (429), what is declared and wanted (415, 406), and
- * only then the endpoint. A read works on one picture of the state; a write looks the caller up again in its own.
+ * The request pipeline of team access: authentication (401), rate limit (429), content negotiation (415, 406), then the
+ * endpoint handler. A read uses one snapshot. A write authenticates the caller again in its transaction ([TEAM-25]).
  */
+import { Type } from 'typebox';
 import type { Origin } from '../../audit/record.ts';
 import type { Answer } from '../../http/answer.ts';
-import { type Call, leftOf } from '../../http/call.ts';
+import { type Call, polledDisconnectSignal } from '../../http/call.ts';
 import { ServiceError } from '../../http/errors.ts';
+import type { Parameter } from '../../http/parameter.ts';
+import type { Query } from '../../http/query.ts';
 import type { Clock } from '../../state/clock/clock.ts';
 import { WRITE_BYTES_DEFAULT } from '../../state/limits.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { State } from '../../state/state.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
-import { authenticate, type Caller, callerId, callerOf, presentedHash, unauthorized } from '../authorization/caller.ts';
-import { nothingAnswer, refuseIfMatch } from '../jsonapi/documents.ts';
-import { refusalAnswer } from '../jsonapi/error-answer.ts';
+import {
+  authenticate,
+  type Caller,
+  callerId,
+  findCaller,
+  presentedTokenHash,
+  unauthorized,
+} from '../authorization/caller.ts';
+import { NO_CONTENT, rejectIfMatch } from '../jsonapi/documents.ts';
+import { errorAnswer } from '../jsonapi/error-answer.ts';
 import { JsonApiError } from '../jsonapi/errors.ts';
 import { checkAccept, checkContentType } from '../jsonapi/media-type.ts';
 import { teams } from '../tables/team.ts';
-import { refuseDryRun } from './dry-run.ts';
-import type { Counted, RateLimit } from './rate-limit.ts';
+import type { RateLimit, RateLimitKeys } from './rate-limit.ts';
 import type { TokenUses } from './record-token-uses.ts';
 
-/** What all endpoints of team access share. */
-export interface TeamAccess {
+/** The dependencies of all endpoints. */
+export interface TeamAccessService {
   readonly state: State;
   readonly rateLimit: RateLimit;
   readonly tokenUses: TokenUses;
-  /** `compat = terraform`. */
+  /** Whether `compat` contains `terraform`. */
   readonly terraform: boolean;
   readonly clock: Clock;
 }
 
-/** What a write runs with, for one caller. */
-export interface Writing {
+/** The transaction and the caller of a write. */
+export interface WriteContext {
   readonly tx: Transaction;
   readonly caller: Caller;
   readonly origin: Origin;
 }
 
-/** What a write is made of. */
-export interface Write<Body> {
-  /** Reads the body, before anything is looked up for it. @throws JsonApiError */
+/** The steps of a write. */
+export interface WriteSpec<Body> {
+  /** Reads the body, before any lookup. @throws JsonApiError */
   readonly parse: (call: Call) => Body;
-  /** Authorizes, checks and changes; may run more than once. @throws JsonApiError */
-  readonly change: (writing: Writing, body: Body) => Answer;
-  /** Checks what is declared and wanted, where that is not JSON:API alone. @throws JsonApiError */
+  /** Authorizes, checks and makes the change. May run more than once. @throws JsonApiError */
+  readonly change: (context: WriteContext, body: Body) => Answer;
+  /** Negotiates the content types, for endpoints with other media types than JSON:API. @throws JsonApiError */
   readonly negotiate?: (call: Call) => void;
-  /** `change` holds `If-Match` against what is there; unless given, who sends one is refused. */
+  /** Whether `change` checks `If-Match`. Otherwise the pipeline rejects requests with `If-Match`. */
   readonly conditional?: true;
-  /** Whether nothing of it is kept; unless given, everything is, and who asks for a dry run is refused. */
+  /** Whether to roll the write back. Without it, the pipeline rejects requests for a dry run. */
   readonly isDryRun?: (body: Body) => boolean;
 }
 
-/** Answers a read. `mediaType`: of the answer, where it is not JSON:API; who takes JSON:API takes that too. */
+/** Serves a read. `mediaType` is that of the answer if it is not JSON:API; accepting JSON:API implies accepting it. */
 export function serveRead(
-  service: TeamAccess,
+  service: TeamAccessService,
   call: Call,
   read: (reader: Snapshot, caller: Caller) => Answer | Promise<Answer>,
   mediaType?: string,
 ): Answer | Promise<Answer> {
   const { state } = service;
   const run = (): Answer | Promise<Answer> =>
-    admitted(service, call, (caller) => {
+    withCaller(service, call, (caller) => {
       checkAccept(call, mediaType);
       return read(state.snapshot, caller);
     });
@@ -69,115 +78,147 @@ export function serveRead(
   return barrier === undefined ? run() : barrier.then(run);
 }
 
-/** Answers a write, once it is durable. */
+/** Serves a write and answers when it is durable. */
 export async function serveWrite<Body>(
-  service: TeamAccess,
+  service: TeamAccessService,
   call: Call,
-  { parse, change, negotiate = negotiatePlain, conditional, isDryRun }: Write<Body>,
+  { parse, change, negotiate = negotiateJsonApi, conditional, isDryRun }: WriteSpec<Body>,
 ): Promise<Answer> {
   const { state } = service;
   await state.consistent();
-  const secretHash = presentedHash(call);
-  return await admitted(service, call, async () => {
+  const secretHash = presentedTokenHash(call);
+  return await withCaller(service, call, async () => {
     negotiate(call);
-    if (conditional === undefined) refuseIfMatch(call);
-    if (isDryRun === undefined) refuseDryRun(call.query);
+    if (conditional === undefined) rejectIfMatch(call);
+    if (isDryRun === undefined) rejectDryRun(call.query);
     const body = parse(call);
     const run = (tx: Transaction): Answer => {
       const caller = authenticate(tx, secretHash);
       return change({ tx, caller, origin: originOf(call, caller) }, body);
     };
     const dryRun = isDryRun?.(body) ?? false;
-    const signal = leftOf(call.request.socket);
+    const signal = polledDisconnectSignal(call.request.socket);
     return await state.write(run, { signal, bytes: WRITE_BYTES_DEFAULT + call.body.length, dryRun });
   });
 }
 
-/** Answers what takes one thing away, which has an `ETag`: 204, once that is durable. */
-export const serveRemoval = (service: TeamAccess, call: Call, remove: (writing: Writing) => void): Promise<Answer> =>
+/** Serves the deletion of one resource that has an `ETag`, and answers 204 when it is durable. */
+export const serveDelete = (
+  service: TeamAccessService,
+  call: Call,
+  remove: (context: WriteContext) => void,
+): Promise<Answer> =>
   serveWrite(service, call, {
     conditional: true,
     parse: () => undefined,
-    change(writing) {
-      remove(writing);
-      return nothingAnswer;
+    change(context) {
+      remove(context);
+      return NO_CONTENT;
     },
   });
 
-function negotiatePlain(call: Call): void {
+function negotiateJsonApi(call: Call): void {
   checkContentType(call);
   checkAccept(call);
 }
 
-/** Where a change comes from, for the audit log. */
+/** Returns the origin of a change for the audit log. */
 const originOf = ({ request, id }: Call, caller: Caller): Origin => ({
   actor: callerId(caller),
   address: request.socket.remoteAddress ?? '',
   requestId: id,
 });
 
-/** Answers a request for which nobody has to say who they are. */
-export const serveOpen = (
-  service: TeamAccess,
+/** Serves a request that needs no token. */
+export const servePublic = (
+  service: TeamAccessService,
   call: Call,
   answer: () => Answer | Promise<Answer>,
-): Answer | Promise<Answer> => counted(service, call, answer);
+): Answer | Promise<Answer> => withRateLimit(service, call, answer);
 
 /**
- * Counts a request that no endpoint takes. @returns the headers of its refusal
+ * Counts a request that matches no endpoint, and returns the rate limit headers.
  * @throws ServiceError `rate-limited`
  */
-export function countUnserved({ state, rateLimit }: TeamAccess, call: Call): readonly string[] {
+export function countUnmatched({ state, rateLimit }: TeamAccessService, call: Call): readonly string[] {
   try {
     const reader = state.snapshot;
-    return rateLimit.count(countedAs(reader, callerOf(reader, presentedHash(call)), call));
+    return rateLimit.count(rateLimitKeys(reader, findCaller(reader, presentedTokenHash(call)), call));
   } catch (error) {
     if (!(error instanceof JsonApiError)) throw error;
     throw new ServiceError('rate-limited', error.message, { headers: error.headers });
   }
 }
 
-/** Lets a caller in. */
-const admitted = <Result extends Answer | Promise<Answer>>(
-  service: TeamAccess,
+/** Counts a request, requires a valid token, and records its use. */
+const withCaller = <Result extends Answer | Promise<Answer>>(
+  service: TeamAccessService,
   call: Call,
   run: (caller: Caller) => Result,
 ): Result | Answer =>
-  counted(service, call, (caller) => {
+  withRateLimit(service, call, (caller) => {
     if (caller === undefined) throw unauthorized();
-    service.tokenUses.used(caller);
+    service.tokenUses.recordUse(caller);
     return run(caller);
   });
 
-/** Counts a request and answers what refuses it; every answer tells how many requests are left. */
-function counted<Result extends Answer | Promise<Answer>>(
-  { state, rateLimit }: TeamAccess,
+/** Counts a request, converts JsonApiError to an answer, and adds the rate limit headers to every answer. */
+function withRateLimit<Result extends Answer | Promise<Answer>>(
+  { state, rateLimit }: TeamAccessService,
   call: Call,
   run: (caller: Caller | undefined) => Result,
 ): Result | Answer {
   let limits: readonly string[] = [];
   const withLimits = (answer: Answer): Answer =>
     limits.length === 0 ? answer : { ...answer, headers: [...(answer.headers ?? []), ...limits] };
-  const refused = (error: unknown): Answer => {
-    if (error instanceof JsonApiError) return withLimits(refusalAnswer(error));
+  const answerError = (error: unknown): Answer => {
+    if (error instanceof JsonApiError) return withLimits(errorAnswer(error));
     throw error;
   };
   try {
-    const caller = callerOf(state.snapshot, presentedHash(call));
-    limits = rateLimit.count(countedAs(state.snapshot, caller, call));
+    const caller = findCaller(state.snapshot, presentedTokenHash(call));
+    limits = rateLimit.count(rateLimitKeys(state.snapshot, caller, call));
     const result = run(caller);
-    // Of a promise the same promise comes out, of an answer an answer.
-    if (result instanceof Promise) return result.then(withLimits, refused) as Result;
+    // Stays synchronous unless `run` returns a promise.
+    if (result instanceof Promise) return result.then(withLimits, answerError) as Result;
     return withLimits(result);
   } catch (error) {
-    return refused(error);
+    return answerError(error);
   }
 }
 
-/** Out of whose allowance a request comes. */
-function countedAs(reader: Snapshot, caller: Caller | undefined, { request }: Call): Counted {
-  if (caller === undefined) return { who: `address ${request.socket.remoteAddress}` };
-  if (caller.kind !== 'team') return { who: callerId(caller) };
+/** Returns the rate limit counters of a request. */
+function rateLimitKeys(reader: Snapshot, caller: Caller | undefined, { request }: Call): RateLimitKeys {
+  if (caller === undefined) return { key: `address ${request.socket.remoteAddress}` };
+  if (caller.kind !== 'team') return { key: callerId(caller) };
   const organizationId = reader.get(teams, caller.teamId)?.row.organizationId;
-  return { who: caller.teamId, sharing: `teams of ${organizationId}` };
+  return { key: caller.teamId, sharedKey: `teams of ${organizationId}` };
 }
+
+/** The query parameter of writes that support dry runs. */
+export const DRY_RUN: Parameter = {
+  name: 'dry-run',
+  description: 'Without a value or with `true`, evaluates the request completely and changes nothing.',
+  schema: Type.Literal('true'),
+  flag: true,
+};
+
+/**
+ * Whether a request asks for a dry run. Rejects values other than `true` and none, because ignoring one would make an
+ * unwanted change.
+ * @throws JsonApiError `bad-request`
+ */
+export function readDryRun(query: Query): boolean {
+  const value = query.get(DRY_RUN.name);
+  if (value === undefined) return false;
+  if (value === '' || value === 'true') return true;
+  throw dryRunError('dry-run must be true, or stand without a value');
+}
+
+/** Rejects a request for a dry run of a write that has none, for the same reason. @throws JsonApiError `bad-request` */
+export function rejectDryRun(query: Query): void {
+  if (query.has(DRY_RUN.name)) throw dryRunError('there is no dry run of this request');
+}
+
+const dryRunError = (detail: string): JsonApiError =>
+  new JsonApiError([{ code: 'bad-request', detail, parameter: DRY_RUN.name }]);

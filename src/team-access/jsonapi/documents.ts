@@ -1,13 +1,13 @@
-/** JSON:API documents, and answers with them. */
+/** JSON:API documents, the answers that contain them, and `If-Match`. */
 import { hash } from 'node:crypto';
 import { Type } from 'typebox';
 import type { Answer } from '../../http/answer.ts';
 import type { Call } from '../../http/call.ts';
 import type { Parameter } from '../../http/parameter.ts';
 import { JsonApiError } from './errors.ts';
-import { JSON_API } from './media-type.ts';
+import { JSON_API_CONTENT_TYPE } from './media-type.ts';
 
-/** A resource as it is shown. */
+/** A resource object. */
 export interface Resource {
   readonly id: string;
   readonly type: string;
@@ -16,7 +16,7 @@ export interface Resource {
   readonly links?: Readonly<Record<string, string>>;
 }
 
-/** What answers consist of. */
+/** A document with primary data. */
 export interface Document {
   readonly data: Resource | readonly Resource[] | null;
   readonly included?: readonly Resource[];
@@ -24,87 +24,84 @@ export interface Document {
   readonly meta?: Readonly<Record<string, unknown>>;
 }
 
-/** The name of what a reader has; the same document has the same one on every server. */
-export const tagOf = (document: Document): string => tagOfText(JSON.stringify(document));
+/** Returns the `ETag` of a document, which is the same on every server. */
+export const etagOf = (document: Document): string => etagOfText(JSON.stringify(document));
 
-const tagOfText = (text: string): string => `"${hash('sha256', text, 'base64url')}"`;
+const etagOfText = (text: string): string => `"${hash('sha256', text, 'base64url')}"`;
 
-/** A document as it is sent. */
-export interface WrittenDocument {
+/** A document in the form in which it is sent, so that a cache can keep it. */
+export interface SerializedDocument {
   readonly text: string;
-  readonly tag: string;
+  readonly etag: string;
 }
 
-/** Writes a document, for one reader or for many. */
-export function writeDocument(document: Document): WrittenDocument {
+export function serializeDocument(document: Document): SerializedDocument {
   const text = JSON.stringify(document);
-  return { text, tag: tagOfText(text) };
+  return { text, etag: etagOfText(text) };
 }
 
-/** What a document takes while it is kept: names of any script take two bytes a character. */
-export const bytesHeld = ({ text, tag }: WrittenDocument): number => 2 * (text.length + tag.length);
+/** Returns the memory that a cached document uses, at two bytes per character. */
+export const bytesInMemory = ({ text, etag }: SerializedDocument): number => 2 * (text.length + etag.length);
 
-/** An answer with a document; to a GET 304 when the reader has it already. */
+/** Answers with a document, or with 304 when a GET has a matching `If-None-Match`. */
 export function documentAnswer(call: Call, document: Document, status = 200): Answer {
   const { method } = call.request;
-  if (method === 'GET' || method === 'HEAD') return writtenAnswer(call, writeDocument(document), status);
-  return { status, contentType: JSON_API, body: JSON.stringify(document) };
+  if (method === 'GET' || method === 'HEAD') return serializedAnswer(call, serializeDocument(document), status);
+  return { status, contentType: JSON_API_CONTENT_TYPE, body: JSON.stringify(document) };
 }
 
-/** Likewise, to a GET, with a document that is written already. */
-export function writtenAnswer({ request }: Call, { text, tag }: WrittenDocument, status = 200): Answer {
-  const headers = ['ETag', tag, 'Cache-Control', 'private, no-cache'];
-  const known = request.headers['if-none-match'];
-  if (known !== undefined && names(known, tag, true)) return { status: 304, body: '', headers };
-  return { status, contentType: JSON_API, body: text, headers };
+/** Answers a GET with a serialized document. */
+export function serializedAnswer({ request }: Call, { text, etag }: SerializedDocument, status = 200): Answer {
+  const headers = ['ETag', etag, 'Cache-Control', 'private, no-cache'];
+  const cached = request.headers['if-none-match'];
+  if (cached !== undefined && matchesEtag(cached, etag, true)) return { status: 304, body: '', headers };
+  return { status, contentType: JSON_API_CONTENT_TYPE, body: text, headers };
 }
 
-/** 204 without a body. */
-export const nothingAnswer: Answer = { status: 204, body: '' };
+export const NO_CONTENT: Answer = { status: 204, body: '' };
 
 /**
- * Refuses a write whose `If-Match` names something else than what is there now, shown as a read would show it.
+ * Rejects a write whose `If-Match` does not match the current document, as a read by the same caller returns it.
  * @throws JsonApiError `precondition-failed`
  */
 export function checkIfMatch({ request }: Call, current: () => Document): void {
-  const wanted = request.headers['if-match'];
-  if (wanted === undefined || names(wanted, tagOf(current()), false)) return;
+  const expected = request.headers['if-match'];
+  if (expected === undefined || matchesEtag(expected, etagOf(current()), false)) return;
   throw new JsonApiError([{ code: 'precondition-failed', detail: 'If-Match does not name the current state' }]);
 }
 
-/** `If-Match`, for the descriptions of writes that take it. */
+/** The header parameter of writes that support `If-Match`. */
 export const IF_MATCH: Parameter = {
   name: 'If-Match',
-  description: 'Only if what is there has this `ETag`, as a read without `include` tells it; else 412.',
+  description: '`ETag` that a read without `include` returned. If the resource has changed since, the answer is 412.',
   schema: Type.String(),
 };
 
 /**
- * For writes about what has no `ETag` of its own: who thinks that its state was named must not go on.
+ * Rejects `If-Match` on writes without a resource that has an `ETag`, because ignoring it would drop a precondition.
  * @throws JsonApiError `bad-request`
  */
-export function refuseIfMatch({ request }: Call): void {
+export function rejectIfMatch({ request }: Call): void {
   if (request.headers['if-match'] === undefined) return;
   const detail = 'there is no If-Match here: it goes with changing or deleting one thing, whose ETag a read tells';
   throw new JsonApiError([{ code: 'bad-request', detail }]);
 }
 
-/** What must hold of what is there, shown as a read would show it. @throws JsonApiError `precondition-failed` */
+/** A check of the current document before a write. @throws JsonApiError `precondition-failed` */
 export type Precondition = (current: () => Document) => void;
 
-/** What a request asks to hold. */
+/** Returns the precondition of a request. */
 export const ifMatch =
   (call: Call): Precondition =>
   (current) =>
     checkIfMatch(call, current);
 
-/** Nothing has to hold. */
 export const unconditional: Precondition = () => undefined;
 
-/** RFC 9110, 13.1: `*` or a list of tags; `weak`: `W/` makes no difference. */
-function names(list: string, tag: string, weak: boolean): boolean {
+/** Whether `*` or a list of entity tags matches (RFC 9110, 13.1). `weak` selects weak comparison. */
+function matchesEtag(list: string, etag: string, weak: boolean): boolean {
   return list
     .split(',')
     .map((one) => one.trim())
-    .some((one) => one === '*' || one === tag || (weak && one === `W/${tag}`));
+    .some((one) => one === '*' || one === etag || (weak && one === `W/${etag}`));
 }

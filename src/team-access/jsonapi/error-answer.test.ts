@@ -3,44 +3,44 @@ import { describe, test } from 'node:test';
 import { sharedApi, startApi } from '../../../test/support/process/api.ts';
 import { faults, MEDIA_TYPE, NOT_FOUND, request, seen } from '../../../test/support/team-access/team-access.ts';
 
-/** Every header but those that say when and which request it was. */
-const lasting = (headers: object): object =>
+/** Returns the headers that do not differ between requests. */
+const stableHeaders = (headers: object): object =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !['date', 'x-request-id'].includes(name)));
 
-describe('what goes wrong at the edge below /api/v2', () => {
+describe('errors of the HTTP server below /api/v2', () => {
   const api = sharedApi();
   const ask = (method: string, path: string, options = {}) => request(api(), api().adminToken, method, path, options);
 
-  test('is told as JSON:API', async () => {
+  test('are JSON:API error documents', async () => {
     const answer = await ask('PUT', '/organizations');
     assert.equal(answer.status, 405);
     assert.equal(answer.headers['content-type'], `${MEDIA_TYPE}; charset=utf-8`);
     assert.match(answer.headers.allow ?? '', /GET, POST|POST, GET/);
     assert.equal(faults(answer)[0]?.['title'], 'method not allowed');
   });
-  test('names the limit that a body is over', async () => {
+  test('name the limit that a body exceeds', async () => {
     const answer = await ask('POST', '/organizations', { body: 'x'.repeat(1024 * 1024 + 1) });
     assert.equal(answer.status, 413);
     assert.match(String(faults(answer)[0]?.['detail']), /limits\.body/);
   });
-  test('is the same for an unknown path as for a thing that is not there, headers too', async () => {
+  test('are the same for an unknown path and a missing resource, including headers', async () => {
     const unknown = await ask('GET', '/nothing/here');
     const missing = await ask('GET', '/organizations/nowhere');
     assert.deepEqual(seen(unknown), NOT_FOUND);
     assert.deepEqual(seen(missing), NOT_FOUND);
-    assert.deepEqual(lasting(missing.headers), lasting(unknown.headers));
+    assert.deepEqual(stableHeaders(missing.headers), stableHeaders(unknown.headers));
   });
-  test('is refused in the query likewise', async () => {
+  test('include errors in the query', async () => {
     const answer = await ask('GET', '/organizations?token=x');
     assert.deepEqual([answer.status, faults(answer)[0]?.['title']], [400, 'bad request']);
   });
-  test('stays plain text elsewhere', async () => {
+  test('are plain text for other paths', async () => {
     const answer = await api().request('GET', '/v1/nothing');
     assert.match(answer.headers['content-type'] ?? '', /^text\/plain/);
   });
 });
 
-test('who has no good token is told so, however the token is presented', async () => {
+test('returns 401 without a valid token, whatever the Authorization header', async () => {
   await using api = await startApi();
   for (const authorization of [
     '',

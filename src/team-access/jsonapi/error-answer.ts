@@ -1,11 +1,11 @@
-/** How team access tells errors: JSON:API error documents, those of the HTTP edge included. */
+/** JSON:API error documents, also for errors that the HTTP server raises before an endpoint runs. */
 import { type Static, Type } from 'typebox';
 import type { Answer } from '../../http/answer.ts';
-import type { ErrorForm } from '../../http/call.ts';
+import type { ErrorRenderer } from '../../http/call.ts';
 import type { ServiceErrorCode } from '../../http/errors.ts';
-import { FAULTS_MAX } from '../limits.ts';
-import { type Fault, faultOf, type JsonApiError } from './errors.ts';
-import { JSON_API } from './media-type.ts';
+import { ERRORS_MAX } from '../limits.ts';
+import { type ErrorObject, errorDefinition, type JsonApiError } from './errors.ts';
+import { JSON_API_CONTENT_TYPE } from './media-type.ts';
 
 export const errorsSchema = Type.Object(
   {
@@ -14,11 +14,11 @@ export const errorsSchema = Type.Object(
         {
           status: Type.String(),
           title: Type.String(),
-          detail: Type.Optional(Type.String({ description: 'What people read.' })),
+          detail: Type.Optional(Type.String({ description: 'Explanation for people.' })),
           source: Type.Optional(
             Type.Object({
-              pointer: Type.Optional(Type.String({ description: 'Where in the body, as a JSON pointer.' })),
-              parameter: Type.Optional(Type.String({ description: 'Which query parameter.' })),
+              pointer: Type.Optional(Type.String({ description: 'JSON pointer into the request body.' })),
+              parameter: Type.Optional(Type.String({ description: 'Name of a query parameter.' })),
             }),
           ),
           meta: Type.Optional(Type.Record(Type.String(), Type.String())),
@@ -27,28 +27,28 @@ export const errorsSchema = Type.Object(
       ),
     ),
   },
-  { title: 'Errors', description: 'All faults that one step of the checks has found.' },
+  { title: 'Errors', description: 'All errors that one step of the checks found.' },
 );
 type ErrorDocument = Static<typeof errorsSchema>;
-type ErrorObject = ErrorDocument['errors'][number];
+type SerializedError = ErrorDocument['errors'][number];
 
-/** The answer for a refusal of team access. */
-export function refusalAnswer({ faults, headers }: JsonApiError): Answer {
-  const told = faults.slice(0, FAULTS_MAX).map(errorObject);
-  return errorAnswer(Number(told[0]?.status), told, headers);
+/** Returns the answer for an error of team access. */
+export function errorAnswer(error: JsonApiError): Answer {
+  const errors = error.errors.slice(0, ERRORS_MAX).map(serializeError);
+  return errorDocumentAnswer(Number(errors[0]?.status), errors, error.headers);
 }
 
-/** What the edge has to say, in the form of team access; for the server's `errorForms`. */
-export const edgeErrorForm: ErrorForm = (call, { code, status, message, headers, retryAfterSeconds }) => {
-  const title = EDGE_TITLES[code];
-  const told: ErrorObject = { status: String(status), title };
-  // Of what is not there nothing is said that could tell it from what may not be known.
+/** Renders an error of the HTTP server as a JSON:API error document. */
+export const renderServerError: ErrorRenderer = (call, { code, status, message, headers, retryAfterSeconds }) => {
+  const title = TITLES[code];
+  const error: SerializedError = { status: String(status), title };
+  // A 404 has no detail, because it would distinguish missing resources from those that the caller may not know of.
   const detail = code === 'internal' ? `request ${call.id}` : message;
   const retry = retryAfterSeconds === undefined ? [] : ['Retry-After', String(retryAfterSeconds)];
-  return errorAnswer(status, [code === 'not-found' ? told : { ...told, detail }], [...headers, ...retry]);
+  return errorDocumentAnswer(status, [code === 'not-found' ? error : { ...error, detail }], [...headers, ...retry]);
 };
 
-const EDGE_TITLES: Readonly<Record<ServiceErrorCode, string>> = {
+const TITLES: Readonly<Record<ServiceErrorCode, string>> = {
   'bad-request': 'bad request',
   'permission-denied': 'forbidden',
   'not-found': 'not found',
@@ -67,8 +67,8 @@ const EDGE_TITLES: Readonly<Record<ServiceErrorCode, string>> = {
   'rows-full': 'insufficient storage',
 };
 
-function errorObject({ code, detail, pointer, parameter, meta }: Fault): ErrorObject {
-  const { status, title } = faultOf(code);
+function serializeError({ code, detail, pointer, parameter, meta }: ErrorObject): SerializedError {
+  const { status, title } = errorDefinition(code);
   const source = { ...(pointer !== undefined && { pointer }), ...(parameter !== undefined && { parameter }) };
   return {
     status: String(status),
@@ -79,11 +79,11 @@ function errorObject({ code, detail, pointer, parameter, meta }: Fault): ErrorOb
   };
 }
 
-function errorAnswer(status: number, errors: ErrorObject[], headers: readonly string[]): Answer {
+function errorDocumentAnswer(status: number, errors: SerializedError[], headers: readonly string[]): Answer {
   const document: ErrorDocument = { errors };
   return {
     status,
-    contentType: JSON_API,
+    contentType: JSON_API_CONTENT_TYPE,
     body: JSON.stringify(document),
     headers: ['X-Content-Type-Options', 'nosniff', ...headers],
   };

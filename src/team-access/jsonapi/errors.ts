@@ -1,75 +1,114 @@
-/** Refusals of team access: a closed set of faults with their statuses and titles, and the one error that carries them. */
+/** Errors of team access: a closed set of codes, the exception that carries them, and ways to collect several. */
+import { ERRORS_MAX } from '../limits.ts';
 
-const FAULTS = {
-  'bad-request': { status: 400, title: 'bad request', meaning: 'A query parameter, or If-Match, is not as it must be' },
-  unauthorized: { status: 401, title: 'unauthorized', meaning: 'No token, or one that is not good (any more)' },
+const DEFINITIONS = {
+  'bad-request': { status: 400, title: 'bad request', meaning: 'A query parameter or `If-Match` is invalid' },
+  unauthorized: { status: 401, title: 'unauthorized', meaning: 'The token is missing, unknown, expired or revoked' },
   forbidden: {
     status: 403,
     title: 'forbidden',
-    meaning: 'An organization would be left without an owner, or the server without a site administrator',
+    meaning: 'The organization would have no owner left, or the server no site administrator',
   },
-  'not-found': { status: 404, title: 'not found', meaning: 'There is no such thing, or the caller may not know of it' },
-  'not-acceptable': { status: 406, title: 'not acceptable', meaning: 'The Accept header rules JSON:API out' },
-  'precondition-failed': { status: 412, title: 'precondition failed', meaning: 'If-Match does not hold' },
+  'not-found': {
+    status: 404,
+    title: 'not found',
+    meaning: 'The resource does not exist, or the caller may not know of it',
+  },
+  'not-acceptable': { status: 406, title: 'not acceptable', meaning: 'The `Accept` header excludes JSON:API' },
+  'precondition-failed': {
+    status: 412,
+    title: 'precondition failed',
+    meaning: '`If-Match` does not match the current state',
+  },
   'invalid-content-type': {
     status: 415,
     title: 'invalid content type',
-    meaning: 'The Content-Type is not that of JSON:API',
+    meaning: 'The `Content-Type` is not that of JSON:API',
   },
   'invalid-body': {
     status: 422,
     title: 'invalid request body',
-    meaning: 'The body is not the document that is wanted',
+    meaning: 'The body is not the expected JSON:API document',
   },
-  'invalid-attribute': { status: 422, title: 'invalid attribute', meaning: 'A value is not as it must be' },
-  'too-many-requests': { status: 429, title: 'too many requests', meaning: '`team-access.rate-limit` is reached' },
+  'invalid-attribute': { status: 422, title: 'invalid attribute', meaning: 'A value is invalid' },
+  'too-many-requests': { status: 429, title: 'too many requests', meaning: '`team-access.rate-limit` is exceeded' },
 } as const satisfies Readonly<Record<string, { status: number; title: string; meaning: string }>>;
 
-export type FaultCode = keyof typeof FAULTS;
+export type ErrorCode = keyof typeof DEFINITIONS;
 
-/** Every code, for the API description. */
-export const faultCodes = Object.keys(FAULTS) as readonly FaultCode[];
+export const errorCodes = Object.keys(DEFINITIONS) as readonly ErrorCode[];
 
-/** The status, title and meaning of a code. */
-export const faultOf = (code: FaultCode): (typeof FAULTS)[FaultCode] => FAULTS[code];
+export const errorDefinition = (code: ErrorCode): (typeof DEFINITIONS)[ErrorCode] => DEFINITIONS[code];
 
-/** One thing that is wrong with a request. */
-export interface Fault {
-  readonly code: FaultCode;
+/** One error of a request. `error-answer.ts` adds the status and title. */
+export interface ErrorObject {
+  readonly code: ErrorCode;
   readonly detail?: string;
-  /** Where in the body, as a JSON pointer. */
+  /** JSON pointer into the request body. */
   readonly pointer?: string;
-  /** Which query parameter. */
+  /** Name of a query parameter. */
   readonly parameter?: string;
   readonly meta?: Readonly<Record<string, string>>;
 }
 
-/** Refuses a request: all faults of one step of the checks, at least one. They share a status. */
+/** The errors of one step of the checks, which share a status ([TEAM-28]). */
 export class JsonApiError extends Error {
   override readonly name = 'JsonApiError';
-  readonly faults: readonly Fault[];
-  /** Further headers of the answer, flat: name, value, name, value. */
+  readonly errors: readonly ErrorObject[];
+  /** Additional response headers: name, value, name, value. */
   readonly headers: readonly string[];
 
-  constructor(faults: readonly [Fault, ...Fault[]], headers: readonly string[] = []) {
-    super(faults.map(({ code, detail }) => detail ?? faultOf(code).title).join('; '));
-    this.faults = faults;
+  constructor(errors: readonly [ErrorObject, ...ErrorObject[]], headers: readonly string[] = []) {
+    super(errors.map(({ code, detail }) => detail ?? errorDefinition(code).title).join('; '));
+    this.errors = errors;
     this.headers = headers;
   }
 }
 
-/** Refuses if there is something to refuse. @throws JsonApiError */
-export function throwFaults(faults: readonly Fault[]): void {
-  const [first, ...rest] = faults;
+/** Throws the collected errors, if there are any. @throws JsonApiError */
+export function throwErrors(errors: readonly ErrorObject[]): void {
+  const [first, ...rest] = errors;
   if (first !== undefined) throw new JsonApiError([first, ...rest]);
 }
 
-/** The one refusal for what is not there and for what the caller may not know of: nothing tells them apart. */
+/** Returns the same error for missing resources and for resources that the caller may not know of ([TEAM-34]). */
 export const notFound = (): JsonApiError => new JsonApiError([{ code: 'not-found' }]);
 
-/** The refusal of one attribute. */
-export const attributeFault = (name: string, detail: string): Fault => ({
+/** Returns the error of one attribute. */
+export const attributeError = (name: string, detail: string): ErrorObject => ({
   code: 'invalid-attribute',
   detail,
   pointer: `/data/attributes/${name}`,
 });
+
+/** Maps a JSON pointer in a part of a document to one in the whole. `undefined` refers to the part itself. */
+export type PointerMapping = (pointer: string | undefined) => string;
+
+/** Runs `check` on a part of a document and maps the pointers of its errors to the whole. @throws JsonApiError */
+export function withErrorsAt<T>(mapPointer: PointerMapping, check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    if (!(error instanceof JsonApiError)) throw error;
+    const [first, ...rest] = error.errors.map((one): ErrorObject => ({ ...one, pointer: mapPointer(one.pointer) }));
+    throw first === undefined ? error : new JsonApiError([first, ...rest], error.headers);
+  }
+}
+
+/** Returns the results of `check` for all parts, or throws the errors of all parts together. @throws JsonApiError */
+export function checkAll<Part, T>(parts: readonly Part[], check: (part: Part, position: number) => T): T[] {
+  const checked: T[] = [];
+  const errors: ErrorObject[] = [];
+  for (const [position, part] of parts.entries()) {
+    try {
+      checked.push(check(part, position));
+    } catch (error) {
+      if (!(error instanceof JsonApiError)) throw error;
+      errors.push(...error.errors);
+      // The answer contains no more errors, and a document can have very many parts.
+      if (errors.length >= ERRORS_MAX) break;
+    }
+  }
+  throwErrors(errors);
+  return checked;
+}

@@ -1,53 +1,79 @@
-/** `include`: which related resources an answer brings along. */
+/** Related resources in a document: the `include` parameter, included resources, and the linkage of relationships. */
 import { Type } from 'typebox';
 import type { Parameter } from '../../http/parameter.ts';
 import type { Query } from '../../http/query.ts';
-import { INCLUDED_MAX } from '../limits.ts';
+import { INCLUDED_MAX, LINKAGE_MAX } from '../limits.ts';
 import type { Resource } from './documents.ts';
 import { JsonApiError } from './errors.ts';
 
-/** The parameter of an endpoint that can include `names`, for the API description. */
+/** Describes the `include` parameter of an endpoint that can include `names`. */
 export const includeParameter = (names: readonly string[]): Parameter => ({
   name: 'include',
-  description: `What to bring along, separated by commas: ${names.join(', ')}. Only what the caller may read.`,
+  description: `Related resources to include, separated by commas: ${names.join(', ')}. Contains only what the caller may read.`,
   schema: Type.String(),
 });
 
-/** What is to be included. @throws JsonApiError `bad-request` for anything but `names` */
+/** Returns the requested relationships. @throws JsonApiError `bad-request` for any name other than `names` */
 export function readInclude<Name extends string>(query: Query, names: readonly Name[]): ReadonlySet<Name> {
-  const wanted = (query.get('include') ?? '').split(',').filter((name) => name !== '');
-  const known = wanted.filter((name): name is Name => (names as readonly string[]).includes(name));
-  if (known.length === wanted.length) return new Set(known);
+  const requested = (query.get('include') ?? '').split(',').filter((name) => name !== '');
+  const known = requested.filter((name): name is Name => (names as readonly string[]).includes(name));
+  if (known.length === requested.length) return new Set(known);
   throw new JsonApiError([{ code: 'bad-request', detail: 'Invalid include parameter', parameter: 'include' }]);
 }
 
-/** What an answer brings along. */
+/** The included resources of a document. */
 export interface Included {
-  /** Brings a resource along, and shows it unless it is there already: many resources can lead to the same few. */
-  add(type: string, id: string, show: () => Resource): void;
-  /** In the order in which they were added, each once. */
+  /** Adds a resource unless it was added before, because many primary resources can refer to the same few. */
+  add(type: string, id: string, toJson: () => Resource): void;
+  /** Returns the resources in the order in which they were added. */
   all(): readonly Resource[];
 }
 
 /**
- * Nothing yet. In an answer about `shown` resources `add` throws JsonApiError `bad-request` past INCLUDED_MAX: JSON:API has
- * no way to bring only some. An answer about one has all that it leads to: no page of it could be smaller.
+ * Returns an empty collection for a document with `primaryCount` primary resources. With more than one, `add` throws
+ * JsonApiError `bad-request` after INCLUDED_MAX resources, because JSON:API cannot include only some. With one, there is no
+ * limit, because no page could be smaller.
  */
-export function createIncluded(shown: number): Included {
-  const most = shown > 1 ? INCLUDED_MAX : Number.POSITIVE_INFINITY;
-  const byName = new Map<string, Resource>();
+export function collectIncluded(primaryCount: number): Included {
+  const maximum = primaryCount > 1 ? INCLUDED_MAX : Number.POSITIVE_INFINITY;
+  const byIdentifier = new Map<string, Resource>();
   return {
-    add(type, id, show) {
-      const name = `${type}/${id}`;
-      if (byName.has(name)) return;
-      if (byName.size === most) throw tooMany();
-      byName.set(name, show());
+    add(type, id, toJson) {
+      const identifier = `${type}/${id}`;
+      if (byIdentifier.has(identifier)) return;
+      if (byIdentifier.size === maximum) throw tooManyIncluded();
+      byIdentifier.set(identifier, toJson());
     },
-    all: () => [...byName.values()],
+    all: () => [...byIdentifier.values()],
   };
 }
 
-const tooMany = (): JsonApiError => {
+const tooManyIncluded = (): JsonApiError => {
   const detail = `include would bring more than ${INCLUDED_MAX} resources along: ask for pages, with page[size]`;
   return new JsonApiError([{ code: 'bad-request', detail, parameter: 'include' }]);
 };
+
+/** A to-many relationship: identifiers, or only their number. */
+export interface ToManyRelationship {
+  readonly data?: readonly { readonly id: string; readonly type: string }[];
+  readonly meta?: { readonly count: number };
+}
+
+/** Builds a to-many relationship. */
+export type Linkage = (type: string, ids: readonly string[]) => ToManyRelationship;
+
+/** The linkage of a document with one resource, which contains all identifiers. */
+export const fullLinkage: Linkage = (type, ids) => ({ data: ids.map((id) => ({ id, type })) });
+
+/**
+ * Returns the linkage of one document with several resources. A relationship that would exceed LINKAGE_MAX identifiers in
+ * the document contains only its count. The document of the resource alone contains the identifiers.
+ */
+export function boundedLinkage(): Linkage {
+  let remaining = LINKAGE_MAX;
+  return (type, ids) => {
+    if (ids.length > remaining) return { meta: { count: ids.length } };
+    remaining -= ids.length;
+    return fullLinkage(type, ids);
+  };
+}

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { sharedApi } from '../../../test/support/process/api.ts';
 import { faults, request, resource } from '../../../test/support/team-access/team-access.ts';
 
-describe('the media type of a request', () => {
+describe('content negotiation', () => {
   const api = sharedApi();
   const accepting = async (accept: string): Promise<number> =>
     (await request(api(), api().adminToken, 'GET', '/account/details', { headers: { accept } })).status;
@@ -14,12 +14,12 @@ describe('the media type of a request', () => {
     'application/*',
     'text/html, application/vnd.api+json;q=0.1',
   ]) {
-    test(`can be taken with Accept: ${accept}`, async () => {
+    test(`accepts Accept: ${accept}`, async () => {
       assert.equal(await accepting(accept), 200);
     });
   }
   for (const accept of ['text/html', 'application/json', 'application/vnd.api+json;q=0, */*', '*/*;q=0']) {
-    test(`is ruled out by Accept: ${accept}`, async () => {
+    test(`returns 406 for Accept: ${accept}`, async () => {
       assert.equal(await accepting(accept), 406);
     });
   }
@@ -34,12 +34,12 @@ describe('the media type of a request', () => {
     'application/vnd.api+json; charset=utf-8',
     'Application/Vnd.API+JSON',
   ]) {
-    test(`is declared by ${contentType}`, async () => {
+    test(`accepts Content-Type: ${contentType}`, async () => {
       assert.equal((await declaring(contentType)).status, 422);
     });
   }
   for (const contentType of ['application/json', '', 'application/vnd.api+jsonx']) {
-    test(`is not declared by ${JSON.stringify(contentType)}`, async () => {
+    test(`returns 415 for Content-Type: ${JSON.stringify(contentType)}`, async () => {
       const answer = await declaring(contentType);
       assert.equal(answer.status, 415);
       assert.deepEqual(faults(answer), [
@@ -47,7 +47,7 @@ describe('the media type of a request', () => {
       ]);
     });
   }
-  test('needs no declaration where there is no body to delete with', async () => {
+  test('requires no Content-Type for a DELETE without a body', async () => {
     const bare = await api().request('DELETE', '/api/v2/organizations/nowhere', {
       token: null,
       headers: { authorization: `Bearer ${api().adminToken}` },
@@ -55,7 +55,7 @@ describe('the media type of a request', () => {
     assert.equal(bare.status, 404);
     assert.equal((await declaring('text/plain', 'DELETE', '/organizations/nowhere')).status, 415);
   });
-  test('comes after who calls, and before what is sent', async () => {
+  test('follows authentication and precedes the check of the body', async () => {
     const headers = { 'content-type': 'text/plain' };
     assert.equal((await request(api(), null, 'POST', '/organizations', { body: '{', headers })).status, 401);
     assert.equal(

@@ -1,13 +1,14 @@
-/** Pages of lists: `page[number]` and `page[size]`, the links to other pages and what is said of them. */
+/** Lists in order of creation, and their pages: `page[number]`, `page[size]`, links and metadata. */
 import { Type } from 'typebox';
 import type { Call } from '../../http/call.ts';
 import type { Parameter } from '../../http/parameter.ts';
 import type { Query } from '../../http/query.ts';
+import type { Stored } from '../../state/table.ts';
 import { PAGE_NUMBER_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from '../limits.ts';
 import type { Document, Resource } from './documents.ts';
-import { type Fault, throwFaults } from './errors.ts';
+import { type ErrorObject, throwErrors } from './errors.ts';
 
-/** Which page. */
+/** A requested page. */
 export interface Page {
   /** From 1. */
   readonly number: number;
@@ -16,53 +17,53 @@ export interface Page {
 
 const NUMBER: Parameter = {
   name: 'page[number]',
-  description: 'Which page, from 1.',
+  description: 'Page number, from 1.',
   schema: Type.Integer({ minimum: 1, maximum: PAGE_NUMBER_MAX }),
 };
-/** How long pages are. */
+
 export interface PageSizes {
-  readonly fallback: number;
-  readonly maximum: number;
+  readonly defaultSize: number;
+  readonly maxSize: number;
 }
 
-const SIZES: PageSizes = { fallback: PAGE_SIZE_DEFAULT, maximum: PAGE_SIZE_MAX };
+const SIZES: PageSizes = { defaultSize: PAGE_SIZE_DEFAULT, maxSize: PAGE_SIZE_MAX };
 
-const sizeParameter = ({ fallback, maximum }: PageSizes): Parameter => ({
+const sizeParameter = ({ defaultSize, maxSize }: PageSizes): Parameter => ({
   name: 'page[size]',
-  description: `How many on a page; ${fallback} unless given.`,
-  schema: Type.Integer({ minimum: 1, maximum }),
+  description: `Resources per page; ${defaultSize} by default.`,
+  schema: Type.Integer({ minimum: 1, maximum: maxSize }),
 });
 const SIZE = sizeParameter(SIZES);
 
-/** What `readPage` reads, for the API description. */
+/** The query parameters that `readPage` reads. */
 export const PAGE_PARAMETERS: readonly Parameter[] = [NUMBER, SIZE];
 
-/** Likewise, for pages of other sizes. */
+/** Returns the query parameters of lists with other page sizes. */
 export const pageParameters = (sizes: PageSizes): readonly Parameter[] => [NUMBER, sizeParameter(sizes)];
 
 /**
- * The page that is asked for; `undefined` when neither parameter is given. `others` are faults of the same step.
+ * Returns the requested page, or `undefined` without page parameters. Throws `others`, errors of the same step, as well.
  * @throws JsonApiError `invalid-attribute`
  */
-export function readPage(query: Query, others: readonly Fault[] = [], sizes = SIZES): Page | undefined {
-  const faults: Fault[] = [...others];
-  const number = readNumber(query, NUMBER.name, PAGE_NUMBER_MAX, faults);
-  const size = readNumber(query, SIZE.name, sizes.maximum, faults);
-  throwFaults(faults);
+export function readPage(query: Query, others: readonly ErrorObject[] = [], sizes = SIZES): Page | undefined {
+  const errors: ErrorObject[] = [...others];
+  const number = readNumber(query, NUMBER.name, PAGE_NUMBER_MAX, errors);
+  const size = readNumber(query, SIZE.name, sizes.maxSize, errors);
+  throwErrors(errors);
   if (number === undefined && size === undefined) return undefined;
-  return { number: number ?? 1, size: size ?? sizes.fallback };
+  return { number: number ?? 1, size: size ?? sizes.defaultSize };
 }
 
-/** Likewise, for lists that are always paginated. @throws JsonApiError `invalid-attribute` */
-export const readPageAlways = (query: Query, others: readonly Fault[] = [], sizes = SIZES): Page =>
-  readPage(query, others, sizes) ?? { number: 1, size: sizes.fallback };
+/** Returns the requested page of a list that is always paginated. @throws JsonApiError `invalid-attribute` */
+export const readPageOrDefault = (query: Query, others: readonly ErrorObject[] = [], sizes = SIZES): Page =>
+  readPage(query, others, sizes) ?? { number: 1, size: sizes.defaultSize };
 
-/** The part of a list that is on a page. */
-export const onPage = <T>(all: readonly T[], { number, size }: Page): readonly T[] =>
+/** Returns the elements of a list that belong to a page. */
+export const slicePage = <T>(all: readonly T[], { number, size }: Page): readonly T[] =>
   all.slice((number - 1) * size, number * size);
 
-/** `meta.pagination` of a page in a list of `totalCount`. */
-export function paginationOf({ number, size }: Page, totalCount: number) {
+/** Returns `meta.pagination` for a page of a list with `totalCount` elements. */
+export function paginationMeta({ number, size }: Page, totalCount: number) {
   const totalPages = Math.max(1, Math.ceil(totalCount / size));
   return {
     'current-page': number,
@@ -74,13 +75,13 @@ export function paginationOf({ number, size }: Page, totalCount: number) {
   };
 }
 
-/** The document of one page. `totalCount` counts the whole list as this caller sees it. */
+/** Returns the document of one page. `totalCount` is the length of the list that this caller can see. */
 export function pageDocument(
   call: Call,
   page: Page,
   { data, totalCount, included }: { data: readonly Resource[]; totalCount: number; included?: readonly Resource[] },
 ): Document {
-  const pagination = paginationOf(page, totalCount);
+  const pagination = paginationMeta(page, totalCount);
   const to = (number: number | null): string | null => (number === null ? null : pageLink(call, page, number));
   return {
     data,
@@ -96,7 +97,7 @@ export function pageDocument(
   };
 }
 
-/** The address of another page of the list that the call asks for, with its other parameters as they are. */
+/** Returns the URL of another page of the same list, with the other query parameters of the request. */
 function pageLink({ request, query }: Call, { size }: Page, number: number): string {
   const parameters = new Map([...query, [NUMBER.name, String(number)], [SIZE.name, String(size)]]);
   const text = [...parameters].map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`);
@@ -105,12 +106,25 @@ function pageLink({ request, query }: Call, { size }: Page, number: number): str
   return `${scheme}://${request.headers.host ?? ''}${path}?${text.join('&')}`;
 }
 
-function readNumber(query: Query, name: string, maximum: number, faults: Fault[]): number | undefined {
+function readNumber(query: Query, name: string, maximum: number, errors: ErrorObject[]): number | undefined {
   const text = query.get(name);
   if (text === undefined) return undefined;
   const number = /^\d{1,10}$/.test(text) ? Number(text) : 0;
   if (number >= 1 && number <= maximum) return number;
   const bounds = name === SIZE.name ? `between 1 and ${maximum}` : 'a whole number from 1';
-  faults.push({ code: 'invalid-attribute', detail: `${name} must be ${bounds}`, parameter: name });
+  errors.push({ code: 'invalid-attribute', detail: `${name} must be ${bounds}`, parameter: name });
   return undefined;
 }
+
+/** Sorts rows by creation: by commit, then by position within the commit. */
+export const sortByCreation = <Row extends { readonly place: number }>(rows: readonly Stored<Row>[]): Stored<Row>[] =>
+  rows.toSorted((a, b) => a.createIndex - b.createIndex || placeOf(a) - placeOf(b));
+
+const placeOf = <Row extends { readonly place: number }>({ row }: Stored<Row>): number =>
+  (row as { readonly place: number }).place;
+
+export const NAME_FILTER: Parameter = {
+  name: 'q',
+  description: 'Returns only resources whose name contains this text.',
+  schema: Type.String(),
+};

@@ -1,87 +1,115 @@
-/** Reads attributes of their own rules, one function a kind. Faults are added to `faults`; null counts as not given. */
-import { attributeFault, type Fault } from './errors.ts';
-import { labelOf } from './settings.ts';
-import { isText, TEXT_WANTED } from './text.ts';
+/** Readers of attributes, one per kind. They append to `errors`, and treat null like a missing attribute. */
+import { Type } from 'typebox';
+import { TEXT_CHARACTERS_MAX } from '../limits.ts';
+import { attributeError, type ErrorObject } from './errors.ts';
 
-/** Attributes as they came. */
-export type Given = Readonly<Record<string, unknown>>;
+/** The attributes of a request body, before validation. */
+export type RawAttributes = Readonly<Record<string, unknown>>;
 
-/** What was given of an attribute; `undefined` for nothing and null. */
-export const given = (attributes: Given, name: string): unknown =>
+/** Returns the value of an attribute, or `undefined` when it is missing or null. */
+export const attributeValue = (attributes: RawAttributes, name: string): unknown =>
   Object.hasOwn(attributes, name) ? (attributes[name] ?? undefined) : undefined;
 
 const NAME = /^[A-Za-z0-9_-]+$/;
 
-/** A name that must be there, unless `optional`; letters, digits, `_` and `-`. */
+/** Reads `name`, which must be present unless `optional`: letters, digits, `_` and `-`. */
 export function readName(
-  attributes: Given,
-  faults: Fault[],
+  attributes: RawAttributes,
+  errors: ErrorObject[],
   { maximum, optional = false }: { readonly maximum: number; readonly optional?: boolean },
 ): string | undefined {
-  const name = given(attributes, 'name');
+  const name = attributeValue(attributes, 'name');
   const absent = !Object.hasOwn(attributes, 'name');
   if (name === undefined || name === '') {
-    if (!(optional && absent)) faults.push(attributeFault('name', "Name can't be blank"));
+    if (!(optional && absent)) errors.push(attributeError('name', "Name can't be blank"));
     return undefined;
   }
   if (typeof name === 'string' && name.length <= maximum && NAME.test(name)) return name;
   const detail = `Name is invalid: want up to ${maximum} letters, digits, underscores and hyphens`;
-  faults.push(attributeFault('name', detail));
+  errors.push(attributeError('name', detail));
   return undefined;
 }
 
-/** The fault of a name that another has. */
-export const nameTaken = (): Fault => attributeFault('name', 'Name has already been taken');
+/** Returns the error of a name that is in use. */
+export const nameTakenError = (): ErrorObject => attributeError('name', 'Name has already been taken');
 
-/** A text; `undefined` when not given. */
-export function readText(attributes: Given, name: string, faults: Fault[]): string | undefined {
-  const value = given(attributes, name);
+/** Reads a text. */
+export function readText(attributes: RawAttributes, name: string, errors: ErrorObject[]): string | undefined {
+  const value = attributeValue(attributes, name);
   if (value === undefined) return undefined;
   if (isText(value)) return value;
-  faults.push(attributeFault(name, `${labelOf(name)} is invalid: want ${TEXT_WANTED}`));
+  errors.push(attributeError(name, `${labelOf(name)} is invalid: want ${TEXT_EXPECTED}`));
   return undefined;
 }
 
-/** A text that null takes away; `undefined` when not given. */
-export const readNullableText = (attributes: Given, name: string, faults: Fault[]): string | null | undefined =>
-  Object.hasOwn(attributes, name) && attributes[name] === null ? null : readText(attributes, name, faults);
+/** Reads a text that null removes. Returns `undefined` when it is missing. */
+export const readNullableText = (
+  attributes: RawAttributes,
+  name: string,
+  errors: ErrorObject[],
+): string | null | undefined =>
+  Object.hasOwn(attributes, name) && attributes[name] === null ? null : readText(attributes, name, errors);
 
-/** True or false; `undefined` when not given. */
-export function readBoolean(attributes: Given, name: string, faults: Fault[]): boolean | undefined {
-  const value = given(attributes, name);
+/** Reads a boolean. */
+export function readBoolean(attributes: RawAttributes, name: string, errors: ErrorObject[]): boolean | undefined {
+  const value = attributeValue(attributes, name);
   if (value === undefined || typeof value === 'boolean') return value;
-  faults.push(attributeFault(name, `${labelOf(name)} is not included in the list`));
+  errors.push(attributeError(name, `${labelOf(name)} is not included in the list`));
   return undefined;
 }
 
-/** One of some values. */
+/** Reads one of `values`. */
 export function readChoice<Value extends string>(
-  attributes: Given,
+  attributes: RawAttributes,
   name: string,
   values: readonly Value[],
-  faults: Fault[],
+  errors: ErrorObject[],
 ): Value | undefined {
-  const value = given(attributes, name);
+  const value = attributeValue(attributes, name);
   if (value === undefined) return undefined;
   const known = values.find((one) => one === value);
-  if (known === undefined) faults.push(attributeFault(name, `${labelOf(name)} is not included in the list`));
+  if (known === undefined) errors.push(attributeError(name, `${labelOf(name)} is not included in the list`));
   return known;
 }
 
 /**
- * Neither blank nor invisible: an address stands in lists as it is read. A comma separates several in filters; quotes and
- * brackets, which the standard allows, are in no address that people have.
+ * Excludes invisible characters, because lists contain addresses, and commas, because filters separate addresses with
+ * them. Also excludes quotes and brackets, which RFC 5322 allows but real addresses do not contain.
  */
 const EMAIL = /^[^\s@,;:<>()[\]"\\\p{C}]+@[^\s@,;:<>()[\]"\\\p{C}]+$/u;
 
-/** An e-mail address, as far as can be told without sending to it; no two users differ only in case. */
-export function readEmail(attributes: Given, faults: Fault[], required: boolean): string | undefined {
-  const email = readText(attributes, 'email', faults);
+/** Reads `email` and checks its syntax. */
+export function readEmail(attributes: RawAttributes, errors: ErrorObject[], required: boolean): string | undefined {
+  const email = readText(attributes, 'email', errors);
   if (email === undefined || email === '') {
-    if (required && given(attributes, 'email') === email) faults.push(attributeFault('email', "Email can't be blank"));
+    if (required && attributeValue(attributes, 'email') === email)
+      errors.push(attributeError('email', "Email can't be blank"));
     return undefined;
   }
   if (EMAIL.test(email)) return email;
-  faults.push(attributeFault('email', 'Email is invalid: want an address such as name@example.org'));
+  errors.push(attributeError('email', 'Email is invalid: want an address such as name@example.org'));
   return undefined;
 }
+
+/**
+ * Allows no control characters except tab, CR and LF, because terminals and logs show texts, and no unpaired surrogates,
+ * because the keys of the store are valid UTF-8. For the flag `u`.
+ */
+const PATTERN = '^[^\\p{Cs}\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f]*$';
+const TEXT = new RegExp(PATTERN, 'u');
+
+/** The schema of a text. */
+export const textSchema = Type.String({ maxLength: TEXT_CHARACTERS_MAX, pattern: PATTERN });
+
+/** The schema of a key in a setting. */
+export const textKeySchema = Type.String({ pattern: PATTERN });
+
+/** The description of a valid text in error messages. */
+export const TEXT_EXPECTED = `up to ${TEXT_CHARACTERS_MAX} characters, none of them a control character but tabs and ends of lines`;
+
+/** Whether a value is a valid text. */
+export const isText = (value: unknown): value is string =>
+  typeof value === 'string' && value.length <= TEXT_CHARACTERS_MAX && TEXT.test(value);
+
+/** Returns the name of an attribute in error messages: `auto-apply` becomes `Auto apply`. */
+export const labelOf = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1).replaceAll('-', ' ');

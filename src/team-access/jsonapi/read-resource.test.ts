@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { FAULTS_MAX } from '../limits.ts';
-import { type Fault, JsonApiError } from './errors.ts';
-import { readIdentifiers, readResource, type WantedResource } from './read-resource.ts';
+import { ERRORS_MAX } from '../limits.ts';
+import { type ErrorObject, JsonApiError } from './errors.ts';
+import { type ResourceSpec, readIdentifiers, readResource } from './read-resource.ts';
 
-const ROW: WantedResource = {
+const SPEC: ResourceSpec = {
   type: 'team-workspaces',
   relationships: [
     { name: 'team', type: 'teams', label: 'Team' },
@@ -13,24 +13,24 @@ const ROW: WantedResource = {
 };
 const team = { data: { type: 'teams', id: 'team-1' } };
 const workspace = { data: { type: 'workspaces', id: 'ws-1' } };
-const whole = { type: 'team-workspaces', attributes: { access: 'read' }, relationships: { team, workspace } };
+const valid = { type: 'team-workspaces', attributes: { access: 'read' }, relationships: { team, workspace } };
 
 const bytes = (body: unknown): Buffer => Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
 
-/** What is told of a body: code and pointer of each fault. */
-function told(read: () => unknown): readonly string[] {
+/** Returns the code and pointer of each error. */
+function errorsOf(read: () => unknown): readonly string[] {
   try {
     read();
   } catch (error) {
     assert.ok(error instanceof JsonApiError, String(error));
-    return error.faults.map(({ code, pointer }: Fault) => `${code} ${pointer}`);
+    return error.errors.map(({ code, pointer }: ErrorObject) => `${code} ${pointer}`);
   }
   return [];
 }
 
-describe('a resource in a body', () => {
-  test('is read with its attributes and relationships', () => {
-    const { attributes, relationships } = readResource(bytes({ data: whole }), ROW);
+describe('readResource', () => {
+  test('returns attributes and relationships', () => {
+    const { attributes, relationships } = readResource(bytes({ data: valid }), SPEC);
     assert.deepEqual(attributes, { access: 'read' });
     assert.deepEqual(
       [...relationships],
@@ -42,20 +42,20 @@ describe('a resource in a body', () => {
   });
 
   const bodies: readonly (readonly [string, unknown, readonly string[]])[] = [
-    ['nothing', '', ['invalid-body ']],
-    ['no JSON', '{', ['invalid-body ']],
-    ['no object', '[]', ['invalid-body ']],
-    ['no text', Buffer.from([0xff]).toString('latin1'), ['invalid-body ']],
-    ['a key twice', '{"data":1,"data":2}', ['invalid-body ']],
-    ['no data', {}, ['invalid-body /data']],
-    ['data that is no object', { data: [] }, ['invalid-body /data']],
+    ['an empty body', '', ['invalid-body ']],
+    ['invalid JSON', '{', ['invalid-body ']],
+    ['a body that is not an object', '[]', ['invalid-body ']],
+    ['invalid UTF-8', Buffer.from([0xff]).toString('latin1'), ['invalid-body ']],
+    ['a repeated key', '{"data":1,"data":2}', ['invalid-body ']],
+    ['missing data', {}, ['invalid-body /data']],
+    ['data that is not an object', { data: [] }, ['invalid-body /data']],
     ['data that is null', { data: null }, ['invalid-body /data']],
-    ['no type', { data: { ...whole, type: undefined } }, ['invalid-body /data/type']],
-    ['another type', { data: { ...whole, type: 'teams' } }, ['invalid-body /data/type']],
-    ['attributes that are no object', { data: { ...whole, attributes: [] } }, ['invalid-body /data/attributes']],
+    ['a missing type', { data: { ...valid, type: undefined } }, ['invalid-body /data/type']],
+    ['another type', { data: { ...valid, type: 'teams' } }, ['invalid-body /data/type']],
+    ['attributes that are not an object', { data: { ...valid, attributes: [] } }, ['invalid-body /data/attributes']],
     [
-      'relationships that are no object',
-      { data: { ...whole, relationships: 1 } },
+      'relationships that are not an object',
+      { data: { ...valid, relationships: 1 } },
       [
         'invalid-body /data/relationships',
         'invalid-attribute /data/relationships/team',
@@ -63,32 +63,32 @@ describe('a resource in a body', () => {
       ],
     ],
     [
-      'no relationships',
-      { data: { ...whole, relationships: undefined } },
+      'missing relationships',
+      { data: { ...valid, relationships: undefined } },
       ['invalid-attribute /data/relationships/team', 'invalid-attribute /data/relationships/workspace'],
     ],
     [
-      'a relationship to nothing',
-      { data: { ...whole, relationships: { team: { data: null }, workspace } } },
+      'a relationship with null',
+      { data: { ...valid, relationships: { team: { data: null }, workspace } } },
       ['invalid-attribute /data/relationships/team'],
     ],
     [
-      'relationships to the wrong things',
+      'relationships with a wrong type or id',
       {
         data: {
-          ...whole,
+          ...valid,
           relationships: { team: workspace, workspace: { data: { type: 'workspaces', id: 7 } } },
         },
       },
       ['invalid-body /data/relationships/team/data/type', 'invalid-body /data/relationships/workspace/data/id'],
     ],
     [
-      'a relationship to several',
-      { data: { ...whole, relationships: { team: { data: [] }, workspace } } },
+      'a to-one relationship with a list',
+      { data: { ...valid, relationships: { team: { data: [] }, workspace } } },
       ['invalid-body /data/relationships/team/data'],
     ],
     [
-      'several at once',
+      'several errors at once',
       { data: { type: 'x', id: 1, attributes: 'x', relationships: { team: 1, workspace } } },
       [
         'invalid-body /data/type',
@@ -99,29 +99,29 @@ describe('a resource in a body', () => {
       ],
     ],
   ];
-  for (const [what, body, faults] of bodies) {
-    test(`is refused for ${what}`, () => {
+  for (const [what, body, errors] of bodies) {
+    test(`rejects ${what}`, () => {
       assert.deepEqual(
-        told(() => readResource(bytes(body), ROW)),
-        faults,
+        errorsOf(() => readResource(bytes(body), SPEC)),
+        errors,
       );
     });
   }
 
-  test('of an update needs neither type nor id, and both must be right', () => {
-    const wanted = { type: 'teams', updates: 'team-1' };
-    const read = (data: unknown) => told(() => readResource(bytes({ data }), wanted));
+  test('accepts an update without type and id, and rejects wrong ones', () => {
+    const spec = { type: 'teams', updates: 'team-1' };
+    const read = (data: unknown) => errorsOf(() => readResource(bytes({ data }), spec));
     assert.deepEqual(read({}), []);
     assert.deepEqual(read({ type: 'teams', id: 'team-1' }), []);
     assert.deepEqual(read({ type: 'team', id: 'team-2' }), ['invalid-body /data/type', 'invalid-body /data/id']);
   });
-  test('that is new has an id that is ignored', () => {
+  test('ignores the id of a new resource', () => {
     assert.deepEqual(
-      told(() => readResource(bytes({ data: { type: 'teams', id: 'x' } }), { type: 'teams' })),
+      errorsOf(() => readResource(bytes({ data: { type: 'teams', id: 'x' } }), { type: 'teams' })),
       [],
     );
   });
-  test('has no attributes of the prototype', () => {
+  test('does not return attributes of the prototype', () => {
     const read = readResource(bytes('{"data":{"type":"teams","attributes":{"__proto__":{"name":"x"}}}}'), {
       type: 'teams',
     });
@@ -129,13 +129,13 @@ describe('a resource in a body', () => {
   });
 });
 
-describe('identifiers in a body', () => {
-  const read = (data: unknown) => told(() => readIdentifiers(bytes({ data }), 'users'));
-  test('are read, each once', () => {
+describe('readIdentifiers', () => {
+  const read = (data: unknown) => errorsOf(() => readIdentifiers(bytes({ data }), 'users'));
+  test('removes duplicates', () => {
     const data = ['a', 'b', 'a'].map((id) => ({ type: 'users', id }));
     assert.deepEqual(readIdentifiers(bytes({ data }), 'users'), ['a', 'b']);
   });
-  test('are refused where they are none', () => {
+  test('rejects invalid identifiers', () => {
     assert.deepEqual(read({}), ['invalid-body /data']);
     assert.deepEqual(read([1, { type: 'teams', id: 'x' }, { type: 'users' }]), [
       'invalid-body /data/0',
@@ -143,9 +143,9 @@ describe('identifiers in a body', () => {
       'invalid-body /data/2/id',
     ]);
   });
-  test('are told no more faults of than anybody reads, however many they are', () => {
-    const faults = read(Array.from({ length: 300_000 }, () => 0));
-    assert.equal(faults.length, FAULTS_MAX);
-    assert.equal(faults.at(-1), `invalid-body /data/${FAULTS_MAX - 1}`);
+  test('reports at most ERRORS_MAX errors', () => {
+    const errors = read(Array.from({ length: 300_000 }, () => 0));
+    assert.equal(errors.length, ERRORS_MAX);
+    assert.equal(errors.at(-1), `invalid-body /data/${ERRORS_MAX - 1}`);
   });
 });

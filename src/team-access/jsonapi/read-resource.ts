@@ -1,98 +1,93 @@
-/** Reads a resource from a body: JSON, `data`, types and the shape of relationships. All that is wrong is told at once. */
-import { JsonProblem, parseStrictJson } from '../../http/json/strict-json.ts';
-import { FAULTS_MAX } from '../limits.ts';
-import { type Fault, JsonApiError, throwFaults } from './errors.ts';
+/** Reads a resource from a request body. Reports all errors in the shape of the body together ([TEAM-38]). */
+import { JsonError, parseStrictJson } from '../../http/json/strict-json.ts';
+import { ERRORS_MAX } from '../limits.ts';
+import { type ErrorObject, JsonApiError, throwErrors } from './errors.ts';
 
-/** A relationship that an operation reads. */
-export interface WantedRelationship {
+/** A relationship that an endpoint reads. */
+export interface RelationshipSpec {
   readonly name: string;
-  /** The JSON:API type of what it leads to. */
+  /** JSON:API type of the related resource. */
   readonly type: string;
-  /** How messages name it; given where it must be there. */
+  /** Name in error messages. Present when a creation requires the relationship. */
   readonly label?: string;
 }
 
-/** What an operation reads of a resource. */
-export interface WantedResource {
+/** The parts of a resource that an endpoint reads. */
+export interface ResourceSpec {
   readonly type: string;
-  /** What some clients call it instead. */
-  readonly alsoType?: string;
+  /** Another type that some clients send. */
+  readonly typeAlias?: string;
   /**
-   * For an update the id in the path, or null where the path has none: then `type` and `id` may be left out, and must be
-   * right when given.
+   * ID in the path of an update, or null when the path has none. In an update, the body may omit `type` and `id`, but they
+   * must match when present ([TEAM-39]). Absent for a creation.
    */
   readonly updates?: string | null;
-  readonly relationships?: readonly WantedRelationship[];
-  /** Relationships to several, such as a member's teams. */
-  readonly manyRelationships?: readonly WantedRelationship[];
+  readonly relationships?: readonly RelationshipSpec[];
+  /** To-many relationships, such as a member's teams. */
+  readonly toManyRelationships?: readonly RelationshipSpec[];
 }
 
-/** What a body says of a resource; attributes as they came. */
-export interface GivenResource {
+/** A resource in a body. Its attributes are not validated yet. */
+export interface ParsedResource {
   readonly attributes: Readonly<Record<string, unknown>>;
-  /** Ids by name; those that were not given are not in it. */
+  /** IDs by relationship name, without missing relationships. */
   readonly relationships: ReadonlyMap<string, string>;
-  readonly manyRelationships: ReadonlyMap<string, readonly string[]>;
+  readonly toManyRelationships: ReadonlyMap<string, readonly string[]>;
 }
 
-/** An object of JSON, read by nobody yet. */
-export type Json = Readonly<Record<string, unknown>>;
+export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** The resource of a body. @throws JsonApiError `invalid-body`, `invalid-attribute` for a relationship that is missing */
-export const readResource = (body: Uint8Array, wanted: WantedResource): GivenResource =>
-  resourceIn(readMember(body, 'data'), wanted);
+/** Reads the resource in a body. @throws JsonApiError `invalid-body`, `invalid-attribute` for a missing relationship */
+export const readResource = (body: Uint8Array, spec: ResourceSpec): ParsedResource =>
+  parseResource(readMember(body, 'data'), spec);
 
-/** The resource in the `data` of a document. @throws JsonApiError likewise */
-export function resourceIn(data: unknown, wanted: WantedResource): GivenResource {
-  if (!isObject(data)) throw new JsonApiError([wrong('/data', 'want an object')]);
-  return resourceOf(data, wanted, '/data');
-}
-
-/** The resource in a JSON object that stands at `pointer`. @throws JsonApiError likewise */
-function resourceOf(data: Json, wanted: WantedResource, pointer: string): GivenResource {
-  const faults: Fault[] = [...identityFaults(data, wanted, pointer)];
-  const attributes = objectAt(data, 'attributes', pointer, faults);
-  const given = objectAt(data, 'relationships', pointer, faults);
+/** Reads the resource in the `data` of a document. @throws JsonApiError like `readResource` */
+export function parseResource(data: unknown, spec: ResourceSpec): ParsedResource {
+  if (!isObject(data)) throw new JsonApiError([bodyError('/data', 'want an object')]);
+  const errors = identityErrors(data, spec);
+  const attributes = readObject(data, 'attributes', '/data', errors);
+  const given = readObject(data, 'relationships', '/data', errors);
+  const linkageOf = (name: string): unknown => readObject(given, name, '/data/relationships', errors)['data'];
   const relationships = new Map<string, string>();
-  for (const relationship of wanted.relationships ?? []) {
-    const at = `${pointer}/relationships/${relationship.name}`;
-    const linked = objectAt(given, relationship.name, `${pointer}/relationships`, faults)['data'];
-    if (linked === undefined || linked === null) {
-      if (relationship.label !== undefined && wanted.updates === undefined) {
-        faults.push({ code: 'invalid-attribute', detail: `${relationship.label} must exist`, pointer: at });
+  for (const { name, type, label } of spec.relationships ?? []) {
+    const pointer = `/data/relationships/${name}`;
+    const linkage = linkageOf(name);
+    if (linkage === undefined || linkage === null) {
+      if (label !== undefined && spec.updates === undefined) {
+        errors.push({ code: 'invalid-attribute', detail: `${label} must exist`, pointer });
       }
       continue;
     }
-    const id = identifier(linked, relationship.type, `${at}/data`, faults);
-    if (id !== undefined) relationships.set(relationship.name, id);
+    const id = readIdentifier(linkage, type, `${pointer}/data`, errors);
+    if (id !== undefined) relationships.set(name, id);
   }
-  const manyRelationships = new Map<string, readonly string[]>();
-  for (const { name, type } of wanted.manyRelationships ?? []) {
-    const linked = objectAt(given, name, `${pointer}/relationships`, faults)['data'];
-    if (linked === undefined || linked === null) continue;
-    manyRelationships.set(name, identifiers(linked, type, `${pointer}/relationships/${name}/data`, faults));
+  const toManyRelationships = new Map<string, readonly string[]>();
+  for (const { name, type } of spec.toManyRelationships ?? []) {
+    const linkage = linkageOf(name);
+    if (linkage === undefined || linkage === null) continue;
+    toManyRelationships.set(name, readIdentifierList(linkage, type, `/data/relationships/${name}/data`, errors));
   }
-  throwFaults(faults);
-  return { attributes, relationships, manyRelationships };
+  throwErrors(errors);
+  return { attributes, relationships, toManyRelationships };
 }
 
-/** The ids that a body names: `{"data":[{"type","id"}, …]}`. @throws JsonApiError `invalid-body` */
+/** Reads the IDs in a body: `{"data":[{"type","id"}, …]}`. @throws JsonApiError `invalid-body` */
 export const readIdentifiers = (body: Uint8Array, type: string): readonly string[] =>
-  identifiersIn(readMember(body, 'data'), type);
+  parseIdentifiers(readMember(body, 'data'), type);
 
-/** The ids that the `data` of a document names. @throws JsonApiError `invalid-body` */
-export function identifiersIn(data: unknown, type: string): readonly string[] {
-  const faults: Fault[] = [];
-  const ids = identifiers(data, type, '/data', faults);
-  throwFaults(faults);
+/** Reads the IDs in the `data` of a document. @throws JsonApiError `invalid-body` */
+export function parseIdentifiers(data: unknown, type: string): readonly string[] {
+  const errors: ErrorObject[] = [];
+  const ids = readIdentifierList(data, type, '/data', errors);
+  throwErrors(errors);
   return ids;
 }
 
-/** A member of the document that a body is, such as `data`. @throws JsonApiError `invalid-body` */
+/** Reads a top-level member of a body, such as `data`. @throws JsonApiError `invalid-body` */
 export function readMember(body: Uint8Array, name: string): unknown {
   const document = parse(body);
-  if (!isObject(document)) throw new JsonApiError([wrong('', 'want an object')]);
-  if (document[name] === undefined) throw new JsonApiError([wrong(`/${name}`, `${name} is missing`)]);
+  if (!isObject(document)) throw new JsonApiError([bodyError('', 'want an object')]);
+  if (document[name] === undefined) throw new JsonApiError([bodyError(`/${name}`, `${name} is missing`)]);
   return document[name];
 }
 
@@ -100,65 +95,65 @@ function parse(body: Uint8Array): unknown {
   try {
     return parseStrictJson(body);
   } catch (error) {
-    if (!(error instanceof JsonProblem)) throw error;
-    throw new JsonApiError([wrong('', error.message)]);
+    if (!(error instanceof JsonError)) throw error;
+    throw new JsonApiError([bodyError('', error.message)]);
   }
 }
 
-function identityFaults(data: Json, { type, alsoType = type, updates }: WantedResource, pointer: string): Fault[] {
-  const faults: Fault[] = [];
+function identityErrors(data: JsonObject, { type, typeAlias = type, updates }: ResourceSpec): ErrorObject[] {
+  const errors: ErrorObject[] = [];
   const given = data['type'];
-  if (given !== type && given !== alsoType && (updates === undefined || given !== undefined)) {
-    faults.push(wrong(`${pointer}/type`, `type must be ${type}`));
+  if (given !== type && given !== typeAlias && (updates === undefined || given !== undefined)) {
+    errors.push(bodyError('/data/type', `type must be ${type}`));
   }
   const id = data['id'];
-  if (id === undefined) return faults;
-  if (typeof id !== 'string') faults.push(wrong(`${pointer}/id`, 'id must be a string'));
-  else if (typeof updates === 'string' && id !== updates)
-    faults.push(wrong(`${pointer}/id`, 'id is not that of the path'));
-  return faults;
+  if (id === undefined) return errors;
+  if (typeof id !== 'string') errors.push(bodyError('/data/id', 'id must be a string'));
+  else if (typeof updates === 'string' && id !== updates) {
+    errors.push(bodyError('/data/id', 'id is not that of the path'));
+  }
+  return errors;
 }
 
-/** A member that is an object, or an empty one where it is missing or null; anything else is a fault. */
-function objectAt(of: Json, name: string, pointer: string, faults: Fault[]): Json {
-  const value = Object.hasOwn(of, name) ? of[name] : undefined;
+/** Reads a member that is an object. Returns an empty object when it is missing or null. */
+function readObject(parent: JsonObject, name: string, pointer: string, errors: ErrorObject[]): JsonObject {
+  const value = Object.hasOwn(parent, name) ? parent[name] : undefined;
   if (value === undefined || value === null) return {};
   if (isObject(value)) return value;
-  faults.push(wrong(`${pointer}/${name}`, `${name} must be an object`));
+  errors.push(bodyError(`${pointer}/${name}`, `${name} must be an object`));
   return {};
 }
 
-/** Ids, each once. */
-function identifiers(linked: unknown, type: string, pointer: string, faults: Fault[]): readonly string[] {
-  if (!Array.isArray(linked)) {
-    faults.push(wrong(pointer, 'want an array'));
+/** Reads a list of identifiers and removes duplicates. */
+function readIdentifierList(list: unknown, type: string, pointer: string, errors: ErrorObject[]): readonly string[] {
+  if (!Array.isArray(list)) {
+    errors.push(bodyError(pointer, 'want an array'));
     return [];
   }
   const ids = new Set<string>();
-  for (const [i, one] of linked.entries()) {
-    // Nobody reads on, and a list of millions can be wrong throughout.
-    if (faults.length >= FAULTS_MAX) break;
-    const id = identifier(one, type, `${pointer}/${i}`, faults);
+  for (const [i, one] of list.entries()) {
+    // The answer contains no more errors, and a list can have millions of invalid elements.
+    if (errors.length >= ERRORS_MAX) break;
+    const id = readIdentifier(one, type, `${pointer}/${i}`, errors);
     if (id !== undefined) ids.add(id);
   }
   return [...ids];
 }
 
-function identifier(linked: unknown, type: string, pointer: string, faults: Fault[]): string | undefined {
-  if (!isObject(linked)) {
-    faults.push(wrong(pointer, 'want an object with type and id'));
+function readIdentifier(value: unknown, type: string, pointer: string, errors: ErrorObject[]): string | undefined {
+  if (!isObject(value)) {
+    errors.push(bodyError(pointer, 'want an object with type and id'));
     return undefined;
   }
-  if (linked['type'] !== type) faults.push(wrong(`${pointer}/type`, `type must be ${type}`));
-  const id = linked['id'];
+  if (value['type'] !== type) errors.push(bodyError(`${pointer}/type`, `type must be ${type}`));
+  const id = value['id'];
   if (typeof id === 'string') return id;
-  faults.push(wrong(`${pointer}/id`, 'id must be a string'));
+  errors.push(bodyError(`${pointer}/id`, 'id must be a string'));
   return undefined;
 }
 
-/** The fault of a document that is not as it must be. */
-export const wrong = (pointer: string, detail: string): Fault => ({ code: 'invalid-body', detail, pointer });
+/** Returns the error of a body with the wrong shape. */
+export const bodyError = (pointer: string, detail: string): ErrorObject => ({ code: 'invalid-body', detail, pointer });
 
-/** Whether a value of JSON is an object. */
-export const isObject = (value: unknown): value is Json =>
+export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

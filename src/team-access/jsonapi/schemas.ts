@@ -1,28 +1,27 @@
-/** Schemas of JSON:API documents, for the API description. */
+/** Schemas of JSON:API documents for the API description. */
 import { type TProperties, type TSchema, Type } from 'typebox';
 
-/** What names one resource. */
-export const identifier = (type: string): TSchema => Type.Object({ id: Type.String(), type: Type.Literal(type) });
+/** The schema of a resource identifier. */
+export const identifierSchema = (type: string): TSchema => Type.Object({ id: Type.String(), type: Type.Literal(type) });
 const links = Type.Object({ related: Type.Optional(Type.String()), self: Type.Optional(Type.String()) });
 
-/** A relationship to one resource, or to none yet. */
+/** The schema of a relationship to one resource or null. */
 export const toOne = (type: string): TSchema =>
-  Type.Object({ data: Type.Union([identifier(type), Type.Null()]), links: Type.Optional(links) });
+  Type.Object({ data: Type.Union([identifierSchema(type), Type.Null()]), links: Type.Optional(links) });
 
-/** A relationship to one resource, which must be named. */
-export const toThat = (type: string): TSchema => Type.Object({ data: identifier(type) });
+/** The schema of a relationship to one resource that a body must contain. */
+export const toOneRequired = (type: string): TSchema => Type.Object({ data: identifierSchema(type) });
 
-/** A relationship to several. */
+/** The schema of a to-many relationship. */
 export const toMany = (type: string): TSchema =>
-  Type.Object({ data: Type.Array(identifier(type)), links: Type.Optional(links) });
+  Type.Object({ data: Type.Array(identifierSchema(type)), links: Type.Optional(links) });
 
-/** What a resource shows. */
 export interface ResourceParts {
   readonly attributes: TProperties;
   readonly relationships?: TProperties;
 }
 
-/** A resource as answers show it. */
+/** The schema of a resource in an answer. */
 export const resourceSchema = (type: string, title: string, { attributes, relationships }: ResourceParts) =>
   Type.Object(
     {
@@ -39,8 +38,8 @@ const included = Type.Optional(
   Type.Array(Type.Object({ id: Type.String(), type: Type.String() }, { additionalProperties: true })),
 );
 
-/** A document with one resource. */
-export const documentOf = (resource: TSchema) => Type.Object({ data: resource, included });
+/** The schema of a document with one resource. */
+export const documentSchema = (resource: TSchema) => Type.Object({ data: resource, included });
 
 const link = Type.Union([Type.String(), Type.Null()]);
 const pageNumber = Type.Union([Type.Integer({ minimum: 1 }), Type.Null()]);
@@ -63,8 +62,8 @@ const pagination = Type.Object(
   { title: 'Pagination' },
 );
 
-/** A document with a list of resources; `meta` is what it tells besides the pages. */
-export const pageOf = (resource: TSchema, meta: TProperties = {}) =>
+/** The schema of a document with a list of resources. `meta` is in addition to `pagination`. */
+export const pageSchema = (resource: TSchema, meta: TProperties = {}) =>
   Type.Object({
     data: Type.Array(resource),
     included,
@@ -72,19 +71,18 @@ export const pageOf = (resource: TSchema, meta: TProperties = {}) =>
     meta: Type.Optional(Type.Object({ ...meta, pagination })),
   });
 
-/** What a body can say of a resource. */
 export interface BodyParts {
   readonly attributes?: TProperties;
   readonly relationships?: TProperties;
-  /** What must be there. */
+  /** Names of required attributes. A body that requires some creates a resource, so its `type` is required too. */
   readonly required?: readonly string[];
 }
 
-/** The body that makes or changes a resource. */
-export const bodyOf = (type: string, parts: BodyParts) => Type.Object({ data: givenResourceOf(type, parts) });
+/** The schema of a body that creates or updates a resource. */
+export const bodySchema = (type: string, parts: BodyParts) => Type.Object({ data: resourceBodySchema(type, parts) });
 
-/** A resource in a body that makes or changes it; attributes that are not known are ignored. */
-export const givenResourceOf = (type: string, { attributes, relationships, required = [] }: BodyParts) =>
+/** The schema of the resource in such a body. The server ignores unknown attributes. */
+export const resourceBodySchema = (type: string, { attributes, relationships, required = [] }: BodyParts) =>
   Type.Object(
     {
       type: required.length > 0 ? Type.Literal(type) : Type.Optional(Type.Literal(type)),
@@ -99,16 +97,27 @@ export const givenResourceOf = (type: string, { attributes, relationships, requi
           { additionalProperties: true },
         ),
       }),
-      ...(relationships !== undefined && { relationships: givenRelationships(relationships) }),
+      ...(relationships !== undefined && { relationships: relationshipsBodySchema(relationships) }),
     },
     { additionalProperties: true },
   );
 
-/** They can be left out where none has to be there. */
-function givenRelationships(relationships: TProperties): TSchema {
+/** Optional when every relationship is. */
+function relationshipsBodySchema(relationships: TProperties): TSchema {
   const schema = Type.Object(relationships);
   return Object.values(relationships).every((one) => Type.IsOptional(one)) ? Type.Optional(schema) : schema;
 }
 
-/** The body that names resources: `{"data":[{"type","id"}, …]}`. */
-export const identifiersOf = (type: string) => Type.Object({ data: Type.Array(identifier(type)) });
+/** The schema of a body with resource identifiers: `{"data":[{"type","id"}, …]}`. */
+export const identifiersSchema = (type: string) => Type.Object({ data: Type.Array(identifierSchema(type)) });
+
+/** The schema of a to-many relationship that may contain only a count; see `boundedLinkage`. */
+export const toManyOrCount = (type: string): TSchema =>
+  Type.Object({
+    data: Type.Optional(Type.Array(identifierSchema(type))),
+    meta: Type.Optional(
+      Type.Object({
+        count: Type.Integer({ description: 'Number of resources, when the document would be too large with `data`.' }),
+      }),
+    ),
+  });

@@ -1,84 +1,89 @@
-/** Attributes that are kept and given back as clients send them: declared as data, checked by their schemas. */
+/** Settings: attributes that the server validates, stores and returns, and that have no effect. Declared as data. */
 import { type TProperties, type TSchema, Type } from 'typebox';
 import { Compile, type Validator } from 'typebox/schema';
 import { TEXTS_MAX } from '../limits.ts';
-import { attributeFault, type Fault } from './errors.ts';
-import { TEXT_WANTED, textKeySchema, textSchema } from './text.ts';
+import { attributeError, type ErrorObject } from './errors.ts';
+import { labelOf, TEXT_EXPECTED, textKeySchema, textSchema } from './read-attributes.ts';
 
 export interface Setting {
   readonly schema: TSchema;
-  /** What is shown where nothing was sent. */
-  readonly fallback: unknown;
-  /** What is wanted, for messages. */
-  readonly wanted: string;
+  /** Value in documents when no client has set it. */
+  readonly defaultValue: unknown;
+  /** Description of a valid value in error messages. */
+  readonly expected: string;
 }
 
-/** Settings by the names of their attributes. */
+/** Settings by attribute name. */
 export type Settings = Readonly<Record<string, Setting>>;
 
-export const flag = (fallback: boolean): Setting => ({ schema: Type.Boolean(), fallback, wanted: 'true or false' });
-export const wholeNumber = (fallback: number): Setting => ({
-  schema: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
-  fallback,
-  wanted: 'a whole number from 0',
+export const booleanSetting = (defaultValue: boolean): Setting => ({
+  schema: Type.Boolean(),
+  defaultValue,
+  expected: 'true or false',
 });
-export const line = (fallback: string): Setting => ({ schema: textSchema, fallback, wanted: TEXT_WANTED });
-export const optionalLine: Setting = {
+export const integerSetting = (defaultValue: number): Setting => ({
+  schema: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
+  defaultValue,
+  expected: 'a whole number from 0',
+});
+export const textSetting = (defaultValue: string): Setting => ({
+  schema: textSchema,
+  defaultValue,
+  expected: TEXT_EXPECTED,
+});
+export const nullableTextSetting: Setting = {
   schema: Type.Union([textSchema, Type.Null()]),
-  fallback: null,
-  wanted: TEXT_WANTED,
+  defaultValue: null,
+  expected: TEXT_EXPECTED,
 };
-export const lines: Setting = {
+export const textListSetting: Setting = {
   schema: Type.Array(textSchema, { maxItems: TEXTS_MAX }),
-  fallback: [],
-  wanted: `a list of up to ${TEXTS_MAX} texts, each of ${TEXT_WANTED}`,
+  defaultValue: [],
+  expected: `a list of up to ${TEXTS_MAX} texts, each of ${TEXT_EXPECTED}`,
 };
-export const flags: Setting = {
+export const booleanMapSetting: Setting = {
   schema: Type.Union([
     Type.Record(textKeySchema, Type.Boolean(), { maxProperties: TEXTS_MAX, additionalProperties: false }),
     Type.Null(),
   ]),
-  fallback: null,
-  wanted: `an object of up to ${TEXTS_MAX} names, each with true or false`,
+  defaultValue: null,
+  expected: `an object of up to ${TEXTS_MAX} names, each with true or false`,
 };
 
-/** The same setting for each name. */
-export const each = (names: readonly string[], setting: Setting): Settings =>
+/** Declares one setting under several names. */
+export const repeatSetting = (names: readonly string[], setting: Setting): Settings =>
   Object.fromEntries(names.map((name) => [name, setting]));
 
-/** What was sent of the settings; a null where none can be kept says nothing. Faults are added to `faults`. */
+/** Reads the settings in a request body and appends to `errors`. Ignores null for settings that cannot be null. */
 export function readSettings(
   settings: Settings,
-  given: Readonly<Record<string, unknown>>,
-  faults: Fault[],
+  attributes: Readonly<Record<string, unknown>>,
+  errors: ErrorObject[],
 ): Readonly<Record<string, unknown>> {
   const sent: Record<string, unknown> = {};
-  for (const [name, { schema, wanted }] of Object.entries(settings)) {
-    const value = Object.hasOwn(given, name) ? given[name] : undefined;
+  for (const [name, { schema, expected }] of Object.entries(settings)) {
+    const value = Object.hasOwn(attributes, name) ? attributes[name] : undefined;
     if (value === undefined) continue;
-    if (fits(schema, value)) sent[name] = value;
-    else if (value !== null) faults.push(attributeFault(name, `${labelOf(name)} is invalid: want ${wanted}`));
+    if (isValid(schema, value)) sent[name] = value;
+    else if (value !== null) errors.push(attributeError(name, `${labelOf(name)} is invalid: want ${expected}`));
   }
   return sent;
 }
 
-/** The settings as they are shown. */
-export const shownSettings = (
+/** Returns the attributes of all settings. */
+export const settingsToJson = (
   settings: Settings,
-  kept: Readonly<Record<string, unknown>>,
+  stored: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> =>
-  Object.fromEntries(Object.entries(settings).map(([name, { fallback }]) => [name, kept[name] ?? fallback]));
+  Object.fromEntries(Object.entries(settings).map(([name, { defaultValue }]) => [name, stored[name] ?? defaultValue]));
 
-/** The settings in a schema. */
+/** Returns the schemas of the settings. */
 export const settingProperties = (settings: Settings): TProperties =>
   Object.fromEntries(Object.entries(settings).map(([name, { schema }]) => [name, schema]));
 
-/** `auto-apply` → `Auto apply`. */
-export const labelOf = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1).replaceAll('-', ' ');
-
 const validators = new WeakMap<TSchema, Validator>();
 
-function fits(schema: TSchema, value: unknown): boolean {
+function isValid(schema: TSchema, value: unknown): boolean {
   let validator = validators.get(schema);
   if (validator === undefined) {
     validator = Compile(schema);

@@ -8,13 +8,12 @@ import {
   ATTRIBUTES,
   type Attributes,
   attributesOf,
-  changedAccess,
-  createdAccess,
+  changeAccess,
+  createAccess,
   rankOf,
-  readOnlyAttributes,
 } from './access.ts';
 
-/** The table of the decisions, as it stands there. */
+/** The tables of [TEAM-8] and [TEAM-110]. */
 const TABLE = `
 | level | runs | variables | state-versions | policy-mocks | workspace-locking | run-tasks | policy-overrides |
 | read | read | read | read | none | false | false | false |
@@ -45,68 +44,62 @@ const HIGHEST: Attributes = {
   'run-tasks': true,
   'policy-overrides': true,
 };
-/** Something that no level implies. */
-const ODD: Attributes = { ...HIGHEST, runs: 'plan', 'state-versions': 'read-outputs' };
-const started = (level: AccessLevel): Access => createdAccess(level, level === 'custom' ? ODD : {});
+/** Attributes of no fixed level. */
+const CUSTOM: Attributes = { ...HIGHEST, runs: 'plan', 'state-versions': 'read-outputs' };
+const accessAt = (level: AccessLevel): Access => createAccess(level, level === 'custom' ? CUSTOM : {});
 
-describe('a new access', () => {
-  test('has a cell in the table for every level and attribute', () => {
+describe('createAccess', () => {
+  test('is specified for every level and attribute', () => {
     assert.equal(cells.length, ACCESS_LEVELS.length * ATTRIBUTE_NAMES.length);
   });
   for (const { level, name, value } of cells) {
-    test(`${level} gives ${name} ${value}`, () => {
-      assert.equal(String(attributesOf(createdAccess(level, {}))[name as keyof Attributes]), value);
+    test(`${level} sets ${name} to ${value}`, () => {
+      assert.equal(String(attributesOf(createAccess(level, {}))[name as keyof Attributes]), value);
     });
   }
-  test('custom takes what is given and keeps the defaults of the rest', () => {
-    const { runs, variables } = attributesOf(createdAccess('custom', { runs: 'apply' }));
+  test('custom uses the given attributes and the defaults of the others', () => {
+    const { runs, variables } = attributesOf(createAccess('custom', { runs: 'apply' }));
     assert.deepEqual([runs, variables], ['apply', 'none']);
   });
-  test('a fixed level keeps no attributes of its own', () => {
-    assert.deepEqual(createdAccess('write', {}), { access: 'write' });
+  test('stores no attributes for a fixed level', () => {
+    assert.deepEqual(createAccess('write', {}), { access: 'write' });
   });
 });
 
-describe('a change of level', () => {
+describe('changeAccess', () => {
   for (const from of ACCESS_LEVELS) {
     for (const to of ACCESS_LEVELS) {
       test(`${from} → ${to}`, () => {
-        const before = started(from);
-        const after = changedAccess(before, { access: to, attributes: {} });
+        const before = accessAt(from);
+        const after = changeAccess(before, { access: to, attributes: {} });
         assert.equal(after.access, to);
-        assert.deepEqual(attributesOf(after), to === 'custom' ? attributesOf(before) : attributesOf(started(to)));
-      });
-      test(`${from} → ${to} with attributes`, () => {
-        const given = { runs: 'read', 'run-tasks': true } as const;
-        const readOnly = readOnlyAttributes(to, given);
-        if (to !== 'custom') {
-          assert.deepEqual(readOnly, ['runs', 'run-tasks']);
-          return;
-        }
-        assert.deepEqual(readOnly, []);
-        const before = started(from);
-        const after = changedAccess(before, { access: to, attributes: given });
-        assert.deepEqual(attributesOf(after), { ...attributesOf(before), ...given });
+        assert.deepEqual(attributesOf(after), to === 'custom' ? attributesOf(before) : attributesOf(accessAt(to)));
       });
     }
-    test(`${from} without a level keeps it`, () => {
-      assert.deepEqual(changedAccess(started(from), { attributes: {} }), started(from));
+    test(`${from} → custom applies the given attributes`, () => {
+      const given = { runs: 'read', 'run-tasks': true } as const;
+      const before = accessAt(from);
+      const after = changeAccess(before, { access: 'custom', attributes: given });
+      assert.deepEqual(attributesOf(after), { ...attributesOf(before), ...given });
+    });
+    test(`keeps ${from} when the change has no level`, () => {
+      assert.deepEqual(changeAccess(accessAt(from), { attributes: {} }), accessAt(from));
     });
   }
-  test('custom → read → custom shows what read implies', () => {
-    const read = changedAccess(started('custom'), { access: 'read', attributes: {} });
+  test('custom → read → custom results in the attributes of read', () => {
+    const read = changeAccess(accessAt('custom'), { access: 'read', attributes: {} });
     assert.deepEqual(
-      attributesOf(changedAccess(read, { access: 'custom', attributes: {} })),
-      attributesOf(started('read')),
+      attributesOf(changeAccess(read, { access: 'custom', attributes: {} })),
+      attributesOf(accessAt('read')),
     );
   });
-  test('custom with one attribute keeps the others', () => {
-    const after = changedAccess(started('custom'), { attributes: { variables: 'none' } });
-    assert.deepEqual(attributesOf(after), { ...ODD, variables: 'none' });
+  test('changes one attribute of custom and keeps the others', () => {
+    const after = changeAccess(accessAt('custom'), { attributes: { variables: 'none' } });
+    assert.deepEqual(attributesOf(after), { ...CUSTOM, variables: 'none' });
   });
 });
 
-describe('the orders', () => {
+describe('rankOf', () => {
   const orders = {
     runs: 'read < plan < apply',
     variables: 'none < read < write',
@@ -117,7 +110,7 @@ describe('the orders', () => {
     'policy-overrides': 'false < true',
   };
   for (const name of ATTRIBUTE_NAMES) {
-    test(`of ${name}`, () => {
+    test(`orders the values of ${name}`, () => {
       const { values } = ATTRIBUTES[name];
       assert.equal(values.join(' < '), orders[name]);
       assert.deepEqual(

@@ -1,21 +1,21 @@
 /**
- * What access to a workspace is: levels, attributes, what implies what, and how a change of level changes attributes.
- * Pure; the tables of team-access-decisions ("Access levels") as data. Attributes have their names on the wire.
+ * Access to a workspace: the levels, their attributes, and the effect of a change of level. The tables of [TEAM-6] to
+ * [TEAM-8] as data. Attributes have their names in documents.
  */
 
 export const ACCESS_LEVELS = ['read', 'plan', 'write', 'admin', 'custom'] as const;
 export type AccessLevel = (typeof ACCESS_LEVELS)[number];
-/** A level whose attributes are given by it. */
+/** A level that determines all attributes. */
 export type FixedLevel = Exclude<AccessLevel, 'custom'>;
 
 interface AttributeDefinition {
-  /** How messages name it. */
+  /** Name in error messages. */
   readonly label: string;
-  /** From the lowest to the highest. */
+  /** From lowest to highest. */
   readonly values: readonly (string | boolean)[];
 }
 
-/** Every attribute with its values in order. `policy-overrides` is told and taken with `compat = terraform` only. */
+/** All attributes. Documents contain `policy-overrides` only with `compat = terraform` ([TEAM-110]). */
 export const ATTRIBUTES = {
   runs: { label: 'Runs', values: ['read', 'plan', 'apply'] },
   variables: { label: 'Variables', values: ['none', 'read', 'write'] },
@@ -29,11 +29,11 @@ export const ATTRIBUTES = {
 export type AttributeName = keyof typeof ATTRIBUTES;
 export type Attributes = { readonly [Name in AttributeName]: (typeof ATTRIBUTES)[Name]['values'][number] };
 
-/** The names, in the order of the documents. */
+/** Attribute names, in document order. */
 export const ATTRIBUTE_NAMES = Object.keys(ATTRIBUTES) as readonly AttributeName[];
 
-/** What each fixed level implies. */
-export const IMPLIED: Readonly<Record<FixedLevel, Attributes>> = {
+/** Attributes of each fixed level ([TEAM-8]). */
+export const LEVEL_ATTRIBUTES: Readonly<Record<FixedLevel, Attributes>> = {
   read: {
     runs: 'read',
     variables: 'read',
@@ -72,7 +72,7 @@ export const IMPLIED: Readonly<Record<FixedLevel, Attributes>> = {
   },
 };
 
-/** What an attribute of a new `custom` access is when it is not given. */
+/** Defaults of a new `custom` access. */
 const CUSTOM_DEFAULTS: Attributes = {
   runs: 'read',
   variables: 'none',
@@ -83,36 +83,32 @@ const CUSTOM_DEFAULTS: Attributes = {
   'policy-overrides': false,
 };
 
-/** Access as it is kept: the attributes only where the level does not give them. */
+/** Stored access. Contains attributes only when the level does not determine them. */
 export type Access = { readonly access: FixedLevel } | { readonly access: 'custom'; readonly custom: Attributes };
 
-/** What a request wants changed; what it leaves out stays. */
+/** A requested change. Omitted members keep their values. */
 export interface AccessChange {
   readonly access?: AccessLevel;
   readonly attributes: Partial<Attributes>;
 }
 
-/** All attributes of an access. */
+/** Returns all attributes of an access. */
 export const attributesOf = (access: Access): Attributes =>
-  access.access === 'custom' ? access.custom : IMPLIED[access.access];
+  access.access === 'custom' ? access.custom : LEVEL_ATTRIBUTES[access.access];
 
-/** The place of a value in its attribute's order, from 0; -1 when it is none of its values. */
+/** Returns the rank of a value in its attribute's order, from 0, or -1 for an unknown value. */
 export const rankOf = (name: AttributeName, value: unknown): number =>
   (ATTRIBUTES[name].values as readonly unknown[]).indexOf(value);
 
-/** The attributes of a change that may not be set: those of a level which gives them itself, whatever their values. */
-export const readOnlyAttributes = (level: AccessLevel, given: Partial<Attributes>): readonly AttributeName[] =>
-  level === 'custom' ? [] : ATTRIBUTE_NAMES.filter((name) => given[name] !== undefined);
-
-/** A new access. The change gives no read-only attribute: see `readOnlyAttributes`. */
-export function createdAccess(level: AccessLevel, given: Partial<Attributes>): Access {
-  return level === 'custom' ? { access: level, custom: { ...CUSTOM_DEFAULTS, ...given } } : { access: level };
+/** Returns a new access. Callers pass attributes only with `custom` ([TEAM-11]). */
+export function createAccess(level: AccessLevel, attributes: Partial<Attributes>): Access {
+  return level === 'custom' ? { access: level, custom: { ...CUSTOM_DEFAULTS, ...attributes } } : { access: level };
 }
 
 /**
- * An access after a change. A fixed level overwrites all attributes with its own; `custom` keeps them as they stand and
- * then applies those given. So custom → read → custom shows what read implies.
+ * Returns an access after a change. A fixed level replaces all attributes. `custom` keeps the current attributes and
+ * applies the given ones, so custom → read → custom results in the attributes of `read` ([TEAM-12], [TEAM-13]).
  */
-export function changedAccess(before: Access, { access: level = before.access, attributes }: AccessChange): Access {
+export function changeAccess(before: Access, { access: level = before.access, attributes }: AccessChange): Access {
   return level === 'custom' ? { access: level, custom: { ...attributesOf(before), ...attributes } } : { access: level };
 }

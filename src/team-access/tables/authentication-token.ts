@@ -1,4 +1,5 @@
-/** Tokens of organizations and teams; those of users stand in `credentials/user.ts`. */
+/** Tokens of organizations and teams, and the last use of every token. `credentials/user.ts` declares user tokens. */
+import { userTokens } from '../../credentials/user.ts';
 import { defineTable } from '../../state/table.ts';
 import { organizations } from './organization.ts';
 import { teams } from './team.ts';
@@ -6,19 +7,19 @@ import { teams } from './team.ts';
 export interface ApiToken {
   /** `at-` and 16 letters or digits. */
   readonly id: string;
-  /** For whom it acts: an organization, */
+  /** The organization or */
   readonly organizationId?: string;
-  /** or a team. */
+  /** the team for which the token acts. */
   readonly teamId?: string;
   /** SHA-256 of the token. */
   readonly secretHash: string;
-  /** Null for the one token at the plain path; a team's further tokens differ in theirs. */
+  /** Null for the token at the plain path. A team's other tokens have distinct descriptions. */
   readonly description: string | null;
-  /** Who made it: a user's id. Absent where a team or an organization did. */
+  /** ID of the user who created it. Absent when a team or an organization did. */
   readonly createdBy?: string;
   /** RFC 3339. */
   readonly createTime: string;
-  /** RFC 3339; absent: never. */
+  /** RFC 3339. Absent when it does not expire. */
   readonly expirationTime?: string;
 }
 
@@ -37,4 +38,27 @@ export const apiTokens = defineTable<ApiToken>()({
   ],
   holdsSecrets: true,
   expiresAt: (token) => (token.expirationTime === undefined ? undefined : Date.parse(token.expirationTime)),
+});
+
+/** The last use of a token. A separate table, because it changes often and does not change what the token permits. */
+export interface TokenUse {
+  readonly tokenId: string;
+  /** Kind of table that contains the token. */
+  readonly of: 'user' | 'api';
+  /** RFC 3339. The actual last use may be up to `TOKEN_USE_INTERVAL_MS` later. */
+  readonly lastTime: string;
+}
+
+export const tokenUses = defineTable<TokenUse>()({
+  name: 'token-uses',
+  key: (use) => use.tokenId,
+  formats: { version: 1 },
+  indexes: {
+    userToken: { entry: (use) => (use.of === 'user' ? use.tokenId : undefined) },
+    apiToken: { entry: (use) => (use.of === 'api' ? use.tokenId : undefined) },
+  },
+  owners: [
+    { table: userTokens, index: 'userToken' },
+    { table: apiTokens, index: 'apiToken' },
+  ],
 });

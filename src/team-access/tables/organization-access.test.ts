@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { levelOn, ORGANIZATION_PERMISSIONS, type OrganizationPermission, withImplied } from './organization-access.ts';
+import {
+  levelGrantedBy,
+  ORGANIZATION_PERMISSIONS,
+  type OrganizationPermission,
+  withImplied,
+} from './organization-access.ts';
 
 const implications: Readonly<Record<string, readonly string[]>> = {
   'manage-workspaces': ['read-workspaces'],
@@ -14,17 +19,17 @@ const levels: Readonly<Record<string, string>> = {
   'read-workspaces': 'read',
 };
 
-describe('an organization permission', () => {
+describe('organization permissions', () => {
   for (const permission of ORGANIZATION_PERMISSIONS) {
-    test(`${permission} implies what the decisions say, and no more`, () => {
+    test(`${permission} implies exactly the specified permissions`, () => {
       const held = [...withImplied([permission])].toSorted();
       assert.deepEqual(held, [permission, ...(implications[permission] ?? [])].toSorted());
     });
-    test(`${permission} gives ${levels[permission] ?? 'nothing'} on workspaces`, () => {
-      assert.equal(levelOn(permission), levels[permission]);
+    test(`${permission} grants ${levels[permission] ?? 'nothing'} on workspaces`, () => {
+      assert.equal(levelGrantedBy(permission), levels[permission]);
     });
   }
-  test('implies nothing that would imply more', () => {
+  test('are transitively closed', () => {
     for (const permission of ORGANIZATION_PERMISSIONS) {
       const once = withImplied([permission]);
       assert.deepEqual(withImplied(once as ReadonlySet<OrganizationPermission>), once);

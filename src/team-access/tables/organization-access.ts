@@ -1,6 +1,6 @@
-/** What a team may do in its whole organization: the permissions and what each implies. Pure. */
+/** The organization-wide permissions of teams, and the permissions that each implies. */
 
-/** Every permission, as `organization-access` of a team names them; those without rules here are kept as sent. */
+/** All permissions of a team's `organization-access`. The server stores those that it does not enforce. */
 export const ORGANIZATION_PERMISSIONS = [
   'manage-policies',
   'manage-policy-overrides',
@@ -26,7 +26,7 @@ export const ORGANIZATION_PERMISSIONS = [
 ] as const;
 export type OrganizationPermission = (typeof ORGANIZATION_PERMISSIONS)[number];
 
-/** Transitively closed: what is implied implies nothing more that does not stand here. */
+/** Transitively closed, so one lookup finds everything that a permission implies. */
 const IMPLIES: Readonly<Partial<Record<OrganizationPermission, readonly OrganizationPermission[]>>> = {
   'manage-workspaces': ['read-workspaces'],
   'manage-projects': ['manage-workspaces', 'read-workspaces', 'read-projects'],
@@ -37,10 +37,10 @@ const IMPLIES: Readonly<Partial<Record<OrganizationPermission, readonly Organiza
 const ALL: ReadonlySet<OrganizationPermission> = new Set(ORGANIZATION_PERMISSIONS);
 const NONE: ReadonlySet<OrganizationPermission> = new Set();
 
-/** What owners hold. */
+/** Returns the permissions of owners. */
 export const allPermissions = (): ReadonlySet<OrganizationPermission> => ALL;
 
-/** Permissions with everything that they imply. */
+/** Returns permissions with those that they imply. */
 export function withImplied(given: Iterable<OrganizationPermission>): ReadonlySet<OrganizationPermission> {
   const held = new Set<OrganizationPermission>();
   for (const permission of given) {
@@ -50,8 +50,8 @@ export function withImplied(given: Iterable<OrganizationPermission>): ReadonlySe
   return held.size === 0 ? NONE : held;
 }
 
-/** The level that a permission by itself gives on every workspace of the organization. */
-export function levelOn(permission: OrganizationPermission): 'admin' | 'read' | undefined {
+/** Returns the access level that one permission grants on every workspace of the organization. */
+export function levelGrantedBy(permission: OrganizationPermission): 'admin' | 'read' | undefined {
   const held = withImplied([permission]);
   if (held.has('manage-workspaces')) return 'admin';
   return held.has('read-workspaces') ? 'read' : undefined;

@@ -1,4 +1,4 @@
-/** Who belongs to which organization. */
+/** Memberships: the users of each organization. */
 import { users } from '../../credentials/user.ts';
 import { defineTable } from '../../state/table.ts';
 import { organizations } from './organization.ts';
@@ -10,9 +10,9 @@ export interface Membership {
   readonly userId: string;
   /** RFC 3339. */
   readonly createTime: string;
-  /** The user was made by an invitation, and nobody had been them yet. They may have come since. */
+  /** Whether an invitation created the user. The user may have become active since. */
   readonly invited?: true;
-  /** Its place among what the same commit made: lists are in order of creation. */
+  /** Position within its commit, because lists are in order of creation. */
   readonly place: number;
 }
 
@@ -32,5 +32,5 @@ export const memberships = defineTable<Membership>()({
   ],
 });
 
-/** The entry of a user's membership of an organization. */
+/** Returns the index entry for a user's membership of an organization. */
 export const membershipPair = (organizationId: string, userId: string): string => `${organizationId}/${userId}`;

@@ -1,24 +1,24 @@
-/** Organizations: what everything else of team access belongs to, and goes with. */
+/** Organizations: the owners of all other rows of team access except users. */
 import { defineTable } from '../../state/table.ts';
 
-/** What decides whether teams are served at all. */
+/** The plan. Only `standard` includes team management. */
 export type Plan = 'free' | 'standard';
 
 export interface Organization {
   /** `org-` and 16 letters or digits. */
   readonly id: string;
-  /** Addresses it in paths; unique without regard to case. */
+  /** Unique without regard to case. Paths contain it. */
   readonly name: string;
   readonly email: string;
   readonly plan: Plan;
   /** The team whose members own the organization. */
   readonly ownersTeamId: string;
   readonly defaultProjectId: string;
-  /** Settings that clients send and get back; see `organizationSettings`. Only those that were sent. */
+  /** The settings that clients have sent; see `organizationSettings`. */
   readonly settings: Readonly<Record<string, unknown>>;
   /** RFC 3339. */
   readonly createTime: string;
-  /** The user who made it, who may be gone or no owner any more; absent: it counts for nobody. */
+  /** User who created it, for their quota. They may be deleted or no longer an owner. Absent when no quota applies. */
   readonly makerId?: string;
 }
 
@@ -27,13 +27,14 @@ export const organizations = defineTable<Organization>()({
   key: (organization) => organization.id,
   formats: { version: 1 },
   indexes: {
-    name: { entry: (organization) => nameEntry(organization.name), unique: true },
+    name: { entry: (organization) => normalizeName(organization.name), unique: true },
     maker: { entry: (organization) => organization.makerId },
   },
 });
 
-/** A name as it is compared. */
-export const nameEntry = (name: string): string => name.toLowerCase();
+/** Returns a name in the form in which names are compared. */
+export const normalizeName = (name: string): string => name.toLowerCase();
 
-/** A name within its organization, as it is compared. */
-export const nameWithin = (organizationId: string, name: string): string => `${organizationId}/${nameEntry(name)}`;
+/** Returns the index entry for a name that is unique within its organization. */
+export const nameInOrganization = (organizationId: string, name: string): string =>
+  `${organizationId}/${normalizeName(name)}`;

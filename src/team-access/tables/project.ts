@@ -1,6 +1,6 @@
-/** Projects: each organization has one, its default project. */
+/** Projects. Each organization has exactly one, its default project. */
 import { defineTable } from '../../state/table.ts';
-import { nameWithin, organizations } from './organization.ts';
+import { nameInOrganization, organizations } from './organization.ts';
 
 export interface Project {
   /** `prj-` and 16 letters or digits. */
@@ -17,7 +17,7 @@ export const projects = defineTable<Project>()({
   formats: { version: 1 },
   indexes: {
     organization: { entry: (project) => project.organizationId },
-    name: { entry: (project) => nameWithin(project.organizationId, project.name), unique: true },
+    name: { entry: (project) => nameInOrganization(project.organizationId, project.name), unique: true },
   },
   owners: [{ table: organizations, index: 'organization' }],
 });

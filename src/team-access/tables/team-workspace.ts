@@ -1,18 +1,18 @@
-/** What a team may do on a workspace: the rows that the five endpoints are about. */
+/** Team access: the access of one team to one workspace ([TEAM-2]). */
 import { defineTable } from '../../state/table.ts';
 import type { Access } from './access.ts';
 import { teams } from './team.ts';
 import { workspaces } from './workspace.ts';
 
-/** The attributes are kept only where the level does not give them: `attributesOf` tells all of them. */
+/** A row. Contains attributes only for `custom`; `attributesOf` returns all of them. */
 export type TeamWorkspace = Access & {
   /** `tws-` and 16 letters or digits. */
   readonly id: string;
   readonly teamId: string;
   readonly workspaceId: string;
-  /** Milliseconds since 1970 from which on it does not exist; absent: never. */
+  /** Time from which the row does not exist, in milliseconds since 1970. Absent when it does not expire. */
   readonly expiresAtMs?: number;
-  /** Its place among what the same commit made: lists are in order of creation. */
+  /** Position within its commit, because lists are in order of creation. */
   readonly place: number;
 };
 
@@ -32,5 +32,5 @@ export const teamWorkspaces = defineTable<TeamWorkspace>()({
   expiresAt: (row) => row.expiresAtMs,
 });
 
-/** The entry of a team's row on a workspace. */
+/** Returns the index entry for a team's row on a workspace. */
 export const teamWorkspacePair = (teamId: string, workspaceId: string): string => `${teamId}/${workspaceId}`;

@@ -1,9 +1,10 @@
-/** Teams of an organization. */
+/** Teams of an organization, and their members. */
 import { defineTable } from '../../state/table.ts';
-import { nameWithin, organizations } from './organization.ts';
+import { nameInOrganization, organizations } from './organization.ts';
 import type { OrganizationPermission } from './organization-access.ts';
+import { memberships } from './organization-membership.ts';
 
-/** A secret team does not exist for those who are not in it, with the exceptions of `authorization.ts`. */
+/** Visibility to callers outside the team. `canSeeTeam` makes exceptions for `secret`. */
 export type Visibility = 'secret' | 'organization';
 
 export interface Team {
@@ -15,18 +16,18 @@ export interface Team {
   readonly description: string | null;
   readonly visibility: Visibility;
   readonly ssoTeamId: string | null;
-  /** Members may make and delete the team's tokens. */
+  /** Whether members may create and delete the team's tokens. */
   readonly allowMemberTokenManagement: boolean;
-  /** The permissions that were given, without what they imply. */
+  /** The permissions as set, without those that they imply. */
   readonly organizationAccess: readonly OrganizationPermission[];
   /** RFC 3339. */
   readonly createTime: string;
-  /** Its place among what the same commit made: lists are in order of creation. */
+  /** Position within its commit, because lists are in order of creation. */
   readonly place: number;
 }
 
-/** The team that owns an organization. */
-export const OWNERS = 'owners';
+/** Name of the team whose members own the organization. */
+export const OWNERS_TEAM_NAME = 'owners';
 
 export const teams = defineTable<Team>()({
   name: 'teams',
@@ -34,7 +35,32 @@ export const teams = defineTable<Team>()({
   formats: { version: 1 },
   indexes: {
     organization: { entry: (team) => team.organizationId },
-    name: { entry: (team) => nameWithin(team.organizationId, team.name), unique: true },
+    name: { entry: (team) => nameInOrganization(team.organizationId, team.name), unique: true },
   },
   owners: [{ table: organizations, index: 'organization' }],
 });
+
+/** A member of a team. Deleted with the team, and with the user's membership of the organization. */
+export interface TeamMember {
+  readonly teamId: string;
+  readonly userId: string;
+  readonly membershipId: string;
+}
+
+export const teamMembers = defineTable<TeamMember>()({
+  name: 'team-members',
+  key: ({ teamId, userId }) => teamMemberKey(teamId, userId),
+  formats: { version: 1 },
+  indexes: {
+    team: { entry: (member) => member.teamId },
+    user: { entry: (member) => member.userId },
+    membership: { entry: (member) => member.membershipId },
+  },
+  owners: [
+    { table: teams, index: 'team' },
+    { table: memberships, index: 'membership' },
+  ],
+});
+
+/** Returns the primary key of a team member. */
+export const teamMemberKey = (teamId: string, userId: string): string => `${teamId}/${userId}`;

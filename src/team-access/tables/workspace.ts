@@ -1,6 +1,6 @@
-/** Workspaces of an organization: what teams have access to. */
+/** Workspaces of an organization. */
 import { defineTable } from '../../state/table.ts';
-import { nameWithin, organizations } from './organization.ts';
+import { nameInOrganization, organizations } from './organization.ts';
 
 export interface Workspace {
   /** `ws-` and 16 letters or digits. */
@@ -9,12 +9,12 @@ export interface Workspace {
   readonly projectId: string;
   /** Unique within the organization, without regard to case. */
   readonly name: string;
-  /** Settings that clients send and get back; see `workspaceSettings`. Only those that were sent. */
+  /** The settings that clients have sent; see `workspaceSettings`. */
   readonly settings: Readonly<Record<string, unknown>>;
   /** RFC 3339. */
   readonly createTime: string;
   readonly updateTime: string;
-  /** Its place among what the same commit made: lists are in order of creation. */
+  /** Position within its commit, because lists are in order of creation. */
   readonly place: number;
 }
 
@@ -24,7 +24,7 @@ export const workspaces = defineTable<Workspace>()({
   formats: { version: 1 },
   indexes: {
     organization: { entry: (workspace) => workspace.organizationId },
-    name: { entry: (workspace) => nameWithin(workspace.organizationId, workspace.name), unique: true },
+    name: { entry: (workspace) => nameInOrganization(workspace.organizationId, workspace.name), unique: true },
   },
   owners: [{ table: organizations, index: 'organization' }],
 });
