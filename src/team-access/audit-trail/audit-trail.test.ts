@@ -15,8 +15,8 @@ import { makeTeam, makeUser } from '../../../test/support/team-access/team-acces
 import { until } from '../../../test/support/until.ts';
 import { auditLog, SYSTEM } from '../../audit/record.ts';
 import { auditRetentionJob } from '../../audit/retention.ts';
-import { recordTeamAccess } from '../audit/record-change.ts';
-import { leaveTrail, trailCommits } from '../audit/trail.ts';
+import { recordTeamAccessChange } from '../audit/record-change.ts';
+import { removeFromTrail, trailCommits } from '../audit/trail.ts';
 import { readTrail } from './read-trail.ts';
 
 interface TrailEntry {
@@ -44,12 +44,13 @@ const read = async (api: Api, token: string | null, query = ''): Promise<TrailDo
   assert.equal(answer.headers['content-type'], 'application/json');
   return answer.json<TrailDocument>();
 };
-const told = ({ data }: TrailDocument): string[] => data.map(({ resource: { type, action } }) => `${action} ${type}`);
+const changesIn = ({ data }: TrailDocument): string[] =>
+  data.map(({ resource: { type, action } }) => `${action} ${type}`);
 
-describe('the audit trail of an organization', () => {
+describe('an entry of the audit trail', () => {
   const api = sharedApi();
 
-  test('tells who changed what, when, from where, before and after', async () => {
+  test('contains the actor, the origin, and the resource before and after [TEAM-99]', async () => {
     const owner = await makeUser(api(), 'trail-owner');
     await makeOrganization(api(), owner.token, 'trail');
     const team = await makeTeam(api(), owner.token, 'trail', { name: 'ops' });
@@ -72,7 +73,7 @@ describe('the audit trail of an organization', () => {
     await post(`/teams/${team.id}`, undefined, 'DELETE');
 
     const trail = await read(api(), owner.token, 'filter[organization]=TRAIL');
-    assert.deepEqual(told(trail), [
+    assert.deepEqual(changesIn(trail), [
       'create organization',
       'create team',
       'create workspace',
@@ -113,7 +114,7 @@ describe('the audit trail of an organization', () => {
     });
   });
 
-  test('has no secret, and no hash of one', async () => {
+  test('contains no secret and no hash of one [TEAM-104]', async () => {
     const company = await makeCompany(api().state, 'secretive');
     const owner = company.tokens.owner;
     const secrets: string[] = [];
@@ -125,12 +126,12 @@ describe('the audit trail of an organization', () => {
       secrets.push(data.attributes.token);
     }
     const answer = await request(api(), secrets[1] ?? null, 'GET', PATH);
-    assert.equal(told(answer.json()).filter((one) => one === 'create authentication_token').length, 2);
+    assert.equal(changesIn(answer.json()).filter((one) => one === 'create authentication_token').length, 2);
     for (const secret of secrets) assert.ok(!answer.text.includes(secret));
     assert.doesNotMatch(answer.text, /secretHash|atlasv1/i);
   });
 
-  test('tells a long setting by its length and hash', async () => {
+  test('contains the length and hash of a long setting [TEAM-104]', async () => {
     const owner = await makeUser(api(), 'long-owner');
     await makeOrganization(api(), owner.token, 'long');
     const prefixes = Array.from({ length: 100 }, () => 'x'.repeat(1_000));
@@ -144,7 +145,7 @@ describe('the audit trail of an organization', () => {
   });
 });
 
-describe('an audit trail is read', () => {
+describe('GET /organization/audit-trail', () => {
   const api = sharedApi();
   let company: Company;
   before(async () => {
@@ -154,9 +155,9 @@ describe('an audit trail is read', () => {
     }
   });
 
-  test('with the token of the organization, and by its owners', async () => {
+  test("answers the organization's token and owners [TEAM-97]", async () => {
     const byToken = await read(api(), company.tokens['organization-token']);
-    assert.deepEqual(told(byToken), ['create team', 'create team', 'create team']);
+    assert.deepEqual(changesIn(byToken), ['create team', 'create team', 'create team']);
     assert.deepEqual(await read(api(), company.tokens.owner, 'filter[organization]=acme'), byToken);
     for (const own of ['acme', 'ACME', '']) {
       const found = await read(api(), company.tokens['organization-token'], `filter[organization]=${own}`);
@@ -164,7 +165,7 @@ describe('an audit trail is read', () => {
     }
   });
 
-  test('by nobody else', async () => {
+  test('returns 404 to all other callers [TEAM-97]', async () => {
     for (const [caller, token] of Object.entries(company.tokens)) {
       if (['owner', 'organization-token'].includes(caller)) continue;
       const answer = await request(api(), token, 'GET', `${PATH}?filter[organization]=acme`);
@@ -176,12 +177,12 @@ describe('an audit trail is read', () => {
     assert.deepEqual(seen(await request(api(), company.tokens.owner, 'GET', elsewhere)), NOT_FOUND);
   });
 
-  test('not without the standard plan', async () => {
+  test('returns 404 with the plan free [TEAM-97]', async () => {
     const free = await makeCompany(api().state, 'gratis', 'free');
     assert.deepEqual(seen(await request(api(), free.tokens['organization-token'], 'GET', PATH)), NOT_FOUND);
   });
 
-  test('in pages that are stable while more is written', async () => {
+  test('returns pages with an exact total count [TEAM-105]', async () => {
     const token = company.tokens['organization-token'];
     const { data: all } = await read(api(), token);
     const first = await read(api(), token, 'page[size]=2');
@@ -200,7 +201,7 @@ describe('an audit trail is read', () => {
     assert.deepEqual([past.data, past.pagination['total_count']], [[], 3]);
   });
 
-  test('not with what is wrong in its query, told at once', async () => {
+  test('returns 422 with all errors of the query [TEAM-28]', async () => {
     const answer = await request(
       api(),
       company.tokens.owner,
@@ -215,7 +216,7 @@ describe('an audit trail is read', () => {
   });
 });
 
-test('an audit trail begins at since, and with what is not too old to be kept', async () => {
+test('an audit trail begins at since and at the end of the retention period [TEAM-106, TEAM-107]', async () => {
   const clock = createFakeClock();
   await using api = await startApi({ clock });
   const company = await makeCompany(api.state, 'acme');
@@ -223,7 +224,7 @@ test('an audit trail begins at since, and with what is not too old to be kept', 
   const change = (subject: string) =>
     api.state.write((tx) => {
       const entry = { organizationId: company.id, action: 'create', type: 'teams', subject, before: null, after: {} };
-      recordTeamAccess(tx, SYSTEM, entry);
+      recordTeamAccessChange(tx, SYSTEM, entry);
     });
   const times: string[] = [];
   for (let minute = 0; minute < 20; minute++) {
@@ -240,23 +241,23 @@ test('an audit trail begins at since, and with what is not too old to be kept', 
   assert.deepEqual((await read(api, token, `since=${later}`)).data, []);
 
   const retention = { clock, steadyMs: () => Number.POSITIVE_INFINITY, retentionMs: 10 * 60_000 };
-  api.state.addJob(auditRetentionJob(api.state, { ...retention, onRemoved: leaveTrail }));
+  api.state.addJob(auditRetentionJob(api.state, { ...retention, onRemoved: removeFromTrail }));
   const signal = new AbortController().signal;
-  await until('what is old is gone', async () => (await read(api, token)).pagination['total_count'] === 20);
+  await until('the old entries are removed', async () => (await read(api, token)).pagination['total_count'] === 20);
   const { data } = await read(api, token);
   assert.deepEqual(data.map(({ resource }) => resource.id).toSorted(), subjectsFrom(10));
   const kept = await api.state.scan(trailCommits, { limit: 100 }, signal);
   const log = await api.state.scan(auditLog, { limit: 1_000 }, signal);
   const ofCompany = log.filter(({ row }) => row.organizationId === company.id);
   const inLog = [...new Set(ofCompany.map(({ modifyIndex }) => modifyIndex))].toReversed();
-  // Newest first, and last the newest one that is gone: whether it is gone whole shows with the next.
+  // Newest first. The last row is of the newest removed commit, because the job does not know yet that it is complete.
   assert.deepEqual(
     kept.slice(0, -1).map(({ row }) => row.index),
     inLog,
   );
 });
 
-test('an audit trail has what is left of a commit while its entries are being removed', async () => {
+test('an audit trail contains the remaining entries of a commit that is being removed', async () => {
   await using api = await startApi();
   const company = await makeCompany(api.state, 'acme');
   const { owner, 'organization-token': token } = company.tokens;
@@ -264,7 +265,7 @@ test('an audit trail has what is left of a commit while its entries are being re
     api.state.write((tx) => {
       for (const subject of subjects) {
         const entry = { organizationId: company.id, action: 'create', type: 'teams', subject, before: null, after: {} };
-        recordTeamAccess(tx, SYSTEM, entry);
+        recordTeamAccessChange(tx, SYSTEM, entry);
       }
     });
   await record('a1', 'a2', 'a3', 'a4');
@@ -276,7 +277,7 @@ test('an audit trail has what is left of a commit while its entries are being re
     for (const { row } of log.filter((entry) => entry.row.organizationId === company.id).slice(0, count)) {
       await api.state.write((tx) => {
         tx.purge(auditLog, row.id);
-        leaveTrail(tx, row);
+        removeFromTrail(tx, row);
       });
     }
   };
@@ -293,7 +294,7 @@ test('an audit trail has what is left of a commit while its entries are being re
   await removeOldest(2);
   assert.deepEqual([await subjectsRead(), await rowsOf()], [['b3'], 1]);
 
-  // With the organization its trail goes; the rest of its entries leave nothing behind.
+  // The trail is deleted with the organization. The removal of its remaining entries leaves no rows.
   await record('c1', 'c2');
   assert.equal((await request(api, owner ?? null, 'DELETE', '/organizations/acme')).status, 204);
   await removeOldest(100);
@@ -305,7 +306,7 @@ const subjectsFrom = (minute: number): string[] =>
     .flat()
     .toSorted();
 
-test('a page of an audit trail is read at about its length in rows, wherever it stands and whoever else writes', async () => {
+test('a page of an audit trail reads about as many rows as it has entries, regardless of its position', async () => {
   await using api = await startApi();
   const quiet = await makeCompany(api.state, 'quiet');
   const loud = await makeCompany(api.state, 'loud');
@@ -313,10 +314,10 @@ test('a page of an audit trail is read at about its length in rows, wherever it 
     api.state.write((tx) => {
       for (let i = 0; i < count; i++) {
         const entry = { organizationId, action: 'create', type: 'teams', subject, before: null, after: {} };
-        recordTeamAccess(tx, SYSTEM, entry);
+        recordTeamAccessChange(tx, SYSTEM, entry);
       }
     });
-  // Among many commits of another, single ones, and one with many entries.
+  // Single entries between many commits of another organization, then two commits with many entries.
   for (let i = 0; i < 40; i++) {
     await record(loud.id, 'loud', 50);
     await record(quiet.id, `single ${i}`);
@@ -349,7 +350,7 @@ test('a page of an audit trail is read at about its length in rows, wherever it 
   }
   const across = await page(3, 30);
   assert.deepEqual(new Set(across.map(({ subject }) => subject)), new Set(['bulk']));
-  // Of one commit all that comes before the page is read, and no more.
+  // Within one commit, the entries before the page are read too.
   assert.equal((await page(204, 10)).length, 10);
   assert.ok(rows <= 2_000 + 500, `${rows} rows`);
   const second = await page(103, 20);

@@ -1,4 +1,4 @@
-/** How an entry of the audit log stands in the trail of its organization, as clients of such trails read it. */
+/** The JSON of an audit entry in the trail of its organization [TEAM-99 to TEAM-104]. */
 import { Type } from 'typebox';
 import { type AuditEntry, SYSTEM } from '../../audit/record.ts';
 import { users } from '../../credentials/user.ts';
@@ -12,7 +12,7 @@ import { teams } from '../tables/team.ts';
 const count = Type.Integer({ minimum: 0 });
 const page = Type.Union([Type.Integer({ minimum: 1 }), Type.Null()]);
 
-/** A page of a trail. */
+/** The schema of a page of the trail. */
 export const trailPageSchema = Type.Object(
   {
     data: Type.Array(
@@ -23,15 +23,15 @@ export const trailPageSchema = Type.Object(
           type: Type.Literal('Resource'),
           timestamp: Type.String({ description: 'RFC 3339' }),
           auth: Type.Object({
-            accessor_id: Type.String({ description: 'Who did it: the id of a user, a team or an organization.' }),
-            description: Type.String({ description: 'Their name; empty for who is gone.' }),
-            type: Type.Enum(['Client', 'System'], { description: 'System: what the server does by itself.' }),
+            accessor_id: Type.String({ description: 'The actor: the ID of a user, a team, or an organization.' }),
+            description: Type.String({ description: 'The name of the actor. Empty if the actor no longer exists.' }),
+            type: Type.Enum(['Client', 'System'], { description: 'System: a change by the server itself.' }),
             impersonator_id: Type.Null(),
             organization_id: Type.String(),
           }),
           request: Type.Object({
             id: Type.String(),
-            address: Type.String({ description: 'Where it came from; empty for the server itself.' }),
+            address: Type.String({ description: 'The remote address. Empty for the server itself.' }),
           }),
           resource: Type.Object({
             id: Type.String(),
@@ -41,7 +41,7 @@ export const trailPageSchema = Type.Object(
                 'Such as create, update, destroy; of workspaces add_team, update_team_permissions, remove_team.',
             }),
             meta: Type.Record(Type.String(), Type.Unknown(), {
-              description: 'The thing before and after; null where it did not exist.',
+              description: 'The resource before and after the change. Null where it did not exist.',
             }),
           }),
         },
@@ -61,8 +61,7 @@ export const trailPageSchema = Type.Object(
 
 type Entry = DeepReadonly<AuditEntry>;
 
-/** An entry for who owns the organization. */
-export function showEntry(reader: Reader, entry: Entry) {
+export function entryToJson(reader: Reader, entry: Entry) {
   return {
     id: entry.id,
     version: '0',
@@ -70,17 +69,18 @@ export function showEntry(reader: Reader, entry: Entry) {
     timestamp: entry.time,
     auth: {
       accessor_id: entry.actor,
-      description: nameOf(reader, entry.actor),
+      description: actorName(reader, entry.actor),
       type: entry.actor === SYSTEM.actor ? 'System' : 'Client',
       impersonator_id: null,
       organization_id: entry.organizationId ?? '',
     },
     request: { id: entry.requestId, address: entry.address },
-    resource: entry.type === TEAM_WORKSPACES ? shownRow(entry) : shownThing(entry),
+    resource: entry.type === TEAM_WORKSPACES ? rowChangeToJson(entry) : changeToJson(entry),
   };
 }
 
-function nameOf(reader: Reader, actor: string): string {
+/** Returns the current name of an actor [TEAM-100]. */
+function actorName(reader: Reader, actor: string): string {
   const user = reader.get(users, actor)?.row;
   if (user !== undefined) return user.username;
   const team = reader.get(teams, actor)?.row;
@@ -90,15 +90,15 @@ function nameOf(reader: Reader, actor: string): string {
   return actor === SYSTEM.actor ? actor : '';
 }
 
-/** What `recordRow` writes of a row. */
+/** A row as `write-row.ts` records it. */
 interface RecordedRow {
   readonly team: string;
   readonly workspace: string;
   readonly permissions: unknown;
 }
 
-/** A row is what happens to its workspace. One that has ended was removed, by the server. */
-function shownRow({ subject, action, ...entry }: Entry) {
+/** Reports the change of a row as a change of its workspace, and an expired row as removed [TEAM-102]. */
+function rowChangeToJson({ subject, action, ...entry }: Entry) {
   const before = entry.before as RecordedRow | null;
   const after = entry.after as RecordedRow | null;
   return {
@@ -113,8 +113,8 @@ function shownRow({ subject, action, ...entry }: Entry) {
   };
 }
 
-/** `organization-memberships` → `organization_membership`. */
-const shownThing = ({ subject, type, action, before, after }: Entry) => ({
+/** Reports another change. Types such as `organization-memberships` become `organization_membership` [TEAM-101]. */
+const changeToJson = ({ subject, type, action, before, after }: Entry) => ({
   id: subject,
   type: type.replaceAll('-', '_').replace(/s$/, ''),
   action: action === 'expire' ? 'destroy' : action,

@@ -1,16 +1,16 @@
-/** Which team may do what on which workspace: a line for each workspace, with the teams that have access to it. */
+/** The rows of the access matrix: one per workspace, with the access of teams and its sources [DOC-67]. */
 import { Type } from 'typebox';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { DeepReadonly, Stored } from '../../state/table.ts';
 import {
-  accessOn,
-  contributionsOn,
-  type Standing,
-  standingWith,
+  accessContributions,
+  accessToWorkspace,
+  type CallerRole,
+  roleWithTeams,
   teamContributions,
 } from '../authorization/caller-role.ts';
 import { type Contribution, effectiveAccess } from '../authorization/effective-access.ts';
-import { changesRows, seenTeams } from '../authorization/permissions.ts';
+import { canManageTeamAccess, visibleTeams } from '../authorization/permissions.ts';
 import type { Resource } from '../jsonapi/documents.ts';
 import { resourceSchema, toOne } from '../jsonapi/schemas.ts';
 import { ACCESS_LEVELS } from '../tables/access.ts';
@@ -18,17 +18,17 @@ import { type Team, teams } from '../tables/team.ts';
 import { teamWorkspaces } from '../tables/team-workspace.ts';
 import type { Workspace } from '../tables/workspace.ts';
 import { teamsInOrder } from '../teams/list-teams.ts';
-import { showSource, sourceSchema } from './effective-access-to-json.ts';
+import { sourceSchema, sourceToJson } from './effective-access-to-json.ts';
 
 const MATRIX_ROWS = 'access-matrix-rows';
 
 export const matrixRowSchema = resourceSchema(MATRIX_ROWS, 'AccessMatrixRow', {
   attributes: {
-    name: Type.String({ description: "The workspace's name." }),
+    name: Type.String({ description: 'The name of the workspace.' }),
     teams: Type.Array(
       Type.Object(
         {
-          team: Type.String({ description: 'Its id.' }),
+          team: Type.String({ description: 'The ID of the team.' }),
           access: Type.Enum([...ACCESS_LEVELS]),
           sources: Type.Array(sourceSchema),
         },
@@ -40,30 +40,33 @@ export const matrixRowSchema = resourceSchema(MATRIX_ROWS, 'AccessMatrixRow', {
 });
 
 /**
- * Admins of a workspace see what every team with a row there has, by its bare id, and every other team that exists for
- * them; others what their own teams have.
+ * Returns the matrix rows of some workspaces. For workspaces that the role administers, a row has every team with a
+ * `team-workspaces` row, including secret teams, and every other visible team with access. For other workspaces it has
+ * the role's own teams [AUTHZ-38].
  */
-export function showMatrix(
+export function accessMatrixToJson(
   reader: Snapshot,
-  standing: Standing,
+  role: CallerRole,
   workspaces: readonly Stored<Workspace>[],
 ): readonly Resource[] {
-  const { organization } = standing;
-  const ofAll = teamsOfAll(reader, standing);
-  const everywhere = seenTeams(standing, ofAll.everywhere).flatMap(({ id }) => ofAll.byId.get(id) ?? []);
-  const cellsOfAll = (id: string) => {
-    // One list of the workspace's rows, instead of a search for the row of each team.
+  const { organization } = role;
+  const all = organizationTeams(reader, role);
+  const everywhere = visibleTeams(role, all.everywhere).flatMap(({ id }) => all.byId.get(id) ?? []);
+  const cellsForAdmin = (id: string) => {
+    // One lookup for all rows of the workspace, instead of one per team.
     const rows = new Map(reader.list(teamWorkspaces, 'workspace', id).map(({ row }) => [row.teamId, row]));
-    const named = [...rows.keys()].flatMap((teamId) => ofAll.byId.get(teamId) ?? []);
+    const withRow = [...rows.keys()].flatMap((teamId) => all.byId.get(teamId) ?? []);
     const others = everywhere.filter(({ team }) => !rows.has(team.id));
-    return [...named, ...others]
+    return [...withRow, ...others]
       .sort((a, b) => a.position - b.position)
-      .flatMap(({ team }) => showCell(team, teamContributions(organization, team, rows.get(team.id))));
+      .flatMap(({ team }) => cellToJson(team, teamContributions(organization, team, rows.get(team.id))));
   };
-  const cellsOfOwn = (id: string) =>
-    standing.teams.flatMap((team) => showCell(team, contributionsOn(reader, standingWith(organization, [team]), id)));
+  const cellsForMember = (id: string) =>
+    role.teams.flatMap((team) =>
+      cellToJson(team, accessContributions(reader, roleWithTeams(organization, [team]), id)),
+    );
   return workspaces.map(({ row: { id, name } }) => {
-    const cells = changesRows(accessOn(reader, standing, id)) ? cellsOfAll(id) : cellsOfOwn(id);
+    const cells = canManageTeamAccess(accessToWorkspace(reader, role, id)) ? cellsForAdmin(id) : cellsForMember(id);
     return {
       id,
       type: MATRIX_ROWS,
@@ -73,31 +76,31 @@ export function showMatrix(
   });
 }
 
-interface PlacedTeam {
+interface OrderedTeam {
   readonly team: DeepReadonly<Team>;
-  /** Among the teams of the organization, in order of creation. */
+  /** The position in the organization's order of creation. */
   readonly position: number;
 }
 
-interface TeamsOfAll {
-  readonly byId: ReadonlyMap<string, PlacedTeam>;
-  /** Those with access to every workspace, row or not. */
+interface OrganizationTeams {
+  readonly byId: ReadonlyMap<string, OrderedTeam>;
+  /** The teams with access to every workspace through an organization permission. */
   readonly everywhere: readonly DeepReadonly<Team>[];
 }
 
-/** The teams of an organization, kept while no team changes: most have nothing on most workspaces. */
-const teamsOfAll = (reader: Snapshot, { organization }: Standing): TeamsOfAll =>
-  reader.memoWhile(teams, `matrix of ${organization.id}`, () => {
-    const all = teamsInOrder(reader, organization.id);
+/** Returns the teams of an organization. Cached until a team changes, because every page of the matrix needs them. */
+const organizationTeams = (reader: Snapshot, { organization }: CallerRole): OrganizationTeams =>
+  reader.memoizeWhileUnchanged(teams, `matrix of ${organization.id}`, () => {
+    const ordered = teamsInOrder(reader, organization.id);
     return {
-      byId: new Map(all.map((team, position) => [team.id, { team, position }])),
-      everywhere: all.filter((team) => teamContributions(organization, team, undefined).length > 0),
+      byId: new Map(ordered.map((team, position) => [team.id, { team, position }])),
+      everywhere: ordered.filter((team) => teamContributions(organization, team, undefined).length > 0),
     };
   });
 
-/** What a team has; nothing where it has no access. */
-function showCell({ id: team }: DeepReadonly<Team>, contributions: readonly Contribution[]) {
+/** Returns the cell of a team, or no cell if the team has no access [AUTHZ-37]. */
+function cellToJson({ id: team }: DeepReadonly<Team>, contributions: readonly Contribution[]) {
   const effective = effectiveAccess(contributions);
   if (effective === undefined) return [];
-  return [{ team, access: effective.access, sources: contributions.map(({ source }) => showSource(source)) }];
+  return [{ team, access: effective.access, sources: contributions.map(({ source }) => sourceToJson(source)) }];
 }

@@ -1,14 +1,18 @@
-/** How effective access is shown: what it is, and which row or permission gives what. */
+/** The `effective-access` document: a subject's access to a workspace, and the sources of each attribute [DOC-66]. */
 import { Type } from 'typebox';
 import {
+  type AccessSource,
   type Contribution,
-  type Explained,
+  type ExplainedAttribute,
   effectiveAccess,
   explainAccess,
-  type Source,
 } from '../authorization/effective-access.ts';
-import { attributeProperties, shownAttributes, wiresOf } from '../documents/access-attributes.ts';
-import { shownEnd } from '../documents/team-workspace-to-json.ts';
+import {
+  attributeProperties,
+  attributesToJson,
+  expiryToJson,
+  wireNamesOf,
+} from '../documents/team-workspace-to-json.ts';
 import type { Resource } from '../jsonapi/documents.ts';
 import { resourceSchema, toOne } from '../jsonapi/schemas.ts';
 import { ACCESS_LEVELS } from '../tables/access.ts';
@@ -17,10 +21,10 @@ import type { Subject } from './find-subject.ts';
 export const sourceSchema = Type.Object(
   {
     kind: Type.Enum(['owner', 'organization-permission', 'team-workspace']),
-    team: Type.Optional(Type.String({ description: "The team's id; absent for a token of the organization." })),
-    permission: Type.Optional(Type.String({ description: 'The permission in the organization.' })),
-    id: Type.Optional(Type.String({ description: 'The id of the row.' })),
-    'expires-at': Type.Optional(Type.String({ description: 'RFC 3339; from then on the row does not exist.' })),
+    team: Type.Optional(Type.String({ description: "The ID of the team. Absent for the organization's token." })),
+    permission: Type.Optional(Type.String({ description: 'The organization permission.' })),
+    id: Type.Optional(Type.String({ description: 'The ID of the `team-workspaces` row.' })),
+    'expires-at': Type.Optional(Type.String({ description: 'RFC 3339. The row does not exist from this time on.' })),
   },
   { title: 'AccessSource' },
 );
@@ -28,7 +32,7 @@ const explanationSchema = Type.Object(
   {
     attribute: Type.String({ description: 'The attribute, or `admin`.' }),
     value: Type.Union([Type.String(), Type.Boolean()]),
-    sources: Type.Array(sourceSchema, { description: 'Everything that gives as much.' }),
+    sources: Type.Array(sourceSchema, { description: 'All sources that grant this value.' }),
   },
   { title: 'AccessExplanation' },
 );
@@ -36,7 +40,7 @@ const explanationSchema = Type.Object(
 export const effectiveAccessSchema = (terraform: boolean) =>
   resourceSchema('effective-access', 'EffectiveAccess', {
     attributes: {
-      access: Type.Union([Type.Enum([...ACCESS_LEVELS]), Type.Null()], { description: 'Null: none at all.' }),
+      access: Type.Union([Type.Enum([...ACCESS_LEVELS]), Type.Null()], { description: 'Null: no access.' }),
       ...Object.fromEntries(
         Object.entries(attributeProperties(terraform)).map(([name, schema]) => [name, Type.Optional(schema)]),
       ),
@@ -50,8 +54,8 @@ export const effectiveAccessSchema = (terraform: boolean) =>
     },
   });
 
-/** What everything that was found gives the subject on the workspace. */
-export function showEffectiveAccess(
+/** Returns the access that the contributions result in, with its explanation [AUTHZ-28 to AUTHZ-35]. */
+export function effectiveAccessToJson(
   workspaceId: string,
   { id, type }: Subject,
   contributions: readonly Contribution[],
@@ -63,8 +67,8 @@ export function showEffectiveAccess(
     type: 'effective-access',
     attributes: {
       access: effective?.access ?? null,
-      ...(effective !== undefined && shownAttributes(effective.attributes, terraform)),
-      explanation: explainAccess(contributions).flatMap((explained) => showExplained(explained, terraform)),
+      ...(effective !== undefined && attributesToJson(effective.attributes, terraform)),
+      explanation: explainAccess(contributions).flatMap((explained) => explanationToJson(explained, terraform)),
     },
     relationships: {
       workspace: { data: { id: workspaceId, type: 'workspaces' } },
@@ -73,15 +77,14 @@ export function showEffectiveAccess(
   };
 }
 
-/** Once for every name that the attribute has. */
-function showExplained({ name, value, sources }: Explained, terraform: boolean) {
-  const shown = sources.map(showSource);
-  const names = name === 'admin' ? [name] : wiresOf(name, terraform);
-  return names.map((attribute) => ({ attribute, value, sources: shown }));
+/** Returns one entry for each document name of the attribute [DOC-68]. */
+function explanationToJson({ name, value, sources }: ExplainedAttribute, terraform: boolean) {
+  const sourcesJson = sources.map(sourceToJson);
+  const names = name === 'admin' ? [name] : wireNamesOf(name, terraform);
+  return names.map((attribute) => ({ attribute, value, sources: sourcesJson }));
 }
 
-/** Where access comes from. */
-export function showSource(source: Source) {
+export function sourceToJson(source: AccessSource) {
   const team = source.teamId === undefined ? {} : { team: source.teamId };
   switch (source.kind) {
     case 'owner':
@@ -89,6 +92,6 @@ export function showSource(source: Source) {
     case 'organization-permission':
       return { kind: source.kind, ...team, permission: source.permission };
     case 'team-workspace':
-      return { kind: source.kind, ...team, id: source.id, ...shownEnd(source) };
+      return { kind: source.kind, ...team, id: source.id, ...expiryToJson(source) };
   }
 }

@@ -19,9 +19,9 @@ import {
   seen,
   shown,
 } from '../../../test/support/team-access/team-access.ts';
-import { createdAccess } from '../tables/access.ts';
+import { createAccess } from '../tables/access.ts';
 import { memberships } from '../tables/organization-membership.ts';
-import { teamMembers } from '../tables/team-member.ts';
+import { teamMembers } from '../tables/team.ts';
 
 interface Explanation {
   readonly attribute: string;
@@ -29,7 +29,7 @@ interface Explanation {
   readonly sources: readonly unknown[];
 }
 
-describe('effective access', () => {
+describe('effective-access endpoints', () => {
   const api = sharedApi();
   const setUp = sharedCompany(api);
   const ask = (caller: CallerKind, query = '') => {
@@ -42,13 +42,13 @@ describe('effective access', () => {
       Record<string, unknown>
     > & { readonly explanation: readonly Explanation[] };
   };
-  /** The one member of the visible team. */
+  /** Returns the ID of the only member of the visible team. */
   const memberId = () => {
     const [member] = api().state.snapshot.list(teamMembers, 'team', setUp().company.teams.visible);
     return member?.row.userId ?? assert.fail('the team has no member');
   };
 
-  test('is that of the caller, with what gives it', async () => {
+  test('return the access of the caller with its sources [AUTHZ-32]', async () => {
     const { teams, rows, id } = setUp().company;
     const own = await explained('in-visible-team');
     assert.deepEqual([own['access'], own['runs'], own['run-tasks']], ['write', 'apply', false]);
@@ -73,7 +73,7 @@ describe('effective access', () => {
     }
   });
 
-  test('of a team is told to its members and to admins of the workspace', async () => {
+  test('return the access of a team to its members and to workspace admins [AUTHZ-33]', async () => {
     const { teams, rows } = setUp().company;
     const secret = `?filter[team]=${teams.secret}`;
     for (const caller of ['owner', 'admin-by-row', 'in-secret-team', 'secret-team-token'] as const) {
@@ -88,7 +88,7 @@ describe('effective access', () => {
     assert.deepEqual(await explained('owner', `?filter[team]=${teams.idle}`), { access: null, explanation: [] });
   });
 
-  test('of another user is told to owners, by id and by name', async () => {
+  test('return the access of another user to owners, by ID and by username [AUTHZ-33]', async () => {
     const user = memberId();
     for (const named of [user, 'ACME-visible']) {
       assert.equal((await explained('owner', `?filter[user]=${named}`))['access'], 'write');
@@ -102,11 +102,11 @@ describe('effective access', () => {
     }
   });
 
-  test('is the highest of all teams, attribute by attribute', async () => {
+  test('return the highest value of each attribute over all teams [AUTHZ-28]', async () => {
     const { company } = setUp();
     const user = memberId();
     const { teams, workspaces } = company;
-    const custom = createdAccess('custom', { 'run-tasks': true, runs: 'apply' });
+    const custom = createAccess('custom', { 'run-tasks': true, runs: 'apply' });
     const row = await api().state.write((tx) => {
       const [membership] = tx.list(memberships, 'user', user);
       tx.put(teamMembers, { teamId: teams.hidden, userId: user, membershipId: membership?.row.id ?? '' });
@@ -123,7 +123,7 @@ describe('effective access', () => {
     assert.deepEqual(new Set(sourcesOf('runs')), new Set([row, company.rows.visible]));
   });
 
-  test('of a user is listed for every workspace that they reach, to themself and to owners', async () => {
+  test('list all accessible workspaces of a user to themselves and to owners [AUTHZ-36]', async () => {
     const { tokens, workspaces } = setUp().company;
     const list = (caller: CallerKind, query: string) =>
       request(api(), tokens[caller], 'GET', `/users/${memberId()}/effective-access?${query}`);
@@ -148,7 +148,7 @@ describe('effective access', () => {
     );
   });
 
-  test('is not asked of a user and a team at once', async () => {
+  test('return 422 to a user and a team filter together [AUTHZ-32]', async () => {
     for (const caller of ['owner', 'outsider'] as const) {
       const answer = await ask(caller, '?filter[user]=a&filter[team]=b');
       assert.equal(answer.status, 422);
@@ -156,7 +156,7 @@ describe('effective access', () => {
     }
   });
 
-  test('is served without the standard plan, but not of teams', async () => {
+  test('answer with the plan free, but not about teams [AUTHZ-33]', async () => {
     const { tokens, workspaces, teams } = await makeCompany(api().state, 'small', 'free');
     const path = `/workspaces/${workspaces.main}/effective-access`;
     const own = await request(api(), tokens['in-visible-team'], 'GET', path);
@@ -168,7 +168,7 @@ describe('effective access', () => {
   });
 });
 
-describe('the access matrix', () => {
+describe('GET /organizations/:name/access-matrix', () => {
   const api = sharedApi();
   const setUp = sharedCompany(api);
   const matrix = async (caller: CallerKind, query = '') => {
@@ -181,9 +181,9 @@ describe('the access matrix', () => {
       return [id, Object.fromEntries(teams.map(({ team, access }) => [team, access]))];
     });
 
-  test('has for each workspace the teams that the caller may know of', async () => {
+  test('returns the teams of each workspace that the caller may see [AUTHZ-38]', async () => {
     const { teams, workspaces } = setUp().company;
-    // Of a secret team its rows tell, to who sees them. `owners` is one, and has none.
+    // A row reveals a secret team to callers who can see the row. The secret team `owners` has no row.
     const known = { [teams.managers]: 'admin', [teams.readers]: 'read' };
     const rows = { [teams.visible]: 'write', [teams.secret]: 'plan', [teams.admins]: 'admin' };
     const all = { [teams.owners]: 'admin', ...known };
@@ -219,40 +219,40 @@ describe('the access matrix', () => {
     for (const nobody of NOBODIES) assert.equal((await matrix(nobody)).status, 401, nobody);
   });
 
-  test('names no secret team without a row to who does not see it, whatever it has everywhere', async () => {
-    const own = await makeCompany(api().state, 'discreet');
-    const secret = await api().state.write((tx) => putTeam(tx, own.id, 'sec', 'secret', ['read-workspaces']));
+  test('omits a secret team without a row even if it has access to all workspaces [AUTHZ-38]', async () => {
+    const company = await makeCompany(api().state, 'discreet');
+    const secret = await api().state.write((tx) => putTeam(tx, company.id, 'sec', 'secret', ['read-workspaces']));
     const text = async (caller: CallerKind): Promise<string> =>
-      (await request(api(), own.tokens[caller], 'GET', `/organizations/${own.name}/access-matrix`)).text;
+      (await request(api(), company.tokens[caller], 'GET', `/organizations/${company.name}/access-matrix`)).text;
     assert.ok((await text('owner')).includes(secret));
     for (const caller of ['admin-by-row', 'admin-by-permission', 'reader'] as const) {
       assert.ok(!(await text(caller)).includes(secret), caller);
     }
-    await api().state.write((tx) => putRow(tx, secret, own.workspaces.main, createdAccess('read', {})));
+    await api().state.write((tx) => putRow(tx, secret, company.workspaces.main, createAccess('read', {})));
     assert.ok((await text('admin-by-row')).includes(secret));
   });
 
-  test('tells when the rows that it names end', async () => {
-    const own = await makeCompany(api().state, 'ending');
+  test('contains the expiry time of rows in sources [AUTHZ-35]', async () => {
+    const company = await makeCompany(api().state, 'ending');
     const end = '2100-01-01T00:00:00.000Z';
-    const row = `/team-workspaces/${own.rows.visible}`;
+    const row = `/team-workspaces/${company.rows.visible}`;
     const body = resource('team-workspaces', { 'expires-at': end });
-    assert.equal((await request(api(), own.tokens.owner, 'PATCH', row, { body })).status, 200);
-    const source = { kind: 'team-workspace', team: own.teams.visible, id: own.rows.visible, 'expires-at': end };
-    const member = own.tokens['in-visible-team'];
+    assert.equal((await request(api(), company.tokens.owner, 'PATCH', row, { body })).status, 200);
+    const source = { kind: 'team-workspace', team: company.teams.visible, id: company.rows.visible, 'expires-at': end };
+    const member = company.tokens['in-visible-team'];
     const read = async <Data>(path: string) => shown<Data>(await request(api(), member, 'GET', path)).data;
     const { id } = await read<Shown>('/account/details');
-    const [line] = await read<Shown[]>(`/organizations/${own.name}/access-matrix`);
-    assert.deepEqual(line?.attributes['teams'], [{ team: own.teams.visible, access: 'write', sources: [source] }]);
-    const one = await read<Shown>(`/workspaces/${own.workspaces.main}/effective-access`);
-    const [listed] = await read<Shown[]>(`/users/${id}/effective-access?filter[organization]=${own.name}`);
+    const [line] = await read<Shown[]>(`/organizations/${company.name}/access-matrix`);
+    assert.deepEqual(line?.attributes['teams'], [{ team: company.teams.visible, access: 'write', sources: [source] }]);
+    const one = await read<Shown>(`/workspaces/${company.workspaces.main}/effective-access`);
+    const [listed] = await read<Shown[]>(`/users/${id}/effective-access?filter[organization]=${company.name}`);
     for (const { attributes } of [one, listed ?? assert.fail('nothing is listed')]) {
       for (const { sources } of attributes['explanation'] as readonly Explanation[])
         assert.deepEqual(sources, [source]);
     }
   });
 
-  test('comes in pages, and tells where access comes from', async () => {
+  test('returns pages with the sources of access [AUTHZ-37]', async () => {
     const { teams, rows } = setUp().company;
     const { data, meta } = shown<Shown[]>(await matrix('in-visible-team', '?page[size]=1'));
     const source = { kind: 'team-workspace', team: teams.visible, id: rows.visible };
@@ -261,7 +261,7 @@ describe('the access matrix', () => {
     assert.equal(shown<Shown[]>(await matrix('owner', '?page[size]=1')).meta?.pagination['total-pages'], 2);
   });
 
-  test('is not there without the standard plan', async () => {
+  test('returns 404 with the plan free [AUTHZ-18]', async () => {
     const { tokens, name } = await makeCompany(api().state, 'tiny', 'free');
     assert.deepEqual(
       seen(await request(api(), tokens.owner, 'GET', `/organizations/${name}/access-matrix`)),

@@ -1,65 +1,66 @@
-/** What somebody may really do on a workspace, and why: `effective-access` and `access-matrix`. */
+/** The endpoints of effective access and of the access matrix. */
 import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
-import { contributionsOn } from '../authorization/caller-role.ts';
+import { accessContributions } from '../authorization/caller-role.ts';
 import type { Contribution } from '../authorization/effective-access.ts';
-import { organizationNamed, organizationWithTeams, workspaceById } from '../authorization/find-visible.ts';
-import { serveRead, type TeamAccess } from '../http/request-pipeline.ts';
-import { bytesHeld, documentAnswer, writeDocument, writtenAnswer } from '../jsonapi/documents.ts';
-import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
-import { documentOf, pageOf } from '../jsonapi/schemas.ts';
-import { reachable } from '../workspaces/list-workspaces.ts';
-import { matrixRowSchema, showMatrix } from './access-matrix-to-json.ts';
-import { effectiveAccessSchema, showEffectiveAccess } from './effective-access-to-json.ts';
+import { organizationByName, organizationWithTeams, workspaceById } from '../authorization/find-visible.ts';
+import { serveRead, type TeamAccessService } from '../http/request-pipeline.ts';
+import { bytesInMemory, documentAnswer, serializeDocument, serializedAnswer } from '../jsonapi/documents.ts';
+import { PAGE_PARAMETERS, pageDocument, readPageOrDefault, slicePage } from '../jsonapi/pagination.ts';
+import { documentSchema, pageSchema } from '../jsonapi/schemas.ts';
+import { accessibleWorkspaces } from '../workspaces/list-workspaces.ts';
+import { accessMatrixToJson, matrixRowSchema } from './access-matrix-to-json.ts';
+import { effectiveAccessSchema, effectiveAccessToJson } from './effective-access-to-json.ts';
 import {
   findSubject,
-  findUser,
+  findUserSubject,
   ORGANIZATION_FILTER,
   readOrganizationQuery,
-  readWanted,
+  readSubjectQuery,
   TEAM_FILTER,
   USER_FILTER,
 } from './find-subject.ts';
 
-export function effectiveAccessEndpoints(service: TeamAccess): Endpoint[] {
+export function effectiveAccessEndpoints(service: TeamAccessService): Endpoint[] {
   const { terraform } = service;
   const schema = effectiveAccessSchema(terraform);
   return [
     {
       method: 'GET',
       path: '/api/v2/workspaces/:id/effective-access',
-      summary: "Explains a user's or a team's access to a workspace; the caller's own unless asked otherwise",
+      summary: 'Explains the access of the caller, or of another user or team, to a workspace',
       conditional: true,
       query: [USER_FILTER, TEAM_FILTER],
-      answer: documentOf(schema),
+      answer: documentSchema(schema),
       handle: (call) =>
         serveRead(service, call, (reader, caller) => {
-          const wanted = readWanted(call.query);
+          const query = readSubjectQuery(call.query);
           const found = workspaceById(reader, caller, pathParameter(call, 'id'));
-          const subject = findSubject(reader, caller, found, wanted);
+          const subject = findSubject(reader, caller, found, query);
           const { id } = found.workspace;
-          const contributions = contributionsOn(reader, subject.standing, id);
-          // In one picture of the state the same sources give the same.
-          const key = ['effective-access', id, subject.type, subject.id, ...contributions.map(keyOfSource)].join('\0');
-          const write = () => writeDocument({ data: showEffectiveAccess(id, subject, contributions, terraform) });
-          return writtenAnswer(call, reader.memo(key, write, bytesHeld));
+          const contributions = accessContributions(reader, subject.role, id);
+          // Within one snapshot, the same sources result in the same document.
+          const key = ['effective-access', id, subject.type, subject.id, ...contributions.map(sourceKey)].join('\0');
+          const serialize = () =>
+            serializeDocument({ data: effectiveAccessToJson(id, subject, contributions, terraform) });
+          return serializedAnswer(call, reader.memoize(key, serialize, bytesInMemory));
         }),
     },
     {
       method: 'GET',
       path: '/api/v2/users/:id/effective-access',
-      summary: 'Lists every workspace of an organization that a user has access to, and explains it',
+      summary: 'Lists and explains the access of a user to the workspaces of an organization',
       conditional: true,
       query: [ORGANIZATION_FILTER, ...PAGE_PARAMETERS],
-      answer: pageOf(schema),
+      answer: pageSchema(schema),
       handle: (call) =>
         serveRead(service, call, (reader, caller) => {
           const { organization, page } = readOrganizationQuery(call.query);
-          const asker = organizationNamed(reader, caller, organization);
-          const subject = findUser(reader, caller, asker, pathParameter(call, 'id'));
-          const all = reachable(reader, subject.standing);
-          const data = onPage(all, page).map(({ row }) =>
-            showEffectiveAccess(row.id, subject, contributionsOn(reader, subject.standing, row.id), terraform),
+          const role = organizationByName(reader, caller, organization);
+          const subject = findUserSubject(reader, caller, role, pathParameter(call, 'id'));
+          const all = accessibleWorkspaces(reader, subject.role);
+          const data = slicePage(all, page).map(({ row }) =>
+            effectiveAccessToJson(row.id, subject, accessContributions(reader, subject.role, row.id), terraform),
           );
           return documentAnswer(call, pageDocument(call, page, { data, totalCount: all.length }));
         }),
@@ -67,23 +68,24 @@ export function effectiveAccessEndpoints(service: TeamAccess): Endpoint[] {
     {
       method: 'GET',
       path: '/api/v2/organizations/:name/access-matrix',
-      summary: 'Lists workspaces with the access of every team that the caller may know of',
+      summary: 'Lists workspaces with the access of their teams',
       conditional: true,
       query: PAGE_PARAMETERS,
-      answer: pageOf(matrixRowSchema),
+      answer: pageSchema(matrixRowSchema),
       handle: (call) =>
         serveRead(service, call, (reader, caller) => {
-          const page = readPageAlways(call.query);
-          const standing = organizationWithTeams(reader, caller, pathParameter(call, 'name'));
-          const all = reachable(reader, standing);
-          const data = showMatrix(reader, standing, onPage(all, page));
+          const page = readPageOrDefault(call.query);
+          const role = organizationWithTeams(reader, caller, pathParameter(call, 'name'));
+          const all = accessibleWorkspaces(reader, role);
+          const data = accessMatrixToJson(reader, role, slicePage(all, page));
           return documentAnswer(call, pageDocument(call, page, { data, totalCount: all.length }));
         }),
     },
   ];
 }
 
-const keyOfSource = ({ source }: Contribution): string => {
+/** Identifies a contribution within a snapshot. */
+const sourceKey = ({ source }: Contribution): string => {
   if (source.kind === 'team-workspace') return source.id;
   return source.kind === 'owner' ? `owner ${source.teamId}` : `${source.permission} ${source.teamId}`;
 };

@@ -1,4 +1,4 @@
-/** Whose access is asked for: oneself, a user or a team. Who may not ask is told that there is nothing. */
+/** Finds the subject of an access query: the caller, a user, or a team, if the caller may ask about it [AUTHZ-33]. */
 
 import { Type } from 'typebox';
 import { users } from '../../credentials/user.ts';
@@ -6,43 +6,43 @@ import type { Parameter } from '../../http/parameter.ts';
 import type { Query } from '../../http/query.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { Caller } from '../authorization/caller.ts';
-import { type Standing, standingWith, userStanding } from '../authorization/caller-role.ts';
+import { type CallerRole, roleWithTeams, userRole } from '../authorization/caller-role.ts';
 import type { FoundWorkspace } from '../authorization/find-visible.ts';
-import { changesRows, isIn, servesTeams } from '../authorization/permissions.ts';
-import { type Fault, JsonApiError, notFound } from '../jsonapi/errors.ts';
-import { type Page, readPageAlways } from '../jsonapi/pagination.ts';
+import { canManageTeamAccess, hasTeamManagement, isInTeam } from '../authorization/permissions.ts';
+import { type ErrorObject, JsonApiError, notFound } from '../jsonapi/errors.ts';
+import { type Page, readPageOrDefault } from '../jsonapi/pagination.ts';
 import { teams } from '../tables/team.ts';
 
 export const USER_FILTER: Parameter = {
   name: 'filter[user]',
-  description: 'Whose access: the id or the name of a user. Of others than oneself for owners only.',
+  description: 'The ID or the username of a user. Only owners may ask about other users.',
   schema: Type.String(),
 };
 export const TEAM_FILTER: Parameter = {
   name: 'filter[team]',
-  description: 'Whose access: the id of a team. Of others than its own for admins of the workspace only.',
+  description: 'The ID of a team. Only workspace admins may ask about teams that they are not in.',
   schema: Type.String(),
 };
 
 export const ORGANIZATION_FILTER: Parameter = {
   name: 'filter[organization]',
-  description: 'The name of the organization; it must be given.',
+  description: 'The name of the organization. Required.',
   schema: Type.String(),
 };
 
-/** In which organization, and which page. @throws JsonApiError `invalid-attribute` */
+/** Reads the query of `GET /users/:id/effective-access` [AUTHZ-36]. @throws JsonApiError `invalid-attribute` */
 export function readOrganizationQuery(query: Query): { readonly organization: string; readonly page: Page } {
   const organization = query.get(ORGANIZATION_FILTER.name) ?? '';
   const parameter = ORGANIZATION_FILTER.name;
-  const missing: Fault = { code: 'invalid-attribute', detail: `${parameter} can't be blank`, parameter };
-  return { organization, page: readPageAlways(query, organization === '' ? [missing] : []) };
+  const blank: ErrorObject = { code: 'invalid-attribute', detail: `${parameter} can't be blank`, parameter };
+  return { organization, page: readPageOrDefault(query, organization === '' ? [blank] : []) };
 }
 
-/** Whose access is asked for; `undefined`: the caller's. */
-export type Wanted = { readonly user: string } | { readonly team: string } | undefined;
+/** The subject that a query names. `undefined`: the caller. */
+export type SubjectQuery = { readonly user: string } | { readonly team: string } | undefined;
 
-/** @throws JsonApiError `invalid-attribute` */
-export function readWanted(query: Query): Wanted {
+/** Reads the filters, of which at most one is allowed [AUTHZ-32]. @throws JsonApiError `invalid-attribute` */
+export function readSubjectQuery(query: Query): SubjectQuery {
   const user = query.get(USER_FILTER.name);
   const team = query.get(TEAM_FILTER.name);
   if (user === undefined) return team === undefined ? undefined : { team };
@@ -51,47 +51,52 @@ export function readWanted(query: Query): Wanted {
   throw new JsonApiError([{ code: 'invalid-attribute', detail, parameter: TEAM_FILTER.name }]);
 }
 
-/** Who it is, and what they are in the organization. */
+/** A user, team, or organization with its role in the organization of the query. */
 export interface Subject {
   readonly id: string;
   readonly type: 'users' | 'teams' | 'organizations';
-  readonly standing: Standing;
+  readonly role: CallerRole;
 }
 
-/** @throws JsonApiError `not-found` for who is not in the organization, and who the caller may not ask about */
-export function findSubject(reader: Reader, caller: Caller, found: FoundWorkspace, wanted: Wanted): Subject {
-  if (wanted === undefined) return callerThemself(caller, found.standing);
-  return 'user' in wanted
-    ? findUser(reader, caller, found.standing, wanted.user)
-    : findTeam(reader, found, wanted.team);
+/** @throws JsonApiError `not-found` if the subject has no role there or the caller may not ask about it */
+export function findSubject(reader: Reader, caller: Caller, found: FoundWorkspace, query: SubjectQuery): Subject {
+  if (query === undefined) return callerSubject(caller, found.role);
+  return 'user' in query
+    ? findUserSubject(reader, caller, found.role, query.user)
+    : findTeamSubject(reader, found, query.team);
 }
 
-function callerThemself(caller: Caller, standing: Standing): Subject {
+function callerSubject(caller: Caller, role: CallerRole): Subject {
   switch (caller.kind) {
     case 'user':
-      return { id: caller.userId, type: 'users', standing };
+      return { id: caller.userId, type: 'users', role };
     case 'team':
-      return { id: caller.teamId, type: 'teams', standing };
+      return { id: caller.teamId, type: 'teams', role };
     case 'organization':
-      return { id: standing.organization.name, type: 'organizations', standing };
+      return { id: role.organization.name, type: 'organizations', role };
   }
 }
 
-/** A user with what they are in the organization, for themself and for owners. @throws JsonApiError `not-found` */
-export function findUser(reader: Reader, caller: Caller, { organization, owner }: Standing, named: string): Subject {
-  const byId = reader.get(users, named);
-  const byName = reader.find(users, 'username', named.toLowerCase());
+/** Returns a user, by ID or username, to themselves and to owners. @throws JsonApiError `not-found` */
+export function findUserSubject(
+  reader: Reader,
+  caller: Caller,
+  { organization, owner }: CallerRole,
+  idOrUsername: string,
+): Subject {
+  const byId = reader.get(users, idOrUsername);
+  const byName = reader.find(users, 'username', idOrUsername.toLowerCase());
   const user = (byId ?? byName)?.row;
-  const themself = caller.kind === 'user' && caller.userId === user?.id;
-  if (!(owner || themself)) throw notFound();
-  const standing = userStanding(reader, user?.id ?? '', organization);
-  if (user === undefined || standing === undefined) throw notFound();
-  return { id: user.id, type: 'users', standing };
+  const isSelf = caller.kind === 'user' && caller.userId === user?.id;
+  if (!(owner || isSelf)) throw notFound();
+  const role = userRole(reader, user?.id ?? '', organization);
+  if (user === undefined || role === undefined) throw notFound();
+  return { id: user.id, type: 'users', role };
 }
 
-function findTeam(reader: Reader, { standing, access }: FoundWorkspace, id: string): Subject {
+function findTeamSubject(reader: Reader, { role, access }: FoundWorkspace, id: string): Subject {
   const team = reader.get(teams, id)?.row;
-  if (team?.organizationId !== standing.organization.id || !servesTeams(standing)) throw notFound();
-  if (!(isIn(standing, id) || changesRows(access))) throw notFound();
-  return { id, type: 'teams', standing: standingWith(standing.organization, [team]) };
+  if (team?.organizationId !== role.organization.id || !hasTeamManagement(role)) throw notFound();
+  if (!(isInTeam(role, id) || canManageTeamAccess(access))) throw notFound();
+  return { id, type: 'teams', role: roleWithTeams(role.organization, [team]) };
 }

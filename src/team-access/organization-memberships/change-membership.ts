@@ -1,69 +1,68 @@
-/** Brings people into an organization, and takes them out. */
-
+/** Finds, creates, and deletes memberships of organizations. */
 import { newId } from '../../credentials/secret.ts';
 import { type User, users } from '../../credentials/user.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
-import { recordTeamAccess } from '../audit/record-change.ts';
+import type { Transaction } from '../../state/write/transaction.ts';
+import { recordTeamAccessChange } from '../audit/record-change.ts';
 import type { Caller } from '../authorization/caller.ts';
-import type { Standing } from '../authorization/caller-role.ts';
-import { organizationNamed, standingAround, teamKnown } from '../authorization/find-visible.ts';
-import { checkOwnerLeft, isOwner } from '../authorization/owners.ts';
-import { changesMembers, changesMemberships, removesMember } from '../authorization/permissions.ts';
-import { showMembership } from '../documents/organization-membership-to-json.ts';
-import type { Writing } from '../http/request-pipeline.ts';
+import type { CallerRole } from '../authorization/caller-role.ts';
+import { organizationByName, roleInOrganization, visibleTeam } from '../authorization/find-visible.ts';
+import { checkOwnerRemains, isOwner } from '../authorization/owners.ts';
+import { canManageMemberships, canRemoveMember, canUpdateMembers } from '../authorization/permissions.ts';
+import { membershipToJson } from '../documents/organization-membership-to-json.ts';
+import type { WriteContext } from '../http/request-pipeline.ts';
 import { unconditional } from '../jsonapi/documents.ts';
-import { attributeFault, type Fault, JsonApiError, notFound, throwFaults } from '../jsonapi/errors.ts';
+import { attributeError, type ErrorObject, JsonApiError, notFound, throwErrors } from '../jsonapi/errors.ts';
 import { readEmail } from '../jsonapi/read-attributes.ts';
-import type { GivenResource, WantedResource } from '../jsonapi/read-resource.ts';
+import type { ParsedResource, ResourceSpec } from '../jsonapi/read-resource.ts';
+import { INVITED_BATCH, INVITED_MAX } from '../limits.ts';
 import { type Membership, membershipPair, memberships } from '../tables/organization-membership.ts';
-import { type Team, teams } from '../tables/team.ts';
-import { teamMembers } from '../tables/team-member.ts';
-import { createUser } from '../users/new-user.ts';
-import { forgetInvited } from '../users/remove-invited-users.ts';
-import { checkInvitations } from './check-invitations.ts';
+import { type Team, teamMembers, teams } from '../tables/team.ts';
+import { createUser } from '../users/change-user.ts';
+import { removeUnclaimedUser } from '../users/remove-unclaimed-users.ts';
 
-/** What brings somebody into an organization. */
-export const NEW_MEMBERSHIP: WantedResource = {
+/** The body that creates a membership. */
+export const NEW_MEMBERSHIP: ResourceSpec = {
   type: 'organization-memberships',
-  manyRelationships: [{ name: 'teams', type: 'teams' }],
+  toManyRelationships: [{ name: 'teams', type: 'teams' }],
 };
 
-/** A membership with what the caller is in its organization. */
+/** A membership with the caller's role in its organization. */
 export interface FoundMembership {
-  readonly standing: Standing;
+  readonly role: CallerRole;
   readonly membership: DeepReadonly<Membership>;
 }
 
-/** The membership with that id, for other members. @throws JsonApiError `not-found` */
+/** Returns a membership to callers with a role in its organization [AUTHZ-57]. @throws JsonApiError `not-found` */
 export function membershipById(reader: Reader, caller: Caller, id: string): FoundMembership {
   const membership = reader.get(memberships, id)?.row;
-  const standing = standingAround(reader, caller, membership?.organizationId);
+  const role = roleInOrganization(reader, caller, membership?.organizationId);
   if (membership === undefined) throw notFound();
-  return { standing, membership };
+  return { role, membership };
 }
 
 /**
- * `POST /organizations/:name/organization-memberships`: a user of that e-mail address is made when there is none. Teams
- * that are named get the member, if the caller may add to them.
+ * Adds a member to an organization and to the teams that the body names [AUTHZ-58]. Creates an unclaimed user if no
+ * user has the email address [AUTHZ-59].
  * @throws JsonApiError `not-found`, `invalid-attribute`
  */
-export function createMembership(writing: Writing, organization: string, given: GivenResource): FoundMembership {
-  const { tx, caller, origin } = writing;
-  const standing = organizationNamed(tx, caller, organization);
-  if (!changesMemberships(standing)) throw notFound();
-  const theirTeams = (given.manyRelationships.get('teams') ?? []).map((id) => joinableTeam(writing, standing, id));
-  const faults: Fault[] = [];
-  const email = readEmail(given.attributes, faults, true) ?? '';
-  throwFaults(faults);
-  const organizationId = standing.organization.id;
-  const user = userOfEmail(writing, email, organizationId);
+export function createMembership(context: WriteContext, organization: string, body: ParsedResource): FoundMembership {
+  const { tx, caller, origin } = context;
+  const role = organizationByName(tx, caller, organization);
+  if (!canManageMemberships(role)) throw notFound();
+  const memberTeams = (body.toManyRelationships.get('teams') ?? []).map((id) => joinableTeam(context, role, id));
+  const errors: ErrorObject[] = [];
+  const email = readEmail(body.attributes, errors, true) ?? '';
+  throwErrors(errors);
+  const organizationId = role.organization.id;
+  const user = findOrCreateUser(context, email, organizationId);
   if (tx.find(memberships, 'pair', membershipPair(organizationId, user.id)) !== undefined) {
-    throw new JsonApiError([attributeFault('email', 'Email has already been taken')]);
+    throw new JsonApiError([attributeError('email', 'Email has already been taken')]);
   }
-  if (user.unclaimed === true) checkInvitations(tx, organizationId);
+  if (user.unclaimed === true) checkInvitationLimit(tx, organizationId);
   const membership: Membership = {
-    id: tx.once(() => newId('ou')),
+    id: tx.memoizeAcrossRetries(() => newId('ou')),
     organizationId,
     userId: user.id,
     createTime: new Date(tx.now).toISOString(),
@@ -71,54 +70,75 @@ export function createMembership(writing: Writing, organization: string, given: 
     place: tx.position,
   };
   tx.put(memberships, membership);
-  for (const { id: teamId } of theirTeams) {
+  for (const { id: teamId } of memberTeams) {
     tx.put(teamMembers, { teamId, userId: user.id, membershipId: membership.id });
   }
-  recordTeamAccess(tx, origin, {
+  recordTeamAccessChange(tx, origin, {
     organizationId,
     action: 'create',
     type: 'organization-memberships',
     subject: membership.id,
     before: null,
-    after: { ...membership, teams: theirTeams.map(({ id }) => id) },
+    after: { ...membership, teams: memberTeams.map(({ id }) => id) },
   });
-  return { standing, membership };
+  return { role, membership };
 }
 
 /**
- * `DELETE /organization-memberships/:id`; the member's places in teams go with it.
+ * Ends a membership and the user's places in the teams of the organization [AUTHZ-62, AUTHZ-63].
  * @throws JsonApiError `not-found`, `precondition-failed`; `forbidden` for the last owner
  */
-export function deleteMembership({ tx, caller, origin }: Writing, id: string, precondition = unconditional): void {
-  const { standing, membership } = membershipById(tx, caller, id);
-  const theirTeams = tx
+export function deleteMembership({ tx, caller, origin }: WriteContext, id: string, precondition = unconditional): void {
+  const { role, membership } = membershipById(tx, caller, id);
+  const memberTeams = tx
     .list(teamMembers, 'membership', id)
     .map(({ row }) => tx.get(teams, row.teamId)?.row)
     .filter((team) => team !== undefined);
-  const oneself = caller.kind === 'user' && caller.userId === membership.userId;
-  if (!oneself && !removesMember(standing, theirTeams)) throw notFound();
-  const { organization } = standing;
+  const isSelf = caller.kind === 'user' && caller.userId === membership.userId;
+  if (!isSelf && !canRemoveMember(role, memberTeams)) throw notFound();
+  const { organization } = role;
   const { organizationId, userId } = membership;
-  if (isOwner(tx, organization, userId)) checkOwnerLeft(tx, organization, userId);
-  precondition(() => ({ data: showMembership(tx, standing, membership) }));
+  if (isOwner(tx, organization, userId)) checkOwnerRemains(tx, organization, userId);
+  precondition(() => ({ data: membershipToJson(tx, role, membership) }));
   tx.delete(memberships, id);
-  recordTeamAccess(tx, origin, {
+  recordTeamAccessChange(tx, origin, {
     organizationId,
     action: 'destroy',
     type: 'organization-memberships',
     subject: id,
-    before: { ...membership, teams: theirTeams.map((team) => team.id) },
+    before: { ...membership, teams: memberTeams.map((team) => team.id) },
     after: null,
   });
-  forgetInvited({ tx, origin, organizationId }, userId);
+  removeUnclaimedUser({ tx, origin, organizationId }, userId);
 }
 
-function joinableTeam({ tx, caller }: Writing, standing: Standing, id: string): DeepReadonly<Team> {
-  const found = teamKnown(tx, caller, id);
-  if (found === undefined || found.team.organizationId !== standing.organization.id) throw notFound();
-  if (!changesMembers(standing, found.team)) throw notFound();
+/** Returns a team to which the caller may add members. @throws JsonApiError `not-found` */
+function joinableTeam({ tx, caller }: WriteContext, role: CallerRole, id: string): DeepReadonly<Team> {
+  const found = visibleTeam(tx, caller, id);
+  if (found === undefined || found.team.organizationId !== role.organization.id) throw notFound();
+  if (!canUpdateMembers(role, found.team)) throw notFound();
   return found.team;
 }
 
-const userOfEmail = (writing: Writing, email: string, invitedTo: string): DeepReadonly<User> =>
-  writing.tx.find(users, 'email', email.toLowerCase())?.row ?? createUser(writing, { email, invitedTo });
+const findOrCreateUser = (context: WriteContext, email: string, organizationId: string): DeepReadonly<User> =>
+  context.tx.find(users, 'email', email.toLowerCase())?.row ??
+  createUser(context, { email, invitingOrganizationId: organizationId });
+
+/**
+ * Rejects an invitation over the limit [AUTHZ-61], because each invitation can create a user. Memberships of users who
+ * were claimed since lose `invited` here, a batch per commit, so that a claim does not write all memberships of a user.
+ * @throws JsonApiError `invalid-attribute`
+ */
+function checkInvitationLimit(tx: Transaction, organizationId: string): void {
+  const invited = tx.list(memberships, 'invited', organizationId, { limit: INVITED_MAX });
+  if (invited.length < INVITED_MAX) return;
+  const claimed = invited.filter(({ row }) => tx.get(users, row.userId)?.row.unclaimed !== true);
+  if (claimed.length === 0) {
+    const detail = `Email exceeds the limit of ${INVITED_MAX} invited members without a token: remove some of them first`;
+    throw new JsonApiError([attributeError('email', detail)]);
+  }
+  for (const { row } of claimed.slice(0, INVITED_BATCH)) {
+    const { invited: _, ...membership } = row;
+    tx.put(memberships, membership);
+  }
+}

@@ -1,20 +1,23 @@
-/** `/organizations/:name/organization-memberships` and `/organization-memberships/:id`. */
+/** The endpoints of organization memberships. */
 import { Type } from 'typebox';
 import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import type { Reader } from '../../state/memory/reader.ts';
-import { organizationNamed } from '../authorization/find-visible.ts';
-import { membershipSchema, showMembership, teamsOf, userOf } from '../documents/organization-membership-to-json.ts';
-import { showTeam } from '../documents/team-to-json.ts';
-import { showUser } from '../documents/user-to-json.ts';
-import { serveRead, serveRemoval, serveWrite, type TeamAccess } from '../http/request-pipeline.ts';
+import { organizationByName } from '../authorization/find-visible.ts';
+import {
+  membershipSchema,
+  membershipToJson,
+  userOfMembership,
+  visibleTeamsOfMember,
+} from '../documents/organization-membership-to-json.ts';
+import { teamToJson } from '../documents/team-to-json.ts';
+import { userToJson } from '../documents/user-to-json.ts';
+import { serveDelete, serveRead, serveWrite, type TeamAccessService } from '../http/request-pipeline.ts';
 import { type Document, documentAnswer, IF_MATCH, ifMatch, type Resource } from '../jsonapi/documents.ts';
-import { createIncluded, includeParameter, readInclude } from '../jsonapi/include.ts';
-import { namesSome } from '../jsonapi/linkage.ts';
-import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
+import { boundedLinkage, collectIncluded, includeParameter, readInclude } from '../jsonapi/include.ts';
+import { NAME_FILTER, PAGE_PARAMETERS, pageDocument, readPageOrDefault, slicePage } from '../jsonapi/pagination.ts';
 import { readResource } from '../jsonapi/read-resource.ts';
-import { bodyOf, documentOf, pageOf, toMany } from '../jsonapi/schemas.ts';
-import { Q } from '../organizations/endpoints.ts';
+import { bodySchema, documentSchema, pageSchema, toMany } from '../jsonapi/schemas.ts';
 import {
   createMembership,
   deleteMembership,
@@ -22,37 +25,37 @@ import {
   membershipById,
   NEW_MEMBERSHIP,
 } from './change-membership.ts';
-import { EMAIL, listMemberships, STATUS } from './list-memberships.ts';
+import { EMAIL_FILTER, listMemberships, STATUS_FILTER } from './list-memberships.ts';
 
 const INCLUDES = ['user', 'teams'] as const;
 const INCLUDE = includeParameter(INCLUDES);
 
-const newMembershipSchema = bodyOf('organization-memberships', {
+const newMembershipSchema = bodySchema('organization-memberships', {
   attributes: { email: Type.String() },
   relationships: { teams: Type.Optional(toMany('teams')) },
   required: ['email'],
 });
 const statusCounts = Type.Record(Type.Enum(['total', 'matching', 'active', 'invited']), Type.Integer());
 
-export function membershipEndpoints(service: TeamAccess): Endpoint[] {
+export function membershipEndpoints(service: TeamAccessService): Endpoint[] {
   return [
     {
       method: 'GET',
       path: '/api/v2/organizations/:name/organization-memberships',
       summary: 'Lists the members of an organization',
       conditional: true,
-      query: [...PAGE_PARAMETERS, Q, STATUS, EMAIL, INCLUDE],
-      answer: pageOf(membershipSchema, { 'status-counts': statusCounts }),
+      query: [...PAGE_PARAMETERS, NAME_FILTER, STATUS_FILTER, EMAIL_FILTER, INCLUDE],
+      answer: pageSchema(membershipSchema, { 'status-counts': statusCounts }),
       handle: (call) =>
         serveRead(service, call, (reader, caller) => {
-          const page = readPageAlways(call.query);
+          const page = readPageOrDefault(call.query);
           const include = readInclude(call.query, INCLUDES);
-          const standing = organizationNamed(reader, caller, pathParameter(call, 'name'));
-          const { all, counts } = listMemberships(reader, standing, call.query);
-          const found = onPage(all, page).map((membership) => ({ standing, membership }));
-          const linkage = namesSome();
-          const data = found.map(({ membership }) => showMembership(reader, standing, membership, linkage));
-          const included = includedWith(reader, found, include);
+          const role = organizationByName(reader, caller, pathParameter(call, 'name'));
+          const { all, counts } = listMemberships(reader, role, call.query);
+          const found = slicePage(all, page).map((membership) => ({ role, membership }));
+          const linkage = boundedLinkage();
+          const data = found.map(({ membership }) => membershipToJson(reader, role, membership, linkage));
+          const included = includedResources(reader, found, include);
           const document = pageDocument(call, page, { data, totalCount: all.length, ...included });
           return documentAnswer(call, { ...document, meta: { 'status-counts': counts, ...document.meta } });
         }),
@@ -60,16 +63,16 @@ export function membershipEndpoints(service: TeamAccess): Endpoint[] {
     {
       method: 'POST',
       path: '/api/v2/organizations/:name/organization-memberships',
-      summary: 'Brings somebody into an organization',
+      summary: 'Adds a member to an organization',
       body: newMembershipSchema,
-      answer: documentOf(membershipSchema),
+      answer: documentSchema(membershipSchema),
       status: 201,
       handle: (call) =>
         serveWrite(service, call, {
           parse: () => readResource(call.body, NEW_MEMBERSHIP),
-          change(writing, given) {
-            const found = createMembership(writing, pathParameter(call, 'name'), given);
-            return documentAnswer(call, membershipDocument(writing.tx, found, new Set(['user'])), 201);
+          change(context, body) {
+            const found = createMembership(context, pathParameter(call, 'name'), body);
+            return documentAnswer(call, membershipDocument(context.tx, found, new Set(['user'])), 201);
           },
         }),
     },
@@ -79,7 +82,7 @@ export function membershipEndpoints(service: TeamAccess): Endpoint[] {
       summary: 'Reads a membership',
       conditional: true,
       query: [INCLUDE],
-      answer: documentOf(membershipSchema),
+      answer: documentSchema(membershipSchema),
       handle: (call) =>
         serveRead(service, call, (reader, caller) => {
           const include = readInclude(call.query, INCLUDES);
@@ -90,11 +93,11 @@ export function membershipEndpoints(service: TeamAccess): Endpoint[] {
     {
       method: 'DELETE',
       path: '/api/v2/organization-memberships/:id',
-      summary: 'Takes somebody out of an organization and its teams',
+      summary: 'Removes a member from an organization and its teams',
       headers: [IF_MATCH],
       status: 204,
       handle: (call) =>
-        serveRemoval(service, call, (writing) => deleteMembership(writing, pathParameter(call, 'id'), ifMatch(call))),
+        serveDelete(service, call, (context) => deleteMembership(context, pathParameter(call, 'id'), ifMatch(call))),
     },
   ];
 }
@@ -102,23 +105,24 @@ export function membershipEndpoints(service: TeamAccess): Endpoint[] {
 type Include = ReadonlySet<(typeof INCLUDES)[number]>;
 
 const membershipDocument = (reader: Reader, found: FoundMembership, include: Include): Document => ({
-  data: showMembership(reader, found.standing, found.membership),
-  ...includedWith(reader, [found], include),
+  data: membershipToJson(reader, found.role, found.membership),
+  ...includedResources(reader, [found], include),
 });
 
-function includedWith(
+function includedResources(
   reader: Reader,
   found: readonly FoundMembership[],
   include: Include,
 ): { readonly included?: readonly Resource[] } {
   if (include.size === 0) return {};
-  const included = createIncluded(found.length);
-  const linkage = namesSome();
-  for (const { standing, membership } of found) {
-    if (include.has('user')) included.add('users', membership.userId, () => showUser(userOf(reader, membership)));
+  const included = collectIncluded(found.length);
+  const linkage = boundedLinkage();
+  for (const { role, membership } of found) {
+    if (include.has('user'))
+      included.add('users', membership.userId, () => userToJson(userOfMembership(reader, membership)));
     if (!include.has('teams')) continue;
-    for (const team of teamsOf(reader, standing, membership)) {
-      included.add('teams', team.id, () => showTeam(reader, { standing, team }, linkage));
+    for (const team of visibleTeamsOfMember(reader, role, membership)) {
+      included.add('teams', team.id, () => teamToJson(reader, { role, team }, linkage));
     }
   }
   return { included: included.all() };

@@ -1,67 +1,68 @@
-/** `GET /organizations/:name/organization-memberships`: the members of an organization, and how many there are. */
+/** Lists and counts the members of an organization. */
 import { Type } from 'typebox';
 import { users } from '../../credentials/user.ts';
 import type { Parameter } from '../../http/parameter.ts';
 import type { Query } from '../../http/query.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { DeepReadonly } from '../../state/table.ts';
-import type { Standing } from '../authorization/caller-role.ts';
-import { statusOf, userOf } from '../documents/organization-membership-to-json.ts';
-import { Q } from '../organizations/endpoints.ts';
-import { byCreation } from '../tables/creation-order.ts';
+import type { CallerRole } from '../authorization/caller-role.ts';
+import { membershipStatus, userOfMembership } from '../documents/organization-membership-to-json.ts';
+import { NAME_FILTER, sortByCreation } from '../jsonapi/pagination.ts';
 import { type Membership, memberships } from '../tables/organization-membership.ts';
 
-export const STATUS: Parameter = {
+export const STATUS_FILTER: Parameter = {
   name: 'filter[status]',
-  description: 'Only those with this status.',
+  description: 'Only members with this status.',
   schema: Type.String(),
 };
-export const EMAIL: Parameter = {
+export const EMAIL_FILTER: Parameter = {
   name: 'filter[email]',
-  description: 'Only those with one of these e-mail addresses, separated by commas.',
+  description: 'Only members with one of these email addresses, separated by commas.',
   schema: Type.String(),
 };
 
 type Members = readonly DeepReadonly<Membership>[];
 
-/** In order of creation. `counts` are of all members, but for `matching`, which is of those that are asked for. */
-export function listMemberships(reader: Snapshot, { organization }: Standing, query: Query) {
-  const everybody = membersInOrder(reader, organization.id);
-  const all = matching(reader, everybody, query);
-  const invited = invitedAmong(reader, everybody);
-  const counts = { total: everybody.length, matching: all.length, active: everybody.length - invited, invited };
+/** Returns the members that match the filters [DOC-27], in order of creation, and `meta.status-counts` [DOC-53]. */
+export function listMemberships(reader: Snapshot, { organization }: CallerRole, query: Query) {
+  const members = membersInOrder(reader, organization.id);
+  const all = matchingMembers(reader, members, query);
+  const invited = countInvited(reader, members);
+  const counts = { total: members.length, matching: all.length, active: members.length - invited, invited };
   return { all, counts };
 }
 
-/** There may be tens of thousands, and every page needs their order. */
+/** Returns all members in order of creation. The order is cached, because there can be tens of thousands of members. */
 function membersInOrder(reader: Snapshot, organizationId: string): Members {
   const read = (): Members =>
-    byCreation(reader.list(memberships, 'organization', organizationId)).map(({ row }) => row);
-  // While owners are in doubt, users are gone whose memberships are still in the table.
-  return reader.ownersInDoubt ? read() : reader.memoWhile(memberships, organizationId, read);
+    sortByCreation(reader.list(memberships, 'organization', organizationId)).map(({ row }) => row);
+  // A table with orphans can contain memberships of deleted users, which only the reader hides.
+  return reader.mayHaveOrphans ? read() : reader.memoizeWhileUnchanged(memberships, organizationId, read);
 }
 
-/** Counted once for as long as neither the members nor any users change. */
-function invitedAmong(reader: Snapshot, members: Members): number {
-  const known = reader.memoWhile(users, 'invited', () => new WeakMap<Members, number>());
-  const invited = known.get(members) ?? members.filter((one) => statusOf(userOf(reader, one)) === 'invited').length;
-  known.set(members, invited);
+/** Returns the number of invited members. The number is cached until a member or a user changes. */
+function countInvited(reader: Snapshot, members: Members): number {
+  const counted = reader.memoizeWhileUnchanged(users, 'invited', () => new WeakMap<Members, number>());
+  const invited =
+    counted.get(members) ??
+    members.filter((one) => membershipStatus(userOfMembership(reader, one)) === 'invited').length;
+  counted.set(members, invited);
   return invited;
 }
 
-function matching(reader: Snapshot, members: Members, query: Query): Members {
-  const q = (query.get(Q.name) ?? '').toLowerCase();
-  const given = query.get(EMAIL.name);
-  const status = query.get(STATUS.name) ?? '';
-  if (q === '' && given === undefined && status === '') return members;
-  const emails = given === undefined ? undefined : new Set(given.toLowerCase().split(','));
+function matchingMembers(reader: Snapshot, members: Members, query: Query): Members {
+  const q = (query.get(NAME_FILTER.name) ?? '').toLowerCase();
+  const emailFilter = query.get(EMAIL_FILTER.name);
+  const status = query.get(STATUS_FILTER.name) ?? '';
+  if (q === '' && emailFilter === undefined && status === '') return members;
+  const emails = emailFilter === undefined ? undefined : new Set(emailFilter.toLowerCase().split(','));
   return members.filter((membership) => {
-    const user = userOf(reader, membership);
+    const user = userOfMembership(reader, membership);
     const email = user.email.toLowerCase();
     return (
       (user.username.toLowerCase().includes(q) || email.includes(q)) &&
       (emails?.has(email) ?? true) &&
-      (status === '' || statusOf(user) === status)
+      (status === '' || membershipStatus(user) === status)
     );
   });
 }

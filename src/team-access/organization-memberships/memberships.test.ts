@@ -15,7 +15,7 @@ import { addToTeam, join, makeTeam, makeUser } from '../../../test/support/team-
 
 const PATH = '/organizations/acme/organization-memberships';
 
-describe('a membership', () => {
+describe('an organization membership', () => {
   const api = sharedApi();
   const admin = (method: string, path: string, body?: unknown) =>
     request(api(), api().adminToken, method, path, body === undefined ? {} : { body });
@@ -23,7 +23,7 @@ describe('a membership', () => {
     admin('POST', PATH, resource('organization-memberships', { email }, relationships));
   before(() => makeOrganization(api(), api().adminToken, 'acme'));
 
-  test('makes the user of an e-mail address that nobody has, who is invited', async () => {
+  test('creates an invited user for an unused email address [AUTHZ-59]', async () => {
     const answer = await invite('new.person@example.org');
     assert.equal(answer.status, 201);
     const { data, included } = shown(answer);
@@ -39,7 +39,7 @@ describe('a membership', () => {
     }
   });
 
-  test('is active once a token of the user was used', async () => {
+  test('is active after a token of the user was used [DOC-50]', async () => {
     const user = await makeUser(api(), 'coming');
     const id = await join(api(), api().adminToken, 'acme', 'coming');
     const status = async () => shown(await admin('GET', `/organization-memberships/${id}`)).data.attributes['status'];
@@ -49,7 +49,7 @@ describe('a membership', () => {
     assert.equal(await status(), 'active');
   });
 
-  test('takes the member into the teams that are named', async () => {
+  test('adds the member to the teams of the body [AUTHZ-58]', async () => {
     const team = await makeTeam(api(), api().adminToken, 'acme', { name: 'joined' });
     const { data } = shown(await invite('joining@example.org', { teams: { data: [{ type: 'teams', id: team.id }] } }));
     assert.deepEqual(data.relationships['teams']?.data, [{ id: team.id, type: 'teams' }]);
@@ -57,7 +57,7 @@ describe('a membership', () => {
     assert.deepEqual(seen(await invite('x@example.org', unknown)), NOT_FOUND);
   });
 
-  test('shows no secret team to who does not see it', async () => {
+  test('omits secret teams that the caller cannot see [DOC-51]', async () => {
     const hidden = await makeTeam(api(), api().adminToken, 'acme', { name: 'hidden' });
     const viewer = await makeUser(api(), 'viewer');
     await join(api(), api().adminToken, 'acme', 'viewer');
@@ -74,7 +74,7 @@ describe('a membership', () => {
     assert.equal(shown(await admin('GET', path)).included?.length, 2);
   });
 
-  test('ends with its places in teams', async () => {
+  test('ends together with places in teams [AUTHZ-63]', async () => {
     const team = await makeTeam(api(), api().adminToken, 'acme', { name: 'left' });
     const user = await makeUser(api(), 'leaving');
     const id = await join(api(), api().adminToken, 'acme', 'leaving');
@@ -86,14 +86,14 @@ describe('a membership', () => {
     assert.deepEqual(seen(await request(api(), user.token, 'GET', `/teams/${team.id}`)), NOT_FOUND);
   });
 
-  test('is refused for an e-mail address that is none', async () => {
+  test('is rejected with an invalid email address [DOC-11]', async () => {
     for (const email of [undefined, null, '', 'x', 1]) {
       const answer = await invite(email);
       assert.deepEqual([answer.status, faults(answer).length], [422, 1], String(email));
     }
   });
 
-  test('is listed with counts, by status and by e-mail address', async () => {
+  test('is listed with counts and filtered by status and email address [DOC-53]', async () => {
     await makeOrganization(api(), api().adminToken, 'counted');
     await makeUser(api(), 'counted-one');
     await join(api(), api().adminToken, 'counted', 'counted-one');
@@ -116,12 +116,12 @@ describe('a membership', () => {
   });
 });
 
-describe('a user', () => {
+describe('POST /admin/users', () => {
   const api = sharedApi();
   const make = (attributes: Readonly<Record<string, unknown>>) =>
     request(api(), api().adminToken, 'POST', '/admin/users', { body: resource('users', attributes) });
 
-  test('is made by a site administrator with a first token', async () => {
+  test('creates a user with a first token [AUTHZ-66]', async () => {
     const { data } = shown(await make({ username: 'ada', email: 'ada@example.org' }));
     const account = shown(await request(api(), String(data.attributes['token']), 'GET', '/account/details')).data;
     assert.deepEqual(
@@ -136,7 +136,7 @@ describe('a user', () => {
     assert.ok(!('token' in (all[0]?.attributes ?? {})));
   });
 
-  test('who was invited is taken on by a site administrator, once', async () => {
+  test('claims an invited user once [AUTHZ-67]', async () => {
     const organization = 'inviting';
     await makeOrganization(api(), api().adminToken, organization);
     const body = resource('organization-memberships', { email: 'Grace@example.org' });
@@ -163,7 +163,7 @@ describe('a user', () => {
     }
   });
 
-  test('who has had a token is never taken on again, though it is gone and was never used for anything else', async () => {
+  test('cannot claim a user who ever had a token [AUTHZ-67]', async () => {
     await makeOrganization(api(), api().adminToken, 'leaving');
     const body = resource('organization-memberships', { email: 'leaver@example.org' });
     await request(api(), api().adminToken, 'POST', '/organizations/leaving/organization-memberships', { body });
@@ -178,7 +178,7 @@ describe('a user', () => {
     );
   });
 
-  test('who was invited is not taken on under the username of another, nor by who is no site administrator', async () => {
+  test('cannot claim a user with a taken username or without a site administrator [AUTHZ-67, AUTHZ-68]', async () => {
     const { token } = await makeUser(api(), 'taken');
     await makeOrganization(api(), token, 'small');
     const body = resource('organization-memberships', { email: 'heidi@example.org' });
@@ -193,7 +193,7 @@ describe('a user', () => {
     assert.deepEqual(both.map(({ status }) => status).toSorted(), [201, 422]);
   });
 
-  test('has a username and an e-mail address of their own', async () => {
+  test('rejects taken and missing usernames and email addresses [AUTHZ-68]', async () => {
     await make({ username: 'bob', email: 'bob@example.org' });
     const answer = await make({ username: 'BOB', email: 'Bob@example.org' });
     assert.deepEqual(

@@ -1,60 +1,156 @@
-/** `PATCH` and `DELETE /organizations/:name`. */
+/** Creates, updates, and deletes organizations. */
 import { isDeepStrictEqual } from 'node:util';
+import { Type } from 'typebox';
+import { newId } from '../../credentials/secret.ts';
+import { users } from '../../credentials/user.ts';
 import type { Call } from '../../http/call.ts';
-import { recordTeamAccess } from '../audit/record-change.ts';
-import { endTrail } from '../audit/trail.ts';
-import { type Standing, standingOf, standingWith } from '../authorization/caller-role.ts';
-import { organizationNamed, standingAround } from '../authorization/find-visible.ts';
-import { changesOrganization } from '../authorization/permissions.ts';
-import { organizationDocument } from '../documents/organization-to-json.ts';
-import type { Writing } from '../http/request-pipeline.ts';
+import type { Reader } from '../../state/memory/reader.ts';
+import { recordTeamAccessChange } from '../audit/record-change.ts';
+import { deleteTrail } from '../audit/trail.ts';
+import { type CallerRole, callerRole, roleWithTeams } from '../authorization/caller-role.ts';
+import { organizationByName, roleInOrganization } from '../authorization/find-visible.ts';
+import { canUpdateOrganization } from '../authorization/permissions.ts';
+import { organizationDocument, organizationSettings } from '../documents/organization-to-json.ts';
+import type { WriteContext } from '../http/request-pipeline.ts';
 import { checkIfMatch } from '../jsonapi/documents.ts';
-import { JsonApiError, notFound } from '../jsonapi/errors.ts';
-import { type Given, nameTaken } from '../jsonapi/read-attributes.ts';
-import { nameEntry, type Organization, organizations } from '../tables/organization.ts';
-import { readOrganizationBody } from './read-organization-body.ts';
+import { type ErrorObject, JsonApiError, notFound, throwErrors } from '../jsonapi/errors.ts';
+import { nameTakenError, type RawAttributes, readChoice, readEmail, readName } from '../jsonapi/read-attributes.ts';
+import { bodySchema } from '../jsonapi/schemas.ts';
+import { readSettings, settingProperties } from '../jsonapi/settings.ts';
+import { NAME_CHARACTERS_MAX, ORGANIZATIONS_CREATED_MAX } from '../limits.ts';
+import { normalizeName, type Organization, organizations, type Plan } from '../tables/organization.ts';
+import { memberships } from '../tables/organization-membership.ts';
+import { projects } from '../tables/project.ts';
+import { OWNERS_TEAM_NAME, teamMembers, teams } from '../tables/team.ts';
+
+interface OrganizationBody {
+  readonly name?: string;
+  readonly email?: string;
+  readonly plan?: Plan;
+  readonly settings: Readonly<Record<string, unknown>>;
+}
+
+const attributeSchemas = {
+  name: Type.String({ description: 'Letters, digits, `_` and `-`.' }),
+  email: Type.String(),
+  plan: Type.Enum(['free', 'standard'], { description: 'Only for site administrators.' }),
+  ...settingProperties(organizationSettings),
+};
+
+export const newOrganizationSchema = bodySchema('organizations', {
+  attributes: attributeSchemas,
+  required: ['name', 'email'],
+});
+export const changedOrganizationSchema = bodySchema('organizations', { attributes: attributeSchemas });
 
 /**
- * Owners change everything but the plan; site administrators the plan, of any organization, and nothing else.
+ * Creates an organization with its `owners` team and default project [AUTHZ-53]. The caller becomes its owner. Returns
+ * the caller's role.
+ * @throws JsonApiError `not-found` for team and organization tokens, `invalid-attribute`
+ */
+export function createOrganization({ tx, caller, origin }: WriteContext, attributes: RawAttributes): CallerRole {
+  if (caller.kind !== 'user') throw notFound();
+  const body = readOrganizationBody(attributes, true);
+  const { name = '', email = '', plan = 'standard', settings } = body;
+  if (body.plan !== undefined && !caller.siteAdmin) throw notFound();
+  if (tx.find(organizations, 'name', normalizeName(name)) !== undefined) throw new JsonApiError([nameTakenError()]);
+  checkOrganizationQuota(tx, caller.userId);
+  const createTime = new Date(tx.now).toISOString();
+  const id = tx.memoizeAcrossRetries(() => newId('org'));
+  const ownersTeamId = tx.memoizeAcrossRetries(() => newId('team'));
+  const defaultProjectId = tx.memoizeAcrossRetries(() => newId('prj'));
+  const membershipId = tx.memoizeAcrossRetries(() => newId('ou'));
+  const organization: Organization = {
+    ...{ id, name, email, plan, ownersTeamId, defaultProjectId, settings, createTime },
+    makerId: caller.userId,
+  };
+  tx.put(organizations, organization);
+  tx.put(projects, { id: defaultProjectId, organizationId: id, name: 'Default Project', createTime });
+  tx.put(memberships, { id: membershipId, organizationId: id, userId: caller.userId, createTime, place: tx.position });
+  tx.put(teams, {
+    id: ownersTeamId,
+    organizationId: id,
+    name: OWNERS_TEAM_NAME,
+    description: null,
+    visibility: 'secret',
+    ssoTeamId: null,
+    allowMemberTokenManagement: true,
+    organizationAccess: [],
+    createTime,
+    place: tx.position,
+  });
+  tx.put(teamMembers, { teamId: ownersTeamId, userId: caller.userId, membershipId });
+  recordTeamAccessChange(tx, origin, {
+    organizationId: id,
+    action: 'create',
+    type: 'organizations',
+    subject: id,
+    before: null,
+    after: organization,
+  });
+  const role = callerRole(tx, caller, id);
+  if (role === undefined) throw new TypeError('the creator of the organization has no role in it');
+  return role;
+}
+
+/**
+ * Rejects an organization over the quota of its creator [AUTHZ-54]. Organizations that the user has left still count,
+ * because otherwise a user could avoid the quota by leaving. Site administrators have no quota.
+ * @throws JsonApiError `invalid-attribute`
+ */
+function checkOrganizationQuota(reader: Reader, userId: string): void {
+  if (reader.get(users, userId)?.row.siteAdmin) return;
+  const limit = ORGANIZATIONS_CREATED_MAX;
+  if (reader.list(organizations, 'maker', userId, { limit }).length < limit) return;
+  const detail = `you have created ${limit} organizations, which is the limit: delete one of them first`;
+  throw new JsonApiError([{ code: 'invalid-attribute', detail }]);
+}
+
+/**
+ * Updates an organization. Owners update everything except the plan. Site administrators update the plan of any
+ * organization, and other attributes only as owners [AUTHZ-17, AUTHZ-55].
  * @throws JsonApiError `not-found`, `invalid-attribute`, `precondition-failed`
  */
 export function changeOrganization(
-  { tx, caller, origin }: Writing,
+  { tx, caller, origin }: WriteContext,
   call: Call,
   name: string,
-  attributes: Given,
-): Standing {
-  const before = tx.find(organizations, 'name', nameEntry(name))?.row;
-  const siteAdmin = caller.kind === 'user' && caller.siteAdmin;
-  const standing = siteAdmin && before ? standingOf(tx, caller, before.id) : standingAround(tx, caller, before?.id);
-  const owns = standing !== undefined && changesOrganization(standing);
-  if (before === undefined || !(owns || siteAdmin)) throw notFound();
+  attributes: RawAttributes,
+): CallerRole {
+  const before = tx.find(organizations, 'name', normalizeName(name))?.row;
+  const isSiteAdmin = caller.kind === 'user' && caller.siteAdmin;
+  const role = isSiteAdmin && before ? callerRole(tx, caller, before.id) : roleInOrganization(tx, caller, before?.id);
+  const isOwner = role !== undefined && canUpdateOrganization(role);
+  if (before === undefined || !(isOwner || isSiteAdmin)) throw notFound();
   const body = readOrganizationBody(attributes, false);
   const { settings, plan = before.plan, ...rest } = body;
   const planOnly = body.plan !== undefined && Object.keys(rest).length + Object.keys(settings).length === 0;
-  if (!owns && !planOnly) throw notFound();
-  if (plan !== before.plan && !siteAdmin) throw notFound();
+  if (!isOwner && !planOnly) throw notFound();
+  if (plan !== before.plan && !isSiteAdmin) throw notFound();
   const after: Organization = { ...before, ...rest, plan, settings: { ...before.settings, ...settings } };
-  const holder = tx.find(organizations, 'name', nameEntry(after.name))?.row;
-  if (holder !== undefined && holder.id !== before.id) throw new JsonApiError([nameTaken()]);
-  checkIfMatch(call, () => organizationDocument(standing ?? standingWith(before, [])));
+  const sameName = tx.find(organizations, 'name', normalizeName(after.name))?.row;
+  if (sameName !== undefined && sameName.id !== before.id) throw new JsonApiError([nameTakenError()]);
+  checkIfMatch(call, () => organizationDocument(role ?? roleWithTeams(before, [])));
   if (!isDeepStrictEqual(before, after)) {
     tx.put(organizations, after);
     const change = { action: 'update', type: 'organizations', subject: before.id, before, after };
-    recordTeamAccess(tx, origin, { organizationId: before.id, ...change });
+    recordTeamAccessChange(tx, origin, { organizationId: before.id, ...change });
   }
-  return standingOf(tx, caller, before.id) ?? standingWith(after, []);
+  return callerRole(tx, caller, before.id) ?? roleWithTeams(after, []);
 }
 
-/** Everything in it goes in the same commit. @throws JsonApiError `not-found`, `precondition-failed` */
-export function deleteOrganization({ tx, caller, origin }: Writing, call: Call, name: string): void {
-  const standing = organizationNamed(tx, caller, name);
-  if (!changesOrganization(standing)) throw notFound();
-  checkIfMatch(call, () => organizationDocument(standing));
-  const { organization } = standing;
-  endTrail(tx, organization.id);
+/**
+ * Deletes an organization with everything in it in one commit [AUTHZ-83].
+ * @throws JsonApiError `not-found`, `precondition-failed`
+ */
+export function deleteOrganization({ tx, caller, origin }: WriteContext, call: Call, name: string): void {
+  const role = organizationByName(tx, caller, name);
+  if (!canUpdateOrganization(role)) throw notFound();
+  checkIfMatch(call, () => organizationDocument(role));
+  const { organization } = role;
+  deleteTrail(tx, organization.id);
   tx.delete(organizations, organization.id);
-  recordTeamAccess(tx, origin, {
+  recordTeamAccessChange(tx, origin, {
     organizationId: organization.id,
     action: 'destroy',
     type: 'organizations',
@@ -62,4 +158,20 @@ export function deleteOrganization({ tx, caller, origin }: Writing, call: Call, 
     before: organization,
     after: null,
   });
+}
+
+/** Reads the attributes. Callers authorize first [TEAM-27]. @throws JsonApiError `invalid-attribute` */
+function readOrganizationBody(given: RawAttributes, isNew: boolean): OrganizationBody {
+  const errors: ErrorObject[] = [];
+  const name = readName(given, errors, { maximum: NAME_CHARACTERS_MAX, optional: !isNew });
+  const email = readEmail(given, errors, isNew);
+  const plan = readChoice<Plan>(given, 'plan', ['free', 'standard'], errors);
+  const settings = readSettings(organizationSettings, given, errors);
+  throwErrors(errors);
+  return {
+    settings,
+    ...(name !== undefined && { name }),
+    ...(email !== undefined && { email }),
+    ...(plan !== undefined && { plan }),
+  };
 }

@@ -17,10 +17,10 @@ import { organizations } from '../tables/organization.ts';
 const create = (attributes: Readonly<Record<string, unknown>>) => resource('organizations', attributes);
 
 describe('an organization', () => {
-  // Held: no job behind the requests commits meanwhile, nor the use of a token once more.
+  // The fake clock does not advance, so that no background job and no repeated token use adds a commit.
   const api = sharedApi({ clock: createFakeClock() });
 
-  test('is made by a user, who owns it, with its default project', async () => {
+  test('is created with its default project and owned by the user [AUTHZ-53]', async () => {
     const body = create({ name: 'Acme', email: 'a@acme.example', 'cost-estimation-enabled': true, unknown: 1 });
     const answer = await request(api(), api().adminToken, 'POST', '/organizations', { body });
     assert.equal(answer.status, 201, answer.text);
@@ -37,7 +37,7 @@ describe('an organization', () => {
     assert.deepEqual(shown(again).data, shown(answer).data);
   });
 
-  test('has a name that no other has, without regard to case', async () => {
+  test('has a unique name without regard to case [DOC-7]', async () => {
     await makeOrganization(api(), api().adminToken, 'taken');
     const body = create({ name: 'TAKEN', email: 'a@b.example' });
     const answer = await request(api(), api().adminToken, 'POST', '/organizations', { body });
@@ -52,7 +52,7 @@ describe('an organization', () => {
     ]);
   });
 
-  test('is refused with all that is wrong at once', async () => {
+  test('is rejected with all attribute errors at once [TEAM-28]', async () => {
     const body = create({ name: 'a b', 'session-timeout': 'x', plan: 'gold' });
     const answer = await request(api(), api().adminToken, 'POST', '/organizations', { body });
     assert.equal(answer.status, 422);
@@ -63,7 +63,7 @@ describe('an organization', () => {
     );
   });
 
-  test('is changed and keeps what is left out', async () => {
+  test('keeps the attributes that an update omits [DOC-13]', async () => {
     await makeOrganization(api(), api().adminToken, 'changing');
     const body = create({ name: 'changed', 'session-remember': 5 });
     const answer = await request(api(), api().adminToken, 'PATCH', '/organizations/changing', { body });
@@ -75,7 +75,7 @@ describe('an organization', () => {
     assert.deepEqual(seen(await request(api(), api().adminToken, 'GET', '/organizations/changing')), NOT_FOUND);
   });
 
-  test('that a write leaves as it is makes no commit', async () => {
+  test('is not committed by an update without changes', async () => {
     await makeOrganization(api(), api().adminToken, 'still');
     await api().usesWritten();
     const { snapshot } = api().state;
@@ -84,7 +84,7 @@ describe('an organization', () => {
     assert.equal(api().state.snapshot, snapshot);
   });
 
-  test('is written only when If-Match names what is there', async () => {
+  test('is updated only if If-Match matches its current state [DOC-18]', async () => {
     await makeOrganization(api(), api().adminToken, 'matched');
     const read = await request(api(), api().adminToken, 'GET', '/organizations/matched');
     const tag = read.headers.etag ?? '';
@@ -105,7 +105,7 @@ describe('an organization', () => {
     assert.deepEqual(seen(known), [304, '']);
   });
 
-  test('goes with everything in it', async () => {
+  test('is not found after its deletion, and its name is free', async () => {
     await makeOrganization(api(), api().adminToken, 'gone');
     const answer = await request(api(), api().adminToken, 'DELETE', '/organizations/gone');
     assert.deepEqual(seen(answer), [204, '']);
@@ -114,7 +114,7 @@ describe('an organization', () => {
     await makeOrganization(api(), api().adminToken, 'gone');
   });
 
-  test('without the standard plan has no teams, and only a site administrator changes the plan', async () => {
+  test('has no teams with the plan free, which a site administrator can set [AUTHZ-17]', async () => {
     await makeOrganization(api(), api().adminToken, 'small');
     const body = create({ plan: 'free' });
     const { attributes } = shown(
@@ -125,7 +125,7 @@ describe('an organization', () => {
     assert.deepEqual([set.attributes['teams'], set.attributes['agents']], [false, false]);
   });
 
-  test('is listed for its members, in pages', async () => {
+  test('is listed for its members in pages [AUTHZ-56]', async () => {
     const list = async (query: string) =>
       shown<Shown[]>(await request(api(), api().adminToken, 'GET', `/organizations?${query}`));
     const all = (await list('page[size]=100')).data.map(({ id }) => id);

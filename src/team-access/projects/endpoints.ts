@@ -1,16 +1,16 @@
-/** `/organizations/:name/projects` and `/projects/:id`: what clients ask of the default project. */
+/** The endpoints of projects. Each organization has one, its default project, which clients can only read [DOC-41]. */
 import { Type } from 'typebox';
 import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import type { DeepReadonly } from '../../state/table.ts';
-import type { Standing } from '../authorization/caller-role.ts';
-import { organizationNamed, standingAround } from '../authorization/find-visible.ts';
-import { toOrganization } from '../documents/organization-to-json.ts';
-import { serveRead, type TeamAccess } from '../http/request-pipeline.ts';
+import type { CallerRole } from '../authorization/caller-role.ts';
+import { organizationByName, roleInOrganization } from '../authorization/find-visible.ts';
+import { organizationRelationship } from '../documents/organization-to-json.ts';
+import { serveRead, type TeamAccessService } from '../http/request-pipeline.ts';
 import { documentAnswer, type Resource } from '../jsonapi/documents.ts';
 import { notFound } from '../jsonapi/errors.ts';
-import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
-import { documentOf, pageOf, resourceSchema, toOne } from '../jsonapi/schemas.ts';
+import { PAGE_PARAMETERS, pageDocument, readPageOrDefault, slicePage } from '../jsonapi/pagination.ts';
+import { documentSchema, pageSchema, resourceSchema, toOne } from '../jsonapi/schemas.ts';
 import { type Project, projects } from '../tables/project.ts';
 
 const projectSchema = resourceSchema('projects', 'Project', {
@@ -18,7 +18,7 @@ const projectSchema = resourceSchema('projects', 'Project', {
   relationships: { organization: toOne('organizations') },
 });
 
-export function projectEndpoints(service: TeamAccess): Endpoint[] {
+export function projectEndpoints(service: TeamAccessService): Endpoint[] {
   return [
     {
       method: 'GET',
@@ -26,13 +26,13 @@ export function projectEndpoints(service: TeamAccess): Endpoint[] {
       summary: 'Lists the projects of an organization',
       conditional: true,
       query: PAGE_PARAMETERS,
-      answer: pageOf(projectSchema),
+      answer: pageSchema(projectSchema),
       handle: (call) =>
         serveRead(service, call, (reader, caller) => {
-          const page = readPageAlways(call.query);
-          const standing = organizationNamed(reader, caller, pathParameter(call, 'name'));
-          const all = reader.list(projects, 'organization', standing.organization.id);
-          const data = onPage(all, page).map(({ row }) => showProject(standing, row));
+          const page = readPageOrDefault(call.query);
+          const role = organizationByName(reader, caller, pathParameter(call, 'name'));
+          const all = reader.list(projects, 'organization', role.organization.id);
+          const data = slicePage(all, page).map(({ row }) => projectToJson(role, row));
           return documentAnswer(call, pageDocument(call, page, { data, totalCount: all.length }));
         }),
     },
@@ -41,22 +41,22 @@ export function projectEndpoints(service: TeamAccess): Endpoint[] {
       path: '/api/v2/projects/:id',
       summary: 'Reads a project',
       conditional: true,
-      answer: documentOf(projectSchema),
+      answer: documentSchema(projectSchema),
       handle: (call) =>
         serveRead(service, call, (reader, caller) => {
           const project = reader.get(projects, pathParameter(call, 'id'))?.row;
-          const standing = standingAround(reader, caller, project?.organizationId);
+          const role = roleInOrganization(reader, caller, project?.organizationId);
           if (project === undefined) throw notFound();
-          return documentAnswer(call, { data: showProject(standing, project) });
+          return documentAnswer(call, { data: projectToJson(role, project) });
         }),
     },
   ];
 }
 
-const showProject = ({ organization }: Standing, { id, name, createTime }: DeepReadonly<Project>): Resource => ({
+const projectToJson = ({ organization }: CallerRole, { id, name, createTime }: DeepReadonly<Project>): Resource => ({
   id,
   type: 'projects',
   attributes: { name, 'created-at': createTime },
-  relationships: { organization: toOrganization(organization.name) },
+  relationships: { organization: organizationRelationship(organization.name) },
   links: { self: `/api/v2/projects/${id}` },
 });

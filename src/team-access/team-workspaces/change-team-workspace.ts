@@ -1,17 +1,32 @@
-/** `PATCH` and `DELETE /team-workspaces/:id`: changes what a row gives, or takes it away. */
-
-import { rowDocument, TEAM_WORKSPACES } from '../documents/team-workspace-to-json.ts';
-import type { Writing } from '../http/request-pipeline.ts';
+/** Creates, updates and deletes rows of `team-workspaces` for the endpoints and for operations. */
+import type { Reader } from '../../state/memory/reader.ts';
+import type { DeepReadonly } from '../../state/table.ts';
+import type { Caller } from '../authorization/caller.ts';
+import type { CallerRole } from '../authorization/caller-role.ts';
+import { visibleTeam } from '../authorization/find-visible.ts';
+import { TEAM_WORKSPACES, teamWorkspaceDocument } from '../documents/team-workspace-to-json.ts';
+import type { WriteContext } from '../http/request-pipeline.ts';
 import type { Precondition } from '../jsonapi/documents.ts';
-import type { Fault } from '../jsonapi/errors.ts';
-import type { GivenResource, WantedResource } from '../jsonapi/read-resource.ts';
-import { changedAccess } from '../tables/access.ts';
-import { changeableRow, type FoundRow } from './find-row.ts';
-import { readAccess } from './read-access.ts';
-import { changeRow, removeRow } from './write-row.ts';
+import { type ErrorObject, JsonApiError, notFound, throwErrors } from '../jsonapi/errors.ts';
+import type { ParsedResource, ResourceSpec } from '../jsonapi/read-resource.ts';
+import { changeAccess } from '../tables/access.ts';
+import { type Team, teams } from '../tables/team.ts';
+import { teamWorkspacePair, teamWorkspaces } from '../tables/team-workspace.ts';
+import { administeredWorkspace, changeableRow, type FoundRow } from './find-rows.ts';
+import { readAccess, readNewAccess } from './read-access.ts';
+import { addRow, changeRow, removeRow } from './write-row.ts';
 
-/** What changes the row with that id. */
-export const changedTeamWorkspace = (id: string): WantedResource => ({
+/** The body that creates a row. */
+export const NEW_TEAM_WORKSPACE: ResourceSpec = {
+  type: TEAM_WORKSPACES,
+  relationships: [
+    { name: 'team', type: 'teams', label: 'Team' },
+    { name: 'workspace', type: 'workspaces', label: 'Workspace' },
+  ],
+};
+
+/** Returns the shape of the body that updates the row with this ID. */
+export const teamWorkspaceUpdate = (id: string): ResourceSpec => ({
   type: TEAM_WORKSPACES,
   updates: id,
   relationships: [
@@ -20,49 +35,115 @@ export const changedTeamWorkspace = (id: string): WantedResource => ({
   ],
 });
 
-/** How a row is found and shown. */
-export interface RowOptions {
+const TEAM_POINTER = '/data/relationships/team';
+
+/**
+ * Creates a row. The checks run in the order of [TEAM-29], so that no error reveals what the caller may not know.
+ * @throws JsonApiError `not-found`, `invalid-attribute`
+ */
+export function createTeamWorkspace(
+  context: WriteContext,
+  { attributes, relationships }: ParsedResource,
+  terraform: boolean,
+): FoundRow {
+  const { tx, caller } = context;
+  const teamId = relationships.get('team') ?? '';
+  const workspaceId = relationships.get('workspace') ?? '';
+  const found = administeredWorkspace(tx, caller, workspaceId);
+  const team = teamForWorkspace(tx, caller, found.role, teamId);
+  const values = readNewAccess(attributes, { terraform, now: tx.now });
+  throwErrors(unsuitableTeamErrors(found.role, team, TEAM_POINTER));
+  const existing = tx.find(teamWorkspaces, 'pair', teamWorkspacePair(teamId, workspaceId))?.row;
+  if (existing !== undefined) {
+    const detail = 'Team has already been taken';
+    const meta = { 'existing-id': existing.id };
+    throw new JsonApiError([{ code: 'invalid-attribute', detail, pointer: TEAM_POINTER, meta }]);
+  }
+  return addRow(context, found, teamId, values);
+}
+
+/**
+ * Returns the team that a workspace admin names: any team of the workspace's organization [AUTHZ-24], or a team of
+ * another organization that the caller can see [AUTHZ-25]. The second kind lets the server answer 422 instead of 404.
+ * @throws JsonApiError `not-found`
+ */
+export function teamForWorkspace(
+  reader: Reader,
+  caller: Caller,
+  { organization }: CallerRole,
+  teamId: string,
+): DeepReadonly<Team> {
+  const team = reader.get(teams, teamId)?.row;
+  // Also for a missing team, so that missing and hidden teams cost the same lookups [AUTHZ-13].
+  const known = team?.organizationId === organization.id ? team : visibleTeam(reader, caller, teamId)?.team;
+  if (known === undefined) throw notFound();
+  return known;
+}
+
+/**
+ * Returns an error if the team cannot have a row on workspaces of the organization [TEAM-44, TEAM-45].
+ * @param pointer the place in the body that names the team
+ */
+export function unsuitableTeamErrors(
+  { organization }: CallerRole,
+  team: DeepReadonly<Team>,
+  pointer: string,
+): ErrorObject[] {
+  const error = (detail: string): ErrorObject[] => [{ code: 'invalid-attribute', detail, pointer }];
+  if (team.organizationId !== organization.id) return error("Team must be of the workspace's organization");
+  if (team.id !== organization.ownersTeamId) return [];
+  return error('Team must not be owners, which has admin access to every workspace');
+}
+
+/** The row to update or delete, and the condition under which to do so. */
+export interface RowTarget {
   readonly id: string;
   readonly precondition: Precondition;
   readonly terraform: boolean;
 }
 
-/** @throws JsonApiError `not-found`, `invalid-attribute`, `precondition-failed` */
+/**
+ * Updates a row, with the checks in the order of [TEAM-30].
+ * @throws JsonApiError `not-found`, `invalid-attribute`, `precondition-failed`
+ */
 export function changeTeamWorkspace(
-  writing: Writing,
-  { id, precondition, terraform }: RowOptions,
-  { attributes, relationships }: GivenResource,
+  context: WriteContext,
+  { id, precondition, terraform }: RowTarget,
+  { attributes, relationships }: ParsedResource,
 ): FoundRow {
-  const { tx, caller } = writing;
+  const { tx, caller } = context;
   const found = changeableRow(tx, caller, id);
   const before = found.row;
-  const faults = movedFaults(before, relationships);
-  const body = readAccess(attributes, { terraform, now: tx.now, level: before.access, faults });
-  precondition(() => rowDocument(found, terraform));
+  const errors = relationshipErrors(before, relationships);
+  const body = readAccess(attributes, { terraform, now: tx.now, level: before.access, errors });
+  precondition(() => teamWorkspaceDocument(found, terraform));
   const expiresAtMs = body.expiresAtMs === undefined ? before.expiresAtMs : (body.expiresAtMs ?? undefined);
-  return changeRow(writing, found, { access: changedAccess(before, body), expiresAtMs });
+  return changeRow(context, found, { access: changeAccess(before, body), expiresAtMs });
 }
 
-/** @throws JsonApiError `not-found`, `precondition-failed` */
-export function deleteTeamWorkspace(writing: Writing, { id, precondition, terraform }: RowOptions): void {
-  const found = changeableRow(writing.tx, writing.caller, id);
-  precondition(() => rowDocument(found, terraform));
-  removeRow(writing, found);
+/** Deletes a row. @throws JsonApiError `not-found`, `precondition-failed` */
+export function deleteTeamWorkspace(context: WriteContext, { id, precondition, terraform }: RowTarget): void {
+  const found = changeableRow(context.tx, context.caller, id);
+  precondition(() => teamWorkspaceDocument(found, terraform));
+  removeRow(context, found);
 }
 
-/** A row stays with its team and its workspace. */
-function movedFaults({ teamId, workspaceId }: FoundRow['row'], named: GivenResource['relationships']): Fault[] {
-  const faults: Fault[] = [];
+/** Rejects an update that names another team or workspace [TEAM-47]. */
+function relationshipErrors(
+  { teamId, workspaceId }: FoundRow['row'],
+  relationships: ParsedResource['relationships'],
+): ErrorObject[] {
+  const errors: ErrorObject[] = [];
   for (const [name, label, id] of [
     ['team', 'Team', teamId],
     ['workspace', 'Workspace', workspaceId],
   ] as const) {
-    if ((named.get(name) ?? id) === id) continue;
-    faults.push({
+    if ((relationships.get(name) ?? id) === id) continue;
+    errors.push({
       code: 'invalid-attribute',
       detail: `${label} can't be changed`,
       pointer: `/data/relationships/${name}`,
     });
   }
-  return faults;
+  return errors;
 }

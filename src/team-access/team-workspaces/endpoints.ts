@@ -1,132 +1,179 @@
-/** `/team-workspaces`: what is sent is read here, everything else is in the operations. */
+/** The endpoints of `/team-workspaces`, and `GET /teams/:id/team-workspaces` [TEAM-48]. */
 import { type Call, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import { teamById } from '../authorization/find-visible.ts';
+import { canSeeTeam } from '../authorization/permissions.ts';
+import { teamToJson } from '../documents/team-to-json.ts';
 import {
-  rowDocument,
-  showTeamWorkspace,
   TEAM_WORKSPACES,
+  teamWorkspaceDocument,
   teamWorkspaceSchema,
+  teamWorkspaceToJson,
 } from '../documents/team-workspace-to-json.ts';
-import { serveRead, serveRemoval, serveWrite, type TeamAccess } from '../http/request-pipeline.ts';
-import { bytesHeld, documentAnswer, IF_MATCH, ifMatch, writeDocument, writtenAnswer } from '../jsonapi/documents.ts';
-import { includeParameter, readInclude } from '../jsonapi/include.ts';
-import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
+import { workspaceToJson } from '../documents/workspace-to-json.ts';
+import { serveDelete, serveRead, serveWrite, type TeamAccessService } from '../http/request-pipeline.ts';
+import {
+  bytesInMemory,
+  documentAnswer,
+  IF_MATCH,
+  ifMatch,
+  type Resource,
+  serializeDocument,
+  serializedAnswer,
+} from '../jsonapi/documents.ts';
+import { boundedLinkage, collectIncluded, includeParameter, readInclude } from '../jsonapi/include.ts';
+import { PAGE_PARAMETERS, pageDocument, readPageOrDefault, slicePage } from '../jsonapi/pagination.ts';
 import { readResource } from '../jsonapi/read-resource.ts';
-import { documentOf, pageOf } from '../jsonapi/schemas.ts';
-import { changedTeamWorkspace, changeTeamWorkspace, deleteTeamWorkspace } from './change-team-workspace.ts';
-import { createTeamWorkspace, NEW_TEAM_WORKSPACE } from './create-team-workspace.ts';
-import { type FoundRow, rowById } from './find-row.ts';
-import { includedWithRows, ROW_INCLUDES, type RowInclude } from './include-related.ts';
-import { readRowQuery, rowsOfTeam, rowsOfWorkspace, TEAM_FILTER, WORKSPACE_FILTER } from './list-team-workspaces.ts';
+import { documentSchema, pageSchema } from '../jsonapi/schemas.ts';
+import { teams } from '../tables/team.ts';
+import {
+  changeTeamWorkspace,
+  createTeamWorkspace,
+  deleteTeamWorkspace,
+  NEW_TEAM_WORKSPACE,
+  type RowTarget,
+  teamWorkspaceUpdate,
+} from './change-team-workspace.ts';
+import {
+  type FoundRow,
+  readRowQuery,
+  rowById,
+  rowsOfTeam,
+  rowsOfWorkspace,
+  TEAM_FILTER,
+  WORKSPACE_FILTER,
+} from './find-rows.ts';
 import { changedTeamWorkspaceSchema, newTeamWorkspaceSchema } from './read-access.ts';
+
+const ROW_INCLUDES = ['team', 'workspace'] as const;
+type RowInclude = (typeof ROW_INCLUDES)[number];
 
 const INCLUDE = includeParameter(ROW_INCLUDES);
 const id = (call: Call): string => pathParameter(call, 'id');
 
-export function teamWorkspaceEndpoints(service: TeamAccess): Endpoint[] {
+export function teamWorkspaceEndpoints(service: TeamAccessService): Endpoint[] {
   const { terraform } = service;
   const schema = teamWorkspaceSchema(terraform);
-  const named = (call: Call) => ({ id: id(call), precondition: ifMatch(call), terraform });
-  const show = (reader: Reader, found: readonly FoundRow[], include: ReadonlySet<RowInclude>) => ({
-    data: found.map((one) => showTeamWorkspace(one, terraform)),
-    ...includedWithRows(reader, found, include),
+  const target = (call: Call): RowTarget => ({ id: id(call), precondition: ifMatch(call), terraform });
+  const rowsToJson = (reader: Reader, found: readonly FoundRow[], include: ReadonlySet<RowInclude>) => ({
+    data: found.map((one) => teamWorkspaceToJson(one, terraform)),
+    ...includedResources(reader, found, include),
   });
   return [
     {
       method: 'GET',
       path: '/api/v2/team-workspaces',
-      summary: 'Lists what teams may do on a workspace; in pages where one is asked for',
+      summary: 'Lists the team access of a workspace, in pages if a page is requested',
       conditional: true,
       query: [WORKSPACE_FILTER, TEAM_FILTER, ...PAGE_PARAMETERS, INCLUDE],
-      answer: pageOf(schema),
+      answer: pageSchema(schema),
       handle: (call) =>
         serveRead(service, call, (reader, caller) => {
           const include = readInclude(call.query, ROW_INCLUDES);
-          const wanted = readRowQuery(call.query);
-          const all = rowsOfWorkspace(reader, caller, wanted);
-          const { page } = wanted;
-          if (page === undefined) return documentAnswer(call, show(reader, all, include));
-          const shown = show(reader, onPage(all, page), include);
+          const query = readRowQuery(call.query);
+          const all = rowsOfWorkspace(reader, caller, query);
+          const { page } = query;
+          if (page === undefined) return documentAnswer(call, rowsToJson(reader, all, include));
+          const shown = rowsToJson(reader, slicePage(all, page), include);
           return documentAnswer(call, pageDocument(call, page, { ...shown, totalCount: all.length }));
         }),
     },
     {
       method: 'GET',
       path: '/api/v2/teams/:id/team-workspaces',
-      summary: 'Lists on which workspaces a team may do what',
+      summary: 'Lists the team access of a team',
       conditional: true,
       query: [...PAGE_PARAMETERS, INCLUDE],
-      answer: pageOf(schema),
+      answer: pageSchema(schema),
       handle: (call) =>
         serveRead(service, call, (reader, caller) => {
           const include = readInclude(call.query, ROW_INCLUDES);
-          const page = readPageAlways(call.query);
+          const page = readPageOrDefault(call.query);
           const all = rowsOfTeam(reader, teamById(reader, caller, id(call)));
-          const found = onPage(all, page).map((row) => rowById(reader, caller, row.id));
-          const shown = show(reader, found, include);
+          const found = slicePage(all, page).map((row) => rowById(reader, caller, row.id));
+          const shown = rowsToJson(reader, found, include);
           return documentAnswer(call, pageDocument(call, page, { ...shown, totalCount: all.length }));
         }),
     },
     {
       method: 'GET',
       path: '/api/v2/team-workspaces/:id',
-      summary: 'Reads what a team may do on a workspace',
+      summary: 'Reads a team access',
       conditional: true,
       query: [INCLUDE],
-      answer: documentOf(schema),
+      answer: documentSchema(schema),
       handle: (call) =>
         serveRead(service, call, (reader, caller) => {
           const include = readInclude(call.query, ROW_INCLUDES);
           const found = rowById(reader, caller, id(call));
           if (include.size > 0) {
-            const included = includedWithRows(reader, [found], include);
-            return documentAnswer(call, { ...rowDocument(found, terraform), ...included });
+            const included = includedResources(reader, [found], include);
+            return documentAnswer(call, { ...teamWorkspaceDocument(found, terraform), ...included });
           }
-          // The same to everybody who sees it.
+          // The document is the same for every caller who can see the row [TEAM-52].
           const key = `${TEAM_WORKSPACES}\0${found.row.id}`;
-          return writtenAnswer(
+          return serializedAnswer(
             call,
-            reader.memo(key, () => writeDocument(rowDocument(found, terraform)), bytesHeld),
+            reader.memoize(key, () => serializeDocument(teamWorkspaceDocument(found, terraform)), bytesInMemory),
           );
         }),
     },
     {
       method: 'POST',
       path: '/api/v2/team-workspaces',
-      summary: 'Gives a team access to a workspace',
+      summary: 'Adds a team to a workspace',
       body: newTeamWorkspaceSchema(terraform),
-      answer: documentOf(schema),
+      answer: documentSchema(schema),
       handle: (call) =>
         serveWrite(service, call, {
           parse: () => readResource(call.body, NEW_TEAM_WORKSPACE),
-          change: (writing, body) =>
-            documentAnswer(call, rowDocument(createTeamWorkspace(writing, body, terraform), terraform)),
+          change: (context, body) =>
+            documentAnswer(call, teamWorkspaceDocument(createTeamWorkspace(context, body, terraform), terraform)),
         }),
     },
     {
       method: 'PATCH',
       path: '/api/v2/team-workspaces/:id',
-      summary: 'Changes what a team may do on a workspace',
+      summary: 'Updates a team access',
       headers: [IF_MATCH],
       body: changedTeamWorkspaceSchema(terraform),
-      answer: documentOf(schema),
+      answer: documentSchema(schema),
       handle: (call) =>
         serveWrite(service, call, {
           conditional: true,
-          parse: () => readResource(call.body, changedTeamWorkspace(id(call))),
-          change: (writing, body) =>
-            documentAnswer(call, rowDocument(changeTeamWorkspace(writing, named(call), body), terraform)),
+          parse: () => readResource(call.body, teamWorkspaceUpdate(id(call))),
+          change: (context, body) =>
+            documentAnswer(call, teamWorkspaceDocument(changeTeamWorkspace(context, target(call), body), terraform)),
         }),
     },
     {
       method: 'DELETE',
       path: '/api/v2/team-workspaces/:id',
-      summary: 'Takes the access of a team to a workspace away',
+      summary: 'Removes a team from a workspace',
       headers: [IF_MATCH],
       status: 204,
-      handle: (call) => serveRemoval(service, call, (writing) => deleteTeamWorkspace(writing, named(call))),
+      handle: (call) => serveDelete(service, call, (context) => deleteTeamWorkspace(context, target(call))),
     },
   ];
+}
+
+/** Includes teams and workspaces of rows. Teams that are hidden from the caller are left out [DOC-31]. */
+function includedResources(
+  reader: Reader,
+  found: readonly FoundRow[],
+  include: ReadonlySet<RowInclude>,
+): { readonly included?: readonly Resource[] } {
+  if (include.size === 0) return {};
+  const included = collectIncluded(found.length);
+  const linkage = boundedLinkage();
+  for (const { row, role } of include.has('team') ? found : []) {
+    const team = reader.get(teams, row.teamId)?.row;
+    if (team === undefined || !canSeeTeam(role, team)) continue;
+    included.add('teams', team.id, () => teamToJson(reader, { role, team }, linkage));
+  }
+  for (const one of include.has('workspace') ? found : []) {
+    included.add('workspaces', one.workspace.id, () => workspaceToJson(one));
+  }
+  return { included: included.all() };
 }

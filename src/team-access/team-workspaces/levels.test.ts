@@ -4,11 +4,11 @@ import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { sharedApi } from '../../../test/support/process/api.ts';
 import { putRow, rowBody, sharedCompany } from '../../../test/support/team-access/organizations.ts';
 import { request, resource, seen, shown } from '../../../test/support/team-access/team-access.ts';
-import { ACCESS_LEVELS, type AccessLevel, createdAccess } from '../tables/access.ts';
+import { ACCESS_LEVELS, type AccessLevel, createAccess } from '../tables/access.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** The table of the rules, as documents show it. */
+/** The attributes of each level in documents [TEAM-8]. */
 const SHOWN: Readonly<Record<AccessLevel, Values>> = {
   read: row('read', 'read', 'read', 'none', false, false),
   plan: row('plan', 'read', 'read', 'none', false, false),
@@ -16,7 +16,7 @@ const SHOWN: Readonly<Record<AccessLevel, Values>> = {
   admin: row('apply', 'write', 'write', 'read', true, true),
   custom: row('read', 'none', 'none', 'none', false, false),
 };
-/** Every attribute with a value that no fixed level has. */
+/** A value of every attribute that no fixed level has in this combination. */
 const OWN = row('plan', 'none', 'read-outputs', 'read', true, false);
 
 function row(runs: string, variables: string, state: string, mocks: string, locking: boolean, tasks: boolean): Values {
@@ -30,12 +30,12 @@ function row(runs: string, variables: string, state: string, mocks: string, lock
   };
 }
 
-describe('access that is given', () => {
+describe('POST /team-workspaces', () => {
   const api = sharedApi();
   const setUp = sharedCompany(api);
 
   for (const level of ACCESS_LEVELS) {
-    test(`as ${level} has the attributes of the table`, async () => {
+    test(`creates a row with the attributes of level ${level} [TEAM-8]`, async () => {
       const { company, owner } = setUp();
       const body = rowBody(company.teams.visible, company.workspaces.other, { access: level });
       const answer = await request(api(), owner, 'POST', '/team-workspaces', { body });
@@ -60,7 +60,7 @@ describe('access that is given', () => {
     });
   }
 
-  test('as custom has the attributes that are given, and the lowest for the others', async () => {
+  test('creates a custom row with the sent attributes and the lowest value for the others [TEAM-8]', async () => {
     const { company, owner } = setUp();
     for (const [name, value] of Object.entries(OWN)) {
       const attributes = { access: 'custom', [name]: value, 'run-tasks': null, 'plan-outputs': true };
@@ -76,8 +76,8 @@ describe('access that is given', () => {
   });
 });
 
-describe('access that changes', () => {
-  // Held: no job behind the requests commits meanwhile, nor the use of a token once more.
+describe('PATCH /team-workspaces/:id', () => {
+  // The fake clock does not advance, so that no background job and no repeated token use adds a commit.
   const api = sharedApi({ clock: createFakeClock() });
   const setUp = sharedCompany(api);
 
@@ -86,10 +86,10 @@ describe('access that changes', () => {
       for (const given of [{}, { variables: 'write' }, OWN] as const) {
         const level = to ?? from;
         const refused = level !== 'custom' && Object.keys(given).length > 0;
-        const named = `from ${from} to ${to ?? 'no other level'} with ${Object.keys(given).length} attributes`;
-        test(`${named} is ${refused ? 'refused' : 'as the rules say'}`, async () => {
+        const change = `an update from ${from} to ${to ?? 'no other level'} and ${Object.keys(given).length} attributes`;
+        test(`${refused ? 'rejects' : 'applies'} ${change} [TEAM-11 to TEAM-13]`, async () => {
           const { company, owner } = setUp();
-          const stored = from === 'custom' ? createdAccess(from, { runs: 'apply' }) : createdAccess(from, {});
+          const stored = from === 'custom' ? createAccess(from, { runs: 'apply' }) : createAccess(from, {});
           const { teams, workspaces } = company;
           const id = await api().state.write((tx) => putRow(tx, teams.idle, workspaces.other, stored));
           const start = { ...SHOWN[from], ...(from === 'custom' && { runs: 'apply' }) };
@@ -111,7 +111,7 @@ describe('access that changes', () => {
     }
   }
 
-  test('with nothing said or null stays as it is and makes no commit', async () => {
+  test('makes no commit when the body has no attributes or only nulls [TEAM-15]', async () => {
     const { company, owner } = setUp();
     await api().usesWritten();
     const { snapshot } = api().state;
@@ -124,7 +124,7 @@ describe('access that changes', () => {
     assert.equal(api().state.snapshot, snapshot);
   });
 
-  test('keeps its team and workspace when they are named', async () => {
+  test('accepts relationships that name the same team and workspace [TEAM-47]', async () => {
     const { company, owner } = setUp();
     const body = rowBody(company.teams.visible, company.workspaces.main, { access: 'read' });
     const answer = await request(api(), owner, 'PATCH', `/team-workspaces/${company.rows.visible}`, { body });
@@ -132,7 +132,7 @@ describe('access that changes', () => {
   });
 });
 
-describe('compat = terraform', () => {
+describe('team access with compat = terraform', () => {
   const api = sharedApi({ terraform: true });
   const setUp = sharedCompany(api);
   const patch = async (attributes: Values) => {
@@ -147,7 +147,7 @@ describe('compat = terraform', () => {
     ['write', 'read', false],
     ['admin', 'read', true],
   ] as const) {
-    test(`shows sentinel-mocks and policy-overrides of ${level}`, async () => {
+    test(`returns sentinel-mocks and policy-overrides of level ${level} [TEAM-108]`, async () => {
       const { attributes } = shown(await patch({ access: level })).data;
       assert.deepEqual(
         [attributes['sentinel-mocks'], attributes['policy-mocks'], attributes['policy-overrides']],
@@ -156,7 +156,7 @@ describe('compat = terraform', () => {
     });
   }
 
-  test('takes them for custom, under either name', async () => {
+  test('accepts both names of policy-mocks for custom [TEAM-109]', async () => {
     await patch({ access: 'read' });
     const sent = { access: 'custom', 'sentinel-mocks': 'read', 'policy-overrides': true };
     const { attributes } = shown(await patch(sent)).data;
@@ -166,7 +166,7 @@ describe('compat = terraform', () => {
     assert.equal(shown(same).data.attributes['policy-mocks'], 'read');
   });
 
-  test('refuses what both names say differently, and what a fixed level gives', async () => {
+  test('rejects two different values of policy-mocks, and attributes of a fixed level [TEAM-109]', async () => {
     await patch({ access: 'custom' });
     const different = await patch({ 'policy-mocks': 'read', 'sentinel-mocks': 'none' });
     assert.deepEqual(seen(different), refusal('Sentinel mocks and policy-mocks must be the same when both are given'));

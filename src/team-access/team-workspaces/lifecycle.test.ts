@@ -22,23 +22,23 @@ import { until } from '../../../test/support/until.ts';
 import { type AuditEntry, auditLog, SYSTEM } from '../../audit/record.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import { teamWorkspaces } from '../tables/team-workspace.ts';
-import { rowExpiryJob } from './expire-rows.ts';
+import { rowExpiryJob } from './write-row.ts';
 
-const RACERS = 50;
+const CONCURRENT_REQUESTS = 50;
 
-describe('racing requests', () => {
+describe('concurrent requests to /team-workspaces', () => {
   const api = sharedApi();
   const setUp = sharedCompany(api);
 
-  test(`to make one pair, ${RACERS} of them: one wins, the others learn its id`, async () => {
+  test(`create one row out of ${CONCURRENT_REQUESTS} for a pair, and the others get its ID [TEAM-53]`, async () => {
     const { company, owner } = setUp();
     const body = rowBody(company.teams.idle, company.workspaces.other, { access: 'read' });
     const answers = await Promise.all(
-      Array.from({ length: RACERS }, () => request(api(), owner, 'POST', '/team-workspaces', { body })),
+      Array.from({ length: CONCURRENT_REQUESTS }, () => request(api(), owner, 'POST', '/team-workspaces', { body })),
     );
     const won = answers.filter(({ status }) => status === 200);
     assert.equal(won.length, 1);
-    const { id } = shown(won[0] ?? assert.fail('nobody won')).data;
+    const { id } = shown(won[0] ?? assert.fail('no request succeeded')).data;
     for (const answer of answers.filter(({ status }) => status !== 200)) {
       assert.equal(answer.status, 422);
       assert.deepEqual(
@@ -49,7 +49,7 @@ describe('racing requests', () => {
     assert.deepEqual(ids(await rowsOf(api(), company, 'other')), [id]);
   });
 
-  test('to give and take access while the team is deleted leave no row behind', async () => {
+  test('leave no row of a team that is deleted at the same time [AUTHZ-83]', async () => {
     const { company, owner } = setUp();
     const { workspaces } = company;
     const team = await api().state.write((tx) => putTeam(tx, company.id, 'short-lived', 'organization'));
@@ -65,7 +65,7 @@ describe('racing requests', () => {
     ]);
     for (const { status } of answers) assert.ok([200, 204, 404, 422].includes(status), String(status));
     assert.deepEqual(ids(await rowsOf(api(), company, 'main')), before);
-    await until('what the team owned is gone', () => !api().state.snapshot.ownersInDoubt);
+    await until('the rows of the deleted team are removed', () => !api().state.snapshot.mayHaveOrphans);
     const left = api()
       .state.snapshot.all(teamWorkspaces)
       .filter(({ row }) => row.teamId === team);
@@ -73,11 +73,11 @@ describe('racing requests', () => {
   });
 });
 
-describe('a row', () => {
+describe('a team-workspaces row', () => {
   const api = sharedApi();
   const setUp = sharedCompany(api);
 
-  test('that was removed is gone, and its pair is free', async () => {
+  test('is not found after its deletion, and its pair is free [TEAM-54]', async () => {
     const { company, owner } = setUp();
     const body = rowBody(company.teams.idle, company.workspaces.other, { access: 'read' });
     const { id } = shown(await request(api(), owner, 'POST', '/team-workspaces', { body })).data;
@@ -91,7 +91,7 @@ describe('a row', () => {
     assert.notEqual(again.id, id);
   });
 
-  test('is written only when If-Match names what is there', async () => {
+  test('is updated only if If-Match matches its current state [DOC-18]', async () => {
     const { company, owner } = setUp();
     const path = `/team-workspaces/${company.rows.admins}`;
     const { etag = '' } = (await request(api(), owner, 'GET', path)).headers;
@@ -109,7 +109,7 @@ describe('a row', () => {
     assert.equal(shown(await request(api(), owner, 'GET', path)).data.attributes['access'], 'plan');
   });
 
-  test('is in the audit log with what it was and became', async () => {
+  test('has an audit entry with before and after for every change [TEAM-98]', async () => {
     const { company, owner } = setUp();
     const { teams, workspaces } = company;
     const body = rowBody(teams.hidden, workspaces.main, { access: 'read' });
@@ -117,25 +117,25 @@ describe('a row', () => {
     const path = `/team-workspaces/${id}`;
     await request(api(), owner, 'PATCH', path, { body: resource('team-workspaces', { access: 'admin' }) });
     await request(api(), owner, 'DELETE', path);
-    const told = (await entriesOf(api(), id)).map(({ action, type, before, after }) => [
+    const recorded = (await readEntries(api(), id)).map(({ action, type, before, after }) => [
       ...[action, type],
       ...[levelOf(before), levelOf(after)],
     ]);
-    assert.deepEqual(told, [
+    assert.deepEqual(recorded, [
       ['add_team', 'team-workspaces', undefined, 'read'],
       ['update_team_permissions', 'team-workspaces', 'read', 'admin'],
       ['remove_team', 'team-workspaces', 'admin', undefined],
     ]);
-    const [entry] = await entriesOf(api(), id);
+    const [entry] = await readEntries(api(), id);
     assert.equal((entry?.after as { team: string } | undefined)?.team, teams.hidden);
     assert.match(entry?.actor ?? '', /^user-/);
   });
 });
 
-describe('access that ends', () => {
+describe('a team-workspaces row with expires-at', () => {
   const SECOND_MS = 1_000;
 
-  test('is there until that time, and to nobody from then on', async () => {
+  test('exists until that time and for no caller afterwards [TEAM-58]', async () => {
     const clock = createFakeClock();
     await using api = await startApi({ clock });
     const company = await makeCompany(api.state, 'acme');
@@ -166,7 +166,7 @@ describe('access that ends', () => {
     ]);
   });
 
-  test('is prolonged, made endless and shortened', async () => {
+  test('gets a later, no, or an earlier expiry time by an update [TEAM-57]', async () => {
     const clock = createFakeClock();
     await using api = await startApi({ clock });
     const company = await makeCompany(api.state, 'acme');
@@ -184,7 +184,7 @@ describe('access that ends', () => {
     assert.equal('expires-at' in (await patch(null)), false);
   });
 
-  test('is removed from the store by itself, with an entry in the audit log', async () => {
+  test('is deleted by the background job with an audit entry [TEAM-59]', async () => {
     const clock = createFakeClock();
     await using api = await startApi({ clock });
     const company = await makeCompany(api.state, 'acme');
@@ -193,10 +193,10 @@ describe('access that ends', () => {
     const id = company.rows.secret;
     await request(api, company.tokens.owner, 'PATCH', `/team-workspaces/${id}`, { body });
     const stop = api.state.addJob(rowExpiryJob(api.state, clock));
-    const counted = api.state.snapshot.count(teamWorkspaces);
+    const countBefore = api.state.snapshot.count(teamWorkspaces);
     await until('the row is removed', async () => {
       await clock.run(SECOND_MS);
-      return api.state.snapshot.count(teamWorkspaces) === counted - 1;
+      return api.state.snapshot.count(teamWorkspaces) === countBefore - 1;
     });
     stop();
     assert.deepEqual((await actionsOf(api, id)).at(-1), ['expire', SYSTEM.actor]);
@@ -212,11 +212,11 @@ const rowsOf = async (api: Api, company: Company, workspace: 'main' | 'other'): 
 const levelOf = (recorded: unknown): string | undefined =>
   (recorded as { permissions: { access: string } } | null)?.permissions.access;
 
-async function entriesOf(api: Api, subject: string): Promise<DeepReadonly<AuditEntry>[]> {
+async function readEntries(api: Api, subject: string): Promise<DeepReadonly<AuditEntry>[]> {
   const entries = await api.state.scan(auditLog, { limit: 1_000 }, AbortSignal.timeout(10_000));
   return entries.map(({ row }) => row).filter((entry) => entry.subject === subject);
 }
 
-/** What was done with a row, and by what kind of actor. */
+/** Returns the audited actions on a row, each with the kind of its actor. */
 const actionsOf = async (api: Api, subject: string) =>
-  (await entriesOf(api, subject)).map(({ action, actor }) => [action, actor.split('-', 1)[0]]);
+  (await readEntries(api, subject)).map(({ action, actor }) => [action, actor.split('-', 1)[0]]);

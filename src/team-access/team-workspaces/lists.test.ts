@@ -16,11 +16,11 @@ import {
   seen,
   shown,
 } from '../../../test/support/team-access/team-access.ts';
-import { createdAccess } from '../tables/access.ts';
+import { createAccess } from '../tables/access.ts';
 
 const ids = (data: readonly Shown[]): readonly string[] => data.map(({ id }) => id);
 
-describe('the rows of a workspace', () => {
+describe('GET /team-workspaces', () => {
   const api = sharedApi();
   const setUp = sharedCompany(api);
   const list = async (caller: CallerKind, query = '') => {
@@ -29,7 +29,7 @@ describe('the rows of a workspace', () => {
     return await request(api(), company.tokens[caller], 'GET', path);
   };
 
-  test('are all listed in order of creation, with nothing but data', async () => {
+  test('returns all rows in order of creation, with data alone, without page parameters [TEAM-51]', async () => {
     const { company } = setUp();
     const { rows } = company;
     const document = shown<Shown[]>(await list('owner'));
@@ -39,7 +39,7 @@ describe('the rows of a workspace', () => {
     assert.deepEqual(document.data[1], one.data);
   });
 
-  test('come in pages when one is asked for', async () => {
+  test('returns a page when a page parameter is present [TEAM-51]', async () => {
     const { company } = setUp();
     const { rows, workspaces } = company;
     const { data, links, meta } = shown<Shown[]>(await list('owner', '&page[size]=2&page[number]=2&include=team'));
@@ -60,7 +60,7 @@ describe('the rows of a workspace', () => {
     });
   });
 
-  test('come in pages of 20 unless a size is given, and past the end empty', async () => {
+  test('returns pages of 20 rows by default, and an empty page after the last [DOC-22, DOC-26]', async () => {
     const first = shown<Shown[]>(await list('owner', '&page[number]=1'));
     assert.deepEqual([first.data.length, first.meta?.pagination['page-size']], [3, 20]);
     const past = shown<Shown[]>(await list('owner', '&page[number]=9'));
@@ -72,7 +72,7 @@ describe('the rows of a workspace', () => {
     );
   });
 
-  test('are counted as the caller sees them', async () => {
+  test('returns and counts only rows that the caller can see [AUTHZ-22]', async () => {
     const { rows } = setUp().company;
     for (const [caller, seenRows] of [
       ['in-visible-team', [rows.visible]],
@@ -88,7 +88,7 @@ describe('the rows of a workspace', () => {
     }
   });
 
-  test('of one team are asked for without telling whether it is there', async () => {
+  test('returns an empty list for a team whose rows are hidden or missing [TEAM-50]', async () => {
     const { rows, teams } = setUp().company;
     const of = async (caller: CallerKind, team: string) =>
       ids(shown<Shown[]>(await list(caller, `&filter[team][id]=${team}`)).data);
@@ -99,7 +99,7 @@ describe('the rows of a workspace', () => {
     assert.deepEqual(await of('in-visible-team', 'team-0000000000000000'), []);
   });
 
-  test('bring along teams and workspaces, as far as the caller may read them', async () => {
+  test('includes only teams and workspaces that the caller may read [DOC-31]', async () => {
     const { company } = setUp();
     const { teams, workspaces } = company;
     const included = async (caller: CallerKind, include: string) => {
@@ -110,7 +110,7 @@ describe('the rows of a workspace', () => {
       ...[teams.visible, teams.secret, teams.admins],
       workspaces.main,
     ]);
-    // An admin of the workspace knows of the secret team no more than its id.
+    // A workspace admin sees the ID of a secret team, but not the team [AUTHZ-41].
     assert.deepEqual(await included('admin-by-row', 'team'), [teams.visible, teams.admins]);
     assert.deepEqual(await included('in-secret-team', 'team'), [teams.secret]);
     assert.deepEqual(await included('reader', 'team,workspace'), []);
@@ -120,7 +120,7 @@ describe('the rows of a workspace', () => {
     assert.deepEqual(one.included, [shown(itself).data]);
   });
 
-  test('are not answered to who has them already', async () => {
+  test('returns 304 when If-None-Match has the current tag [DOC-17]', async () => {
     const { company, owner } = setUp();
     for (const path of [
       `/team-workspaces?filter[workspace][id]=${company.workspaces.main}`,
@@ -134,17 +134,17 @@ describe('the rows of a workspace', () => {
   });
 });
 
-describe('the rows of a team', () => {
+describe('GET /teams/:id/team-workspaces', () => {
   const api = sharedApi();
   const setUp = sharedCompany(api);
   const list = async (caller: CallerKind, team: string, query = '') =>
     await request(api(), setUp().company.tokens[caller], 'GET', `/teams/${team}/team-workspaces${query}`);
 
-  test('are all seen by its members and by owners, those of their workspaces by others', async () => {
+  test('returns all rows to members and owners, and rows of administered workspaces to others [AUTHZ-26]', async () => {
     const { company } = setUp();
     const { rows, teams, workspaces } = company;
     const other = await api().state.write((tx) =>
-      putRow(tx, teams.visible, workspaces.other, createdAccess('read', {})),
+      putRow(tx, teams.visible, workspaces.other, createAccess('read', {})),
     );
     for (const [caller, seenRows] of [
       ['owner', [rows.visible, other]],
@@ -165,7 +165,7 @@ describe('the rows of a team', () => {
     assert.match(links?.['next'] ?? '', /team-workspaces\?page%5Bsize%5D=1&include=workspace&page%5Bnumber%5D=2$/);
   });
 
-  test('are not there where the team is not', async () => {
+  test('returns 404 when the caller cannot see the team [AUTHZ-40]', async () => {
     const { teams } = setUp().company;
     for (const caller of ['in-visible-team', 'admin-by-row', 'outsider'] as const) {
       assert.deepEqual(seen(await list(caller, teams.secret)), NOT_FOUND);
@@ -174,10 +174,10 @@ describe('the rows of a team', () => {
   });
 });
 
-describe('an organization without the standard plan', () => {
+describe('team-workspaces endpoints with the plan free', () => {
   const api = sharedApi();
 
-  test('has no such endpoints, and its rows still grant', async () => {
+  test('return 404, while the rows still grant access [AUTHZ-18]', async () => {
     const { tokens, teams, workspaces, rows } = await makeCompany(api().state, 'small', 'free');
     const attributes = { access: 'read' };
     for (const [method, path, body] of [

@@ -5,7 +5,7 @@ import { rowBody } from '../../../test/support/team-access/organizations.ts';
 import { to } from '../../../test/support/team-access/team-access.ts';
 import { changedTeamWorkspaceSchema, newTeamWorkspaceSchema } from './read-access.ts';
 
-test('a row that is made names its team and its workspace, also in the description', () => {
+test('the schema of a new row requires the relationships team and workspace', () => {
   const schema = Compile(newTeamWorkspaceSchema(false));
   const whole = rowBody('team-1', 'ws-1', { access: 'read' });
   const withRelated = (relationships: unknown) => ({ data: { ...whole.data, relationships } });

@@ -1,11 +1,16 @@
-/** Reads what a body says about access. What may be set depends on the level that comes of it. */
+/** Reads `access`, the attributes and `expires-at` of a row from a body [TEAM-6 to TEAM-14, TEAM-41 to TEAM-43]. */
 import { Type } from 'typebox';
 import { parseTime } from '../../credentials/parse-time.ts';
-import { attributeProperties, type WireName, wireLabel, wireNames } from '../documents/access-attributes.ts';
-import { TEAM_WORKSPACES } from '../documents/team-workspace-to-json.ts';
-import { attributeFault, type Fault, throwFaults } from '../jsonapi/errors.ts';
-import { type Given, given } from '../jsonapi/read-attributes.ts';
-import { bodyOf, givenResourceOf, toOne, toThat } from '../jsonapi/schemas.ts';
+import {
+  attributeLabel,
+  attributeProperties,
+  TEAM_WORKSPACES,
+  type WireName,
+  wireNames,
+} from '../documents/team-workspace-to-json.ts';
+import { attributeError, type ErrorObject, throwErrors } from '../jsonapi/errors.ts';
+import { attributeValue, type RawAttributes } from '../jsonapi/read-attributes.ts';
+import { bodySchema, resourceBodySchema, toOne, toOneRequired } from '../jsonapi/schemas.ts';
 import {
   ACCESS_LEVELS,
   type Access,
@@ -13,103 +18,119 @@ import {
   type AccessLevel,
   type AttributeName,
   type Attributes,
-  createdAccess,
+  createAccess,
   rankOf,
 } from '../tables/access.ts';
 
-/** What a row is to be. */
+/** The access of a body that creates or updates a row. */
 export interface AccessBody extends AccessChange {
-  /** Milliseconds since 1970; null: it does not end; `undefined`: nothing is said of it. */
+  /** Milliseconds since 1970. `null`: the row does not expire. `undefined`: the body does not contain it. */
   readonly expiresAtMs: number | null | undefined;
 }
 
-/** What a new row is to be. */
+/** The complete values of a row. */
 export interface NewAccess {
   readonly access: Access;
-  /** Milliseconds since 1970; `undefined`: it does not end. */
+  /** Milliseconds since 1970. `undefined`: the row does not expire. */
   readonly expiresAtMs: number | undefined;
 }
 
-export interface ReadAccess {
+export interface ReadAccessOptions {
   readonly terraform: boolean;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** The level of the row that is changed; `undefined` for a new row, which must say its own. */
+  /** The stored level in an update. Absent for a new row, which requires `access` [TEAM-41]. */
   readonly level?: AccessLevel;
-  /** What else this step of the checks has found. */
-  readonly faults?: readonly Fault[];
+  /** Errors that the same step has found before [TEAM-28]. */
+  readonly errors?: readonly ErrorObject[];
 }
 
-/** @throws JsonApiError `invalid-attribute` */
-export function readAccess(attributes: Given, { terraform, now, level, faults: others = [] }: ReadAccess): AccessBody {
-  const faults: Fault[] = [...others];
-  const access = readLevel(attributes, level, faults);
-  const values = readValues(attributes, access, terraform, faults);
-  const expiresAtMs = readExpiry(attributes, now, faults);
-  throwFaults(faults);
+/** Reads the access of a body and reports all of its errors. @throws JsonApiError `invalid-attribute` */
+export function readAccess(
+  attributes: RawAttributes,
+  { terraform, now, level, errors: others = [] }: ReadAccessOptions,
+): AccessBody {
+  const errors: ErrorObject[] = [...others];
+  const access = readLevel(attributes, level, errors);
+  const values = readValues(attributes, access, terraform, errors);
+  const expiresAtMs = readExpiry(attributes, now, errors);
+  throwErrors(errors);
   return { ...(access !== undefined && { access }), attributes: values, expiresAtMs };
 }
 
-/** What a new row gives. @throws JsonApiError `invalid-attribute` */
-export function readNewAccess(attributes: Given, options: Pick<ReadAccess, 'terraform' | 'now'>): NewAccess {
+/** Reads the values of a new row [TEAM-8]. @throws JsonApiError `invalid-attribute` */
+export function readNewAccess(
+  attributes: RawAttributes,
+  options: Pick<ReadAccessOptions, 'terraform' | 'now'>,
+): NewAccess {
   const body = readAccess(attributes, options);
-  // A body without a level was refused.
-  if (body.access === undefined) throw new TypeError('a new row has no level');
-  return { access: createdAccess(body.access, body.attributes), expiresAtMs: body.expiresAtMs ?? undefined };
+  // `readAccess` has rejected a body without a level.
+  if (body.access === undefined) throw new TypeError('the body of a new row has no level');
+  return { access: createAccess(body.access, body.attributes), expiresAtMs: body.expiresAtMs ?? undefined };
 }
 
-/** The level that comes of it; `undefined` with a fault. */
-function readLevel(attributes: Given, stored: AccessLevel | undefined, faults: Fault[]): AccessLevel | undefined {
+/** Returns the resulting level: that of the body or the stored one [TEAM-11]. `undefined` with an error. */
+function readLevel(
+  attributes: RawAttributes,
+  stored: AccessLevel | undefined,
+  errors: ErrorObject[],
+): AccessLevel | undefined {
   const value = Object.hasOwn(attributes, 'access') ? attributes['access'] : undefined;
   if (value === undefined && stored !== undefined) return stored;
   if (value === undefined || value === null) {
-    faults.push(attributeFault('access', "Access can't be blank"));
+    errors.push(attributeError('access', "Access can't be blank"));
     return undefined;
   }
   const level = ACCESS_LEVELS.find((known) => known === value);
-  if (level === undefined) faults.push(attributeFault('access', 'Access is not included in the list'));
+  if (level === undefined) errors.push(attributeError('access', 'Access is not included in the list'));
   return level;
 }
 
-/** Every attribute that is given; a null says nothing. */
+/** Reads the attributes other than `access`; null counts as not sent [TEAM-14]. */
 function readValues(
-  attributes: Given,
+  attributes: RawAttributes,
   level: AccessLevel | undefined,
   terraform: boolean,
-  faults: Fault[],
+  errors: ErrorObject[],
 ): Partial<Attributes> {
   const values: Partial<Record<AttributeName, unknown>> = {};
   for (const wireName of wireNames(terraform)) {
     const { name, wire } = wireName;
-    const value = given(attributes, wire);
+    const value = attributeValue(attributes, wire);
     if (value === undefined) continue;
-    const label = wireLabel(name, terraform);
-    faults.push(...valueFaults(wireName, value, level, label));
+    const label = attributeLabel(name, terraform);
+    errors.push(...valueErrors(wireName, value, level, label));
     if (name in values && values[name] !== value) {
-      faults.push(attributeFault(wire, `${label} and policy-mocks must be the same when both are given`));
+      errors.push(attributeError(wire, `${label} and policy-mocks must be the same when both are given`));
     }
     values[name] = value;
   }
-  // Where a value is none of its attribute's, a fault was told.
+  // An error was added for every value that its attribute cannot have.
   return values as Partial<Attributes>;
 }
 
-function valueFaults({ name, wire }: WireName, value: unknown, level: AccessLevel | undefined, label: string): Fault[] {
-  const faults: Fault[] = [];
-  if (rankOf(name, value) === -1) faults.push(attributeFault(wire, `${label} is not included in the list`));
+function valueErrors(
+  { name, wire }: WireName,
+  value: unknown,
+  level: AccessLevel | undefined,
+  label: string,
+): ErrorObject[] {
+  const errors: ErrorObject[] = [];
+  if (rankOf(name, value) === -1) errors.push(attributeError(wire, `${label} is not included in the list`));
   if (level !== undefined && level !== 'custom') {
     const why = `${label} is read-only when access level is '${level}'`;
-    faults.push(attributeFault(wire, `${why}; use the 'custom' access level to set this attribute.`));
+    errors.push(attributeError(wire, `${why}; use the 'custom' access level to set this attribute.`));
   }
-  return faults;
+  return errors;
 }
 
-function readExpiry(attributes: Given, now: number, faults: Fault[]): number | null | undefined {
+/** Reads `expires-at` [TEAM-56, TEAM-57]. */
+function readExpiry(attributes: RawAttributes, now: number, errors: ErrorObject[]): number | null | undefined {
   const value = Object.hasOwn(attributes, 'expires-at') ? attributes['expires-at'] : undefined;
   if (value === undefined || value === null) return value;
   const time = typeof value === 'string' ? parseTime(value) : undefined;
   if (time !== undefined && time > now) return time;
-  faults.push(attributeFault('expires-at', 'Expires at must be a time in the future, as RFC 3339 writes it'));
+  errors.push(attributeError('expires-at', 'Expires at must be a time in the future, as RFC 3339 writes it'));
   return undefined;
 }
 
@@ -118,23 +139,27 @@ const attributeSchemas = (terraform: boolean) => ({
   ...attributeProperties(terraform),
   'expires-at': Type.Union([Type.String({ description: 'RFC 3339, in the future.' }), Type.Null()]),
 });
-const relationships = { team: toThat('teams'), workspace: toThat('workspaces') };
+const relationshipSchemas = { team: toOneRequired('teams'), workspace: toOneRequired('workspaces') };
 
-/** The body that makes a row, for the API description. */
+/** The schema of the body that creates a row, for the API description. */
 export const newTeamWorkspaceSchema = (terraform: boolean) =>
-  bodyOf(TEAM_WORKSPACES, { attributes: attributeSchemas(terraform), relationships, required: ['access'] });
+  bodySchema(TEAM_WORKSPACES, {
+    attributes: attributeSchemas(terraform),
+    relationships: relationshipSchemas,
+    required: ['access'],
+  });
 
-/** A row of a complete set, which names its team by id or by name. */
-export const setRowSchema = (terraform: boolean) =>
-  givenResourceOf(TEAM_WORKSPACES, {
+/** The schema of a row in a complete set, which names its team by ID or by name [TEAM-76]. */
+export const completeSetRowSchema = (terraform: boolean) =>
+  resourceBodySchema(TEAM_WORKSPACES, {
     attributes: {
       ...attributeSchemas(terraform),
-      'team-name': Type.String({ description: 'Instead of the relationship, for a team that the caller sees.' }),
+      'team-name': Type.String({ description: 'Instead of the relationship, for a team that the caller can see.' }),
     },
     relationships: { team: Type.Optional(toOne('teams')), workspace: Type.Optional(toOne('workspaces')) },
     required: ['access'],
   });
 
-/** The body that changes one. */
+/** The schema of the body that updates a row. */
 export const changedTeamWorkspaceSchema = (terraform: boolean) =>
-  bodyOf(TEAM_WORKSPACES, { attributes: attributeSchemas(terraform) });
+  bodySchema(TEAM_WORKSPACES, { attributes: attributeSchemas(terraform) });

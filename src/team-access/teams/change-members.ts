@@ -1,72 +1,78 @@
-/** Adds members of the organization to a team, and takes them out: by username or by their memberships. */
+/** Adds members of an organization to its teams and removes them [AUTHZ-47 to AUTHZ-50]. */
 import { users } from '../../credentials/user.ts';
-import { recordTeamAccess } from '../audit/record-change.ts';
-import type { Standing } from '../authorization/caller-role.ts';
+import { recordTeamAccessChange } from '../audit/record-change.ts';
+import type { CallerRole } from '../authorization/caller-role.ts';
 import { teamById } from '../authorization/find-visible.ts';
-import { checkOwnerLeft } from '../authorization/owners.ts';
-import { changesMembers } from '../authorization/permissions.ts';
-import type { Writing } from '../http/request-pipeline.ts';
+import { checkOwnerRemains } from '../authorization/owners.ts';
+import { canUpdateMembers } from '../authorization/permissions.ts';
+import type { WriteContext } from '../http/request-pipeline.ts';
 import { notFound } from '../jsonapi/errors.ts';
 import { type Membership, membershipPair, memberships } from '../tables/organization-membership.ts';
-import { memberKey, type TeamMember, teamMembers } from '../tables/team-member.ts';
+import { type TeamMember, teamMemberKey, teamMembers } from '../tables/team.ts';
 
-/** What the ids of a request name. */
-export type NamedBy = 'users' | 'organization-memberships';
+/** The type of the identifiers in a request. Those of `users` are usernames [AUTHZ-48]. */
+export type MemberIdType = 'users' | 'organization-memberships';
 
 interface MemberChange {
   readonly teamId: string;
-  readonly by: NamedBy;
+  readonly idType: MemberIdType;
   readonly ids: readonly string[];
 }
 
-/** Who is in it already stays. @throws JsonApiError `not-found`, also for who is not in the organization */
-export function addMembers(writing: Writing, change: MemberChange): void {
-  const { tx } = writing;
+/**
+ * Adds members to a team. Current members stay unchanged [AUTHZ-49].
+ * @throws JsonApiError `not-found`, also for users without a membership of the organization
+ */
+export function addMembers(context: WriteContext, change: MemberChange): void {
+  const { tx } = context;
   const { teamId } = change;
-  const { standing, members } = namedMembers(writing, change);
+  const { role, members } = findMembers(context, change);
   for (const { id: membershipId, userId } of members) {
-    if (tx.get(teamMembers, memberKey(teamId, userId)) !== undefined) continue;
+    if (tx.get(teamMembers, teamMemberKey(teamId, userId)) !== undefined) continue;
     const after = { teamId, userId, membershipId };
     tx.put(teamMembers, after);
-    recordMember(writing, standing, { action: 'create', teamId, before: null, after });
+    recordMember(context, role, { action: 'create', teamId, before: null, after });
   }
 }
 
-/** Who is not in it stays out. @throws JsonApiError `not-found`; `forbidden` when no owner would be left who could act */
-export function removeMembers(writing: Writing, change: MemberChange): void {
-  const { tx } = writing;
+/**
+ * Removes members from a team. Users who are not in the team are ignored [AUTHZ-49].
+ * @throws JsonApiError `not-found`; `forbidden` if `owners` would have no claimed member left [AUTHZ-64]
+ */
+export function removeMembers(context: WriteContext, change: MemberChange): void {
+  const { tx } = context;
   const { teamId } = change;
-  const { standing, members } = namedMembers(writing, change);
+  const { role, members } = findMembers(context, change);
   for (const { userId } of members) {
-    const key = memberKey(teamId, userId);
+    const key = teamMemberKey(teamId, userId);
     const before = tx.get(teamMembers, key)?.row;
     if (before === undefined) continue;
-    if (teamId === standing.organization.ownersTeamId) checkOwnerLeft(tx, standing.organization, userId);
+    if (teamId === role.organization.ownersTeamId) checkOwnerRemains(tx, role.organization, userId);
     tx.delete(teamMembers, key);
-    recordMember(writing, standing, { action: 'destroy', teamId, before, after: null });
+    recordMember(context, role, { action: 'destroy', teamId, before, after: null });
   }
 }
 
-function namedMembers({ tx, caller }: Writing, { teamId, by, ids }: MemberChange) {
-  const { standing, team } = teamById(tx, caller, teamId);
-  if (!changesMembers(standing, team)) throw notFound();
-  const organizationId = standing.organization.id;
+function findMembers({ tx, caller }: WriteContext, { teamId, idType, ids }: MemberChange) {
+  const { role, team } = teamById(tx, caller, teamId);
+  if (!canUpdateMembers(role, team)) throw notFound();
+  const organizationId = role.organization.id;
   const members = ids.map((id) => {
-    const byId = by === 'organization-memberships';
-    const membership = byId ? tx.get(memberships, id)?.row : membershipOfUser(tx, organizationId, id);
+    const isMembershipId = idType === 'organization-memberships';
+    const membership = isMembershipId ? tx.get(memberships, id)?.row : membershipOfUser(tx, organizationId, id);
     if (membership?.organizationId !== organizationId) throw notFound();
     return membership;
   });
-  return { standing, members };
+  return { role, members };
 }
 
-function membershipOfUser(tx: Writing['tx'], organizationId: string, username: string): Membership | undefined {
-  // Also without such a user, so that nobody can tell the stranger from who is nowhere.
+function membershipOfUser(tx: WriteContext['tx'], organizationId: string, username: string): Membership | undefined {
+  // Also for a missing user, so that missing users and non-members cost the same lookups [AUTHZ-13].
   const userId = tx.find(users, 'username', username.toLowerCase())?.row.id ?? '';
   return tx.find(memberships, 'pair', membershipPair(organizationId, userId))?.row;
 }
 
-interface RecordedMember {
+interface MemberRecord {
   readonly action: 'create' | 'destroy';
   readonly teamId: string;
   readonly before: TeamMember | null;
@@ -74,10 +80,10 @@ interface RecordedMember {
 }
 
 function recordMember(
-  { tx, origin }: Writing,
-  { organization }: Standing,
-  { teamId, ...change }: RecordedMember,
+  { tx, origin }: WriteContext,
+  { organization }: CallerRole,
+  { teamId, ...change }: MemberRecord,
 ): void {
   const organizationId = organization.id;
-  recordTeamAccess(tx, origin, { organizationId, type: 'team-members', subject: teamId, ...change });
+  recordTeamAccessChange(tx, origin, { organizationId, type: 'team-members', subject: teamId, ...change });
 }

@@ -1,51 +1,85 @@
-/** Makes, changes and deletes teams. Who may: `authorization.ts`; nobody gives what they do not hold. */
+/** Creates, updates, and deletes teams. No caller can grant permissions that they lack [AUTHZ-44 to AUTHZ-46]. */
 import { isDeepStrictEqual } from 'node:util';
+import { Type } from 'typebox';
 import { newId } from '../../credentials/secret.ts';
-import { recordTeamAccess } from '../audit/record-change.ts';
+import { recordTeamAccessChange } from '../audit/record-change.ts';
 import { type FoundTeam, organizationWithTeams, teamById } from '../authorization/find-visible.ts';
-import { changesTeam, givesOrganizationAccess, makesTeams } from '../authorization/permissions.ts';
-import { teamDocument } from '../documents/team-to-json.ts';
-import type { Writing } from '../http/request-pipeline.ts';
+import { canCreateTeams, canSetOrganizationAccess, canUpdateTeam } from '../authorization/permissions.ts';
+import { organizationAccessSchema, teamDocument } from '../documents/team-to-json.ts';
+import type { WriteContext } from '../http/request-pipeline.ts';
 import type { Precondition } from '../jsonapi/documents.ts';
-import { attributeFault, JsonApiError, notFound } from '../jsonapi/errors.ts';
-import { type Given, nameTaken } from '../jsonapi/read-attributes.ts';
-import { nameEntry, nameWithin } from '../tables/organization.ts';
-import { OWNERS, type Team, teams } from '../tables/team.ts';
-import { changedOrganizationAccess, readTeamBody } from './read-team-body.ts';
+import { attributeError, type ErrorObject, JsonApiError, notFound, throwErrors } from '../jsonapi/errors.ts';
+import {
+  attributeValue,
+  nameTakenError,
+  type RawAttributes,
+  readBoolean,
+  readChoice,
+  readName,
+  readNullableText,
+} from '../jsonapi/read-attributes.ts';
+import { bodySchema } from '../jsonapi/schemas.ts';
+import { NAME_CHARACTERS_MAX } from '../limits.ts';
+import { nameInOrganization, normalizeName } from '../tables/organization.ts';
+import { ORGANIZATION_PERMISSIONS, type OrganizationPermission } from '../tables/organization-access.ts';
+import { OWNERS_TEAM_NAME, type Team, teams, type Visibility } from '../tables/team.ts';
 
-/** A team that is changed, and in which state. */
-export interface NamedTeam {
+/** The attributes of a request. `organizationAccess` has the permissions that the request sets to true or false. */
+type TeamBody = Partial<
+  Pick<Team, 'name' | 'description' | 'visibility' | 'ssoTeamId' | 'allowMemberTokenManagement'>
+> & { readonly organizationAccess: ReadonlyMap<OrganizationPermission, boolean> };
+
+const nullableText = Type.Union([Type.String(), Type.Null()]);
+const attributeSchemas = {
+  name: Type.String({ description: 'Letters, digits, `_` and `-`.' }),
+  description: nullableText,
+  visibility: Type.Enum(['secret', 'organization']),
+  'sso-team-id': nullableText,
+  'allow-member-token-management': Type.Boolean(),
+  'organization-access': organizationAccessSchema,
+};
+
+export const newTeamSchema = bodySchema('teams', { attributes: attributeSchemas, required: ['name'] });
+export const changedTeamSchema = bodySchema('teams', { attributes: attributeSchemas });
+
+/** The team to update or delete, and the condition under which to do so. */
+export interface TeamTarget {
   readonly id: string;
   readonly precondition: Precondition;
 }
 
-/** `POST /organizations/:name/teams`. @throws JsonApiError `not-found`, `invalid-attribute` */
-export function createTeam({ tx, caller, origin }: Writing, organization: string, attributes: Given): FoundTeam {
-  const standing = organizationWithTeams(tx, caller, organization);
-  if (!makesTeams(standing)) throw notFound();
-  const { organizationAccess: wanted, name = '', ...given } = readTeamBody(attributes, true);
-  const organizationAccess = changedOrganizationAccess([], wanted);
-  if (organizationAccess.length > 0 && !givesOrganizationAccess(standing, undefined, organizationAccess)) {
+/** Creates a team [AUTHZ-45]. @throws JsonApiError `not-found`, `invalid-attribute` */
+export function createTeam(
+  { tx, caller, origin }: WriteContext,
+  organization: string,
+  attributes: RawAttributes,
+): FoundTeam {
+  const role = organizationWithTeams(tx, caller, organization);
+  if (!canCreateTeams(role)) throw notFound();
+  const { organizationAccess: accessChange, name = '', ...values } = readTeamBody(attributes, true);
+  const organizationAccess = changedOrganizationAccess([], accessChange);
+  if (organizationAccess.length > 0 && !canSetOrganizationAccess(role, undefined, organizationAccess)) {
     throw notFound();
   }
-  const organizationId = standing.organization.id;
-  if (isReserved(name)) throw new JsonApiError([nameReserved()]);
-  if (tx.find(teams, 'name', nameWithin(organizationId, name)) !== undefined) throw new JsonApiError([nameTaken()]);
+  const organizationId = role.organization.id;
+  if (isReserved(name)) throw new JsonApiError([reservedNameError()]);
+  if (tx.find(teams, 'name', nameInOrganization(organizationId, name)) !== undefined)
+    throw new JsonApiError([nameTakenError()]);
   const team: Team = {
-    id: tx.once(() => newId('team')),
+    id: tx.memoizeAcrossRetries(() => newId('team')),
     organizationId,
     name,
     description: null,
     visibility: 'secret',
     ssoTeamId: null,
     allowMemberTokenManagement: true,
-    ...given,
+    ...values,
     organizationAccess,
     createTime: new Date(tx.now).toISOString(),
     place: tx.position,
   };
   tx.put(teams, team);
-  recordTeamAccess(tx, origin, {
+  recordTeamAccessChange(tx, origin, {
     organizationId,
     action: 'create',
     type: 'teams',
@@ -53,55 +87,66 @@ export function createTeam({ tx, caller, origin }: Writing, organization: string
     before: null,
     after: team,
   });
-  return { standing, team };
+  return { role, team };
 }
 
-/** Owners may call their team what they like: no other takes its name and is given what was meant for it. */
-const isReserved = (name: string): boolean => nameEntry(name) === OWNERS;
+/** Whether the name belongs to the `owners` team, even after owners have renamed their team [AUTHZ-52]. */
+const isReserved = (name: string): boolean => normalizeName(name) === OWNERS_TEAM_NAME;
 
-const nameReserved = () => attributeFault('name', `Name '${OWNERS}' is kept for the team that owns the organization`);
+const reservedNameError = () =>
+  attributeError('name', `Name '${OWNERS_TEAM_NAME}' is kept for the team that owns the organization`);
 
-/** `PATCH /teams/:id`. @throws JsonApiError `not-found`, `invalid-attribute`, `precondition-failed` */
+/** Updates a team [AUTHZ-46]. @throws JsonApiError `not-found`, `invalid-attribute`, `precondition-failed` */
 export function changeTeam(
-  { tx, caller, origin }: Writing,
-  { id, precondition }: NamedTeam,
-  attributes: Given,
+  { tx, caller, origin }: WriteContext,
+  { id, precondition }: TeamTarget,
+  attributes: RawAttributes,
 ): FoundTeam {
   const found = teamById(tx, caller, id);
-  const { standing, team: before } = found;
-  const mayChange = changesTeam(standing, before);
-  if (!mayChange && !givesOrganizationAccess(standing, before, before.organizationAccess)) throw notFound();
-  const { organizationAccess: wanted, ...given } = readTeamBody(attributes, false);
-  const organizationAccess = changedOrganizationAccess(before.organizationAccess, wanted);
-  const team: Team = { ...before, ...given, organizationAccess };
+  const { role, team: before } = found;
+  if (!canUpdateTeam(role, before) && !canSetOrganizationAccess(role, before, before.organizationAccess))
+    throw notFound();
+  const { organizationAccess: accessChange, ...values } = readTeamBody(attributes, false);
+  const organizationAccess = changedOrganizationAccess(before.organizationAccess, accessChange);
+  const team: Team = { ...before, ...values, organizationAccess };
   const changesAccess = !isDeepStrictEqual(organizationAccess, before.organizationAccess);
-  if (changesAccess && !givesOrganizationAccess(standing, before, organizationAccess)) throw notFound();
-  const renamed = team.name !== before.name && id !== standing.organization.ownersTeamId;
-  if (renamed && isReserved(team.name)) throw new JsonApiError([nameReserved()]);
-  const holder = tx.find(teams, 'name', nameWithin(team.organizationId, team.name))?.row;
-  if (holder !== undefined && holder.id !== id) throw new JsonApiError([nameTaken()]);
+  if (changesAccess && !canSetOrganizationAccess(role, before, organizationAccess)) throw notFound();
+  const renamed = team.name !== before.name && id !== role.organization.ownersTeamId;
+  if (renamed && isReserved(team.name)) throw new JsonApiError([reservedNameError()]);
+  const sameName = tx.find(teams, 'name', nameInOrganization(team.organizationId, team.name))?.row;
+  if (sameName !== undefined && sameName.id !== id) throw new JsonApiError([nameTakenError()]);
   precondition(() => teamDocument(tx, found));
   if (!isDeepStrictEqual(before, team)) {
     tx.put(teams, team);
     const { organizationId } = team;
-    recordTeamAccess(tx, origin, { organizationId, action: 'update', type: 'teams', subject: id, before, after: team });
+    recordTeamAccessChange(tx, origin, {
+      organizationId,
+      action: 'update',
+      type: 'teams',
+      subject: id,
+      before,
+      after: team,
+    });
   }
-  // Who changed a team of their own, or hid it, may stand elsewhere now: the answer tells what they changed.
-  return { standing, team };
+  // The role from before the update, because the update may have changed the caller's own role [AUTHZ-27].
+  return { role, team };
 }
 
-/** `DELETE /teams/:id`; its rows, members and tokens go with it. @throws JsonApiError `not-found`, `forbidden`, … */
-export function deleteTeam({ tx, caller, origin }: Writing, { id, precondition }: NamedTeam): void {
+/**
+ * Deletes a team with its rows, members, and tokens [AUTHZ-83].
+ * @throws JsonApiError `not-found`, `precondition-failed`; `forbidden` for the `owners` team [AUTHZ-51]
+ */
+export function deleteTeam({ tx, caller, origin }: WriteContext, { id, precondition }: TeamTarget): void {
   const found = teamById(tx, caller, id);
-  const { standing, team } = found;
-  if (!changesTeam(standing, team)) throw notFound();
-  if (id === standing.organization.ownersTeamId) {
+  const { role, team } = found;
+  if (!canUpdateTeam(role, team)) throw notFound();
+  if (id === role.organization.ownersTeamId) {
     throw new JsonApiError([{ code: 'forbidden', detail: 'the team that owns the organization cannot be deleted' }]);
   }
   precondition(() => teamDocument(tx, found));
   tx.delete(teams, id);
   const { organizationId } = team;
-  recordTeamAccess(tx, origin, {
+  recordTeamAccessChange(tx, origin, {
     organizationId,
     action: 'destroy',
     type: 'teams',
@@ -110,3 +155,53 @@ export function deleteTeam({ tx, caller, origin }: Writing, { id, precondition }
     after: null,
   });
 }
+
+/** Reads the attributes. Callers authorize first. @throws JsonApiError `invalid-attribute` */
+function readTeamBody(attributes: RawAttributes, isNew: boolean): TeamBody {
+  const errors: ErrorObject[] = [];
+  const name = readName(attributes, errors, { maximum: NAME_CHARACTERS_MAX, optional: !isNew });
+  const description = readNullableText(attributes, 'description', errors);
+  const visibility = readChoice<Visibility>(attributes, 'visibility', ['secret', 'organization'], errors);
+  const ssoTeamId = readNullableText(attributes, 'sso-team-id', errors);
+  const allowMemberTokenManagement = readBoolean(attributes, 'allow-member-token-management', errors);
+  const organizationAccess = readOrganizationAccess(attributeValue(attributes, 'organization-access'), errors);
+  throwErrors(errors);
+  return {
+    organizationAccess,
+    ...(name !== undefined && { name }),
+    ...(description !== undefined && { description }),
+    ...(visibility !== undefined && { visibility }),
+    ...(ssoTeamId !== undefined && { ssoTeamId }),
+    ...(allowMemberTokenManagement !== undefined && { allowMemberTokenManagement }),
+  };
+}
+
+/** Reads the permissions that a request sets [DOC-44]. */
+function readOrganizationAccess(value: unknown, errors: ErrorObject[]): ReadonlyMap<OrganizationPermission, boolean> {
+  const access = new Map<OrganizationPermission, boolean>();
+  if (value === undefined) return access;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    errors.push(
+      attributeError(
+        'organization-access',
+        'Organization access is invalid: want an object of permissions, each with true or false',
+      ),
+    );
+    return access;
+  }
+  const members = value as Readonly<Record<string, unknown>>;
+  for (const name of ORGANIZATION_PERMISSIONS) {
+    const allowed = Object.hasOwn(members, name) ? members[name] : undefined;
+    if (allowed === undefined || allowed === null) continue;
+    if (typeof allowed === 'boolean') access.set(name, allowed);
+    else errors.push(attributeError(`organization-access/${name}`, `${name} is not included in the list`));
+  }
+  return access;
+}
+
+/** Returns the permissions of a team after a change, in the order of `ORGANIZATION_PERMISSIONS`. */
+const changedOrganizationAccess = (
+  before: readonly OrganizationPermission[],
+  change: ReadonlyMap<OrganizationPermission, boolean>,
+): readonly OrganizationPermission[] =>
+  ORGANIZATION_PERMISSIONS.filter((name) => change.get(name) ?? before.includes(name));

@@ -1,43 +1,47 @@
-/** `/organizations/:name/teams` and `/teams/:id`. */
+/** The endpoints of teams and their members. */
 import { type Call, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import { organizationWithTeams, teamById } from '../authorization/find-visible.ts';
-import { includedWithTeams, showTeam, TEAM_INCLUDES, teamDocument, teamSchema } from '../documents/team-to-json.ts';
-import { serveRead, serveRemoval, serveWrite, type TeamAccess } from '../http/request-pipeline.ts';
-import { documentAnswer, IF_MATCH, ifMatch, nothingAnswer } from '../jsonapi/documents.ts';
-import { includeParameter, readInclude } from '../jsonapi/include.ts';
-import { namesSome } from '../jsonapi/linkage.ts';
-import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
+import { includedWithTeams, TEAM_INCLUDES, teamDocument, teamSchema, teamToJson } from '../documents/team-to-json.ts';
+import { serveDelete, serveRead, serveWrite, type TeamAccessService } from '../http/request-pipeline.ts';
+import { documentAnswer, IF_MATCH, ifMatch, NO_CONTENT } from '../jsonapi/documents.ts';
+import { boundedLinkage, includeParameter, readInclude } from '../jsonapi/include.ts';
+import { NAME_FILTER, PAGE_PARAMETERS, pageDocument, readPageOrDefault, slicePage } from '../jsonapi/pagination.ts';
 import { readIdentifiers, readResource } from '../jsonapi/read-resource.ts';
-import { documentOf, identifiersOf, pageOf } from '../jsonapi/schemas.ts';
-import { Q } from '../organizations/endpoints.ts';
-import { addMembers, type NamedBy, removeMembers } from './change-members.ts';
-import { changeTeam, createTeam, deleteTeam } from './change-team.ts';
-import { listTeams, NAMES } from './list-teams.ts';
-import { changedTeamSchema, newTeamSchema } from './read-team-body.ts';
+import { documentSchema, identifiersSchema, pageSchema } from '../jsonapi/schemas.ts';
+import { addMembers, type MemberIdType, removeMembers } from './change-members.ts';
+import {
+  changedTeamSchema,
+  changeTeam,
+  createTeam,
+  deleteTeam,
+  newTeamSchema,
+  type TeamTarget,
+} from './change-team.ts';
+import { listTeams, NAMES_FILTER } from './list-teams.ts';
 
 const INCLUDE = includeParameter(TEAM_INCLUDES);
 const id = (call: Call): string => pathParameter(call, 'id');
-const named = (call: Call) => ({ id: id(call), precondition: ifMatch(call) });
+const target = (call: Call): TeamTarget => ({ id: id(call), precondition: ifMatch(call) });
 
-export function teamEndpoints(service: TeamAccess): Endpoint[] {
+export function teamEndpoints(service: TeamAccessService): Endpoint[] {
   return [
     {
       method: 'GET',
       path: '/api/v2/organizations/:name/teams',
       summary: 'Lists the teams of an organization',
       conditional: true,
-      query: [...PAGE_PARAMETERS, Q, NAMES, INCLUDE],
-      answer: pageOf(teamSchema),
+      query: [...PAGE_PARAMETERS, NAME_FILTER, NAMES_FILTER, INCLUDE],
+      answer: pageSchema(teamSchema),
       handle: (call) =>
         serveRead(service, call, (reader, caller) => {
-          const page = readPageAlways(call.query);
+          const page = readPageOrDefault(call.query);
           const include = readInclude(call.query, TEAM_INCLUDES);
-          const standing = organizationWithTeams(reader, caller, pathParameter(call, 'name'));
-          const all = listTeams(reader, standing, call.query);
-          const found = onPage(all, page).map((team) => ({ standing, team }));
-          const linkage = namesSome();
-          const data = found.map((one) => showTeam(reader, one, linkage));
+          const role = organizationWithTeams(reader, caller, pathParameter(call, 'name'));
+          const all = listTeams(reader, role, call.query);
+          const found = slicePage(all, page).map((team) => ({ role, team }));
+          const linkage = boundedLinkage();
+          const data = found.map((one) => teamToJson(reader, one, linkage));
           const included = includedWithTeams(reader, found, include);
           return documentAnswer(call, pageDocument(call, page, { data, totalCount: all.length, ...included }));
         }),
@@ -45,16 +49,16 @@ export function teamEndpoints(service: TeamAccess): Endpoint[] {
     {
       method: 'POST',
       path: '/api/v2/organizations/:name/teams',
-      summary: 'Makes a team',
+      summary: 'Creates a team',
       body: newTeamSchema,
-      answer: documentOf(teamSchema),
+      answer: documentSchema(teamSchema),
       handle: (call) =>
         serveWrite(service, call, {
           parse: () => readResource(call.body, { type: 'teams' }),
-          change: (writing, { attributes }) =>
+          change: (context, { attributes }) =>
             documentAnswer(
               call,
-              teamDocument(writing.tx, createTeam(writing, pathParameter(call, 'name'), attributes)),
+              teamDocument(context.tx, createTeam(context, pathParameter(call, 'name'), attributes)),
             ),
         }),
     },
@@ -64,7 +68,7 @@ export function teamEndpoints(service: TeamAccess): Endpoint[] {
       summary: 'Reads a team',
       conditional: true,
       query: [INCLUDE],
-      answer: documentOf(teamSchema),
+      answer: documentSchema(teamSchema),
       handle: (call) =>
         serveRead(service, call, (reader, caller) => {
           const include = readInclude(call.query, TEAM_INCLUDES);
@@ -78,16 +82,16 @@ export function teamEndpoints(service: TeamAccess): Endpoint[] {
     {
       method: 'PATCH',
       path: '/api/v2/teams/:id',
-      summary: 'Changes a team',
+      summary: 'Updates a team',
       headers: [IF_MATCH],
       body: changedTeamSchema,
-      answer: documentOf(teamSchema),
+      answer: documentSchema(teamSchema),
       handle: (call) =>
         serveWrite(service, call, {
           conditional: true,
           parse: () => readResource(call.body, { type: 'teams', updates: id(call) }),
-          change: (writing, { attributes }) =>
-            documentAnswer(call, teamDocument(writing.tx, changeTeam(writing, named(call), attributes))),
+          change: (context, { attributes }) =>
+            documentAnswer(call, teamDocument(context.tx, changeTeam(context, target(call), attributes))),
         }),
     },
     {
@@ -96,31 +100,31 @@ export function teamEndpoints(service: TeamAccess): Endpoint[] {
       summary: 'Deletes a team with its rows and tokens',
       headers: [IF_MATCH],
       status: 204,
-      handle: (call) => serveRemoval(service, call, (writing) => deleteTeam(writing, named(call))),
+      handle: (call) => serveDelete(service, call, (context) => deleteTeam(context, target(call))),
     },
-    ...memberEndpoints(service, 'users', 'by their usernames'),
-    ...memberEndpoints(service, 'organization-memberships', 'by their memberships'),
+    ...memberEndpoints(service, 'users', 'by username'),
+    ...memberEndpoints(service, 'organization-memberships', 'by membership ID'),
   ];
 }
 
-function memberEndpoints(service: TeamAccess, by: NamedBy, how: string): Endpoint[] {
-  const path = `/api/v2/teams/:id/relationships/${by}`;
-  const ways = [
+function memberEndpoints(service: TeamAccessService, idType: MemberIdType, how: string): Endpoint[] {
+  const path = `/api/v2/teams/:id/relationships/${idType}`;
+  const changes = [
     { method: 'POST', verb: 'Adds members to a team', apply: addMembers },
     { method: 'DELETE', verb: 'Removes members from a team', apply: removeMembers },
   ] as const;
-  return ways.map(({ method, verb, apply }) => ({
+  return changes.map(({ method, verb, apply }) => ({
     method,
     path,
     summary: `${verb}, ${how}`,
     status: 204,
-    body: identifiersOf(by),
+    body: identifiersSchema(idType),
     handle: (call) =>
       serveWrite(service, call, {
-        parse: () => readIdentifiers(call.body, by),
-        change(writing, ids) {
-          apply(writing, { teamId: id(call), by, ids });
-          return nothingAnswer;
+        parse: () => readIdentifiers(call.body, idType),
+        change(context, ids) {
+          apply(context, { teamId: id(call), idType, ids });
+          return NO_CONTENT;
         },
       }),
   }));

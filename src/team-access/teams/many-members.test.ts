@@ -1,28 +1,27 @@
-/** Pages of teams and members of which each has very many of the other. */
+/** Lists of teams and members with very many related resources. */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { sharedApi, startApi } from '../../../test/support/process/api.ts';
-import { countLookUps } from '../../../test/support/state/counted-look-ups.ts';
+import { recordLookups } from '../../../test/support/state/recorded-lookups.ts';
 import { makeOrganization, request, type Shown, shown } from '../../../test/support/team-access/team-access.ts';
 import { newId } from '../../credentials/secret.ts';
 import { users } from '../../credentials/user.ts';
 import { INCLUDED_MAX } from '../limits.ts';
-import { nameEntry, organizations } from '../tables/organization.ts';
+import { normalizeName, organizations } from '../tables/organization.ts';
 import { memberships } from '../tables/organization-membership.ts';
-import { teams } from '../tables/team.ts';
-import { teamMembers } from '../tables/team-member.ts';
+import { teamMembers, teams } from '../tables/team.ts';
 
 const TEAMS = 99;
 const MEMBERS = 102;
 const MEMBERSHIPS = '/organizations/acme/organization-memberships';
 
-describe('where everybody is in every team', () => {
+describe('an organization where every member is in every team', () => {
   const api = sharedApi();
   const get = async <Data = Shown>(path: string) => shown<Data>(await request(api(), api().adminToken, 'GET', path));
   before(async () => {
     await makeOrganization(api(), api().adminToken, 'acme');
     await api().state.write((tx) => {
-      const organizationId = tx.find(organizations, 'name', nameEntry('acme'))?.row.id ?? '';
+      const organizationId = tx.find(organizations, 'name', normalizeName('acme'))?.row.id ?? '';
       const [owners] = tx.list(teams, 'organization', organizationId);
       assert.ok(owners !== undefined);
       const createTime = new Date(tx.now).toISOString();
@@ -43,7 +42,7 @@ describe('where everybody is in every team', () => {
     });
   });
 
-  test('a page of teams names members as far as there is room, and counts them all', async () => {
+  test('returns a page of teams with linkage up to the limit and counts beyond it [DOC-33]', async () => {
     const { data } = await get<Shown[]>('/organizations/acme/teams?page[size]=100');
     assert.equal(data.length, TEAMS + 1);
     const named = data.flatMap(({ relationships }) => [
@@ -61,26 +60,26 @@ describe('where everybody is in every team', () => {
     assert.equal(Array.isArray(alone) && alone.length, MEMBERS);
   });
 
-  test('a page of members brings each team along once, and looks up its members once', async () => {
-    const lookUps = countLookUps(api().state);
+  test('returns a page of members that includes each team once, with one lookup of its members', async () => {
+    const lookUps = recordLookups(api().state);
     const { data, included } = await get<Shown[]>(`${MEMBERSHIPS}?page[size]=100&include=teams,user`);
     assert.equal(data.length, 100);
-    // The first member is in `owners` alone.
+    // The first member is only in `owners`.
     assert.equal(included?.filter(({ type }) => type === 'teams').length, TEAMS + 1);
     assert.equal(included?.filter(({ type }) => type === 'users').length, 100);
     const ofTeams = lookUps.all().filter((one) => one === 'list team-members').length;
-    // The caller's, each member's twice, and each team's.
+    // One lookup for the caller, two for each member, and one for each team.
     assert.ok(ofTeams <= 1 + 2 * 100 + TEAMS + 1, String(ofTeams));
     const again = await get<Shown[]>('/organizations/acme/teams?page[size]=100&include=organization-memberships');
     assert.equal(again.included?.length, MEMBERS + 1);
   });
 });
 
-test('a team read alone brings all its members along, as a page of one does; a page of two is bounded', async () => {
+test('a document about one team includes all members, and a page of two teams has a limit [DOC-32]', async () => {
   await using api = await startApi();
   await makeOrganization(api, api.adminToken, 'acme');
   const teamId = await api.state.write((tx) => {
-    const organizationId = tx.find(organizations, 'name', nameEntry('acme'))?.row.id ?? '';
+    const organizationId = tx.find(organizations, 'name', normalizeName('acme'))?.row.id ?? '';
     const [owners] = tx.list(teams, 'organization', organizationId);
     assert.ok(owners !== undefined);
     const team = { ...owners.row, id: newId('team'), name: 'everybody', place: tx.position };

@@ -21,7 +21,7 @@ describe('a team', () => {
   const team = (attributes: Readonly<Record<string, unknown>>) => makeTeam(api(), api().adminToken, 'acme', attributes);
   before(() => makeOrganization(api(), api().adminToken, 'acme'));
 
-  test('is secret and without members unless said otherwise', async () => {
+  test('is secret and has no members by default [DOC-42]', async () => {
     const { attributes, relationships } = await team({ name: 'plain' });
     assert.deepEqual(
       ['visibility', 'users-count', 'description', 'allow-member-token-management'].map((name) => attributes[name]),
@@ -31,21 +31,21 @@ describe('a team', () => {
     assert.deepEqual(relationships['users']?.data, []);
   });
 
-  test('shows its organization access as it was sent, without what that implies', async () => {
-    const made = await team({ name: 'managing', 'organization-access': { 'manage-projects': true, unknown: true } });
-    const access = made.attributes['organization-access'] as Record<string, boolean>;
+  test('returns its organization access as sent, without implied permissions [AUTHZ-11]', async () => {
+    const created = await team({ name: 'managing', 'organization-access': { 'manage-projects': true, unknown: true } });
+    const access = created.attributes['organization-access'] as Record<string, boolean>;
     assert.deepEqual(
       [access['manage-projects'], access['manage-workspaces'], 'unknown' in access],
       [true, false, false],
     );
     const body = resource('teams', { 'organization-access': { 'manage-projects': false, 'read-workspaces': true } });
-    const changed = shown(await admin('PATCH', `/teams/${made.id}`, body)).data;
+    const changed = shown(await admin('PATCH', `/teams/${created.id}`, body)).data;
     const after = changed.attributes['organization-access'] as Record<string, boolean>;
     assert.deepEqual([after['manage-projects'], after['read-workspaces']], [false, true]);
     assert.equal(changed.attributes['name'], 'managing');
   });
 
-  test('is refused with all that is wrong at once', async () => {
+  test('is rejected with all attribute errors at once [TEAM-28]', async () => {
     const attributes = {
       name: 'a b',
       visibility: 'public',
@@ -61,7 +61,7 @@ describe('a team', () => {
     );
   });
 
-  test('has a name that no other team of the organization has', async () => {
+  test('has a unique name within its organization [DOC-7]', async () => {
     await team({ name: 'twice' });
     const answer = await admin('POST', '/organizations/acme/teams', resource('teams', { name: 'Twice' }));
     assert.equal(faults(answer)[0]?.['detail'], 'Name has already been taken');
@@ -70,7 +70,7 @@ describe('a team', () => {
     assert.equal(elsewhere.status, 200);
   });
 
-  test('takes members by username and by membership, and lets them go', async () => {
+  test('gets and loses members by username and by membership ID [AUTHZ-48]', async () => {
     const { id } = await team({ name: 'members' });
     const one = await makeUser(api(), 'one');
     const two = await makeUser(api(), 'two');
@@ -101,7 +101,7 @@ describe('a team', () => {
     assert.deepEqual(seen(await admin('POST', `/teams/${id}/relationships/users`, stranger)), NOT_FOUND);
   });
 
-  test('that owns the organization is neither deleted nor left empty', async () => {
+  test('named owners cannot be deleted or lose its last member [AUTHZ-51, AUTHZ-64]', async () => {
     const [owners] = shown<Shown[]>(await admin('GET', '/organizations/acme/teams?filter[names]=OWNERS')).data;
     assert.ok(owners !== undefined);
     assert.equal((await admin('DELETE', `/teams/${owners.id}`)).status, 403);
@@ -118,7 +118,7 @@ describe('a team', () => {
     assert.equal((await admin('GET', `/teams/${owners.id}`)).status, 200);
   });
 
-  test('is listed in order of creation, as far as it exists for who asks', async () => {
+  test('is listed in order of creation for callers who can see it [AUTHZ-40]', async () => {
     await makeOrganization(api(), api().adminToken, 'listed');
     for (const name of ['c', 'a', 'b']) await makeTeam(api(), api().adminToken, 'listed', { name });
     await makeTeam(api(), api().adminToken, 'listed', { name: 'seen', visibility: 'organization' });
@@ -136,7 +136,7 @@ describe('a team', () => {
     assert.equal((await admin('GET', '/organizations/listed/teams?include=workspaces')).status, 400);
   });
 
-  test('goes from the organization when that has no standard plan', async () => {
+  test('is not found while the organization has the plan free [AUTHZ-18]', async () => {
     await makeOrganization(api(), api().adminToken, 'poor');
     const { id } = await makeTeam(api(), api().adminToken, 'poor', { name: 'kept' });
     const plan = (name: string) => admin('PATCH', '/organizations/poor', resource('organizations', { plan: name }));
@@ -149,9 +149,9 @@ describe('a team', () => {
   });
 });
 
-describe('nobody raises themself', () => {
+describe('a caller with one organization permission', () => {
   const api = sharedApi();
-  /** A member of a team with one organization permission. */
+  /** Creates a member of a team with one organization permission. */
   async function holder(permission: string) {
     const name = permission;
     const user = await makeUser(api(), name);
@@ -165,7 +165,7 @@ describe('nobody raises themself', () => {
   before(() => makeOrganization(api(), api().adminToken, 'acme'));
 
   for (const permission of PERMISSIONS) {
-    test(`with ${permission}`, async () => {
+    test(`gets 404 for every way to more than ${permission} [AUTHZ-44]`, async () => {
       const { token, own, username, membership } = await holder(permission);
       const stronger = await makeTeam(api(), api().adminToken, 'acme', {
         name: `above-${permission}`,
@@ -177,16 +177,16 @@ describe('nobody raises themself', () => {
       const [owners] = shown<Shown[]>(
         await request(api(), api().adminToken, 'GET', '/organizations/acme/teams?filter[names]=owners'),
       ).data;
-      const oneself = { data: [{ type: 'users', id: username }] };
+      const self = { data: [{ type: 'users', id: username }] };
       const asMember = { data: [{ type: 'organization-memberships', id: membership }] };
       const more = resource('teams', { 'organization-access': { 'manage-policies': true } });
-      const roads: readonly (readonly [string, string, unknown?])[] = [
+      const escalations: readonly (readonly [string, string, unknown?])[] = [
         ['PATCH', `/teams/${own}`, more],
         ['PATCH', `/teams/${stronger.id}`, resource('teams', { name: 'mine' })],
         ['DELETE', `/teams/${stronger.id}`],
-        ['POST', `/teams/${stronger.id}/relationships/users`, oneself],
+        ['POST', `/teams/${stronger.id}/relationships/users`, self],
         ['POST', `/teams/${stronger.id}/relationships/organization-memberships`, asMember],
-        ['POST', `/teams/${owners?.id}/relationships/users`, oneself],
+        ['POST', `/teams/${owners?.id}/relationships/users`, self],
         ['POST', `/teams/${owners?.id}/relationships/organization-memberships`, asMember],
         ['PATCH', `/teams/${owners?.id}`, resource('teams', { visibility: 'organization' })],
         ['POST', `/teams/${stronger.id}/authentication-token`],
@@ -210,7 +210,7 @@ describe('nobody raises themself', () => {
         ['GET', `/teams/${owners?.id}?include=users`],
         ['GET', `/teams/${owners?.id}/authentication-tokens`],
       ];
-      for (const [method, path, body] of roads) {
+      for (const [method, path, body] of escalations) {
         assert.deepEqual(seen(await ask(method, path, body)), NOT_FOUND, `${method} ${path}`);
       }
     });

@@ -1,129 +1,147 @@
-/** Makes and revokes tokens of users, teams and organizations. Who may is decided before. */
-
+/** Creates and revokes tokens of users, teams, and organizations. Callers have authorized the change. */
 import { Type } from 'typebox';
+import { SYSTEM } from '../../audit/record.ts';
 import { parseTime } from '../../credentials/parse-time.ts';
 import { hashSecret, newApiToken, newId } from '../../credentials/secret.ts';
 import { type UserToken, userTokens } from '../../credentials/user.ts';
+import type { Clock } from '../../state/clock/clock.ts';
+import { expiryJob } from '../../state/jobs/expiry.ts';
+import type { Job } from '../../state/jobs/placement.ts';
 import type { Reader } from '../../state/memory/reader.ts';
-import { recordTeamAccess } from '../audit/record-change.ts';
+import type { State } from '../../state/state.ts';
+import { recordTeamAccessChange } from '../audit/record-change.ts';
 import type { AnyToken } from '../documents/authentication-token-to-json.ts';
-import type { Writing } from '../http/request-pipeline.ts';
-import { attributeFault, type Fault, throwFaults } from '../jsonapi/errors.ts';
-import { type Given, given, readText } from '../jsonapi/read-attributes.ts';
-import { bodyOf } from '../jsonapi/schemas.ts';
+import type { WriteContext } from '../http/request-pipeline.ts';
+import { attributeError, type ErrorObject, throwErrors } from '../jsonapi/errors.ts';
+import { attributeValue, type RawAttributes, readText } from '../jsonapi/read-attributes.ts';
+import { bodySchema } from '../jsonapi/schemas.ts';
 import { type ApiToken, apiTokens } from '../tables/authentication-token.ts';
 import { teams } from '../tables/team.ts';
 
-export const newTokenSchema = bodyOf('authentication-tokens', {
+export const newTokenSchema = bodySchema('authentication-tokens', {
   attributes: {
     description: Type.String(),
-    'expired-at': Type.Union([Type.String(), Type.Null()], { description: 'RFC 3339; null: never.' }),
+    'expired-at': Type.Union([Type.String(), Type.Null()], { description: 'RFC 3339. Null: never.' }),
   },
 });
 
-/** Whose token it is; a team's plain one, or one of several with descriptions. */
+/**
+ * The user, team, or organization that a token belongs to. `single` selects the one token of a team at
+ * `/authentication-token` [AUTHZ-75] instead of its tokens with descriptions [AUTHZ-76].
+ */
 export type TokenOwner =
   | { readonly kind: 'user'; readonly userId: string }
-  | { readonly kind: 'team'; readonly teamId: string; readonly organizationId: string; readonly plain: boolean }
+  | { readonly kind: 'team'; readonly teamId: string; readonly organizationId: string; readonly single: boolean }
   | { readonly kind: 'organization'; readonly organizationId: string };
 
-/** A new token with its secret, which nobody is told again. */
-export interface MadeToken {
+/** A new token with its secret, which only the answer to the creation contains [AUTHZ-72]. */
+export interface CreatedToken {
   readonly token: AnyToken;
   readonly secret: string;
 }
 
-/** The plain token of a team or an organization takes the place of the one before. @throws JsonApiError `invalid-attribute` */
-export function createToken(writing: Writing, owner: TokenOwner, attributes: Given): MadeToken {
-  const { tx, caller } = writing;
-  const { description, expirationTime } = readTokenBody(writing, owner, attributes);
-  const secret = tx.once(() => newApiToken());
-  const made = {
-    id: tx.once(() => newId('at')),
+/**
+ * Creates a token. A new single token of a team or an organization revokes the previous one [AUTHZ-75].
+ * @throws JsonApiError `invalid-attribute`
+ */
+export function createToken(context: WriteContext, owner: TokenOwner, attributes: RawAttributes): CreatedToken {
+  const { tx, caller } = context;
+  const { description, expirationTime } = readTokenBody(context, owner, attributes);
+  const secret = tx.memoizeAcrossRetries(() => newApiToken());
+  const common = {
+    id: tx.memoizeAcrossRetries(() => newId('at')),
     secretHash: hashSecret(secret),
     createTime: new Date(tx.now).toISOString(),
     ...(expirationTime !== undefined && { expirationTime }),
   };
   if (owner.kind === 'user') {
-    const token: UserToken = { ...made, userId: owner.userId, description: description ?? '' };
+    const token: UserToken = { ...common, userId: owner.userId, description: description ?? '' };
     tx.put(userTokens, token);
-    recordToken(writing, { token, before: false });
+    recordToken(context, { token, before: false });
     return { token, secret };
   }
-  const previous = plainToken(tx, owner);
-  if (previous !== undefined) deleteToken(writing, previous);
+  const previous = singleToken(tx, owner);
+  if (previous !== undefined) deleteToken(context, previous);
   const token: ApiToken = {
-    ...made,
+    ...common,
     ...(owner.kind === 'team' ? { teamId: owner.teamId } : { organizationId: owner.organizationId }),
-    description: isPlain(owner) ? null : (description ?? ''),
+    description: isSingle(owner) ? null : (description ?? ''),
     ...(caller.kind === 'user' && { createdBy: caller.userId }),
   };
   tx.put(apiTokens, token);
-  recordToken(writing, { token, before: false });
+  recordToken(context, { token, before: false });
   return { token, secret };
 }
 
-/** Whoever presents it is nobody from this commit on. */
-export function deleteToken(writing: Writing, token: AnyToken): void {
-  if ('userId' in token) writing.tx.delete(userTokens, token.id);
-  else writing.tx.delete(apiTokens, token.id);
-  recordToken(writing, { token, before: true });
+/** Revokes a token. Requests with it get 401 from this commit on [TEAM-25]. */
+export function deleteToken(context: WriteContext, token: AnyToken): void {
+  if ('userId' in token) context.tx.delete(userTokens, token.id);
+  else context.tx.delete(apiTokens, token.id);
+  recordToken(context, { token, before: true });
 }
 
-/** The token at the plain path of an organization or a team. */
-export function plainToken(reader: Reader, owner: TokenOwner): ApiToken | undefined {
+/** Returns the token at `/authentication-token` of an organization or a team. */
+export function singleToken(reader: Reader, owner: TokenOwner): ApiToken | undefined {
   if (owner.kind === 'organization') return reader.list(apiTokens, 'organization', owner.organizationId)[0]?.row;
-  if (owner.kind === 'user' || !owner.plain) return undefined;
+  if (owner.kind === 'user' || !owner.single) return undefined;
   return reader.list(apiTokens, 'team', owner.teamId).find(({ row }) => row.description === null)?.row;
 }
 
-const isPlain = (owner: TokenOwner): boolean => owner.kind === 'organization' || (owner.kind === 'team' && owner.plain);
+const isSingle = (owner: TokenOwner): boolean =>
+  owner.kind === 'organization' || (owner.kind === 'team' && owner.single);
 
 interface TokenBody {
   readonly description: string | undefined;
   readonly expirationTime: string | undefined;
 }
 
-function readTokenBody({ tx }: Writing, owner: TokenOwner, attributes: Given): TokenBody {
-  const faults: Fault[] = [];
-  const description = readText(attributes, 'description', faults);
-  const end = given(attributes, 'expired-at');
-  const endMs = typeof end === 'string' ? parseTime(end) : undefined;
-  if (end !== undefined && endMs === undefined) {
-    faults.push(attributeFault('expired-at', 'Expired at is invalid: want a time such as 2026-01-31T00:00:00Z'));
-  } else if (endMs !== undefined && endMs <= tx.now) {
-    faults.push(attributeFault('expired-at', 'Expired at must be in the future'));
+/** Reads the body of a token creation [AUTHZ-76, AUTHZ-80]. */
+function readTokenBody({ tx }: WriteContext, owner: TokenOwner, attributes: RawAttributes): TokenBody {
+  const errors: ErrorObject[] = [];
+  const description = readText(attributes, 'description', errors);
+  const expiredAt = attributeValue(attributes, 'expired-at');
+  const expirationMs = typeof expiredAt === 'string' ? parseTime(expiredAt) : undefined;
+  if (expiredAt !== undefined && expirationMs === undefined) {
+    errors.push(attributeError('expired-at', 'Expired at is invalid: want a time such as 2026-01-31T00:00:00Z'));
+  } else if (expirationMs !== undefined && expirationMs <= tx.now) {
+    errors.push(attributeError('expired-at', 'Expired at must be in the future'));
   }
-  if (owner.kind === 'team' && !owner.plain && faults.length === 0) {
+  if (owner.kind === 'team' && !owner.single && errors.length === 0) {
     if (description === undefined || description === '') {
-      faults.push(attributeFault('description', "Description can't be blank"));
+      errors.push(attributeError('description', "Description can't be blank"));
     } else if (tx.list(apiTokens, 'team', owner.teamId).some(({ row }) => row.description === description)) {
-      faults.push(attributeFault('description', 'Description has already been taken'));
+      errors.push(attributeError('description', 'Description has already been taken'));
     }
   }
-  throwFaults(faults);
-  return { description, expirationTime: endMs === undefined ? undefined : new Date(endMs).toISOString() };
+  throwErrors(errors);
+  return { description, expirationTime: expirationMs === undefined ? undefined : new Date(expirationMs).toISOString() };
 }
 
-/** Without the hash: the audit log tells what a token is, not how to know it. */
-export function recordToken(
-  writing: Pick<Writing, 'tx' | 'origin'>,
+/** Adds an audit entry for a token, without its hash [TEAM-104]. */
+function recordToken(
+  context: Pick<WriteContext, 'tx' | 'origin'>,
   { token, before, action }: { readonly token: AnyToken; readonly before: boolean; readonly action?: string },
 ): void {
-  const { secretHash: _, ...shown } = token;
-  recordTeamAccess(writing.tx, writing.origin, {
-    ...organizationOf(writing, token),
+  const { secretHash: _, ...audited } = token;
+  recordTeamAccessChange(context.tx, context.origin, {
+    ...organizationOf(context, token),
     action: action ?? (before ? 'destroy' : 'create'),
     type: 'authentication-tokens',
     subject: token.id,
-    before: before ? shown : null,
-    after: before ? null : shown,
+    before: before ? audited : null,
+    after: before ? null : audited,
   });
 }
 
-function organizationOf({ tx }: Pick<Writing, 'tx'>, token: AnyToken): { readonly organizationId?: string } {
+function organizationOf({ tx }: Pick<WriteContext, 'tx'>, token: AnyToken): { readonly organizationId?: string } {
   if ('userId' in token) return {};
   const organizationId =
     token.organizationId ?? (token.teamId === undefined ? undefined : tx.get(teams, token.teamId)?.row.organizationId);
   return organizationId === undefined ? {} : { organizationId };
 }
+
+/** The background job that deletes expired tokens of teams and organizations [AUTHZ-80]. */
+export const tokenExpiryJob = (state: State, clock: Clock): Job =>
+  expiryJob(state, apiTokens, clock, (tx, { row: token }) =>
+    recordToken({ tx, origin: SYSTEM }, { token, before: true, action: 'expire' }),
+  );

@@ -1,4 +1,4 @@
-/** `…/authentication-token`, `…/authentication-tokens` and `/organizations/:name/team-tokens`. */
+/** The endpoints of tokens of users, teams, and organizations [AUTHZ-72 to AUTHZ-82]. */
 import { userTokens } from '../../credentials/user.ts';
 import type { Answer } from '../../http/answer.ts';
 import { type Call, pathParameter } from '../../http/call.ts';
@@ -6,44 +6,44 @@ import type { Endpoint } from '../../http/endpoint.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { Caller } from '../authorization/caller.ts';
 import { organizationWithTeams } from '../authorization/find-visible.ts';
-import { type AnyToken, showToken, tokenSchema, withoutUse } from '../documents/authentication-token-to-json.ts';
-import { serveRead, serveRemoval, serveWrite, type TeamAccess } from '../http/request-pipeline.ts';
-import { type Document, documentAnswer, IF_MATCH, ifMatch, tagOf, writtenAnswer } from '../jsonapi/documents.ts';
+import { type AnyToken, tokenSchema, tokenToJson, withoutLastUsed } from '../documents/authentication-token-to-json.ts';
+import { serveDelete, serveRead, serveWrite, type TeamAccessService } from '../http/request-pipeline.ts';
+import { type Document, documentAnswer, etagOf, IF_MATCH, ifMatch, serializedAnswer } from '../jsonapi/documents.ts';
 import { notFound } from '../jsonapi/errors.ts';
-import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
-import type { Given } from '../jsonapi/read-attributes.ts';
+import { PAGE_PARAMETERS, pageDocument, readPageOrDefault, slicePage } from '../jsonapi/pagination.ts';
+import type { RawAttributes } from '../jsonapi/read-attributes.ts';
 import { readResource } from '../jsonapi/read-resource.ts';
-import { documentOf, pageOf } from '../jsonapi/schemas.ts';
+import { documentSchema, pageSchema } from '../jsonapi/schemas.ts';
 import { apiTokens } from '../tables/authentication-token.ts';
-import { createToken, deleteToken, newTokenSchema, plainToken, type TokenOwner } from './change-token.ts';
+import { createToken, deleteToken, newTokenSchema, singleToken, type TokenOwner } from './change-token.ts';
 import { organizationOwner, selfOwner, teamOwner, teamTokens, tokenById } from './find-token.ts';
 
-/** Whose token a request is about. @throws JsonApiError `not-found` */
-type OwnerOf = (reader: Reader, caller: Caller, call: Call) => TokenOwner;
+/** Finds the owner of the tokens that a request names, and authorizes the caller. @throws JsonApiError `not-found` */
+type FindOwner = (reader: Reader, caller: Caller, call: Call) => TokenOwner;
 
-const ofOrganization: OwnerOf = (reader, caller, call) =>
+const organizationOfPath: FindOwner = (reader, caller, call) =>
   organizationOwner(reader, caller, pathParameter(call, 'name'));
-const ofTeam =
-  (plain: boolean): OwnerOf =>
+const teamOfPath =
+  (single: boolean): FindOwner =>
   (reader, caller, call) =>
-    teamOwner(reader, caller, pathParameter(call, 'id'), plain);
-const ofUser: OwnerOf = (_, caller, call) => selfOwner(caller, pathParameter(call, 'id'));
+    teamOwner(reader, caller, pathParameter(call, 'id'), single);
+const userOfPath: FindOwner = (_, caller, call) => selfOwner(caller, pathParameter(call, 'id'));
 
-export function tokenEndpoints(service: TeamAccess): Endpoint[] {
-  const create = (path: string, summary: string, ownerOf: OwnerOf): Endpoint => ({
+export function tokenEndpoints(service: TeamAccessService): Endpoint[] {
+  const create = (path: string, summary: string, findOwner: FindOwner): Endpoint => ({
     method: 'POST',
     path,
     summary,
     body: newTokenSchema,
-    answer: documentOf(tokenSchema),
+    answer: documentSchema(tokenSchema),
     status: 201,
     handle: (call) =>
       serveWrite(service, call, {
         parse: () => readTokenAttributes(call.body),
-        change(writing, attributes) {
-          const owner = ownerOf(writing.tx, writing.caller, call);
-          const { token, secret } = createToken(writing, owner, attributes);
-          return documentAnswer(call, { data: showToken(writing.tx, token, secret) }, 201);
+        change(context, attributes) {
+          const owner = findOwner(context.tx, context.caller, call);
+          const { token, secret } = createToken(context, owner, attributes);
+          return documentAnswer(call, { data: tokenToJson(context.tx, token, secret) }, 201);
         },
       }),
   });
@@ -56,7 +56,7 @@ export function tokenEndpoints(service: TeamAccess): Endpoint[] {
     path,
     summary,
     conditional: true,
-    answer: documentOf(tokenSchema),
+    answer: documentSchema(tokenSchema),
     handle: (call) =>
       serveRead(service, call, (reader, caller) =>
         tokensAnswer(call, tokenDocument(reader, find(reader, caller, call))),
@@ -73,10 +73,10 @@ export function tokenEndpoints(service: TeamAccess): Endpoint[] {
     headers: [IF_MATCH],
     status: 204,
     handle: (call) =>
-      serveRemoval(service, call, (writing) => {
-        const token = find(writing.tx, writing.caller, call);
-        ifMatch(call)(() => withoutUses(tokenDocument(writing.tx, token)));
-        deleteToken(writing, token);
+      serveDelete(service, call, (context) => {
+        const token = find(context.tx, context.caller, call);
+        ifMatch(call)(() => withoutLastUsedTimes(tokenDocument(context.tx, token)));
+        deleteToken(context, token);
       }),
   });
   const list = (
@@ -89,71 +89,73 @@ export function tokenEndpoints(service: TeamAccess): Endpoint[] {
     summary,
     conditional: true,
     query: PAGE_PARAMETERS,
-    answer: pageOf(tokenSchema),
+    answer: pageSchema(tokenSchema),
     handle: (call) =>
       serveRead(service, call, (reader, caller) => {
-        const page = readPageAlways(call.query);
+        const page = readPageOrDefault(call.query);
         const tokens = all(reader, caller, call);
-        const data = onPage(tokens, page).map((token) => showToken(reader, token));
+        const data = slicePage(tokens, page).map((token) => tokenToJson(reader, token));
         return tokensAnswer(call, pageDocument(call, page, { data, totalCount: tokens.length }));
       }),
   });
-  const plain = (ownerOf: OwnerOf) => (reader: Reader, caller: Caller, call: Call) => {
-    const token = plainToken(reader, ownerOf(reader, caller, call));
+  const findSingle = (findOwner: FindOwner) => (reader: Reader, caller: Caller, call: Call) => {
+    const token = singleToken(reader, findOwner(reader, caller, call));
     if (token === undefined) throw notFound();
     return token;
   };
-  const plainEndpoints = (path: string, of: string, ownerOf: OwnerOf): Endpoint[] => [
-    create(path, `Makes the token of ${of}; the one before is revoked`, ownerOf),
-    read(path, `Reads the token of ${of}, without its secret`, plain(ownerOf)),
-    remove(path, `Revokes the token of ${of}`, plain(ownerOf)),
+  const singleTokenEndpoints = (path: string, owner: string, findOwner: FindOwner): Endpoint[] => [
+    create(path, `Creates the token of ${owner} and revokes the previous one`, findOwner),
+    read(path, `Reads the token of ${owner} without its secret`, findSingle(findOwner)),
+    remove(path, `Revokes the token of ${owner}`, findSingle(findOwner)),
   ];
   const byId = (reader: Reader, caller: Caller, call: Call) => tokenById(reader, caller, pathParameter(call, 'id'));
 
   return [
-    ...plainEndpoints('/api/v2/organizations/:name/authentication-token', 'an organization', ofOrganization),
-    ...plainEndpoints('/api/v2/teams/:id/authentication-token', 'a team', ofTeam(true)),
-    create('/api/v2/teams/:id/authentication-tokens', 'Makes a further token of a team', ofTeam(false)),
+    ...singleTokenEndpoints('/api/v2/organizations/:name/authentication-token', 'an organization', organizationOfPath),
+    ...singleTokenEndpoints('/api/v2/teams/:id/authentication-token', 'a team', teamOfPath(true)),
+    create('/api/v2/teams/:id/authentication-tokens', 'Creates another token of a team', teamOfPath(false)),
     list('/api/v2/teams/:id/authentication-tokens', 'Lists the tokens of a team', (reader, caller, call) => {
-      ofTeam(false)(reader, caller, call);
-      return byAge(reader.list(apiTokens, 'team', pathParameter(call, 'id')));
+      teamOfPath(false)(reader, caller, call);
+      return inCreationOrder(reader.list(apiTokens, 'team', pathParameter(call, 'id')));
     }),
     list(
       '/api/v2/organizations/:name/team-tokens',
       "Lists the tokens of an organization's teams",
       (reader, caller, call) => teamTokens(reader, organizationWithTeams(reader, caller, pathParameter(call, 'name'))),
     ),
-    create('/api/v2/users/:id/authentication-tokens', 'Makes a token of the calling user', ofUser),
+    create('/api/v2/users/:id/authentication-tokens', 'Creates a token of the calling user', userOfPath),
     list('/api/v2/users/:id/authentication-tokens', "Lists the calling user's tokens", (reader, caller, call) => {
-      ofUser(reader, caller, call);
-      return byAge(reader.list(userTokens, 'user', pathParameter(call, 'id')));
+      userOfPath(reader, caller, call);
+      return inCreationOrder(reader.list(userTokens, 'user', pathParameter(call, 'id')));
     }),
-    read('/api/v2/authentication-tokens/:id', 'Reads a token, without its secret', byId),
+    read('/api/v2/authentication-tokens/:id', 'Reads a token without its secret', byId),
     remove('/api/v2/authentication-tokens/:id', 'Revokes a token', byId),
   ];
 }
 
-const tokenDocument = (reader: Reader, token: AnyToken): Document => ({ data: showToken(reader, token) });
+const tokenDocument = (reader: Reader, token: AnyToken): Document => ({ data: tokenToJson(reader, token) });
 
-/** An answer to a GET, with the tag of `withoutUses`. */
+/** Answers a GET. The `ETag` ignores `last-used-at`. */
 const tokensAnswer = (call: Call, document: Document): Answer =>
-  writtenAnswer(call, { text: JSON.stringify(document), tag: tagOf(withoutUses(document)) });
+  serializedAnswer(call, { text: JSON.stringify(document), etag: etagOf(withoutLastUsedTimes(document)) });
 
 /**
- * What the `ETag` of tokens is made of: a use of a token is no change of it, and must not make an `If-Match` fail. So a 304
- * can stand for an answer with an older `last-used-at` than there is.
+ * Returns the part of a document that its `ETag` covers [DOC-20]. A use of a token is not a change of it and must not
+ * make an `If-Match` fail.
  */
-const withoutUses = ({ data, ...document }: Document): Document => ({
+const withoutLastUsedTimes = ({ data, ...document }: Document): Document => ({
   ...document,
-  data: [data ?? []].flat().map(withoutUse),
+  data: [data ?? []].flat().map(withoutLastUsed),
 });
 
-/** Clients send nothing at all where they want nothing in particular. */
-const readTokenAttributes = (body: Buffer): Given =>
+/** Reads the attributes of a new token. The body may be empty [AUTHZ-82]. */
+const readTokenAttributes = (body: Buffer): RawAttributes =>
   body.length === 0
     ? {}
-    : readResource(body, { type: 'authentication-tokens', alsoType: 'authentication-token', updates: null }).attributes;
+    : readResource(body, { type: 'authentication-tokens', typeAlias: 'authentication-token', updates: null })
+        .attributes;
 
-/** One commit makes one token. */
-const byAge = <Token>(tokens: readonly { readonly row: Token; readonly createIndex: number }[]): readonly Token[] =>
-  tokens.toSorted((a, b) => a.createIndex - b.createIndex).map(({ row }) => row);
+/** Sorts tokens by creation. One commit creates at most one token. */
+const inCreationOrder = <Token>(
+  tokens: readonly { readonly row: Token; readonly createIndex: number }[],
+): readonly Token[] => tokens.toSorted((a, b) => a.createIndex - b.createIndex).map(({ row }) => row);

@@ -16,14 +16,14 @@ import { makeTeam, makeUser } from '../../../test/support/team-access/team-acces
 import { until } from '../../../test/support/until.ts';
 import { auditLog } from '../../audit/record.ts';
 import { apiTokens } from '../tables/authentication-token.ts';
-import { expireTokensJob } from './expire-tokens.ts';
+import { tokenExpiryJob } from './change-token.ts';
 
 const TOKEN = /^[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9]{67}$/;
-const wanted = (attributes: Readonly<Record<string, unknown>>) => ({
+const tokenBody = (attributes: Readonly<Record<string, unknown>>) => ({
   body: resource('authentication-token', attributes),
 });
 
-describe('a token', () => {
+describe('an authentication token', () => {
   const api = sharedApi();
   const admin = (method: string, path: string, options = {}) => request(api(), api().adminToken, method, path, options);
   const works = async (token: unknown): Promise<boolean> =>
@@ -34,7 +34,7 @@ describe('a token', () => {
     team = (await makeTeam(api(), api().adminToken, 'acme', { name: 'robots' })).id;
   });
 
-  test('of a team is shown once, kept as a hash, and acts as the team', async () => {
+  test('authenticates as its team, is returned once, and is stored as a hash [AUTHZ-72]', async () => {
     const answer = await admin('POST', `/teams/${team}/authentication-token`);
     assert.equal(answer.status, 201);
     const { id, attributes, relationships } = shown(answer).data;
@@ -54,7 +54,7 @@ describe('a token', () => {
     ['a team', () => `/teams/${team}/authentication-token`],
     ['an organization', () => '/organizations/acme/authentication-token'],
   ] as const) {
-    test(`of ${what} takes the place of the one before, and can be revoked`, async () => {
+    test(`replaces the previous token of ${what} and can be revoked [AUTHZ-75]`, async () => {
       const first = shown(await admin('POST', path())).data.attributes['token'];
       const second = shown(await admin('POST', path())).data.attributes['token'];
       assert.deepEqual([await works(first), await works(second)], [false, true]);
@@ -65,11 +65,11 @@ describe('a token', () => {
     });
   }
 
-  test('of a team can be one of several, each with a description of its own', async () => {
+  test('needs a unique description within its team at /authentication-tokens [AUTHZ-76]', async () => {
     const path = `/teams/${team}/authentication-tokens`;
     for (const description of ['one', 'two'])
-      assert.equal((await admin('POST', path, wanted({ description }))).status, 201);
-    const again = await admin('POST', path, wanted({ description: 'one' }));
+      assert.equal((await admin('POST', path, tokenBody({ description }))).status, 201);
+    const again = await admin('POST', path, tokenBody({ description: 'one' }));
     assert.equal(faults(again)[0]?.['detail'], 'Description has already been taken');
     assert.equal((await admin('POST', path)).status, 422);
     const list = shown<Shown[]>(await admin('GET', path)).data;
@@ -81,23 +81,23 @@ describe('a token', () => {
     assert.equal(all.length, 2);
   });
 
-  test('of a user is made by that user alone', async () => {
+  test('can be managed only by its user [AUTHZ-77]', async () => {
     const user = await makeUser(api(), 'ada');
     const path = `/users/${user.id}/authentication-tokens`;
     assert.deepEqual(seen(await admin('POST', path)), NOT_FOUND);
-    const made = shown(await request(api(), user.token, 'POST', path, wanted({ description: 'laptop' }))).data;
-    assert.equal(await works(made.attributes['token']), true);
+    const created = shown(await request(api(), user.token, 'POST', path, tokenBody({ description: 'laptop' }))).data;
+    assert.equal(await works(created.attributes['token']), true);
     const list = shown<Shown[]>(await request(api(), user.token, 'GET', path)).data;
     assert.deepEqual(
       list.map(({ attributes }) => attributes['description']),
       ['First token', 'laptop'],
     );
-    assert.deepEqual(seen(await admin('DELETE', `/authentication-tokens/${made.id}`)), NOT_FOUND);
-    assert.equal((await request(api(), user.token, 'DELETE', `/authentication-tokens/${made.id}`)).status, 204);
-    assert.equal(await works(made.attributes['token']), false);
+    assert.deepEqual(seen(await admin('DELETE', `/authentication-tokens/${created.id}`)), NOT_FOUND);
+    assert.equal((await request(api(), user.token, 'DELETE', `/authentication-tokens/${created.id}`)).status, 204);
+    assert.equal(await works(created.attributes['token']), false);
   });
 
-  test('has the same ETag when it has been used, and another when another has taken its place', async () => {
+  test('keeps its ETag when it is used and loses it when it is replaced [DOC-20]', async () => {
     const path = `/teams/${team}/authentication-token`;
     const secret = shown(await admin('POST', path)).data.attributes['token'];
     const id = shown(await admin('GET', path)).data.id;
@@ -122,14 +122,14 @@ describe('a token', () => {
     ['soon', 'Expired at is invalid: want a time such as 2026-01-31T00:00:00Z'],
     ['2001-01-01T00:00:00Z', 'Expired at must be in the future'],
   ] as const) {
-    test(`that is to expire at ${time} is refused`, async () => {
-      const answer = await admin('POST', `/teams/${team}/authentication-token`, wanted({ 'expired-at': time }));
+    test(`is rejected with expired-at ${time} [AUTHZ-80]`, async () => {
+      const answer = await admin('POST', `/teams/${team}/authentication-token`, tokenBody({ 'expired-at': time }));
       assert.equal(answer.status, 422);
       assert.equal(faults(answer)[0]?.['detail'], detail);
     });
   }
 
-  test('goes with its team', async () => {
+  test('is revoked by the deletion of its team [AUTHZ-83]', async () => {
     const { id } = await makeTeam(api(), api().adminToken, 'acme', { name: 'short-lived' });
     const token = shown(await admin('POST', `/teams/${id}/authentication-token`)).data.attributes['token'];
     await admin('DELETE', `/teams/${id}`);
@@ -137,13 +137,13 @@ describe('a token', () => {
   });
 });
 
-test('a token is good until the moment it expires', async () => {
+test('an authentication token is valid until its expiration time [AUTHZ-80]', async () => {
   const clock = createFakeClock(Date.UTC(2030, 0, 1));
   await using api = await startApi({ clock });
   await makeOrganization(api, api.adminToken, 'acme');
-  const options = wanted({ 'expired-at': '2030-01-01T00:00:01+00:00' });
-  const made = await request(api, api.adminToken, 'POST', '/organizations/acme/authentication-token', options);
-  const { attributes } = shown(made).data;
+  const options = tokenBody({ 'expired-at': '2030-01-01T00:00:01+00:00' });
+  const created = await request(api, api.adminToken, 'POST', '/organizations/acme/authentication-token', options);
+  const { attributes } = shown(created).data;
   assert.equal(attributes['expired-at'], '2030-01-01T00:00:01.000Z');
   const token = String(attributes['token']);
   clock.advance(999);
@@ -152,18 +152,18 @@ test('a token is good until the moment it expires', async () => {
   assert.equal((await request(api, token, 'GET', '/organizations/acme')).status, 401);
 });
 
-test('a token that has expired is removed in the background, and the audit log says so', async () => {
+test('an expired authentication token is deleted in the background with an audit entry [AUTHZ-80]', async () => {
   const clock = createFakeClock(Date.UTC(2030, 0, 1));
   await using api = await startApi({ clock });
   await makeOrganization(api, api.adminToken, 'acme');
-  const options = wanted({ 'expired-at': '2030-01-01T00:00:01Z' });
-  const made = await request(api, api.adminToken, 'POST', '/organizations/acme/authentication-token', options);
-  const { id } = shown(made).data;
+  const options = tokenBody({ 'expired-at': '2030-01-01T00:00:01Z' });
+  const created = await request(api, api.adminToken, 'POST', '/organizations/acme/authentication-token', options);
+  const { id } = shown(created).data;
   clock.advance(1_000);
-  const job = expireTokensJob(api.state, clock);
+  const job = tokenExpiryJob(api.state, clock);
   const stop = new AbortController();
   const running = job.run(stop.signal);
-  await until('it is removed', () => api.state.snapshot.count(apiTokens) === 0);
+  await until('the token is deleted', () => api.state.snapshot.count(apiTokens) === 0);
   stop.abort();
   await Promise.allSettled([running]);
   const entries = await api.state.scan(auditLog, { from: '', to: '~', limit: 100 }, new AbortController().signal);
@@ -173,7 +173,7 @@ test('a token that has expired is removed in the background, and the audit log s
   assert.doesNotMatch(JSON.stringify(entries), /secretHash/);
 });
 
-test('the use of a token is written at once, and then at most once a minute', async () => {
+test('the first use of an authentication token is stored at once, later uses once a minute [AUTHZ-81]', async () => {
   const clock = createFakeClock(Date.UTC(2030, 0, 1));
   await using api = await startApi({ clock });
   const use = async (): Promise<number> => {

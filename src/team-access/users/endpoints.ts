@@ -1,83 +1,80 @@
-/** `/account/details`, `/users/:id`, and `/admin/users` for site administrators. */
+/** The endpoints `/account/details`, `/users/:id`, and `/admin/users` [AUTHZ-66 to AUTHZ-71]. */
 import { users } from '../../credentials/user.ts';
 import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { Caller } from '../authorization/caller.ts';
-import { showServiceAccount, showUser, userSchema } from '../documents/user-to-json.ts';
-import { serveRead, serveRemoval, serveWrite, type TeamAccess } from '../http/request-pipeline.ts';
+import { serviceAccountToJson, userSchema, userToJson } from '../documents/user-to-json.ts';
+import { serveDelete, serveRead, serveWrite, type TeamAccessService } from '../http/request-pipeline.ts';
 import { documentAnswer, IF_MATCH, ifMatch, type Resource } from '../jsonapi/documents.ts';
 import { notFound } from '../jsonapi/errors.ts';
-import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
+import { NAME_FILTER, PAGE_PARAMETERS, pageDocument, readPageOrDefault, slicePage } from '../jsonapi/pagination.ts';
 import { readResource } from '../jsonapi/read-resource.ts';
-import { documentOf, pageOf } from '../jsonapi/schemas.ts';
-import { Q } from '../organizations/endpoints.ts';
+import { documentSchema, pageSchema } from '../jsonapi/schemas.ts';
 import { organizations } from '../tables/organization.ts';
 import { teams } from '../tables/team.ts';
-import { deleteUser } from './delete-user.ts';
+import { claimUser, createFirstToken, createUser, deleteUser, newUserSchema, readNewUser } from './change-user.ts';
 import { checkSiteAdmin, isSelf, userById } from './find-user.ts';
-import { claimUser, createFirstToken, createUser } from './new-user.ts';
-import { newUserSchema, readNewUser } from './read-user-body.ts';
 
-export function userEndpoints(service: TeamAccess): Endpoint[] {
+export function userEndpoints(service: TeamAccessService): Endpoint[] {
   return [
     {
       method: 'GET',
       path: '/api/v2/account/details',
-      summary: 'Tells whose token the caller presents',
+      summary: "Returns the user, team, or organization of the caller's token",
       conditional: true,
-      answer: documentOf(userSchema),
+      answer: documentSchema(userSchema),
       handle: (call) =>
-        serveRead(service, call, (reader, caller) => documentAnswer(call, { data: showCaller(reader, caller) })),
+        serveRead(service, call, (reader, caller) => documentAnswer(call, { data: callerToJson(reader, caller) })),
     },
     {
       method: 'GET',
       path: '/api/v2/users/:id',
       summary: 'Reads a user',
       conditional: true,
-      answer: documentOf(userSchema),
+      answer: documentSchema(userSchema),
       handle: (call) =>
         serveRead(service, call, (reader, caller) => {
           const user = userById(reader, caller, pathParameter(call, 'id'));
-          return documentAnswer(call, { data: showUser(user, isSelf(caller, user.id)) });
+          return documentAnswer(call, { data: userToJson(user, isSelf(caller, user.id)) });
         }),
     },
     {
       method: 'GET',
       path: '/api/v2/admin/users',
-      summary: 'Lists all users; for site administrators',
+      summary: 'Lists all users. Only for site administrators',
       conditional: true,
-      query: [...PAGE_PARAMETERS, Q],
-      answer: pageOf(userSchema),
+      query: [...PAGE_PARAMETERS, NAME_FILTER],
+      answer: pageSchema(userSchema),
       handle: (call) =>
         serveRead(service, call, (reader, caller) => {
-          const page = readPageAlways(call.query);
+          const page = readPageOrDefault(call.query);
           checkSiteAdmin(caller);
-          const q = (call.query.get(Q.name) ?? '').toLowerCase();
+          const q = (call.query.get(NAME_FILTER.name) ?? '').toLowerCase();
           const all = reader
             .all(users)
             .filter(({ row }) => row.username.toLowerCase().includes(q) || row.email.toLowerCase().includes(q))
             .toSorted((a, b) => a.createIndex - b.createIndex || (a.row.id < b.row.id ? -1 : 1));
-          const data = onPage(all, page).map(({ row }) => showUser(row));
+          const data = slicePage(all, page).map(({ row }) => userToJson(row));
           return documentAnswer(call, pageDocument(call, page, { data, totalCount: all.length }));
         }),
     },
     {
       method: 'POST',
       path: '/api/v2/admin/users',
-      summary: 'Makes a user, or takes on one who was invited, with a first token, which is shown once',
+      summary: 'Creates a user, or claims an invited one, with a first token that only this answer contains',
       body: newUserSchema,
-      answer: documentOf(userSchema),
+      answer: documentSchema(userSchema),
       status: 201,
       handle: (call) =>
         serveWrite(service, call, {
           parse: () => readResource(call.body, { type: 'users' }),
-          change(writing, { attributes }) {
-            checkSiteAdmin(writing.caller);
+          change(context, { attributes }) {
+            checkSiteAdmin(context.caller);
             const wanted = readNewUser(attributes);
-            const user = claimUser(writing, wanted) ?? createUser(writing, wanted);
-            const token = createFirstToken(writing, user);
-            const resource = showUser(user);
+            const user = claimUser(context, wanted) ?? createUser(context, wanted);
+            const token = createFirstToken(context, user);
+            const resource = userToJson(user);
             const data = { ...resource, attributes: { ...resource.attributes, token } };
             return documentAnswer(call, { data }, 201);
           },
@@ -86,34 +83,34 @@ export function userEndpoints(service: TeamAccess): Endpoint[] {
     {
       method: 'DELETE',
       path: '/api/v2/admin/users/:id',
-      summary: 'Deletes a user with their memberships and tokens; for site administrators',
+      summary: 'Deletes a user with their memberships and tokens. Only for site administrators',
       headers: [IF_MATCH],
       status: 204,
       handle: (call) =>
-        serveRemoval(service, call, (writing) =>
-          deleteUser(writing, { id: pathParameter(call, 'id'), precondition: ifMatch(call) }),
+        serveDelete(service, call, (context) =>
+          deleteUser(context, { id: pathParameter(call, 'id'), precondition: ifMatch(call) }),
         ),
     },
   ];
 }
 
-/** Who presents a token: a user, or what acts for a team or an organization. */
-function showCaller(reader: Reader, caller: Caller): Resource {
+/** Returns the document of `/account/details` [DOC-57]. */
+function callerToJson(reader: Reader, caller: Caller): Resource {
   switch (caller.kind) {
     case 'user': {
       const user = reader.get(users, caller.userId);
       if (user === undefined) throw notFound();
-      return showUser(user.row, true);
+      return userToJson(user.row, true);
     }
     case 'team': {
       const team = reader.get(teams, caller.teamId);
       if (team === undefined) throw notFound();
-      return showServiceAccount(caller.teamId, { type: 'teams', name: team.row.name });
+      return serviceAccountToJson(caller.teamId, { type: 'teams', name: team.row.name });
     }
     case 'organization': {
       const organization = reader.get(organizations, caller.organizationId);
       if (organization === undefined) throw notFound();
-      return showServiceAccount(caller.organizationId, { type: 'organizations', name: organization.row.name });
+      return serviceAccountToJson(caller.organizationId, { type: 'organizations', name: organization.row.name });
     }
   }
 }

@@ -1,32 +1,32 @@
-/** Finds users for those to whom they exist. */
+/** Finds users for callers who may see them [AUTHZ-71]. */
 import { type User, users } from '../../credentials/user.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import type { Caller } from '../authorization/caller.ts';
-import { organizationIds } from '../authorization/organizations-of-caller.ts';
+import { organizationIds } from '../authorization/find-visible.ts';
 import { notFound } from '../jsonapi/errors.ts';
 import { membershipPair, memberships } from '../tables/organization-membership.ts';
 
-/** @throws JsonApiError `not-found` for everybody else */
+/** @throws JsonApiError `not-found` unless the caller is a site administrator */
 export function checkSiteAdmin(caller: Caller): void {
   if (!isSiteAdmin(caller)) throw notFound();
 }
 
 const isSiteAdmin = (caller: Caller): boolean => caller.kind === 'user' && caller.siteAdmin;
 
-/** Whether a user asks about themself. */
+/** Whether the caller is this user. */
 export const isSelf = (caller: Caller, userId: string): boolean => caller.kind === 'user' && caller.userId === userId;
 
 /**
- * The user with that id, for themself, for site administrators, and for who is in an organization with them: the look-ups
- * for a stranger are those for nobody.
+ * Returns a user to themselves, to site administrators, and to callers with a role in one of their organizations. A
+ * hidden and a missing user cost the same lookups [AUTHZ-13].
  * @throws JsonApiError `not-found`
  */
 export function userById(reader: Reader, caller: Caller, id: string): DeepReadonly<User> {
   const user = reader.get(users, id)?.row;
   const isMember = (organizationId: string): boolean =>
     reader.find(memberships, 'pair', membershipPair(organizationId, id)) !== undefined;
-  const known = isSelf(caller, id) || isSiteAdmin(caller) || organizationIds(reader, caller).some(isMember);
-  if (user === undefined || !known) throw notFound();
+  const isVisible = isSelf(caller, id) || isSiteAdmin(caller) || organizationIds(reader, caller).some(isMember);
+  if (user === undefined || !isVisible) throw notFound();
   return user;
 }

@@ -25,7 +25,7 @@ describe('a user', () => {
     shown<Shown[]>(await admin('GET', OWNERS(organization))).data[0]?.id ?? '';
   before(() => makeOrganization(api(), api().adminToken, 'acme'));
 
-  test('who is deleted is in no organization and no team, and their token is good for nothing', async () => {
+  test('loses memberships, places in teams, and tokens when deleted [AUTHZ-69]', async () => {
     const team = await makeTeam(api(), api().adminToken, 'acme', { name: 'left' });
     const { id, token, username } = await makeUser(api(), 'leaver');
     const membership = await join(api(), api().adminToken, 'acme', username);
@@ -40,7 +40,7 @@ describe('a user', () => {
     assert.match(JSON.stringify(entry?.row.before), /"leaver@example\.org"/);
   });
 
-  test('whose first token is lost is deleted and made again', async () => {
+  test('can be created again with the same username after a deletion', async () => {
     const lost = await makeUser(api(), 'lost');
     await remove(lost.id);
     const again = await makeUser(api(), 'lost');
@@ -48,7 +48,7 @@ describe('a user', () => {
     assert.equal((await request(api(), again.token, 'GET', '/account/details')).status, 200);
   });
 
-  test('who is the last owner of an organization is not deleted before another can act', async () => {
+  test('cannot be deleted while they are the last claimed owner of an organization [AUTHZ-64]', async () => {
     const { id, token } = await makeUser(api(), 'sole');
     await makeOrganization(api(), token, 'solo');
     const owners = shown<Shown[]>(await request(api(), token, 'GET', OWNERS('solo'))).data[0]?.id ?? '';
@@ -67,7 +67,7 @@ describe('a user', () => {
     assert.equal((await remove(id)).status, 204);
   });
 
-  test('who is the last site administrator is not deleted; with another they may delete themself', async () => {
+  test('cannot be deleted while they are the last site administrator [AUTHZ-70]', async () => {
     await using own = await startApi();
     const me = shown(await request(own, own.adminToken, 'GET', '/account/details')).data.id;
     const removeMe = () => request(own, own.adminToken, 'DELETE', `/admin/users/${me}`);
@@ -79,14 +79,14 @@ describe('a user', () => {
     assert.equal((await removeMe()).status, 401);
   });
 
-  test('who has changed is not deleted by who has seen them before', async () => {
+  test('is deleted only if If-Match matches their current state [DOC-18]', async () => {
     const { id } = await makeUser(api(), 'watched');
     const tag = (await admin('GET', `/users/${id}`)).headers['etag'];
     assert.equal((await remove(id, { headers: { 'if-match': '"else"' } })).status, 412);
     assert.equal((await remove(id, { headers: { 'if-match': tag } })).status, 204);
   });
 
-  test('is read by themself, site administrators and who is in an organization with them', async () => {
+  test('is visible to themselves, site administrators, and members of their organizations [AUTHZ-71]', async () => {
     const read = await makeUser(api(), 'read');
     const fellow = await makeUser(api(), 'fellow');
     const stranger = await makeUser(api(), 'stranger');
@@ -95,12 +95,12 @@ describe('a user', () => {
     const tokenAt = async (by: string, path: string): Promise<string> =>
       String(shown(await request(api(), by, 'POST', path)).data.attributes['token']);
     const path = `/users/${read.id}`;
-    const knowing = [
+    const allowed = [
       ...[read.token, fellow.token, api().adminToken],
       await tokenAt(api().adminToken, '/organizations/acme/authentication-token'),
       await tokenAt(api().adminToken, `/teams/${await ownersOf('acme')}/authentication-token`),
     ];
-    for (const token of knowing) {
+    for (const token of allowed) {
       const { data } = shown(await request(api(), token, 'GET', path));
       assert.deepEqual([data.id, data.attributes['username']], [read.id, 'read']);
     }
@@ -111,7 +111,7 @@ describe('a user', () => {
     assert.deepEqual(seen(await admin('GET', '/users/user-0000000000000000')), NOT_FOUND);
   });
 
-  test('who was invited gives their username up to whom a site administrator gives it', async () => {
+  test('gets another username while unclaimed if a site administrator assigns theirs [AUTHZ-68]', async () => {
     const invite = (email: string) =>
       admin('POST', '/organizations/acme/organization-memberships', {
         body: resource('organization-memberships', { email }),
@@ -127,7 +127,7 @@ describe('a user', () => {
     assert.equal(shown(await admin('POST', '/admin/users', { body })).data.attributes['username'], 'cfo');
   });
 
-  test('has an address that is read as it is written', async () => {
+  test('has an email address without invisible and reserved characters [DOC-11]', async () => {
     for (const email of ['\u202ea@example.org', 'a@b,c', 'a\u200b@example.org', 'a@b@c', 'a b@c', '<a@b>', 'a@', '@']) {
       const answer = await admin('POST', '/admin/users', { body: resource('users', { username: 'odd', email }) });
       assert.equal(detailOf(answer), 'Email is invalid: want an address such as name@example.org', email);

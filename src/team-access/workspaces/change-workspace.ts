@@ -1,58 +1,64 @@
-/** Makes, changes and deletes workspaces. */
+/** Creates, updates, and deletes workspaces [AUTHZ-21]. */
 import { isDeepStrictEqual } from 'node:util';
 import { Type } from 'typebox';
 import { newId } from '../../credentials/secret.ts';
 import type { Call } from '../../http/call.ts';
 import type { Reader } from '../../state/memory/reader.ts';
-import { recordTeamAccess } from '../audit/record-change.ts';
+import { recordTeamAccessChange } from '../audit/record-change.ts';
 import type { Caller } from '../authorization/caller.ts';
-import { accessOn } from '../authorization/caller-role.ts';
-import { type FoundWorkspace, organizationNamed } from '../authorization/find-visible.ts';
-import { changesWorkspace, makesWorkspaces } from '../authorization/permissions.ts';
-import { workspaceSettings } from '../documents/workspace-settings.ts';
-import { workspaceDocument } from '../documents/workspace-to-json.ts';
-import type { Writing } from '../http/request-pipeline.ts';
+import { accessToWorkspace } from '../authorization/caller-role.ts';
+import { type FoundWorkspace, organizationByName } from '../authorization/find-visible.ts';
+import { canCreateWorkspaces, canUpdateWorkspace } from '../authorization/permissions.ts';
+import { workspaceDocument, workspaceSettings } from '../documents/workspace-to-json.ts';
+import type { WriteContext } from '../http/request-pipeline.ts';
 import { checkIfMatch } from '../jsonapi/documents.ts';
-import { type Fault, JsonApiError, notFound, throwFaults } from '../jsonapi/errors.ts';
-import { type Given, nameTaken, readName } from '../jsonapi/read-attributes.ts';
-import type { GivenResource } from '../jsonapi/read-resource.ts';
-import { bodyOf, toOne } from '../jsonapi/schemas.ts';
+import { type ErrorObject, JsonApiError, notFound, throwErrors } from '../jsonapi/errors.ts';
+import { nameTakenError, type RawAttributes, readName } from '../jsonapi/read-attributes.ts';
+import type { ParsedResource } from '../jsonapi/read-resource.ts';
+import { bodySchema, toOne } from '../jsonapi/schemas.ts';
 import { readSettings, settingProperties } from '../jsonapi/settings.ts';
 import { NAME_CHARACTERS_MAX } from '../limits.ts';
-import { nameWithin } from '../tables/organization.ts';
+import { nameInOrganization } from '../tables/organization.ts';
 import { projects } from '../tables/project.ts';
 import { type Workspace, workspaces } from '../tables/workspace.ts';
 
-const attributes = {
+const attributeSchemas = {
   name: Type.String({ description: 'Letters, digits, `_` and `-`.' }),
   ...settingProperties(workspaceSettings),
 };
-const relationships = { project: Type.Optional(toOne('projects')) };
+const relationshipSchemas = { project: Type.Optional(toOne('projects')) };
 
-export const newWorkspaceSchema = bodyOf('workspaces', { attributes, relationships, required: ['name'] });
-export const changedWorkspaceSchema = bodyOf('workspaces', { attributes, relationships });
+export const newWorkspaceSchema = bodySchema('workspaces', {
+  attributes: attributeSchemas,
+  relationships: relationshipSchemas,
+  required: ['name'],
+});
+export const changedWorkspaceSchema = bodySchema('workspaces', {
+  attributes: attributeSchemas,
+  relationships: relationshipSchemas,
+});
 
-/** How an operation finds its workspace. @throws JsonApiError `not-found` */
+/** Finds the workspace of a request by ID or by name. @throws JsonApiError `not-found` */
 export type FindWorkspace = (reader: Reader, caller: Caller) => FoundWorkspace;
 
-/** `POST /organizations/:name/workspaces`. @throws JsonApiError `not-found`, `invalid-attribute` */
+/** Creates a workspace. @throws JsonApiError `not-found`, `invalid-attribute` */
 export function createWorkspace(
-  { tx, caller, origin }: Writing,
+  { tx, caller, origin }: WriteContext,
   organization: string,
-  { attributes: given, relationships: related }: GivenResource,
+  { attributes, relationships }: ParsedResource,
 ): FoundWorkspace {
-  const standing = organizationNamed(tx, caller, organization);
-  if (!makesWorkspaces(standing)) throw notFound();
-  const { id: organizationId, defaultProjectId } = standing.organization;
-  const projectId = related.get('project') ?? defaultProjectId;
+  const role = organizationByName(tx, caller, organization);
+  if (!canCreateWorkspaces(role)) throw notFound();
+  const { id: organizationId, defaultProjectId } = role.organization;
+  const projectId = relationships.get('project') ?? defaultProjectId;
   if (tx.get(projects, projectId)?.row.organizationId !== organizationId) throw notFound();
-  const { name = '', settings } = readWorkspaceBody(given, true);
-  if (tx.find(workspaces, 'name', nameWithin(organizationId, name)) !== undefined) {
-    throw new JsonApiError([nameTaken()]);
+  const { name = '', settings } = readWorkspaceBody(attributes, true);
+  if (tx.find(workspaces, 'name', nameInOrganization(organizationId, name)) !== undefined) {
+    throw new JsonApiError([nameTakenError()]);
   }
   const createTime = new Date(tx.now).toISOString();
   const workspace: Workspace = {
-    id: tx.once(() => newId('ws')),
+    id: tx.memoizeAcrossRetries(() => newId('ws')),
     organizationId,
     projectId,
     name,
@@ -62,7 +68,7 @@ export function createWorkspace(
     place: tx.position,
   };
   tx.put(workspaces, workspace);
-  recordTeamAccess(tx, origin, {
+  recordTeamAccessChange(tx, origin, {
     organizationId,
     action: 'create',
     type: 'workspaces',
@@ -70,45 +76,45 @@ export function createWorkspace(
     before: null,
     after: workspace,
   });
-  const access = accessOn(tx, standing, workspace.id);
-  if (access === undefined) throw new TypeError('who made a workspace has no access to it');
-  return { standing, workspace, access };
+  const access = accessToWorkspace(tx, role, workspace.id);
+  if (access === undefined) throw new TypeError('the creator of the workspace has no access to it');
+  return { role, workspace, access };
 }
 
-/** `PATCH` of a workspace. @throws JsonApiError `not-found`, `invalid-attribute`, `precondition-failed` */
+/** Updates a workspace. @throws JsonApiError `not-found`, `invalid-attribute`, `precondition-failed` */
 export function changeWorkspace(
-  { tx, caller, origin }: Writing,
+  { tx, caller, origin }: WriteContext,
   call: Call,
-  { find, given }: { readonly find: FindWorkspace; readonly given: GivenResource },
+  { find, body }: { readonly find: FindWorkspace; readonly body: ParsedResource },
 ): FoundWorkspace {
   const found = find(tx, caller);
-  if (!changesWorkspace(found.access)) throw notFound();
+  if (!canUpdateWorkspace(found.access)) throw notFound();
   const { workspace: before } = found;
   const { organizationId } = before;
-  const projectId = given.relationships.get('project') ?? before.projectId;
+  const projectId = body.relationships.get('project') ?? before.projectId;
   if (tx.get(projects, projectId)?.row.organizationId !== organizationId) throw notFound();
-  const { name = before.name, settings } = readWorkspaceBody(given.attributes, false);
+  const { name = before.name, settings } = readWorkspaceBody(body.attributes, false);
   const next: Workspace = { ...before, name, projectId, settings: { ...before.settings, ...settings } };
-  const holder = tx.find(workspaces, 'name', nameWithin(organizationId, name))?.row;
-  if (holder !== undefined && holder.id !== before.id) throw new JsonApiError([nameTaken()]);
+  const sameName = tx.find(workspaces, 'name', nameInOrganization(organizationId, name))?.row;
+  if (sameName !== undefined && sameName.id !== before.id) throw new JsonApiError([nameTakenError()]);
   checkIfMatch(call, () => workspaceDocument(found));
   if (isDeepStrictEqual(before, next)) return found;
   const after: Workspace = { ...next, updateTime: new Date(tx.now).toISOString() };
   tx.put(workspaces, after);
   const change = { action: 'update', type: 'workspaces', subject: before.id, before, after };
-  recordTeamAccess(tx, origin, { organizationId, ...change });
+  recordTeamAccessChange(tx, origin, { organizationId, ...change });
   return { ...found, workspace: after };
 }
 
-/** `DELETE` of a workspace; its rows go with it. @throws JsonApiError `not-found`, `precondition-failed` */
-export function deleteWorkspace({ tx, caller, origin }: Writing, call: Call, find: FindWorkspace): void {
+/** Deletes a workspace with its rows [AUTHZ-83]. @throws JsonApiError `not-found`, `precondition-failed` */
+export function deleteWorkspace({ tx, caller, origin }: WriteContext, call: Call, find: FindWorkspace): void {
   const found = find(tx, caller);
-  if (!changesWorkspace(found.access)) throw notFound();
+  if (!canUpdateWorkspace(found.access)) throw notFound();
   checkIfMatch(call, () => workspaceDocument(found));
   const { id, organizationId } = found.workspace;
   tx.delete(workspaces, id);
   const change = { action: 'destroy', type: 'workspaces', subject: id, before: found.workspace, after: null };
-  recordTeamAccess(tx, origin, { organizationId, ...change });
+  recordTeamAccessChange(tx, origin, { organizationId, ...change });
 }
 
 interface WorkspaceBody {
@@ -116,10 +122,10 @@ interface WorkspaceBody {
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
-function readWorkspaceBody(given: Given, isNew: boolean): WorkspaceBody {
-  const faults: Fault[] = [];
-  const name = readName(given, faults, { maximum: NAME_CHARACTERS_MAX, optional: !isNew });
-  const settings = readSettings(workspaceSettings, given, faults);
-  throwFaults(faults);
+function readWorkspaceBody(given: RawAttributes, isNew: boolean): WorkspaceBody {
+  const errors: ErrorObject[] = [];
+  const name = readName(given, errors, { maximum: NAME_CHARACTERS_MAX, optional: !isNew });
+  const settings = readSettings(workspaceSettings, given, errors);
+  throwErrors(errors);
   return { settings, ...(name !== undefined && { name }) };
 }

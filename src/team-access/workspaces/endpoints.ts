@@ -1,15 +1,15 @@
-/** `/organizations/:name/workspaces` and `/workspaces/:id`: a workspace is found by its name or by its id. */
+/** The endpoints of workspaces. Paths name a workspace by organization and name, or by ID [DOC-62]. */
 import { type Call, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
-import { accessOn } from '../authorization/caller-role.ts';
-import { organizationNamed, workspaceById, workspaceNamed } from '../authorization/find-visible.ts';
-import { showWorkspace, workspaceDocument, workspaceSchema } from '../documents/workspace-to-json.ts';
-import { serveRead, serveRemoval, serveWrite, type TeamAccess } from '../http/request-pipeline.ts';
+import { accessToWorkspace } from '../authorization/caller-role.ts';
+import { organizationByName, workspaceById, workspaceByName } from '../authorization/find-visible.ts';
+import { workspaceDocument, workspaceSchema, workspaceToJson } from '../documents/workspace-to-json.ts';
+import { serveDelete, serveRead, serveWrite, type TeamAccessService } from '../http/request-pipeline.ts';
 import { documentAnswer, IF_MATCH } from '../jsonapi/documents.ts';
 import { notFound } from '../jsonapi/errors.ts';
-import { onPage, PAGE_PARAMETERS, pageDocument, readPageAlways } from '../jsonapi/pagination.ts';
+import { PAGE_PARAMETERS, pageDocument, readPageOrDefault, slicePage } from '../jsonapi/pagination.ts';
 import { readResource } from '../jsonapi/read-resource.ts';
-import { documentOf, pageOf } from '../jsonapi/schemas.ts';
+import { documentSchema, pageSchema } from '../jsonapi/schemas.ts';
 import {
   changedWorkspaceSchema,
   changeWorkspace,
@@ -22,85 +22,86 @@ import { listWorkspaces, SEARCH_NAME } from './list-workspaces.ts';
 
 const PROJECT = [{ name: 'project', type: 'projects' }];
 
-export function workspaceEndpoints(service: TeamAccess): Endpoint[] {
-  const named = '/api/v2/organizations/:name/workspaces';
+export function workspaceEndpoints(service: TeamAccessService): Endpoint[] {
+  const collection = '/api/v2/organizations/:name/workspaces';
   return [
     {
       method: 'GET',
-      path: named,
+      path: collection,
       summary: 'Lists the workspaces of an organization',
       conditional: true,
       query: [...PAGE_PARAMETERS, SEARCH_NAME],
-      answer: pageOf(workspaceSchema),
+      answer: pageSchema(workspaceSchema),
       handle: (call) =>
         serveRead(service, call, (reader, caller) => {
-          const page = readPageAlways(call.query);
-          const standing = organizationNamed(reader, caller, pathParameter(call, 'name'));
-          const all = listWorkspaces(reader, standing, call.query);
-          const data = onPage(all, page).map(({ row: workspace }) => {
-            const access = accessOn(reader, standing, workspace.id);
+          const page = readPageOrDefault(call.query);
+          const role = organizationByName(reader, caller, pathParameter(call, 'name'));
+          const all = listWorkspaces(reader, role, call.query);
+          const data = slicePage(all, page).map(({ row: workspace }) => {
+            const access = accessToWorkspace(reader, role, workspace.id);
             if (access === undefined) throw notFound();
-            return showWorkspace({ standing, workspace, access });
+            return workspaceToJson({ role, workspace, access });
           });
           return documentAnswer(call, pageDocument(call, page, { data, totalCount: all.length }));
         }),
     },
     {
       method: 'POST',
-      path: named,
-      summary: 'Makes a workspace',
+      path: collection,
+      summary: 'Creates a workspace',
       body: newWorkspaceSchema,
-      answer: documentOf(workspaceSchema),
+      answer: documentSchema(workspaceSchema),
       status: 201,
       handle: (call) =>
         serveWrite(service, call, {
           parse: () => readResource(call.body, { type: 'workspaces', relationships: PROJECT }),
-          change: (writing, given) =>
-            documentAnswer(call, workspaceDocument(createWorkspace(writing, pathParameter(call, 'name'), given)), 201),
+          change: (context, body) =>
+            documentAnswer(call, workspaceDocument(createWorkspace(context, pathParameter(call, 'name'), body)), 201),
         }),
     },
-    ...endpointsOfOne(
+    ...singleWorkspaceEndpoints(
       service,
-      `${named}/:workspace`,
-      'by its name',
+      `${collection}/:workspace`,
+      'by name',
       (call) => (reader, caller) =>
-        workspaceNamed(reader, caller, pathParameter(call, 'name'), pathParameter(call, 'workspace')),
+        workspaceByName(reader, caller, pathParameter(call, 'name'), pathParameter(call, 'workspace')),
     ),
-    ...endpointsOfOne(
+    ...singleWorkspaceEndpoints(
       service,
       '/api/v2/workspaces/:id',
-      'by its id',
+      'by ID',
       (call) => (reader, caller) => workspaceById(reader, caller, pathParameter(call, 'id')),
     ),
   ];
 }
 
-function endpointsOfOne(
-  service: TeamAccess,
+function singleWorkspaceEndpoints(
+  service: TeamAccessService,
   path: string,
   how: string,
-  findOf: (call: Call) => FindWorkspace,
+  findByPath: (call: Call) => FindWorkspace,
 ): Endpoint[] {
-  const remove = (call: Call) => serveRemoval(service, call, (writing) => deleteWorkspace(writing, call, findOf(call)));
+  const remove = (call: Call) =>
+    serveDelete(service, call, (context) => deleteWorkspace(context, call, findByPath(call)));
   return [
     {
       method: 'GET',
       path,
-      summary: `Reads a workspace, ${how}`,
+      summary: `Reads a workspace ${how}`,
       conditional: true,
-      answer: documentOf(workspaceSchema),
+      answer: documentSchema(workspaceSchema),
       handle: (call) =>
         serveRead(service, call, (reader, caller) =>
-          documentAnswer(call, workspaceDocument(findOf(call)(reader, caller))),
+          documentAnswer(call, workspaceDocument(findByPath(call)(reader, caller))),
         ),
     },
     {
       method: 'PATCH',
       path,
-      summary: `Changes a workspace, ${how}`,
+      summary: `Updates a workspace ${how}`,
       headers: [IF_MATCH],
       body: changedWorkspaceSchema,
-      answer: documentOf(workspaceSchema),
+      answer: documentSchema(workspaceSchema),
       handle: (call) =>
         serveWrite(service, call, {
           conditional: true,
@@ -110,14 +111,14 @@ function endpointsOfOne(
               relationships: PROJECT,
               updates: call.params['id'] ?? null,
             }),
-          change: (writing, given) =>
-            documentAnswer(call, workspaceDocument(changeWorkspace(writing, call, { find: findOf(call), given }))),
+          change: (context, body) =>
+            documentAnswer(call, workspaceDocument(changeWorkspace(context, call, { find: findByPath(call), body }))),
         }),
     },
     {
       method: 'DELETE',
       path,
-      summary: `Deletes a workspace with its rows, ${how}`,
+      summary: `Deletes a workspace with its rows ${how}`,
       headers: [IF_MATCH],
       status: 204,
       handle: remove,
@@ -125,7 +126,7 @@ function endpointsOfOne(
     {
       method: 'POST',
       path: `${path}/actions/safe-delete`,
-      summary: `Deletes a workspace that holds no resources, as all do here, ${how}`,
+      summary: `Deletes a workspace without resources ${how}. Workspaces here never have any`,
       headers: [IF_MATCH],
       status: 204,
       handle: remove,

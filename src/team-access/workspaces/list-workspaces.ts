@@ -1,42 +1,42 @@
-/** `GET /organizations/:name/workspaces`: the workspaces of an organization that the caller has access to. */
+/** Lists the workspaces of an organization that a caller has access to. */
 import { Type } from 'typebox';
 import type { Parameter } from '../../http/parameter.ts';
 import type { Query } from '../../http/query.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { Stored } from '../../state/table.ts';
-import type { Standing } from '../authorization/caller-role.ts';
-import { byCreation } from '../tables/creation-order.ts';
+import type { CallerRole } from '../authorization/caller-role.ts';
+import { sortByCreation } from '../jsonapi/pagination.ts';
 import { teamWorkspaces } from '../tables/team-workspace.ts';
 import { type Workspace, workspaces } from '../tables/workspace.ts';
 
 export const SEARCH_NAME: Parameter = {
   name: 'search[name]',
-  description: 'Only those whose name contains this.',
+  description: 'Only workspaces whose name contains this text.',
   schema: Type.String(),
 };
 
-/** In order of creation. */
-export function listWorkspaces(reader: Snapshot, standing: Standing, query: Query): readonly Stored<Workspace>[] {
-  const wanted = (query.get(SEARCH_NAME.name) ?? '').toLowerCase();
-  const all = reachable(reader, standing);
-  return wanted === '' ? all : all.filter(({ row }) => row.name.toLowerCase().includes(wanted));
+/** Returns the accessible workspaces whose name contains `search[name]`, in order of creation. */
+export function listWorkspaces(reader: Snapshot, role: CallerRole, query: Query): readonly Stored<Workspace>[] {
+  const text = (query.get(SEARCH_NAME.name) ?? '').toLowerCase();
+  const all = accessibleWorkspaces(reader, role);
+  return text === '' ? all : all.filter(({ row }) => row.name.toLowerCase().includes(text));
 }
 
 /**
- * All of them where an organization permission gives access; else those on which a team of theirs has a row. In order
- * of creation.
+ * Returns the workspaces that a role can access [AUTHZ-20], in order of creation: all of them with `read-workspaces`,
+ * otherwise those on which one of the role's teams has a row.
  */
-export function reachable(
+export function accessibleWorkspaces(
   reader: Snapshot,
-  { organization, permissions, teams }: Standing,
+  { organization, permissions, teams }: CallerRole,
 ): readonly Stored<Workspace>[] {
   if (permissions.has('read-workspaces')) {
-    // There may be a hundred thousand, and every page of them needs their order.
-    return reader.memoWhile(workspaces, organization.id, () =>
-      byCreation(reader.list(workspaces, 'organization', organization.id)),
+    // The order is cached, because there can be 100,000 workspaces and every page needs it.
+    return reader.memoizeWhileUnchanged(workspaces, organization.id, () =>
+      sortByCreation(reader.list(workspaces, 'organization', organization.id)),
     );
   }
   const rows = teams.flatMap(({ id }) => reader.list(teamWorkspaces, 'team', id));
   const ids = new Set(rows.map(({ row }) => row.workspaceId));
-  return byCreation([...ids].map((id) => reader.get(workspaces, id)).filter((stored) => stored !== undefined));
+  return sortByCreation([...ids].map((id) => reader.get(workspaces, id)).filter((stored) => stored !== undefined));
 }

@@ -14,16 +14,16 @@ import { makeWorld, type World } from '../../../test/support/team-access/team-ac
 
 describe('a workspace', () => {
   const api = sharedApi();
-  let made: Promise<World> | undefined;
+  let created: Promise<World> | undefined;
   const world = (): Promise<World> => {
-    made ??= makeWorld(api());
-    return made;
+    created ??= makeWorld(api());
+    return created;
   };
   const PATH = '/organizations/acme/workspaces';
   const owner = async (method: string, path: string, body?: unknown) =>
     request(api(), (await world()).tokens.owner, method, path, body === undefined ? {} : { body });
 
-  test('keeps the settings that are sent and is found by name and by id', async () => {
+  test('stores the settings of the body and is found by name and by ID [DOC-13, DOC-62]', async () => {
     const attributes = { name: 'kept', 'auto-apply': true, 'trigger-prefixes': ['a'], description: 'x', other: 1 };
     const answer = await owner('POST', PATH, resource('workspaces', attributes));
     assert.equal(answer.status, 201);
@@ -41,7 +41,7 @@ describe('a workspace', () => {
     assert.deepEqual(seen(await owner('GET', `/workspaces/${id}`)), NOT_FOUND);
   });
 
-  test('is refused with all that is wrong at once', async () => {
+  test('is rejected with all attribute errors at once [TEAM-28]', async () => {
     const body = resource('workspaces', { name: 'x'.repeat(91), 'auto-apply': 'yes', 'trigger-prefixes': [1] });
     const answer = await owner('POST', PATH, body);
     assert.deepEqual(
@@ -56,26 +56,26 @@ describe('a workspace', () => {
     assert.equal(faults(taken)[0]?.['detail'], 'Name has already been taken');
   });
 
-  test('tells each caller what they may do on it', async () => {
+  test('returns the permissions of each caller [DOC-60]', async () => {
     const { tokens, workspace } = await world();
-    const told = async (token: string | null) => {
+    const permissionsOf = async (token: string | null) => {
       const { attributes } = shown(await request(api(), token, 'GET', `/workspaces/${workspace}`)).data;
       const permissions = attributes['permissions'] as Record<string, boolean>;
       const names = ['can-update', 'can-queue-run', 'can-queue-apply', 'can-read-variable', 'can-lock'];
       return names.map((name) => permissions[name]);
     };
-    const wanted = [
+    const cases = [
       ['owner', [true, true, true, true, true]],
       ['workspaces-manager', [true, true, true, true, true]],
       ['member', [false, true, false, true, false]],
       ['insider', [false, false, false, true, false]],
     ] as const;
-    for (const [caller, expected] of wanted) {
-      assert.deepEqual(await told(tokens[caller]), expected, caller);
+    for (const [caller, expected] of cases) {
+      assert.deepEqual(await permissionsOf(tokens[caller]), expected, caller);
     }
   });
 
-  test('is listed where there is access to it, and by a part of its name', async () => {
+  test('is listed for callers with access, and by part of its name [AUTHZ-20]', async () => {
     const { tokens } = await world();
     shown(await owner('POST', PATH, resource('workspaces', { name: 'staging' })));
     const names = async (token: string | null, query = '') =>

@@ -37,21 +37,21 @@ interface SetAnswer {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A row of a set, by the team's id or name. */
+/** A row of a set that names its team by ID or by name. */
 const byId = (id: string, attributes: Json) => resource('team-workspaces', attributes, { team: to('teams', id) }).data;
 const byName = (name: string, attributes: Json) =>
   resource('team-workspaces', { 'team-name': name, ...attributes }).data;
 
 const idIn = (identifier: unknown): string => (identifier as { readonly id: string }).id;
 
-describe('a complete set of rows', () => {
-  // Held: no job behind the requests commits meanwhile, nor the use of a token once more.
+describe('PUT /workspaces/:id/team-access', () => {
+  // The fake clock does not advance, so that no background job and no repeated token use adds a commit.
   const api = sharedApi({ clock: createFakeClock() });
   let company: Company;
-  let made = 0;
+  let created = 0;
   beforeEach(async () => {
-    made += 1;
-    company = await makeCompany(api().state, `set-${made}`);
+    created += 1;
+    company = await makeCompany(api().state, `set-${created}`);
   });
 
   const main = () => `/workspaces/${company.workspaces.main}/team-access`;
@@ -74,14 +74,14 @@ describe('a complete set of rows', () => {
     const log = await api().state.scan(auditLog, { limit: 100_000 }, AbortSignal.timeout(10_000));
     return log.map(({ row }) => row).filter(({ organizationId }) => organizationId === company.id);
   };
-  /** What stands: visible write, secret plan, admins admin. */
-  const asItStands = () => [
+  /** The rows that every company starts with. */
+  const currentRows = () => [
     byId(company.teams.visible, { access: 'write' }),
     byId(company.teams.secret, { access: 'plan' }),
     byId(company.teams.admins, { access: 'admin' }),
   ];
 
-  test('is what the workspace has afterwards, and the difference is told with before and after', async () => {
+  test('replaces the rows and returns the differences [TEAM-75, TEAM-82]', async () => {
     const { visible, secret, admins, idle } = company.teams;
     const wanted = [
       byName('IDLE', { access: 'custom', runs: 'plan', 'expires-at': '2999-01-01T00:00:00Z' }),
@@ -117,12 +117,12 @@ describe('a complete set of rows', () => {
     );
   });
 
-  test('that is there already writes nothing', async () => {
-    // The first request of a token writes down that it was used.
+  test('makes no commit when the rows already match [TEAM-83]', async () => {
+    // The first request with a token stores its use.
     await list();
     await api().usesWritten();
     const { index } = api().state.snapshot;
-    const { meta } = await putAs(asItStands());
+    const { meta } = await putAs(currentRows());
     assert.deepEqual(meta.counts, { added: 0, updated: 0, removed: 0, unchanged: 3 });
     assert.deepEqual(meta.differences, []);
     assert.deepEqual(await entries(), []);
@@ -130,7 +130,7 @@ describe('a complete set of rows', () => {
     assert.equal(api().state.snapshot.index, index);
   });
 
-  test('says everything of a row: what it leaves out is as in a new one', async () => {
+  test('gives omitted attributes the values of a new row [TEAM-78]', async () => {
     const { visible } = company.teams;
     await putAs([
       byId(visible, { access: 'custom', variables: 'write', 'run-tasks': true, 'expires-at': '2999-01-01T00:00:00Z' }),
@@ -140,12 +140,12 @@ describe('a complete set of rows', () => {
     assert.deepEqual([variables, tasks, end, data[0]?.id], ['none', true, undefined, company.rows.visible]);
   });
 
-  test('can be empty', async () => {
+  test('removes all rows with an empty set', async () => {
     const { data, meta } = await putAs([]);
     assert.deepEqual([data, meta.counts.removed], [[], 3]);
   });
 
-  test('in a dry run is answered as it would be, and changes nothing', async () => {
+  test('answers a dry run like the real request and changes nothing [TEAM-86]', async () => {
     const wanted = [byId(company.teams.idle, { access: 'read' }), byId(company.teams.visible, { access: 'plan' })];
     const before = seen(await list());
     const dry = await putAs(wanted, { query: '?dry-run=true' });
@@ -157,12 +157,12 @@ describe('a complete set of rows', () => {
     assert.equal(announced.replace('"dry-run":true', '"dry-run":false'), JSON.stringify(real));
   });
 
-  test('can be made to need that nothing has changed since its dry run', async () => {
+  test('returns 412 when the rows have changed since the dry run [TEAM-84]', async () => {
     const wanted = [byId(company.teams.visible, { access: 'plan' })];
     const dry = await put(wanted, { query: '?dry-run=true' });
     const { etag = '' } = dry.headers;
     assert.equal(etag, (await list()).headers['etag']);
-    await putAs([...asItStands(), byId(company.teams.idle, { access: 'read' })]);
+    await putAs([...currentRows(), byId(company.teams.idle, { access: 'read' })]);
     const late = await put(wanted, { headers: { 'if-match': String(etag) } });
     assert.equal(late.status, 412);
     const again = await put(wanted, { query: '?dry-run=true' });
@@ -171,13 +171,13 @@ describe('a complete set of rows', () => {
     assert.equal(real.headers['etag'], (await list()).headers['etag']);
   });
 
-  test('may take the right to change it from who puts it', async () => {
+  test("can remove the caller's own permission [AUTHZ-27]", async () => {
     const { meta } = await putAs([byName('admins', { access: 'read' })], { by: 'admin-by-row' });
     assert.deepEqual(meta.counts, { added: 0, updated: 1, removed: 2, unchanged: 0 });
     assert.deepEqual(seen(await put([], { by: 'admin-by-row' })), NOT_FOUND);
   });
 
-  test('has no names of secret teams for who does not see them', async () => {
+  test('omits the names of secret teams that the caller cannot see [TEAM-82]', async () => {
     const { secret, hidden } = company.teams;
     const { meta } = await putAs([byId(hidden, { access: 'read' }), byId(secret, { access: 'read' })], {
       by: 'admin-by-row',
@@ -194,7 +194,7 @@ describe('a complete set of rows', () => {
     );
   });
 
-  test('finds by name the teams alone that the caller sees', async () => {
+  test('finds only visible teams by name [TEAM-76]', async () => {
     const named = (name: string) => [byId(company.teams.idle, { access: 'read' }), byName(name, { access: 'read' })];
     const hidden = await put(named('hidden'), { by: 'admin-by-row' });
     assert.deepEqual(refused(hidden), [404, '/data/1/attributes/team-name']);
@@ -202,7 +202,7 @@ describe('a complete set of rows', () => {
     assert.equal((await put(named('hidden'))).status, 200);
   });
 
-  test('is for who changes rows of the workspace alone', async () => {
+  test('returns 404 to callers who are not workspace admins [AUTHZ-84]', async () => {
     for (const by of ['in-visible-team', 'reader', 'member-without-team', 'outsider', 'site-admin'] as const) {
       assert.deepEqual(
         seen(await put([{ type: 'team-workspaces', attributes: { 'team-name': 'x' } }], { by })),
@@ -216,8 +216,8 @@ describe('a complete set of rows', () => {
 
   const read = { access: 'read' };
   const cases: readonly (readonly [string, (company: Company) => unknown, readonly string[], number?])[] = [
-    ['no list', () => ({}), ['/data']],
-    ['rows that are no objects', () => [7, byName('idle', read), null], ['/data/0', '/data/2']],
+    ['data that is not an array', () => ({}), ['/data']],
+    ['rows that are not objects', () => [7, byName('idle', read), null], ['/data/0', '/data/2']],
     ['rows without a type', () => [{ attributes: read }], ['/data/0/type']],
     ['rows without a team', () => [byName('idle', read), { type: 'team-workspaces' }], ['/data/1/relationships/team']],
     [
@@ -225,7 +225,7 @@ describe('a complete set of rows', () => {
       ({ teams }) => [{ ...byId(teams.idle, { ...read, 'team-name': 'idle' }) }],
       ['/data/0/relationships/team'],
     ],
-    ['a name that is no text', () => [byName(7 as never, read)], ['/data/0/attributes/team-name']],
+    ['a name that is not a string', () => [byName(7 as never, read)], ['/data/0/attributes/team-name']],
     [
       'a team of another type',
       () => [resource('team-workspaces', read, { team: to('users', 'x') }).data],
@@ -240,13 +240,13 @@ describe('a complete set of rows', () => {
       ['/data/0/relationships/workspace'],
     ],
     [
-      'teams that are not there, all at once',
+      'all missing teams',
       ({ teams }) => [byId('team-0', {}), byId(teams.idle, {}), byName('x', {})],
       ['/data/0/relationships/team', '/data/2/attributes/team-name'],
       404,
     ],
     [
-      'all attributes that are wrong',
+      'all invalid attributes',
       ({ teams }) => [byId(teams.idle, {}), byName('visible', { access: 'read', runs: 'x' })],
       ['/data/0/attributes/access', '/data/1/attributes/runs', '/data/1/attributes/runs'],
     ],
@@ -257,30 +257,30 @@ describe('a complete set of rows', () => {
     ],
   ];
   for (const [what, data, pointers, status = 422] of cases) {
-    test(`with ${what} is refused and changes nothing`, async () => {
+    test(`returns ${status} for ${what} and changes nothing`, async () => {
       const before = seen(await list());
       assert.deepEqual(refused(await put(data(company))), [status, ...pointers]);
       assert.deepEqual(seen(await list()), before);
     });
   }
 
-  test('with a team of another organization is refused: with 422 where it is known, else with 404', async () => {
-    const other = await makeCompany(api().state, `other-${made}`);
+  test('returns 422 for a visible team of another organization and 404 for a hidden one [TEAM-44]', async () => {
+    const other = await makeCompany(api().state, `other-${created}`);
     assert.deepEqual(refused(await put([byId(other.teams.idle, read)])), [404, '/data/0/relationships/team']);
-    const body = resource('organization-memberships', { email: `set-${made}-owner@example.org` });
-    const path = `/organizations/other-${made}/organization-memberships`;
+    const body = resource('organization-memberships', { email: `set-${created}-owner@example.org` });
+    const path = `/organizations/other-${created}/organization-memberships`;
     const joined = await request(api(), other.tokens.owner, 'POST', path, { body });
     assert.equal(joined.status, 201, joined.text);
     assert.deepEqual(refused(await put([byId(other.teams.idle, read)])), [422, '/data/0/relationships/team']);
   });
 
-  test(`has at most ${SET_ROWS_MAX} rows`, async () => {
+  test(`returns 413 for more than ${SET_ROWS_MAX} rows [TEAM-85]`, async () => {
     const tooMany = await put(Array.from({ length: SET_ROWS_MAX + 1 }, () => 0));
     assert.equal(tooMany.status, 413);
     assert.match(tooMany.text, /The set has 10001 rows, want at most 10000/);
   });
 
-  test('that others put at the same time is there as a whole', async () => {
+  test('applies each of several concurrent sets completely', async () => {
     const { idle, visible, secret, hidden } = company.teams;
     const sets = [[idle, visible], [visible, secret, hidden], [hidden], [secret, idle]];
     const racing = Array.from({ length: 50 }, (_, i) => sets[i % sets.length] ?? []);

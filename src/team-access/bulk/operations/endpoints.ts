@@ -1,8 +1,7 @@
-/** `/operations`: many changes in one commit. */
+/** The endpoint of operations: many changes in one commit [TEAM-60]. */
 import { Type } from 'typebox';
 import type { Endpoint } from '../../../http/endpoint.ts';
-import { DRY_RUN, readDryRun } from '../../http/dry-run.ts';
-import { serveWrite, type TeamAccess } from '../../http/request-pipeline.ts';
+import { DRY_RUN, readDryRun, serveWrite, type TeamAccessService } from '../../http/request-pipeline.ts';
 import { negotiateOperations, OPERATIONS_TYPE } from './media-type.ts';
 import { OPERATIONS, readOperations } from './read-operations.ts';
 import { RESOURCE_TYPES } from './resource-kinds.ts';
@@ -15,18 +14,22 @@ const operation = Type.Object({
     Type.Object({
       type: Type.Enum([...RESOURCE_TYPES]),
       id: optionalText,
-      lid: Type.Optional(Type.String({ description: 'Of what an earlier operation adds, instead of the id.' })),
+      lid: Type.Optional(
+        Type.String({ description: 'The local ID of a resource that an earlier operation adds, instead of `id`.' }),
+      ),
       relationship: Type.Optional(Type.Enum(['users', 'organization-memberships'])),
     }),
   ),
-  href: Type.Optional(Type.String({ description: 'The path of the endpoint that does it, instead of `ref`.' })),
-  data: Type.Optional(Type.Unknown({ description: 'As in the body of the endpoint that does it alone.' })),
+  href: Type.Optional(
+    Type.String({ description: 'The path of the endpoint for the single change, instead of `ref`.' }),
+  ),
+  data: Type.Optional(Type.Unknown({ description: 'As in the body of the endpoint for the single change.' })),
 });
 const resource = Type.Object(
   { id: Type.String(), type: Type.Enum([...RESOURCE_TYPES]) },
   { additionalProperties: true },
 );
-const results = Type.Object({
+const answerSchema = Type.Object({
   'atomic:results': Type.Array(
     Type.Object({
       data: Type.Optional(resource),
@@ -36,28 +39,27 @@ const results = Type.Object({
   meta: Type.Object({ 'dry-run': Type.Boolean() }),
 });
 
-/** The one endpoint. */
-export function operationEndpoints(service: TeamAccess): Endpoint[] {
+export function operationEndpoints(service: TeamAccessService): Endpoint[] {
   const { clock, terraform } = service;
   return [
     {
       method: 'POST',
       path: '/api/v2/operations',
-      summary: 'Changes teams, their members and rows, and memberships: all that is asked, or nothing',
+      summary: 'Changes teams, team members, team access, and memberships, all together or not at all',
       bulk: true,
       query: [DRY_RUN],
       body: Type.Object({ [OPERATIONS]: Type.Array(operation) }),
       bodyType: OPERATIONS_TYPE,
-      answer: results,
+      answer: answerSchema,
       answerType: OPERATIONS_TYPE,
       handle: (call) =>
         serveWrite(service, call, {
           negotiate: negotiateOperations,
           parse: () => ({ dryRun: readDryRun(call.query), operations: readOperations(call.body) }),
           isDryRun: ({ dryRun }) => dryRun,
-          change(writing, { dryRun, operations }) {
-            const done = runOperations(writing, operations, { clock, dryRun, terraform });
-            const document = { 'atomic:results': done, meta: { 'dry-run': dryRun } };
+          change(context, { dryRun, operations }) {
+            const results = runOperations(context, operations, { clock, dryRun, terraform });
+            const document = { 'atomic:results': results, meta: { 'dry-run': dryRun } };
             return { status: 200, contentType: OPERATIONS_TYPE, body: JSON.stringify(document) };
           },
         }),

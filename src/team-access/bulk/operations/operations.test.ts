@@ -20,8 +20,8 @@ import { OPERATIONS_MAX, OPERATIONS_MS_MAX } from '../../limits.ts';
 import { readOperations } from './read-operations.ts';
 import { runOperations } from './run-operations.ts';
 
-describe('operations', () => {
-  // Held: no job behind the requests commits meanwhile, nor the use of a token once more.
+describe('POST /operations', () => {
+  // The fake clock does not advance, so that no background job and no repeated token use adds a commit.
   const api = sharedApi({ clock: createFakeClock() });
   const company = sharedCompany(api);
   const ids = () => company().company;
@@ -44,7 +44,7 @@ describe('operations', () => {
       relationships: { team: { data: team }, workspace: to('workspaces', ids().workspaces.other) },
     },
   });
-  /** Everything that is there, the audit log included. */
+  /** Returns the whole state, including the audit log. */
   const everything = async () => {
     await api().usesWritten();
     const { index } = api().state.snapshot;
@@ -53,7 +53,7 @@ describe('operations', () => {
     return { index, log, rows: tables.map((table) => api().state.snapshot.all(table)) };
   };
 
-  test('make, change and remove every kind of resource, in order', async () => {
+  test('adds, updates, and removes every resource type in order [TEAM-62]', async () => {
     const results = resultsOf(
       await run([
         addTeam('every', 't'),
@@ -105,7 +105,7 @@ describe('operations', () => {
     assert.equal((await request(api(), company().owner, 'GET', `/teams/${team}`)).status, 404);
   });
 
-  test('name what they add by the paths of the endpoints too', async () => {
+  test('accepts paths of endpoints as targets [TEAM-64]', async () => {
     const results = resultsOf(
       await run([
         {
@@ -128,12 +128,12 @@ describe('operations', () => {
     assert.deepEqual(results[1]?.data?.relationships['teams']?.data, [{ type: 'teams', id: results[0]?.data?.id }]);
   });
 
-  test('write what the single endpoints write into the audit log', async () => {
+  test('adds the same audit entries as the endpoints for single changes [TEAM-67]', async () => {
     const entries = async (make: (team: string) => Promise<void>, name: string) => {
       const before = (await everything()).log.length;
       await make(name);
       const log = (await everything()).log.slice(before).map(({ row }) => row);
-      // Ids, times and places are their own.
+      // Without IDs, times, and places, which differ.
       return log.map(({ action, type, actor, address, organizationId, before: from, after }) => {
         const own = (key: string, value: unknown) => (key === 'createTime' || key === 'place' ? undefined : value);
         const text = JSON.stringify({ action, type, actor, address, organizationId, from, after }, own);
@@ -161,7 +161,7 @@ describe('operations', () => {
     assert.equal(together.length, 3);
   });
 
-  test('that are refused change nothing at all', async () => {
+  test('changes nothing when an operation is rejected [TEAM-60]', async () => {
     const before = await everything();
     const answer = await run([
       addTeam('half', 't'),
@@ -172,7 +172,7 @@ describe('operations', () => {
     assert.deepEqual(await everything(), before);
   });
 
-  test('in a dry run answer as they would, and change nothing', async () => {
+  test('answers a dry run like the real request and changes nothing [TEAM-86]', async () => {
     const list = [
       addTeam('dry', 't'),
       { op: 'update', data: { type: 'team-workspaces', id: ids().rows.visible, attributes: { access: 'read' } } },
@@ -197,11 +197,11 @@ describe('operations', () => {
     assert.deepEqual(refused(await run([...list, ...list], '?dry-run=true')), [422, '/atomic:operations/4/data/lid']);
   });
 
-  test('of none are answered with none', async () => {
+  test('answers an empty list with an empty list [AUTHZ-85]', async () => {
     assert.deepEqual(seen(await run([])), [200, '{"atomic:results":[],"meta":{"dry-run":false}}']);
   });
 
-  test('are one request for the rate limit', async () => {
+  test('counts as one request for the rate limit [TEAM-93]', async () => {
     await using limited = await startApi({ rateLimit: 10 });
     await makeOrganization(limited, limited.adminToken, 'acme');
     const answer = await operate(
@@ -211,18 +211,18 @@ describe('operations', () => {
     );
     assert.equal(resultsOf(answer).length, 3);
     const left = Number(answer.headers['x-ratelimit-remaining']);
-    // Two requests so far; should a second have ended between them, one.
+    // Two requests were made, of which the current window contains one or both.
     assert.ok(left >= 8, `${left} of 10 are left`);
   });
 
-  test('are one commit', async () => {
+  test('makes one commit [TEAM-60]', async () => {
     await api().usesWritten();
     const { index } = api().state.snapshot;
     resultsOf(await run(['one', 'two', 'three'].map((name) => addTeam(`commit-${name}`))));
     assert.equal(api().state.snapshot.index, index + 1);
   });
 
-  test('that race for a pair: one wins, all others are told of its row', async () => {
+  test('creates one row out of concurrent requests for a pair, and the others get its ID [TEAM-53]', async () => {
     const [team] = resultsOf(await run([addTeam('raced')]));
     const add = addRow({ type: 'teams', id: team?.data?.id });
     const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => run([addTeam(`racer-${i}`), add])));
@@ -239,19 +239,19 @@ describe('operations', () => {
     assert.equal(shown<Shown[]>(racers).data.length, 1);
   });
 
-  test('that add a pair twice are told of no row: the first goes with the refusal of the second', async () => {
+  test('reports no existing ID for a pair that the same request adds twice [TEAM-69]', async () => {
     const [team] = resultsOf(await run([addTeam('doubled')]));
     const add = addRow({ type: 'teams', id: team?.data?.id });
     const twice = await run([add, add]);
     assert.deepEqual(refused(twice), [422, '/atomic:operations/1/data/relationships/team']);
     const { errors } = twice.json<{ errors: { detail: unknown; meta?: unknown }[] }>();
     assert.deepEqual([errors[0]?.detail, errors[0]?.meta], ['Team has already been taken', undefined]);
-    const [made] = resultsOf(await run([add]));
+    const [created] = resultsOf(await run([add]));
     const again = (await run([addTeam('beside'), add])).json<{ errors: { meta: unknown }[] }>().errors;
-    assert.deepEqual(again[0]?.meta, { 'existing-id': made?.data?.id });
+    assert.deepEqual(again[0]?.meta, { 'existing-id': created?.data?.id });
   });
 
-  test(`can be ${OPERATIONS_MAX}, each member counted; more are refused with 413`, async () => {
+  test(`returns 413 for more than ${OPERATIONS_MAX} operations, including each member [TEAM-71]`, async () => {
     const nothing = Array.from({ length: OPERATIONS_MAX + 1 }, () => ({}));
     const tooMany = await run(nothing);
     assert.equal(tooMany.status, 413);
@@ -266,7 +266,7 @@ describe('operations', () => {
     assert.match((await run(joins)).text, /The request has 10001 operations/);
   });
 
-  test('that take too long are refused with 413, and change nothing', async () => {
+  test('returns 413 and changes nothing when the operations take too long [TEAM-72]', async () => {
     let now = 0;
     const clock = { ...systemClock, monotonic: () => (now += OPERATIONS_MS_MAX / 2) };
     const caller = { kind: 'organization', organizationId: ids().id, tokenId: '' } as const;
@@ -284,7 +284,7 @@ describe('operations', () => {
     assert.deepEqual(shown<Shown[]>(found).data, []);
   });
 
-  test('can be as large as limits.bulk-body', async () => {
+  test('accepts bodies up to limits.bulk-body [TEAM-21]', async () => {
     const body = `{"atomic:operations":[],"x":"${'x'.repeat(2 * 1024 * 1024)}"}`;
     const headers = { 'content-type': OPERATIONS_TYPE };
     const send = (text: string) => request(api(), company().owner, 'POST', '/operations', { body: text, headers });

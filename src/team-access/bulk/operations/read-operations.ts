@@ -1,74 +1,74 @@
-/** Reads the operations of a request: the shape of all of them, before anything is looked up. */
+/** Reads the operations of a request and checks their shape [TEAM-68]. No check here depends on stored data. */
 import { ServiceError } from '../../../http/errors.ts';
-import { JsonApiError } from '../../jsonapi/errors.ts';
-import { checkEach, type Place, within } from '../../jsonapi/faults-within.ts';
+import { checkAll, JsonApiError, type PointerMapping, withErrorsAt } from '../../jsonapi/errors.ts';
 import {
-  type GivenResource,
-  identifiersIn,
+  bodyError,
   isObject,
-  type Json,
+  type JsonObject,
+  type ParsedResource,
+  parseIdentifiers,
+  parseResource,
+  type ResourceSpec,
   readMember,
-  resourceIn,
-  type WantedResource,
-  wrong,
 } from '../../jsonapi/read-resource.ts';
 import { OPERATIONS_MAX } from '../../limits.ts';
-import type { NamedBy } from '../../teams/change-members.ts';
-import { createLocalIds, type LocalIds, namedWithStandIns, withStandIns } from './local-ids.ts';
-import { readTarget, type Target, typeNamed } from './read-target.ts';
+import type { MemberIdType } from '../../teams/change-members.ts';
+import { createLocalIds, identifiersWithPlaceholders, type LocalIds, withPlaceholders } from './local-ids.ts';
+import { readTarget, resourceTypeOf, type Target } from './read-target.ts';
 import { RESOURCE_KINDS, RESOURCE_TYPES, type ResourceType } from './resource-kinds.ts';
 
-/** What is to be done. Ids may be stand-ins for local ids. */
+/** The change of one operation. IDs can be placeholders of local IDs. */
 export type Change =
   | {
       readonly kind: 'add';
       readonly type: ResourceType;
       readonly organization: string;
-      readonly given: GivenResource;
-      /** The stand-in for its id, where it has a local one. */
-      readonly standIn: string | undefined;
+      readonly body: ParsedResource;
+      /** The placeholder of its local ID, if it has one. */
+      readonly placeholder: string | undefined;
     }
-  | { readonly kind: 'update'; readonly type: ResourceType; readonly id: string; readonly given: GivenResource }
+  | { readonly kind: 'update'; readonly type: ResourceType; readonly id: string; readonly body: ParsedResource }
   | { readonly kind: 'remove'; readonly type: ResourceType; readonly id: string }
   | {
       readonly kind: 'add-members' | 'remove-members';
       readonly teamId: string;
-      readonly by: NamedBy;
+      readonly idType: MemberIdType;
       readonly ids: readonly string[];
     };
 
-/** One of a request. */
 export interface Operation {
   readonly change: Change;
-  /** Where its faults stand. */
-  readonly place: Place;
+  /** Maps pointers within the operation to pointers into the body. */
+  readonly place: PointerMapping;
 }
 
-/** Where a request has them. */
 export const OPERATIONS = 'atomic:operations';
 
-/** @throws JsonApiError `invalid-body`, `invalid-attribute`; ServiceError `too-large` */
+/**
+ * Reads all operations and reports all errors.
+ * @throws JsonApiError `invalid-body`, `invalid-attribute`; ServiceError `too-large`
+ */
 export function readOperations(body: Uint8Array): readonly Operation[] {
-  const given = readMember(body, OPERATIONS);
-  if (!Array.isArray(given)) throw new JsonApiError([wrong(`/${OPERATIONS}`, 'want an array')]);
-  checkCount(given.length);
+  const list = readMember(body, OPERATIONS);
+  if (!Array.isArray(list)) throw new JsonApiError([bodyError(`/${OPERATIONS}`, 'want an array')]);
+  checkCount(list.length);
   const lids = createLocalIds();
-  const operations = checkEach(given, (operation: unknown, position) => {
-    const place: Place = (pointer = '') => `/${OPERATIONS}/${position}${pointer}`;
-    return { place, change: within(place, () => readOperation(operation, lids)) };
+  const operations = checkAll(list, (operation: unknown, position) => {
+    const place: PointerMapping = (pointer = '') => `/${OPERATIONS}/${position}${pointer}`;
+    return { place, change: withErrorsAt(place, () => readOperation(operation, lids)) };
   });
   checkCount(operations.reduce((sum, { change }) => sum + countOf(change), 0));
   return operations;
 }
 
-/** How many it counts for: itself with the teams that a new member joins at once, or each member that it names. */
+/** Returns how many operations a change counts as: one plus the teams of a new member, or the listed members. */
 function countOf(change: Change): number {
   if ('ids' in change) return change.ids.length;
   if (change.kind !== 'add') return 1;
-  return [...change.given.manyRelationships.values()].reduce((sum, ids) => sum + ids.length, 1);
+  return [...change.body.toManyRelationships.values()].reduce((sum, ids) => sum + ids.length, 1);
 }
 
-/** @throws ServiceError `too-large` */
+/** @throws ServiceError `too-large` over `OPERATIONS_MAX` [TEAM-71] */
 function checkCount(count: number): void {
   if (count <= OPERATIONS_MAX) return;
   const text = `The request has ${count} operations, each member counted: want at most ${OPERATIONS_MAX}`;
@@ -76,7 +76,7 @@ function checkCount(count: number): void {
 }
 
 function readOperation(operation: unknown, lids: LocalIds): Change {
-  if (!isObject(operation)) throw new JsonApiError([wrong('', 'want an object')]);
+  if (!isObject(operation)) throw new JsonApiError([bodyError('', 'want an object')]);
   const target = readTarget(operation, lids);
   if (target?.kind === 'members') return readMembers(operation, target, lids);
   switch (operation['op']) {
@@ -86,72 +86,74 @@ function readOperation(operation: unknown, lids: LocalIds): Change {
       return readUpdate(operation, target, lids);
     case 'remove':
       if (target?.kind === 'resource') return { ...target, kind: 'remove' };
-      throw new JsonApiError([wrong(targetPointer(operation), 'ref or href must name what is removed')]);
+      throw new JsonApiError([bodyError(targetPointer(operation), 'ref or href must name a resource')]);
     default:
-      throw new JsonApiError([wrong('/op', 'op must be add, update or remove')]);
+      throw new JsonApiError([bodyError('/op', 'op must be add, update or remove')]);
   }
 }
 
-/** Of operations on resources. */
 type ResourceTarget = Exclude<Target, { readonly kind: 'members' }>;
 
-/** Where an operation says what it is about. */
-const targetPointer = ({ href }: Json): string => (href === undefined ? '/ref' : '/href');
+/** Returns the pointer to the member that names the target. */
+const targetPointer = ({ href }: JsonObject): string => (href === undefined ? '/ref' : '/href');
 
-function readAdd(operation: Json, target: ResourceTarget | undefined, lids: LocalIds): Change {
+function readAdd(operation: JsonObject, target: ResourceTarget | undefined, lids: LocalIds): Change {
   const { data } = operation;
   if (target?.kind === 'resource') {
-    throw new JsonApiError([wrong(targetPointer(operation), 'what is added is no resource yet: it has no id')]);
+    throw new JsonApiError([
+      bodyError(targetPointer(operation), 'add must name a collection: a new resource has no ID yet'),
+    ]);
   }
   const { type, lid } = typedData(data);
   if (target !== undefined && target.type !== type) {
-    throw new JsonApiError([wrong('/data/type', `type must be ${target.type}`)]);
+    throw new JsonApiError([bodyError('/data/type', `type must be ${target.type}`)]);
   }
-  const standIn = lid === undefined ? undefined : lids.declare(type, textOf(lid), '/data/lid');
-  const given = resourceIn(withStandIns(data, lids), addedIn(type, target));
-  const organization = target?.organization ?? given.relationships.get('organization') ?? '';
-  return { kind: 'add', type, organization, given, standIn };
+  const placeholder = lid === undefined ? undefined : lids.declare(type, readLid(lid), '/data/lid');
+  const body = parseResource(withPlaceholders(data, lids), creationShape(type, target));
+  const organization = target?.organization ?? body.relationships.get('organization') ?? '';
+  return { kind: 'add', type, organization, body, placeholder };
 }
 
-/** What makes a resource; where no path names its organization, a relationship does. */
-function addedIn(type: ResourceType, target: ResourceTarget | undefined): WantedResource {
-  const { added, inOrganization } = RESOURCE_KINDS[type];
-  if (!inOrganization || target !== undefined) return added;
+/** Returns the shape of an `add`. Without a path, a relationship must name the organization [TEAM-65]. */
+function creationShape(type: ResourceType, target: ResourceTarget | undefined): ResourceSpec {
+  const { addShape, inOrganization } = RESOURCE_KINDS[type];
+  if (!inOrganization || target !== undefined) return addShape;
   const organization = { name: 'organization', type: 'organizations', label: 'Organization' };
-  return { ...added, relationships: [...(added.relationships ?? []), organization] };
+  return { ...addShape, relationships: [...(addShape.relationships ?? []), organization] };
 }
 
-function readUpdate({ data }: Json, target: ResourceTarget | undefined, lids: LocalIds): Change {
-  if (target?.kind === 'collection') throw new JsonApiError([wrong('/href', 'href must name what is updated')]);
-  const named = namedWithStandIns(data, lids, '/data');
-  const { type, id } = target ?? typedData(named);
-  if (typeof id !== 'string') throw new JsonApiError([wrong('/data/id', 'id must be a string')]);
-  const { updated } = RESOURCE_KINDS[type];
-  if (updated === undefined) throw new JsonApiError([wrong('/op', `${type} can be added and removed only`)]);
-  const whole = isObject(data) && isObject(named) ? { ...data, id: named['id'] } : data;
-  return { kind: 'update', type, id, given: resourceIn(withStandIns(whole, lids), updated(id)) };
+function readUpdate({ data }: JsonObject, target: ResourceTarget | undefined, lids: LocalIds): Change {
+  if (target?.kind === 'collection') throw new JsonApiError([bodyError('/href', 'href must name a resource')]);
+  const identified = identifiersWithPlaceholders(data, lids, '/data');
+  const { type, id } = target ?? typedData(identified);
+  if (typeof id !== 'string') throw new JsonApiError([bodyError('/data/id', 'id must be a string')]);
+  const { updateShape } = RESOURCE_KINDS[type];
+  if (updateShape === undefined) throw new JsonApiError([bodyError('/op', `${type} cannot be updated`)]);
+  const whole = isObject(data) && isObject(identified) ? { ...data, id: identified['id'] } : data;
+  return { kind: 'update', type, id, body: parseResource(withPlaceholders(whole, lids), updateShape(id)) };
 }
 
 function readMembers(
-  { op, data }: Json,
-  { teamId, by }: Extract<Target, { readonly kind: 'members' }>,
+  { op, data }: JsonObject,
+  { teamId, idType }: Extract<Target, { readonly kind: 'members' }>,
   lids: LocalIds,
 ): Change {
-  if (op !== 'add' && op !== 'remove') throw new JsonApiError([wrong('/op', 'op must be add or remove, of members')]);
-  // Before millions of them are read.
+  if (op !== 'add' && op !== 'remove')
+    throw new JsonApiError([bodyError('/op', 'op must be add or remove for members of a team')]);
+  // Before reading a list of possibly millions.
   if (Array.isArray(data)) checkCount(data.length);
-  const ids = identifiersIn(namedWithStandIns(data, lids, '/data'), by);
-  return { kind: `${op}-members`, teamId, by, ids };
+  const ids = parseIdentifiers(identifiersWithPlaceholders(data, lids, '/data'), idType);
+  return { kind: `${op}-members`, teamId, idType, ids };
 }
 
-function typedData(data: unknown): Json & { readonly type: ResourceType } {
-  if (!isObject(data)) throw new JsonApiError([wrong('/data', 'want an object')]);
-  const type = typeNamed(data['type']);
+function typedData(data: unknown): JsonObject & { readonly type: ResourceType } {
+  if (!isObject(data)) throw new JsonApiError([bodyError('/data', 'want an object')]);
+  const type = resourceTypeOf(data['type']);
   if (type !== undefined) return { ...data, type };
-  throw new JsonApiError([wrong('/data/type', `type must be one of ${RESOURCE_TYPES.join(', ')}`)]);
+  throw new JsonApiError([bodyError('/data/type', `type must be one of ${RESOURCE_TYPES.join(', ')}`)]);
 }
 
-function textOf(lid: unknown): string {
+function readLid(lid: unknown): string {
   if (typeof lid === 'string') return lid;
-  throw new JsonApiError([wrong('/data/lid', 'lid must be a string')]);
+  throw new JsonApiError([bodyError('/data/lid', 'lid must be a string')]);
 }

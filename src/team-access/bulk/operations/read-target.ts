@@ -1,61 +1,63 @@
-/** Reads what an operation is about: `ref`, or `href`, the path of an endpoint. */
+/** Reads the target of an operation: `ref`, or `href`, the path of its endpoint [TEAM-63, TEAM-64]. */
 import { JsonApiError } from '../../jsonapi/errors.ts';
-import { isObject, type Json, wrong } from '../../jsonapi/read-resource.ts';
-import type { NamedBy } from '../../teams/change-members.ts';
-import { type LocalIds, namedWithStandIns } from './local-ids.ts';
+import { bodyError, isObject, type JsonObject } from '../../jsonapi/read-resource.ts';
+import type { MemberIdType } from '../../teams/change-members.ts';
+import { identifiersWithPlaceholders, type LocalIds } from './local-ids.ts';
 import { RESOURCE_KINDS, RESOURCE_TYPES, type ResourceType } from './resource-kinds.ts';
 
-/** What an operation is about. Ids may be stand-ins for local ids. */
+/** The target of an operation. IDs can be placeholders of local IDs. */
 export type Target =
-  /** Where resources are added; `organization`: in which, where the path says it. */
+  /** A collection to add to. `organization` is present if the path names one. */
   | { readonly kind: 'collection'; readonly type: ResourceType; readonly organization: string | undefined }
   | { readonly kind: 'resource'; readonly type: ResourceType; readonly id: string }
-  /** The members of a team, as one of its relationships. */
-  | { readonly kind: 'members'; readonly teamId: string; readonly by: NamedBy };
+  /** The members of a team. */
+  | { readonly kind: 'members'; readonly teamId: string; readonly idType: MemberIdType };
 
-const MEMBERS: readonly NamedBy[] = ['users', 'organization-memberships'];
+const MEMBER_ID_TYPES: readonly MemberIdType[] = ['users', 'organization-memberships'];
 
-/** `undefined`: the operation does not say it apart from its `data`. @throws JsonApiError `invalid-body` */
-export function readTarget(operation: Json, lids: LocalIds): Target | undefined {
+/** Returns `undefined` if only `data` can name the target. @throws JsonApiError `invalid-body` */
+export function readTarget(operation: JsonObject, lids: LocalIds): Target | undefined {
   const { ref, href } = operation;
   if (href === undefined) return ref === undefined ? undefined : targetOfRef(ref, lids);
-  if (ref !== undefined) throw new JsonApiError([wrong('/href', 'want ref or href, not both')]);
+  if (ref !== undefined) throw new JsonApiError([bodyError('/href', 'want ref or href, not both')]);
   const target = typeof href === 'string' ? targetOfPath(href) : undefined;
-  if (target === undefined) throw new JsonApiError([wrong('/href', 'href leads to nothing that operations change')]);
+  if (target === undefined)
+    throw new JsonApiError([bodyError('/href', 'href is not the path of a resource that operations change')]);
   return target;
 }
 
-/** A type that operations know. */
-export const typeNamed = (name: unknown): ResourceType | undefined => RESOURCE_TYPES.find((type) => type === name);
+export const resourceTypeOf = (name: unknown): ResourceType | undefined => RESOURCE_TYPES.find((type) => type === name);
 
 function targetOfRef(ref: unknown, lids: LocalIds): Target {
-  if (!isObject(ref)) throw new JsonApiError([wrong('/ref', 'ref must be an object')]);
-  const type = typeNamed(ref['type']);
+  if (!isObject(ref)) throw new JsonApiError([bodyError('/ref', 'ref must be an object')]);
+  const type = resourceTypeOf(ref['type']);
   if (type === undefined)
-    throw new JsonApiError([wrong('/ref/type', `type must be one of ${RESOURCE_TYPES.join(', ')}`)]);
-  const { id } = namedWithStandIns(ref, lids, '/ref') as Json;
-  if (typeof id !== 'string') throw new JsonApiError([wrong('/ref/id', 'id must be a string')]);
+    throw new JsonApiError([bodyError('/ref/type', `type must be one of ${RESOURCE_TYPES.join(', ')}`)]);
+  const { id } = identifiersWithPlaceholders(ref, lids, '/ref') as JsonObject;
+  if (typeof id !== 'string') throw new JsonApiError([bodyError('/ref/id', 'id must be a string')]);
   const relationship = ref['relationship'];
   if (relationship === undefined) return { kind: 'resource', type, id };
-  const by = MEMBERS.find((name) => name === relationship);
-  if (type === 'teams' && by !== undefined) return { kind: 'members', teamId: id, by };
-  throw new JsonApiError([wrong('/ref/relationship', `relationship must be ${MEMBERS.join(' or ')}, of teams`)]);
+  const idType = MEMBER_ID_TYPES.find((name) => name === relationship);
+  if (type === 'teams' && idType !== undefined) return { kind: 'members', teamId: id, idType };
+  throw new JsonApiError([
+    bodyError('/ref/relationship', `relationship must be ${MEMBER_ID_TYPES.join(' or ')} of teams`),
+  ]);
 }
 
-/** Names and ids have nothing in them that a path would encode. */
+/** Parses a path. Names and IDs have no characters that need percent-encoding. */
 function targetOfPath(path: string): Target | undefined {
   const [root, api, version, first = '', second = '', third, fourth, ...more] = path.split('/');
   if (root !== '' || api !== 'api' || version !== 'v2' || more.length > 0) return undefined;
   if (first === 'organizations' && fourth === undefined) {
-    const type = typeNamed(third);
+    const type = resourceTypeOf(third);
     if (type === undefined || !RESOURCE_KINDS[type].inOrganization) return undefined;
     return { kind: 'collection', type, organization: second };
   }
   if (first === 'teams' && third === 'relationships') {
-    const by = MEMBERS.find((name) => name === fourth);
-    return by && { kind: 'members', teamId: second, by };
+    const idType = MEMBER_ID_TYPES.find((name) => name === fourth);
+    return idType && { kind: 'members', teamId: second, idType };
   }
-  const type = typeNamed(first);
+  const type = resourceTypeOf(first);
   if (type === undefined || third !== undefined) return undefined;
   if (second !== '') return { kind: 'resource', type, id: second };
   return RESOURCE_KINDS[type].inOrganization ? undefined : { kind: 'collection', type, organization: undefined };

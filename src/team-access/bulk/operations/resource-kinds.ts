@@ -1,16 +1,16 @@
 /**
- * What operations are about: for each kind of resource how it is read, changed and shown. Nothing is decided here: each
- * change is the one that the endpoint for a single resource makes, with its authorization and its checks.
+ * The resource types that operations change [TEAM-62]. Each change calls the function of the endpoint for the single
+ * change, which authorizes and checks it [TEAM-67].
  */
 import type { Reader } from '../../../state/memory/reader.ts';
 import type { Caller } from '../../authorization/caller.ts';
 import { teamById } from '../../authorization/find-visible.ts';
-import { showMembership } from '../../documents/organization-membership-to-json.ts';
-import { showTeamAlone } from '../../documents/team-to-json.ts';
-import { showTeamWorkspace } from '../../documents/team-workspace-to-json.ts';
-import type { Writing } from '../../http/request-pipeline.ts';
+import { membershipToJson } from '../../documents/organization-membership-to-json.ts';
+import { teamWithoutMembersToJson } from '../../documents/team-to-json.ts';
+import { teamWorkspaceToJson } from '../../documents/team-workspace-to-json.ts';
+import type { WriteContext } from '../../http/request-pipeline.ts';
 import { type Resource, unconditional } from '../../jsonapi/documents.ts';
-import type { GivenResource, WantedResource } from '../../jsonapi/read-resource.ts';
+import type { ParsedResource, ResourceSpec } from '../../jsonapi/read-resource.ts';
 import {
   createMembership,
   deleteMembership,
@@ -18,77 +18,76 @@ import {
   NEW_MEMBERSHIP,
 } from '../../organization-memberships/change-membership.ts';
 import {
-  changedTeamWorkspace,
   changeTeamWorkspace,
+  createTeamWorkspace,
   deleteTeamWorkspace,
+  NEW_TEAM_WORKSPACE,
+  teamWorkspaceUpdate,
 } from '../../team-workspaces/change-team-workspace.ts';
-import { createTeamWorkspace, NEW_TEAM_WORKSPACE } from '../../team-workspaces/create-team-workspace.ts';
-import { rowById } from '../../team-workspaces/find-row.ts';
+import { rowById } from '../../team-workspaces/find-rows.ts';
 import { changeTeam, createTeam, deleteTeam } from '../../teams/change-team.ts';
 
-/** The JSON:API types that operations change. */
 export const RESOURCE_TYPES = ['team-workspaces', 'teams', 'organization-memberships'] as const;
-/** One of them. */
 export type ResourceType = (typeof RESOURCE_TYPES)[number];
 
-/** What a change needs to know besides what the document says of its resource. */
-export interface Context {
-  /** The name of the organization in which a resource is added, for those that are `inOrganization`. */
+export interface OperationOptions {
+  /** The name of the organization to add to, for types with `inOrganization`. */
   readonly organization: string;
   readonly terraform: boolean;
 }
 
-/** How resources of one type are read, changed and shown. Each change throws what its endpoint does: JsonApiError. */
+/** The functions of one resource type. They throw the same errors as the endpoints. */
 export interface ResourceKind {
-  /** Added to an organization, which the operation names. */
+  /** Whether an `add` must name an organization. */
   readonly inOrganization: boolean;
-  readonly added: WantedResource;
-  /** Of those that can be updated, what updates the one with that id. */
-  readonly updated?: (id: string) => WantedResource;
-  readonly add: (writing: Writing, given: GivenResource, context: Context) => Resource;
-  readonly update?: (writing: Writing, id: string, given: GivenResource, context: Context) => Resource;
-  readonly remove: (writing: Writing, id: string, context: Context) => void;
-  /** One that is there, as far as the caller may know. @throws JsonApiError `not-found` */
-  readonly show: (reader: Reader, caller: Caller, id: string, context: Context) => Resource;
+  readonly addShape: ResourceSpec;
+  /** Absent for types that cannot be updated. */
+  readonly updateShape?: (id: string) => ResourceSpec;
+  readonly add: (context: WriteContext, body: ParsedResource, options: OperationOptions) => Resource;
+  readonly update?: (context: WriteContext, id: string, body: ParsedResource, options: OperationOptions) => Resource;
+  readonly remove: (context: WriteContext, id: string, options: OperationOptions) => void;
+  /** Returns the current resource if the caller can see it. @throws JsonApiError `not-found` */
+  readonly read: (reader: Reader, caller: Caller, id: string, options: OperationOptions) => Resource;
 }
 
-/** Conditions are headers, of requests about one resource. */
+/** Operations have no `If-Match` [TEAM-73]. */
 const precondition = unconditional;
 
-/** Every type that operations change. */
 export const RESOURCE_KINDS: Readonly<Record<ResourceType, ResourceKind>> = {
   'team-workspaces': {
     inOrganization: false,
-    added: NEW_TEAM_WORKSPACE,
-    updated: changedTeamWorkspace,
-    add: (writing, given, { terraform }) =>
-      showTeamWorkspace(createTeamWorkspace(writing, given, terraform), terraform),
-    update: (writing, id, given, { terraform }) =>
-      showTeamWorkspace(changeTeamWorkspace(writing, { id, precondition, terraform }, given), terraform),
-    remove: (writing, id, { terraform }) => deleteTeamWorkspace(writing, { id, precondition, terraform }),
-    show: (reader, caller, id, { terraform }) => showTeamWorkspace(rowById(reader, caller, id), terraform),
+    addShape: NEW_TEAM_WORKSPACE,
+    updateShape: teamWorkspaceUpdate,
+    add: (context, body, { terraform }) =>
+      teamWorkspaceToJson(createTeamWorkspace(context, body, terraform), terraform),
+    update: (context, id, body, { terraform }) =>
+      teamWorkspaceToJson(changeTeamWorkspace(context, { id, precondition, terraform }, body), terraform),
+    remove: (context, id, { terraform }) => deleteTeamWorkspace(context, { id, precondition, terraform }),
+    read: (reader, caller, id, { terraform }) => teamWorkspaceToJson(rowById(reader, caller, id), terraform),
   },
-  // Without their members: a team of thousands would stand in each of thousands of results.
+  // Without members, because thousands of results could each list thousands of members [TEAM-70].
   teams: {
     inOrganization: true,
-    added: { type: 'teams' },
-    updated: (id) => ({ type: 'teams', updates: id }),
-    add: (writing, { attributes }, { organization }) => showTeamAlone(createTeam(writing, organization, attributes)),
-    update: (writing, id, { attributes }) => showTeamAlone(changeTeam(writing, { id, precondition }, attributes)),
-    remove: (writing, id) => deleteTeam(writing, { id, precondition }),
-    show: (reader, caller, id) => showTeamAlone(teamById(reader, caller, id)),
+    addShape: { type: 'teams' },
+    updateShape: (id) => ({ type: 'teams', updates: id }),
+    add: (context, { attributes }, { organization }) =>
+      teamWithoutMembersToJson(createTeam(context, organization, attributes)),
+    update: (context, id, { attributes }) =>
+      teamWithoutMembersToJson(changeTeam(context, { id, precondition }, attributes)),
+    remove: (context, id) => deleteTeam(context, { id, precondition }),
+    read: (reader, caller, id) => teamWithoutMembersToJson(teamById(reader, caller, id)),
   },
   'organization-memberships': {
     inOrganization: true,
-    added: NEW_MEMBERSHIP,
-    add(writing, given, { organization }) {
-      const { standing, membership } = createMembership(writing, organization, given);
-      return showMembership(writing.tx, standing, membership);
+    addShape: NEW_MEMBERSHIP,
+    add(context, body, { organization }) {
+      const { role, membership } = createMembership(context, organization, body);
+      return membershipToJson(context.tx, role, membership);
     },
-    remove: (writing, id) => deleteMembership(writing, id),
-    show(reader, caller, id) {
-      const { standing, membership } = membershipById(reader, caller, id);
-      return showMembership(reader, standing, membership);
+    remove: (context, id) => deleteMembership(context, id),
+    read(reader, caller, id) {
+      const { role, membership } = membershipById(reader, caller, id);
+      return membershipToJson(reader, role, membership);
     },
   },
 };

@@ -5,19 +5,19 @@ import { sharedApi } from '../../../../test/support/process/api.ts';
 import { OPERATIONS_TYPE, operate, refused } from '../../../../test/support/team-access/operations.ts';
 import { type Company, sharedCompany } from '../../../../test/support/team-access/organizations.ts';
 import { MEDIA_TYPE, request, seen, to } from '../../../../test/support/team-access/team-access.ts';
-import { FAULTS_MAX } from '../../limits.ts';
+import { ERRORS_MAX } from '../../limits.ts';
 
 const inAcme = { organization: to('organizations', 'acme') };
 const team = { type: 'teams', attributes: { name: 'refused' }, relationships: inAcme };
 
-/** What even a conversion to text would refuse. */
+/** A value whose conversion to a string throws. */
 const notText = { toString: 1, valueOf: 1 };
 
-/** Operations that are refused, each with where their faults are; the status is 422 unless there. */
+/** Rejected operations with the pointers of their errors. The status is 422 unless a case has another. */
 const cases: readonly (readonly [string, unknown, readonly string[], number?])[] = [
-  ['no object', 7, ['']],
-  ['no op', {}, ['/op']],
-  ['another op', { op: 'replace', data: team }, ['/op']],
+  ['an operation that is not an object', 7, ['']],
+  ['an operation without op', {}, ['/op']],
+  ['an unknown op', { op: 'replace', data: team }, ['/op']],
   ['an add without data', { op: 'add' }, ['/data']],
   ['an add of a list', { op: 'add', data: [team] }, ['/data']],
   ['an add of an unknown type', { op: 'add', data: { type: 'workspaces' } }, ['/data/type']],
@@ -26,30 +26,30 @@ const cases: readonly (readonly [string, unknown, readonly string[], number?])[]
     { op: 'add', data: { ...team, relationships: {} } },
     ['/data/relationships/organization'],
   ],
-  ['an add to something that has an id', { op: 'add', ref: { type: 'teams', id: 'x' }, data: team }, ['/ref']],
+  ['an add to a resource', { op: 'add', ref: { type: 'teams', id: 'x' }, data: team }, ['/ref']],
   ['an add to a path with an id', { op: 'add', href: '/api/v2/teams/x', data: team }, ['/href']],
   ['an add of another type than the path', { op: 'add', href: '/api/v2/team-workspaces', data: team }, ['/data/type']],
   [
-    'all faults of a row',
+    'a row with all of its errors',
     { op: 'add', data: { type: 'team-workspaces', attributes: [], relationships: {} } },
     ['/data/attributes', '/data/relationships/team', '/data/relationships/workspace'],
   ],
-  ['a lid that is no text', { op: 'add', data: { ...team, lid: 1 } }, ['/data/lid']],
-  ['an update of nothing', { op: 'update', data: { type: 'teams' } }, ['/data/id']],
+  ['a lid that is not a string', { op: 'add', data: { ...team, lid: 1 } }, ['/data/lid']],
+  ['an update without a target', { op: 'update', data: { type: 'teams' } }, ['/data/id']],
   ['an update of a collection', { op: 'update', href: '/api/v2/team-workspaces', data: team }, ['/href']],
   [
-    'an update that names another',
+    'an update whose data has another ID',
     { op: 'update', ref: { type: 'teams', id: 'x' }, data: { ...team, id: 'y' } },
     ['/data/id'],
   ],
   ['an update of a membership', { op: 'update', data: { type: 'organization-memberships', id: 'x' } }, ['/op']],
-  ['a removal of nothing', { op: 'remove', data: team }, ['/ref']],
+  ['a removal without a target', { op: 'remove', data: team }, ['/ref']],
   ['a removal of a collection', { op: 'remove', href: '/api/v2/team-workspaces' }, ['/href']],
-  ['ref and href', { op: 'remove', ref: { type: 'teams', id: 'x' }, href: '/api/v2/teams/x' }, ['/href']],
-  ['a ref that is no object', { op: 'remove', ref: 'x' }, ['/ref']],
+  ['ref and href together', { op: 'remove', ref: { type: 'teams', id: 'x' }, href: '/api/v2/teams/x' }, ['/href']],
+  ['a ref that is not an object', { op: 'remove', ref: 'x' }, ['/ref']],
   ['a ref of an unknown type', { op: 'remove', ref: { type: 'workspaces', id: 'x' } }, ['/ref/type']],
   ['a ref without an id', { op: 'remove', ref: { type: 'teams' } }, ['/ref/id']],
-  ['a ref by a lid that is no text', { op: 'remove', ref: { type: 'teams', lid: notText } }, ['/ref/lid']],
+  ['a ref by a lid that is not a string', { op: 'remove', ref: { type: 'teams', lid: notText } }, ['/ref/lid']],
   ['a ref by id and lid', { op: 'remove', ref: { type: 'teams', id: 'x', lid: 'fine' } }, ['/ref/lid']],
   ['an update by id and lid', { op: 'update', data: { type: 'teams', id: 'x', lid: 'fine' } }, ['/data/lid']],
   ['a ref to an unknown lid', { op: 'remove', ref: { type: 'teams', lid: 'x' } }, ['/ref/lid']],
@@ -63,9 +63,9 @@ const cases: readonly (readonly [string, unknown, readonly string[], number?])[]
     { op: 'add', ref: { type: 'organization-memberships', id: 'x', relationship: 'users' } },
     ['/ref/relationship'],
   ],
-  ['members that replace', { op: 'update', ref: { type: 'teams', id: 'x', relationship: 'users' }, data: [] }, ['/op']],
+  ['an update of members', { op: 'update', ref: { type: 'teams', id: 'x', relationship: 'users' }, data: [] }, ['/op']],
   [
-    'members that are no list',
+    'members that are not an array',
     { op: 'add', ref: { type: 'teams', id: 'x', relationship: 'users' }, data: {} },
     ['/data'],
   ],
@@ -101,7 +101,7 @@ const cases: readonly (readonly [string, unknown, readonly string[], number?])[]
     ['/data/relationships/a~1b~0c/data/lid'],
   ],
   [
-    'a relationship by a lid whose type is no text',
+    'a relationship by a lid whose type is not a string',
     {
       op: 'add',
       data: { type: 'team-workspaces', relationships: { team: { data: { type: notText, lid: 'fine' } } } },
@@ -122,23 +122,23 @@ const cases: readonly (readonly [string, unknown, readonly string[], number?])[]
     '/api/v2/teams/x/relationships/rows',
     '/api/v2/teams/x/relationships/users/y',
     'https://example.org/api/v2/teams/x',
-  ].map((href) => [`a path that leads nowhere: '${href}'`, { op: 'remove', href }, ['/href']] as const),
-  ['a path that is no text', { op: 'remove', href: 7 }, ['/href']],
-  ['a team that is not there', { op: 'remove', ref: { type: 'teams', id: 'team-0' } }, [''], 404],
+  ].map((href) => [`the path '${href}'`, { op: 'remove', href }, ['/href']] as const),
+  ['a path that is not a string', { op: 'remove', href: 7 }, ['/href']],
+  ['a missing team', { op: 'remove', ref: { type: 'teams', id: 'team-0' } }, [''], 404],
   [
-    'an organization that is not there',
+    'a missing organization',
     { op: 'add', data: { ...team, relationships: { organization: to('organizations', 'x') } } },
     [''],
     404,
   ],
   [
-    'the team that owns the organization',
+    'a removal of the owners team',
     ({ teams }: Company) => ({ op: 'remove', ref: { type: 'teams', id: teams.owners } }),
     [''],
     403,
   ],
   [
-    'all attributes that are wrong',
+    'all invalid attributes',
     ({ teams, workspaces }: Company) => ({
       op: 'add',
       data: {
@@ -151,8 +151,8 @@ const cases: readonly (readonly [string, unknown, readonly string[], number?])[]
   ],
 ];
 
-describe('operations are refused:', () => {
-  // Held: no job behind the requests commits meanwhile, nor the use of a token once more.
+describe('POST /operations rejects', () => {
+  // The fake clock does not advance, so that no background job and no repeated token use adds a commit.
   const api = sharedApi({ clock: createFakeClock() });
   const company = sharedCompany(api);
   const fine = { op: 'add', data: { ...team, lid: 'fine' } };
@@ -169,7 +169,7 @@ describe('operations are refused:', () => {
     });
   }
 
-  test('the shapes of all of them at once, before anything is looked up', async () => {
+  test('the wrong shapes of all operations at once, before it runs any [TEAM-68]', async () => {
     const list = [{ op: 'remove', ref: { type: 'teams', id: 'x' } }, { op: 'x' }, fine, { op: 'add' }, fine];
     assert.deepEqual(refused(await operate(api(), company().owner, list)), [
       422,
@@ -179,20 +179,20 @@ describe('operations are refused:', () => {
     ]);
   });
 
-  test('of those that are well shaped the first alone, which the others build on', async () => {
+  test('only the first failing operation of the right shape [TEAM-68]', async () => {
     const list = ['x', 'y'].map((id) => ({ op: 'remove', ref: { type: 'teams', id } }));
     assert.deepEqual(refused(await operate(api(), company().owner, list)), [404, '/atomic:operations/0']);
   });
 
-  test('a list that is wrong throughout, with as many faults as anybody reads', async () => {
+  test('a list with very many errors, and reports 100 of them [TEAM-32]', async () => {
     const relationships = { ...inAcme, teams: { data: Array.from({ length: 200_000 }, () => 0) } };
     const list = [fine, { op: 'add', data: { type: 'organization-memberships', relationships } }];
     const [status, ...pointers] = refused(await operate(api(), company().owner, list));
-    assert.deepEqual([status, pointers.length], [422, FAULTS_MAX]);
+    assert.deepEqual([status, pointers.length], [422, ERRORS_MAX]);
     assert.equal(pointers[0], '/atomic:operations/1/data/relationships/teams/data/0');
   });
 
-  test('a local id before it is there', async () => {
+  test('a local ID before its declaration [TEAM-66]', async () => {
     const list = [{ op: 'update', ref: { type: 'teams', lid: 'fine' }, data: { type: 'teams' } }, fine];
     assert.deepEqual(refused(await operate(api(), company().owner, list)), [422, '/atomic:operations/0/ref/lid']);
   });
@@ -205,7 +205,7 @@ describe('operations are refused:', () => {
     ['{"atomic:operations":{}}', '/atomic:operations'],
     ['{"atomic:operations":null}', '/atomic:operations'],
   ] as const) {
-    test(`a body that is ${body === '' ? 'empty' : body}`, async () => {
+    test(`the body '${body}'`, async () => {
       const headers = { 'content-type': OPERATIONS_TYPE };
       const answer = await request(api(), company().owner, 'POST', '/operations', { body, headers });
       assert.deepEqual(refused(answer), [422, pointer]);
@@ -213,7 +213,7 @@ describe('operations are refused:', () => {
   }
 
   for (const value of ['false', 'yes', 'True', '1']) {
-    test(`?dry-run=${value}`, async () => {
+    test(`?dry-run=${value} [TEAM-87]`, async () => {
       const answer = await operate(api(), company().owner, [fine], { query: `?dry-run=${value}` });
       const error =
         '{"status":"400","title":"bad request","detail":"dry-run must be true, or stand without a value","source":{"parameter":"dry-run"}}';
@@ -221,7 +221,7 @@ describe('operations are refused:', () => {
     });
   }
 
-  test('with an If-Match, which could hold of one thing only', async () => {
+  test('If-Match [TEAM-73]', async () => {
     for (const tag of ['"x"', '*']) {
       const answer = await operate(api(), company().owner, [fine], { headers: { 'if-match': tag } });
       const detail = 'there is no If-Match here: it goes with changing or deleting one thing, whose ETag a read tells';
@@ -241,7 +241,7 @@ describe('operations are refused:', () => {
     [`${MEDIA_TYPE}; ext="${atomic}"`, 200],
     [`Application/VND.api+json;EXT="${atomic}";profile="https://example.org/p"`, 200],
   ] as const) {
-    test(`${status} Content-Type: ${contentType}`, async () => {
+    test(`or accepts Content-Type ${contentType}: ${status} [TEAM-61]`, async () => {
       const answer = await operate(api(), company().owner, [], { headers: { 'content-type': contentType } });
       assert.equal(answer.status, status);
       if (status === 200) assert.equal(answer.headers['content-type'], OPERATIONS_TYPE);
@@ -256,7 +256,7 @@ describe('operations are refused:', () => {
     [MEDIA_TYPE, 200],
     ['*/*', 200],
   ] as const) {
-    test(`${status} Accept: ${accept}`, async () => {
+    test(`or accepts Accept ${accept}: ${status} [TEAM-61]`, async () => {
       assert.equal((await operate(api(), company().owner, [], { headers: { accept } })).status, status);
     });
   }

@@ -1,4 +1,4 @@
-/** Every refusal with its exact body, and that what is refused changes nothing. */
+/** Every error of the team-workspaces endpoints with its exact body. A rejected request changes nothing. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { sharedApi } from '../../../test/support/process/api.ts';
@@ -13,14 +13,14 @@ import { badValue, REFUSED_REQUESTS } from '../../../test/support/team-access/re
 import { NOT_FOUND, request, seen } from '../../../test/support/team-access/team-access.ts';
 import { teamWorkspaces } from '../tables/team-workspace.ts';
 
-describe('refused is', () => {
+describe('team-workspaces endpoints', () => {
   const api = sharedApi();
   const setUp = sharedCompany(api);
 
   for (const { what, method, path, body, headers = {}, status, errors } of REFUSED_REQUESTS) {
-    test(`${what} (${method}, ${status})`, async () => {
+    test(`return ${status} to ${method}: ${what}`, async () => {
       const { company, owner } = setUp();
-      const before = api().state.snapshot.trees.get(teamWorkspaces);
+      const before = api().state.snapshot.tables.get(teamWorkspaces);
       const answer = await request(api(), owner, method, path?.(company) ?? '/team-workspaces', {
         body: body?.(company),
         headers,
@@ -28,24 +28,24 @@ describe('refused is', () => {
       const expected = { errors: errors.map((error) => ({ status: String(status), ...error })) };
       assert.deepEqual(seen(answer), [status, JSON.stringify(expected)]);
       assert.equal(answer.headers['content-type'], 'application/vnd.api+json; charset=utf-8');
-      assert.equal(api().state.snapshot.trees.get(teamWorkspaces), before);
+      assert.equal(api().state.snapshot.tables.get(teamWorkspaces), before);
     });
   }
 
-  test('a body over the limit', async () => {
+  test('return 413 to a body over limits.body [TEAM-21]', async () => {
     const { owner } = setUp();
     const answer = await request(api(), owner, 'POST', '/team-workspaces', { body: ' '.repeat(1024 * 1024 + 1) });
     assert.equal(answer.status, 413);
     assert.match(answer.text, /^\{"errors":\[\{"status":"413","title":"payload too large","detail":"/);
   });
 
-  test('a method that is not there, with those that are', async () => {
+  test('return 405 with the allowed methods to another method [TEAM-36]', async () => {
     const { company, owner } = setUp();
     const answer = await request(api(), owner, 'PUT', `/team-workspaces/${company.rows.visible}`, { body: {} });
     assert.deepEqual([answer.status, answer.headers.allow], [405, 'GET, PATCH, DELETE, HEAD, OPTIONS']);
   });
 
-  test('a pair that exists, with the id of its row', async () => {
+  test('return 422 with the ID of the existing row to a pair that has one [TEAM-46]', async () => {
     const { company, owner } = setUp();
     const body = rowBody(company.teams.visible, company.workspaces.main, { access: 'custom' });
     const answer = await request(api(), owner, 'POST', '/team-workspaces', { body });
@@ -57,7 +57,7 @@ describe('refused is', () => {
     assert.deepEqual(seen(answer), [422, JSON.stringify({ errors: [fault] })]);
   });
 
-  test('a team of another organization: not there for who does not know it, else with a reason', async () => {
+  test('return 404 to a hidden team of another organization, and 422 to a visible one [TEAM-44]', async () => {
     const { company, owner } = setUp();
     const other = await makeCompany(api().state, 'other');
     for (const team of [other.teams.visible, other.teams.secret, other.teams.owners]) {
@@ -73,7 +73,7 @@ describe('refused is', () => {
     assert.deepEqual(seen(await request(api(), owner, 'POST', '/team-workspaces', { body: secret })), NOT_FOUND);
   });
 
-  test('everything without a good token, before anything else', async () => {
+  test('return 401 to a request without a valid token before all other checks [TEAM-27]', async () => {
     const { company } = setUp();
     for (const kind of NOBODIES) {
       const headers = { 'content-type': 'text/plain', accept: 'text/html' };

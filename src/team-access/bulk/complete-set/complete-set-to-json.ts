@@ -1,12 +1,16 @@
-/** How is shown what became of the rows of a workspace. */
+/** The answer to a complete set: the resulting rows, and the differences to the previous ones [TEAM-81, TEAM-82]. */
 import { Type } from 'typebox';
 import type { Reader } from '../../../state/memory/reader.ts';
-import { seesTeam } from '../../authorization/permissions.ts';
-import { rowsDocument, showTeamWorkspace, teamWorkspaceSchema } from '../../documents/team-workspace-to-json.ts';
+import { canSeeTeam } from '../../authorization/permissions.ts';
+import {
+  teamWorkspaceSchema,
+  teamWorkspacesDocument,
+  teamWorkspaceToJson,
+} from '../../documents/team-workspace-to-json.ts';
 import type { Document } from '../../jsonapi/documents.ts';
 import { teams } from '../../tables/team.ts';
-import type { FoundRow } from '../../team-workspaces/find-row.ts';
-import type { Difference, PutSet } from './put-team-access.ts';
+import type { FoundRow } from '../../team-workspaces/find-rows.ts';
+import type { CompleteSetResult, Difference } from './put-complete-set.ts';
 
 const CHANGES = ['added', 'updated', 'removed'] as const;
 type Change = (typeof CHANGES)[number];
@@ -14,8 +18,7 @@ type Change = (typeof CHANGES)[number];
 const count = Type.Integer({ minimum: 0 });
 const optionalText = Type.Union([Type.String(), Type.Null()]);
 
-/** What answers a complete set. */
-export function setAnswerSchema(terraform: boolean) {
+export function completeSetSchema(terraform: boolean) {
   const row = teamWorkspaceSchema(terraform);
   const rowOrNone = Type.Union([row, Type.Null()]);
   const difference = Type.Object({
@@ -34,10 +37,9 @@ export function setAnswerSchema(terraform: boolean) {
   });
 }
 
-/** The document that answers a complete set. */
-export function setDocument(
+export function completeSetDocument(
   reader: Reader,
-  set: PutSet,
+  set: CompleteSetResult,
   { dryRun, terraform }: { readonly dryRun: boolean; readonly terraform: boolean },
 ): Document {
   const { after, differences } = set;
@@ -45,32 +47,32 @@ export function setDocument(
   for (const difference of differences) counts[changeOf(difference)] += 1;
   const unchanged = after.length - counts.added - counts.updated;
   return {
-    ...rowsDocument(after, terraform),
+    ...teamWorkspacesDocument(after, terraform),
     meta: {
       'dry-run': dryRun,
       counts: { ...counts, unchanged },
-      differences: differences.map((difference) => showDifference(reader, difference, terraform)),
+      differences: differences.map((difference) => differenceToJson(reader, difference, terraform)),
     },
   };
 }
 
-function showDifference(reader: Reader, difference: Difference, terraform: boolean) {
+function differenceToJson(reader: Reader, difference: Difference, terraform: boolean) {
   const { before, after } = difference;
-  const shown = (row: FoundRow | undefined) => (row === undefined ? null : showTeamWorkspace(row, terraform));
+  const rowToJson = (row: FoundRow | undefined) => (row === undefined ? null : teamWorkspaceToJson(row, terraform));
   return {
     change: changeOf(difference),
-    team: showTeamName(reader, after ?? before),
-    before: shown(before),
-    after: shown(after),
+    team: teamToJson(reader, after ?? before),
+    before: rowToJson(before),
+    after: rowToJson(after),
   };
 }
 
-/** A secret team has no name for who does not see it. */
-function showTeamName(reader: Reader, found: FoundRow | undefined) {
+/** Returns the ID of a team, and its name if the caller can see the team [TEAM-82]. */
+function teamToJson(reader: Reader, found: FoundRow | undefined) {
   const id = found?.row.teamId ?? '';
   const team = reader.get(teams, id)?.row;
-  const seen = found !== undefined && team !== undefined && seesTeam(found.standing, team);
-  return { id, name: seen ? team.name : null };
+  const isVisible = found !== undefined && team !== undefined && canSeeTeam(found.role, team);
+  return { id, name: isVisible ? team.name : null };
 }
 
 function changeOf({ before, after }: Difference): Change {

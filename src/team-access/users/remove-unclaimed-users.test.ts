@@ -7,12 +7,12 @@ import { until } from '../../../test/support/until.ts';
 import { auditLog, SYSTEM } from '../../audit/record.ts';
 import { newId } from '../../credentials/secret.ts';
 import { UNCLAIMED, users } from '../../credentials/user.ts';
-import { INVITED_BATCH, INVITED_PAUSE_MS } from '../limits.ts';
-import { nameEntry, organizations } from '../tables/organization.ts';
+import { INVITED_BATCH, INVITED_INTERVAL_MS } from '../limits.ts';
+import { normalizeName, organizations } from '../tables/organization.ts';
 import { memberships } from '../tables/organization-membership.ts';
-import { forgetInvitedJob } from './remove-invited-users.ts';
+import { unclaimedUsersJob } from './remove-unclaimed-users.ts';
 
-describe('a user whom an invitation has made', () => {
+describe('an unclaimed user', () => {
   const clock = createFakeClock();
   const api = sharedApi({ clock });
   const admin = (method: string, path: string, body?: unknown) =>
@@ -22,23 +22,23 @@ describe('a user whom an invitation has made', () => {
     return shown(await admin('POST', path, resource('organization-memberships', { email }))).data.id;
   };
   const exists = (email: string): boolean => api().state.snapshot.find(users, 'email', email) !== undefined;
-  const entriesOf = async () => {
+  const readEntries = async () => {
     const entries = await api().state.scan(auditLog, { limit: 1_000 }, new AbortController().signal);
     return entries.map(({ row }) => row).filter(({ action, type }) => action === 'destroy' && type === 'users');
   };
 
-  test('goes with their last membership, in the same commit', async () => {
+  test('is deleted in the commit that ends their last membership [AUTHZ-65]', async () => {
     for (const name of ['one', 'two']) await makeOrganization(api(), api().adminToken, name);
     const ids = [await invite('one', 'guest@example.org'), await invite('two', 'guest@example.org')];
     await admin('DELETE', `/organization-memberships/${ids[0]}`);
     assert.ok(exists('guest@example.org'));
     await admin('DELETE', `/organization-memberships/${ids[1]}`);
     assert.ok(!exists('guest@example.org'));
-    const entry = (await entriesOf()).at(-1);
+    const entry = (await readEntries()).at(-1);
     assert.equal(entry?.organizationId, api().state.snapshot.find(organizations, 'name', 'two')?.row.id);
   });
 
-  test('stays, once a site administrator has taken them on', async () => {
+  test('is kept after a site administrator has claimed them', async () => {
     await makeOrganization(api(), api().adminToken, 'three');
     const id = await invite('three', 'taken@example.org');
     await admin('POST', '/admin/users', resource('users', { username: 'taken', email: 'taken@example.org' }));
@@ -46,10 +46,10 @@ describe('a user whom an invitation has made', () => {
     assert.ok(exists('taken@example.org'));
   });
 
-  test('goes behind the requests, with an organization that is deleted', async () => {
+  test('is deleted by the background job after the deletion of their organization [AUTHZ-65]', async () => {
     for (const name of ['crowd', 'other']) await makeOrganization(api(), api().adminToken, name);
     await api().state.write((tx) => {
-      const organizationId = tx.find(organizations, 'name', nameEntry('crowd'))?.row.id ?? '';
+      const organizationId = tx.find(organizations, 'name', normalizeName('crowd'))?.row.id ?? '';
       for (let place = 0; place < 2 * INVITED_BATCH; place++) {
         const [id, userId, createTime] = [newId('ou'), newId('user'), new Date(tx.now).toISOString()];
         const name = `crowd-${place}`;
@@ -59,17 +59,17 @@ describe('a user whom an invitation has made', () => {
     });
     await invite('crowd', 'both@example.org');
     await invite('other', 'both@example.org');
-    const before = (await entriesOf()).length;
-    const stop = api().state.addJob(forgetInvitedJob(api().state, clock));
-    const left = (): number => api().state.snapshot.list(users, 'unclaimed', UNCLAIMED).length;
+    const before = (await readEntries()).length;
+    const stop = api().state.addJob(unclaimedUsersJob(api().state, clock));
+    const remaining = (): number => api().state.snapshot.list(users, 'unclaimed', UNCLAIMED).length;
     await admin('DELETE', '/organizations/crowd');
-    await until('those in no organization are gone', () => {
-      clock.advance(INVITED_PAUSE_MS);
-      return left() === 1;
+    await until('the users without an organization are deleted', () => {
+      clock.advance(INVITED_INTERVAL_MS);
+      return remaining() === 1;
     });
     stop();
     assert.ok(exists('both@example.org'));
-    const entries = (await entriesOf()).slice(before);
+    const entries = (await readEntries()).slice(before);
     assert.equal(entries.length, 2 * INVITED_BATCH);
     assert.ok(entries.every(({ actor, organizationId }) => actor === SYSTEM.actor && organizationId === undefined));
   });

@@ -16,7 +16,7 @@ import { INVITED_MAX } from '../limits.ts';
 const PATH = '/organizations/acme/organization-memberships';
 const membership = (email: string) => resource('organization-memberships', { email });
 
-test('an organization invites so many who have not come, and one more for each who comes or is taken out', async () => {
+test('an organization can invite another member after one of 500 is claimed or removed [AUTHZ-61]', async () => {
   await using api = await startApi();
   const { token } = await makeUser(api, 'owner');
   await makeOrganization(api, token, 'acme');
@@ -25,7 +25,7 @@ test('an organization invites so many who have not come, and one more for each w
     const answer = await invite('late@example.org');
     const [fault] = faults(answer);
     assert.deepEqual(fault?.['source'], { pointer: '/data/attributes/email' });
-    assert.match(String(fault?.['detail']), /500 people were invited who have not come/);
+    assert.match(String(fault?.['detail']), /limit of 500 invited members without a token/);
   };
   const operations = Array.from({ length: INVITED_MAX }, (_, i) => ({
     op: 'add',
@@ -37,7 +37,7 @@ test('an organization invites so many who have not come, and one more for each w
   assert.equal(all.status, 200, all.text);
   await isFull();
 
-  // Who is a user already is no invitation.
+  // A member who is already a claimed user does not count.
   await makeUser(api, 'known');
   assert.equal((await invite('known@example.org')).status, 201);
   await isFull();

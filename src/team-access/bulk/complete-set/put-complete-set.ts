@@ -1,0 +1,126 @@
+/**
+ * Replaces the rows of a workspace in one commit [TEAM-75]. The checks are those of a single row. Each step checks the
+ * whole set [TEAM-79], so that no error reveals a team that the caller may not know.
+ */
+import type { Reader } from '../../../state/memory/reader.ts';
+import type { DeepReadonly } from '../../../state/table.ts';
+import type { Caller } from '../../authorization/caller.ts';
+import { type CallerRole, withCachedRoles } from '../../authorization/caller-role.ts';
+import type { FoundWorkspace } from '../../authorization/find-visible.ts';
+import { canSeeTeam } from '../../authorization/permissions.ts';
+import { teamWorkspacesDocument } from '../../documents/team-workspace-to-json.ts';
+import type { WriteContext } from '../../http/request-pipeline.ts';
+import type { Precondition } from '../../jsonapi/documents.ts';
+import { checkAll, type ErrorObject, notFound, throwErrors, withErrorsAt } from '../../jsonapi/errors.ts';
+import { sortByCreation } from '../../jsonapi/pagination.ts';
+import { nameInOrganization } from '../../tables/organization.ts';
+import { type Team, teams } from '../../tables/team.ts';
+import { teamWorkspaces } from '../../tables/team-workspace.ts';
+import { teamForWorkspace, unsuitableTeamErrors } from '../../team-workspaces/change-team-workspace.ts';
+import { administeredWorkspace, type FoundRow } from '../../team-workspaces/find-rows.ts';
+import { type NewAccess, readNewAccess } from '../../team-workspaces/read-access.ts';
+import { addRow, changeRow, removeRow } from '../../team-workspaces/write-row.ts';
+import type { SetRow } from './read-complete-set.ts';
+
+/** A row that was added (no `before`), updated, or removed (no `after`). */
+export interface Difference {
+  readonly before: FoundRow | undefined;
+  readonly after: FoundRow | undefined;
+}
+
+export interface CompleteSetResult {
+  /** All rows of the workspace in order of creation. */
+  readonly before: readonly FoundRow[];
+  readonly after: readonly FoundRow[];
+  /** In the order of the set, followed by the removed rows. */
+  readonly differences: readonly Difference[];
+}
+
+export interface CompleteSetOptions {
+  readonly workspaceId: string;
+  readonly precondition: Precondition;
+  readonly terraform: boolean;
+}
+
+/** Checks and writes a complete set. @throws JsonApiError `not-found`, `invalid-attribute`, `precondition-failed` */
+export function putCompleteSet(
+  context: WriteContext,
+  { workspaceId, precondition, terraform }: CompleteSetOptions,
+  setRows: readonly SetRow[],
+): CompleteSetResult {
+  const { tx } = context;
+  const caller = withCachedRoles(context.caller);
+  const found = administeredWorkspace(tx, caller, workspaceId);
+  const withTeams = checkAll(setRows, (row) => ({ ...row, team: findTeam(tx, caller, found.role, row) }));
+  const rows = checkAll(withTeams, ({ attributes, place, ...row }) => ({
+    ...row,
+    values: withErrorsAt(place, () => readNewAccess(attributes, { terraform, now: tx.now })),
+  }));
+  throwErrors(teamErrors(found.role, rows));
+  const before = rowsOf(tx, found);
+  precondition(() => teamWorkspacesDocument(before, terraform));
+  const differences = replaceRows(context, found, before, rows);
+  return { before, after: rowsOf(tx, found), differences };
+}
+
+/** A row of the set with its team and values. */
+interface ResolvedRow {
+  readonly team: DeepReadonly<Team>;
+  readonly teamPointer: string;
+  readonly values: NewAccess;
+}
+
+/**
+ * Returns the team of a row: by ID any team of the organization, by name only visible ones [TEAM-76].
+ * @throws JsonApiError `not-found`
+ */
+function findTeam(tx: Reader, caller: Caller, role: CallerRole, { team, teamPointer }: SetRow): DeepReadonly<Team> {
+  return withErrorsAt(
+    () => teamPointer,
+    () => {
+      if ('id' in team) return teamForWorkspace(tx, caller, role, team.id);
+      const found = tx.find(teams, 'name', nameInOrganization(role.organization.id, team.name))?.row;
+      if (found === undefined || !canSeeTeam(role, found)) throw notFound();
+      return found;
+    },
+  );
+}
+
+/** Rejects teams that cannot have a row and teams that occur twice [TEAM-80]. */
+function teamErrors(role: CallerRole, rows: readonly ResolvedRow[]): ErrorObject[] {
+  const seen = new Set<string>();
+  const errors: ErrorObject[] = [];
+  for (const { team, teamPointer } of rows) {
+    errors.push(...unsuitableTeamErrors(role, team, teamPointer));
+    if (seen.has(team.id)) {
+      errors.push({ code: 'invalid-attribute', detail: 'Team is in the set twice', pointer: teamPointer });
+    }
+    seen.add(team.id);
+  }
+  return errors;
+}
+
+function replaceRows(
+  context: WriteContext,
+  found: FoundWorkspace,
+  before: readonly FoundRow[],
+  rows: readonly ResolvedRow[],
+): Difference[] {
+  const remaining = new Map(before.map((one) => [one.row.teamId, one]));
+  const differences: Difference[] = [];
+  for (const { team, values } of rows) {
+    const existing = remaining.get(team.id);
+    remaining.delete(team.id);
+    const after =
+      existing === undefined ? addRow(context, found, team.id, values) : changeRow(context, existing, values);
+    if (after.row !== existing?.row) differences.push({ before: existing, after });
+  }
+  for (const removed of remaining.values()) {
+    removeRow(context, removed);
+    differences.push({ before: removed, after: undefined });
+  }
+  return differences;
+}
+
+const rowsOf = (reader: Reader, found: FoundWorkspace): FoundRow[] =>
+  sortByCreation(reader.list(teamWorkspaces, 'workspace', found.workspace.id)).map(({ row }) => ({ ...found, row }));

@@ -1,0 +1,105 @@
+/** Finds rows of `team-workspaces` for callers who may see or change them. Other rows are reported as not found. */
+import { Type } from 'typebox';
+import type { Parameter } from '../../http/parameter.ts';
+import type { Query } from '../../http/query.ts';
+import type { Reader } from '../../state/memory/reader.ts';
+import type { DeepReadonly, Stored } from '../../state/table.ts';
+import type { Caller } from '../authorization/caller.ts';
+import { accessToWorkspace, dummyLookup } from '../authorization/caller-role.ts';
+import { type FoundTeam, type FoundWorkspace, workspaceById } from '../authorization/find-visible.ts';
+import { canManageTeamAccess, canSeeTeamAccess, hasTeamManagement, isInTeam } from '../authorization/permissions.ts';
+import { type ErrorObject, notFound } from '../jsonapi/errors.ts';
+import { type Page, readPage, sortByCreation } from '../jsonapi/pagination.ts';
+import { type TeamWorkspace, teamWorkspacePair, teamWorkspaces } from '../tables/team-workspace.ts';
+
+/** A row with its workspace, and the caller's role and access there. */
+export interface FoundRow extends FoundWorkspace {
+  readonly row: DeepReadonly<TeamWorkspace>;
+}
+
+/** Returns the workspace if its organization has the plan `standard` [AUTHZ-18]. @throws JsonApiError `not-found` */
+export function workspaceWithTeams(reader: Reader, caller: Caller, id: string): FoundWorkspace {
+  const found = workspaceById(reader, caller, id);
+  if (hasTeamManagement(found.role)) return found;
+  dummyLookup(reader, caller);
+  throw notFound();
+}
+
+/** Returns the workspace to its admins [AUTHZ-23]. @throws JsonApiError `not-found` */
+export function administeredWorkspace(reader: Reader, caller: Caller, id: string): FoundWorkspace {
+  const found = workspaceWithTeams(reader, caller, id);
+  if (!canManageTeamAccess(found.access)) throw notFound();
+  return found;
+}
+
+/** Returns the row to callers who can see it [AUTHZ-22]. @throws JsonApiError `not-found` */
+export function rowById(reader: Reader, caller: Caller, id: string): FoundRow {
+  const row = reader.get(teamWorkspaces, id)?.row;
+  const found = workspaceWithTeams(reader, caller, row?.workspaceId ?? '');
+  if (row !== undefined && canSeeTeamAccess(found.role, found.access, row.teamId)) return { ...found, row };
+  dummyLookup(reader, caller);
+  throw notFound();
+}
+
+/** Returns the row to workspace admins [AUTHZ-23]. @throws JsonApiError `not-found` */
+export function changeableRow(reader: Reader, caller: Caller, id: string): FoundRow {
+  const found = rowById(reader, caller, id);
+  if (!canManageTeamAccess(found.access)) throw notFound();
+  return found;
+}
+
+export const WORKSPACE_FILTER: Parameter = {
+  name: 'filter[workspace][id]',
+  description: 'The ID of the workspace. Required.',
+  schema: Type.String(),
+};
+export const TEAM_FILTER: Parameter = {
+  name: 'filter[team][id]',
+  description: 'Only the row of the team with this ID.',
+  schema: Type.String(),
+};
+
+/** The query of `GET /team-workspaces`. */
+export interface RowQuery {
+  readonly workspaceId: string;
+  readonly teamId: string | undefined;
+  /** Absent: all rows in one document [TEAM-51]. */
+  readonly page: Page | undefined;
+}
+
+/** Reads the query; `filter[workspace][id]` is required [TEAM-49]. @throws JsonApiError `invalid-attribute` */
+export function readRowQuery(query: Query): RowQuery {
+  const workspaceId = query.get(WORKSPACE_FILTER.name) ?? '';
+  const parameter = WORKSPACE_FILTER.name;
+  const blank: ErrorObject = { code: 'invalid-attribute', detail: `${parameter} can't be blank`, parameter };
+  const page = readPage(query, workspaceId === '' ? [blank] : []);
+  return { workspaceId, teamId: query.get(TEAM_FILTER.name), page };
+}
+
+/**
+ * Returns all rows of a workspace to its admins, and the rows of their own teams to other callers, in order of creation
+ * [AUTHZ-22]. A `teamId` without a visible row returns no rows [TEAM-50].
+ * @throws JsonApiError `not-found`
+ */
+export function rowsOfWorkspace(reader: Reader, caller: Caller, { workspaceId, teamId }: RowQuery): FoundRow[] {
+  const found = workspaceWithTeams(reader, caller, workspaceId);
+  const rowOfTeam = (id: string): Stored<TeamWorkspace> | undefined =>
+    reader.find(teamWorkspaces, 'pair', teamWorkspacePair(id, workspaceId));
+  const seesAll = canManageTeamAccess(found.access);
+  let rows: readonly (Stored<TeamWorkspace> | undefined)[];
+  if (teamId !== undefined) rows = seesAll || isInTeam(found.role, teamId) ? [rowOfTeam(teamId)] : [];
+  else if (seesAll) rows = reader.list(teamWorkspaces, 'workspace', workspaceId);
+  else rows = found.role.teams.map(({ id }) => rowOfTeam(id));
+  return sortByCreation(rows.filter((row) => row !== undefined)).map(({ row }) => ({ ...found, row }));
+}
+
+/**
+ * Returns all rows of a team to its members, and the rows of workspaces that they administer to other callers, in order
+ * of creation [AUTHZ-26].
+ */
+export function rowsOfTeam(reader: Reader, { role, team }: FoundTeam): readonly DeepReadonly<TeamWorkspace>[] {
+  const member = isInTeam(role, team.id);
+  return sortByCreation(reader.list(teamWorkspaces, 'team', team.id))
+    .map(({ row }) => row)
+    .filter(({ workspaceId }) => member || canManageTeamAccess(accessToWorkspace(reader, role, workspaceId)));
+}

@@ -1,0 +1,198 @@
+/** Creates, claims, and deletes users. A user from an invitation is unclaimed until they get their first token. */
+
+import { Type } from 'typebox';
+import { hashSecret, newApiToken, newId } from '../../credentials/secret.ts';
+import { SITE_ADMIN, type User, users, userTokens } from '../../credentials/user.ts';
+import { recordTeamAccessChange } from '../audit/record-change.ts';
+import { checkOwnerRemains, isOwner, organizationsOfUser } from '../authorization/owners.ts';
+import { userToJson } from '../documents/user-to-json.ts';
+import type { WriteContext } from '../http/request-pipeline.ts';
+import type { Precondition } from '../jsonapi/documents.ts';
+import { attributeError, type ErrorObject, JsonApiError, notFound, throwErrors } from '../jsonapi/errors.ts';
+import { type RawAttributes, readBoolean, readEmail, readText } from '../jsonapi/read-attributes.ts';
+import { bodySchema } from '../jsonapi/schemas.ts';
+import { NAME_CHARACTERS_MAX } from '../limits.ts';
+import { checkSiteAdmin, isSelf } from './find-user.ts';
+
+type AuditedWrite = Pick<WriteContext, 'tx' | 'origin'>;
+
+/** The properties of a new user. */
+export interface NewUser {
+  readonly email: string;
+  /** Default: derived from the email address [AUTHZ-59]. */
+  readonly username?: string;
+  readonly siteAdmin?: boolean;
+  /** The organization whose invitation creates the user. Such a user is unclaimed and has no token. */
+  readonly invitingOrganizationId?: string;
+}
+
+/** Creates a user. @throws JsonApiError `invalid-attribute` if the username or the email address is taken [AUTHZ-68] */
+export function createUser(
+  context: AuditedWrite,
+  { email, username, siteAdmin, invitingOrganizationId }: NewUser,
+): User {
+  const { tx, origin } = context;
+  const errors = [
+    ...(username !== undefined && !releaseUsername(context, username) ? [takenError('username', 'Username')] : []),
+    ...(email !== '' && tx.find(users, 'email', email.toLowerCase()) !== undefined
+      ? [takenError('email', 'Email')]
+      : []),
+  ];
+  const [first, ...rest] = errors;
+  if (first !== undefined) throw new JsonApiError([first, ...rest]);
+  const user: User = {
+    id: tx.memoizeAcrossRetries(() => newId('user')),
+    username: username ?? availableUsername(tx, email),
+    email,
+    siteAdmin: siteAdmin ?? false,
+    createTime: new Date(tx.now).toISOString(),
+    ...(invitingOrganizationId !== undefined && { unclaimed: true }),
+  };
+  tx.put(users, user);
+  recordTeamAccessChange(tx, origin, {
+    ...(invitingOrganizationId !== undefined && { organizationId: invitingOrganizationId }),
+    action: 'create',
+    type: 'users',
+    subject: user.id,
+    before: null,
+    after: user,
+  });
+  return user;
+}
+
+/**
+ * Claims the unclaimed user with this email address and gives them the requested properties [AUTHZ-67]. Returns
+ * `undefined` if no user has the address or the user ever had a token.
+ * @throws JsonApiError `invalid-attribute` if another user has the username
+ */
+export function claimUser(context: AuditedWrite, { email, username, siteAdmin }: NewUser): User | undefined {
+  const { tx, origin } = context;
+  const before = tx.find(users, 'email', email.toLowerCase())?.row;
+  if (before?.unclaimed !== true) return undefined;
+  const { unclaimed: _, ...user } = before;
+  const after = { ...user, email, username: username ?? user.username, siteAdmin: siteAdmin ?? user.siteAdmin };
+  const sameUsername = after.username.toLowerCase() === before.username.toLowerCase();
+  if (!sameUsername && !releaseUsername(context, after.username))
+    throw new JsonApiError([takenError('username', 'Username')]);
+  tx.put(users, after);
+  recordTeamAccessChange(tx, origin, { action: 'update', type: 'users', subject: before.id, before, after });
+  return after;
+}
+
+/** Creates the first token of a user and returns its secret, which is not stored [AUTHZ-66]. */
+export function createFirstToken({ tx, origin }: AuditedWrite, user: User): string {
+  const secret = tx.memoizeAcrossRetries(() => newApiToken());
+  const id = tx.memoizeAcrossRetries(() => newId('at'));
+  const createTime = new Date(tx.now).toISOString();
+  const description = 'First token';
+  tx.put(userTokens, { id, userId: user.id, secretHash: hashSecret(secret), description, createTime });
+  const after = { id, userId: user.id, description };
+  recordTeamAccessChange(tx, origin, {
+    action: 'create',
+    type: 'authentication-tokens',
+    subject: id,
+    before: null,
+    after,
+  });
+  return secret;
+}
+
+const takenError = (name: string, label: string) => attributeError(name, `${label} has already been taken`);
+
+const isUsernameTaken = (tx: WriteContext['tx'], username: string): boolean =>
+  tx.find(users, 'username', username.toLowerCase()) !== undefined;
+
+/**
+ * Makes a username available for a user that a site administrator creates. An unclaimed user who has it gets another
+ * one [AUTHZ-68], because theirs is derived from an address that any inviting user could enter.
+ * @returns whether the username is available
+ */
+function releaseUsername({ tx, origin }: AuditedWrite, username: string): boolean {
+  const before = tx.find(users, 'username', username.toLowerCase())?.row;
+  if (before === undefined) return true;
+  if (before.unclaimed !== true) return false;
+  const after = { ...before, username: availableUsername(tx, before.email) };
+  tx.put(users, after);
+  recordTeamAccessChange(tx, origin, { action: 'update', type: 'users', subject: before.id, before, after });
+  return true;
+}
+
+/** Returns the local part of an email address, with a number if that username is taken [AUTHZ-59]. */
+function availableUsername(tx: WriteContext['tx'], email: string): string {
+  const local = email.split('@', 1)[0]?.replaceAll(/[^A-Za-z0-9_-]+/g, '-') ?? '';
+  const base = local === '' ? 'user' : local;
+  const isFree = (number: number): boolean => !isUsernameTaken(tx, `${base}-${number}`);
+  if (!isUsernameTaken(tx, base)) return base;
+  // Exponential and then binary search, because thousands of addresses can have the same local part.
+  let free = 2;
+  while (!isFree(free)) free *= 2;
+  let taken = free / 2;
+  while (free - taken > 1) {
+    const middle = Math.floor((taken + free) / 2);
+    if (isFree(middle)) free = middle;
+    else taken = middle;
+  }
+  return `${base}-${free}`;
+}
+
+/** The user to delete, and the condition under which to do so. */
+export interface UserTarget {
+  readonly id: string;
+  readonly precondition: Precondition;
+}
+
+/**
+ * Deletes a user with their memberships, places in teams, and tokens in one commit [AUTHZ-69]. The audit log gets one
+ * entry, because a user can be a member of any number of organizations [TEAM-103].
+ * @throws JsonApiError `not-found`, `precondition-failed`; `forbidden` for the last owner of an organization [AUTHZ-64]
+ * and the last site administrator [AUTHZ-70]
+ */
+export function deleteUser({ tx, caller, origin }: WriteContext, { id, precondition }: UserTarget): void {
+  checkSiteAdmin(caller);
+  const user = tx.get(users, id)?.row;
+  if (user === undefined) throw notFound();
+  if (user.siteAdmin && tx.list(users, 'siteAdmin', SITE_ADMIN, { limit: 2 }).length === 1) {
+    throw new JsonApiError([{ code: 'forbidden', detail: 'the last site administrator cannot go' }]);
+  }
+  for (const organization of organizationsOfUser(tx, id)) {
+    if (isOwner(tx, organization, id)) checkOwnerRemains(tx, organization, id);
+  }
+  precondition(() => ({ data: userToJson(user, isSelf(caller, id)) }));
+  tx.delete(users, id);
+  recordTeamAccessChange(tx, origin, { action: 'destroy', type: 'users', subject: id, before: user, after: null });
+}
+
+export const newUserSchema = bodySchema('users', {
+  attributes: {
+    username: Type.String({ description: 'Letters, digits, `_` and `-`.' }),
+    email: Type.String(),
+    'is-site-admin': Type.Boolean(),
+  },
+  required: ['username', 'email'],
+});
+
+/** Reads the attributes of a new user [DOC-55]. Callers authorize first. @throws JsonApiError `invalid-attribute` */
+export function readNewUser(given: RawAttributes): NewUser {
+  const errors: ErrorObject[] = [];
+  const username = readText(given, 'username', errors);
+  const email = readEmail(given, errors, true);
+  const siteAdmin = readBoolean(given, 'is-site-admin', errors);
+  if (username === undefined || username === '') {
+    if (given['username'] === undefined || given['username'] === null || username === '') {
+      errors.unshift(attributeError('username', "Username can't be blank"));
+    }
+  } else if (username.length > NAME_CHARACTERS_MAX || !/^[A-Za-z0-9_-]+$/.test(username)) {
+    errors.unshift(
+      attributeError(
+        'username',
+        `Username is invalid: want up to ${NAME_CHARACTERS_MAX} letters, digits, underscores and hyphens`,
+      ),
+    );
+  }
+  throwErrors(errors);
+  return {
+    email: email ?? '',
+    ...(username !== undefined && { username }),
+    ...(siteAdmin !== undefined && { siteAdmin }),
+  };
+}
