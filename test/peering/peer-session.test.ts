@@ -38,8 +38,8 @@ async function connect(authorization?: Authorization): Promise<Line> {
           async *streamResources(incoming, context) {
             const authorize = async (): Promise<Authorization> =>
               authorization ?? { kind: 'accepted', outgoing: acceptorSource, incoming: acceptorSink };
-            const owner = { authorize };
-            const session = driveSession({ side: 'accepting', clock: systemClock, times: TIMES, owner });
+            const callbacks = { authorize };
+            const session = driveSession({ side: 'accepting', clock: systemClock, times: TIMES, callbacks });
             accepted.resolve(session);
             session.receive(incoming, context.signal);
             yield* session.outgoing;
@@ -57,7 +57,7 @@ async function connect(authorization?: Authorization): Promise<Line> {
     side: 'dialing',
     clock: systemClock,
     times: TIMES,
-    owner: {},
+    callbacks: {},
     open: OPEN,
     outgoing: dialerSource,
     incoming: dialerSink,

@@ -107,8 +107,8 @@ async function replay(name: string, consul: Line['from'], open: ReplicationMessa
   const accepted = { kind: 'accepted', outgoing: source, incoming: imported } as const;
   const session =
     consul === 'dialer'
-      ? driveSession({ ...begun, side: 'accepting', owner: { authorize: async () => accepted } })
-      : driveSession({ ...begun, side: 'dialing', owner: {}, open, outgoing: source, incoming: imported });
+      ? driveSession({ ...begun, side: 'accepting', callbacks: { authorize: async () => accepted } })
+      : driveSession({ ...begun, side: 'dialing', callbacks: {}, open, outgoing: source, incoming: imported });
   const peer = attachPeer(session);
   const answers: string[] = [];
   const collected = collect(peer, answers).catch((error: unknown) => error);
@@ -138,7 +138,7 @@ for (const name of ['peer-accepts', 'peer-dials']) {
         assert.equal(message.Payload.case, kind);
         assert.ok(messageBytes(message) >= bytes.length);
         const received = readMessage(message);
-        assert.ok(!['unknown-received', 'nonsense-received', 'bad-response-received'].includes(received.type));
+        assert.ok(!['unknown-received', 'invalid-message-received', 'bad-response-received'].includes(received.type));
         if (received.type === 'response-received') assert.ok(decodeResource(received.response));
       }
     });

@@ -1,19 +1,19 @@
-/** Why a server of another cluster could not be reached, in words that tell the reader where to look. */
+/** The texts of failed calls to a peer, which tell an operator where to look. */
 import { Code, ConnectError } from '@connectrpc/connect';
 import { DeadlineError } from '../../state/clock/deadline.ts';
-import { bounded } from './wire/messages.ts';
+import { boundedLine } from './wire/messages.ts';
 
 const UNTRUSTED = 'its certificate is not signed by the cluster that made the token';
 
-/** As a connection ends whose other end has died, or was cut off. */
-const CUT = 'closed without a goodbye';
+/** The peer has crashed, or the network has closed the connection. */
+const CLOSED_UNEXPECTEDLY = 'closed unexpectedly';
 
-/** By the codes of Node.js and OpenSSL. */
-const WORDS: Readonly<Record<string, string>> = {
+/** By error codes of Node.js and OpenSSL. */
+const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'connection reset',
   EPIPE: 'connection reset',
-  ERR_STREAM_PREMATURE_CLOSE: CUT,
+  ERR_STREAM_PREMATURE_CLOSE: CLOSED_UNEXPECTEDLY,
   ETIMEDOUT: 'connection timed out',
   EHOSTUNREACH: 'host unreachable',
   ENETUNREACH: 'network unreachable',
@@ -33,29 +33,34 @@ const WORDS: Readonly<Record<string, string>> = {
   CERT_SIGNATURE_FAILURE: UNTRUSTED,
 };
 
-/** How Connect says that a stream was reset, by the other side or by the end of its connection. */
-const RESET = /^http\/2 stream closed with error code ([A-Z0-9_]+)/;
+/** Connect's message for a stream that was reset, by the peer or because its connection was closed. */
+const RESET_MESSAGE = /^http\/2 stream closed with error code ([A-Z0-9_]+)/;
 
-/** Causes of causes that are looked at. */
-const DEPTH_MAX = 8;
+/** Bounds the search, because a chain of causes can be a cycle. */
+const CAUSE_DEPTH_MAX = 8;
 
-/** One line, without secrets. @param error of a call to a peer: a ConnectError with its causes, or a DeadlineError */
-export function connectFailure(error: unknown): string {
-  const known = knownFailure(error);
+/**
+ * Returns the reason in one line, without secrets.
+ * @param error the ConnectError or DeadlineError of a call to a peer
+ */
+export function connectFailureReason(error: unknown): string {
+  const known = knownFailureReason(error);
   if (known !== undefined) return known;
   const { code, rawMessage } = ConnectError.from(error);
-  return bounded(`${Code[code]}: ${rawMessage}`);
+  return boundedLine(`${Code[code]}: ${rawMessage}`);
 }
 
-/** Undefined: it is none of those that are known by a code. */
-export function knownFailure(error: unknown): string | undefined {
+/** Returns the reason if `error` or one of its causes has a known code. */
+export function knownFailureReason(error: unknown): string | undefined {
   let cause = error;
-  for (let depth = 0; depth < DEPTH_MAX && cause instanceof Error; depth += 1) {
+  for (let depth = 0; depth < CAUSE_DEPTH_MAX && cause instanceof Error; depth += 1) {
     if (cause instanceof DeadlineError) return 'no answer in time';
-    const words = 'code' in cause && typeof cause.code === 'string' ? WORDS[cause.code] : undefined;
-    if (words !== undefined) return words;
-    const reset = cause instanceof ConnectError && !cause.isWireError ? RESET.exec(cause.rawMessage)?.[1] : undefined;
-    if (reset !== undefined) return reset === 'CANCEL' ? CUT : `cut with the HTTP/2 error ${reset}`;
+    const reason = 'code' in cause && typeof cause.code === 'string' ? REASONS[cause.code] : undefined;
+    if (reason !== undefined) return reason;
+    const reset =
+      cause instanceof ConnectError && !cause.isWireError ? RESET_MESSAGE.exec(cause.rawMessage)?.[1] : undefined;
+    if (reset === 'CANCEL') return CLOSED_UNEXPECTEDLY;
+    if (reset !== undefined) return `stream reset with the HTTP/2 error ${reset}`;
     cause = cause instanceof AggregateError ? cause.errors[0] : cause.cause;
   }
   return undefined;

@@ -1,77 +1,85 @@
 /**
- * What the peer stream needs from the parts that own a peering, and what it gives them. The acceptor and the dialer are
- * written against this file; `driveSession` fulfils it.
+ * The interfaces between a peer stream's session and its users. The acceptor and the dialer use them, `driveSession`
+ * implements them.
  */
 import type { Code } from '@connectrpc/connect';
 import type { Clock } from '../../state/clock/clock.ts';
 import type { ReplicationMessage, ReplicationMessage_Open } from './wire/gen/peering/peerstream_pb.ts';
 import type { EncodedResource, Resource, ResourceKey, ResourceKind } from './wire/resources.ts';
 
-/** Who opened the stream: the accepting side serves it, the dialing side called. */
+/** The accepting side serves the stream, the dialing side calls it. */
 export type Side = 'accepting' | 'dialing';
 
-/** What the stream says in its first message. */
+/** The first message of a stream, sent by the dialing side. */
 export type Open = ReplicationMessage_Open;
 
-/** A gRPC status that ends a stream, or comes with a resource that was not applied. */
+/** A gRPC status that ends a stream. */
 export interface StreamStatus {
-  /** `undefined`: ended without an error. */
+  /** Undefined if the stream ended without an error. */
   readonly code: Code | undefined;
   readonly message: string;
-  /** The server that can serve the stream, where the other side named one (or we do): `host:port`. */
+  /** The address of the server that can serve the stream, `host:port`, if it is known. */
   readonly leader?: string | undefined;
 }
 
-/** Why a resource was not applied: what a NACK says. `code` is a gRPC status code, 0 when the peer gave none. */
+/** The reason in a NACK. `code` is a gRPC status code, or 0 if the peer sent none. */
 export interface Refusal {
   readonly code: number;
   readonly message: string;
 }
 
-/** What one side can send. All of it is synchronous and quick: a snapshot is read, nothing is waited for. */
+/** The resources that one side sends. All methods are synchronous and fast, because they read a snapshot. */
 export interface OutgoingResources {
-  /** The ids that exist now: the names of services, or the fixed id of the kind; empty for what this side does not have. */
+  /**
+   * Returns the existing ids: service names, or the fixed id of the kind. Empty for a kind that this side does not
+   * send.
+   */
   ids(kind: ResourceKind): readonly string[];
   /**
-   * The content as it is now, asked for when the transport can take it. `undefined`: it is gone; a service then goes out
-   * without instances, anything else not at all. `'unchanged'`: the peer was sent the same before, so nothing goes out.
+   * Returns the current content, when the transport can write it. Undefined if the resource is deleted: a service is
+   * then sent without instances, other kinds are not sent. `'unchanged'` if the peer was sent the same content before.
    */
   read(key: ResourceKey): Resource | EncodedResource | 'unchanged' | undefined;
-  /** Calls `changed` whenever a resource may have changed, come or gone, until the returned function is called. */
+  /** Calls `changed` whenever a resource may have been added, changed, or deleted. @returns a function that stops it */
   follow(changed: (key: ResourceKey) => void): () => void;
-  /** The resource would be a message of `bytes`, above what the wire allows. It was not sent; the peer keeps the one before. */
+  /**
+   * Reports that the resource was not sent, because its message would exceed the size limit. The peer keeps the old
+   * one.
+   */
   tooLarge(key: ResourceKey, bytes: number): void;
-  /** The peer has applied what was sent `afterMs` ago, which includes the time that it took to apply. */
+  /** Reports an ACK. @param afterMs the time since the resource was sent, which includes the peer's time to apply it */
   acknowledged(key: ResourceKey, afterMs: number): void;
-  /** The peer has refused what was sent. It is not sent again until it changes. */
+  /** Reports a NACK. The resource is sent again only when it changes. */
   refused(key: ResourceKey, refusal: Refusal): void;
 }
 
 /**
- * Where what the peer sends goes. Resources of different ids are applied side by side, those of one id in order; a list is
- * applied alone, after everything that was received before it. What was overtaken while it waited is never applied.
+ * The receiver of the peer's resources. Resources with different ids are applied in parallel, resources with the same
+ * id in order. A list is applied alone, after everything received before it. A pending resource that was received again
+ * is not applied.
  */
 export interface IncomingResources {
   /**
-   * Applies one resource; again with the same content does no harm. What it resolved for is acknowledged to the peer.
+   * Applies one resource. Applying the same content again has no effect. The resource is acknowledged when this
+   * resolves.
    *
-   * @param first a list, and none of this stream was applied before: what it does not name is dropped
+   * @param first whether this is the first list to be applied on this stream; services that it lacks are deleted
    * @param signal aborts when the session has ended
-   * @param encoded the message as it came
-   * @throws ApplyRefused the peer gets its code and message
-   * @throws SessionSuperseded the session ends: another stream of the peering is newer
-   * anything else: the peer gets INTERNAL, and the error goes to `SessionOwner.failed`
+   * @param encoded the resource as it was received
+   * @throws ApplyRefused: the peer receives its code and message
+   * @throws SessionSuperseded: the session ends, because the peering has a newer stream
+   * anything else: the peer receives INTERNAL, and the error is passed to `SessionCallbacks.failed`
    */
   apply(resource: Resource, first: boolean, signal: AbortSignal, encoded: Uint8Array): Promise<void>;
   /**
-   * Notes that a resource came which cannot be decoded; the peer is told why in any case.
+   * Records that a received resource cannot be decoded. The peer receives a NACK in any case.
    *
    * @throws SessionSuperseded as `apply`
    */
   undecodable(key: ResourceKey, reason: string, signal: AbortSignal): Promise<void>;
 }
 
-/** Thrown by `apply`: the resource was not applied, and the peer is told why. */
+/** Thrown by `apply` to reject the resource. The peer receives the code and the message. */
 export class ApplyRefused extends Error {
   readonly code: Code;
   constructor(code: Code, message: string) {
@@ -81,7 +89,7 @@ export class ApplyRefused extends Error {
   }
 }
 
-/** Thrown by `apply`: this stream is not the newest of its peering any more. */
+/** Thrown by `apply` when the peering has a newer stream. */
 export class SessionSuperseded extends Error {
   constructor() {
     super('superseded by a newer stream');
@@ -89,93 +97,88 @@ export class SessionSuperseded extends Error {
   }
 }
 
-/** What an Open leads to on the accepting side. */
+/** The accepting side's answer to an Open. */
 export type Authorization =
   | { readonly kind: 'accepted'; readonly outgoing: OutgoingResources; readonly incoming: IncomingResources }
   | { readonly kind: 'refused'; readonly status: StreamStatus & { readonly code: Code } }
-  /** The peering was deleted here and the secret was its own: Terminated is said, then ABORTED. */
+  /** The peering was deleted here, and the secret was valid. The session sends Terminated, then ABORTED. */
   | { readonly kind: 'deleted' };
 
-/** The kinds of message, as metrics name them; `unknown` is one that this version does not know. */
+/** The kind of a message, as in the metrics. `unknown` is a kind that this version does not implement. */
 export type MessageKind = 'open' | 'request' | 'response' | 'terminated' | 'heartbeat' | 'unknown';
 
-/** Who has a session. The calls are made from the session's own steps: they must not throw and not wait. */
-export interface SessionOwner {
+/** Called by the session during its steps. Callbacks must not throw and, except for promises, must not block. */
+export interface SessionCallbacks {
   /**
-   * The stream is live. Accepting: authorization was given. Dialing: the other side has said something, which it does only
-   * after it has authorized us.
+   * The stream is open. Accepting: the Open was authorized. Dialing: the first message was received, which the
+   * accepting side sends only after authorization.
    */
   opened?(): void;
-  /** The transport has asked for, and was given, one message of about `bytes`. */
+  /** A message of about `bytes` was given to the transport. */
   sent?(kind: MessageKind, bytes: number): void;
-  /** A message came; any of them is a sign of life. */
   received?(kind: MessageKind, bytes: number): void;
   /**
-   * The other side has said that its peering was deleted. It forgets us when we say that we know, and we do once this
-   * resolves: what was said must be kept by then. Nothing is read meanwhile. If it rejects, the session ends without
-   * saying so, as `transport-failed`. Dialing side.
+   * The peer has sent Terminated. When this resolves, the session confirms with Terminated, and the peer then removes
+   * its tombstone. So the deletion must be stored before. Reading pauses until then. If this rejects, the session ends
+   * as `transport-failed` without a confirmation. Dialing side only.
    */
   terminated?(): Promise<void>;
-  /** Something that should not fail did (applying, reading what to send): for the log. */
+  /** An unexpected error occurred while applying a resource or reading one to send. For the log. */
   failed?(error: unknown): void;
 }
 
 export interface SessionTimes {
-  /** Between two heartbeats that are sent. */
   readonly heartbeatIntervalMs: number;
-  /** Silence, or a standstill of the transport or of an application, after which the session has failed. */
+  /** How long the peer may be silent, or the transport or an apply may make no progress. */
   readonly heartbeatTimeoutMs: number;
-  /** For the Open and its authorization (accepting), or for the first word of the other side (dialing). */
+  /** How long the Open and its authorization (accepting), or the first received message (dialing), may take. */
   readonly handshakeTimeoutMs: number;
 }
 
-/** Who has an accepting session. */
-export interface AcceptingOwner extends SessionOwner {
-  /** Decides about an Open; asked once. What it rejects with ends the session as `failed`. */
+export interface AcceptingCallbacks extends SessionCallbacks {
+  /** Authorizes an Open. Called once. If it rejects, the session ends as `failed`. */
   authorize(open: Open): Promise<Authorization>;
 }
 
-/** What a session needs. */
 export type SessionOptions = { readonly clock: Clock; readonly times: SessionTimes } & (
-  | { readonly side: 'accepting'; readonly owner: AcceptingOwner }
+  | { readonly side: 'accepting'; readonly callbacks: AcceptingCallbacks }
   | {
       readonly side: 'dialing';
-      readonly owner: SessionOwner;
+      readonly callbacks: SessionCallbacks;
       readonly open: Open;
       readonly outgoing: OutgoingResources;
       readonly incoming: IncomingResources;
     }
 );
 
-/** How a session ended, told once. `endReason` in `session-end.ts` puts it in words. */
+/** The reason why a session ended. `endReason` in `session-end.ts` returns its text. */
 export type SessionEnd =
-  /** The peer said Terminated: its side of the peering was deleted. */
+  /** The peer sent Terminated, because it deleted its side of the peering. */
   | { readonly kind: 'terminated-by-peer' }
-  /** `terminate()` was called, or authorization said `deleted`; Terminated was written, or the peer has said it as well. */
+  /** The peering was deleted here. Terminated was written, or the peer has sent it as well. */
   | { readonly kind: 'terminated-here' }
-  /** Silence, a handshake that did not come, or an application that made no progress. */
+  /** The peer was silent, the handshake was not completed, or an apply made no progress. */
   | { readonly kind: 'timed-out'; readonly reason: TimeoutReason }
-  /** The other side refused the Open (dialing), or we did (accepting). */
+  /** The Open was refused, by the peer (dialing) or here (accepting). */
   | { readonly kind: 'refused'; readonly status: StreamStatus }
-  /** The other side ended a live stream, with or without an error. */
+  /** The peer ended an open stream, with or without an error. */
   | { readonly kind: 'closed-by-peer'; readonly status: StreamStatus }
-  /** The connection is gone. */
+  /** The connection was lost. */
   | { readonly kind: 'transport-failed'; readonly message: string }
-  /** The peer did not keep to the protocol, as `status` told it. */
+  /** The peer violated the protocol. `status` was sent to it. */
   | { readonly kind: 'protocol-error'; readonly status: StreamStatus }
-  /** `stop()` was called, or `apply` threw SessionSuperseded. */
+  /** `stop` was called, or `apply` threw SessionSuperseded. */
   | { readonly kind: 'stopped'; readonly reason: StopReason }
-  /** A named limit was reached. */
   | { readonly kind: 'limit'; readonly limit: SessionLimit }
-  /** Authorization, or the session itself, threw: a fault here. */
+  /** Authorization or the session itself failed with an unexpected error. */
   | { readonly kind: 'failed'; readonly error: unknown };
 
 export type TimeoutReason = 'heartbeat timeout' | 'handshake timeout' | 'apply timeout';
 
-/** Why a session is stopped from here: the server goes, or the peering has a newer stream (or another server has it). */
+/** `superseded`: the peering has a newer stream, or another server holds it. */
 export type StopReason = 'shutdown' | 'superseded';
 
-/** What the limits of a session are called, in statuses and logs. */
+/** The limits of a session, as named in statuses and logs. */
 export type SessionLimit =
   | 'transport-stalled'
   | 'acknowledgements-waiting'
@@ -183,47 +186,52 @@ export type SessionLimit =
   | 'changes-waiting'
   | 'protocol-errors';
 
-/** Numbers of one session, for metrics; they only grow. */
+/** The counters of one session, for metrics. They only increase. */
 export interface SessionCounters {
-  /** Responses that we refused. */
   readonly nacksSent: number;
-  /** Responses that the peer refused. */
   readonly nacksReceived: number;
-  /** What a peer that keeps to the protocol does not send, and that was survived. */
+  /** Messages that violate the protocol and did not end the session. */
   readonly protocolErrors: number;
-  /** Messages of a kind that this version does not know. */
+  /** Messages of a kind that this version does not implement. */
   readonly unknownMessages: number;
 }
 
-/** A session under way. */
+/** A running session. */
 export interface SessionHandle {
-  /** What goes out: for the handler to yield (accepting) or the call to take (dialing). Iterated once. */
+  /**
+   * The messages to send: the handler yields them (accepting), or they are passed to the call (dialing). Iterated once.
+   */
   readonly outgoing: AsyncIterable<ReplicationMessage>;
   /**
-   * Begins to read what comes in. Called once. A session that is never given anything ends by its handshake timeout.
+   * Starts to read the received messages. Call it once. A session without it ends by its handshake timeout.
    *
-   * @param gone aborts when the connection is gone, for a transport that does not say so while nobody reads; what it has
-   *   brought is still read, for at most CLOSING_MS
+   * @param disconnected aborts when the connection is lost, for a transport that reports it only to a pending read.
+   *   Messages that arrived before are still read, for at most CLOSING_MS
    */
-  receive(incoming: AsyncIterable<ReplicationMessage>, gone?: AbortSignal): void;
+  receive(incoming: AsyncIterable<ReplicationMessage>, disconnected?: AbortSignal): void;
   /**
-   * Aborts when the transport is to be torn down, whatever still waits to be written: at once when it takes nothing any
-   * more, else CLOSING_MS after the end unless the incoming messages have ended by then. Dialing: the call's signal.
-   * Accepting: who has the HTTP/2 stream resets it.
+   * Aborts when the transport must be reset, even if messages are still to be written: at once if it accepts no more
+   * messages, otherwise CLOSING_MS after the end unless the peer's messages have ended by then. Dialing: the signal of
+   * the call. Accepting: resets the HTTP/2 stream.
    */
   readonly reset: AbortSignal;
-  /** Resolves once, and never rejects. Nothing is sent, applied or told to the owner afterwards. */
+  /** Resolves once and never rejects. After it, nothing is sent or applied, and no callback is called. */
   readonly ended: Promise<SessionEnd>;
   /**
-   * Whether the other side has said Terminated, as an Accord does that was told so. Resolves once it has, or once nothing
-   * more can be read, some time after `ended` at the latest. Needs `receive`.
+   * Whether the peer has sent Terminated, by which an Accord confirms a deletion. Resolves when it has, or when no more
+   * can be read, which may be after `ended`. Needs `receive`.
    */
   readonly confirmed: Promise<boolean>;
   readonly counters: SessionCounters;
-  /** The peering was deleted here: says Terminated (dialing: once the other side has authorized us) and ends. */
+  /**
+   * Ends the session because the peering was deleted here. Sends Terminated; dialing: after the peer has authorized us.
+   */
   terminate(): void;
-  /** Ends the session. `leader` is the hint of who serves the stream now; only an accepting side can give it. */
+  /** Ends the session. @param leader the server that holds the stream now; only the accepting side can send it */
   stop(reason: StopReason, leader?: string): void;
-  /** Asks for one more kind of resource, such as the digest of a peer that turned out to be Accord. Once a kind. */
+  /**
+   * Subscribes to one more kind of resource, such as the digest of a peer that runs Accord. Has an effect once per
+   * kind.
+   */
   subscribe(kind: ResourceKind): void;
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, it } from 'node:test';
 import { create } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { TIMES } from '../../../test/support/peering/peer-session.ts';
@@ -9,8 +9,8 @@ import { CLOSING_MS, UNAPPLIED_BYTES_MAX } from './limits.ts';
 import { Operation, ReplicationMessageSchema } from './wire/gen/peering/peerstream_pb.ts';
 import { heartbeatMessage, subscribeMessage } from './wire/messages.ts';
 
-suite('a slow or hostile peer', () => {
-  test('what changes while the peer does not read is read once, when it does', async () => {
+describe('a session with a slow or hostile peer', () => {
+  it('reads a resource once after many changes while the peer was not reading', async () => {
     const scene = await acceptLive({ resources: [service('web')] });
     scene.peer.say(subscribeMessage('p', 'service'));
     assert.equal(await takeWords(scene), 'response 00000001 web');
@@ -20,7 +20,7 @@ suite('a slow or hostile peer', () => {
     assert.equal(scene.source.reads, 2);
   });
 
-  test('a peer that never reads is cut off after the heartbeat timeout', async () => {
+  it('ends after the heartbeat timeout when the peer never reads', async () => {
     const { clock, peer, session } = await acceptLive({ resources: [service('web')] });
     peer.say(subscribeMessage('p', 'service'));
     await peer.take();
@@ -32,7 +32,7 @@ suite('a slow or hostile peer', () => {
     assert.equal(session.reset.aborted, true);
   });
 
-  test('silence ends the stream, and nothing is left that could wake it', async () => {
+  it('ends after silence and leaves no timer', async () => {
     const { clock, session, peer } = await acceptLive();
     const taking = (async () => {
       while ((await peer.take()) !== undefined);
@@ -45,7 +45,7 @@ suite('a slow or hostile peer', () => {
     assert.equal(clock.timers, 0);
   });
 
-  test('more than waits to be applied is not read, and reading goes on when there is room', async () => {
+  it('pauses reading at UNAPPLIED_BYTES_MAX and resumes below it', async () => {
     const scene = await acceptLive();
     const { peer, sink, clock } = scene;
     sink.holds = true;
@@ -62,7 +62,7 @@ suite('a slow or hostile peer', () => {
     assert.deepEqual([peer.unread, sink.applied.length], [0, 12]);
   });
 
-  test('garbage in a resource, an unknown type and an unknown operation are refused, and the stream goes on', async () => {
+  it('rejects a malformed resource, an unknown type, and an unknown operation, and stays open', async () => {
     const scene = await acceptLive();
     const { peer } = scene;
     const garbled = responseOf(service('web'), 'n1');
@@ -89,14 +89,14 @@ suite('a slow or hostile peer', () => {
     });
   });
 
-  test('a stream that cannot be decoded ends with the status that says so', async () => {
+  it('ends with the status of the decoder when a message cannot be decoded', async () => {
     const { peer, session } = await acceptLive();
     peer.leave(new ConnectError('message is too large', Code.ResourceExhausted));
     await assert.rejects(peer.take(), { code: Code.ResourceExhausted });
     assert.equal((await session.ended).kind, 'protocol-error');
   });
 
-  test('what is too large to be sent is told to its owner, and the next goes out', async () => {
+  it('reports a resource that is too large and sends the next', async () => {
     const scene = await acceptLive({ resources: [service('huge', 1, 9 * 1024 * 1024), service('web')] });
     scene.peer.say(subscribeMessage('p', 'service'));
     assert.equal(await takeWords(scene), 'response 00000002 web');

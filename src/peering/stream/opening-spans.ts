@@ -1,52 +1,54 @@
-/** Spans of streams that are opened: from the first thing done about it until it is live, or known not to be. */
+/** Trace spans of opening a stream, from the first step until the stream is live or has failed. */
 import { Code } from '@connectrpc/connect';
 import { failSpan, startSpan, traced } from '../../http/telemetry/tracing.ts';
-import { dialSpan, type PeeringName, servedSpan, statusName, statusOfServed } from '../spans.ts';
+import { clientSpan, type PeeringName, serverSpan, setServerSpanStatus, statusName } from '../spans.ts';
 import type { Authorization, SessionEnd } from './contract.ts';
 import { endReason } from './session-end.ts';
 
-/** An attempt to open a stream. */
-export interface Attempt {
-  /** The stream is live. */
+/** The span of one dial. */
+export interface DialTrace {
+  /** Ends the span as successful. */
   live(): void;
-  /** The stream has ended; nothing more is said of one that was live. @param problem why there was none, if `end` does not tell */
+  /** Ends the span as failed, unless it has ended. @param problem the reason, if it is more specific than `end` */
   ended(end: SessionEnd, problem: string | undefined): void;
 }
 
-/** Follows an attempt of the dialing side to open a stream to one address. */
-export function traceAttempt(peering: PeeringName, address: string): Attempt {
-  let span = startSpan({ ...dialSpan('streamResources', peering, address), root: true });
+/** Starts the span of a dial to one address. */
+export function traceDial(peering: PeeringName, address: string): DialTrace {
+  let span = startSpan({ ...clientSpan('streamResources', peering, address), root: true });
   const end = (): void => {
     span?.end();
     span = undefined;
   };
   return {
     live: end,
-    ended(how, problem) {
-      if (span !== undefined && (problem !== undefined || isFailure(how))) {
-        const code = how.kind === 'refused' ? how.status.code : undefined;
+    ended(sessionEnd, problem) {
+      if (span !== undefined && (problem !== undefined || isFailure(sessionEnd))) {
+        const code = sessionEnd.kind === 'refused' ? sessionEnd.status.code : undefined;
         if (code !== undefined) span.setAttribute('rpc.status_code', statusName(code));
-        failSpan(span, how.kind, problem ?? endReason(how));
+        failSpan(span, sessionEnd.kind, problem ?? endReason(sessionEnd));
       }
       end();
     },
   };
 }
 
-/** An attempt to tell of a deletion ends when that is told, and one that is not needed any more has not failed. */
+/**
+ * Whether the dial failed. It did not if it was opened to report a deletion, or was stopped because it became obsolete.
+ */
 const isFailure = ({ kind }: SessionEnd): boolean => kind !== 'terminated-here' && kind !== 'stopped';
 
-/** Does what decides about an Open in a span of its own. @param peering undefined: none is known by that ID */
-export function tracedOpening(
+/** Runs `decide` in the span of an Open on the accepting side. @param peering undefined if the Open's ID is unknown */
+export function traceOpen(
   peering: PeeringName | undefined,
   address: string,
   decide: () => Promise<Authorization>,
 ): Promise<Authorization> {
-  return traced(servedSpan('streamResources', peering, address), async (span) => {
-    const decided = await decide();
-    if (span === undefined || decided.kind === 'accepted') return decided;
-    if (decided.kind === 'deleted') statusOfServed(span, Code.Aborted, 'the peering was deleted here');
-    else statusOfServed(span, decided.status.code, decided.status.message);
-    return decided;
+  return traced(serverSpan('streamResources', peering, address), async (span) => {
+    const answer = await decide();
+    if (span === undefined || answer.kind === 'accepted') return answer;
+    if (answer.kind === 'deleted') setServerSpanStatus(span, Code.Aborted, 'the peering was deleted here');
+    else setServerSpanStatus(span, answer.status.code, answer.status.message);
+    return answer;
   });
 }

@@ -6,7 +6,7 @@ import { closeStatus, endReason } from './session-end.ts';
 
 const status = { code: Code.PermissionDenied, message: 'invalid peering stream secret' };
 
-/** Every kind of end: what people read, and the code that the other side gets. */
+/** Every kind of end with its text and the code that the peer receives. */
 const ENDS: readonly (readonly [SessionEnd, string, Code | undefined])[] = [
   [{ kind: 'terminated-by-peer' }, 'the peering was deleted by the other cluster', undefined],
   [{ kind: 'terminated-here' }, 'the peering was deleted here', Code.Aborted],
@@ -35,6 +35,6 @@ const ENDS: readonly (readonly [SessionEnd, string, Code | undefined])[] = [
   [{ kind: 'failed', error: new Error('a secret') }, 'internal error', Code.Internal],
 ];
 
-test('every end has a reason in words and a status', () => {
+test('endReason and closeStatus cover every kind of end', () => {
   for (const [end, reason, code] of ENDS) assert.deepEqual([endReason(end), closeStatus(end).code], [reason, code]);
 });

@@ -1,8 +1,9 @@
-/** How a session ended: in words for people, and as the gRPC status that the other side gets. */
+/** The texts and gRPC statuses of session end reasons. */
 import { Code } from '@connectrpc/connect';
 import type { SessionEnd, SessionLimit, StopReason, StreamStatus, TimeoutReason } from './contract.ts';
 
-const LIMITS: Readonly<Record<SessionLimit, string>> = {
+/** The texts of [STREAM-49]. */
+const LIMIT_REASONS: Readonly<Record<SessionLimit, string>> = {
   'transport-stalled': 'the peer takes no messages',
   'acknowledgements-waiting': 'the peer takes acknowledgements too slowly',
   'responses-unacknowledged': 'the peer acknowledges nothing',
@@ -10,22 +11,22 @@ const LIMITS: Readonly<Record<SessionLimit, string>> = {
   'protocol-errors': 'the peer has sent too many messages that make no sense',
 };
 
-const STOPS: Readonly<Record<StopReason, StreamStatus>> = {
+const STOP_STATUSES: Readonly<Record<StopReason, StreamStatus>> = {
   shutdown: { code: Code.Unavailable, message: 'the server is shutting down' },
   superseded: { code: Code.Aborted, message: 'superseded by a newer stream' },
 };
 
-const TIMEOUTS: Readonly<Record<TimeoutReason, Code>> = {
+const TIMEOUT_CODES: Readonly<Record<TimeoutReason, Code>> = {
   'heartbeat timeout': Code.DeadlineExceeded,
   'handshake timeout': Code.DeadlineExceeded,
-  // The fault is here: the peer did its part.
+  // Not DeadlineExceeded, because this side was too slow and not the peer.
   'apply timeout': Code.Unavailable,
 };
 
-const inWords = ({ code, message }: StreamStatus): string =>
+const formatStatus = ({ code, message }: StreamStatus): string =>
   code === undefined ? 'stream closed' : `${Code[code]}${message === '' ? '' : `: ${message}`}`;
 
-/** The reason as a record's `Failing` and the log show it: one line, without secrets. */
+/** Returns the reason for `Failing` and the log [STREAM-86]: one line, without secrets. */
 export function endReason(end: SessionEnd): string {
   switch (end.kind) {
     case 'terminated-by-peer':
@@ -35,23 +36,23 @@ export function endReason(end: SessionEnd): string {
     case 'timed-out':
       return end.reason;
     case 'refused':
-      return `refused: ${inWords(end.status)}`;
+      return `refused: ${formatStatus(end.status)}`;
     case 'closed-by-peer':
-      return `closed by the other cluster: ${inWords(end.status)}`;
+      return `closed by the other cluster: ${formatStatus(end.status)}`;
     case 'transport-failed':
       return `connection lost: ${end.message}`;
     case 'protocol-error':
       return `protocol error: ${end.status.message}`;
     case 'stopped':
-      return STOPS[end.reason].message;
+      return STOP_STATUSES[end.reason].message;
     case 'limit':
-      return `limit ${end.limit}: ${LIMITS[end.limit]}`;
+      return `limit ${end.limit}: ${LIMIT_REASONS[end.limit]}`;
     case 'failed':
       return 'internal error';
   }
 }
 
-/** What the accepting side ends its call with. */
+/** Returns the status with which the accepting side ends its call. */
 export function closeStatus(end: SessionEnd): StreamStatus {
   switch (end.kind) {
     case 'terminated-by-peer':
@@ -61,12 +62,12 @@ export function closeStatus(end: SessionEnd): StreamStatus {
     case 'terminated-here':
       return { code: Code.Aborted, message: 'peering has been deleted' };
     case 'timed-out':
-      return { code: TIMEOUTS[end.reason], message: end.reason };
+      return { code: TIMEOUT_CODES[end.reason], message: end.reason };
     case 'refused':
     case 'protocol-error':
       return end.status;
     case 'stopped':
-      return STOPS[end.reason];
+      return STOP_STATUSES[end.reason];
     case 'limit':
       return { code: Code.ResourceExhausted, message: endReason(end) };
     case 'failed':

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, it } from 'node:test';
 import {
   AT,
   drain,
@@ -15,18 +15,18 @@ import {
   WEB,
 } from '../../../test/support/peering/peer-session.ts';
 import {
-  ANSWERS_WAITING_MAX,
-  CHANGES_WAITING_MAX,
   CLOSING_MS,
+  PENDING_ACKS_MAX,
+  PENDING_CHANGES_MAX,
   PROTOCOL_ERRORS_MAX,
   UNAPPLIED_BYTES_MAX,
 } from './limits.ts';
-import { mayRead, nextTickAt } from './session/session.ts';
+import { canRead, nextTickAt } from './session/session.ts';
 
 const SILENCE = TIMES.heartbeatTimeoutMs;
 
-suite('time', () => {
-  test('heartbeats go out every interval, one at a time', () => {
+describe('the deadlines of a session', () => {
+  it('send one heartbeat per interval', () => {
     const session = live();
     for (let beat = 1; beat <= 3; beat++) {
       const at = AT + beat * TIMES.heartbeatIntervalMs;
@@ -36,7 +36,7 @@ suite('time', () => {
     }
   });
 
-  test('silence ends the stream, and any message breaks it', () => {
+  it('end the stream after silence, which any message interrupts', () => {
     const session = live();
     happen(session, { type: 'unknown-received' }, AT + SILENCE - 1);
     happen(session, { type: 'tick' }, AT + SILENCE);
@@ -46,7 +46,7 @@ suite('time', () => {
     assert.deepEqual(endOf(effects), { kind: 'timed-out', reason: 'heartbeat timeout' });
   });
 
-  test('a peer that neither sends nor takes anything is not waited for at the end of its silence', () => {
+  it('reset a transport at once when the silent peer does not read either', () => {
     const session = live();
     assert.deepEqual(sent(happen(session, { type: 'tick' }, AT + SILENCE - 1)), ['heartbeat']);
     const effects = happen(session, { type: 'tick' }, AT + SILENCE);
@@ -57,10 +57,10 @@ suite('time', () => {
     assert.deepEqual(endOf(effects), { kind: 'timed-out', reason: 'heartbeat timeout' });
   });
 
-  test('silence is not counted while reading is paused here, but a standstill of the application is', () => {
+  it('ignore silence while reading is paused, but end the stream when an apply makes no progress', () => {
     const session = live();
     happen(session, response(WEB, 'n1', UNAPPLIED_BYTES_MAX));
-    assert.equal(mayRead(session), false);
+    assert.equal(canRead(session), false);
     happen(session, { type: 'tick' }, AT + SILENCE - 1);
     happen(session, { type: 'ready' }, AT + SILENCE - 1);
     happen(session, { type: 'applied', key: WEB }, AT + SILENCE - 1);
@@ -73,7 +73,7 @@ suite('time', () => {
     assert.deepEqual(endOf(effects), { kind: 'timed-out', reason: 'apply timeout' });
   });
 
-  test('a transport that takes nothing is torn down, with the name of the limit', () => {
+  it('reset a transport that accepts no messages and name the limit', () => {
     const session = exporting();
     happen(session, { type: 'changed', keys: [WEB] });
     happen(session, { type: 'heartbeat-received' }, AT + SILENCE - 1);
@@ -86,8 +86,8 @@ suite('time', () => {
   });
 });
 
-suite('limits', () => {
-  test('the errors of a peer are survived until there are too many', () => {
+describe('the limits of a session', () => {
+  it('tolerate PROTOCOL_ERRORS_MAX protocol errors', () => {
     const session = live();
     for (let times = 0; times < PROTOCOL_ERRORS_MAX; times++) happen(session, { type: 'ack-received', nonce: 'x' });
     assert.equal(session.phase.name, 'open');
@@ -95,31 +95,31 @@ suite('limits', () => {
     assert.deepEqual(endOf(effects), { kind: 'limit', limit: 'protocol-errors' });
   });
 
-  test('a peer that takes no answers is cut off', () => {
+  it('end the stream when the peer accepts no acknowledgements', () => {
     const session = exporting();
     happen(session, { type: 'changed', keys: [WEB] });
     const bad = { type: 'bad-response-received', nonce: 'n', url: 'x', refusal: REFUSAL } as const;
-    for (let times = 0; times <= ANSWERS_WAITING_MAX; times++) happen(session, bad);
+    for (let times = 0; times <= PENDING_ACKS_MAX; times++) happen(session, bad);
     assert.deepEqual(endOf(drain(session)), { kind: 'limit', limit: 'acknowledgements-waiting' });
   });
 
-  test('more changes than a peer takes end the stream', () => {
+  it('end the stream when too many changes are pending', () => {
     const session = exporting();
-    const keys = Array.from({ length: CHANGES_WAITING_MAX + 1 }, (_, number) => numberedService(number));
+    const keys = Array.from({ length: PENDING_CHANGES_MAX + 1 }, (_, number) => numberedService(number));
     const effects = happen(session, { type: 'changed', keys });
     assert.deepEqual(endOf(effects), { kind: 'limit', limit: 'changes-waiting' });
   });
 });
 
-suite('the end', () => {
-  test('Terminated is said, and the end is told when the transport has taken it', () => {
+describe('the shutdown of a session', () => {
+  it('sends Terminated and ends when the transport has written it', () => {
     const session = live();
-    const said = happen(session, { type: 'terminate' });
-    assert.deepEqual([sent(said), endOf(said)], [['terminated'], undefined]);
+    const effects = happen(session, { type: 'terminate' });
+    assert.deepEqual([sent(effects), endOf(effects)], [['terminated'], undefined]);
     assert.deepEqual(endOf(happen(session, { type: 'ready' })), { kind: 'terminated-here' });
   });
 
-  test('a Terminated that could not be written was not said', () => {
+  it('ends as `transport-failed` when Terminated could not be written', () => {
     const session = live();
     happen(session, { type: 'terminate' });
     const effects = happen(session, { type: 'tick' }, AT + CLOSING_MS);
@@ -127,14 +127,14 @@ suite('the end', () => {
     assert.equal(endOf(effects)?.kind, 'transport-failed');
   });
 
-  test('two sides that are both deleted need no more words', () => {
+  it('completes without a second Terminated when both sides were deleted', () => {
     const session = live();
     happen(session, { type: 'terminate' });
     happen(session, { type: 'terminated-received' });
     assert.deepEqual(endOf(happen(session, { type: 'ready' })), { kind: 'terminated-here' });
   });
 
-  test('a stopped session says where the stream is served now', () => {
+  it('names the server that holds the stream now', () => {
     const effects = happen(live(), { type: 'stop', reason: 'superseded', leader: '10.0.0.1:8503' });
     const [close] = effects;
     assert.equal(close?.type === 'close' ? close.status.leader : undefined, '10.0.0.1:8503');

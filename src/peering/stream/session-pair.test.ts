@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { AT } from '../../../test/support/peering/peer-session.ts';
 import { createSessionPair, type Half } from '../../../test/support/peering/session-pair.ts';
 import { createRandom } from '../../../test/support/random.ts';
-import { mayRead } from './session/session.ts';
+import { canRead } from './session/session.ts';
 
 const seed = fc.integer({ min: 0, max: 2 ** 31 });
 const actions = fc.integer({ min: 1, max: 300 });
 
 const other = (halves: readonly [Half, Half], half: Half): Half => (halves[0] === half ? halves[1] : halves[0]);
 
-suite('two sessions joined by wires', () => {
-  test('every response that is read is answered exactly once, and both end up with what the other exports', () => {
+describe('two connected sessions', () => {
+  it('acknowledge each response exactly once and converge', () => {
     fc.assert(
       fc.property(seed, actions, (start, count) => {
         const random = createRandom(start);
@@ -24,8 +24,8 @@ suite('two sessions joined by wires', () => {
           assert.equal(half.session.phase.name, 'open');
           assert.deepEqual([...half.answeredNonces].sort(), half.readNonces);
           assert.deepEqual(half.readNonces, peer.sentNonces);
-          assert.equal(half.session.sending.unacknowledged.size, 0);
-          assert.equal(half.session.applying.bytes, 0);
+          assert.equal(half.session.sendQueue.unacknowledged.size, 0);
+          assert.equal(half.session.applyQueue.bytes, 0);
           assert.deepEqual(new Map([...half.applied].sort()), new Map([...peer.exported].sort()));
           assert.deepEqual(half.session.counters.protocolErrors, 0);
         }
@@ -34,7 +34,7 @@ suite('two sessions joined by wires', () => {
     );
   });
 
-  test('what is refused is answered exactly once too, and both sides count the same', () => {
+  it('acknowledge each rejected response exactly once and count it on both sides', () => {
     fc.assert(
       fc.property(seed, actions, (start, count) => {
         const random = createRandom(start);
@@ -50,7 +50,7 @@ suite('two sessions joined by wires', () => {
     );
   });
 
-  test('a deletion at any moment ends both sides for good, and the other side learns of it', () => {
+  it('end with a deletion on one side and `terminated-by-peer` on the other, whenever the deletion happens', () => {
     fc.assert(
       fc.property(seed, actions, fc.boolean(), (start, count, accepting) => {
         const random = createRandom(start);
@@ -62,7 +62,7 @@ suite('two sessions joined by wires', () => {
         pair.finish(random);
         assert.deepEqual(deleted.end, { kind: 'terminated-here' });
         assert.deepEqual(other(pair.halves, deleted).end, { kind: 'terminated-by-peer' });
-        for (const half of pair.halves) assert.equal(mayRead(half.session), false);
+        for (const half of pair.halves) assert.equal(canRead(half.session), false);
       }),
       { numRuns: 150 },
     );

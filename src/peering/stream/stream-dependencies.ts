@@ -1,21 +1,21 @@
-/** What both sides of the stream are made of, and how they watch a session. */
+/** The dependencies of the acceptor and the dialer, and the session callbacks that they share. */
 import type { Edition } from '../../credentials/request-partition.ts';
 import type { Log } from '../../http/telemetry/log.ts';
 import type { Clock } from '../../state/clock/clock.ts';
 import type { State } from '../../state/state.ts';
 import type { Exporter } from '../export/exporter.ts';
 import type { SecretStore } from '../record/encrypted-secret.ts';
-import { peeringNamed } from '../spans.ts';
+import { lookupPeeringName } from '../spans.ts';
 import type { ServerIdentity } from '../trust/identity.ts';
-import type { SessionOwner, SessionTimes } from './contract.ts';
-import type { ConnectPeer } from './dialing/peer-connection.ts';
+import type { SessionCallbacks, SessionTimes } from './contract.ts';
 import type { LiveStreams } from './status/live-streams.ts';
 import type { RefusalLog } from './status/rejection-log.ts';
 import type { ServerAddresses } from './status/server-addresses.ts';
 import type { StreamTimeBoard } from './status/stream-times.ts';
 import type { StreamTraffic } from './status/stream-traffic.ts';
+import type { ReplicationMessage } from './wire/gen/peering/peerstream_pb.ts';
 
-export interface StreamParts {
+export interface StreamDependencies {
   readonly state: State;
   readonly clock: Clock;
   readonly log: Log;
@@ -29,20 +29,47 @@ export interface StreamParts {
   readonly sessions: SessionTimes;
   /** `cluster.edition` */
   readonly edition: Edition;
-  /** What we say that our version is. */
+  /** The version that this server reports. */
   readonly version: string;
 }
 
-/** What the dialing side needs besides. */
-export interface DialerParts extends StreamParts {
+/** The address of a peer's server, and the certificates that identify it. */
+export interface PeerTarget {
+  /** `host:port` */
+  readonly address: string;
+  /** The DNS name that the server's certificate must contain. */
+  readonly serverName: string;
+  /** The CA certificates to verify the server against, in PEM. */
+  readonly roots: readonly string[];
+}
+
+/** A connection to a peer's server. Its calls reject with a ConnectError. */
+export interface PeerConnection {
+  /**
+   * The version that the peer reports in its response headers. Undefined before the first response and for other
+   * software.
+   */
+  readonly version: string | undefined;
+  /** Exchanges an establishment secret for a stream secret. */
+  exchange(peerId: string, establishmentSecret: string, signal: AbortSignal): Promise<string>;
+  /** Opens the stream. The first message of `outgoing` is Open. */
+  stream(outgoing: AsyncIterable<ReplicationMessage>, signal: AbortSignal): AsyncIterable<ReplicationMessage>;
+  /** Closes the connection and aborts its calls. */
+  close(): void;
+}
+
+/** Creates a connection, which is established by its first call. */
+export type ConnectPeer = (target: PeerTarget) => PeerConnection;
+
+export interface DialerDependencies extends StreamDependencies {
   readonly connect: ConnectPeer;
   readonly secrets: SecretStore;
-  /** Numbers from 0 up to 1, for the pauses. */
+  /** Returns a number from 0 up to 1, for the jitter of pauses. */
   readonly random: () => number;
 }
 
-/** Counts what a session carries, once it is known whose it is. */
-export function watchSession(parts: StreamParts, peering: () => string | undefined): SessionOwner {
+/** Returns callbacks that record a session's traffic. @param peering returns the peering's ID, once it is known */
+export function recordTraffic(parts: StreamDependencies, peering: () => string | undefined): SessionCallbacks {
   const { state, times, traffic, log } = parts;
   return {
     received(kind, bytes) {
@@ -59,8 +86,8 @@ export function watchSession(parts: StreamParts, peering: () => string | undefin
     },
     failed(error) {
       const peeringId = peering();
-      const named = peeringId === undefined ? undefined : peeringNamed(state.snapshot, peeringId);
-      log.warn({ error, peering: named?.name }, 'something failed on a peer stream');
+      const named = peeringId === undefined ? undefined : lookupPeeringName(state.snapshot, peeringId);
+      log.warn({ error, peering: named?.name }, 'peer stream error');
     },
   };
 }

@@ -42,7 +42,7 @@ export const response = (key: ResourceKey, nonce: string, bytes = 8): Timeless<'
 export function drain(session: Session, at = AT): readonly Effect[] {
   const effects: Effect[] = [];
   do effects.push(...happen(session, { type: 'ready' }, at));
-  while (!session.idle && session.phase.name !== 'ended');
+  while (!session.transportReady && session.phase.name !== 'ended');
   return effects;
 }
 

@@ -4,12 +4,12 @@ import { create } from '@bufbuild/protobuf';
 import { AnySchema } from '@bufbuild/protobuf/wkt';
 import type { SessionEnd } from '../../../src/peering/stream/contract.ts';
 import {
-  ANSWERS_WAITING_MAX,
-  CHANGES_WAITING_MAX,
+  PENDING_ACKS_MAX,
+  PENDING_CHANGES_MAX,
   UNACKNOWLEDGED_MAX,
   UNAPPLIED_BYTES_MAX,
 } from '../../../src/peering/stream/limits.ts';
-import { mayRead, nextTickAt, step } from '../../../src/peering/stream/session/session.ts';
+import { canRead, nextTickAt, step } from '../../../src/peering/stream/session/session.ts';
 import type { Effect, Event, Session } from '../../../src/peering/stream/session/session-state.ts';
 import type { ReplicationMessage } from '../../../src/peering/stream/wire/gen/peering/peerstream_pb.ts';
 import { readMessage, responseMessage } from '../../../src/peering/stream/wire/messages.ts';
@@ -145,7 +145,7 @@ export function createSessionPair(at: number, refuses: number): Pair {
     if (half.end !== undefined) return [];
     const actions: (() => void)[] = [];
     if (!half.asked && half.wire.length < WIRE_MESSAGES_MAX) actions.push(() => ask(half));
-    if (other.wire.length > 0 && mayRead(half.session)) actions.push(() => read(half, other));
+    if (other.wire.length > 0 && canRead(half.session)) actions.push(() => read(half, other));
     if (half.applying.length > 0) actions.push(() => settle(half, random));
     if (other.wire.length === 0 && other.closed) {
       actions.push(() => happen(half, { type: 'closed', status: { code: undefined, message: '' } }));
@@ -202,11 +202,11 @@ export function createSessionPair(at: number, refuses: number): Pair {
 
 /** What holds after every step. */
 function check({ session, sentNonces }: Half): void {
-  const { sending, applying } = session;
-  assert.ok(sending.answers.size <= ANSWERS_WAITING_MAX);
-  assert.ok(sending.changed.size <= Math.min(KEYS.length, CHANGES_WAITING_MAX));
-  assert.ok(sending.unacknowledged.size <= UNACKNOWLEDGED_MAX);
-  assert.ok(applying.bytes >= 0 && applying.bytes <= UNAPPLIED_BYTES_MAX);
+  const { sendQueue, applyQueue } = session;
+  assert.ok(sendQueue.acks.size <= PENDING_ACKS_MAX);
+  assert.ok(sendQueue.changed.size <= Math.min(KEYS.length, PENDING_CHANGES_MAX));
+  assert.ok(sendQueue.unacknowledged.size <= UNACKNOWLEDGED_MAX);
+  assert.ok(applyQueue.bytes >= 0 && applyQueue.bytes <= UNAPPLIED_BYTES_MAX);
   const last = sentNonces.at(-1);
   const before = sentNonces.at(-2);
   assert.ok(last === undefined || before === undefined || before < last, 'nonces count up');

@@ -42,7 +42,7 @@ export function accept({ resources = [], authorization, gone }: SceneOptions = {
     side: 'accepting',
     clock,
     times: TIMES,
-    owner: {
+    callbacks: {
       authorize: async () => authorization ?? { kind: 'accepted', outgoing: source, incoming: sink },
       failed: (error) => failures.push(error),
     },
@@ -82,12 +82,12 @@ export const takeWords = async ({ peer }: Scene): Promise<string> => inWords(awa
 export function dial(terminated: () => Promise<void> = async () => undefined): Scene {
   const clock = createFakeClock();
   const [source, sink, failures] = [scriptedSource(), scriptedSink(), [] as unknown[]];
-  const owner = { failed: (error: unknown) => failures.push(error), terminated };
+  const callbacks = { failed: (error: unknown) => failures.push(error), terminated };
   const session = driveSession({
     side: 'dialing',
     clock,
     times: TIMES,
-    owner,
+    callbacks,
     open: OPEN,
     outgoing: source,
     incoming: sink,

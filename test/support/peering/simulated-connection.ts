@@ -2,7 +2,7 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { Acceptor } from '../../../src/peering/stream/accepting/acceptor.ts';
-import type { PeerConnection, PeerTarget } from '../../../src/peering/stream/dialing/peer-connection.ts';
+import type { PeerConnection, PeerTarget } from '../../../src/peering/stream/stream-dependencies.ts';
 import { ExchangeSecretRequestSchema } from '../../../src/peering/stream/wire/gen/peering/peerstream_pb.ts';
 import { type Clock, sleep } from '../../../src/state/clock/clock.ts';
 import type { Random } from '../random.ts';

@@ -5,7 +5,7 @@
 import { X509Certificate } from 'node:crypto';
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { Acceptor } from '../../../src/peering/stream/accepting/acceptor.ts';
-import type { ConnectPeer, PeerTarget } from '../../../src/peering/stream/dialing/peer-connection.ts';
+import type { ConnectPeer, PeerTarget } from '../../../src/peering/stream/stream-dependencies.ts';
 import type { ServedCertificate } from '../../../src/peering/trust/identity.ts';
 import type { Clock } from '../../../src/state/clock/clock.ts';
 import type { Random } from '../random.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { UNAPPLIED_BYTES_MAX, UNAPPLIED_OVERHEAD_BYTES } from '../limits.ts';
 import { RESOURCE_KINDS, type ResourceKey } from '../wire/resources.ts';
-import { beginNext, createApplyQueue, discard, enqueue, finish, isFull } from './apply-queue.ts';
+import { clearApplyQueue, createApplyQueue, enqueue, finishApply, isFull, startNext } from './apply-queue.ts';
 
 const KEYS: readonly ResourceKey[] = [
   { kind: 'list', id: 'exported-service-list' },
@@ -19,8 +19,8 @@ const response = (key: ResourceKey, nonce: string, bytes = 10) => ({
   content: new Uint8Array(bytes),
 });
 
-suite('a queue of responses', () => {
-  test('answers for every nonce once, in order for each resource, and counts its bytes down to nothing', () => {
+describe('an apply queue', () => {
+  it('returns every nonce once and has no bytes left at the end', () => {
     const key = fc.constantFrom(...KEYS);
     const action = fc.oneof(fc.record({ receive: key }), fc.record({ finish: fc.nat() }));
     fc.assert(
@@ -29,14 +29,14 @@ suite('a queue of responses', () => {
         const received: string[] = [];
         const answered: string[] = [];
         const begin = (): void => {
-          while (beginNext(queue, 0) !== undefined);
-          const kinds = [...queue.applying.values()].map((application) => application.key.kind);
+          while (startNext(queue, 0) !== undefined);
+          const kinds = [...queue.inProgress.values()].map((application) => application.key.kind);
           assert.ok(!kinds.includes('list') || kinds.length === 1, 'a list is alone');
         };
         const finishOne = (pick: number): void => {
-          const under = [...queue.applying.values()];
+          const under = [...queue.inProgress.values()];
           const chosen = under[pick % under.length];
-          if (chosen !== undefined) answered.push(...finish(queue, chosen.key, true, 0).nonces);
+          if (chosen !== undefined) answered.push(...finishApply(queue, chosen.key, true, 0).nonces);
         };
         for (const [number, each] of actions.entries()) {
           if ('receive' in each) {
@@ -45,7 +45,7 @@ suite('a queue of responses', () => {
           } else finishOne(each.finish);
           begin();
         }
-        while (queue.applying.size > 0) {
+        while (queue.inProgress.size > 0) {
           finishOne(0);
           begin();
         }
@@ -55,24 +55,24 @@ suite('a queue of responses', () => {
     );
   });
 
-  test('is full at its bytes, and not before', () => {
+  it('is full at UNAPPLIED_BYTES_MAX', () => {
     const queue = createApplyQueue();
     const overhead = 'service/web'.length + UNAPPLIED_OVERHEAD_BYTES;
     enqueue(queue, response(WEB, 'n1', UNAPPLIED_BYTES_MAX - overhead - 1));
     assert.equal(isFull(queue), false);
     enqueue(queue, response(WEB, 'n2', UNAPPLIED_BYTES_MAX - overhead - UNAPPLIED_OVERHEAD_BYTES));
     assert.equal(isFull(queue), true);
-    discard(queue);
-    assert.deepEqual([queue.bytes, queue.waiting.size], [0, 0]);
+    clearApplyQueue(queue);
+    assert.deepEqual([queue.bytes, queue.pending.size], [0, 0]);
   });
 
-  test('counts the nonces that a waiting response has collected', () => {
+  it('counts the nonces of replaced responses', () => {
     const queue = createApplyQueue();
     for (let number = 0; !isFull(queue); number++) enqueue(queue, response(WEB, `n${number}`, 0));
-    assert.ok((queue.waiting.peek()?.nonces.length ?? 0) <= UNAPPLIED_BYTES_MAX / UNAPPLIED_OVERHEAD_BYTES);
+    assert.ok((queue.pending.peek()?.nonces.length ?? 0) <= UNAPPLIED_BYTES_MAX / UNAPPLIED_OVERHEAD_BYTES);
   });
 
-  test('refuses the end of what was not begun', () => {
-    assert.throws(() => finish(createApplyQueue(), WEB, true, 0), RangeError);
+  it('throws when a task that was not started finishes', () => {
+    assert.throws(() => finishApply(createApplyQueue(), WEB, true, 0), RangeError);
   });
 });

@@ -1,89 +1,89 @@
 /**
- * Responses between being read and being answered. The order promised by `IncomingResources` is kept here: of one resource
- * in order, a list alone; what a newer response overtakes is never applied, and its nonce is answered with the newer one's.
+ * The responses that were received and not acknowledged yet. Responses for one resource are applied in order, and no
+ * other resource is applied at the same time as a list [STREAM-51]. A newer response replaces a pending one for the
+ * same resource, and the nonces of both are acknowledged together [STREAM-52].
  */
 
-import { APPLYING_MAX, UNAPPLIED_BYTES_MAX, UNAPPLIED_OVERHEAD_BYTES } from '../limits.ts';
+import { PARALLEL_APPLIES_MAX, UNAPPLIED_BYTES_MAX, UNAPPLIED_OVERHEAD_BYTES } from '../limits.ts';
 import type { ReceivedResponse } from '../wire/messages.ts';
 import { keyText, type ResourceKey } from '../wire/resources.ts';
 import { createKeyQueue, type KeyQueue } from './key-queue.ts';
 
-/** One application of a resource. */
-export interface Application {
+/** A resource to apply. */
+export interface ApplyTask {
   readonly key: ResourceKey;
   readonly url: string;
   readonly content: Uint8Array;
-  /** What is answered when it is done: its own nonce last, those that it overtook before. */
+  /** The nonces to acknowledge when it is done: those of the responses it replaced, then its own. */
   readonly nonces: string[];
   readonly bytes: number;
 }
 
 export interface ApplyQueue {
-  readonly waiting: KeyQueue<Application>;
-  /** By the text of their keys. */
-  readonly applying: Map<string, Application>;
-  /** Of everything waiting and being applied. */
+  readonly pending: KeyQueue<ApplyTask>;
+  /** By `keyText`. */
+  readonly inProgress: Map<string, ApplyTask>;
+  /** The size of all tasks, pending and in progress. */
   bytes: number;
-  /** A list of this stream was applied. */
+  /** Whether a list of this stream was applied. */
   listApplied: boolean;
-  /** When something was last finished, or begun after nothing was under way. */
-  progressAt: number;
+  /** When a task last finished, or started while none was in progress. */
+  lastProgressAt: number;
 }
 
 export const createApplyQueue = (): ApplyQueue => ({
-  waiting: createKeyQueue(),
-  applying: new Map(),
+  pending: createKeyQueue(),
+  inProgress: new Map(),
   bytes: 0,
   listApplied: false,
-  progressAt: 0,
+  lastProgressAt: 0,
 });
 
-/** True while the queue holds so much that reading pauses. */
+/** Whether reading must pause, because the queue has reached UNAPPLIED_BYTES_MAX. */
 export const isFull = (queue: ApplyQueue): boolean => queue.bytes >= UNAPPLIED_BYTES_MAX;
 
-/** Puts a response at the end; one of the same resource that waits is overtaken by it. */
+/** Adds a response at the end. It replaces a pending response for the same resource. */
 export function enqueue(queue: ApplyQueue, { key, url, content, nonce }: ReceivedResponse): void {
   const text = keyText(key);
-  const overtaken = queue.waiting.get(text);
-  const nonces = overtaken?.nonces ?? [];
+  const replaced = queue.pending.get(text);
+  const nonces = replaced?.nonces ?? [];
   nonces.push(nonce);
   const bytes = content.length + text.length + nonces.length * UNAPPLIED_OVERHEAD_BYTES;
-  queue.bytes += bytes - (overtaken?.bytes ?? 0);
-  queue.waiting.put(text, { key, url, content, nonces, bytes });
+  queue.bytes += bytes - (replaced?.bytes ?? 0);
+  queue.pending.put(text, { key, url, content, nonces, bytes });
 }
 
-/** The next response whose application may begin; it counts as begun. */
-export function beginNext(queue: ApplyQueue, at: number): Application | undefined {
-  const next = queue.waiting.peek();
-  if (next === undefined || !mayBegin(queue, next.key)) return undefined;
-  queue.waiting.take();
-  if (queue.applying.size === 0) queue.progressAt = at;
-  queue.applying.set(keyText(next.key), next);
+/** Moves the first task to `inProgress`. @returns undefined if the queue is empty, or if the first task must wait */
+export function startNext(queue: ApplyQueue, at: number): ApplyTask | undefined {
+  const next = queue.pending.peek();
+  if (next === undefined || !canStart(queue, next.key)) return undefined;
+  queue.pending.take();
+  if (queue.inProgress.size === 0) queue.lastProgressAt = at;
+  queue.inProgress.set(keyText(next.key), next);
   return next;
 }
 
-function mayBegin({ applying }: ApplyQueue, key: ResourceKey): boolean {
-  if (applying.size === 0) return true;
-  if (key.kind === 'list' || applying.size >= APPLYING_MAX) return false;
-  for (const { key: other } of applying.values()) if (other.kind === 'list') return false;
-  return !applying.has(keyText(key));
+function canStart({ inProgress }: ApplyQueue, key: ResourceKey): boolean {
+  if (inProgress.size === 0) return true;
+  if (key.kind === 'list' || inProgress.size >= PARALLEL_APPLIES_MAX) return false;
+  for (const { key: other } of inProgress.values()) if (other.kind === 'list') return false;
+  return !inProgress.has(keyText(key));
 }
 
-/** Ends an application; the result is what is to be answered. */
-export function finish(queue: ApplyQueue, key: ResourceKey, applied: boolean, at: number): Application {
+/** Removes a task from `inProgress`. @returns the task, whose nonces are to be acknowledged */
+export function finishApply(queue: ApplyQueue, key: ResourceKey, applied: boolean, at: number): ApplyTask {
   const text = keyText(key);
-  const done = queue.applying.get(text);
-  if (done === undefined) throw new RangeError(`nothing of ${text} is being applied`);
-  queue.applying.delete(text);
-  queue.bytes -= done.bytes;
-  queue.progressAt = at;
+  const task = queue.inProgress.get(text);
+  if (task === undefined) throw new RangeError(`${text} is not being applied`);
+  queue.inProgress.delete(text);
+  queue.bytes -= task.bytes;
+  queue.lastProgressAt = at;
   if (applied && key.kind === 'list') queue.listApplied = true;
-  return done;
+  return task;
 }
 
-/** Forgets everything: the session ends. */
-export function discard(queue: ApplyQueue): void {
-  queue.waiting.clear();
-  queue.applying.clear();
+export function clearApplyQueue(queue: ApplyQueue): void {
+  queue.pending.clear();
+  queue.inProgress.clear();
   queue.bytes = 0;
 }

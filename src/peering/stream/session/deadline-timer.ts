@@ -1,30 +1,30 @@
-/** One timer that is set again and again. */
+/** A timer that can be set to a new deadline any number of times. */
 import type { Clock } from '../../../state/clock/clock.ts';
 
-export interface Alarm {
-  /** Rings at `due` (monotonic, Infinity for never) or earlier; who is woken sets it again. */
-  set(due: number): void;
+export interface DeadlineTimer {
+  /** Sets the deadline, in monotonic milliseconds. Infinity cancels the timer. */
+  set(deadline: number): void;
 }
 
 /**
- * A later `due` leaves the timer as it is, so that a deadline which every message moves costs no timer a message: it rings
- * early once an interval instead.
+ * Calls `onDue` once, at the earliest deadline that was set. A later deadline does not move the timer, because one that
+ * every message postpones would then cost a timer per message. So `onDue` may run early, and sets the timer again.
  */
-export function createAlarm(clock: Clock, ring: () => void): Alarm {
-  let rings = Number.POSITIVE_INFINITY;
+export function createDeadlineTimer(clock: Clock, onDue: () => void): DeadlineTimer {
+  let dueAt = Number.POSITIVE_INFINITY;
   let cancel: (() => void) | undefined;
   return {
-    set(due) {
-      if (due === Number.POSITIVE_INFINITY) {
+    set(deadline) {
+      if (deadline === Number.POSITIVE_INFINITY) {
         cancel?.();
-        rings = due;
+        dueAt = deadline;
       }
-      if (due >= rings) return;
+      if (deadline >= dueAt) return;
       cancel?.();
-      rings = due;
-      cancel = clock.after(due - clock.monotonic(), () => {
-        rings = Number.POSITIVE_INFINITY;
-        ring();
+      dueAt = deadline;
+      cancel = clock.after(deadline - clock.monotonic(), () => {
+        dueAt = Number.POSITIVE_INFINITY;
+        onDue();
       });
     },
   };

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, it } from 'node:test';
 import { create } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { createFakeClock } from '../../../../test/support/fake-clock.ts';
@@ -16,12 +16,12 @@ import {
 import { ApplyRefused, type Authorization, SessionSuperseded } from '../contract.ts';
 import { CLOSING_MS } from '../limits.ts';
 import { LeaderAddressSchema } from '../wire/gen/peering/peerstream_pb.ts';
-import { answerMessage, heartbeatMessage, openMessage, subscribeMessage, terminatedMessage } from '../wire/messages.ts';
+import { ackMessage, heartbeatMessage, openMessage, subscribeMessage, terminatedMessage } from '../wire/messages.ts';
 import { RESOURCE_KINDS } from '../wire/resources.ts';
 import { driveSession } from './drive-session.ts';
 
-suite('an accepting session', () => {
-  test('authorizes the Open, subscribes, sends what is subscribed to and every change', async () => {
+describe('an accepting session', () => {
+  it('authorizes the Open, subscribes, and sends subscribed resources and their changes', async () => {
     const scene = accept({ resources: [list('web'), service('web')] });
     const { peer, source } = scene;
     peer.say(openMessage(OPEN));
@@ -40,13 +40,13 @@ suite('an accepting session', () => {
     const gone = await peer.take();
     assert.equal(inWords(gone), 'response 00000003 web');
     assert.equal(gone?.Payload.case === 'response' ? gone.Payload.value.Resource?.value.length : undefined, 0);
-    peer.say(answerMessage('p', { nonce: '00000003', url: RESOURCE_KINDS.service.url }));
+    peer.say(ackMessage('p', { nonce: '00000003', url: RESOURCE_KINDS.service.url }));
     source.put(service('web'));
     assert.equal(await takeWords(scene), 'response 00000004 web');
     assert.deepEqual(source.told, ['web acknowledged']);
   });
 
-  test('gives the status of a refusal, with the server that would serve', async () => {
+  it('ends with the status of a refusal and the address of another server', async () => {
     const status = { code: Code.FailedPrecondition, message: 'not here', leader: '10.0.0.1:8503' };
     const { peer, session } = accept({ authorization: { kind: 'refused', status } });
     peer.say(openMessage(OPEN));
@@ -57,7 +57,7 @@ suite('an accepting session', () => {
     assert.deepEqual(await session.ended, { kind: 'refused', status });
   });
 
-  test('says Terminated and then ABORTED for a peering that was deleted', async () => {
+  it('sends Terminated and then ABORTED for a deleted peering', async () => {
     const scene = accept({ authorization: { kind: 'deleted' } });
     scene.peer.say(openMessage(OPEN));
     assert.equal(await takeWords(scene), 'terminated');
@@ -65,25 +65,25 @@ suite('an accepting session', () => {
     assert.deepEqual(await scene.session.ended, { kind: 'terminated-here' });
   });
 
-  test('ends with INVALID_ARGUMENT when the first message is not Open', async () => {
+  it('ends with INVALID_ARGUMENT when the first message is not Open', async () => {
     const { peer, session } = accept();
     peer.say(heartbeatMessage());
     await assert.rejects(peer.take(), { code: Code.InvalidArgument });
     assert.equal((await session.ended).kind, 'protocol-error');
   });
 
-  test('ends as failed when its owner cannot decide', async () => {
+  it('ends as failed when authorization fails', async () => {
     const clock = createFakeClock();
     const error = new Error('no store');
     const authorize = (): Promise<Authorization> => Promise.reject(error);
-    const session = driveSession({ side: 'accepting', clock, times: TIMES, owner: { authorize } });
+    const session = driveSession({ side: 'accepting', clock, times: TIMES, callbacks: { authorize } });
     const peer = attachPeer(session);
     peer.say(openMessage(OPEN));
     await assert.rejects(peer.take(), { code: Code.Internal, rawMessage: 'internal error' });
     assert.deepEqual(await session.ended, { kind: 'failed', error });
   });
 
-  test('hears that the connection is gone although it does not read', async () => {
+  it('detects a lost connection while it is not reading', async () => {
     const connection = new AbortController();
     const scene = await acceptLive({ gone: connection.signal });
     connection.abort();
@@ -93,8 +93,8 @@ suite('an accepting session', () => {
   });
 });
 
-suite('applying', () => {
-  test('what its owner refuses is refused with its reason, and a fault without', async () => {
+describe('applying', () => {
+  it('sends a NACK with the reason of ApplyRefused and without the text of other errors', async () => {
     const scene = await acceptLive();
     const { peer, sink, failures } = scene;
     sink.holds = true;
@@ -109,7 +109,7 @@ suite('applying', () => {
     assert.deepEqual(failures, [fault]);
   });
 
-  test('a session that another stream has superseded ends', async () => {
+  it('ends the session when a newer stream has superseded it', async () => {
     const scene = await acceptLive();
     scene.sink.holds = true;
     scene.peer.say(responseOf(service('web'), 'n1'));
@@ -120,8 +120,8 @@ suite('applying', () => {
   });
 });
 
-suite('a dialing session', () => {
-  test('says Open first, asks for addresses too, and follows its resources once it is heard', async () => {
+describe('a dialing session', () => {
+  it('sends Open first, subscribes to addresses too, and follows its resources once it is open', async () => {
     const scene = dial();
     const words: string[] = [];
     for (let taken = 0; taken < 5; taken++) words.push(await takeWords(scene));
@@ -133,7 +133,7 @@ suite('a dialing session', () => {
     assert.equal(scene.source.followed, true);
   });
 
-  test('learns why it was refused and who would serve it', async () => {
+  it('reports the status of a refusal and the address of another server', async () => {
     const { peer, session } = dial();
     const error = new ConnectError('elsewhere', Code.FailedPrecondition);
     error.isWireError = true;
@@ -145,14 +145,14 @@ suite('a dialing session', () => {
     });
   });
 
-  test('ends when the other side says Terminated', async () => {
+  it('ends when the peer sends Terminated', async () => {
     const { peer, session } = dial();
     peer.say(terminatedMessage());
     while ((await peer.take()) !== undefined);
     assert.deepEqual(await session.ended, { kind: 'terminated-by-peer' });
   });
 
-  test('says that it has heard of the deletion once that is kept, and reads nothing meanwhile', async () => {
+  it('confirms a deletion after it is stored and pauses reading until then', async () => {
     const kept = Promise.withResolvers<void>();
     const scene = dial(() => kept.promise);
     for (let taken = 0; taken < 5; taken++) await takeWords(scene);
@@ -170,7 +170,7 @@ suite('a dialing session', () => {
     assert.equal(await scene.session.confirmed, true);
   });
 
-  test('does not say so when it cannot be kept', async () => {
+  it('does not confirm a deletion that could not be stored', async () => {
     const fault = new Error('no store');
     const scene = dial(() => Promise.reject(fault));
     for (let taken = 0; taken < 5; taken++) await takeWords(scene);
@@ -179,7 +179,7 @@ suite('a dialing session', () => {
     assert.equal(await takeWords(scene), 'nothing');
   });
 
-  test('takes no way of leaving without a word for a confirmation', async () => {
+  it('does not treat a closed stream as a confirmation', async () => {
     for (const error of [undefined, new Error('gone')]) {
       const { peer, session } = dial();
       peer.leave(error);
@@ -187,7 +187,7 @@ suite('a dialing session', () => {
     }
   });
 
-  test('leaves the call a while to be ended by the other side before it is torn down', async () => {
+  it('resets the call CLOSING_MS after the end', async () => {
     const { clock, peer, session } = dial();
     session.stop('shutdown');
     assert.equal(await peer.take(), undefined);

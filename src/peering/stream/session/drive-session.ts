@@ -1,12 +1,13 @@
 /**
- * Runs a session (`session.ts`) on what is real: a clock, the messages of a call, the resources of a peering. It decides
- * nothing; it turns what happens into events and brings effects about.
+ * Runs a session (`session.ts`) with a clock, the messages of a call, and the resources of a peering. The driver makes
+ * no decisions: it turns what happens into events, and performs the effects.
  *
- * What Connect gives and takes: the call asks for the next outgoing message when it has written the one before as far as
- * HTTP/2's flow control allows, and gets the next incoming one when we ask. So a slow reader or a slow application at
- * either end is felt at the other one, and nothing is buffered between but HTTP/2's own windows.
+ * Flow control: Connect asks for the next outgoing message when HTTP/2 flow control has let it write the previous one,
+ * and reads the next incoming message when the driver asks. A slow reader or a slow apply therefore slows the other
+ * side, and only HTTP/2's own windows buffer messages.
  */
 
+import { MESSAGE_BYTES_MAX } from '../../limits.ts';
 import type {
   IncomingResources,
   Open,
@@ -17,111 +18,112 @@ import type {
 } from '../contract.ts';
 import { CLOSING_MS } from '../limits.ts';
 import type { ReplicationMessage } from '../wire/gen/peering/peerstream_pb.ts';
-import { messageBytes, messageKind, readMessage } from '../wire/messages.ts';
+import { encodeResource, messageBytes, messageKind, readMessage, responseMessage } from '../wire/messages.ts';
 import { applyResource } from './apply-resource.ts';
-import { createAlarm } from './deadline-timer.ts';
-import { createMessagePort } from './outgoing-messages.ts';
+import { createDeadlineTimer } from './deadline-timer.ts';
+import { createOutgoingMessages } from './outgoing-messages.ts';
 import { readFailure, statusError } from './read-failure.ts';
-import { outgoingMessage } from './read-outgoing.ts';
-import { mayRead, nextTickAt, step } from './session.ts';
+import { canRead, nextTickAt, step } from './session.ts';
 import { createSession, type Effect, type Event, type EventOf } from './session-state.ts';
 
-/** An event whose time is that of its step. */
-type Happening = { readonly [E in Event['type']]: Omit<EventOf<E>, 'at'> }[Event['type']];
+/** An event without its time, which is the time of its step. */
+type UntimedEvent = { readonly [E in Event['type']]: Omit<EventOf<E>, 'at'> }[Event['type']];
+
+type EffectOf<T extends Effect['type']> = Extract<Effect, { readonly type: T }>;
 
 interface Resources {
   readonly outgoing: OutgoingResources;
   readonly incoming: IncomingResources;
 }
 
-/** Begins the session of a call: one that was received (`accepting`), or that is made (`dialing`). */
+/** Starts the session of one call. */
 export function driveSession(options: SessionOptions): SessionHandle {
-  const { clock, times, owner } = options;
+  const { clock, times, callbacks } = options;
   const open = options.side === 'dialing' ? options.open : undefined;
   const session = createSession({ times, at: clock.monotonic(), open });
   const ended = Promise.withResolvers<SessionEnd>();
   const confirmed = Promise.withResolvers<boolean>();
   const reset = new AbortController();
-  const applications = new AbortController();
-  const happenings: Happening[] = [];
-  const timer = createAlarm(clock, () => happen({ type: 'tick' }));
+  const applying = new AbortController();
+  const events: UntimedEvent[] = [];
+  const timer = createDeadlineTimer(clock, () => dispatch({ type: 'tick' }));
   let resources: Resources | undefined = options.side === 'dialing' ? options : undefined;
-  let stopFollowing: (() => void) | undefined;
-  let stepping = false;
+  let unfollow: (() => void) | undefined;
+  let isStepping = false;
   let resumeReading: (() => void) | undefined;
   let cancelReset: (() => void) | undefined;
-  let cancelLoss: (() => void) | undefined;
-  let readingIsOver = false;
+  let cancelFailure: (() => void) | undefined;
+  let hasReadAll = false;
 
-  const failed = (error: unknown): void => owner.failed?.(error);
+  const failed = (error: unknown): void => callbacks.failed?.(error);
 
-  const port = createMessagePort({
-    onAsked: () => happen({ type: 'ready' }),
-    onAbandoned: () => loseSoon('the call was cancelled'),
+  const outgoing = createOutgoingMessages({
+    onReady: () => dispatch({ type: 'ready' }),
+    onCanceled: () => failSoon('the call was canceled'),
   });
 
   /**
-   * The connection is gone. What it brought before may still be unread, and what ended it comes last: so who reads has a
-   * while to find out.
+   * Fails the session after CLOSING_MS, because the connection is lost. Messages that arrived before, and the error
+   * that ended the stream, may still be unread.
    */
-  function loseSoon(message: string): void {
-    if (session.phase.name !== 'ended')
-      cancelLoss ??= clock.after(CLOSING_MS, () => happen({ type: 'failed', message }));
+  function failSoon(message: string): void {
+    if (session.phase.name === 'ended') return;
+    cancelFailure ??= clock.after(CLOSING_MS, () => dispatch({ type: 'failed', message }));
   }
 
-  /** Lets something happen; what an effect makes happen follows when all effects of its step are brought about. */
-  function happen(happening: Happening): void {
-    happenings.push(happening);
-    if (stepping) return;
-    stepping = true;
-    for (let next = happenings.shift(); next !== undefined; next = happenings.shift()) {
+  /** Steps the session with `event`. An event that an effect dispatches follows after all effects of its step. */
+  function dispatch(event: UntimedEvent): void {
+    events.push(event);
+    if (isStepping) return;
+    isStepping = true;
+    for (let next = events.shift(); next !== undefined; next = events.shift()) {
       try {
-        // Every variant of an event has its time.
+        // TypeScript does not see that every variant of an event has its time.
         for (const effect of step(session, { ...next, at: clock.monotonic() } as Event)) perform(effect);
       } catch (error) {
         failed(error);
-        // The rules let a fault happen at any time, so this ends.
-        if (next.type !== 'fault') happenings.push({ type: 'fault', error });
+        // The loop ends, because the table allows a fault in every phase.
+        if (next.type !== 'fault') events.push({ type: 'fault', error });
       }
     }
-    stepping = false;
-    settle();
+    isStepping = false;
+    followPhase();
   }
 
-  /** Brings what stands beside the session into line with it. */
-  function settle(): void {
+  /** Updates timers, reading, and running applies after the phase may have changed. */
+  function followPhase(): void {
     const { name } = session.phase;
     if (name === 'ending' || name === 'ended') {
-      applications.abort();
-      stopFollowing?.();
-      stopFollowing = undefined;
+      applying.abort();
+      unfollow?.();
+      unfollow = undefined;
     }
     timer.set(nextTickAt(session));
-    if (mayRead(session) || name === 'ended') resumeReading?.();
+    if (canRead(session) || name === 'ended') resumeReading?.();
   }
 
   function perform(effect: Effect): void {
     switch (effect.type) {
       case 'send':
-        give(effect.message);
+        send(effect.message);
         break;
       case 'send-resource': {
-        const message = resources && outgoingMessage(resources.outgoing, effect, failed);
-        if (message === undefined) happen({ type: 'not-sent', nonce: effect.nonce });
-        else give(message);
+        const message = resources && readOutgoing(resources.outgoing, effect, failed);
+        if (message === undefined) dispatch({ type: 'not-sent', nonce: effect.nonce });
+        else send(message);
         break;
       }
       case 'authorize':
-        void ask(effect.open);
+        void authorize(effect.open);
         break;
       case 'opened':
-        stopFollowing = resources?.outgoing.follow((key) => happen({ type: 'changed', keys: [key] }));
-        owner.opened?.();
+        unfollow = resources?.outgoing.follow((key) => dispatch({ type: 'changed', keys: [key] }));
+        callbacks.opened?.();
         break;
       case 'enumerate': {
         const { kind } = effect;
         const ids = resources?.outgoing.ids(kind) ?? [];
-        happen({ type: 'changed', keys: ids.map((id) => ({ kind, id })) });
+        dispatch({ type: 'changed', keys: ids.map((id) => ({ kind, id })) });
         break;
       }
       case 'apply':
@@ -134,8 +136,8 @@ export function driveSession(options: SessionOptions): SessionHandle {
         resources?.outgoing.refused(effect.key, effect.refusal);
         break;
       case 'close':
-        // Only the accepting side has a status to give; the dialing side just says nothing more.
-        port.finish(session.side === 'accepting' ? statusError(effect.status) : undefined);
+        // Only the accepting side can send a status. The dialing side ends its messages.
+        outgoing.end(session.side === 'accepting' ? statusError(effect.status) : undefined);
         break;
       case 'reset':
         reset.abort();
@@ -146,37 +148,37 @@ export function driveSession(options: SessionOptions): SessionHandle {
     }
   }
 
-  function give(message: ReplicationMessage): void {
-    port.give(message);
-    owner.sent?.(messageKind(message), messageBytes(message));
+  function send(message: ReplicationMessage): void {
+    outgoing.send(message);
+    callbacks.sent?.(messageKind(message), messageBytes(message));
   }
 
   function finish(end: SessionEnd): void {
-    port.finish(undefined);
-    cancelLoss?.();
-    if (!readingIsOver) cancelReset = clock.after(CLOSING_MS, () => reset.abort());
+    outgoing.end(undefined);
+    cancelFailure?.();
+    if (!hasReadAll) cancelReset = clock.after(CLOSING_MS, () => reset.abort());
     ended.resolve(end);
   }
 
-  async function ask(open: Open): Promise<void> {
+  async function authorize(open: Open): Promise<void> {
     try {
-      const answer = options.side === 'accepting' ? await options.owner.authorize(open) : undefined;
+      const answer = options.side === 'accepting' ? await options.callbacks.authorize(open) : undefined;
       if (answer?.kind === 'accepted') {
         resources = answer;
-        happen({ type: 'authorized' });
+        dispatch({ type: 'authorized' });
       } else if (answer !== undefined) {
-        happen(answer.kind === 'refused' ? { type: 'refused', status: answer.status } : { type: 'deleted' });
+        dispatch(answer.kind === 'refused' ? { type: 'refused', status: answer.status } : { type: 'deleted' });
       }
     } catch (error) {
       failed(error);
-      happen({ type: 'fault', error });
+      dispatch({ type: 'fault', error });
     }
   }
 
-  async function apply({ key, content, first }: Extract<Effect, { type: 'apply' }>): Promise<void> {
+  async function apply({ key, content, first }: EffectOf<'apply'>): Promise<void> {
     if (resources === undefined) return;
     const { incoming } = resources;
-    happen(await applyResource({ incoming, key, content, first, signal: applications.signal, failed }));
+    dispatch(await applyResource({ incoming, key, content, first, signal: applying.signal, failed }));
   }
 
   async function read(incoming: AsyncIterable<ReplicationMessage>): Promise<void> {
@@ -188,25 +190,25 @@ export function driveSession(options: SessionOptions): SessionHandle {
         if (next.done === true) break;
         const kind = messageKind(next.value);
         if (kind === 'terminated') confirmed.resolve(true);
-        // After the end what still comes is read and dropped, so that the other side's last writes do not fail.
+        // Messages after the end are read and dropped, so that the peer's last writes do not fail.
         if (session.phase.name === 'ended') continue;
-        owner.received?.(kind, messageBytes(next.value));
-        if (kind === 'terminated') await owner.terminated?.();
-        happen(readMessage(next.value));
+        callbacks.received?.(kind, messageBytes(next.value));
+        if (kind === 'terminated') await callbacks.terminated?.();
+        dispatch(readMessage(next.value));
       }
-      happen({ type: 'closed', status: { code: undefined, message: '' } });
+      dispatch({ type: 'closed', status: { code: undefined, message: '' } });
     } catch (error) {
-      happen(readFailure(error));
+      dispatch(readFailure(error));
     } finally {
       confirmed.resolve(false);
-      readingIsOver = true;
+      hasReadAll = true;
       cancelReset?.();
     }
   }
 
-  /** Resolves when the session reads, or has ended. */
+  /** Waits until the session may read, or has ended. */
   async function untilReading(): Promise<void> {
-    while (!mayRead(session) && session.phase.name !== 'ended') {
+    while (!canRead(session) && session.phase.name !== 'ended') {
       await new Promise<void>((resolve) => {
         resumeReading = resolve;
       });
@@ -214,21 +216,43 @@ export function driveSession(options: SessionOptions): SessionHandle {
     resumeReading = undefined;
   }
 
-  settle();
+  followPhase();
   return {
-    outgoing: port.messages,
+    outgoing: outgoing.messages,
     reset: reset.signal,
     ended: ended.promise,
     confirmed: confirmed.promise,
     counters: session.counters,
-    receive(incoming, gone) {
-      const onGone = (): void => loseSoon('the connection is gone');
-      if (gone?.aborted === true) onGone();
-      else gone?.addEventListener('abort', onGone, { once: true });
+    receive(incoming, disconnected) {
+      const onDisconnected = (): void => failSoon('the connection was closed');
+      if (disconnected?.aborted === true) onDisconnected();
+      else disconnected?.addEventListener('abort', onDisconnected, { once: true });
       void read(incoming);
     },
-    terminate: () => happen({ type: 'terminate' }),
-    stop: (reason, leader) => happen({ type: 'stop', reason, leader }),
-    subscribe: (kind) => happen({ type: 'wanted', kind }),
+    terminate: () => dispatch({ type: 'terminate' }),
+    stop: (reason, leader) => dispatch({ type: 'stop', reason, leader }),
+    subscribe: (kind) => dispatch({ type: 'subscribe', kind }),
   };
+}
+
+/**
+ * Reads a resource and returns its response. Undefined if nothing is to be sent: the resource is deleted and has no
+ * empty form, is unchanged, is larger than MESSAGE_BYTES_MAX, or cannot be read.
+ */
+function readOutgoing(
+  outgoing: OutgoingResources,
+  { key, nonce }: EffectOf<'send-resource'>,
+  failed: (error: unknown) => void,
+): ReplicationMessage | undefined {
+  try {
+    const content = encodeResource(key, outgoing.read(key));
+    if (content === undefined) return undefined;
+    const message = responseMessage(key, nonce, content);
+    const bytes = messageBytes(message);
+    if (bytes <= MESSAGE_BYTES_MAX) return message;
+    outgoing.tooLarge(key, bytes);
+  } catch (error) {
+    failed(error);
+  }
+  return undefined;
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { createKeyQueue, type KeyQueue } from './key-queue.ts';
 
@@ -8,7 +8,7 @@ type Action = (queue: KeyQueue<number>, model: Pair[], key: string, value: numbe
 
 const placeOf = (model: readonly Pair[], key: string): number => model.findIndex(([name]) => name === key);
 
-/** What can be done to a queue, and the same to a list of pairs. */
+/** The operations of a queue, each applied to a list of pairs as well. */
 const ACTIONS = {
   put(queue, model, key, value) {
     queue.put(key, value);
@@ -32,8 +32,8 @@ const ACTIONS = {
   },
 } as const satisfies Readonly<Record<string, Action>>;
 
-suite('a queue of keys', () => {
-  test('gives what was put in order, and what is put again at its new place', () => {
+describe('a key queue', () => {
+  it('returns values in order and moves a key that is put again to the end', () => {
     const queue = createKeyQueue<number>();
     queue.put('a', 1);
     queue.put('b', 2);
@@ -42,7 +42,7 @@ suite('a queue of keys', () => {
     assert.deepEqual([queue.size, queue.take(), queue.take(), queue.take()], [2, 2, 3, undefined]);
   });
 
-  test('behaves like a list of pairs, whatever is done to it', () => {
+  it('behaves like a list of pairs', () => {
     const action = fc.record({
       what: fc.constantFrom(...(Object.keys(ACTIONS) as (keyof typeof ACTIONS)[])),
       key: fc.constantFrom('a', 'b', 'c'),

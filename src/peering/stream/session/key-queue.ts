@@ -1,32 +1,35 @@
 /**
- * A queue in which every key stands once.
+ * A queue in which each key occurs at most once.
  *
- * Trap: a Map that is emptied from its front keeps the holes until it shrinks, and each new iterator walks over all of
- * them. So one iterator lives as long as the queue has entries: an iterator of a Map goes on to what is put behind it.
+ * Trap: a Map that is emptied from the front keeps the deleted slots until it shrinks, and each new iterator skips over
+ * all of them. The queue therefore keeps one iterator while it has entries. A Map iterator also visits entries added
+ * later.
  */
 export interface KeyQueue<T> {
   readonly size: number;
   get(key: string): T | undefined;
-  /** Puts `value` at the end; one that stood under the same key is gone. */
+  /** Adds `value` at the end, and removes the previous entry with the same key. */
   put(key: string, value: T): void;
-  /** Puts `value` at the end unless the key already stands somewhere. */
+  /** Adds `value` at the end, unless the queue contains the key. */
   add(key: string, value: T): void;
-  /** The first value, which stays. */
+  /** Returns the first value without removing it. */
   peek(): T | undefined;
-  /** Takes the first value away. */
+  /** Removes and returns the first value. */
   take(): T | undefined;
   clear(): void;
 }
 
-type Entry<T> = readonly [key: string, value: { readonly of: T }];
+interface Box<T> {
+  readonly value: T;
+}
 
 export function createKeyQueue<T>(): KeyQueue<T> {
-  // Values are boxed, so that an entry that was put again is told from the one that the iterator has already passed.
-  const entries = new Map<string, { readonly of: T }>();
+  // Boxes distinguish an entry that was put again from the entry with the same key that the iterator has passed.
+  const entries = new Map<string, Box<T>>();
   let iterator = entries.entries();
-  let head: Entry<T> | undefined;
+  let head: readonly [key: string, box: Box<T>] | undefined;
 
-  const first = (): Entry<T> | undefined => {
+  const first = (): readonly [key: string, box: Box<T>] | undefined => {
     while (entries.size > 0 && (head === undefined || entries.get(head[0]) !== head[1])) {
       const next = iterator.next();
       if (next.done === true) iterator = entries.entries();
@@ -39,21 +42,21 @@ export function createKeyQueue<T>(): KeyQueue<T> {
     get size() {
       return entries.size;
     },
-    get: (key) => entries.get(key)?.of,
+    get: (key) => entries.get(key)?.value,
     put(key, value) {
       entries.delete(key);
-      entries.set(key, { of: value });
+      entries.set(key, { value });
     },
     add(key, value) {
-      if (!entries.has(key)) entries.set(key, { of: value });
+      if (!entries.has(key)) entries.set(key, { value });
     },
-    peek: () => first()?.[1].of,
+    peek: () => first()?.[1].value,
     take() {
       const entry = first();
       if (entry === undefined) return undefined;
       entries.delete(entry[0]);
       head = undefined;
-      return entry[1].of;
+      return entry[1].value;
     },
     clear() {
       entries.clear();

@@ -1,66 +1,66 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, it } from 'node:test';
 import { heartbeatMessage } from '../wire/messages.ts';
-import { createMessagePort, type MessagePort } from './outgoing-messages.ts';
+import { createOutgoingMessages, type OutgoingMessages } from './outgoing-messages.ts';
 
 interface Attached {
-  readonly port: MessagePort;
+  readonly outgoing: OutgoingMessages;
   readonly reader: AsyncIterator<unknown>;
-  readonly heard: string[];
+  readonly calls: string[];
 }
 
 function attach(): Attached {
-  const heard: string[] = [];
-  const port = createMessagePort({
-    onAsked: () => heard.push('asked'),
-    onAbandoned: () => heard.push('abandoned'),
+  const calls: string[] = [];
+  const outgoing = createOutgoingMessages({
+    onReady: () => calls.push('ready'),
+    onCanceled: () => calls.push('canceled'),
   });
-  return { port, heard, reader: port.messages[Symbol.asyncIterator]() };
+  return { outgoing, calls, reader: outgoing.messages[Symbol.asyncIterator]() };
 }
 
-suite('the way out of a session', () => {
-  test('says when a message is asked for, and answers with what is given', async () => {
-    const { port, reader, heard } = attach();
+describe('outgoing messages', () => {
+  it('report when the transport is ready and deliver the message that is sent', async () => {
+    const { outgoing, reader, calls } = attach();
     const next = reader.next();
-    assert.deepEqual(heard, ['asked']);
+    assert.deepEqual(calls, ['ready']);
     const message = heartbeatMessage();
-    port.give(message);
+    outgoing.send(message);
     assert.deepEqual(await next, { done: false, value: message });
   });
 
-  test('ends while it is asked, with an error or without', async () => {
+  it('end a pending call of next, with or without an error', async () => {
     for (const error of [undefined, new Error('over')]) {
-      const { port, reader } = attach();
+      const { outgoing, reader } = attach();
       const next = reader.next();
-      port.finish(error);
+      outgoing.end(error);
       if (error === undefined) assert.equal((await next).done, true);
       else await assert.rejects(next, error);
       assert.equal((await reader.next()).done, true);
     }
   });
 
-  test('keeps the error for who asks next, once', async () => {
-    const { port, reader, heard } = attach();
+  it('keep the end error for the next call, once', async () => {
+    const { outgoing, reader, calls } = attach();
     const error = new Error('over');
-    port.finish(error);
+    outgoing.end(error);
     await assert.rejects(reader.next(), error);
     assert.equal((await reader.next()).done, true);
-    assert.deepEqual(heard, []);
+    assert.deepEqual(calls, []);
   });
 
-  test('tells once that it was abandoned, and not after its end', async () => {
-    const { port, reader, heard } = attach();
+  it('report cancellation once and not after the end', async () => {
+    const { outgoing, reader, calls } = attach();
     await reader.return?.();
     await reader.throw?.(new Error('again'));
-    port.finish(undefined);
-    assert.deepEqual(heard, ['abandoned']);
+    outgoing.end(undefined);
+    assert.deepEqual(calls, ['canceled']);
   });
 
-  test('is asked by one reader at a time', async () => {
-    const { port, reader } = attach();
+  it('reject a second call of next while one is pending', async () => {
+    const { outgoing, reader } = attach();
     const next = reader.next();
     await assert.rejects(reader.next(), RangeError);
-    port.finish(undefined);
+    outgoing.end(undefined);
     await next;
   });
 });

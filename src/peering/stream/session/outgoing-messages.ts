@@ -1,19 +1,19 @@
-/** The way out of a session: an iterable that is asked for each message, and so says when the transport can take one. */
+/** The outgoing messages of a session: an async iterable that reports when the transport asks for the next message. */
 import type { ReplicationMessage } from '../wire/gen/peering/peerstream_pb.ts';
 
-export interface MessagePort {
+export interface OutgoingMessages {
   readonly messages: AsyncIterable<ReplicationMessage>;
-  /** Answers the question that `onAsked` told of. */
-  give(message: ReplicationMessage): void;
-  /** Ends the iterable: with `error`, or without. */
-  finish(error: Error | undefined): void;
+  /** Delivers the message that the transport waits for. Call it once after each `onReady`. */
+  send(message: ReplicationMessage): void;
+  /** Ends the iterable, with an error if one is given. */
+  end(error: Error | undefined): void;
 }
 
-export interface MessagePortOptions {
-  /** The transport waits for a message, and has taken the one before. */
-  onAsked(): void;
-  /** The transport will not ask again, although there was more to say. */
-  onAbandoned(): void;
+export interface OutgoingMessagesOptions {
+  /** The transport has written the previous message and waits for the next. */
+  onReady(): void;
+  /** The transport has stopped iterating before the end. */
+  onCanceled(): void;
 }
 
 type Result = IteratorResult<ReplicationMessage, undefined>;
@@ -21,60 +21,59 @@ type Result = IteratorResult<ReplicationMessage, undefined>;
 const DONE: Result = { done: true, value: undefined };
 
 /**
- * No generator, since that could not be ended while it waits.
- *
- * Trap: an error is given once; who asks again is told that there is nothing more, as a generator would.
+ * Creates the iterable. It is no generator, because a generator cannot be ended while it waits. As in a generator, an
+ * error is thrown once, and later calls of `next` return done.
  */
-export function createMessagePort({ onAsked, onAbandoned }: MessagePortOptions): MessagePort {
-  let asked: PromiseWithResolvers<Result> | undefined;
-  let finished = false;
-  let error: Error | undefined;
+export function createOutgoingMessages({ onReady, onCanceled }: OutgoingMessagesOptions): OutgoingMessages {
+  let pending: PromiseWithResolvers<Result> | undefined;
+  let hasEnded = false;
+  let endError: Error | undefined;
 
-  const answer = (): PromiseWithResolvers<Result> | undefined => {
-    const waiting = asked;
-    asked = undefined;
-    return waiting;
+  const takePending = (): PromiseWithResolvers<Result> | undefined => {
+    const taken = pending;
+    pending = undefined;
+    return taken;
   };
 
-  const finish = (why: Error | undefined): void => {
-    if (finished) return;
-    finished = true;
-    const waiting = answer();
-    if (waiting === undefined) error = why;
-    else if (why === undefined) waiting.resolve(DONE);
-    else waiting.reject(why);
+  const end = (error: Error | undefined): void => {
+    if (hasEnded) return;
+    hasEnded = true;
+    const waiting = takePending();
+    if (waiting === undefined) endError = error;
+    else if (error === undefined) waiting.resolve(DONE);
+    else waiting.reject(error);
   };
 
-  const abandon = (): Promise<Result> => {
-    if (!finished) {
-      finish(undefined);
-      onAbandoned();
+  const cancel = (): Promise<Result> => {
+    if (!hasEnded) {
+      end(undefined);
+      onCanceled();
     }
     return Promise.resolve(DONE);
   };
 
   const iterator: AsyncIterator<ReplicationMessage, undefined> = {
     next() {
-      if (asked !== undefined) return Promise.reject(new RangeError('a message was asked for while one was awaited'));
-      if (finished) {
-        const why = error;
-        error = undefined;
-        return why === undefined ? Promise.resolve(DONE) : Promise.reject(why);
+      if (pending !== undefined) return Promise.reject(new RangeError('next was called while a call was pending'));
+      if (hasEnded) {
+        const error = endError;
+        endError = undefined;
+        return error === undefined ? Promise.resolve(DONE) : Promise.reject(error);
       }
-      const question = Promise.withResolvers<Result>();
-      asked = question;
-      onAsked();
-      return question.promise;
+      const next = Promise.withResolvers<Result>();
+      pending = next;
+      onReady();
+      return next.promise;
     },
-    return: abandon,
-    throw: abandon,
+    return: cancel,
+    throw: cancel,
   };
 
   return {
     messages: { [Symbol.asyncIterator]: () => iterator },
-    give(message) {
-      answer()?.resolve({ done: false, value: message });
+    send(message) {
+      takePending()?.resolve({ done: false, value: message });
     },
-    finish,
+    end,
   };
 }

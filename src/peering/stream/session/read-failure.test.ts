@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, it, test } from 'node:test';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { readFailure, statusError } from './read-failure.ts';
 
-suite('a stream that fails', () => {
-  test('was closed when the other side said so', () => {
+describe('readFailure', () => {
+  it('reports `closed` for an error from the wire', () => {
     const error = new ConnectError('gone', Code.Aborted);
     error.isWireError = true;
     assert.deepEqual(readFailure(error), { type: 'closed', status: { code: Code.Aborted, message: 'gone' } });
   });
 
-  test('was not understood when Connect could not decode it', () => {
+  it('reports `undecodable` for decoding errors of Connect', () => {
     for (const code of [Code.InvalidArgument, Code.DataLoss, Code.ResourceExhausted]) {
       assert.deepEqual(readFailure(new ConnectError('bad', code)), {
         type: 'undecodable',
@@ -19,7 +19,7 @@ suite('a stream that fails', () => {
     }
   });
 
-  test('was lost otherwise', () => {
+  it('reports `failed` for other errors', () => {
     const lost = { type: 'failed', message: 'reset' };
     assert.deepEqual(readFailure(new ConnectError('reset', Code.Unavailable)), lost);
     assert.deepEqual(readFailure(new Error('reset')), lost);
@@ -27,6 +27,6 @@ suite('a stream that fails', () => {
   });
 });
 
-test('a status without a code is no error', () => {
+test('statusError returns undefined for a status without a code', () => {
   assert.equal(statusError({ code: undefined, message: '' }), undefined);
 });

@@ -1,109 +1,112 @@
 /**
- * What is to be sent, in the order of its urgency: what the conversation itself needs, answers, contents. Of a content only
- * the resource's key waits; what it is then is read when the transport can take it, so a slow reader costs no memory.
+ * The messages that wait to be sent, by priority [STREAM-46]: control messages, the heartbeat, acknowledgements,
+ * resources. A waiting resource is only a key. Its content is read when the transport asks for it, so a slow peer uses
+ * little memory.
  */
 
 import type { SessionLimit } from '../contract.ts';
-import { ANSWERS_WAITING_MAX, CHANGES_WAITING_MAX, UNACKNOWLEDGED_MAX } from '../limits.ts';
+import { PENDING_ACKS_MAX, PENDING_CHANGES_MAX, UNACKNOWLEDGED_MAX } from '../limits.ts';
 import type { ReplicationMessage } from '../wire/gen/peering/peerstream_pb.ts';
-import { type Answer, answerMessage, heartbeatMessage } from '../wire/messages.ts';
+import { type Ack, ackMessage, heartbeatMessage } from '../wire/messages.ts';
 import { keyText, type ResourceKey, type ResourceKind } from '../wire/resources.ts';
 import { createKeyQueue, type KeyQueue } from './key-queue.ts';
 
-/** A response that the peer has not answered. */
+/** A response that the peer has not acknowledged. */
 interface Unacknowledged {
   readonly key: ResourceKey;
   readonly sentAt: number;
 }
 
 export interface SendQueue {
-  /** Open and subscriptions: as many as there are kinds, and one. */
+  /** Open and subscriptions: at most one more than there are kinds. */
   readonly control: ReplicationMessage[];
-  heartbeat: boolean;
-  readonly answers: KeyQueue<Answer>;
-  /** What has changed since it was last sent. */
+  heartbeatDue: boolean;
+  readonly acks: KeyQueue<Ack>;
+  /** The resources that have changed since they were last sent. */
   readonly changed: KeyQueue<ResourceKey>;
   /** By nonce. */
   readonly unacknowledged: Map<string, Unacknowledged>;
-  /** What the peer has subscribed to. */
-  readonly subscribed: Set<ResourceKind>;
-  nonces: number;
-  answersEver: number;
-  /** When the peer last answered something, or was last sent something while nothing was unanswered. */
-  answeredAt: number;
+  readonly peerSubscriptions: Set<ResourceKind>;
+  lastNonce: number;
+  /** The number of acks ever queued, which makes their keys in `acks` unique. */
+  lastAckNumber: number;
+  /** The time of the peer's last acknowledgement, or of the first response sent while none was unacknowledged. */
+  lastAckAt: number;
 }
 
-/** What goes out next: a message, or a resource that is read now. */
-export type Outgoing =
+/** A message to send, or a resource to be read and sent. */
+export type SendEffect =
   | { readonly type: 'send'; readonly message: ReplicationMessage }
   | { readonly type: 'send-resource'; readonly key: ResourceKey; readonly nonce: string };
 
 export const createSendQueue = (): SendQueue => ({
   control: [],
-  heartbeat: false,
-  answers: createKeyQueue(),
+  heartbeatDue: false,
+  acks: createKeyQueue(),
   changed: createKeyQueue(),
   unacknowledged: new Map(),
-  subscribed: new Set(),
-  nonces: 0,
-  answersEver: 0,
-  answeredAt: 0,
+  peerSubscriptions: new Set(),
+  lastNonce: 0,
+  lastAckNumber: 0,
+  lastAckAt: 0,
 });
 
-/** An answer to a response. The result is the limit that it exceeds. */
-export function addAnswer(queue: SendQueue, answer: Answer): SessionLimit | undefined {
-  if (queue.answers.size >= ANSWERS_WAITING_MAX) return 'acknowledgements-waiting';
-  queue.answersEver += 1;
-  queue.answers.add(String(queue.answersEver), answer);
+/** Queues an ACK or NACK. @returns the limit that is exceeded, if any */
+export function addAck(queue: SendQueue, ack: Ack): SessionLimit | undefined {
+  if (queue.acks.size >= PENDING_ACKS_MAX) return 'acknowledgements-waiting';
+  queue.lastAckNumber += 1;
+  queue.acks.add(String(queue.lastAckNumber), ack);
   return undefined;
 }
 
-/** A resource that has changed; of no account while the peer has not subscribed to its kind. */
+/** Queues a changed resource if the peer has subscribed to its kind. @returns the limit that is exceeded, if any */
 export function addChanged(queue: SendQueue, key: ResourceKey): SessionLimit | undefined {
-  if (!queue.subscribed.has(key.kind)) return undefined;
-  if (queue.changed.size >= CHANGES_WAITING_MAX) return 'changes-waiting';
+  if (!queue.peerSubscriptions.has(key.kind)) return undefined;
+  if (queue.changed.size >= PENDING_CHANGES_MAX) return 'changes-waiting';
   queue.changed.add(keyText(key), key);
   return undefined;
 }
 
-/** True while contents wait for the peer to answer earlier ones. */
-export const isHeldBack = (queue: SendQueue): boolean =>
+/** Whether resources wait because the peer has too many responses to acknowledge. */
+export const isAwaitingAcks = (queue: SendQueue): boolean =>
   queue.changed.size > 0 && queue.unacknowledged.size >= UNACKNOWLEDGED_MAX;
 
-/** Takes what goes out next. */
-export function takeNext(queue: SendQueue, peerId: string, at: number): Outgoing | undefined {
+/** Removes and returns the next message to send. A resource gets a nonce and counts as unacknowledged. */
+export function takeNext(queue: SendQueue, peerId: string, at: number): SendEffect | undefined {
   const control = queue.control.shift();
   if (control !== undefined) return { type: 'send', message: control };
-  if (queue.heartbeat) {
-    queue.heartbeat = false;
+  if (queue.heartbeatDue) {
+    queue.heartbeatDue = false;
     return { type: 'send', message: heartbeatMessage() };
   }
-  const answer = queue.answers.take();
-  if (answer !== undefined) return { type: 'send', message: answerMessage(peerId, answer) };
-  if (isHeldBack(queue)) return undefined;
+  const ack = queue.acks.take();
+  if (ack !== undefined) return { type: 'send', message: ackMessage(peerId, ack) };
+  if (isAwaitingAcks(queue)) return undefined;
   const key = queue.changed.take();
   if (key === undefined) return undefined;
-  queue.nonces += 1;
-  const nonce = queue.nonces.toString(16).padStart(8, '0');
-  if (queue.unacknowledged.size === 0) queue.answeredAt = at;
+  queue.lastNonce += 1;
+  const nonce = queue.lastNonce.toString(16).padStart(8, '0');
+  if (queue.unacknowledged.size === 0) queue.lastAckAt = at;
   queue.unacknowledged.set(nonce, { key, sentAt: at });
   return { type: 'send-resource', key, nonce };
 }
 
-/** The peer has answered `nonce`; `undefined` when that is no response that it owes an answer for. */
-export function settle(queue: SendQueue, nonce: string, at: number): Unacknowledged | undefined {
+/**
+ * Removes and returns the response that the peer acknowledges. Undefined if no response with this nonce is
+ * unacknowledged.
+ */
+export function takeUnacknowledged(queue: SendQueue, nonce: string, at: number): Unacknowledged | undefined {
   const sent = queue.unacknowledged.get(nonce);
   if (sent === undefined) return undefined;
   queue.unacknowledged.delete(nonce);
-  queue.answeredAt = at;
+  queue.lastAckAt = at;
   return sent;
 }
 
-/** Forgets everything: the session ends. */
-export function discard(queue: SendQueue): void {
+export function clearSendQueue(queue: SendQueue): void {
   queue.control.length = 0;
-  queue.heartbeat = false;
-  queue.answers.clear();
+  queue.heartbeatDue = false;
+  queue.acks.clear();
   queue.changed.clear();
   queue.unacknowledged.clear();
 }

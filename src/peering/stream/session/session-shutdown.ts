@@ -1,48 +1,59 @@
-/** The last steps of a session. */
+/** Transitions to the phases `ending` and `ended`. */
 
 import type { SessionEnd, StreamStatus } from '../contract.ts';
 import { CLOSING_MS } from '../limits.ts';
 import { closeStatus } from '../session-end.ts';
-import { discard as discardReceived } from './apply-queue.ts';
-import { discard as discardUnsent } from './send-queue.ts';
+import { clearApplyQueue } from './apply-queue.ts';
+import { clearSendQueue } from './send-queue.ts';
 import type { PhaseOf, Session } from './session-state.ts';
 
-function discardQueues(session: Session): void {
-  discardUnsent(session.sending);
-  discardReceived(session.applying);
+function clearQueues(session: Session): void {
+  clearSendQueue(session.sendQueue);
+  clearApplyQueue(session.applyQueue);
 }
 
-/** Begins to end: the transport still takes the status. */
-export function end(session: Session, at: number, why: SessionEnd, status?: StreamStatus): PhaseOf<'ending'> {
-  discardQueues(session);
+/** Begins to end the session. Terminated, if needed, and the status are still sent. */
+export function beginEnding(
+  session: Session,
+  at: number,
+  reason: SessionEnd,
+  status?: StreamStatus,
+): PhaseOf<'ending'> {
+  clearQueues(session);
   return {
     name: 'ending',
-    end: why,
-    status: status ?? closeStatus(why),
-    farewell: saysTerminated(session, why) ? 'waiting' : 'none',
+    end: reason,
+    status: status ?? closeStatus(reason),
+    terminated: sendsTerminated(session, reason) ? 'pending' : 'none',
     deadline: at + CLOSING_MS,
   };
 }
 
-/** To tell the other side of a deletion, or that we have heard of it: then an accepting side can forget us. */
-const saysTerminated = ({ side }: Session, { kind }: SessionEnd): boolean =>
+/**
+ * Whether Terminated is sent: to report a deletion, or to confirm the peer's. The accepting side removes its tombstone
+ * when the dialing side has confirmed.
+ */
+const sendsTerminated = ({ side }: Session, { kind }: SessionEnd): boolean =>
   kind === 'terminated-here' || (kind === 'terminated-by-peer' && side === 'dialing');
 
-/** Ends now: there is nobody left to say anything to. */
-export function conclude(session: Session, why: SessionEnd): PhaseOf<'ended'> {
-  discardQueues(session);
-  session.effects.push({ type: 'ended', end: why });
+/** Ends the session without sending anything. */
+export function endNow(session: Session, reason: SessionEnd): PhaseOf<'ended'> {
+  clearQueues(session);
+  session.effects.push({ type: 'ended', end: reason });
   return { name: 'ended' };
 }
 
-/** Ends now, whatever the transport still holds. */
-export function tearDown(session: Session, why: SessionEnd): PhaseOf<'ended'> {
+/** Ends the session and resets the transport, which drops messages that are not written yet. */
+export function tearDown(session: Session, reason: SessionEnd): PhaseOf<'ended'> {
   session.effects.push({ type: 'reset' });
-  return conclude(session, why);
+  return endNow(session, reason);
 }
 
-/** What a session that was ending has come to when the transport went away: a deletion that was not written was not told. */
-export function comeTo(phase: PhaseOf<'ending'>, message: string): SessionEnd {
-  const untold = phase.end.kind === 'terminated-here' && phase.farewell !== 'none';
-  return untold ? { kind: 'transport-failed', message } : phase.end;
+/**
+ * The final end reason when the transport closes during shutdown. A deletion whose Terminated was not written counts as
+ * `transport-failed`, because the peer does not know of it.
+ */
+export function finalReason({ end, terminated }: PhaseOf<'ending'>, message: string): SessionEnd {
+  const isUnreported = end.kind === 'terminated-here' && terminated !== 'none';
+  return isUnreported ? { kind: 'transport-failed', message } : end;
 }

@@ -1,4 +1,6 @@
-/** What a session knows, what can happen to it and what it can ask for. The rules are in `session.ts`. */
+/**
+ * The data of a session: its phases, its events, and its effects. `session.ts` and `session-table.ts` hold the rules.
+ */
 
 import type {
   Open,
@@ -10,151 +12,163 @@ import type {
   StopReason,
   StreamStatus,
 } from '../contract.ts';
-import { openMessage, type Received, subscribeMessage } from '../wire/messages.ts';
+import { openMessage, type ReceivedEvent, subscribeMessage } from '../wire/messages.ts';
 import type { ResourceKey, ResourceKind } from '../wire/resources.ts';
 import { type ApplyQueue, createApplyQueue } from './apply-queue.ts';
-import { createSendQueue, type Outgoing, type SendQueue } from './send-queue.ts';
+import { createSendQueue, type SendEffect, type SendQueue } from './send-queue.ts';
 
-/** Where a session stands. `terminated`: the peering was deleted here, which is said as soon as the other side may know. */
+/** The state of a session. Deadlines are monotonic milliseconds. */
 export type Phase =
-  /** Accepting: nothing was received. */
-  | { readonly name: 'awaiting-open'; readonly deadline: number; readonly terminated: boolean }
-  /** Accepting: Open was received, the owner is asked. Nothing is read. */
-  | { readonly name: 'authorizing'; readonly deadline: number; readonly terminated: boolean }
-  /** Dialing: Open is sent, nothing was received. */
-  | { readonly name: 'opening'; readonly deadline: number; readonly terminated: boolean }
+  /** Accepting: no message was received. */
+  | Handshake<'awaiting-open'>
+  /** Accepting: Open was received, and the callback that authorizes it is in flight. Reading is paused. */
+  | Handshake<'authorizing'>
+  /** Dialing: Open is queued or sent, and no message was received. */
+  | Handshake<'opening'>
   | { readonly name: 'open' }
-  /**
-   * The transport is still to take the last words: Terminated, where it waits or was given and not asked on from, then
-   * `status`. What comes in is dropped.
-   */
+  /** The last messages are being sent: Terminated if there is one, then `status`. Received messages are dropped. */
   | {
       readonly name: 'ending';
       readonly end: SessionEnd;
       readonly status: StreamStatus;
-      readonly farewell: 'waiting' | 'given' | 'none';
+      /**
+       * The state of the Terminated message: not given to the transport, being written by it, or written or not needed.
+       */
+      readonly terminated: 'pending' | 'in-flight' | 'none';
       readonly deadline: number;
     }
   | { readonly name: 'ended' };
 
+interface Handshake<N extends string> {
+  readonly name: N;
+  readonly deadline: number;
+  /** Whether the peering was deleted here. Terminated is sent once authorization has succeeded. */
+  readonly terminateRequested: boolean;
+}
+
 export type PhaseName = Phase['name'];
 export type PhaseOf<N extends PhaseName> = Extract<Phase, { readonly name: N }>;
 
-/** Everything that can happen; `at` is monotonic time in milliseconds and never falls. */
+/** An input of the session. `at` is monotonic time in milliseconds and never decreases. */
 export type Event = { readonly at: number } & (
-  | Received
-  /** What the owner has decided about the Open. */
+  | ReceivedEvent
+  /** The result of authorizing the Open. */
   | { readonly type: 'authorized' }
   | { readonly type: 'refused'; readonly status: StreamStatus }
   | { readonly type: 'deleted' }
-  /** Resources of ours may have changed. */
+  /** Resources that this side sends may have changed. */
   | { readonly type: 'changed'; readonly keys: readonly ResourceKey[] }
-  /** The transport asks for the next message: it has taken the one before. */
+  /** The transport has written the previous message and asks for the next. */
   | { readonly type: 'ready' }
-  /** The resource that was to be sent was not: it is gone, too large, or cannot be read. */
+  /** A `send-resource` effect sent no message: the resource is deleted, unchanged, too large, or unreadable. */
   | { readonly type: 'not-sent'; readonly nonce: string }
   | { readonly type: 'applied'; readonly key: ResourceKey }
   | { readonly type: 'not-applied'; readonly key: ResourceKey; readonly refusal: Refusal }
-  /** One more kind of resource is wanted from the peer. */
-  | { readonly type: 'wanted'; readonly kind: ResourceKind }
-  /** Time has passed; due at `nextTickAt`, harmless before. */
+  /** Requests one more kind of resource from the peer. */
+  | { readonly type: 'subscribe'; readonly kind: ResourceKind }
+  /** Time has passed. Due at `nextTickAt`; has no effect before. */
   | { readonly type: 'tick' }
   | { readonly type: 'terminate' }
   | { readonly type: 'stop'; readonly reason: StopReason; readonly leader?: string | undefined }
-  /** Something here threw that must not. */
+  /** A local error that must not happen. */
   | { readonly type: 'fault'; readonly error: unknown }
-  /** What came in is no message, or too large to be one. Nothing more will come. */
+  /** The transport could not decode a message, or it was too large. No further message can be read. */
   | { readonly type: 'undecodable'; readonly status: StreamStatus }
-  /** The other side has ended the stream. */
+  /** The peer has ended the stream. */
   | { readonly type: 'closed'; readonly status: StreamStatus }
-  /** The connection is gone. */
+  /** The connection is lost. */
   | { readonly type: 'failed'; readonly message: string }
 );
 
 export type EventName = Event['type'];
 export type EventOf<N extends EventName> = Extract<Event, { readonly type: N }>;
 
-/** What a step asks for, in this order. */
+/** An output of a step. The driver performs the effects in order. */
 export type Effect =
-  /** At most one a step, and only when the transport has asked: what goes out. */
-  | Outgoing
+  /** A message to send. A step has at most one, and only after the transport has asked for it. */
+  | SendEffect
   | { readonly type: 'authorize'; readonly open: Open }
   | { readonly type: 'opened' }
-  /** Everything of this kind is to be reported as changed. */
+  /** The driver reports every resource of this kind as changed. */
   | { readonly type: 'enumerate'; readonly kind: ResourceKind }
   | { readonly type: 'apply'; readonly key: ResourceKey; readonly content: Uint8Array; readonly first: boolean }
   | { readonly type: 'acknowledged'; readonly key: ResourceKey; readonly afterMs: number }
   | { readonly type: 'refused'; readonly key: ResourceKey; readonly refusal: Refusal }
-  /** The transport has asked, and there is nothing more: it gets this status. */
+  /** Ends the outgoing messages with this status. */
   | { readonly type: 'close'; readonly status: StreamStatus }
-  /** The transport does not take the last words: it is torn down. */
+  /** Resets the transport, because it does not accept the last messages. */
   | { readonly type: 'reset' }
   /** The last effect of a session. */
   | { readonly type: 'ended'; readonly end: SessionEnd };
 
-/** How a session begins. The dialing side says `open`. */
-export interface SessionStart {
+export interface SessionInit {
   readonly times: SessionTimes;
   /** Monotonic time, milliseconds. */
   readonly at: number;
+  /** The Open to send. Undefined on the accepting side. */
   readonly open?: Open | undefined;
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** A session. Only `step` changes it. */
+/** A session. Only `step` changes it. Times are monotonic milliseconds. */
 export interface Session {
   readonly side: Side;
   readonly times: SessionTimes;
-  /** What requests carry: the accepting side's ID of the peering on the dialing side, nothing on the accepting side. */
+  /** The accepting side's ID of the peering, for the dialing side's requests. Empty on the accepting side. */
   readonly peerId: string;
-  readonly wants: Set<ResourceKind>;
-  readonly sending: SendQueue;
-  readonly applying: ApplyQueue;
+  /** The kinds that this side subscribes to. */
+  readonly subscriptions: Set<ResourceKind>;
+  readonly sendQueue: SendQueue;
+  readonly applyQueue: ApplyQueue;
   readonly counters: Mutable<SessionCounters>;
   phase: Phase;
-  /** The transport has asked for a message and was given none. */
-  idle: boolean;
-  /** When the transport was last given a message. */
-  givenAt: number;
-  /** When something was last received, or could be received again after reading had paused. */
-  heardAt: number;
-  heartbeatAt: number;
-  /** Reading was allowed after the last step. */
-  reading: boolean;
-  /** Effects of the step under way. */
+  /** Whether the transport has asked for a message and was given none yet. */
+  transportReady: boolean;
+  lastSentAt: number;
+  /** The time of the last received message, or of the last time that reading resumed. */
+  lastReceivedAt: number;
+  lastHeartbeatAt: number;
+  /** Whether reading was allowed after the last step. */
+  wasReading: boolean;
+  /** The effects of the current step. */
   effects: Effect[];
 }
 
-/** What every side subscribes to; the addresses of the accepting side are of use to the dialing side alone. */
-const WANTS: readonly ResourceKind[] = ['list', 'service', 'roots'];
+/** The kinds that both sides subscribe to. The dialing side adds `server-addresses`. */
+const DEFAULT_SUBSCRIPTIONS: readonly ResourceKind[] = ['list', 'service', 'roots'];
 
-/** A session at its beginning: dialing when there is an `open` to say, accepting otherwise. */
-export function createSession({ times, at, open }: SessionStart): Session {
+/** Creates a dialing session if `open` is given, and an accepting session otherwise. */
+export function createSession({ times, at, open }: SessionInit): Session {
   const session: Session = {
     side: open === undefined ? 'accepting' : 'dialing',
     times,
     peerId: open?.PeerID ?? '',
-    wants: new Set(WANTS),
-    sending: createSendQueue(),
-    applying: createApplyQueue(),
+    subscriptions: new Set(DEFAULT_SUBSCRIPTIONS),
+    sendQueue: createSendQueue(),
+    applyQueue: createApplyQueue(),
     counters: { nacksSent: 0, nacksReceived: 0, protocolErrors: 0, unknownMessages: 0 },
     phase: {
       name: open === undefined ? 'awaiting-open' : 'opening',
       deadline: at + times.handshakeTimeoutMs,
-      terminated: false,
+      terminateRequested: false,
     },
-    idle: false,
-    givenAt: at,
-    heardAt: at,
-    heartbeatAt: at,
-    reading: true,
+    transportReady: false,
+    lastSentAt: at,
+    lastReceivedAt: at,
+    lastHeartbeatAt: at,
+    wasReading: true,
     effects: [],
   };
   if (open !== undefined) {
-    session.wants.add('server-addresses');
-    session.sending.control.push(openMessage(open));
-    for (const kind of session.wants) session.sending.control.push(subscribeMessage(session.peerId, kind));
+    session.subscriptions.add('server-addresses');
+    session.sendQueue.control.push(openMessage(open));
+    queueSubscriptions(session);
   }
   return session;
+}
+
+/** Queues one request for each kind in `subscriptions`. */
+export function queueSubscriptions({ subscriptions, sendQueue, peerId }: Session): void {
+  for (const kind of subscriptions) sendQueue.control.push(subscribeMessage(peerId, kind));
 }

@@ -18,7 +18,7 @@ import {
 import { messageKind } from '../wire/messages.ts';
 import type { Effect, EventName, PhaseName, Session } from './session-state.ts';
 
-/** Live, with `web` sent as 00000001, which the transport is still writing, and `api` of the peer being applied. */
+/** An open session. The transport is writing `web` as 00000001, and the peer's `api` is being applied. */
 function busy(): Session {
   const session = live();
   happen(session, { type: 'subscribe-received', kind: 'service' });
@@ -27,7 +27,7 @@ function busy(): Session {
   return session;
 }
 
-/** Terminated waits for the transport. */
+/** Terminated is pending. */
 function ending(): Session {
   const session = busy();
   happen(session, { type: 'terminate' });
@@ -40,7 +40,7 @@ function ended(): Session {
   return session;
 }
 
-const AT_START: Readonly<Record<PhaseName, () => Session>> = {
+const SESSIONS: Readonly<Record<PhaseName, () => Session>> = {
   'awaiting-open': accepting,
   authorizing,
   opening: dialing,
@@ -58,7 +58,7 @@ const SAMPLES: { readonly [E in EventName]: Timeless<E> } = {
   'bad-response-received': { type: 'bad-response-received', nonce: 'n2', url: 'x', refusal: REFUSAL },
   'heartbeat-received': { type: 'heartbeat-received' },
   'terminated-received': { type: 'terminated-received' },
-  'nonsense-received': { type: 'nonsense-received' },
+  'invalid-message-received': { type: 'invalid-message-received' },
   'unknown-received': { type: 'unknown-received' },
   authorized: { type: 'authorized' },
   refused: { type: 'refused', status: STATUS },
@@ -68,7 +68,7 @@ const SAMPLES: { readonly [E in EventName]: Timeless<E> } = {
   'not-sent': { type: 'not-sent', nonce: '00000001' },
   applied: { type: 'applied', key: API },
   'not-applied': { type: 'not-applied', key: API, refusal: REFUSAL },
-  wanted: { type: 'wanted', kind: 'digest' },
+  subscribe: { type: 'subscribe', kind: 'digest' },
   tick: { type: 'tick' },
   terminate: { type: 'terminate' },
   stop: { type: 'stop', reason: 'shutdown' },
@@ -97,20 +97,20 @@ function inWords(effect: Effect): string {
   }
 }
 
-/** The sizes of everything that waits, and the counters. */
-const sizes = ({ sending, applying, counters, wants }: Session): Readonly<Record<string, number>> => ({
-  control: sending.control.length,
-  answers: sending.answers.size,
-  changed: sending.changed.size,
-  unacknowledged: sending.unacknowledged.size,
-  wants: wants.size,
-  unapplied: applying.waiting.size + applying.applying.size,
+/** Returns the sizes of all queues, and the counters. */
+const sizes = ({ sendQueue, applyQueue, counters, subscriptions }: Session): Readonly<Record<string, number>> => ({
+  control: sendQueue.control.length,
+  acks: sendQueue.acks.size,
+  changed: sendQueue.changed.size,
+  unacknowledged: sendQueue.unacknowledged.size,
+  subscriptions: subscriptions.size,
+  unapplied: applyQueue.pending.size + applyQueue.inProgress.size,
   ...counters,
 });
 
-/** What a phase makes of an event: the phase after it, the effects, and what has grown or shrunk. */
+/** Describes the result of an event: the next phase, the effects, and the changed sizes and counters. */
 function outcome(phase: PhaseName, event: EventName): string {
-  const session = AT_START[phase]();
+  const session = SESSIONS[phase]();
   assert.equal(session.phase.name, phase);
   const before = sizes(session);
   let effects: readonly Effect[];
@@ -122,8 +122,8 @@ function outcome(phase: PhaseName, event: EventName): string {
   }
   const { phase: after } = session;
   const why = after.name === 'ending' ? ` (${after.end.kind})` : '';
-  const mark = 'terminated' in after && after.terminated ? ' (to be terminated)' : '';
-  // What an end throws away is seen elsewhere.
+  const mark = 'terminateRequested' in after && after.terminateRequested ? ' (to be terminated)' : '';
+  // Ending clears the queues, which session-limits.test.ts covers.
   const moved =
     after.name === 'ending' || after.name === 'ended'
       ? []
@@ -134,7 +134,7 @@ function outcome(phase: PhaseName, event: EventName): string {
   return [`${after.name}${why}${mark}`, ...effects.map(inWords), ...moved].join(', ');
 }
 
-/** Every phase by every event. An event or phase without its outcome here does not compile. */
+/** The expected outcome of every event in every phase. A missing one does not compile. */
 const OUTCOMES: Readonly<Record<PhaseName, Readonly<Record<EventName, string>>>> = {
   'awaiting-open': {
     'open-received': 'authorizing, authorize',
@@ -145,7 +145,7 @@ const OUTCOMES: Readonly<Record<PhaseName, Readonly<Record<EventName, string>>>>
     'bad-response-received': 'ending (protocol-error)',
     'heartbeat-received': 'ending (protocol-error)',
     'terminated-received': 'ending (protocol-error)',
-    'nonsense-received': 'ending (protocol-error)',
+    'invalid-message-received': 'ending (protocol-error)',
     'unknown-received': 'ending (protocol-error)',
     authorized: 'impossible',
     refused: 'impossible',
@@ -155,7 +155,7 @@ const OUTCOMES: Readonly<Record<PhaseName, Readonly<Record<EventName, string>>>>
     'not-sent': 'impossible',
     applied: 'impossible',
     'not-applied': 'impossible',
-    wanted: 'awaiting-open, wants +1',
+    subscribe: 'awaiting-open, subscriptions +1',
     tick: 'awaiting-open',
     terminate: 'awaiting-open (to be terminated)',
     stop: 'ending (stopped)',
@@ -173,7 +173,7 @@ const OUTCOMES: Readonly<Record<PhaseName, Readonly<Record<EventName, string>>>>
     'bad-response-received': 'impossible',
     'heartbeat-received': 'impossible',
     'terminated-received': 'impossible',
-    'nonsense-received': 'impossible',
+    'invalid-message-received': 'impossible',
     'unknown-received': 'impossible',
     authorized: 'open, opened, control +3',
     refused: 'ending (refused)',
@@ -183,7 +183,7 @@ const OUTCOMES: Readonly<Record<PhaseName, Readonly<Record<EventName, string>>>>
     'not-sent': 'impossible',
     applied: 'impossible',
     'not-applied': 'impossible',
-    wanted: 'authorizing, wants +1',
+    subscribe: 'authorizing, subscriptions +1',
     tick: 'authorizing',
     terminate: 'authorizing (to be terminated)',
     stop: 'ending (stopped)',
@@ -198,10 +198,10 @@ const OUTCOMES: Readonly<Record<PhaseName, Readonly<Record<EventName, string>>>>
     'ack-received': 'open, opened, protocolErrors +1',
     'nack-received': 'open, opened, protocolErrors +1',
     'response-received': 'open, opened, apply web, unapplied +1',
-    'bad-response-received': 'open, opened, answers +1, nacksSent +1',
+    'bad-response-received': 'open, opened, acks +1, nacksSent +1',
     'heartbeat-received': 'open, opened',
     'terminated-received': 'ending (terminated-by-peer)',
-    'nonsense-received': 'open, opened, protocolErrors +1',
+    'invalid-message-received': 'open, opened, protocolErrors +1',
     'unknown-received': 'open, opened, unknownMessages +1',
     authorized: 'impossible',
     refused: 'impossible',
@@ -211,7 +211,7 @@ const OUTCOMES: Readonly<Record<PhaseName, Readonly<Record<EventName, string>>>>
     'not-sent': 'impossible',
     applied: 'impossible',
     'not-applied': 'impossible',
-    wanted: 'opening, control +1, wants +1',
+    subscribe: 'opening, control +1, subscriptions +1',
     tick: 'opening',
     terminate: 'opening (to be terminated)',
     stop: 'ending (stopped)',
@@ -226,10 +226,10 @@ const OUTCOMES: Readonly<Record<PhaseName, Readonly<Record<EventName, string>>>>
     'ack-received': 'open, acknowledged, unacknowledged -1',
     'nack-received': 'open, refused, unacknowledged -1, nacksReceived +1',
     'response-received': 'open, apply web, unapplied +1',
-    'bad-response-received': 'open, answers +1, nacksSent +1',
+    'bad-response-received': 'open, acks +1, nacksSent +1',
     'heartbeat-received': 'open',
     'terminated-received': 'ending (terminated-by-peer)',
-    'nonsense-received': 'open, protocolErrors +1',
+    'invalid-message-received': 'open, protocolErrors +1',
     'unknown-received': 'open, unknownMessages +1',
     authorized: 'impossible',
     refused: 'impossible',
@@ -237,9 +237,9 @@ const OUTCOMES: Readonly<Record<PhaseName, Readonly<Record<EventName, string>>>>
     changed: 'open, changed +1',
     ready: 'open',
     'not-sent': 'open, unacknowledged -1',
-    applied: 'open, answers +1, unapplied -1',
-    'not-applied': 'open, answers +1, unapplied -1, nacksSent +1',
-    wanted: 'open, control +1, wants +1',
+    applied: 'open, acks +1, unapplied -1',
+    'not-applied': 'open, acks +1, unapplied -1, nacksSent +1',
+    subscribe: 'open, control +1, subscriptions +1',
     tick: 'open',
     terminate: 'ending (terminated-here)',
     stop: 'ending (stopped)',
@@ -257,7 +257,7 @@ const OUTCOMES: Readonly<Record<PhaseName, Readonly<Record<EventName, string>>>>
     'bad-response-received': 'ending (terminated-here)',
     'heartbeat-received': 'ending (terminated-here)',
     'terminated-received': 'ending (terminated-here)',
-    'nonsense-received': 'ending (terminated-here)',
+    'invalid-message-received': 'ending (terminated-here)',
     'unknown-received': 'ending (terminated-here)',
     authorized: 'ending (terminated-here)',
     refused: 'ending (terminated-here)',
@@ -267,7 +267,7 @@ const OUTCOMES: Readonly<Record<PhaseName, Readonly<Record<EventName, string>>>>
     'not-sent': 'ending (terminated-here), send terminated',
     applied: 'ending (terminated-here)',
     'not-applied': 'ending (terminated-here)',
-    wanted: 'ending (terminated-here)',
+    subscribe: 'ending (terminated-here)',
     tick: 'ending (terminated-here)',
     terminate: 'ending (terminated-here)',
     stop: 'ending (terminated-here)',
@@ -276,12 +276,12 @@ const OUTCOMES: Readonly<Record<PhaseName, Readonly<Record<EventName, string>>>>
     closed: 'ended, ended transport-failed',
     failed: 'ended, ended transport-failed',
   },
-  // Nothing happens to it any more.
+  // All events are ignored.
   ended: Object.fromEntries(Object.keys(SAMPLES).map((event) => [event, 'ended'])) as Record<EventName, string>,
 };
 
 for (const phase of Object.keys(OUTCOMES) as PhaseName[]) {
-  test(`a session that is ${phase} follows the rule for everything that can happen`, () => {
+  test(`the phase ${phase} handles every event as expected`, () => {
     const outcomes = Object.keys(SAMPLES).map((event) => [event, outcome(phase, event as EventName)]);
     assert.deepEqual(Object.fromEntries(outcomes), OUTCOMES[phase]);
   });

@@ -1,6 +1,6 @@
 /**
- * What a session does in each phase with each thing that can happen: one table, in which a cell that nobody thought about
- * does not compile. What the phases and events mean is in `session-state.ts`, how a step goes on from here in `session.ts`.
+ * The transition table of a session: every phase by every event. A row that lacks an event does not compile.
+ * `session-state.ts` defines the phases and events, `open-phase.ts` the transitions of a live stream.
  */
 import { Code } from '@connectrpc/connect';
 import { closeStatus } from '../session-end.ts';
@@ -9,279 +9,206 @@ import {
   applied,
   badResponse,
   changed,
+  duplicateOpen,
   goLive,
+  invalidMessage,
+  negativelyAcknowledged,
   notApplied,
   notSent,
-  openAgain,
   openTick,
-  protocolError,
-  refusedByPeer,
+  peerSubscribed,
   responseReceived,
-  subscribed,
+  subscribe,
   unknownMessage,
-  wanted,
-} from './session-open.ts';
-import { comeTo, conclude, end, tearDown } from './session-shutdown.ts';
+} from './open-phase.ts';
+import { beginEnding, endNow, finalReason, tearDown } from './session-shutdown.ts';
 import type { Event, EventName, EventOf, Phase, PhaseName, PhaseOf, Session } from './session-state.ts';
 
-/** What happens in phase `P` on event `E`: changes queues, asks for effects, gives the next phase. */
-type Rule<P extends PhaseName, E extends EventName> = (session: Session, phase: PhaseOf<P>, event: EventOf<E>) => Phase;
+/** Handles event `E` in phase `P`: updates queues, adds effects, and returns the next phase. */
+type Transition<P extends PhaseName, E extends EventName> = (
+  session: Session,
+  phase: PhaseOf<P>,
+  event: EventOf<E>,
+) => Phase;
 
-type Rules = { readonly [P in PhaseName]: { readonly [E in EventName]: Rule<P, E> } };
+type TransitionTable = { readonly [P in PhaseName]: { readonly [E in EventName]: Transition<P, E> } };
 
-const stay = (_session: Session, phase: Phase): Phase => phase;
+type HandshakePhase = PhaseOf<'awaiting-open' | 'authorizing' | 'opening'>;
 
-/** The driver has broken its side of the contract. */
-const impossible = (_session: Session, phase: Phase, event: Event): never => {
-  throw new RangeError(`${event.type} cannot happen to a session that is ${phase.name}`);
+const MESSAGES = [
+  'open-received',
+  'subscribe-received',
+  'ack-received',
+  'nack-received',
+  'response-received',
+  'bad-response-received',
+  'heartbeat-received',
+  'terminated-received',
+  'invalid-message-received',
+  'unknown-received',
+] as const satisfies readonly EventName[];
+const AUTHORIZATION_RESULTS = ['authorized', 'refused', 'deleted'] as const satisfies readonly EventName[];
+/** The results of effects that only an open session has. */
+const RESOURCE_RESULTS = ['not-sent', 'applied', 'not-applied'] as const satisfies readonly EventName[];
+const CALLS = [
+  'changed',
+  'ready',
+  'subscribe',
+  'tick',
+  'terminate',
+  'stop',
+  'fault',
+] as const satisfies readonly EventName[];
+const STREAM_ENDS = ['undecodable', 'closed', 'failed'] as const satisfies readonly EventName[];
+const EVENTS = [...MESSAGES, ...AUTHORIZATION_RESULTS, ...RESOURCE_RESULTS, ...CALLS, ...STREAM_ENDS] as const;
+
+/** Returns the cells that handle each of `events` with `handler`. */
+const on = <E extends EventName, T>(events: readonly E[], handler: T): { readonly [N in E]: T } =>
+  Object.fromEntries(events.map((event) => [event, handler])) as { [N in E]: T };
+
+const ignore = (_session: Session, phase: Phase): Phase => phase;
+
+/** Reports that the driver has broken its contract. */
+const unexpected = (_session: Session, phase: Phase, event: Event): never => {
+  throw new RangeError(`event ${event.type} is not possible in phase ${phase.name}`);
 };
 
 const ready = (session: Session, phase: Phase): Phase => {
-  session.idle = true;
+  session.transportReady = true;
   return phase;
 };
 
-const notOpenFirst = (session: Session, _phase: Phase, { at }: Event): Phase =>
-  end(session, at, {
+const missingOpen = (session: Session, _phase: Phase, { at }: Event): Phase =>
+  beginEnding(session, at, {
     kind: 'protocol-error',
     status: { code: Code.InvalidArgument, message: 'the first message must be Open' },
   });
 
-const stop = (session: Session, _phase: Phase, { at, reason, leader }: EventOf<'stop'>): Phase =>
-  leader === undefined
-    ? end(session, at, { kind: 'stopped', reason })
-    : end(
-        session,
-        at,
-        { kind: 'stopped', reason },
-        { code: Code.FailedPrecondition, message: closeStatus({ kind: 'stopped', reason }).message, leader },
-      );
+function stop(session: Session, _phase: Phase, { at, reason, leader }: EventOf<'stop'>): Phase {
+  const end = { kind: 'stopped', reason } as const;
+  if (leader === undefined) return beginEnding(session, at, end);
+  const { message } = closeStatus(end);
+  return beginEnding(session, at, end, { code: Code.FailedPrecondition, message, leader });
+}
 
 const fault = (session: Session, _phase: Phase, { at, error }: EventOf<'fault'>): Phase =>
-  end(session, at, { kind: 'failed', error });
+  beginEnding(session, at, { kind: 'failed', error });
 
-const undecodable = (session: Session, _phase: Phase, { at, status }: EventOf<'undecodable'>): Phase => {
-  const why = { kind: 'protocol-error', status } as const;
-  // A call whose answer cannot be read asks for nothing more, and the dialing side has no status to give.
-  return session.side === 'dialing' ? tearDown(session, why) : end(session, at, why);
-};
+function undecodable(session: Session, _phase: Phase, { at, status }: EventOf<'undecodable'>): Phase {
+  const end = { kind: 'protocol-error', status } as const;
+  // The dialing side cannot send a status, and its transport asks for no message after a response that it cannot decode.
+  return session.side === 'dialing' ? tearDown(session, end) : beginEnding(session, at, end);
+}
 
 const closed = (session: Session, _phase: Phase, { status }: EventOf<'closed'>): Phase =>
-  conclude(session, { kind: 'closed-by-peer', status });
+  endNow(session, { kind: 'closed-by-peer', status });
 
 const failed = (session: Session, _phase: Phase, { message }: EventOf<'failed'>): Phase =>
-  conclude(session, { kind: 'transport-failed', message });
+  endNow(session, { kind: 'transport-failed', message });
 
 const terminatedByPeer = (session: Session, _phase: Phase, { at }: Event): Phase =>
-  end(session, at, { kind: 'terminated-by-peer' });
+  beginEnding(session, at, { kind: 'terminated-by-peer' });
 
-const terminateLater = (_session: Session, phase: PhaseOf<'awaiting-open' | 'authorizing' | 'opening'>): Phase => ({
-  ...phase,
-  terminated: true,
-});
+const terminatedHere = (session: Session, _phase: Phase, { at }: Event): Phase =>
+  beginEnding(session, at, { kind: 'terminated-here' });
 
-const handshakeTick = (
-  session: Session,
-  phase: PhaseOf<'awaiting-open' | 'authorizing' | 'opening'>,
-  { at }: Event,
-): Phase => (at < phase.deadline ? phase : end(session, at, { kind: 'timed-out', reason: 'handshake timeout' }));
+const requestTerminate = (_session: Session, phase: HandshakePhase): Phase => ({ ...phase, terminateRequested: true });
 
-/** The first word of the accepting side: it has authorized us. The word itself is then as good as any other. */
-const firstWord = (session: Session, phase: PhaseOf<'opening'>, event: Event): Phase =>
-  react(session, goLive(session, event.at, phase.terminated), event);
+const handshakeTick = (session: Session, phase: HandshakePhase, { at }: Event): Phase =>
+  at < phase.deadline ? phase : beginEnding(session, at, { kind: 'timed-out', reason: 'handshake timeout' });
 
-const gone = (session: Session, phase: PhaseOf<'ending'>, message: string): Phase =>
-  conclude(session, comeTo(phase, message));
+/** Opens the session, because the accepting side sends only after it has authorized us. Then handles the message. */
+const firstMessage = (session: Session, phase: PhaseOf<'opening'>, event: Event): Phase =>
+  transition(session, goLive(session, event.at, phase.terminateRequested), event);
 
-const RULES: Rules = {
+const endFinally = (session: Session, phase: PhaseOf<'ending'>, message: string): Phase =>
+  endNow(session, finalReason(phase, message));
+
+/** The cells that the phases before `ending` have in common. */
+const ACTIVE = { ready, subscribe, stop, fault, undecodable, closed, failed };
+
+/** The cells that the phases before `open` have in common. */
+const HANDSHAKE = {
+  ...ACTIVE,
+  ...on(RESOURCE_RESULTS, unexpected),
+  changed: ignore,
+  tick: handshakeTick,
+  terminate: requestTerminate,
+};
+
+const TRANSITIONS: TransitionTable = {
   'awaiting-open': {
+    ...HANDSHAKE,
+    ...on(MESSAGES, missingOpen),
+    ...on(AUTHORIZATION_RESULTS, unexpected),
     'open-received': (session, phase, { open }) => {
       session.effects.push({ type: 'authorize', open });
       return { ...phase, name: 'authorizing' };
     },
-    'subscribe-received': notOpenFirst,
-    'ack-received': notOpenFirst,
-    'nack-received': notOpenFirst,
-    'response-received': notOpenFirst,
-    'bad-response-received': notOpenFirst,
-    'heartbeat-received': notOpenFirst,
-    'terminated-received': notOpenFirst,
-    'nonsense-received': notOpenFirst,
-    'unknown-received': notOpenFirst,
-    authorized: impossible,
-    refused: impossible,
-    deleted: impossible,
-    changed: stay,
-    ready,
-    'not-sent': impossible,
-    applied: impossible,
-    'not-applied': impossible,
-    wanted,
-    tick: handshakeTick,
-    terminate: terminateLater,
-    stop,
-    fault,
-    undecodable,
-    closed,
-    failed,
   },
   authorizing: {
-    'open-received': impossible,
-    'subscribe-received': impossible,
-    'ack-received': impossible,
-    'nack-received': impossible,
-    'response-received': impossible,
-    'bad-response-received': impossible,
-    'heartbeat-received': impossible,
-    'terminated-received': impossible,
-    'nonsense-received': impossible,
-    'unknown-received': impossible,
-    authorized: (session, { terminated }, { at }) => goLive(session, at, terminated),
-    refused: (session, _phase, { at, status }) => end(session, at, { kind: 'refused', status }),
-    deleted: (session, _phase, { at }) => end(session, at, { kind: 'terminated-here' }),
-    changed: stay,
-    ready,
-    'not-sent': impossible,
-    applied: impossible,
-    'not-applied': impossible,
-    wanted,
-    tick: handshakeTick,
-    terminate: terminateLater,
-    stop,
-    fault,
-    undecodable,
-    closed,
-    failed,
+    ...HANDSHAKE,
+    ...on(MESSAGES, unexpected),
+    authorized: (session, { terminateRequested }, { at }) => goLive(session, at, terminateRequested),
+    refused: (session, _phase, { at, status }) => beginEnding(session, at, { kind: 'refused', status }),
+    deleted: terminatedHere,
   },
   opening: {
-    'open-received': openAgain,
-    'subscribe-received': firstWord,
-    'ack-received': firstWord,
-    'nack-received': firstWord,
-    'response-received': firstWord,
-    'bad-response-received': firstWord,
-    'heartbeat-received': firstWord,
+    ...HANDSHAKE,
+    ...on(MESSAGES, firstMessage),
+    ...on(AUTHORIZATION_RESULTS, unexpected),
+    'open-received': duplicateOpen,
     'terminated-received': terminatedByPeer,
-    'nonsense-received': firstWord,
-    'unknown-received': firstWord,
-    authorized: impossible,
-    refused: impossible,
-    deleted: impossible,
-    changed: stay,
-    ready,
-    'not-sent': impossible,
-    applied: impossible,
-    'not-applied': impossible,
-    wanted,
-    tick: handshakeTick,
-    terminate: terminateLater,
-    stop,
-    fault,
-    undecodable,
     closed: (session, phase, event) =>
       event.status.code === undefined
         ? closed(session, phase, event)
-        : conclude(session, { kind: 'refused', status: event.status }),
-    failed,
+        : endNow(session, { kind: 'refused', status: event.status }),
   },
   open: {
-    'open-received': openAgain,
-    'subscribe-received': subscribed,
+    ...ACTIVE,
+    ...on(AUTHORIZATION_RESULTS, unexpected),
+    'open-received': duplicateOpen,
+    'subscribe-received': peerSubscribed,
     'ack-received': acknowledged,
-    'nack-received': refusedByPeer,
+    'nack-received': negativelyAcknowledged,
     'response-received': responseReceived,
     'bad-response-received': badResponse,
-    'heartbeat-received': stay,
+    'heartbeat-received': ignore,
     'terminated-received': terminatedByPeer,
-    'nonsense-received': protocolError,
+    'invalid-message-received': invalidMessage,
     'unknown-received': unknownMessage,
-    authorized: impossible,
-    refused: impossible,
-    deleted: impossible,
     changed,
-    ready,
     'not-sent': notSent,
     applied,
     'not-applied': notApplied,
-    wanted,
     tick: openTick,
-    terminate: (session, _phase, { at }) => end(session, at, { kind: 'terminated-here' }),
-    stop,
-    fault,
-    undecodable,
-    closed,
-    failed,
+    terminate: terminatedHere,
   },
   ending: {
-    'open-received': stay,
-    'subscribe-received': stay,
-    'ack-received': stay,
-    'nack-received': stay,
-    'response-received': stay,
-    'bad-response-received': stay,
-    'heartbeat-received': stay,
-    // Both sides were deleted: there is nothing to tell any more.
-    'terminated-received': (_session, phase) => ({ ...phase, farewell: 'none' }),
-    'nonsense-received': stay,
-    'unknown-received': stay,
-    authorized: stay,
-    refused: stay,
-    deleted: stay,
-    changed: stay,
+    ...on(EVENTS, ignore),
+    // Both sides have deleted the peering, so the peer needs no Terminated.
+    'terminated-received': (_session, phase) => ({ ...phase, terminated: 'none' }),
     ready: (session, phase) => {
-      session.idle = true;
-      return phase.farewell === 'given' ? { ...phase, farewell: 'none' } : phase;
+      session.transportReady = true;
+      return phase.terminated === 'in-flight' ? { ...phase, terminated: 'none' } : phase;
     },
     'not-sent': ready,
-    applied: stay,
-    'not-applied': stay,
-    wanted: stay,
     tick: (session, phase, { at }) =>
-      at < phase.deadline ? phase : tearDown(session, comeTo(phase, 'the transport took no more messages')),
-    terminate: stay,
-    stop: stay,
-    fault: stay,
-    undecodable: (session, phase, { status }) => gone(session, phase, status.message),
-    // A peer that leaves without an error, and so before the transport could ask again, has read what it was given.
+      at < phase.deadline ? phase : tearDown(session, finalReason(phase, 'the transport accepted no more messages')),
+    undecodable: (session, phase, { status }) => endFinally(session, phase, status.message),
+    // A peer that closes the stream without an error has read the Terminated that the transport was writing.
     closed: (session, phase, { status }) =>
-      phase.farewell === 'given' && status.code === undefined
-        ? conclude(session, phase.end)
-        : gone(session, phase, status.message || 'the other side has closed the stream'),
-    failed: (session, phase, { message }) => gone(session, phase, message),
+      phase.terminated === 'in-flight' && status.code === undefined
+        ? endNow(session, phase.end)
+        : endFinally(session, phase, status.message || 'the peer has closed the stream'),
+    failed: (session, phase, { message }) => endFinally(session, phase, message),
   },
-  ended: {
-    'open-received': stay,
-    'subscribe-received': stay,
-    'ack-received': stay,
-    'nack-received': stay,
-    'response-received': stay,
-    'bad-response-received': stay,
-    'heartbeat-received': stay,
-    'terminated-received': stay,
-    'nonsense-received': stay,
-    'unknown-received': stay,
-    authorized: stay,
-    refused: stay,
-    deleted: stay,
-    changed: stay,
-    ready: stay,
-    'not-sent': stay,
-    applied: stay,
-    'not-applied': stay,
-    wanted: stay,
-    tick: stay,
-    terminate: stay,
-    stop: stay,
-    fault: stay,
-    undecodable: stay,
-    closed: stay,
-    failed: stay,
-  },
+  ended: on(EVENTS, ignore),
 };
 
-/** Follows the rule for what happens to a session that is in `phase`. */
-export function react(session: Session, phase: Phase, event: Event): Phase {
-  // The cell of a phase and an event takes just that phase and that event, which the type of an indexed table cannot say.
-  const rule = RULES[phase.name][event.type] as (session: Session, phase: Phase, event: Event) => Phase;
-  return rule(session, phase, event);
+/** Handles `event` in `phase`. @returns the next phase */
+export function transition(session: Session, phase: Phase, event: Event): Phase {
+  // The type of an indexed table cannot express that a cell takes exactly this phase and this event.
+  const handle = TRANSITIONS[phase.name][event.type] as (session: Session, phase: Phase, event: Event) => Phase;
+  return handle(session, phase, event);
 }

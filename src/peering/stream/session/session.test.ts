@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, it } from 'node:test';
 import {
   API,
   AT,
@@ -20,28 +20,28 @@ import {
   TIMES,
   WEB,
 } from '../../../../test/support/peering/peer-session.ts';
-import { APPLYING_MAX, UNACKNOWLEDGED_MAX } from '../limits.ts';
+import { PARALLEL_APPLIES_MAX, UNACKNOWLEDGED_MAX } from '../limits.ts';
 import type { ResourceKey } from '../wire/resources.ts';
-import { mayRead, nextTickAt } from './session.ts';
+import { canRead, nextTickAt } from './session.ts';
 
 const SILENCE = TIMES.heartbeatTimeoutMs;
 
-suite('the handshake', () => {
-  test('the dialing side says Open, then what it wants, and is open when it hears anything', () => {
+describe('the handshake', () => {
+  it('sends Open and subscriptions on the dialing side and opens at the first received message', () => {
     const session = dialing();
     assert.deepEqual(sent(drain(session)), ['open', 'request', 'request', 'request', 'request']);
     assert.deepEqual(happen(session, { type: 'heartbeat-received' }), [{ type: 'opened' }]);
   });
 
-  test('the accepting side reads nothing while its owner decides, and then says what it wants', () => {
+  it('pauses reading on the accepting side during authorization and then subscribes', () => {
     const session = authorizing();
-    assert.equal(mayRead(session), false);
+    assert.equal(canRead(session), false);
     happen(session, { type: 'authorized' });
-    assert.equal(mayRead(session), true);
+    assert.equal(canRead(session), true);
     assert.deepEqual(sent(drain(session)), ['request', 'request', 'request']);
   });
 
-  test('a handshake that takes too long ends either side', () => {
+  it('ends either side at the handshake timeout', () => {
     for (const session of [accepting(), authorizing(), dialing()]) {
       assert.equal(nextTickAt(session), AT + TIMES.handshakeTimeoutMs);
       happen(session, { type: 'tick' }, nextTickAt(session));
@@ -49,7 +49,7 @@ suite('the handshake', () => {
     }
   });
 
-  test('a peering that is deleted while a stream opens is terminated once the other side may know', () => {
+  it('sends Terminated after authorization when the peering was deleted during it', () => {
     const accepted = authorizing();
     happen(accepted, { type: 'terminate' });
     happen(accepted, { type: 'authorized' });
@@ -64,15 +64,15 @@ suite('the handshake', () => {
   });
 });
 
-suite('sending', () => {
-  test('a resource goes out once however often it changes before the transport asks', () => {
+describe('sending', () => {
+  it('sends a resource once after several changes', () => {
     const session = exporting();
     happen(session, { type: 'changed', keys: [API] });
     for (let times = 0; times < 5; times++) happen(session, { type: 'changed', keys: [WEB] });
     assert.deepEqual(sent(drain(session)), ['web 00000002']);
   });
 
-  test('nonces count up from 00000001 in hexadecimal digits', () => {
+  it('counts nonces from 00000001 in hexadecimal', () => {
     const session = exporting();
     const keys = Array.from({ length: 17 }, (_, number) => numberedService(number));
     const first = happen(session, { type: 'changed', keys });
@@ -80,7 +80,7 @@ suite('sending', () => {
     assert.deepEqual([nonces.at(0), nonces.at(9), nonces.at(16)], ['00000001', '0000000a', '00000011']);
   });
 
-  test('answers and heartbeats overtake contents', () => {
+  it('sends heartbeats and acknowledgements before resources', () => {
     const session = exporting();
     happen(session, { type: 'changed', keys: [WEB, API] });
     happen(session, response(WEB, 'n1'));
@@ -90,37 +90,37 @@ suite('sending', () => {
     assert.deepEqual(sent(drain(session, AT + TIMES.heartbeatIntervalMs)), ['heartbeat', 'request', 'api 00000002']);
   });
 
-  test('what the peer has not subscribed to is not sent', () => {
+  it('sends no kind without a subscription', () => {
     const session = live();
     assert.deepEqual(happen(session, { type: 'changed', keys: [WEB] }), []);
   });
 
-  test('what was not sent costs a nonce and leaves the transport waiting for the next', () => {
+  it('uses a nonce for a resource that was not sent and continues with the next', () => {
     const session = exporting();
     happen(session, { type: 'changed', keys: [WEB, API] });
     assert.deepEqual(sent(happen(session, { type: 'not-sent', nonce: '00000001' })), ['api 00000002']);
   });
 
-  test('a second subscription has everything sent again, and is counted', () => {
+  it('sends everything again at a repeated subscription and counts a protocol error', () => {
     const session = exporting();
-    const again = happen(session, { type: 'subscribe-received', kind: 'service' });
-    assert.deepEqual(again, [{ type: 'enumerate', kind: 'service' }]);
+    const effects = happen(session, { type: 'subscribe-received', kind: 'service' });
+    assert.deepEqual(effects, [{ type: 'enumerate', kind: 'service' }]);
     assert.equal(session.counters.protocolErrors, 1);
   });
 
-  test('an acknowledgement tells how long it took', () => {
+  it('reports the time to an acknowledgement', () => {
     const session = exporting();
     happen(session, { type: 'changed', keys: [WEB] });
     const effects = happen(session, { type: 'ack-received', nonce: '00000001' }, AT + 70);
     assert.deepEqual(effects, [{ type: 'acknowledged', key: WEB, afterMs: 70 }]);
   });
 
-  test('contents wait for a peer that owes too many answers, and one answer lets the next go', () => {
+  it('sends at most UNACKNOWLEDGED_MAX responses before an acknowledgement', () => {
     const session = exporting();
     const keys = Array.from({ length: UNACKNOWLEDGED_MAX + 2 }, (_, number) => numberedService(number));
     happen(session, { type: 'changed', keys });
     drain(session);
-    assert.equal(session.sending.unacknowledged.size, UNACKNOWLEDGED_MAX);
+    assert.equal(session.sendQueue.unacknowledged.size, UNACKNOWLEDGED_MAX);
     const next = happen(session, { type: 'ack-received', nonce: '00000010' });
     assert.equal(sent(next).length, 1);
     happen(session, { type: 'heartbeat-received' }, AT + SILENCE);
@@ -130,8 +130,8 @@ suite('sending', () => {
   });
 });
 
-suite('applying', () => {
-  test('a resource is acknowledged when it was applied, and refused when it was not', () => {
+describe('applying', () => {
+  it('sends an ACK for an applied resource and a NACK for a rejected one', () => {
     const session = live();
     assert.deepEqual(applications(happen(session, response(WEB, 'n1'))), ['web']);
     assert.deepEqual(answered(happen(session, { type: 'applied', key: WEB })), ['n1']);
@@ -140,7 +140,7 @@ suite('applying', () => {
     assert.deepEqual(answered(happen(session, { type: 'not-applied', key: WEB, refusal: REFUSAL })), ['!n2']);
   });
 
-  test('what a newer response overtakes is not applied, and answered with the newer', () => {
+  it('replaces a pending response by a newer one and acknowledges both together', () => {
     const session = live();
     happen(session, response(WEB, 'n1'));
     happen(session, response(WEB, 'n2'));
@@ -151,7 +151,7 @@ suite('applying', () => {
     assert.deepEqual(answered(drain(session)), ['n2', 'n3']);
   });
 
-  test('a list is applied alone and in its place', () => {
+  it('applies a list alone and in order', () => {
     const session = live();
     const list: ResourceKey = { kind: 'list', id: 'exported-service-list' };
     assert.deepEqual(applications(happen(session, response(WEB, 'n1'))), ['web']);
@@ -162,7 +162,7 @@ suite('applying', () => {
     assert.deepEqual(applications(happen(session, { type: 'applied', key: list })), ['api']);
   });
 
-  test('the first list is the first until one was applied', () => {
+  it('marks each list as first until one was applied', () => {
     const session = live();
     const list: ResourceKey = { kind: 'list', id: 'exported-service-list' };
     happen(session, response(list, 'n1'));
@@ -172,10 +172,10 @@ suite('applying', () => {
     assert.deepEqual(applications(happen(session, response(list, 'n3'))), ['exported-service-list']);
   });
 
-  test('no more are applied side by side than the limit', () => {
+  it('applies at most PARALLEL_APPLIES_MAX resources in parallel', () => {
     const session = live();
-    for (let number = 0; number <= APPLYING_MAX; number++)
+    for (let number = 0; number <= PARALLEL_APPLIES_MAX; number++)
       happen(session, response(numberedService(number), `n${number}`));
-    assert.deepEqual([session.applying.applying.size, session.applying.waiting.size], [APPLYING_MAX, 1]);
+    assert.deepEqual([session.applyQueue.inProgress.size, session.applyQueue.pending.size], [PARALLEL_APPLIES_MAX, 1]);
   });
 });

@@ -1,47 +1,49 @@
 /**
- * The session of a peer stream, for both of its sides, as a machine: a step takes an event and gives the effects that the
- * driver (`drive-session.ts`) brings about, in order. It knows no socket, promise or clock. Its rules, phases by events,
- * stand in one table in `session-rules.ts`.
+ * The session of a peer stream as a state machine, for both sides. A step takes an event and returns the effects that
+ * the driver (`drive-session.ts`) performs in order. The machine uses no socket, promise, or clock. `session-table.ts`
+ * holds its transitions.
  *
- * Goals: reading, applying and sending never wait for each other, and every queue has a bound. Where the two collide the
- * stream ends and says which bound it was; a peer that keeps to the protocol then opens another.
+ * Goals: reading, applying, and sending never wait for each other, and every queue has a limit. A session that reaches
+ * a limit ends with the limit's name. A peer that follows the protocol then opens another stream.
  *
- * Refused: a phase for each direction (the two sides differ only until the stream is open); to hold back what the peer has
- * subscribed to until it has subscribed to everything (it may never); to send a resource again only when its last version
- * was acknowledged (a peer that answers late would get news late).
+ * Rejected alternatives:
+ * - A phase per direction. The two sides differ only until the stream is open.
+ * - Sending only after the peer has subscribed to everything. It may never do so.
+ * - Sending a resource again only after its previous version was acknowledged. A slow peer would get changes late.
  *
- * Traps: the accepting side must not read between Open and its authorization, `mayRead` says so. When a process was stopped
- * for longer than the heartbeat timeout, its tick comes before what it could read: the stream ends, as it has at the peer.
+ * Traps: the accepting side must not read between the Open and its authorization; see `canRead`. After the process was
+ * suspended for longer than the heartbeat timeout, the tick precedes the unread messages, so the stream ends. The peer
+ * has ended it by then as well.
  */
 
 import { terminatedMessage } from '../wire/messages.ts';
-import { beginNext, isFull } from './apply-queue.ts';
+import { isFull, startNext } from './apply-queue.ts';
+import { nextOpenDeadline } from './open-phase.ts';
 import { takeNext } from './send-queue.ts';
-import { nextOpenDeadline } from './session-open.ts';
 import type { Effect, Event, Session } from './session-state.ts';
-import { react } from './session-table.ts';
+import { transition } from './session-table.ts';
 
-/** Lets something happen to a session. @throws RangeError when the driver breaks the contract */
+/** Handles one event. @throws RangeError when the driver breaks the contract */
 export function step(session: Session, event: Event): readonly Effect[] {
   session.effects = [];
-  if (event.type.endsWith('-received')) session.heardAt = event.at;
-  session.phase = react(session, session.phase, event);
-  beginApplications(session, event.at);
-  give(session, event.at);
-  const reading = mayRead(session);
-  if (reading && !session.reading) session.heardAt = event.at;
-  session.reading = reading;
+  if (event.type.endsWith('-received')) session.lastReceivedAt = event.at;
+  session.phase = transition(session, session.phase, event);
+  startApplying(session, event.at);
+  sendNext(session, event.at);
+  const isReading = canRead(session);
+  if (isReading && !session.wasReading) session.lastReceivedAt = event.at;
+  session.wasReading = isReading;
   return session.effects;
 }
 
-/** Whether the next message may be read now. A message that is being waited for already may still come. */
-export function mayRead({ phase, applying }: Session): boolean {
-  if (phase.name === 'authorizing' || phase.name === 'ended' || isFull(applying)) return false;
-  // Whoever reads the status of a call has ended it, and takes no last word any more.
-  return phase.name !== 'ending' || phase.end.kind !== 'terminated-by-peer' || phase.farewell === 'none';
+/** Whether the driver may read the next message. A read that is already pending may still complete. */
+export function canRead({ phase, applyQueue }: Session): boolean {
+  if (phase.name === 'authorizing' || phase.name === 'ended' || isFull(applyQueue)) return false;
+  // Reading the status of a call ends the call, and Terminated could not be sent any more.
+  return phase.name !== 'ending' || phase.end.kind !== 'terminated-by-peer' || phase.terminated === 'none';
 }
 
-/** When the session wants a tick, in monotonic milliseconds; Infinity for never. */
+/** Returns when the next tick is due, in monotonic milliseconds. Infinity if none is. */
 export function nextTickAt(session: Session): number {
   const { phase } = session;
   switch (phase.name) {
@@ -57,22 +59,22 @@ export function nextTickAt(session: Session): number {
   }
 }
 
-function beginApplications(session: Session, at: number): void {
+function startApplying(session: Session, at: number): void {
   if (session.phase.name !== 'open') return;
-  const { applying } = session;
-  for (let next = beginNext(applying, at); next !== undefined; next = beginNext(applying, at)) {
+  const { applyQueue } = session;
+  for (let next = startNext(applyQueue, at); next !== undefined; next = startNext(applyQueue, at)) {
     const { key, content } = next;
-    session.effects.push({ type: 'apply', key, content, first: key.kind === 'list' && !applying.listApplied });
+    session.effects.push({ type: 'apply', key, content, first: key.kind === 'list' && !applyQueue.listApplied });
   }
 }
 
-/** Gives the transport what it has asked for, if there is anything. */
-function give(session: Session, at: number): void {
-  if (!session.idle) return;
+/** Gives the next message to the transport if it has asked for one. */
+function sendNext(session: Session, at: number): void {
+  if (!session.transportReady) return;
   const effect = nextOutgoing(session, at);
   if (effect === undefined) return;
-  session.idle = false;
-  session.givenAt = at;
+  session.transportReady = false;
+  session.lastSentAt = at;
   session.effects.push(effect);
   if (effect.type === 'close' && session.phase.name === 'ending') {
     session.effects.push({ type: 'ended', end: session.phase.end });
@@ -81,14 +83,14 @@ function give(session: Session, at: number): void {
 }
 
 function nextOutgoing(session: Session, at: number): Effect | undefined {
-  const { phase, sending, peerId } = session;
+  const { phase, sendQueue, peerId } = session;
   switch (phase.name) {
     case 'opening':
     case 'open':
-      return takeNext(sending, peerId, at);
+      return takeNext(sendQueue, peerId, at);
     case 'ending':
-      if (phase.farewell === 'none') return { type: 'close', status: phase.status };
-      session.phase = { ...phase, farewell: 'given' };
+      if (phase.terminated === 'none') return { type: 'close', status: phase.status };
+      session.phase = { ...phase, terminated: 'in-flight' };
       return { type: 'send', message: terminatedMessage() };
     case 'awaiting-open':
     case 'authorizing':

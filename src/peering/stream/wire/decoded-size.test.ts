@@ -11,13 +11,13 @@ const bytesOf = (Nodes: readonly object[]): Uint8Array =>
 const exceeds = (bytes: Uint8Array, max: number): boolean => exceedsParts(ExportedServiceSchema, bytes, max);
 
 describe('the parts of a resource', () => {
-  it('are its messages and the entries of its maps, at every depth', () => {
+  it('are its messages and map entries at every depth', () => {
     const node = {
       Node: { Node: 'n', Meta: { a: '1', b: '2' } },
       Service: { Service: 's', Tags: ['t', 'u'], TaggedAddresses: { lan: { Address: 'a', Port: 1 } } },
       Checks: [{ Name: 'c' }, { Name: 'd' }],
     };
-    // Itself, Node with two entries, Service with an entry and its address, two checks.
+    // The instance, its node with two map entries, its service with one entry and its address, two checks.
     const parts = 1 + 3 + 3 + 2;
     for (const times of [1, 5]) {
       const bytes = bytesOf(Array.from({ length: times }, () => node));
@@ -27,9 +27,9 @@ describe('the parts of a resource', () => {
     assert.equal(exceeds(new Uint8Array(0), 0), false);
   });
 
-  it('are counted without reading on when they are too many', () => {
+  it('are counted only up to the limit', () => {
     const empty = Buffer.alloc(2 * (RESOURCE_PARTS_MAX + 1), Buffer.from([0x0a, 0]));
-    // What follows is no message: it is not come to.
+    // The rest is malformed, but is not read.
     const bytes = Buffer.concat([empty, Buffer.from([0x0a, 0xff, 0xff, 0xff, 0x7f])]);
     const key = { kind: 'service', id: 'web' } as const;
     assert.throws(() => decodeResource({ key, content: bytes }), /^RangeError: it has more than 131072 parts$/);
@@ -38,7 +38,7 @@ describe('the parts of a resource', () => {
     assert.equal(Object(message).Nodes.length, RESOURCE_PARTS_MAX);
   });
 
-  it('that nobody knows are skipped, and not kept', () => {
+  it('exclude unknown fields, which are dropped', () => {
     const unknown = Buffer.alloc(1_000, Buffer.from([0x7a, 0]));
     const { message } = decodeResource({ key: { kind: 'service', id: 'web' }, content: unknown });
     assert.equal(message.$unknown, undefined);

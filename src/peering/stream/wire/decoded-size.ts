@@ -1,17 +1,17 @@
 /**
- * How much a resource will be when it is decoded. Two bytes on the wire can be a message within a message, which is an
- * object of a hundred and more: so eight megabytes could take a gigabyte and stop the server for seconds. The parts are
- * therefore counted first, over the bytes, without making any of them.
+ * Estimates the decoded size of a resource. Two bytes on the wire can be a nested message, which is an object of a
+ * hundred bytes and more, so 8 MiB could use a gigabyte and block the server for seconds. The messages and map entries
+ * ("parts") are therefore counted in the bytes before decoding.
  */
 import type { DescField, DescMessage } from '@bufbuild/protobuf';
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 
-/** Whether decoding `bytes` would make more than `max` messages and map entries. @throws Error for what is no message */
+/** Whether decoding `bytes` creates more than `max` messages and map entries. @throws Error for a malformed message */
 export function exceedsParts(schema: DescMessage, bytes: Uint8Array, max: number): boolean {
   return countParts(schema, bytes, max) > max;
 }
 
-/** The number of parts; some number above `max` as soon as they are more. */
+/** Counts the parts. Stops early with some number above `max` when there are more. */
 function countParts(schema: DescMessage, bytes: Uint8Array, max: number): number {
   const parts = partsOf(schema);
   const reader = new BinaryReader(bytes);
@@ -24,49 +24,52 @@ function countParts(schema: DescMessage, bytes: Uint8Array, max: number): number
       const content = reader.bytes();
       count += 1;
       if (part.message !== undefined) count += countParts(part.message, content, max - count);
-      else if (part.value !== undefined) count += countValue(part.value, content, max - count);
+      else if (part.value !== undefined) count += countMapValue(part.value, content, max - count);
     }
   }
   return count;
 }
 
-/** Of an entry of a map whose values are messages: the value is its second field. */
-function countValue(value: DescMessage, entry: Uint8Array, max: number): number {
+/** Counts the parts in the value of a map entry, for a map whose values are messages. */
+function countMapValue(value: DescMessage, entry: Uint8Array, max: number): number {
   const reader = new BinaryReader(entry);
   let count = 0;
   while (reader.pos < reader.len && count <= max) {
     const [field, type] = reader.tag();
-    if (field !== MAP_VALUE || type !== WireType.LengthDelimited) reader.skip(type, field);
+    if (field !== MAP_VALUE_FIELD || type !== WireType.LengthDelimited) reader.skip(type, field);
     else count += 1 + countParts(value, reader.bytes(), max - count);
   }
   return count;
 }
 
-const MAP_VALUE = 2;
+/** The field number of the value in a map entry. */
+const MAP_VALUE_FIELD = 2;
 
-/** A field that is a part: a message, or a map and perhaps the message that its values are. */
-interface Part {
+/**
+ * A field whose values are parts: messages (`message` set), or map entries (`value` set if their values are messages).
+ */
+interface PartField {
   readonly message?: DescMessage;
   readonly value?: DescMessage;
 }
 
-const known = new WeakMap<DescMessage, ReadonlyMap<number, Part>>();
+const partFields = new WeakMap<DescMessage, ReadonlyMap<number, PartField>>();
 
-function partsOf(schema: DescMessage): ReadonlyMap<number, Part> {
-  let parts = known.get(schema);
+function partsOf(schema: DescMessage): ReadonlyMap<number, PartField> {
+  let parts = partFields.get(schema);
   if (parts === undefined) {
     parts = new Map(
       schema.fields.flatMap((field) => {
-        const part = partOf(field);
+        const part = partField(field);
         return part === undefined ? [] : [[field.number, part] as const];
       }),
     );
-    known.set(schema, parts);
+    partFields.set(schema, parts);
   }
   return parts;
 }
 
-function partOf(field: DescField): Part | undefined {
+function partField(field: DescField): PartField | undefined {
   if (field.fieldKind === 'map') return field.mapKind === 'message' ? { value: field.message } : {};
   const message = field.fieldKind === 'message' || field.fieldKind === 'list' ? field.message : undefined;
   return message === undefined ? undefined : { message };

@@ -1,7 +1,7 @@
-/** Metadata with which clusters of Accord tell each other what they are; others neither send nor read it. */
+/** gRPC metadata that Accord servers exchange. Other software neither sends nor reads it. */
 
-/** The version of the server: of the dialing side in its calls, of the accepting side in its answers. */
+/** The version of the server: the dialing side's in requests, the accepting side's in responses. */
 export const ACCORD_VERSION_HEADER = 'accord-version';
 
-/** The accepting side's clock, RFC 3339, in its answers. */
+/** The accepting side's clock in responses, RFC 3339. */
 export const ACCORD_TIME_HEADER = 'accord-time';

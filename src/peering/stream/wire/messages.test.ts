@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, it, test } from 'node:test';
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { Code } from '@connectrpc/connect';
 import { NONCE_CHARACTERS_MAX, REASON_CHARACTERS_MAX } from '../limits.ts';
@@ -12,7 +12,7 @@ import {
   ReplicationMessageSchema,
 } from './gen/peering/peerstream_pb.ts';
 import {
-  answerMessage,
+  ackMessage,
   decodeResource,
   encodeResource,
   heartbeatMessage,
@@ -42,8 +42,8 @@ const good = {
   operation: Operation.UPSERT,
 } as const;
 
-suite('a received message', () => {
-  test('is a subscription, an ACK or a NACK by its nonce and error', () => {
+describe('readMessage', () => {
+  it('distinguishes subscription, ACK, and NACK by nonce and error', () => {
     assert.deepEqual(request({ ResourceURL: URL }), { type: 'subscribe-received', kind: 'list' });
     assert.deepEqual(request({ ResourceURL: 'x' }), { type: 'subscribe-received', kind: undefined });
     assert.deepEqual(request({ ResourceURL: URL, ResponseNonce: 'n' }), { type: 'ack-received', nonce: 'n' });
@@ -52,17 +52,17 @@ suite('a received message', () => {
       nonce: 'n',
       refusal: { code: 3, message: 'no' },
     });
-    assert.deepEqual(request({ Error: { code: 3 } }), { type: 'nonsense-received' });
+    assert.deepEqual(request({ Error: { code: 3 } }), { type: 'invalid-message-received' });
   });
 
-  test('is a response that keeps its content undecoded', () => {
+  it('returns a response with undecoded content', () => {
     const received = response({ ...good, ResourceID: 'another id' });
     assert.ok(received.type === 'response-received');
-    // There is one list, whatever it is called.
+    // The list has a fixed id, whatever id the peer sends.
     assert.deepEqual(received.response.key, LIST);
   });
 
-  test('is refused when it cannot be applied whatever it contains', () => {
+  it('rejects a response before decoding its content', () => {
     const service = RESOURCE_KINDS.service.url;
     const cases: readonly (readonly [MessageInitShape<typeof ReplicationMessage_ResponseSchema>, RegExp])[] = [
       [{ ...good, ResourceURL: 'x' }, /unknown resource type "x"/],
@@ -79,42 +79,42 @@ suite('a received message', () => {
     }
   });
 
-  test('is nonsense when it could not be answered', () => {
-    assert.equal(response({ ...good, Nonce: '' }).type, 'nonsense-received');
-    assert.equal(response({ ...good, Nonce: 'n'.repeat(NONCE_CHARACTERS_MAX + 1) }).type, 'nonsense-received');
+  it('reports an invalid message without a usable nonce', () => {
+    assert.equal(response({ ...good, Nonce: '' }).type, 'invalid-message-received');
+    assert.equal(response({ ...good, Nonce: 'n'.repeat(NONCE_CHARACTERS_MAX + 1) }).type, 'invalid-message-received');
   });
 
-  test('of a kind that does not exist yet is unknown', () => {
+  it('reports a kind from a later version as unknown', () => {
     // Field 15, an empty message.
     const later = fromBinary(ReplicationMessageSchema, new Uint8Array([0x7a, 0]));
     assert.deepEqual(readMessage(later), { type: 'unknown-received' });
     assert.equal(messageKind(later), 'unknown');
   });
 
-  test('repeats no more of what the peer wrote than a bounded reason', () => {
+  it('bounds the text of the peer in reasons', () => {
     const received = response({ ...good, ResourceURL: 'x'.repeat(1_000_000) });
     assert.ok(received.type === 'bad-response-received');
     assert.ok(received.refusal.message.length <= REASON_CHARACTERS_MAX && received.url.length <= REASON_CHARACTERS_MAX);
   });
 });
 
-suite('a message that is sent', () => {
-  test('is read as what it was meant to be', () => {
+describe('a created message', () => {
+  it('is read back as the same event', () => {
     const wire = (message: ReturnType<typeof heartbeatMessage>) =>
       readMessage(fromBinary(ReplicationMessageSchema, toBinary(ReplicationMessageSchema, message)));
     assert.equal(wire(heartbeatMessage()).type, 'heartbeat-received');
     assert.equal(wire(terminatedMessage()).type, 'terminated-received');
     assert.deepEqual(wire(subscribeMessage('p', 'list')), { type: 'subscribe-received', kind: 'list' });
-    assert.deepEqual(wire(answerMessage('p', { nonce: 'n', url: URL })), { type: 'ack-received', nonce: 'n' });
+    assert.deepEqual(wire(ackMessage('p', { nonce: 'n', url: URL })), { type: 'ack-received', nonce: 'n' });
     const refusal = { code: Code.Internal, message: 'no' };
-    assert.deepEqual(wire(answerMessage('p', { nonce: 'n', url: URL, refusal })), {
+    assert.deepEqual(wire(ackMessage('p', { nonce: 'n', url: URL, refusal })), {
       type: 'nack-received',
       nonce: 'n',
       refusal,
     });
   });
 
-  test('carries a resource that is decoded as it was', () => {
+  it('carries a resource that decodes to the original', () => {
     const message = create(ExportedServiceListSchema, { Services: ['web', 'db'] });
     const content = encodeResource(LIST, { ...LIST, message });
     assert.ok(content);
@@ -123,13 +123,13 @@ suite('a message that is sent', () => {
     assert.deepEqual(decodeResource(received.response), { ...LIST, message });
   });
 
-  test('carries no instances for a service that is gone, and is none for anything else', () => {
+  it('carries no instances for a deleted service and does not exist for other deleted kinds', () => {
     const content = encodeResource({ kind: 'service', id: 'web' }, undefined);
     assert.deepEqual(content && fromBinary(ExportedServiceSchema, content.value), create(ExportedServiceSchema));
     assert.equal(encodeResource(LIST, undefined), undefined);
   });
 
-  test('is never larger than it is counted', () => {
+  it('is never larger than messageBytes', () => {
     const content = encodeResource(LIST, {
       ...LIST,
       message: create(ExportedServiceListSchema, { Services: ['é'.repeat(1_000)] }),
@@ -141,7 +141,7 @@ suite('a message that is sent', () => {
   });
 });
 
-test('the address of each type of resource is the one of the wire', () => {
+test('kindOfUrl accepts the type URLs of the protocol', () => {
   const prefix = 'type.googleapis.com/';
   const consul = `${prefix}hashicorp.consul.internal`;
   const urls: Readonly<Record<ResourceKind, string>> = {

@@ -1,4 +1,4 @@
-/** The messages of the stream: what a received one means, and those that carry no resource. */
+/** Converts stream messages to session events, and creates the messages to send. */
 import { type BinaryReadOptions, create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { type Any, AnySchema } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
@@ -22,7 +22,7 @@ import {
   type ResourceKind,
 } from './resources.ts';
 
-/** A response whose content is still to be decoded: bytes wait in less memory than objects. */
+/** A response whose content is not decoded yet, because bytes use less memory than objects while it is queued. */
 export interface ReceivedResponse {
   readonly nonce: string;
   readonly url: string;
@@ -30,41 +30,44 @@ export interface ReceivedResponse {
   readonly content: Uint8Array;
 }
 
-/** What a received message means. */
-export type Received =
+/** The session event of a received message, without its time. */
+export type ReceivedEvent =
   | { readonly type: 'open-received'; readonly open: Open }
-  /** `kind` is undefined for a URL that this version does not know. */
+  /** `kind` is undefined for a type URL that this version does not implement. */
   | { readonly type: 'subscribe-received'; readonly kind: ResourceKind | undefined }
   | { readonly type: 'ack-received'; readonly nonce: string }
   | { readonly type: 'nack-received'; readonly nonce: string; readonly refusal: Refusal }
   | { readonly type: 'response-received'; readonly response: ReceivedResponse }
-  /** A response that cannot be applied whatever it contains: it is answered by a NACK. */
+  /** A response that is rejected with a NACK before its content is decoded. */
   | { readonly type: 'bad-response-received'; readonly nonce: string; readonly url: string; readonly refusal: Refusal }
   | { readonly type: 'heartbeat-received' }
   | { readonly type: 'terminated-received' }
-  /** A request or response that cannot even be answered. */
-  | { readonly type: 'nonsense-received' }
+  /** A request or response without a usable nonce, which therefore cannot be acknowledged. */
+  | { readonly type: 'invalid-message-received' }
   | { readonly type: 'unknown-received' };
 
 /**
- * How messages are decoded. Unknown fields are skipped and not kept: kept, each is an object, and eight megabytes hold
- * four million of them.
+ * Options for decoding messages. Unknown fields are dropped, because each would become an object, and a message of the
+ * maximum size, 8 MiB, can contain four million of them.
  */
 export const BINARY_OPTIONS: Partial<BinaryReadOptions> = { readUnknownFields: false };
 
 const invalid = (message: string): Refusal => ({ code: Code.InvalidArgument, message });
 
-/** What would break a line, or tell a terminal to do something. */
-const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+/** Characters that break a line or control a terminal. */
+const CONTROL_CHARACTERS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** `text` as far as it is repeated to others, on one line: it may be what a peer has made up. */
-export const bounded = (text: string): string => {
-  const line = text.slice(0, REASON_CHARACTERS_MAX).replaceAll(CONTROLS, ' ');
+/**
+ * Returns `text` in one line of at most REASON_CHARACTERS_MAX characters. For text that an untrusted peer may have
+ * sent.
+ */
+export const boundedLine = (text: string): string => {
+  const line = text.slice(0, REASON_CHARACTERS_MAX).replaceAll(CONTROL_CHARACTERS, ' ');
   return text.length <= REASON_CHARACTERS_MAX ? line : `${line.slice(0, -1)}…`;
 };
 
-/** Takes a message apart without decoding the resource in it. Never throws. */
-export function readMessage({ Payload: payload }: ReplicationMessage): Received {
+/** Converts a message to an event, without decoding its resource. Never throws. */
+export function readMessage({ Payload: payload }: ReplicationMessage): ReceivedEvent {
   switch (payload.case) {
     case 'open':
       return { type: 'open-received', open: payload.value };
@@ -72,8 +75,8 @@ export function readMessage({ Payload: payload }: ReplicationMessage): Received 
       const { ResponseNonce: nonce, ResourceURL: url, Error: error } = payload.value;
       if (nonce !== '' && error === undefined) return { type: 'ack-received', nonce };
       if (error === undefined) return { type: 'subscribe-received', kind: kindOfUrl(url) };
-      if (nonce === '') return { type: 'nonsense-received' };
-      return { type: 'nack-received', nonce, refusal: { code: error.code, message: bounded(error.message) } };
+      if (nonce === '') return { type: 'invalid-message-received' };
+      return { type: 'nack-received', nonce, refusal: { code: error.code, message: boundedLine(error.message) } };
     }
     case 'response':
       return readResponse(payload.value);
@@ -86,15 +89,15 @@ export function readMessage({ Payload: payload }: ReplicationMessage): Received 
   }
 }
 
-function readResponse(response: ReplicationMessage_Response): Received {
+function readResponse(response: ReplicationMessage_Response): ReceivedEvent {
   const { Nonce: nonce, ResourceURL: url, ResourceID: id, Resource: content } = response;
-  // An answer with an empty nonce would be a subscription.
-  if (nonce === '' || nonce.length > NONCE_CHARACTERS_MAX) return { type: 'nonsense-received' };
-  const bad = (message: string): Received => ({
+  // A request with an empty nonce is a subscription and cannot acknowledge a response.
+  if (nonce === '' || nonce.length > NONCE_CHARACTERS_MAX) return { type: 'invalid-message-received' };
+  const bad = (message: string): ReceivedEvent => ({
     type: 'bad-response-received',
     nonce,
-    url: bounded(url),
-    refusal: invalid(bounded(message)),
+    url: boundedLine(url),
+    refusal: invalid(boundedLine(message)),
   });
   const kind = kindOfUrl(url);
   if (kind === undefined) return bad(`unknown resource type ${JSON.stringify(url)}`);
@@ -103,26 +106,24 @@ function readResponse(response: ReplicationMessage_Response): Received {
   if (content.typeUrl !== url) return bad(`the resource is a ${JSON.stringify(content.typeUrl)}, not a ${url}`);
   const fixedId = RESOURCE_KINDS[kind].id;
   if (fixedId === undefined && id === '') return bad('the response has no resource id');
-  // Where there is one resource of a kind, its kind names it: whatever id the peer uses, they are applied in order.
+  // A kind with one resource ignores the peer's id, so that its responses are applied in order whatever ids they have.
   const key = { kind, id: fixedId ?? id };
   return { type: 'response-received', response: { nonce, url, key, content: content.value } };
 }
 
-/** Decodes what a response brought. @throws Error when it is not a message of its kind, or too much of one */
+/** Decodes the content of a response. @throws Error if it is malformed or has more than RESOURCE_PARTS_MAX parts */
 export function decodeResource({ key, content }: Pick<ReceivedResponse, 'key' | 'content'>): Resource {
   const { schema } = RESOURCE_KINDS[key.kind];
   if (exceedsParts(schema, content, RESOURCE_PARTS_MAX)) {
     throw new RangeError(`it has more than ${RESOURCE_PARTS_MAX} parts`);
   }
   const message = fromBinary(schema, content, BINARY_OPTIONS);
-  // The table of kinds pairs each kind with the schema of its message.
+  // RESOURCE_KINDS pairs each kind with the schema of its message.
   return { ...key, message } as Resource;
 }
 
-const control = (payload: ReplicationMessage['Payload']): ReplicationMessage =>
-  create(ReplicationMessageSchema, { Payload: payload });
-
-export const openMessage = (open: Open): ReplicationMessage => control({ case: 'open', value: open });
+export const openMessage = (open: Open): ReplicationMessage =>
+  create(ReplicationMessageSchema, { Payload: { case: 'open', value: open } });
 
 export const heartbeatMessage = (): ReplicationMessage =>
   create(ReplicationMessageSchema, { Payload: { case: 'heartbeat', value: {} } });
@@ -130,21 +131,21 @@ export const heartbeatMessage = (): ReplicationMessage =>
 export const terminatedMessage = (): ReplicationMessage =>
   create(ReplicationMessageSchema, { Payload: { case: 'terminated', value: {} } });
 
-/** @param peerId the accepting side's ID of the peering, on the dialing side; empty on the accepting side */
+/** @param peerId the accepting side's ID of the peering; empty in the accepting side's requests */
 export const subscribeMessage = (peerId: string, kind: ResourceKind): ReplicationMessage =>
   create(ReplicationMessageSchema, {
     Payload: { case: 'request', value: { PeerID: peerId, ResourceURL: RESOURCE_KINDS[kind].url } },
   });
 
-/** The answer to a response: applied, or refused for a reason. */
-export interface Answer {
+/** The acknowledgement of a response: an ACK, or a NACK if it has a refusal. */
+export interface Ack {
   readonly nonce: string;
   readonly url: string;
   readonly refusal?: Refusal | undefined;
 }
 
-export function answerMessage(peerId: string, { nonce, url, refusal }: Answer): ReplicationMessage {
-  const status = refusal && create(StatusSchema, { code: refusal.code, message: bounded(refusal.message) });
+export function ackMessage(peerId: string, { nonce, url, refusal }: Ack): ReplicationMessage {
+  const status = refusal && create(StatusSchema, { code: refusal.code, message: boundedLine(refusal.message) });
   return create(ReplicationMessageSchema, {
     Payload: {
       case: 'request',
@@ -154,8 +155,8 @@ export function answerMessage(peerId: string, { nonce, url, refusal }: Answer): 
 }
 
 /**
- * The content of a resource as it travels; a service that is gone (`undefined`) is one without instances. Undefined: there
- * is nothing to send.
+ * Encodes the content of a resource. A deleted service (`resource` is undefined) becomes a service without instances.
+ * @returns undefined if nothing is to be sent
  */
 export function encodeResource(
   key: ResourceKey,
@@ -189,7 +190,10 @@ export function messageKind({ Payload: payload }: ReplicationMessage): MessageKi
   return payload.case ?? 'unknown';
 }
 
-/** Bytes of a message on the wire: exact for those without a resource, else at most some hundred too many. */
+/**
+ * Returns the size of a message on the wire in bytes. Exact without a resource, otherwise some hundred too high at
+ * most.
+ */
 export function messageBytes(message: ReplicationMessage): number {
   if (message.Payload.case !== 'response') return toBinary(ReplicationMessageSchema, message).length;
   const { Resource: content, ResourceID: id } = message.Payload.value;

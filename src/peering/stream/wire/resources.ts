@@ -1,4 +1,4 @@
-/** The types of resource that travel on a peer stream: one table of their addresses, messages and ids. */
+/** The kinds of resource on a peer stream, with their type URLs, messages, and ids. */
 import type { DescMessage } from '@bufbuild/protobuf';
 import { type ExportDigest, ExportDigestSchema } from './gen/peering/digest_pb.ts';
 import {
@@ -15,23 +15,22 @@ import {
 } from './gen/peering/peerstream_pb.ts';
 
 /**
- * A type of resource:
+ * A kind of resource:
  *
- * - `list`: the names of everything that is exported
- * - `service`: the instances of one service, by its name
- * - `roots`: the trust bundle
- * - `server-addresses`: where the accepting side can be dialed; only the dialing side asks for it
- * - `digest`: only between two clusters of Accord
+ * - `list`: the names of all exported services
+ * - `service`: the instances of one exported service
+ * - `roots`: the CA roots (trust bundle)
+ * - `server-addresses`: the addresses of the accepting side; only the dialing side subscribes to it
+ * - `digest`: the export digest, only between two Accord clusters
  */
 export type ResourceKind = 'list' | 'service' | 'roots' | 'server-addresses' | 'digest';
 
-/** One resource: `id` is the service's name for `service`, else the fixed one of its kind. */
+/** Identifies a resource. `id` is the service's name for `service`, and fixed for other kinds. */
 export interface ResourceKey {
   readonly kind: ResourceKind;
   readonly id: string;
 }
 
-/** The message of each kind. */
 export interface ResourceMessages {
   readonly list: ExportedServiceList;
   readonly service: ExportedService;
@@ -40,46 +39,45 @@ export interface ResourceMessages {
   readonly digest: ExportDigest;
 }
 
-/** A resource with its content; `kind` says which message it is. */
+/** A resource with its content. `kind` determines the type of `message`. */
 export type Resource = {
   readonly [K in ResourceKind]: { readonly kind: K; readonly id: string; readonly message: ResourceMessages[K] };
 }[ResourceKind];
 
-/** A resource whose message is encoded already, once for all who are sent it. */
+/** A resource whose message is already encoded, so that all streams share one encoding. */
 export interface EncodedResource extends ResourceKey {
   readonly encoded: Uint8Array;
 }
 
-interface KindFacts {
+interface ResourceKindSpec {
   readonly url: string;
   readonly schema: DescMessage;
-  /** The only id of the kind; `undefined` where there is one for each service. */
+  /** The fixed id of the kind. Undefined for `service`. */
   readonly id: string | undefined;
 }
 
-const facts = (schema: DescMessage, id?: string): KindFacts => ({
+const spec = (schema: DescMessage, id?: string): ResourceKindSpec => ({
   url: `type.googleapis.com/${schema.typeName}`,
   schema,
   id,
 });
 
-/** What the wire calls each kind. */
-export const RESOURCE_KINDS: Readonly<Record<ResourceKind, KindFacts>> = {
-  list: facts(ExportedServiceListSchema, 'exported-service-list'),
-  service: facts(ExportedServiceSchema),
-  roots: facts(PeeringTrustBundleSchema, 'roots'),
-  'server-addresses': facts(PeeringServerAddressesSchema, 'server-addrs'),
-  digest: facts(ExportDigestSchema, 'digest'),
+export const RESOURCE_KINDS: Readonly<Record<ResourceKind, ResourceKindSpec>> = {
+  list: spec(ExportedServiceListSchema, 'exported-service-list'),
+  service: spec(ExportedServiceSchema),
+  roots: spec(PeeringTrustBundleSchema, 'roots'),
+  'server-addresses': spec(PeeringServerAddressesSchema, 'server-addrs'),
+  digest: spec(ExportDigestSchema, 'digest'),
 };
 
 const kindsByUrl = new Map(Object.entries(RESOURCE_KINDS).map(([kind, { url }]) => [url, kind as ResourceKind]));
 
-/** The kind of a URL; `undefined` for one that this version does not know. */
+/** Returns the kind of a type URL. Undefined if this version does not implement it. */
 export function kindOfUrl(url: string): ResourceKind | undefined {
   return kindsByUrl.get(url);
 }
 
-/** A key as one string, for maps: a kind's name has no slash. */
+/** Returns a key as one string, for maps. It is unambiguous, because no kind contains a slash. */
 export function keyText(key: ResourceKey): string {
   return `${key.kind}/${key.id}`;
 }

@@ -6,8 +6,8 @@ import { peerSides, rowOf, startSide } from '../../../test/support/peering/peeri
 import { dialRaw, type Outcome, readToken } from '../../../test/support/peering/raw-peer.ts';
 import { until } from '../../../test/support/until.ts';
 
-describe('a server that dials and is stopped', { timeout: 60_000 }, () => {
-  it('says goodbye, so that it does not look like one that has died', async () => {
+describe('the end of a stream at the dialing side', { timeout: 60_000 }, () => {
+  it('is reported as `stream closed` when the server stops', async () => {
     await using west = await startSide();
     await using east = await startSide();
     await peerSides(west, east);
@@ -16,7 +16,7 @@ describe('a server that dials and is stopped', { timeout: 60_000 }, () => {
     assert.equal(Failing?.Reason, 'closed by the other cluster: stream closed');
   });
 
-  it('looks like one that has died when its connection breaks, in words that say so', async () => {
+  it('is reported as an unexpected close when the connection breaks', async () => {
     await using west = await startSide();
     const { PeerID, EstablishmentSecret } = readToken(await generated(west.api, 'east'));
     using first = await dialRaw(west.running.address);
@@ -26,12 +26,12 @@ describe('a server that dials and is stopped', { timeout: 60_000 }, () => {
     await west.untilRecord('east', ({ State }) => State === 'ACTIVE');
     dialer.session.socket.destroy();
     const { Failing } = await west.untilRecord('east', ({ State }) => State === 'INITIAL');
-    assert.equal(Failing?.Reason, 'connection lost: closed without a goodbye');
+    assert.equal(Failing?.Reason, 'connection lost: closed unexpectedly');
   });
 });
 
 describe('an Open', { timeout: 60_000 }, () => {
-  it('counts as the last message received, once it is taken', async () => {
+  it('sets LastReceive when it is accepted', async () => {
     await using west = await startSide();
     const { PeerID, EstablishmentSecret } = readToken(await generated(west.api, 'east'));
     using first = await dialRaw(west.running.address);
@@ -43,7 +43,7 @@ describe('an Open', { timeout: 60_000 }, () => {
     assert.ok(west.running.service.streams.of(PeerID)?.receiveMs !== undefined);
   });
 
-  it('is refused when what it says of its cluster is no name, and taken with the names that there are', async () => {
+  it('is refused with an invalid partition or datacenter name and accepted with a valid one', async () => {
     await using west = await startSide();
     const { PeerID, EstablishmentSecret } = readToken(await generated(west.api, 'east'));
     using first = await dialRaw(west.running.address);

@@ -17,15 +17,15 @@ import {
 } from './wire/gen/peering/peerstream_pb.ts';
 import { openMessage } from './wire/messages.ts';
 
-interface Two {
+interface Servers {
   readonly first: PeeringSide;
   readonly other: PeeringSide;
-  /** Of the first one. */
+  /** Takes the lease from `first`. */
   loseLease(): void;
 }
 
-/** What a stream to this server ends with: its code, its words, and the address that it names. */
-type End = readonly [code: Code, message: string, leader: string | undefined];
+/** The status that ends a stream. */
+type Status = readonly [code: Code, message: string, leader: string | undefined];
 
 describe('a server that cannot serve a stream', { skip: skipWithout('etcd'), timeout: 60_000 }, () => {
   let etcd: EtcdCluster;
@@ -34,21 +34,21 @@ describe('a server that cannot serve a stream', { skip: skipWithout('etcd'), tim
   });
   after(() => etcd?.[Symbol.asyncDispose]());
 
-  /** Two servers of one cluster that know of each other; the first one takes so many streams, and can lose its lease. */
-  async function startTwo(stack: AsyncDisposableStack, streamsMax = 10): Promise<Two> {
+  /** Starts two servers of one cluster. `first` accepts `streamsMax` streams and can lose its lease. */
+  async function startServers(stack: AsyncDisposableStack, streamsMax = 10): Promise<Servers> {
     const store = stack.use(await etcdStore(etcd));
-    const { engine, members } = gatedEngine(store.engine());
+    const { engine, reportLiveNodes } = gatedEngine(store.engine());
     const first = stack.use(await startSide({ engine, node: 'a' }, { streamsMax }));
     const other = stack.use(await startSide({ engine: store.engine(), node: 'b' }));
     const { state } = first.api;
     for (const { running } of [first, other])
-      await until('both are known', () => running.service.addresses().length === 2);
+      await until('both addresses are known', () => running.service.addresses().length === 2);
     await until('both are members', () => state.members.length === 2);
-    return { first, other, loseLease: () => members(state.members.filter(({ name }) => name !== 'a')) };
+    return { first, other, loseLease: () => reportLiveNodes(state.members.filter(({ name }) => name !== 'a')) };
   }
 
-  /** Opens a stream of a new peering to this server. */
-  async function dialed({ api, running }: PeeringSide, name: string): Promise<{ readonly ended: Promise<End> }> {
+  /** Creates a peering and opens its stream to this server. */
+  async function openStream({ api, running }: PeeringSide, name: string): Promise<{ readonly ended: Promise<Status> }> {
     const token = opened(await generated(api, name));
     const target = { address: running.address, serverName: token.ServerName, roots: token.CA };
     const connection = peerConnections('1.13.0')(target);
@@ -57,55 +57,59 @@ describe('a server that cannot serve a stream', { skip: skipWithout('etcd'), tim
       token.EstablishmentSecret,
       new AbortController().signal,
     );
-    const leaving = Promise.withResolvers<void>();
+    const finished = Promise.withResolvers<void>();
     async function* outgoing(): AsyncGenerator<ReplicationMessage> {
       yield openMessage(create(ReplicationMessage_OpenSchema, { PeerID: token.PeerID, StreamSecretID }));
-      await leaving.promise;
+      await finished.promise;
     }
-    const isHeard = Promise.withResolvers<void>();
-    const ended = (async (): Promise<End> => {
+    const firstMessage = Promise.withResolvers<void>();
+    const ended = (async (): Promise<Status> => {
       try {
-        for await (const _ of connection.stream(outgoing(), new AbortController().signal)) isHeard.resolve();
+        for await (const _ of connection.stream(outgoing(), new AbortController().signal)) firstMessage.resolve();
         return assert.fail('it ended without a status');
       } catch (thrown) {
         const error = ConnectError.from(thrown);
         return [error.code, error.rawMessage, error.findDetails(LeaderAddressSchema)[0]?.address];
       } finally {
-        isHeard.resolve();
-        leaving.resolve();
+        firstMessage.resolve();
+        finished.resolve();
         connection.close();
       }
     })();
-    await isHeard.promise;
+    await firstMessage.promise;
     return { ended };
   }
 
-  it('names another one while its lease is lost, which is dialed at once', async () => {
+  it('names another server while its lease is lost, and the dialing side dials it at once', async () => {
     await using stack = new AsyncDisposableStack();
-    const { first, other, loseLease } = await startTwo(stack);
+    const { first, other, loseLease } = await startServers(stack);
     loseLease();
     const words = 'this server cannot serve streams now';
-    assert.deepEqual(await (await dialed(first, 'raw')).ended, [Code.FailedPrecondition, words, other.running.address]);
+    assert.deepEqual(await (await openStream(first, 'raw')).ended, [
+      Code.FailedPrecondition,
+      words,
+      other.running.address,
+    ]);
 
     const east = stack.use(await startSide());
-    // The token names the first one alone.
+    // The token contains only the first server's address.
     assert.equal((await present(east.api, 'west', await generated(first.api, 'east'))).status, 200);
     await east.untilRecord('west', isActive);
     assert.equal(other.running.live.count, 1);
   });
 
-  it('names another one when it is stopped', async () => {
+  it('names another server when it stops', async () => {
     await using stack = new AsyncDisposableStack();
-    const { first, other } = await startTwo(stack);
-    const { ended } = await dialed(first, 'raw');
+    const { first, other } = await startServers(stack);
+    const { ended } = await openStream(first, 'raw');
     await first.running.stop();
     assert.deepEqual(await ended, [Code.FailedPrecondition, 'the server is shutting down', other.running.address]);
   });
 
-  it('names its limit and nobody when it is full, whoever else there is', async () => {
+  it('names its limit and no other server when it is full', async () => {
     await using stack = new AsyncDisposableStack();
-    const { first } = await startTwo(stack, 0);
+    const { first } = await startServers(stack, 0);
     const words = 'limits.streams: this server holds 0 streams already';
-    assert.deepEqual(await (await dialed(first, 'raw')).ended, [Code.ResourceExhausted, words, undefined]);
+    assert.deepEqual(await (await openStream(first, 'raw')).ended, [Code.ResourceExhausted, words, undefined]);
   });
 });

@@ -10,7 +10,7 @@ import { hashOf, tombstones } from '../record/secrets.ts';
 
 const ACCORD = { 'accord-version': '1.13.0' };
 
-/** A peering that was deleted here, and what the other side has of it. */
+/** Creates and deletes a peering. @returns the peer's credentials */
 async function deletedPeer({ api, running }: PeeringSide, name: string) {
   const { PeerID, EstablishmentSecret } = readToken(await generated(api, name));
   using dialer = await dialRaw(running.address);
@@ -23,51 +23,55 @@ async function deletedPeer({ api, running }: PeeringSide, name: string) {
 const tombstoneOf = ({ state }: PeeringSide['api'], peeringId: string) =>
   state.snapshot.get(tombstones, peeringId)?.row;
 
-const isTold = (call: RawCall): boolean => call.received.some(({ Payload }) => Payload.case === 'terminated');
+const hasTerminated = (call: RawCall): boolean => call.received.some(({ Payload }) => Payload.case === 'terminated');
 
-/** Opens a stream, is told of the deletion, and does not leave before it is told how. */
-async function hear(dialer: RawDialer, open: object, headers: Readonly<Record<string, string>>): Promise<RawCall> {
+/** Opens a stream, waits for Terminated, and leaves the call open. */
+async function openUntilTerminated(
+  dialer: RawDialer,
+  open: object,
+  headers: Readonly<Record<string, string>>,
+): Promise<RawCall> {
   const call = dialer.call({ headers, lingering: true });
   call.say({ open: { ...open } });
-  await until('it is told', () => isTold(call));
+  await until('Terminated is received', () => hasTerminated(call));
   return call;
 }
 
 describe('a peering that was deleted on the accepting side', { timeout: 60_000 }, () => {
-  it('is forgotten once an Accord says that it knows', async () => {
+  it('loses its tombstone after an Accord confirms the deletion', async () => {
     await using west = await startSide();
     const peer = await deletedPeer(west, 'east');
     using dialer = await dialRaw(west.running.address);
-    const call = await hear(dialer, peer, ACCORD);
+    const call = await openUntilTerminated(dialer, peer, ACCORD);
     call.say({ terminated: {} });
-    await until('it is forgotten', () => tombstoneOf(west.api, peer.PeerID) === undefined);
+    await until('the tombstone is deleted', () => tombstoneOf(west.api, peer.PeerID) === undefined);
   });
 
-  it('is told again to whoever leaves without a word, in order or not, Accord or Consul', async () => {
+  it('is reported again to a peer that closes without a confirmation', async () => {
     await using west = await startSide();
     const peer = await deletedPeer(west, 'east');
-    const leave: readonly (readonly [Readonly<Record<string, string>>, (call: RawCall) => void])[] = [
+    const closes: readonly (readonly [Readonly<Record<string, string>>, (call: RawCall) => void])[] = [
       [ACCORD, (call) => call.stream.end()],
       [ACCORD, (call) => call.stream.session?.destroy()],
-      // A Consul ends its half, or resets the stream without an error, whether or not it has kept what it was told.
+      // Consul closes or resets the stream without an error, whether or not it has stored the deletion.
       [{}, (call) => call.stream.end()],
       [{}, (call) => call.stream.close(constants.NGHTTP2_NO_ERROR)],
       [{}, (call) => call.stream.session?.destroy()],
     ];
-    for (const [headers, go] of leave) {
+    for (const [headers, close] of closes) {
       using dialer = await dialRaw(west.running.address);
-      const call = await hear(dialer, peer, headers);
-      go(call);
+      const call = await openUntilTerminated(dialer, peer, headers);
+      close(call);
       await call.ended;
     }
-    // Had one of them been taken for one that knows, this one would be a stranger.
+    // Had one of these closes counted as a confirmation, the secret would now be unknown.
     using dialer = await dialRaw(west.running.address);
-    const call = await hear(dialer, peer, ACCORD);
+    const call = await openUntilTerminated(dialer, peer, ACCORD);
     call.say({ terminated: {} });
-    await until('it is forgotten', () => tombstoneOf(west.api, peer.PeerID) === undefined);
+    await until('the tombstone is deleted', () => tombstoneOf(west.api, peer.PeerID) === undefined);
   });
 
-  it('is kept for the secret that has not been told', async () => {
+  it('keeps the tombstone for a secret whose holder was not informed', async () => {
     await using west = await startSide();
     const peer = await deletedPeer(west, 'east');
     const other = hashOf('another secret');
@@ -76,24 +80,24 @@ describe('a peering that was deleted on the accepting side', { timeout: 60_000 }
       if (row !== undefined) tx.put(tombstones, { ...row, hashes: [...row.hashes, other] });
     });
     using dialer = await dialRaw(west.running.address);
-    const call = await hear(dialer, peer, ACCORD);
+    const call = await openUntilTerminated(dialer, peer, ACCORD);
     call.say({ terminated: {} });
-    await until('one is told', () => tombstoneOf(west.api, peer.PeerID)?.hashes.join() === other);
+    await until('one secret is left', () => tombstoneOf(west.api, peer.PeerID)?.hashes.join() === other);
   });
 
-  it('is forgotten once the other side, whose stream was live, shows TERMINATED', async () => {
+  it('loses its tombstone after the connected peer shows TERMINATED', async () => {
     await using west = await startSide();
     await using east = await startSide();
     await peerSides(west, east);
     const { id } = rowOf(west, 'east');
     await west.api.request('DELETE', '/v1/peering/east');
     await east.untilRecord('west', ({ State }) => State === 'TERMINATED');
-    await until('it is forgotten', () => tombstoneOf(west.api, id) === undefined);
+    await until('the tombstone is deleted', () => tombstoneOf(west.api, id) === undefined);
   });
 });
 
 describe('a peering that was deleted on the dialing side', { timeout: 60_000 }, () => {
-  it('is told under the name and partition that it had, also when its record is gone', async () => {
+  it('is reported with its name and partition after its record was deleted', async () => {
     await using west = await startSide();
     await using east = await startSide();
     await peerSides(west, east);
@@ -102,17 +106,17 @@ describe('a peering that was deleted on the dialing side', { timeout: 60_000 }, 
     const { id } = rowOf(east, 'west');
     await east.running.stop();
     await east.api.request('DELETE', '/v1/peering/west');
-    const left = tombstoneOf(east.api, id);
-    assert.ok(left !== undefined);
-    // A server with what east has of it once the record is removed.
+    const tombstone = tombstoneOf(east.api, id);
+    assert.ok(tombstone !== undefined);
+    // A server with the tombstone that east keeps after the record is deleted.
     await using again = await startSide();
-    await again.api.state.write((tx) => void tx.put(tombstones, left));
+    await again.api.state.write((tx) => void tx.put(tombstones, tombstone));
     await west.untilRecord('east', ({ State }) => State === 'TERMINATED');
     assert.deepEqual(rowOf(west, 'east').remote, remote);
-    await until('it is told', () => tombstoneOf(again.api, id) === undefined);
+    await until('the tombstone is deleted', () => tombstoneOf(again.api, id) === undefined);
   });
 
-  it('counts against limits.peerings until the other side knows', async () => {
+  it('counts against limits.peerings until the peer confirms', async () => {
     await using west = await startSide();
     await using east = await startSide({ peering: { peeringsMax: 2 } });
     await west.running.stop();
@@ -120,7 +124,7 @@ describe('a peering that was deleted on the dialing side', { timeout: 60_000 }, 
     assert.equal((await establish('first')).status, 200);
     const { id } = rowOf(east, 'first');
     await east.api.request('DELETE', '/v1/peering/first');
-    assert.equal((await establish('second')).status, 200, 'a record that is still being removed counts once');
+    assert.equal((await establish('second')).status, 200, 'a record that is being deleted counts once');
     await east.api.state.write((tx) => tx.delete(peerings, id));
     const refused = await establish('third');
     assert.deepEqual(
