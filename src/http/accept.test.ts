@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { acceptsExactly, acceptsGzip } from './accept.ts';
 
-describe('Accept-Encoding', () => {
+describe('acceptsGzip', () => {
   const cases: [string | undefined, boolean][] = [
     [undefined, false],
     ['', false],
@@ -19,13 +19,12 @@ describe('Accept-Encoding', () => {
     ['gzip;q=nonsense', false],
   ];
   for (const [given, wanted] of cases) {
-    it(`${JSON.stringify(given)} ${wanted ? 'allows' : 'does not allow'} gzip`, () =>
-      assert.equal(acceptsGzip(given), wanted));
+    it(`returns ${wanted} for ${JSON.stringify(given)}`, () => assert.equal(acceptsGzip(given), wanted));
   }
 });
 
-describe('Accept', () => {
-  it('names a media type only literally, with a weight above 0', () => {
+describe('acceptsExactly', () => {
+  it('accepts a media type that is listed literally with a quality above 0', () => {
     const type = 'application/problem+json';
     for (const yes of [type, `text/plain, ${type}`, `${type};q=0.1`, 'Application/Problem+JSON']) {
       assert.equal(acceptsExactly(yes, type), true, yes);

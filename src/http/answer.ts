@@ -1,22 +1,22 @@
-/** Answers as values. */
+/** HTTP responses as values. */
 
 export interface Answer {
   readonly status: number;
-  /** None for an empty body. */
+  /** `undefined` if the body is empty. */
   readonly contentType?: string;
   readonly body: string | Buffer;
-  /** Length of the body, where it is known already. */
+  /** Length of the body in bytes, if it is already known. */
   readonly bytes?: number;
-  /** Flat: name, value, name, value. Node writes such a list as it is, without looking anything up. */
+  /** Flat: name, value, name, value. Node writes such a list without looking anything up. */
   readonly headers?: readonly string[] | undefined;
-  /** It was held back on purpose, so its duration says nothing about the server. */
-  readonly held?: true | undefined;
+  /** Whether the request waited as a blocking query. Its duration is then left out of the metrics. */
+  readonly waited?: true | undefined;
 }
 
 /** 200 without a body. */
 export const emptyAnswer: Answer = { status: 200, body: '' };
 
-/** A line of text. */
+/** Returns a plain-text response. */
 export const textAnswer = (status: number, text: string, headers: readonly string[] = []): Answer => ({
   status,
   contentType: 'text/plain; charset=utf-8',

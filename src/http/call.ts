@@ -1,4 +1,4 @@
-/** One request as endpoints see it: a value, made once and never changed. */
+/** One HTTP request as endpoints see it: an immutable value. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Span } from '@opentelemetry/api';
 import type { Clock } from '../state/clock/clock.ts';
@@ -8,74 +8,71 @@ import type { Query } from './query.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Traffic } from './telemetry/traffic.ts';
 
-/** What all requests of a server share. */
-export interface Edge {
+/** The values that all requests of a server share. */
+export interface HttpContext {
   readonly log: Log;
   readonly clock: Clock;
-  /** The server is asked to stop: nothing waits any more, and connections close after their answer. */
+  /** Whether the server is stopping. Then no query waits, and connections close after their response. */
   readonly stopping: boolean;
-  /** How long a large answer may make no progress before its connection is closed. */
-  readonly unreadMs: number;
-  /** `compat = consul`: answers repeat every `X-Service-…` header as `X-Consul-…`. */
+  /** Time for which a large response may make no progress before its connection is closed. */
+  readonly writeStallMs: number;
+  /** `compat = consul`: responses repeat every `X-Service-…` header as `X-Consul-…`. */
   readonly consul: boolean;
 }
 
-/** How a service tells its callers what went wrong. */
-export type ErrorForm = (call: Call, error: ServiceError) => Answer;
+/** Converts an error into a response in the format of one service. */
+export type ErrorRenderer = (call: Call, error: ServiceError) => Answer;
 
-/** Where a request arrived. */
+/** The route that a request matched. */
 export interface Route {
-  /** As declared, with `:name` for parameters: safe to log, and few. */
+  /** The declared pattern, with `:name` for parameters. Safe to log, and of low cardinality. */
   readonly path: string;
-  readonly errorForm: ErrorForm;
+  readonly renderError: ErrorRenderer;
   readonly traffic: Traffic;
 }
 
 export interface Call {
-  readonly edge: Edge;
+  readonly context: HttpContext;
   readonly route: Route;
-  /** Names the request in the log and in the answer's `X-Request-Id`. */
+  /** Identifies the request in the log and in the response's `X-Request-Id`. */
   readonly id: string;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** The parameters of the path, decoded. */
+  /** The decoded path parameters. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
-  /** Empty for methods that have none. */
+  /** Empty for `GET` and for requests without a body. */
   readonly body: Buffer;
-  /** Headers that let the page of an allowed origin read the answer; flat. */
-  readonly crossOrigin: readonly string[];
-  /** When it arrived, by the monotonic clock. */
+  /** Headers that let a page of an allowed origin read the response; flat. */
+  readonly corsHeaders: readonly string[];
+  /** Arrival time of the request on the monotonic clock. */
   readonly startedMs: number;
-  /** Undefined: nothing is traced. */
+  /** `undefined` if tracing is off. */
   readonly span: Span | undefined;
 }
 
-/** What a caller's connection tells of it. */
-export type Connection = Pick<Call['request']['socket'], 'destroyed'>;
+/** The part of a socket that shows whether its client has disconnected. */
+export type ClientConnection = Pick<Call['request']['socket'], 'destroyed'>;
 
-/** A parameter of the path. @throws TypeError when the endpoint's path has none of that name; a mistake in code */
+/** Returns a path parameter. @throws TypeError if the path of the endpoint does not declare it */
 export function pathParameter(call: Call, name: string): string {
   const value = call.params[name];
   if (value === undefined) throw new TypeError(`the path ${call.route.path} has no parameter '${name}'`);
   return value;
 }
 
-/**
- * Whether a caller has left, for who looks before it begins something: that costs nothing while nobody looks, where
- * `callerSignal` listens.
- */
-export const leftOf = (connection: Connection): Pick<AbortSignal, 'aborted'> => ({
+/** Returns a signal whose `aborted` reports whether the client has disconnected. Polled; registers no listener. */
+export const polledDisconnectSignal = (connection: ClientConnection): Pick<AbortSignal, 'aborted'> => ({
   get aborted() {
     return connection.destroyed;
   },
 });
 
-/** Aborts when the caller leaves before it has its answer; for work that is not worth doing for nobody. */
-export function callerSignal(call: Call): AbortSignal {
-  const left = new AbortController();
+/** Returns a signal that aborts when the client disconnects before it has received the response. */
+export function disconnectSignal(call: Call): AbortSignal {
+  const controller = new AbortController();
   call.response.once('close', () => {
-    if (!call.response.writableFinished) left.abort();
+    if (!call.response.writableFinished) controller.abort();
   });
-  return left.signal;
+  return controller.signal;
 }

@@ -1,4 +1,4 @@
-/** Endpoints as data: what tests must cover, what the API description is made from, and what the server routes to. */
+/** Endpoints declared as data, for the router, the API description, and the tests that must cover every endpoint. */
 import type { TSchema } from 'typebox';
 import type { Answer } from './answer.ts';
 import type { Call } from './call.ts';
@@ -12,48 +12,48 @@ export interface Endpoint {
   readonly path: string;
   /** One sentence for the API description. */
   readonly summary: string;
-  /** Answers anybody: it needs no authorization test. */
+  /** Whether the endpoint needs no token, and therefore no authorization test. */
   readonly open?: true;
-  /** Takes bodies up to `limits.bulk-body` instead of `limits.body`. */
+  /** Whether bodies may have up to `limits.bulk-body` bytes instead of `limits.body`. */
   readonly bulk?: true;
-  /** Takes `index` and `wait`. */
+  /** Whether the endpoint supports `index` and `wait`. */
   readonly blocking?: true;
-  /** Takes `cached`. */
+  /** Whether the endpoint supports `cached`. */
   readonly cacheable?: true;
-  /** Answers 304 to who has the answer already. */
+  /** Whether the endpoint supports `If-None-Match` and returns 304. */
   readonly conditional?: true;
-  /** Never succeeds. */
-  readonly refused?: true;
-  /** Query parameters besides those of all endpoints of its service; of the same name, instead of those. */
+  /** Whether every request to the endpoint fails, because Accord does not support the operation. */
+  readonly unsupported?: true;
+  /** Query parameters in addition to those of the service. They override those of the same name. */
   readonly query?: readonly Parameter[];
-  /** Headers likewise. */
+  /** Request headers in addition to those of the service. They override those of the same name. */
   readonly headers?: readonly Parameter[];
-  /** What its body must be, for the API description; the handler parses with the same schema. */
+  /** The schema of the body, for the API description. The handler parses with the same schema. */
   readonly body?: TSchema;
-  /** The media type of that where it is not the one of its service. */
+  /** The media type of the body, if it is not that of the service. */
   readonly bodyType?: string;
-  /** The status of its success; 200 unless given. */
+  /** The status of a successful response. Default: 200. */
   readonly status?: 200 | 201 | 204;
-  /** What it answers with; without it the answer is empty. */
+  /** The schema of the response body. Without it the response is empty. */
   readonly answer?: TSchema;
-  /** The media type of that where it is not the one of its service. */
+  /** The media type of the response, if it is not that of the service. */
   readonly answerType?: string;
-  /** Headers of its answer besides those of all endpoints of its service. */
+  /** Response headers in addition to those of the service. */
   readonly answerHeaders?: readonly Parameter[];
   /**
-   * Answers, or throws a ServiceError. Works out who calls by itself: callers are not known here.
-   * @returns the answer; `undefined` when it is sent later, by whatever was given the call
+   * Returns the response, or throws a ServiceError. Authenticates the caller itself.
+   * @returns `undefined` if the handler passed the call to code that sends the response later
    */
   readonly handle: (call: Call) => Answer | undefined | Promise<Answer>;
 }
 
-/** An endpoint for anybody, which sends nothing later. */
+/** An endpoint that needs no token and returns its response itself. */
 export interface OpenEndpoint extends Endpoint {
   readonly open: true;
   readonly handle: (call: Call) => Answer | Promise<Answer>;
 }
 
-/** The methods of the endpoints at a concrete path, as `Allow` lists them; `undefined` when there is none. */
+/** Returns the value of `Allow` for a concrete path, or `undefined` if no endpoint has it. */
 export function allowedMethods(endpoints: readonly Endpoint[], path: string): string | undefined {
   const methods = new Set<string>();
   for (const endpoint of endpoints) if (matches(endpoint.path, path)) methods.add(endpoint.method);
@@ -62,12 +62,12 @@ export function allowedMethods(endpoints: readonly Endpoint[], path: string): st
   return [...methods, 'OPTIONS'].join(', ');
 }
 
-/** Slow and simple: only asked for requests that no endpoint took. */
+/** Compares segment by segment. Slow, but used only for requests that no endpoint serves. */
 function matches(pattern: string, path: string): boolean {
-  const wanted = pattern.split('/');
+  const expected = pattern.split('/');
   const given = path.split('/');
   return (
-    wanted.length === given.length &&
-    wanted.every((segment, i) => (segment.startsWith(':') ? given[i] !== '' : segment === given[i]))
+    expected.length === given.length &&
+    expected.every((segment, i) => (segment.startsWith(':') ? given[i] !== '' : segment === given[i]))
   );
 }

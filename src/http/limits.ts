@@ -1,75 +1,75 @@
-/** Every bound of the HTTP edge that is not a setting, each with its reason. Settings: `limits.*` in the configuration. */
+/** The limits of the HTTP server that are not settings, each with its reason. Settings are `limits.*`. [SRV-58] */
 
-/** Bytes of a request line with its headers: names and tokens need a few hundred, proxies add some; past it 431. */
+/** Bytes of a request line with its headers. Names and tokens need a few hundred; proxies add some. */
 export const HEADER_BYTES_MAX = 16 * 1024;
 
-/** How long a client may take to send its headers; one that sends them byte by byte holds a connection no longer. */
+/** Time in which a client must send its headers, so that byte-by-byte senders cannot hold connections. */
 export const HEADERS_MS_MAX = 10_000;
 
-/** How long a client may take to send a whole request: 16 MiB in it is a link of 2.3 Mbit/s. */
+/** Time in which a client must send a whole request. 16 MiB in this time need a link of 2.3 Mbit/s. */
 export const REQUEST_MS_MAX = 60_000;
 
-/** How long a large answer may make no progress: a client that does not read would hold its memory for ever. */
-export const UNREAD_MS_MAX = 60_000;
+/** Time for which a large response may make no progress, because a client that does not read holds its memory. */
+export const WRITE_STALL_MS_MAX = 60_000;
 
-/** Bytes from which that is watched; smaller answers fit into the kernel's buffers. */
-export const UNREAD_BYTES_MIN = 64 * 1024;
+/** Bytes from which a response is watched for stalls. Smaller ones fit into the kernel's buffers. */
+export const WRITE_STALL_BYTES_MIN = 64 * 1024;
 
-/** How often connections are looked at for headers and requests; so much longer they last. */
+/** Interval of the header and request timeout checks. A slow connection may live this much longer than its limit. */
 export const CONNECTION_CHECK_MS = 2_000;
 
-/** How long an idle connection stays: longer than the 60 s of the usual load balancers, so that they close first. */
+/** Time for which an idle connection stays open. Longer than the 60 s of common load balancers, so they close first. */
 export const KEEP_ALIVE_MS = 75_000;
 
-/** Idle time after which the kernel asks whether the peer of a connection lives: waiting clients vanish silently. */
+/** Idle time before the kernel sends TCP keep-alive probes, because clients of blocking queries can vanish silently. */
 export const TCP_KEEP_ALIVE_MS = 30_000;
 
-/** How long a TLS handshake may take; Node's own two minutes would let idlers hold connections. */
+/** Time for a TLS handshake. Node's default of 2 minutes would let clients hold connections. */
 export const TLS_HANDSHAKE_MS_MAX = 10_000;
 
-/** Connections that the kernel keeps while they wait to be accepted: a cluster's clients come back all at once. */
+/** Connections in the kernel's accept queue. All clients of a cluster may reconnect at once. */
 export const LISTEN_BACKLOG = 4_096;
 
-/** While stopping, how often connections that became idle are closed. */
+/** Interval at which a stopping server closes connections that became idle. */
 export const STOP_CHECK_MS = 20;
 
-/** How often certificate files are looked at. */
+/** Interval at which the certificate files are read. [SRV-57] */
 export const CERTIFICATE_CHECK_MS = 30_000;
 
-/** Length of a request id that is taken from a client or a proxy; trace ids have 32, UUIDs 36. */
+/** Characters of a request ID that is accepted from a client or proxy. Trace IDs have 32, UUIDs 36. */
 export const REQUEST_ID_LENGTH_MAX = 64;
 
-/** Objects and arrays inside one another in a body; no schema comes near. */
+/** Nesting depth of a JSON body. Every schema needs far less. */
 export const BODY_DEPTH_MAX = 32;
 
-/** What a caller is shown of its own faulty value. */
+/** Characters of an invalid value that an error message quotes. */
 export const QUOTED_LENGTH_MAX = 64;
 
-/** `wait` when none is given, its upper bound, and the share of it that is added at random so that clients spread. */
+/** The default and the maximum of `wait`, and the random share that is added so that clients spread out. */
 export const WAIT_MS_DEFAULT = 5 * 60_000;
 export const WAIT_MS_MAX = 10 * 60_000;
 export const WAIT_JITTER_SHARE = 1 / 16;
 
-/** Waiting queries that are answered in one turn of the event loop while stopping; as the state does when it wakes. */
-export const ANSWER_SLICE = 128;
+/** Blocking queries that a stopping server answers in one turn of the event loop. The change notifier wakes as many. */
+export const DRAIN_SLICE = 128;
 
-/** How long a list may be that is answered at once: 100,000 things of usual size; what is longer is asked for in parts. */
+/** Characters of a response body: about 100,000 items of usual size. Clients request longer lists in pages. */
 export const ANSWER_CHARACTERS_MAX = 64 * 1024 * 1024;
 
-/** Likewise before it is indented: that takes its value, ten times the memory of its text, and is for people. */
+/** Characters of a body that `pretty` may indent, because its parsed value takes ten times the memory of the text. */
 export const PRETTY_CHARACTERS_MAX = 16 * 1024 * 1024;
 
-/** Bytes from which an answer is compressed: a smaller one fits into one packet anyhow. */
+/** Bytes from which a response is compressed. A smaller one fits into one packet. */
 export const GZIP_BYTES_MIN = 1_400;
 
-/** Bytes up to which an answer is compressed on the spot (about 1 ms); larger ones go to the thread pool. */
+/** Bytes up to which a response is compressed synchronously, in about 1 ms. Larger ones use the thread pool. */
 export const GZIP_BYTES_INLINE_MAX = 64 * 1024;
 
-/** Answers that are compressed at once in the thread pool, each with 256 KiB of zlib; past it they go out plain. */
+/** Concurrent compressions in the thread pool, each with 256 KiB for zlib. Past the limit, responses are not compressed. */
 export const GZIP_PARALLEL_MAX = 8;
 
-/** Silence of the store after which it counts as lost: its ping interval (10 s) and the ping's deadline (2 s). */
+/** Silence after which the store counts as lost: its ping interval (10 s) and the ping's deadline (2 s). [SRV-66] */
 export const STORE_SILENCE_MS = 12_000;
 
-/** Bytes of log lines kept while they cannot be written; what comes then is lost. */
+/** Bytes of log lines that are kept while they cannot be written. Further lines are dropped. [SRV-77] */
 export const LOG_BACKLOG_BYTES_MAX = 1024 * 1024;

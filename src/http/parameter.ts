@@ -1,27 +1,27 @@
-/** Parameters as data: the code that reads one and the description of the API take its name from the same place. */
+/** Parameters declared as data, so that the handler and the API description use the same name. */
 import { type TSchema, Type } from 'typebox';
 import { ServiceError } from './errors.ts';
 import type { Query } from './query.ts';
 
-/** A query parameter, a header, or a parameter of the path. */
+/** A query parameter, a header, or a path parameter. */
 export interface Parameter {
   readonly name: string;
   /** One sentence for the API description. */
   readonly description: string;
   readonly schema: TSchema;
-  /** It counts when it is there, without a value too. */
+  /** Whether the presence of the parameter counts, with or without a value. */
   readonly flag?: true;
 }
 
-/** A parameter that is a whole number from 1. */
+/** A query parameter whose value is an integer of 1 or more. */
 export interface CountParameter extends Parameter {
   readonly maximum: number;
 }
 
-/** A count in nine digits: more than anything that can be counted here. */
+/** The largest number of nine digits, which exceeds every count. */
 const COUNT_MAX = 999_999_999;
 
-/** Declares a count; `fallback` is what holds when it is not given, for the description. */
+/** Declares a count. `fallback` is the default value in the API description. */
 export function countParameter(
   name: string,
   description: string,
@@ -32,7 +32,7 @@ export function countParameter(
   return { name, description, schema, maximum };
 }
 
-/** The count in a query; undefined when there is none, or an empty one. @throws ServiceError `bad-request` */
+/** Reads a count from a query. Returns `undefined` if it is missing or empty. @throws ServiceError `bad-request` */
 export function readCount(query: Query, { name, maximum }: CountParameter): number | undefined {
   const text = query.get(name);
   if (text === undefined || text === '') return undefined;

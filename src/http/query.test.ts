@@ -3,27 +3,30 @@ import { describe, it } from 'node:test';
 import { ServiceError } from './errors.ts';
 import { parseQuery } from './query.ts';
 
-describe('a parameter that is given twice', () => {
-  it('is the first one, where it decides nothing', () => {
+describe('parseQuery with a repeated parameter', () => {
+  it('returns the first value', () => {
     assert.equal(parseQuery('/v1/peerings?limit=1&limit=2').get('limit'), '1');
   });
 
-  it('is one, where it is a partition and both say the same', () => {
+  it('accepts equal partitions', () => {
     assert.equal(parseQuery('/v1/peerings?partition=eu&partition=EU').get('partition'), 'eu');
   });
 
-  for (const [query, told] of [
+  for (const [query, quoted] of [
     ['partition=eu&partition=us', '"eu" and "us"'],
     ['partition=&partition=us', '"" and "us"'],
     ['partition=eu&wait=1s&partition', '"eu" and ""'],
   ] as const) {
-    it(`is refused for partitions that differ: ${query}`, () => {
+    it(`rejects different partitions: ${query}`, () => {
       assert.throws(
         () => parseQuery(`/v1/peerings?${query}`),
         (error) => {
           assert.ok(error instanceof ServiceError);
           assert.equal(error.code, 'bad-request');
-          assert.equal(error.message, `Invalid query parameter: "partition" - it is given twice, as ${told}: want one`);
+          assert.equal(
+            error.message,
+            `Invalid query parameter: "partition" - it is given twice, as ${quoted}: want one`,
+          );
           return true;
         },
       );

@@ -1,7 +1,4 @@
-/**
- * The query string: names and values, decoded; of a name given twice the first counts, unless it decides what the request
- * is about; unknown names are ignored.
- */
+/** Parses query strings. Unknown names are ignored. If a name is repeated, the first value counts. */
 import { ServiceError } from './errors.ts';
 import { QUOTED_LENGTH_MAX } from './limits.ts';
 
@@ -9,8 +6,8 @@ export type Query = ReadonlyMap<string, string>;
 
 const EMPTY: Query = new Map();
 
-/** Names under which people have put secrets into query strings. Those end up in logs and histories of all kinds. */
-const SECRETS = new Set([
+/** Names that clients use for secrets. They are rejected, because query strings end up in logs and histories. */
+const SECRET_NAMES = new Set([
   'token',
   'x-service-token',
   'x-consul-token',
@@ -21,13 +18,13 @@ const SECRETS = new Set([
   'secretid',
 ]);
 
-/** Parameters that decide what a request is about: two values of them disagree. */
-const DECIDING = new Set(['partition']);
+/** Parameters that select the data of a request. Two different values are an error. */
+const SINGLE_VALUED = new Set(['partition']);
 
-/** Parameters that are logged. */
-const LOGGED = new Set(['index', 'wait', 'consistent', 'stale', 'cached', 'pretty', 'limit', 'partition']);
+/** Parameters that may be logged, because they identify no person and contain no secret. [SRV-75] */
+const LOGGED_NAMES = new Set(['index', 'wait', 'consistent', 'stale', 'cached', 'pretty', 'limit', 'partition']);
 
-/** Parses what stands after `?` in a URL. @throws ServiceError `bad-request` on bad encoding or a secret */
+/** Parses the query string of a URL. @throws ServiceError `bad-request` for malformed encoding or a secret */
 export function parseQuery(url: string): Query {
   const start = url.indexOf('?');
   if (start === -1 || start === url.length - 1) return EMPTY;
@@ -36,22 +33,22 @@ export function parseQuery(url: string): Query {
     if (part === '') continue;
     const equals = part.indexOf('=');
     const name = decode(equals === -1 ? part : part.slice(0, equals));
-    if (SECRETS.has(name.toLowerCase())) {
+    if (SECRET_NAMES.has(name.toLowerCase())) {
       throw new ServiceError(
         'bad-request',
         `Invalid query parameter: ${JSON.stringify(name)} - secrets are not accepted in the query string, use a header`,
       );
     }
     const value = equals === -1 ? '' : decode(part.slice(equals + 1));
-    const before = query.get(name);
-    if (before === undefined) query.set(name, value);
-    else if (DECIDING.has(name) && before.toLowerCase() !== value.toLowerCase())
-      throw disagreement(name, before, value);
+    const first = query.get(name);
+    if (first === undefined) query.set(name, value);
+    else if (SINGLE_VALUED.has(name) && first.toLowerCase() !== value.toLowerCase())
+      throw conflictingValues(name, first, value);
   }
   return query;
 }
 
-const disagreement = (name: string, first: string, second: string): ServiceError =>
+const conflictingValues = (name: string, first: string, second: string): ServiceError =>
   new ServiceError(
     'bad-request',
     `Invalid query parameter: ${JSON.stringify(name)} - it is given twice, as ${quoted(first)} and ${quoted(second)}: want one`,
@@ -59,10 +56,10 @@ const disagreement = (name: string, first: string, second: string): ServiceError
 
 const quoted = (value: string): string => JSON.stringify(value.slice(0, QUOTED_LENGTH_MAX));
 
-/** What of the query may be logged: only parameters that name no person and hold no secret. */
+/** Returns the part of a query that may be logged, or `undefined` if it is empty. */
 export function loggedQuery(query: Query): string | undefined {
-  const shown = [...query].filter(([name]) => LOGGED.has(name));
-  return shown.length === 0 ? undefined : shown.map(([name, value]) => `${name}=${value}`).join('&');
+  const logged = [...query].filter(([name]) => LOGGED_NAMES.has(name));
+  return logged.length === 0 ? undefined : logged.map(([name, value]) => `${name}=${value}`).join('&');
 }
 
 function decode(text: string): string {

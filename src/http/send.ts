@@ -1,62 +1,61 @@
-/** The only place that writes answers to a connection. */
+/** Writes responses to connections, and counts and logs them. */
 import type { Answer } from './answer.ts';
 import type { Call } from './call.ts';
 import { toServiceError } from './errors.ts';
-import { UNREAD_BYTES_MIN } from './limits.ts';
+import { WRITE_STALL_BYTES_MIN } from './limits.ts';
 import { loggedQuery } from './query.ts';
 import { recordError } from './telemetry/tracing.ts';
 import { countAnswer } from './telemetry/traffic.ts';
 
-/** Writes the answer, unless the caller has left, and counts it. */
+/** Counts the response, and writes it unless the client has disconnected. */
 export function sendAnswer(call: Call, answer: Answer): void {
   const { response } = call;
   const { body } = answer;
   const bytes = answer.bytes ?? (typeof body === 'string' ? Buffer.byteLength(body) : body.length);
-  note(call, answer, bytes);
+  recordAnswer(call, answer, bytes);
   if (response.headersSent || response.destroyed) return;
   const headers = ['X-Request-Id', call.id];
-  // Of 304 it would have to be the length of what is not sent.
+  // For 304 the header would have to be the length of the body that the client already has.
   if (answer.status !== 304) headers.push('Content-Length', String(bytes));
   if (answer.contentType !== undefined) headers.push('Content-Type', answer.contentType);
   if (answer.headers !== undefined) headers.push(...answer.headers);
-  if (call.edge.consul) repeatForConsul(headers);
-  if (call.crossOrigin.length > 0) headers.push(...call.crossOrigin);
-  if (call.edge.stopping) headers.push('Connection', 'close');
-  if (bytes >= UNREAD_BYTES_MIN) response.setTimeout(call.edge.unreadMs);
+  if (call.context.consul) addConsulHeaders(headers);
+  if (call.corsHeaders.length > 0) headers.push(...call.corsHeaders);
+  if (call.context.stopping) headers.push('Connection', 'close');
+  if (bytes >= WRITE_STALL_BYTES_MIN) response.setTimeout(call.context.writeStallMs);
   response.writeHead(answer.status, headers);
   if (bytes === 0 || call.request.method === 'HEAD') response.end();
   else response.end(body);
 }
 
-const SERVICE = 'X-Service-';
+const SERVICE_PREFIX = 'X-Service-';
 
-function repeatForConsul(headers: string[]): void {
+function addConsulHeaders(headers: string[]): void {
   const { length } = headers;
   for (let i = 0; i < length; i += 2) {
     const name = headers[i] ?? '';
-    if (name.startsWith(SERVICE)) headers.push(`X-Consul-${name.slice(SERVICE.length)}`, headers[i + 1] ?? '');
+    if (name.startsWith(SERVICE_PREFIX)) {
+      headers.push(`X-Consul-${name.slice(SERVICE_PREFIX.length)}`, headers[i + 1] ?? '');
+    }
   }
 }
 
-/**
- * Answers with what was thrown, in the words of the service; the cause of our own faults goes to the log.
- * `held`: the request was held back on purpose.
- */
-export function sendError(call: Call, thrown: unknown, held = false): void {
+/** Sends an error in the format of the service, and logs the cause of an `internal` one. `waited`: see `Answer`. */
+export function sendError(call: Call, thrown: unknown, waited = false): void {
   const error = toServiceError(thrown);
   if (error.code === 'internal') {
-    call.edge.log.error({ id: call.id, route: call.route.path, error: error.cause ?? error }, 'a request failed');
+    call.context.log.error({ id: call.id, route: call.route.path, error: error.cause ?? error }, 'request failed');
   }
-  const answer = call.route.errorForm(call, error);
+  const answer = call.route.renderError(call, error);
   if (call.span !== undefined && answer.status >= 500) recordError(call.span, error.cause ?? error);
-  sendAnswer(call, held ? { ...answer, held } : answer);
+  sendAnswer(call, waited ? { ...answer, waited } : answer);
 }
 
-function note(call: Call, answer: Answer, bytes: number): void {
-  const { edge, request, route } = call;
-  const durationMs = edge.clock.monotonic() - call.startedMs;
-  countAnswer(route.traffic, answer.status, answer.held ? undefined : durationMs);
-  if (!edge.log.isLevelEnabled('debug')) return;
+function recordAnswer(call: Call, answer: Answer, bytes: number): void {
+  const { context, request, route } = call;
+  const durationMs = context.clock.monotonic() - call.startedMs;
+  countAnswer(route.traffic, answer.status, answer.waited ? undefined : durationMs);
+  if (!context.log.isLevelEnabled('debug')) return;
   const fields = {
     id: call.id,
     method: request.method,
@@ -67,5 +66,5 @@ function note(call: Call, answer: Answer, bytes: number): void {
     durationMs: Math.round(durationMs * 1000) / 1000,
     from: request.socket.remoteAddress,
   };
-  edge.log.debug(fields, 'answered');
+  context.log.debug(fields, 'request answered');
 }

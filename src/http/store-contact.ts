@@ -1,13 +1,13 @@
-/** How well this node knows the store. */
+/** Whether this server can reach the store, for readiness and the headers of reads. */
 import { STORE_SILENCE_MS } from './limits.ts';
 
-/** What is asked of a state. */
+/** The part of a state that reports its contact with the store. */
 export interface StoreContact {
   readonly loaded: boolean;
   readonly storeFailing: boolean;
   lastContactMs(): number;
 }
 
-/** Whether the state follows a store that answers. */
-export const isStoreKnown = (state: StoreContact): boolean =>
+/** Whether the state is loaded and the store answers. [SRV-66] */
+export const isStoreReachable = (state: StoreContact): boolean =>
   state.loaded && !state.storeFailing && state.lastContactMs() <= STORE_SILENCE_MS;

@@ -1,24 +1,27 @@
-/** What is said of `/v1` besides its endpoints: what they all have in common. */
-
+/** The API description of `/v1`, apart from its endpoints: the parameters, headers, and errors that they share. */
 import { CACHED_HEADERS, READ_HEADERS } from './blocking/read-headers.ts';
 import type { Endpoint } from './endpoint.ts';
-import type { ApiDescription, Conventions } from './openapi/api-description.ts';
+import type { ApiConventions, ApiDescription } from './openapi/api-description.ts';
 import type { Parameter } from './parameter.ts';
-import { errorForms } from './v1/error-answer.ts';
+import { errorSchemas } from './v1/error-answer.ts';
 import { CACHED, CONSISTENT, INDEX, PARTITION, PARTITION_HEADER, PRETTY, STALE, WAIT } from './v1/parameters.ts';
 
-const CONVENTIONS: Conventions = {
+const CONVENTIONS: ApiConventions = {
   securitySchemes: {
     serviceToken: {
       type: 'apiKey',
       in: 'header',
       name: 'X-Service-Token',
-      description: 'The secret ID of an ACL token. Without a token the request is made with the anonymous one.',
+      description: 'The secret ID of an ACL token. A request without a token uses the anonymous token.',
     },
-    bearer: { type: 'http', scheme: 'bearer', description: 'The same; where both are given they must agree.' },
+    bearer: {
+      type: 'http',
+      scheme: 'bearer',
+      description: 'The secret ID of an ACL token. If X-Service-Token is also given, both must be equal.',
+    },
   },
   jsonType: 'application/json',
-  errorForms,
+  errorSchemas,
   query: (endpoint) => [
     ...(endpoint.open === true ? [] : [PARTITION]),
     ...(endpoint.blocking === true ? [INDEX, WAIT, CONSISTENT, STALE] : []),
@@ -29,7 +32,7 @@ const CONVENTIONS: Conventions = {
   answerHeaders,
 };
 
-/** The description of `/v1` by a server of the given version. */
+/** Returns the description of `/v1` for a server of the given version. */
 export const v1Api = (version: string): ApiDescription => ({
   title: 'Accord',
   version,

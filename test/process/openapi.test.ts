@@ -285,7 +285,7 @@ test('an answer that is not described fails', async () => {
 });
 
 test('every endpoint that can succeed was asked with success', () => {
-  const succeeding = api.server.endpoints.filter(({ refused }) => refused !== true);
+  const succeeding = api.server.endpoints.filter(({ unsupported }) => unsupported !== true);
   const wanted = endpointsOf(api).filter((one) => succeeding.some(({ method, path }) => `${method} ${path}` === one));
   assert.deepEqual([...reached].toSorted(), wanted.toSorted());
 });

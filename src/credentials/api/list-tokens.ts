@@ -1,6 +1,6 @@
 /** `GET /v1/acl/tokens`: the tokens of a partition, or with `partition=*` of all that the caller may read; can wait. */
 import { Type } from 'typebox';
-import type { Evaluate } from '../../http/blocking/reads.ts';
+import type { Evaluate } from '../../http/blocking/blocking-query.ts';
 import { countParameter, type Parameter, readCount } from '../../http/parameter.ts';
 import type { Query } from '../../http/query.ts';
 import { type JsonText, jsonList } from '../../http/v1/json-answer.ts';

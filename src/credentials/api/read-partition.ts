@@ -1,6 +1,6 @@
 /** `GET /v1/partition/:name` and `GET /v1/partitions`; both can wait. */
 
-import type { Evaluate } from '../../http/blocking/reads.ts';
+import type { Evaluate } from '../../http/blocking/blocking-query.ts';
 import { ServiceError } from '../../http/errors.ts';
 import { authorize } from '../caller.ts';
 import { type Asked, type Credentials, locate, waitingAs, watchedGrants } from '../operation.ts';

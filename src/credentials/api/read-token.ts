@@ -1,6 +1,6 @@
 /** `GET /v1/acl/token/:accessor` and `GET /v1/acl/token/self`: one token, without its secret ID; can wait. */
 
-import type { Evaluate, ReadResult } from '../../http/blocking/reads.ts';
+import type { Evaluate, ReadResult } from '../../http/blocking/blocking-query.ts';
 import { ServiceError } from '../../http/errors.ts';
 import type { Stored } from '../../state/table.ts';
 import { type AclToken, aclTokens, tokenText } from '../acl-token.ts';

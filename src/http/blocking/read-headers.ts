@@ -1,25 +1,25 @@
-/** The headers of a read: how current the answer is. */
+/** The response headers of reads, which tell the client how current the result is. */
 import { Type } from 'typebox';
 import type { Parameter } from '../parameter.ts';
 
 const INDEX: Parameter = {
   name: 'X-Service-Index',
-  description: 'What to pass as index to wait for the next change; never 0, and it never falls.',
+  description: 'The value of index that waits for the next change. Never 0, and never falls.',
   schema: Type.Integer({ minimum: 1 }),
 };
 const KNOWN_LEADER: Parameter = {
   name: 'X-Service-KnownLeader',
-  description: 'Whether the store can be reached.',
+  description: 'Whether the server can reach the store.',
   schema: Type.Boolean(),
 };
 const LAST_CONTACT: Parameter = {
   name: 'X-Service-LastContact',
-  description: 'How long ago the store last answered, in milliseconds.',
+  description: 'The time since the store last answered, in milliseconds.',
   schema: Type.Integer({ minimum: 0 }),
 };
 const CONSISTENCY: Parameter = {
   name: 'X-Service-Effective-Consistency',
-  description: 'How the answer was made.',
+  description: 'The read mode of the response.',
   schema: Type.Enum(['consistent', 'stale']),
 };
 const DEFAULT_POLICY: Parameter = {
@@ -27,52 +27,54 @@ const DEFAULT_POLICY: Parameter = {
   description: 'The setting acl.default-policy.',
   schema: Type.Enum(['allow', 'deny']),
 };
-const CACHE: Parameter = { name: 'X-Cache', description: 'With cached.', schema: Type.Enum(['HIT']) };
+const CACHE: Parameter = { name: 'X-Cache', description: 'Sent with cached.', schema: Type.Enum(['HIT']) };
 const AGE: Parameter = {
   name: 'Age',
-  description: 'With cached: how long ago the store last answered, in seconds.',
+  description: 'Sent with cached: the time since the store last answered, in seconds.',
   schema: Type.Integer({ minimum: 0 }),
 };
 
-/** On lists that are shorter than they would be for somebody else. */
+/** For lists that omit items which the caller may not read. */
 export const FILTERED: Parameter = {
   name: 'X-Service-Results-Filtered-By-ACLs',
-  description: 'true: something was left out that the caller may not read.',
+  description: 'true if the response omits items that the caller may not read.',
   schema: Type.Enum(['true']),
 };
 
-/** What every read has. */
+/** The headers of every read. */
 export const READ_HEADERS: readonly Parameter[] = [INDEX, KNOWN_LEADER, LAST_CONTACT, CONSISTENCY, DEFAULT_POLICY];
 
-/** What a read with `cached` has besides. */
+/** The additional headers of a read with `cached`. */
 export const CACHED_HEADERS: readonly Parameter[] = [CACHE, AGE];
 
-export interface ReadFacts {
-  /** What to pass as `index` to wait for the next change; never 0. */
+/** The values of the headers of a read. */
+export interface ReadMetadata {
+  /** The value of `index` that waits for the next change. Never 0. */
   readonly index: number;
-  readonly storeKnown: boolean;
+  readonly storeReachable: boolean;
   readonly lastContactMs: number;
   readonly consistency: 'consistent' | 'stale';
   readonly cached: boolean;
-  /** Something was left out that the caller may not read. */
+  /** Whether the result omits items that the caller may not read. */
   readonly filtered: boolean;
+  readonly defaultPolicy: 'allow' | 'deny';
 }
 
-/** The headers, flat: name, value, name, value. */
-export function readHeaders(facts: ReadFacts, defaultPolicy: 'allow' | 'deny'): string[] {
+/** Returns the headers of a read, flat: name, value, name, value. */
+export function readHeaders(metadata: ReadMetadata): string[] {
   const headers = [
     INDEX.name,
-    String(facts.index),
+    String(metadata.index),
     KNOWN_LEADER.name,
-    facts.storeKnown ? 'true' : 'false',
+    metadata.storeReachable ? 'true' : 'false',
     LAST_CONTACT.name,
-    String(facts.lastContactMs),
+    String(metadata.lastContactMs),
     CONSISTENCY.name,
-    facts.consistency,
+    metadata.consistency,
     DEFAULT_POLICY.name,
-    defaultPolicy,
+    metadata.defaultPolicy,
   ];
-  if (facts.filtered) headers.push(FILTERED.name, 'true');
-  if (facts.cached) headers.push(CACHE.name, 'HIT', AGE.name, String(Math.floor(facts.lastContactMs / 1000)));
+  if (metadata.filtered) headers.push(FILTERED.name, 'true');
+  if (metadata.cached) headers.push(CACHE.name, 'HIT', AGE.name, String(Math.floor(metadata.lastContactMs / 1000)));
   return headers;
 }

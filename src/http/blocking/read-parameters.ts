@@ -1,4 +1,4 @@
-/** The query parameters that all reads of `/v1` understand. */
+/** Reads the query parameters that all reads of `/v1` support. */
 import { ServiceError } from '../errors.ts';
 import { WAIT_MS_DEFAULT, WAIT_MS_MAX } from '../limits.ts';
 import type { Parameter } from '../parameter.ts';
@@ -7,12 +7,12 @@ import { parseDuration } from '../v1/duration.ts';
 import { CACHED, CONSISTENT, INDEX, PRETTY, STALE, WAIT } from '../v1/parameters.ts';
 
 export interface ReadParameters {
-  /** Answer only when the result is newer; 0: at once. */
+  /** The result must have a higher index, or the query waits. 0 disables waiting. */
   readonly index: number;
-  /** How long to wait for that, before the random part is added. */
+  /** The time to wait, without the random share. */
   readonly waitMs: number;
   readonly consistency: 'consistent' | 'stale';
-  /** The answer says that it comes from this node's memory, and how old that is. */
+  /** Whether to send `Age` and `X-Cache`. */
   readonly cached: boolean;
   readonly pretty: boolean;
 }
@@ -27,17 +27,14 @@ const DEFAULTS: ReadParameters = {
 
 const INDEX_MAX = 2n ** 64n - 1n;
 
-/**
- * Reads `index`, `wait`, `consistent`, `stale`, `pretty`, and `cached` where the endpoint has it.
- * @throws ServiceError `bad-request`
- */
+/** Reads the parameters. Ignores `cached` unless the endpoint is cacheable. @throws ServiceError `bad-request` */
 export function readParameters(query: Query, cacheable: boolean): ReadParameters {
   if (query.size === 0) return DEFAULTS;
   const stale = query.has(STALE.name);
   const cached = cacheable && query.has(CACHED.name);
   if (query.has(CONSISTENT.name)) {
-    if (stale) throw new ServiceError('bad-request', conflicting(STALE));
-    if (cached) throw new ServiceError('bad-request', conflicting(CACHED));
+    if (stale) throw conflictingModes(STALE);
+    if (cached) throw conflictingModes(CACHED);
   }
   return {
     index: indexOf(query.get(INDEX.name)),
@@ -48,8 +45,8 @@ export function readParameters(query: Query, cacheable: boolean): ReadParameters
   };
 }
 
-const conflicting = ({ name }: Parameter): string =>
-  `Cannot specify ?${name} with ?${CONSISTENT.name}, conflicting semantics.`;
+const conflictingModes = ({ name }: Parameter): ServiceError =>
+  new ServiceError('bad-request', `Cannot specify ?${name} with ?${CONSISTENT.name}, conflicting semantics.`);
 
 function indexOf(text: string | undefined): number {
   if (text === undefined || text === '') return DEFAULTS.index;

@@ -1,14 +1,14 @@
-/** JSON from strangers: what `JSON.parse` lets pass and two readers could read differently is refused. */
+/** Parses JSON from untrusted clients. Rejects input that two parsers could read differently, such as duplicate keys. */
 import { BODY_DEPTH_MAX } from '../limits.ts';
 
-/** Why a text is not taken; the message is for the caller. */
-export class JsonProblem extends Error {
-  override readonly name = 'JsonProblem';
+/** Invalid input. The message is for the client and quotes no part of a body that may be secret. */
+export class JsonError extends Error {
+  override readonly name = 'JsonError';
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Parses bytes as JSON. @throws JsonProblem: not UTF-8, not JSON, a key twice in an object, too deep */
+/** Parses bytes as JSON. @throws JsonError for invalid UTF-8 or JSON, a duplicate key, or excessive depth */
 export function parseStrictJson(bytes: Uint8Array): unknown {
   const text = decode(bytes);
   const value = parse(text);
@@ -20,7 +20,7 @@ function decode(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes);
   } catch (cause) {
-    throw new JsonProblem('the body is not valid UTF-8', { cause });
+    throw new JsonError('the body is not valid UTF-8', { cause });
   }
 }
 
@@ -28,17 +28,17 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (cause) {
-    throw new JsonProblem(syntaxMessage(cause), { cause });
+    throw new JsonError(syntaxMessage(cause), { cause });
   }
 }
 
-/** V8's words without the piece of the body that it quotes, which may hold a secret. */
+/** Returns V8's message without the part of the body that it quotes, which may be secret. */
 function syntaxMessage(cause: unknown): string {
   const message = cause instanceof Error ? cause.message : '';
   return `json: ${message.replace(/, ".*$/s, '').replace(/, \.\.\..*$/s, '')}`;
 }
 
-/** `text` is valid JSON: only the ends of strings and the brackets have to be found. */
+/** Checks depth and duplicate keys. Needs to find only strings and brackets, because `text` is valid JSON. */
 function checkStructure(text: string): void {
   /** The keys so far of each open object; `undefined` for an array. */
   const open: (Set<string> | undefined)[] = [];
@@ -51,14 +51,14 @@ function checkStructure(text: string): void {
       i = end - 1;
     } else if (character === '{' || character === '[') {
       open.push(character === '{' ? new Set() : undefined);
-      if (open.length > BODY_DEPTH_MAX) throw new JsonProblem(`json: more than ${BODY_DEPTH_MAX} levels deep`);
+      if (open.length > BODY_DEPTH_MAX) throw new JsonError(`json: more than ${BODY_DEPTH_MAX} levels deep`);
     } else if (character === '}' || character === ']') {
       open.pop();
     }
   }
 }
 
-/** The place after the closing quote of the string that begins at `start`. */
+/** Returns the position after the closing quote of the string that begins at `start`. */
 function endOfString(text: string, start: number): number {
   let i = start + 1;
   while (text[i] !== '"') i += text[i] === '\\' ? 2 : 1;
@@ -73,6 +73,6 @@ function isKey(text: string, end: number): boolean {
 
 function addKey(keys: Set<string>, quoted: string): void {
   const key = quoted.includes('\\') ? (JSON.parse(quoted) as string) : quoted.slice(1, -1);
-  if (keys.has(key)) throw new JsonProblem(`json: duplicate field ${JSON.stringify(key)}`);
+  if (keys.has(key)) throw new JsonError(`json: duplicate field ${JSON.stringify(key)}`);
   keys.add(key);
 }

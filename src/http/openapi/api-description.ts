@@ -1,42 +1,41 @@
-/** What is said about an API besides its endpoints. */
+/** The input of an API description, apart from the endpoints. */
 import type { TSchema } from 'typebox';
 import type { Endpoint } from '../endpoint.ts';
 import type { Parameter } from '../parameter.ts';
 
-/** What all endpoints of a service have in common. */
-export interface Conventions {
-  /** By name. For an endpoint that is not open, any one of them will do. */
+/** The properties that all endpoints of a service share. */
+export interface ApiConventions {
+  /** By name. An endpoint that is not open accepts any one of them. */
   readonly securitySchemes: Readonly<Record<string, object>>;
-  /** The media type of bodies and answers. */
+  /** The media type of request and response bodies. */
   readonly jsonType: string;
-  /** An error in every form that a client can ask for: its media type and its schema. */
-  readonly errorForms: Readonly<Record<string, TSchema>>;
-  /** What can be refused; the errors of the edge unless given. */
+  /** The schema of an error for each media type that a client can request. */
+  readonly errorSchemas: Readonly<Record<string, TSchema>>;
+  /** The errors of the service. Default: all codes of `ServiceError`. */
   readonly errors?: readonly DescribedError[];
-  /** Headers that errors can have besides those of all services. */
+  /** Headers of errors in addition to those of all services. */
   readonly errorHeaders?: readonly Parameter[];
-  /** What every such endpoint takes and tells besides what it declares itself. */
+  /** Query parameters, request headers and response headers of an endpoint, in addition to those that it declares. */
   readonly query: (endpoint: Endpoint) => readonly Parameter[];
   readonly headers: (endpoint: Endpoint) => readonly Parameter[];
   readonly answerHeaders: (endpoint: Endpoint) => readonly Parameter[];
 }
 
-/** An error for the description. */
 export interface DescribedError {
   readonly code: string;
   readonly status: number;
-  /** What it says to a caller. */
+  /** One sentence for the API description, without the period. */
   readonly meaning: string;
-  /** `writes`: those alone who send or change something; `strays`: where there is no endpoint for the method. */
-  readonly toldTo: 'all' | 'writes' | 'strays';
+  /** `writes`: only endpoints that change something. `unmatched`: only requests that no endpoint serves. */
+  readonly appliesTo: 'all' | 'writes' | 'unmatched';
 }
 
 export interface ApiDescription {
   readonly title: string;
   readonly version: string;
-  /** How the paths of the API begin: the others are left out. */
+  /** The description contains only endpoints whose path starts with this. */
   readonly prefix: string;
-  readonly conventions: Conventions;
+  readonly conventions: ApiConventions;
 }
 
 /** A JSON object. */

@@ -1,29 +1,29 @@
-/** Serves the description of an API. */
+/** The endpoint that serves the description of an API. */
 import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
 import type { Call } from '../call.ts';
 import type { Endpoint, OpenEndpoint } from '../endpoint.ts';
-import { type Rendered, render, renderedAnswer } from '../v1/json-answer.ts';
+import { type RenderedJson, renderedAnswer, renderJson } from '../v1/json-answer.ts';
 import { PRETTY } from '../v1/parameters.ts';
 import type { ApiDescription } from './api-description.ts';
 import { describeApi } from './openapi.ts';
 
 const answerSchema = Type.Object({}, { additionalProperties: true, description: 'An OpenAPI 3.1 document.' });
 
-/** What is served: made once, and compressed once. */
-interface Served {
-  readonly compact: Rendered;
-  readonly pretty: Rendered;
+/** The document, rendered and compressed once. */
+interface RenderedDocument {
+  readonly compact: RenderedJson;
+  readonly pretty: RenderedJson;
   readonly headers: readonly string[];
   readonly tag: string;
 }
 
 /**
- * `GET …/openapi.json` below the API's prefix. Open to anybody: it says nothing about the state.
- * @param endpoints all of the server's; those that are added before the first request are described, this one included
+ * Returns the endpoint `GET …/openapi.json` below the API's prefix. It needs no token, because it reveals no state.
+ * @param endpoints the endpoints of the server. Read at the first request, so that later additions are included.
  */
 export function openApiEndpoint(endpoints: readonly Endpoint[], api: ApiDescription): OpenEndpoint {
-  let served: Served | undefined;
+  let rendered: RenderedDocument | undefined;
   return {
     method: 'GET',
     path: `${api.prefix}openapi.json`,
@@ -34,24 +34,24 @@ export function openApiEndpoint(endpoints: readonly Endpoint[], api: ApiDescript
     answer: answerSchema,
     answerType: 'application/json',
     handle(call) {
-      served ??= serve(describeApi(endpoints, api));
-      const { compact, pretty, headers, tag } = served;
-      if (hasAlready(call, tag)) return { status: 304, body: '', headers };
+      rendered ??= renderDocument(describeApi(endpoints, api));
+      const { compact, pretty, headers, tag } = rendered;
+      if (matchesIfNoneMatch(call, tag)) return { status: 304, body: '', headers };
       return renderedAnswer(call, call.query.has(PRETTY.name) ? pretty : compact, { headers });
     },
   };
 }
 
-function serve(document: object): Served {
-  const compact = render(document, false);
-  // Weak: indented or compressed it is the same document.
+function renderDocument(document: object): RenderedDocument {
+  const compact = renderJson(document, false);
+  // A weak tag, because the indented and the compressed document have the same tag.
   const tag = `W/"${createHash('sha256').update(compact.text).digest('base64url')}"`;
   const headers = ['ETag', tag, 'Cache-Control', 'no-cache'];
-  return { compact, pretty: render(document, true), headers, tag };
+  return { compact, pretty: renderJson(document, true), headers, tag };
 }
 
-/** RFC 9110, 13.1.2: by weak comparison, or `*` for any. */
-function hasAlready({ request }: Call, tag: string): boolean {
+/** Whether `If-None-Match` contains the tag, by weak comparison, or `*`. RFC 9110, 13.1.2. */
+function matchesIfNoneMatch({ request }: Call, tag: string): boolean {
   const given = request.headers['if-none-match'];
   if (given === undefined) return false;
   return given.split(',').some((one) => ['*', tag, tag.slice('W/'.length)].includes(one.trim()));

@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import { emptyAnswer } from '../answer.ts';
 import type { Endpoint } from '../endpoint.ts';
 import type { Parameter } from '../parameter.ts';
-import { openEdge } from '../server/edge.suite.ts';
+import { startTestServer } from '../server/test-server.suite.ts';
 import type { ApiDescription } from './api-description.ts';
 import { describeApi, pathTemplate } from './openapi.ts';
 import { openApiEndpoint } from './openapi-endpoint.ts';
@@ -18,7 +18,7 @@ const api: ApiDescription = {
   conventions: {
     securitySchemes: { key: { type: 'http', scheme: 'bearer' } },
     jsonType: 'application/things+json',
-    errorForms: { 'text/plain': Type.String() },
+    errorSchemas: { 'text/plain': Type.String() },
     query: () => [text('common'), text('special', 'as all have it')],
     headers: () => [],
     answerHeaders: () => [text('X-Common')],
@@ -33,16 +33,16 @@ const endpoint = (more: Partial<Endpoint>): Endpoint => ({
   ...more,
 });
 
-/** The description of one endpoint, loosely typed: what a test names must be there. */
-// biome-ignore lint/suspicious/noExplicitAny: a JSON document is looked into by path
+/** Returns the description of one endpoint, loosely typed, because tests read it by path. */
+// biome-ignore lint/suspicious/noExplicitAny: tests read a JSON document by path
 function described(more: Partial<Endpoint>): any {
   const { path, method } = endpoint(more);
   const { paths } = describeApi([endpoint(more)], api);
   return paths[pathTemplate(path)]?.[method.toLowerCase()];
 }
 
-describe('the description of an API', () => {
-  it('has the endpoints below its prefix, and no other', () => {
+describe('describeApi', () => {
+  it('includes only endpoints below the prefix', () => {
     const { paths } = describeApi(
       [
         endpoint({}),
@@ -61,7 +61,7 @@ describe('the description of an API', () => {
     );
   });
 
-  it('names operations after method and path', () => {
+  it('derives operation IDs from method and path', () => {
     const names = ['/v9/thing/:id', '/v9/thing/id', '/v9/config-entries/:kind'].map((path) => described({ path }));
     assert.deepEqual(
       names.map(({ operationId }) => operationId),
@@ -69,7 +69,7 @@ describe('the description of an API', () => {
     );
   });
 
-  it("tells an endpoint's own parameter instead of the one of all endpoints", () => {
+  it("prefers an endpoint's own parameter to a common one of the same name", () => {
     const { parameters } = described({ query: [text('special', 'as this one has it'), text('own')] });
     assert.deepEqual(
       parameters.map(({ name, in: place, description }: Record<string, unknown>) => [name, place, description]),
@@ -81,30 +81,30 @@ describe('the description of an API', () => {
     );
   });
 
-  it('says that only what is not open asks for a token', () => {
+  it('requires a token unless the endpoint is open', () => {
     assert.deepEqual([described({}).security, described({ open: true }).security], [[{ key: [] }], []]);
   });
 
-  it('tells answers as they are: JSON, of another type, empty, none', () => {
+  it('describes JSON, other media types, empty responses, and unsupported operations', () => {
     const { responses: json } = described({ answer: Type.Integer(), answerHeaders: [text('X-Own')] });
     assert.deepEqual(json[200].content, { 'application/things+json': { schema: { type: 'integer' } } });
     assert.deepEqual(Object.keys(json[200].headers), ['X-Request-Id', 'X-Common', 'X-Own']);
     const csv = described({ answer: Type.String(), answerType: 'text/csv' });
     assert.deepEqual(csv.responses[200].content, { 'text/csv': { schema: { type: 'string' } } });
     assert.equal(described({}).responses[200].content, undefined);
-    assert.equal(described({ refused: true }).responses[200], undefined);
+    assert.equal(described({ unsupported: true }).responses[200], undefined);
   });
 
-  it('tells conflicts and full stores of what changes something only', () => {
+  it('lists conflicts and full stores only for endpoints that change something', () => {
     const statuses = (more: Partial<Endpoint>) => Object.keys(described(more).responses);
     for (const status of ['409', '507']) {
       assert.ok(statuses({ method: 'DELETE' }).includes(status));
       assert.ok(!statuses({}).includes(status));
-      assert.ok(!statuses({ method: 'PUT', refused: true }).includes(status));
+      assert.ok(!statuses({ method: 'PUT', unsupported: true }).includes(status));
     }
   });
 
-  it('has a schema with a title once, and refers to it everywhere else', () => {
+  it('defines a titled schema once, and references it', () => {
     const inner = Type.Object({ title: Type.String() }, { title: 'Inner' });
     const outer = Type.Object({ inner }, { title: 'Outer' });
     const { paths, components } = describeApi([endpoint({ answer: Type.Array(outer), body: outer })], api);
@@ -122,35 +122,35 @@ describe('the description of an API', () => {
     });
   });
 
-  it('is not made when two schemas have one title', () => {
+  it('throws when two schemas have the same title', () => {
     const answer = Type.Object({ a: Type.Object({}, { title: 'Same' }), b: Type.Object({}, { title: 'Same' }) });
     assert.throws(() => describeApi([endpoint({ answer })], api), /two schemas have the title Same/);
   });
 });
 
 describe('GET …/openapi.json', () => {
-  it('describes all endpoints of its API, itself included, wherever it was added', async () => {
+  it('describes all endpoints of its API, including itself and those added later', async () => {
     const endpoints: Endpoint[] = [];
     const own = openApiEndpoint(endpoints, api);
     endpoints.push(own, endpoint({}));
-    await using edge = await openEdge(endpoints);
-    const got = await edge.request('/v9/openapi.json');
+    await using server = await startTestServer(endpoints);
+    const got = await server.request('/v9/openapi.json');
     assert.deepEqual(JSON.parse(got.text), JSON.parse(JSON.stringify(describeApi(endpoints, api))));
     assert.deepEqual(Object.keys(JSON.parse(got.text).paths), ['/v9/openapi.json', '/v9/things']);
-    const pretty = await edge.request('/v9/openapi.json?pretty');
+    const pretty = await server.request('/v9/openapi.json?pretty');
     assert.equal(pretty.text, `${JSON.stringify(JSON.parse(got.text), null, 4)}\n`);
   });
 
-  it('is not sent again to who has it', async () => {
-    await using edge = await openEdge([openApiEndpoint([], api)]);
-    const first = await edge.request('/v9/openapi.json');
+  it('returns 304 when If-None-Match contains its ETag', async () => {
+    await using server = await startTestServer([openApiEndpoint([], api)]);
+    const first = await server.request('/v9/openapi.json');
     const tag = String(first.headers.etag);
     for (const has of [tag, tag.slice(2), `"other", ${tag}`, '*']) {
-      const { status, text, headers } = await edge.request('/v9/openapi.json', { headers: { 'if-none-match': has } });
+      const { status, text, headers } = await server.request('/v9/openapi.json', { headers: { 'if-none-match': has } });
       assert.deepEqual([status, text, headers.etag, headers['content-length']], [304, '', tag, undefined], has);
     }
     for (const has of ['"other"', '', tag.toUpperCase()]) {
-      const { status, text } = await edge.request('/v9/openapi.json', { headers: { 'if-none-match': has } });
+      const { status, text } = await server.request('/v9/openapi.json', { headers: { 'if-none-match': has } });
       assert.deepEqual([status, text], [200, first.text], has);
     }
   });

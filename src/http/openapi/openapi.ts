@@ -1,35 +1,35 @@
 /**
- * The description of an API as OpenAPI 3.1, made from the endpoints that the server routes to: their paths, parameters
- * and schemas are the ones that requests are read and answers are typed with, so the two cannot tell different things.
+ * Describes an API as OpenAPI 3.1. The description is generated from the endpoints of the server and uses their own
+ * parameters and schemas, so it cannot differ from the implementation.
  */
 import type { TSchema } from 'typebox';
 import type { Endpoint } from '../endpoint.ts';
 import type { Parameter } from '../parameter.ts';
-import type { ApiDescription, Conventions, Json } from './api-description.ts';
-import { type NamedSchemas, namedSchemas } from './named-schemas.ts';
+import type { ApiConventions, ApiDescription, Json } from './api-description.ts';
+import { createNamedSchemas, type NamedSchemas } from './named-schemas.ts';
 import { errorResponses, responses } from './openapi-responses.ts';
 
-/** The document, as far as others look into it. */
+/** The parts of an OpenAPI document that other code reads. */
 export interface OpenApi {
   readonly openapi: string;
   readonly info: { readonly title: string; readonly version: string };
-  /** By path and method, in lower case. */
+  /** By path and by method in lower case. */
   readonly paths: Readonly<Record<string, Readonly<Record<string, Json>>>>;
   readonly components: Readonly<Record<'schemas' | 'responses' | 'securitySchemes', Json>>;
 }
 
-/** The header with which a client says what it has; see `Endpoint.conditional`. */
+/** See `Endpoint.conditional`. */
 const IF_NONE_MATCH: Json = {
   name: 'If-None-Match',
   in: 'header',
-  description: 'The ETag of an earlier answer: 304 if that is still the answer.',
+  description: 'The ETag of an earlier response. The status is 304 if the response has not changed.',
   schema: { type: 'string' },
 };
 
-/** Describes the endpoints below a prefix. A schema with a `title` stands once, under `components`. */
+/** Describes the endpoints below a prefix. Schemas with a `title` are defined once, under `components`. */
 export function describeApi(endpoints: readonly Endpoint[], api: ApiDescription): OpenApi {
   const { title, version, prefix, conventions } = api;
-  const schemas = namedSchemas('#/components/schemas');
+  const schemas = createNamedSchemas('#/components/schemas');
   const paths: Record<string, Record<string, Json>> = {};
   for (const endpoint of endpoints) {
     if (!endpoint.path.startsWith(prefix)) continue;
@@ -45,7 +45,7 @@ export function describeApi(endpoints: readonly Endpoint[], api: ApiDescription)
   };
 }
 
-/** `/v1/acl/token/:accessor` → `/v1/acl/token/{accessor}`. */
+/** Converts a path: `/v1/acl/token/:accessor` → `/v1/acl/token/{accessor}`. */
 export const pathTemplate = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}');
 
 function operation(endpoint: Endpoint, { prefix, conventions }: ApiDescription, schemas: NamedSchemas): Json {
@@ -63,13 +63,13 @@ function operation(endpoint: Endpoint, { prefix, conventions }: ApiDescription, 
   };
 }
 
-/** `GET /v1/acl/token/:accessor` → `getAclTokenByAccessor`. */
+/** Returns the ID of an operation: `GET /v1/acl/token/:accessor` → `getAclTokenByAccessor`. */
 function operationId(method: string, below: string): string {
   const words = below.split(/[/.-]/).flatMap((word) => (word.startsWith(':') ? ['by', word.slice(1)] : [word]));
   return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 
-function parameters(endpoint: Endpoint, conventions: Conventions): Json[] {
+function parameters(endpoint: Endpoint, conventions: ApiConventions): Json[] {
   const { path, query = [], headers = [] } = endpoint;
   return [
     ...[...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
@@ -78,28 +78,30 @@ function parameters(endpoint: Endpoint, conventions: Conventions): Json[] {
       required: true,
       schema: { type: 'string' },
     })),
-    ...merged(conventions.query(endpoint), query).map((parameter) => located(parameter, 'query')),
-    ...merged(conventions.headers(endpoint), headers).map((parameter) => located(parameter, 'header')),
+    ...mergeParameters(conventions.query(endpoint), query).map((parameter) => toOpenApiParameter(parameter, 'query')),
+    ...mergeParameters(conventions.headers(endpoint), headers).map((parameter) =>
+      toOpenApiParameter(parameter, 'header'),
+    ),
     ...(endpoint.conditional === true ? [IF_NONE_MATCH] : []),
   ];
 }
 
-/** What all have, unless an endpoint's own has that name, and then its own. */
-function merged(common: readonly Parameter[], own: readonly Parameter[]): Parameter[] {
+/** Returns all parameters. The endpoint's own override common ones of the same name. */
+function mergeParameters(common: readonly Parameter[], own: readonly Parameter[]): Parameter[] {
   const names = new Set(own.map(({ name }) => name));
   return [...common.filter(({ name }) => !names.has(name)), ...own];
 }
 
-const located = ({ name, description, schema, flag }: Parameter, place: string): Json => ({
+const toOpenApiParameter = ({ name, description, schema, flag }: Parameter, location: 'query' | 'header'): Json => ({
   name,
-  in: place,
+  in: location,
   description,
   schema,
   ...(flag === true ? { allowEmptyValue: true } : {}),
 });
 
-/** The declared type of a body is not looked at; an empty one is an empty object. */
+/** Describes a body. An empty body counts as an empty object, so a body is required only if it has required fields. */
 function requestBody(body: TSchema, bodyType: string, schemas: NamedSchemas): Json {
   const { required = [] } = body as { readonly required?: readonly string[] };
-  return { required: required.length > 0, content: { [bodyType]: { schema: schemas.refer(body) } } };
+  return { required: required.length > 0, content: { [bodyType]: { schema: schemas.reference(body) } } };
 }

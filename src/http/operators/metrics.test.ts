@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { textAnswer } from '../answer.ts';
 import type { Endpoint } from '../endpoint.ts';
-import { openEdge } from '../server/edge.suite.ts';
-import { operatorEndpoints } from './health.ts';
+import { startTestServer } from '../server/test-server.suite.ts';
+import { healthEndpoints } from './health.ts';
 import { createMetrics } from './metrics.ts';
 
 const hello: Endpoint = { method: 'GET', path: '/v1/hello', summary: 'Hello', handle: () => textAnswer(200, 'hello') };
@@ -19,18 +19,23 @@ const state = {
   },
 };
 
-describe('/metrics', () => {
-  it('counts requests by endpoint and status, and shows the state', async () => {
+describe('GET /metrics', () => {
+  it('counts requests by endpoint and status, and reports the state', async () => {
     const endpoints = [hello];
-    await using edge = await openEdge([]);
+    await using server = await startTestServer([]);
     const { endpoint } = createMetrics({
-      server: edge.server,
+      server: server.http,
       state,
       reads: { waitingCount: 4 },
-      mayReadNames: () => false,
+      mayReadRestricted: () => false,
     });
-    await using shown = await openEdge([...endpoints, endpoint]);
-    const own = createMetrics({ server: shown.server, state, reads: { waitingCount: 4 }, mayReadNames: () => false });
+    await using shown = await startTestServer([...endpoints, endpoint]);
+    const own = createMetrics({
+      server: shown.http,
+      state,
+      reads: { waitingCount: 4 },
+      mayReadRestricted: () => false,
+    });
     for (let i = 0; i < 3; i++) await shown.request('/v1/hello');
     await shown.request('/v1/nothing');
     const text = String((await own.endpoint.handle({} as never))?.body);
@@ -57,28 +62,28 @@ describe('/metrics', () => {
   });
 });
 
-describe('the endpoints of operators', () => {
+describe('healthEndpoints', () => {
   const options = { staleMaxAgeMs: 600_000, version: { Version: '1.2.3' } };
 
-  it('tell whether it lives and which version it is', async () => {
-    await using edge = await openEdge(operatorEndpoints({ ...options, state }));
-    assert.deepEqual([(await edge.request('/healthz')).status, (await edge.request('/healthz')).text], [200, 'ok']);
-    const version = await edge.request('/version');
+  it('returns 200 from /healthz, and the version from /version', async () => {
+    await using server = await startTestServer(healthEndpoints({ ...options, state }));
+    assert.deepEqual([(await server.request('/healthz')).status, (await server.request('/healthz')).text], [200, 'ok']);
+    const version = await server.request('/version');
     assert.deepEqual([version.text, version.headers['content-type']], ['{"Version":"1.2.3"}', 'application/json']);
-    assert.equal((await edge.request('/healthz', { method: 'POST' })).status, 405);
+    assert.equal((await server.request('/healthz', { method: 'POST' })).status, 405);
   });
 
   const cases: [string, Partial<typeof state>, number, RegExp][] = [
     ['ready', {}, 200, /^ready$/],
     ['degraded while the store is silent', { silentMs: 12_001 }, 200, /^degraded$/],
     ['degraded as soon as reads fail', { storeFailing: true }, 200, /^degraded$/],
-    ['degraded while the state is loaded again', { loaded: false }, 200, /^degraded$/],
+    ['degraded while the state is reloaded', { loaded: false }, 200, /^degraded$/],
     ['not ready after stale.max-age', { silentMs: 600_001 }, 503, /silent for 600 s, longer than stale.max-age$/],
   ];
   for (const [name, changed, status, text] of cases) {
-    it(`tell that it is ${name}`, async () => {
-      await using edge = await openEdge(operatorEndpoints({ ...options, state: { ...state, ...changed } }));
-      const got = await edge.request('/readyz');
+    it(`reports from /readyz that it is ${name}`, async () => {
+      await using server = await startTestServer(healthEndpoints({ ...options, state: { ...state, ...changed } }));
+      const got = await server.request('/readyz');
       assert.equal(got.status, status);
       assert.match(got.text, text);
     });

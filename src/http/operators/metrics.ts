@@ -1,4 +1,4 @@
-/** `GET /metrics` for Prometheus. Everything is collected when it is asked for; requests only move plain numbers. */
+/** `GET /metrics` for Prometheus. Values are collected on each scrape; requests only increment plain numbers. */
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Call } from '../call.ts';
 import type { Endpoint } from '../endpoint.ts';
@@ -6,41 +6,46 @@ import type { HttpServer } from '../server/server.ts';
 import type { StoreContact } from '../store-contact.ts';
 import { DURATION_BUCKETS_MS, type EndpointTraffic } from '../telemetry/traffic.ts';
 
-/** What is asked of a state. */
-export interface CountedState extends StoreContact {
+/** The part of a state that the metrics read. */
+export interface MeasuredState extends StoreContact {
   readonly snapshot: { readonly index: number; readonly rowCount: number };
   readonly waiterCount: number;
   readonly rowsMax: number;
 }
 
 export interface Metrics {
-  /** Where the other parts add theirs. */
+  /** The registry to which other parts add metrics. */
   readonly registry: Registry;
-  /** For those whose labels are names that not everybody may know. */
-  readonly named: Registry;
+  /** The registry for metrics whose labels contain names, which only some callers may read. [SRV-71] */
+  readonly restricted: Registry;
   readonly endpoint: Endpoint;
 }
 
 export interface MetricsOptions {
   readonly server: Pick<HttpServer, 'traffic' | 'connectionCount'>;
-  readonly state: CountedState;
+  readonly state: MeasuredState;
   readonly reads: { readonly waitingCount: number };
-  /** Whether the caller is shown the metrics with names. @throws ServiceError for a token that is no good */
-  readonly mayReadNames: (call: Call) => boolean;
+  /** Whether the caller may read the restricted metrics. @throws ServiceError for an unknown or expired token */
+  readonly mayReadRestricted: (call: Call) => boolean;
 }
 
-/** Makes the registry with what this part knows, and the endpoint that shows it. */
-export function createMetrics({ server, state, reads, mayReadNames }: MetricsOptions): Metrics {
+/** Creates the registries with the metrics of the HTTP server and the state, and the endpoint that serves them. */
+export function createMetrics({ server, state, reads, mayReadRestricted }: MetricsOptions): Metrics {
   const registry = new Registry();
-  const named = new Registry();
+  const restricted = new Registry();
   collectDefaultMetrics({ register: registry });
   addRequestCounter(registry, server.traffic);
   addGauge(registry, 'accord_http_connections', 'Open connections', () => server.connectionCount());
-  addGauge(registry, 'accord_http_waiting_queries', 'Blocking queries that wait', () => reads.waitingCount);
+  addGauge(registry, 'accord_http_waiting_queries', 'Waiting blocking queries', () => reads.waitingCount);
   addGauge(registry, 'accord_state_index', 'Index of the newest commit', () => state.snapshot.index);
   addGauge(registry, 'accord_state_rows', 'Rows in memory', () => state.snapshot.rowCount);
-  addGauge(registry, 'accord_state_rows_max', 'Rows at which writes that add some are refused', () => state.rowsMax);
-  addGauge(registry, 'accord_state_waiters', 'Who waits for a change of the state', () => state.waiterCount);
+  addGauge(
+    registry,
+    'accord_state_rows_max',
+    'Row limit, at which writes that add rows are rejected',
+    () => state.rowsMax,
+  );
+  addGauge(registry, 'accord_state_waiters', 'Waiters for a change of the state', () => state.waiterCount);
   addGauge(registry, 'accord_state_loaded', '1 while the state follows the store', () => (state.loaded ? 1 : 0));
   addGauge(
     registry,
@@ -54,12 +59,12 @@ export function createMetrics({ server, state, reads, mayReadNames }: MetricsOpt
     summary: 'Metrics for Prometheus',
     open: true,
     async handle(call) {
-      const texts = [await registry.metrics(), durations(server.traffic)];
-      if (mayReadNames(call)) texts.push(await named.metrics());
+      const texts = [await registry.metrics(), durationHistogram(server.traffic)];
+      if (mayReadRestricted(call)) texts.push(await restricted.metrics());
       return { status: 200, contentType: registry.contentType, body: texts.join('\n') };
     },
   };
-  return { registry, named, endpoint };
+  return { registry, restricted, endpoint };
 }
 
 function addGauge(registry: Registry, name: string, help: string, read: () => number | Promise<number>): void {
@@ -92,10 +97,10 @@ function addRequestCounter(registry: Registry, traffic: readonly EndpointTraffic
 
 const DURATION_NAME = 'accord_http_request_duration_seconds';
 
-/** In Prometheus's text by hand: prom-client's histogram takes single observations only, not counts. */
-function durations(traffic: readonly EndpointTraffic[]): string {
+/** Formats the histogram in the Prometheus text format, because prom-client's histogram does not accept counts. */
+function durationHistogram(traffic: readonly EndpointTraffic[]): string {
   const lines = [
-    `# HELP ${DURATION_NAME} Time to answer requests that did not wait for a change`,
+    `# HELP ${DURATION_NAME} Time to answer requests, except blocking queries that waited`,
     `# TYPE ${DURATION_NAME} histogram`,
   ];
   for (const { method, path, traffic: counts } of traffic) {

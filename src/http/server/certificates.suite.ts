@@ -1,4 +1,4 @@
-/** Two self-signed certificates for tests, CN one.test and two.test, for localhost and 127.0.0.1, valid for a century. */
+/** Two self-signed certificates for tests: CN one.test and two.test, for localhost and 127.0.0.1, valid until 2126. */
 import type { Certificate } from './node-server.ts';
 
 export const one: Certificate = {

@@ -13,13 +13,13 @@ import type { Endpoint } from '../endpoint.ts';
 import { CERTIFICATE_CHECK_MS } from '../limits.ts';
 import { createLog } from '../telemetry/log.ts';
 import { one, two } from './certificates.suite.ts';
-import { followCertificate, readCertificate } from './certificates.ts';
-import { connect, openEdge, readAll } from './edge.suite.ts';
+import { readCertificate, watchCertificate } from './certificates.ts';
 import type { Certificate } from './node-server.ts';
+import { connect, readAll, startTestServer } from './test-server.suite.ts';
 
 const hello: Endpoint = { method: 'GET', path: '/v1/hello', summary: 'Hello', handle: () => textAnswer(200, 'hello') };
 
-/** The name in the certificate that a new connection sees. */
+/** Returns the common name of the certificate that a new connection receives. */
 async function servedName(port: number): Promise<string | undefined> {
   const socket = tls.connect({ host: '127.0.0.1', port, rejectUnauthorized: false });
   await once(socket, 'secureConnect');
@@ -42,32 +42,32 @@ function getText(port: number, ca: string): Promise<string> {
 }
 
 describe('HTTPS', () => {
-  it('serves with its certificate, and with another one as soon as it is replaced', async () => {
-    await using edge = await openEdge([hello], { certificate: one });
-    assert.equal(await getText(edge.port, one.cert), 'hello');
-    edge.server.replaceCertificate(two);
-    assert.equal(await servedName(edge.port), 'two.test');
-    await assert.rejects(getText(edge.port, one.cert), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
-    assert.equal(await getText(edge.port, two.cert), 'hello');
+  it('serves its certificate, and uses a replacement for new connections', async () => {
+    await using server = await startTestServer([hello], { certificate: one });
+    assert.equal(await getText(server.port, one.cert), 'hello');
+    server.http.replaceCertificate(two);
+    assert.equal(await servedName(server.port), 'two.test');
+    await assert.rejects(getText(server.port, one.cert), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+    assert.equal(await getText(server.port, two.cert), 'hello');
   });
 
-  it('keeps the old certificate when the new one does not fit its key', async () => {
-    await using edge = await openEdge([hello], { certificate: one });
-    assert.throws(() => edge.server.replaceCertificate({ cert: two.cert, key: one.key }));
-    assert.equal(await servedName(edge.port), 'one.test');
+  it('keeps the old certificate when the key does not match the new one', async () => {
+    await using server = await startTestServer([hello], { certificate: one });
+    assert.throws(() => server.http.replaceCertificate({ cert: two.cert, key: one.key }));
+    assert.equal(await servedName(server.port), 'one.test');
   });
 
-  it('refuses plain HTTP and old versions of TLS', async () => {
-    await using edge = await openEdge([hello], { certificate: one });
-    const socket = await connect(edge.port);
+  it('rejects plain HTTP and TLS before 1.2', async () => {
+    await using server = await startTestServer([hello], { certificate: one });
+    const socket = await connect(server.port);
     socket.write('GET /v1/hello HTTP/1.1\r\nHost: a\r\n\r\n');
     assert.doesNotMatch(await readAll(socket), /200 OK/);
-    const old = tls.connect({ host: '127.0.0.1', port: edge.port, rejectUnauthorized: false, maxVersion: 'TLSv1.1' });
+    const old = tls.connect({ host: '127.0.0.1', port: server.port, rejectUnauthorized: false, maxVersion: 'TLSv1.1' });
     await once(old, 'error');
   });
 });
 
-describe('the files of a certificate', () => {
+describe('certificate files', () => {
   async function fixture(): Promise<
     AsyncDisposable & { cert: string; key: string; write(c: Certificate): Promise<void> }
   > {
@@ -83,7 +83,7 @@ describe('the files of a certificate', () => {
     };
   }
 
-  it('are read together, and must fit', async () => {
+  it('rejects a missing file, and a key that does not match the certificate', async () => {
     await using files = await fixture();
     await assert.rejects(readCertificate(files), { code: 'ENOENT' });
     await files.write(one);
@@ -92,7 +92,7 @@ describe('the files of a certificate', () => {
     await assert.rejects(readCertificate(files), { code: 'ERR_OSSL_X509_KEY_VALUES_MISMATCH' });
   });
 
-  it('are taken when they have changed and fit: in time, and at once when asked', async () => {
+  it('reloads changed files that match, periodically and immediately on demand', async () => {
     await using files = await fixture();
     await files.write(one);
     const clock = createFakeClock();
@@ -101,23 +101,23 @@ describe('the files of a certificate', () => {
     const replaced: Certificate[] = [];
     const stop = new AbortController();
     const replace = (certificate: Certificate): void => void replaced.push(certificate);
-    const look = followCertificate({ files, current: one, replace, clock, log, signal: stop.signal });
-    await look();
+    const check = watchCertificate({ files, current: one, replace, clock, log, signal: stop.signal });
+    await check();
     assert.deepEqual(replaced, []);
 
     await files.write({ cert: two.cert, key: one.key });
-    await look();
+    await check();
     assert.deepEqual(replaced, []);
-    assert.match(lines.join(''), /the old one stays in use/);
+    assert.match(lines.join(''), /the previous certificate stays in use/);
 
     await files.write(two);
     await until('the timer is set again', () => clock.timers === 1);
     clock.advance(CERTIFICATE_CHECK_MS);
-    await until('the new one is taken', () => replaced.length === 1);
+    await until('the new certificate is used', () => replaced.length === 1);
     assert.deepEqual(replaced, [two]);
 
     await files.write(one);
-    await look();
+    await check();
     assert.deepEqual(replaced, [two, one]);
     stop.abort();
     await until('no timer is left', () => clock.timers === 0);

@@ -1,4 +1,4 @@
-/** The certificate's files: read at the start, and again when they change or when it is asked for. */
+/** Reads the certificate files of the HTTP server, and reloads them when they change. [SRV-57] */
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import type { Clock } from '../../state/clock/clock.ts';
@@ -6,22 +6,22 @@ import { CERTIFICATE_CHECK_MS } from '../limits.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Certificate } from './node-server.ts';
 
-/** Where the two lie: `http.tls-cert`, `http.tls-key`. */
+/** The paths in `http.tls-cert` and `http.tls-key`. */
 export interface CertificateFiles {
   readonly cert: string;
   readonly key: string;
 }
 
-/** Reads both. @throws Error when one cannot be read, or they are not a certificate with its key */
+/** Reads both files. @throws Error if one cannot be read, or if they are not a certificate and its key */
 export async function readCertificate(files: CertificateFiles): Promise<Certificate> {
   const [cert, key] = await Promise.all([readFile(files.cert, 'utf8'), readFile(files.key, 'utf8')]);
   createSecureContext({ cert, key });
   return { cert, key };
 }
 
-export interface FollowOptions {
+export interface WatchOptions {
   readonly files: CertificateFiles;
-  /** The one in use. */
+  /** The certificate in use. */
   readonly current: Certificate;
   readonly replace: (certificate: Certificate) => void;
   readonly clock: Clock;
@@ -30,34 +30,34 @@ export interface FollowOptions {
 }
 
 /**
- * Looks at the files now and then, and hands over what changed. Files that do not fit together, as between the writing
- * of one and of the other, are left alone until they do. Compared by content: that also notices a swapped link.
- * @returns looks at once, for SIGHUP
+ * Reads the files periodically, and calls `replace` when their content has changed. Comparing content also detects a
+ * replaced symbolic link. Files that do not match are ignored, because they may be half written.
+ * @returns a function that checks the files immediately, for SIGHUP
  */
-export function followCertificate(options: FollowOptions): () => Promise<void> {
+export function watchCertificate(options: WatchOptions): () => Promise<void> {
   const { files, replace, clock, log, signal } = options;
   let { current } = options;
 
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     try {
       const found = await readCertificate(files);
       if (found.cert === current.cert && found.key === current.key) return;
       replace(found);
       current = found;
-      log.info({ file: files.cert }, 'a new certificate is in use');
+      log.info({ file: files.cert }, 'certificate reloaded');
     } catch (error) {
-      log.warn({ file: files.cert, error }, 'the certificate cannot be read again; the old one stays in use');
+      log.warn({ file: files.cert, error }, 'certificate reload failed; the previous certificate stays in use');
     }
   };
-  const lookLater = (): void => {
+  const scheduleCheck = (): void => {
     const cancel = clock.after(CERTIFICATE_CHECK_MS, () => {
       signal.removeEventListener('abort', cancel);
-      void look().then(() => {
-        if (!signal.aborted) lookLater();
+      void check().then(() => {
+        if (!signal.aborted) scheduleCheck();
       });
     });
     signal.addEventListener('abort', cancel, { once: true });
   };
-  lookLater();
-  return look;
+  scheduleCheck();
+  return check;
 }

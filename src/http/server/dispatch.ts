@@ -1,20 +1,37 @@
-/** From a call to its answer: by an endpoint, or by what there is to say without one. */
-
+/** Answers a call: with its endpoint, after reading the body, or with 404, 405 or `Allow` if no endpoint serves it. */
+import type { IncomingMessage } from 'node:http';
 import type { Call } from '../call.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { ServiceError } from '../errors.ts';
 import { QUOTED_LENGTH_MAX } from '../limits.ts';
 import { sendAnswer, sendError } from '../send.ts';
-import { within } from '../telemetry/tracing.ts';
+import { withSpan } from '../telemetry/tracing.ts';
 import { preflightHeaders } from './origin.ts';
 
-/** Lets the endpoint answer, and answers for it when it throws. */
-export function runEndpoint(endpoint: Endpoint, call: Call): void {
-  if (call.span === undefined) answerBy(endpoint, call);
-  else within(call.span, () => answerBy(endpoint, call));
+export interface BodyLimit {
+  readonly bytesMax: number;
+  /** The setting that an operator can raise. */
+  readonly setting: 'limits.body' | 'limits.bulk-body';
 }
 
-function answerBy(endpoint: Endpoint, call: Call): void {
+/** Reads the body, unless the method is `GET` or `HEAD`, and runs the endpoint. Sends an error if either fails. */
+export function runEndpoint(endpoint: Endpoint, call: Call, limit: BodyLimit): void {
+  const body = endpoint.method === 'GET' ? undefined : readBody(call.request, limit);
+  if (body === undefined) {
+    runWithSpan(endpoint, call);
+    return;
+  }
+  body
+    .then((bytes) => runWithSpan(endpoint, { ...call, body: bytes }))
+    .catch((error: unknown) => sendError(call, error));
+}
+
+function runWithSpan(endpoint: Endpoint, call: Call): void {
+  if (call.span === undefined) run(endpoint, call);
+  else withSpan(call.span, () => run(endpoint, call));
+}
+
+function run(endpoint: Endpoint, call: Call): void {
   try {
     const answer = endpoint.handle(call);
     if (answer === undefined) return;
@@ -28,34 +45,70 @@ function answerBy(endpoint: Endpoint, call: Call): void {
   }
 }
 
-/**
- * Counts a request that no endpoint takes. @returns headers of its refusal, flat
- * @throws ServiceError which refuses it instead
- */
-export type CountUnserved = (call: Call) => readonly string[];
-
-/** What is known of a request that no endpoint takes. */
-export interface Unserved {
-  /** The methods of the endpoints at its path; `undefined`: there are none. */
-  readonly allow: string | undefined;
-  readonly count: CountUnserved | undefined;
+/** Reads the whole body. Returns `undefined` if there is no body, so that the caller need not wait for a promise. */
+function readBody(request: IncomingMessage, limit: BodyLimit): Promise<Buffer> | undefined {
+  const length = request.headers['content-length'];
+  if (request.headers['transfer-encoding'] === undefined && (length === undefined || length === '0')) return undefined;
+  if (Number(length) > limit.bytesMax) return Promise.reject(bodyTooLarge(request, limit));
+  return collectBody(request, limit);
 }
 
-/** 404 where no endpoint has the path, 405 where some have, or 200 for OPTIONS. */
-export function answerWithoutEndpoint(call: Call, path: string, { allow, count }: Unserved): void {
+function collectBody(request: IncomingMessage, limit: BodyLimit): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const onData = (chunk: Buffer): void => {
+      bytes += chunk.length;
+      chunks.push(chunk);
+      if (bytes <= limit.bytesMax) return;
+      request.off('data', onData);
+      reject(bodyTooLarge(request, limit));
+    };
+    request.on('data', onData);
+    request.once('end', () => resolve(Buffer.concat(chunks, bytes)));
+    // The client has disconnected and does not read this message.
+    request.once('error', (error) =>
+      reject(new ServiceError('bad-request', 'the body is incomplete', { cause: error })),
+    );
+  });
+}
+
+/**
+ * Returns the error for a body past its limit, and discards the rest of the body. Closing the connection instead would
+ * reset it before a client that is still sending has read the error. The request timeout bounds how long this takes.
+ */
+function bodyTooLarge(request: IncomingMessage, { bytesMax, setting }: BodyLimit): ServiceError {
+  request.resume();
+  return new ServiceError('too-large', `The request body is larger than ${bytesMax} bytes (${setting})`);
+}
+
+/**
+ * Counts a request that no endpoint serves. @returns headers for the error response, flat
+ * @throws ServiceError to send instead of 404 or 405
+ */
+export type UnmatchedHook = (call: Call) => readonly string[];
+
+export interface UnmatchedOptions {
+  /** The methods of the endpoints at the path; `undefined` if no endpoint has the path. */
+  readonly allow: string | undefined;
+  readonly hook: UnmatchedHook | undefined;
+}
+
+/** Sends 200 for `OPTIONS` if an endpoint has the path, 405 for other methods, and 404 if no endpoint has the path. */
+export function answerUnmatched(call: Call, path: string, { allow, hook }: UnmatchedOptions): void {
   if (allow !== undefined && call.request.method === 'OPTIONS') {
-    const cors = call.crossOrigin.length > 0 ? preflightHeaders(allow) : [];
+    const cors = call.corsHeaders.length > 0 ? preflightHeaders(allow) : [];
     sendAnswer(call, { status: 200, body: '', headers: ['Allow', allow, ...cors] });
     return;
   }
   try {
-    sendError(call, refusal(call, path, allow, count?.(call) ?? []));
+    sendError(call, unmatchedError(call, path, allow, hook?.(call) ?? []));
   } catch (error) {
     sendError(call, error);
   }
 }
 
-function refusal(
+function unmatchedError(
   { request: { method } }: Call,
   path: string,
   allow: string | undefined,

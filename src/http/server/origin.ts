@@ -1,41 +1,42 @@
 /**
- * Which pages may call from a browser: the server's own, and those that `http.allowed-origins` names. Without this any
- * page that someone on the machine opens could call a server on loopback.
+ * Origin checks for browsers: only pages of the server's own origin and of `http.allowed-origins` may send requests.
+ * Otherwise any page that a user opens could call a server on loopback. [SRV-60]
  *
- * Whoever owns a name can let it lead to 127.0.0.1 for a moment (DNS rebinding): then their page and this server have one
- * origin, and the browser sends no Origin with a GET. Only Host tells, so a server on loopback looks at that.
+ * With DNS rebinding, an attacker points a name at 127.0.0.1, so that the attacker's page and the server have the same
+ * origin, and the browser sends no `Origin` with a `GET`. Only `Host` reveals this, so a server on loopback checks
+ * `Host`. [SRV-61]
  */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { ServiceError } from '../errors.ts';
 
-/** What a browser may read of an answer besides the usual. */
+/** The response headers that pages of allowed origins may read, in addition to those that CORS always exposes. */
 const EXPOSED_HEADERS =
   'X-Request-Id, Retry-After, X-Service-Index, X-Service-KnownLeader, X-Service-LastContact, X-Service-Results-Filtered-By-ACLs';
 
-/** The headers that our clients send. */
+/** The request headers of Accord's clients. */
 const REQUEST_HEADERS = 'Authorization, Content-Type, If-Match, X-Request-Id, X-Service-Partition, X-Service-Token';
 
-/** How long a browser may remember an answer to its preflight, in seconds. */
+/** The time for which a browser may cache a preflight response, in seconds. */
 const PREFLIGHT_SECONDS = '600';
 
 /**
- * Who must name the server as only its own machine does, by `localhost` or an address: a server on loopback has no other
- * name but the hosts of `http.allowed-origins`, for a proxy in front of it. Pages; or everybody, where no token is needed
- * and a page that sends no Origin would be answered; or, elsewhere, nobody.
+ * When the `Host` of a request must be `localhost`, an IP address, or the host of an allowed origin (for a proxy).
+ * - `with-origin`: if the request has an `Origin`. Suffices on loopback if every request needs a token.
+ * - `always`: needed on loopback if some requests need no token.
+ * - `never`: for listeners on other addresses.
  */
-export type LocalNames = 'for-pages' | 'for-everybody' | 'for-nobody';
+export type LocalNames = 'with-origin' | 'always' | 'never';
 
-/** Who may call. */
 export interface OriginRules {
   readonly localNames: LocalNames;
-  /** Origins of other pages, in lower case. */
+  /** The allowed origins, in lower case. */
   readonly allowed: ReadonlySet<string>;
-  /** Their hosts with ports, in lower case. */
+  /** The hosts of the allowed origins, with ports, in lower case. */
   readonly allowedHosts: ReadonlySet<string>;
 }
 
-/** The rules from `http.allowed-origins`. */
+/** Returns the rules for the setting `http.allowed-origins`. */
 export function originRules(allowedOrigins: readonly string[], localNames: LocalNames): OriginRules {
   const allowed = new Set(allowedOrigins.map((origin) => origin.toLowerCase()));
   return { localNames, allowed, allowedHosts: new Set([...allowed].map((origin) => hostOf(origin) ?? '')) };
@@ -44,30 +45,30 @@ export function originRules(allowedOrigins: readonly string[], localNames: Local
 const NO_HEADERS: readonly string[] = [];
 
 /**
- * The headers that let the page of an allowed origin read the answer; none for everyone else who may call.
- * @throws ServiceError `permission-denied` for a foreign origin, or a foreign name of this server
+ * Returns the CORS headers for an allowed origin, and no headers for other permitted requests.
+ * @throws ServiceError `permission-denied` for a foreign origin or a foreign `Host`
  */
 export function crossOriginHeaders(request: IncomingMessage, rules: OriginRules): readonly string[] {
   const { origin, host } = request.headers;
   if (origin === undefined) {
-    if (rules.localNames === 'for-everybody' && !isOwnHost(host, rules)) throw foreignHost(host);
+    if (rules.localNames === 'always' && !isOwnHost(host, rules)) throw foreignHost(host);
     return NO_HEADERS;
   }
   if (rules.allowed.has(origin.toLowerCase())) {
     return ['Access-Control-Allow-Origin', origin, 'Access-Control-Expose-Headers', EXPOSED_HEADERS, 'Vary', 'Origin'];
   }
-  // The scheme is left aside: behind a proxy that ends TLS the page is https and this server is not.
+  // The scheme is ignored, because behind a proxy that ends TLS the page has https and this server http.
   if (host === undefined || hostOf(origin)?.toLowerCase() !== host.toLowerCase()) {
     throw new ServiceError(
       'permission-denied',
       `Permission denied: pages of ${JSON.stringify(origin)} may not call this server; http.allowed-origins names those that may`,
     );
   }
-  if (rules.localNames !== 'for-nobody' && !isOwnHost(host, rules)) throw foreignHost(host);
+  if (rules.localNames !== 'never' && !isOwnHost(host, rules)) throw foreignHost(host);
   return NO_HEADERS;
 }
 
-/** Further headers for the preflight request of an allowed origin. */
+/** Returns additional headers for the response to a preflight request of an allowed origin. */
 export const preflightHeaders = (allow: string): readonly string[] => [
   'Access-Control-Allow-Methods',
   allow,
@@ -83,7 +84,7 @@ const foreignHost = (host = ''): ServiceError =>
     `Permission denied: ${JSON.stringify(host)} is no name of this server, which listens on loopback; http.allowed-origins can name it, behind a proxy`,
   );
 
-/** No browser is without a Host. */
+/** Whether `Host` is a local name or an allowed host. A missing `Host` is accepted, because every browser sends one. */
 function isOwnHost(given: string | undefined, { allowedHosts }: OriginRules): boolean {
   if (given === undefined) return true;
   const host = given.toLowerCase();
@@ -91,7 +92,7 @@ function isOwnHost(given: string | undefined, { allowedHosts }: OriginRules): bo
   return isIP(name) !== 0 || /^(.+\.)?localhost\.?$/.test(name) || allowedHosts.has(host);
 }
 
-/** What stands after the scheme. */
+/** Returns the part of an origin after the scheme. */
 function hostOf(origin: string): string | undefined {
   const end = origin.indexOf('://');
   return end === -1 ? undefined : origin.slice(end + 3);

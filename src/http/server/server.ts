@@ -1,81 +1,88 @@
 /**
- * The HTTP edge: one listener for all services and for operators.
+ * The HTTP server: one listener for all services and for operators.
  *
- * A server listens first and opens later: while the state is being loaded, `/healthz` answers and everything else says
- * that it starts. Endpoints are added in between.
+ * A server listens before the state is loaded. Until `open`, it answers `/healthz` with 200 and all other requests with
+ * 503. Endpoints are added between `listen` and `open`. [SRV-63]
  */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../../state/clock/clock.ts';
-import type { Edge, ErrorForm } from '../call.ts';
+import type { ErrorRenderer, HttpContext } from '../call.ts';
 import type { Endpoint } from '../endpoint.ts';
-import { LISTEN_BACKLOG } from '../limits.ts';
+import { LISTEN_BACKLOG, REQUEST_ID_LENGTH_MAX } from '../limits.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { EndpointTraffic } from '../telemetry/traffic.ts';
-import type { CountUnserved } from './dispatch.ts';
-import { type Certificate, createNodeServer, PATIENCE, type Patience, replaceCertificate } from './node-server.ts';
+import type { UnmatchedHook } from './dispatch.ts';
+import {
+  type Certificate,
+  createNodeServer,
+  DEFAULT_TIMEOUTS,
+  replaceCertificate,
+  stopNodeServer,
+  type Timeouts,
+} from './node-server.ts';
 import { type LocalNames, originRules } from './origin.ts';
-import { createRequestIds } from './request-id.ts';
 import { createRouter } from './router.ts';
-import { answerWhileStarting } from './starting.ts';
-import { stopListening } from './stopping.ts';
 
 export interface HttpServerOptions {
   readonly host: string;
-  /** 0: any free one. */
+  /** 0 selects a free port. */
   readonly port: number;
-  /** HTTPS with it, HTTP without. */
+  /** Serves HTTPS if given, and HTTP otherwise. */
   readonly certificate?: Certificate;
   /** `http.allowed-origins`. */
   readonly allowedOrigins: readonly string[];
-  /** For nobody unless given. */
+  /** Default: `never`. */
   readonly localNames?: LocalNames;
   readonly limits: { readonly connections: number; readonly body: number; readonly bulkBody: number };
-  /** How services below a path tell errors; the others use the plain text of `/v1`. */
-  readonly errorForms?: Readonly<Record<`/${string}/`, ErrorForm>>;
-  /** `compat = consul`: answers repeat every `X-Service-…` header as `X-Consul-…`. */
+  /** The error formats of services, by path prefix. Other paths use that of `/v1`. */
+  readonly errorRenderers?: Readonly<Record<`/${string}/`, ErrorRenderer>>;
+  /** `compat = consul`: responses repeat every `X-Service-…` header as `X-Consul-…`. */
   readonly consul?: boolean;
-  /** Begins the ids of requests; differs between processes. */
+  /** The start of generated request IDs. Must differ between processes. */
   readonly requestIdPrefix: string;
   readonly clock: Clock;
   readonly log: Log;
-  readonly patience?: Patience;
+  readonly timeouts?: Timeouts;
 }
 
 export interface HttpServer {
-  /** Every endpoint, in the order in which they were added. */
+  /** All endpoints, in the order in which they were added. */
   readonly endpoints: readonly Endpoint[];
-  /** Counts by endpoint; requests that met none stand under the path `(none)`. */
+  /** Counts of each endpoint. Requests that no endpoint serves have the path `(none)`. */
   readonly traffic: readonly EndpointTraffic[];
-  /** Adds an endpoint; before `open`. */
+  /** Adds an endpoint. Must be called before `open`. */
   add(endpoint: Endpoint): void;
-  /** Has every request below a path that no endpoint takes counted by the service there; before `open`. */
-  countUnserved(prefix: `/${string}/`, count: CountUnserved): void;
+  /** Calls `hook` for each request below `prefix` that no endpoint serves. Must be called before `open`. */
+  onUnmatched(prefix: `/${string}/`, hook: UnmatchedHook): void;
   /** Starts to listen. @throws Error of the system, such as EADDRINUSE */
   listen(): Promise<AddressInfo>;
-  /** Lets requests through to the endpoints. */
+  /** Starts to serve the endpoints. */
   open(): Promise<void>;
-  /** Open connections, idle ones included. */
+  /** Returns the number of open connections, including idle ones. */
   connectionCount(): Promise<number>;
-  /** Serves another certificate from now on. @throws Error when certificate and key do not fit */
+  /** Uses another certificate for new connections. @throws Error if the key does not match */
   replaceCertificate(certificate: Certificate): void;
-  /** Calls `drain` when the server is asked to stop: what is held back must be answered now. */
+  /** Registers a callback that must answer all waiting queries when the server starts to stop. */
   onStop(drain: () => void): void;
-  /** Stops listening, finishes what is under way within `graceMs`, then closes what is left. May be called again. */
+  /**
+   * Stops listening, finishes requests in progress, and closes the remaining connections after `graceMs`. Further calls
+   * return the same promise.
+   */
   stop(graceMs: number): Promise<void>;
 }
 
-/** Makes a server; it does not listen yet. */
+/** Creates a server. It does not listen yet. */
 export function createHttpServer(options: HttpServerOptions): HttpServer {
-  const { clock, log, limits, patience = PATIENCE } = options;
+  const { clock, log, limits, timeouts = DEFAULT_TIMEOUTS } = options;
   const drains: (() => void)[] = [];
   const requestId = createRequestIds(options.requestIdPrefix);
   let stopping: Promise<void> | undefined;
-  const edge: Edge = {
+  const context: HttpContext = {
     log,
     clock,
-    unreadMs: patience.unreadMs,
+    writeStallMs: timeouts.writeStallMs,
     consul: options.consul ?? false,
     get stopping() {
       return stopping !== undefined;
@@ -87,40 +94,40 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     {
       certificate: options.certificate,
       connectionsMax: limits.connections,
-      patience,
+      timeouts,
+      newRequestId: () => requestId(undefined),
     },
     starting,
   );
   const router = createRouter({
-    node,
-    edge,
+    context,
     requestId,
-    origins: originRules(options.allowedOrigins, options.localNames ?? 'for-nobody'),
+    origins: originRules(options.allowedOrigins, options.localNames ?? 'never'),
     bodyLimit: ({ bulk }) =>
       bulk
         ? { bytesMax: limits.bulkBody, setting: 'limits.bulk-body' }
         : { bytesMax: limits.body, setting: 'limits.body' },
-    errorForms: options.errorForms ?? {},
+    errorRenderers: options.errorRenderers ?? {},
   });
 
   return {
     endpoints: router.endpoints,
     traffic: router.traffic,
     add: (endpoint) => router.add(endpoint),
-    countUnserved: (prefix, count) => router.countUnserved(prefix, count),
+    onUnmatched: (prefix, hook) => router.onUnmatched(prefix, hook),
     async listen() {
       node.listen({ host: options.host, port: options.port, backlog: LISTEN_BACKLOG });
       await once(node, 'listening');
-      // Such as too many open files: the listener goes on with those that it has.
-      node.on('error', (error) => log.warn({ error }, 'a connection could not be accepted'));
+      // For example too many open files. Open connections are not affected.
+      node.on('error', (error) => log.warn({ error }, 'accept failed'));
       return node.address() as AddressInfo;
     },
     async open() {
-      const handle = await router.ready();
+      const listener = router.listener();
       node.off('request', starting);
-      node.on('request', handle);
-      // An expectation that nobody knows is no reason to refuse the request.
-      node.on('checkExpectation', handle);
+      node.on('request', listener);
+      // An unknown `Expect` header is ignored.
+      node.on('checkExpectation', listener);
     },
     connectionCount: () =>
       new Promise((resolve, reject) => {
@@ -132,10 +139,44 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     },
     stop(graceMs) {
       if (stopping === undefined) {
-        stopping = stopListening(node, clock, graceMs);
+        stopping = stopNodeServer(node, clock, graceMs);
         for (const drain of drains) drain();
       }
       return stopping;
     },
   };
+}
+
+/** Request IDs that are safe in a header and a log line. [SRV-59] */
+const VALID_REQUEST_ID = new RegExp(`^[A-Za-z0-9_.:-]{1,${REQUEST_ID_LENGTH_MAX}}$`);
+
+/**
+ * Returns a function that returns a valid `X-Request-Id` unchanged, and otherwise a new ID. New IDs are the prefix and a
+ * counter, because a random number would cost more than the rest of a request.
+ */
+function createRequestIds(prefix: string): (given: string | string[] | undefined) => string {
+  let count = 0;
+  return (given) => {
+    if (typeof given === 'string' && VALID_REQUEST_ID.test(given)) return given;
+    count += 1;
+    return `${prefix}-${count.toString(36)}`;
+  };
+}
+
+const RETRY_AFTER_SECONDS = '1';
+
+function answerWhileStarting(request: IncomingMessage, response: ServerResponse, id: string): void {
+  const isHealthCheck = request.url === '/healthz' && (request.method === 'GET' || request.method === 'HEAD');
+  const text = isHealthCheck ? 'ok' : 'the server is starting: its state is being loaded';
+  const headers = [
+    'X-Request-Id',
+    id,
+    'Content-Type',
+    'text/plain; charset=utf-8',
+    'Content-Length',
+    String(text.length),
+  ];
+  if (!isHealthCheck) headers.push('Retry-After', RETRY_AFTER_SECONDS);
+  response.writeHead(isHealthCheck ? 200 : 503, headers);
+  response.end(request.method === 'HEAD' ? undefined : text);
 }

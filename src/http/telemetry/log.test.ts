@@ -13,15 +13,15 @@ function logged(options: Partial<LogOptions>, write: (log: ReturnType<typeof cre
   return text;
 }
 
-describe('the log', () => {
-  it('writes JSON lines with time, level, fields and message, and nothing of the machine', () => {
+describe('createLog', () => {
+  it('writes JSON lines with time, level, fields and message, and without host name and process ID', () => {
     const line = JSON.parse(logged({}, (log) => log.info({ node: 'a' }, 'ready'))) as Record<string, unknown>;
     assert.deepEqual(Object.keys(line), ['level', 'time', 'node', 'msg']);
     assert.deepEqual([line['level'], line['node'], line['msg']], ['info', 'a', 'ready']);
     assert.match(String(line['time']), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
-  it('leaves out what is below its level, which may change', () => {
+  it('omits lines below its level, which may change', () => {
     const text = logged({}, (log) => {
       log.debug('before');
       log.level = 'debug';
@@ -31,7 +31,7 @@ describe('the log', () => {
     assert.match(text, /after/);
   });
 
-  it('writes of an error its kind, message, code, stack and causes, and not what else it carries', () => {
+  it('writes only the name, message, code, stack and causes of an error', () => {
     const error = Object.assign(new Error('outer', { cause: new TypeError('inner') }), {
       code: 'E_X',
       secret: 's3cr3t',
@@ -45,7 +45,7 @@ describe('the log', () => {
     assert.doesNotMatch(text, /s3cr3t/);
   });
 
-  it('survives errors that are their own cause, and things that are no errors', () => {
+  it('accepts errors that are their own cause, and thrown values that are not errors', () => {
     const loop = new Error('loop');
     loop.cause = loop;
     assert.match(
@@ -62,12 +62,12 @@ describe('the log', () => {
     );
   });
 
-  it('writes a line for people: time, level, message, fields', () => {
+  it('writes text lines with time, level, message and fields', () => {
     const text = logged({ format: 'text' }, (log) => log.warn({ node: 'a', silentMs: 12, why: 'two words' }, 'silent'));
     assert.match(text, /^\d\d:\d\d:\d\d\.\d{3} WARN {2}silent node=a silentMs=12 why="two words"\n$/);
   });
 
-  it('keeps an event on one line whatever it quotes, apart from the stack of an error, indented', () => {
+  it('writes one text line for an event with line breaks, and indents the stack of an error', () => {
     const text = logged({ format: 'text' }, (log) => log.info({ name: 'a\nb' }, 'two\nlines\r\n12:00 FAKE'));
     assert.equal(text.split('\n').length, 2);
     const withStack = logged({ format: 'text' }, (log) => log.error({ error: new Error('bad') }, 'failed'));

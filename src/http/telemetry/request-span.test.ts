@@ -7,7 +7,7 @@ import { type Answer, textAnswer } from '../answer.ts';
 import type { Call } from '../call.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { ServiceError } from '../errors.ts';
-import { openEdge } from '../server/edge.suite.ts';
+import { startTestServer } from '../server/test-server.suite.ts';
 import { streamAnswer } from '../stream-answer.ts';
 import { startSpan, traced } from './tracing.ts';
 
@@ -22,7 +22,7 @@ const thing = (handle: Endpoint['handle'], method: Endpoint['method'] = 'GET'): 
 });
 const fine = (): Answer => textAnswer(200, 'fine');
 
-describe('the span of a request', () => {
+describe('request span', () => {
   let traces: Traces;
   beforeEach(() => {
     traces = startTraces();
@@ -31,9 +31,9 @@ describe('the span of a request', () => {
 
   const requestSpan = () => traces.untilSpan('the span of the request', ({ kind }) => kind === SpanKind.SERVER);
 
-  it('names method and route, and says what became of it', async () => {
-    await using edge = await openEdge([thing(fine)]);
-    await edge.request('/v1/thing/x?y=z', { headers: { 'x-request-id': 'mine' } });
+  it('contains the method, the route and the status', async () => {
+    await using server = await startTestServer([thing(fine)]);
+    await server.request('/v1/thing/x?y=z', { headers: { 'x-request-id': 'mine' } });
     const { name, attributes, status, parentSpanContext } = await requestSpan();
     assert.equal(name, 'GET /v1/thing/:name');
     assert.deepEqual(attributes, {
@@ -48,31 +48,31 @@ describe('the span of a request', () => {
     assert.deepEqual([status.code, parentSpanContext], [SpanStatusCode.UNSET, undefined]);
   });
 
-  it('goes on with the trace of the caller', async () => {
-    await using edge = await openEdge([thing(fine)]);
+  it('continues the trace in traceparent', async () => {
+    await using server = await startTestServer([thing(fine)]);
     const headers = { traceparent: `00-${TRACE_ID}-${PARENT_ID}-01` };
-    await edge.request('/v1/thing/x', { headers });
+    await server.request('/v1/thing/x', { headers });
     const span = await requestSpan();
     assert.deepEqual([span.spanContext().traceId, span.parentSpanContext?.spanId], [TRACE_ID, PARENT_ID]);
   });
 
-  it('is a trace of its own when the caller names none that can be', async () => {
-    await using edge = await openEdge([thing(fine)]);
-    await edge.request('/v1/thing/x', { headers: { traceparent: `00-${TRACE_ID}-0-01` } });
+  it('starts a new trace when traceparent is invalid', async () => {
+    await using server = await startTestServer([thing(fine)]);
+    await server.request('/v1/thing/x', { headers: { traceparent: `00-${TRACE_ID}-0-01` } });
     const span = await requestSpan();
     assert.notEqual(span.spanContext().traceId, TRACE_ID);
     assert.equal(span.parentSpanContext, undefined);
   });
 
-  it('is the parent of what the endpoint does, at once or later, with a body or without', async () => {
+  it('is the parent of spans that the endpoint starts, synchronously or later, with or without a body', async () => {
     const handle = async (): Promise<Answer> => {
       startSpan({ name: 'at once', kind: SpanKind.INTERNAL })?.end();
       await new Promise((resolve) => setImmediate(resolve));
       return await traced({ name: 'later', kind: SpanKind.INTERNAL }, async () => fine());
     };
-    await using edge = await openEdge([thing(handle), thing(handle, 'PUT')]);
+    await using server = await startTestServer([thing(handle), thing(handle, 'PUT')]);
     for (const method of ['GET', 'PUT']) {
-      await edge.request('/v1/thing/x', { method, body: method === 'PUT' ? 'given' : '' });
+      await server.request('/v1/thing/x', { method, body: method === 'PUT' ? 'given' : '' });
       const parent = await traces.untilSpan(`the span of ${method}`, ({ name }) => name.startsWith(method));
       const children = traces.spans.filter(
         ({ parentSpanContext }) => parentSpanContext?.spanId === parent.spanContext().spanId,
@@ -84,35 +84,35 @@ describe('the span of a request', () => {
     }
   });
 
-  it('is an error when the fault is ours, with what was thrown', async () => {
+  it('has the error status and the exception for an internal error', async () => {
     const handle = (): never => {
       throw new TypeError('x is not a function');
     };
-    await using edge = await openEdge([thing(handle)]);
-    await edge.request('/v1/thing/x');
+    await using server = await startTestServer([thing(handle)]);
+    await server.request('/v1/thing/x');
     const { status, attributes, events } = await requestSpan();
     assert.deepEqual([status.code, attributes['error.type']], [SpanStatusCode.ERROR, '500']);
     assert.deepEqual(
-      events.map(({ name, attributes: told }) => [name, told?.['exception.type'], told?.['exception.message']]),
+      events.map(({ name, attributes: given }) => [name, given?.['exception.type'], given?.['exception.message']]),
       [['exception', 'TypeError', 'x is not a function']],
     );
   });
 
-  it('is no error when the fault is the caller’s', async () => {
+  it('has no error status for a 4xx response', async () => {
     const handle = (): never => {
       throw new ServiceError('not-found', 'no such thing');
     };
-    await using edge = await openEdge([thing(handle)]);
-    await edge.request('/v1/thing/x');
+    await using server = await startTestServer([thing(handle)]);
+    await server.request('/v1/thing/x');
     const { status, attributes, events } = await requestSpan();
     assert.deepEqual([status.code, attributes['http.response.status_code'], events], [SpanStatusCode.UNSET, 404, []]);
   });
 
-  it('of a request that meets no endpoint is named after its method alone, and methods are few', async () => {
-    await using edge = await openEdge([thing(fine)]);
-    await edge.request('/private/path');
-    await edge.request('/private/path', { method: 'PROPFIND' });
-    await edge.request('/%zz');
+  it('has only the method as its name when no endpoint matches, and _OTHER for unknown methods', async () => {
+    await using server = await startTestServer([thing(fine)]);
+    await server.request('/private/path');
+    await server.request('/private/path', { method: 'PROPFIND' });
+    await server.request('/%zz');
     await until('three spans have ended', () => traces.spans.length === 3);
     assert.deepEqual(
       traces.spans.map(({ name, attributes }) => [
@@ -128,7 +128,7 @@ describe('the span of a request', () => {
     );
   });
 
-  it('ends when the caller leaves, and with an answer that is streamed', async () => {
+  it('ends when the client disconnects, and at the end of a streamed response', async () => {
     const calls: Call[] = [];
     const held = thing((call) => void calls.push(call));
     async function* chunks(): AsyncGenerator<string> {
@@ -140,16 +140,16 @@ describe('the span of a request', () => {
       path: '/v1/stream',
       handle: (call) => void streamAnswer(call, 'text/plain', chunks),
     };
-    await using edge = await openEdge([held, streamed]);
+    await using server = await startTestServer([held, streamed]);
     const leaving = new AbortController();
-    const left = edge.request('/v1/thing/x', { signal: leaving.signal }).catch(() => undefined);
+    const left = server.request('/v1/thing/x', { signal: leaving.signal }).catch(() => undefined);
     await until('the request is held', () => calls.length === 1);
     leaving.abort();
     await left;
     const abandoned = await requestSpan();
     assert.equal(abandoned.attributes['accord.request.abandoned'], true);
     assert.equal(abandoned.attributes['http.response.status_code'], undefined);
-    await edge.request('/v1/stream');
+    await server.request('/v1/stream');
     const { attributes } = await traces.untilSpan('the streamed one', ({ name }) => name === 'GET /v1/stream');
     assert.deepEqual(
       [attributes['http.response.status_code'], attributes['accord.request.abandoned']],
@@ -157,30 +157,30 @@ describe('the span of a request', () => {
     );
   });
 
-  it('has nothing of what the caller sent but its method and its request id', async () => {
-    await using edge = await openEdge([thing(fine), thing(fine, 'PUT')]);
+  it('contains no path, query, header or body of the request', async () => {
+    await using server = await startTestServer([thing(fine), thing(fine, 'PUT')]);
     const headers = { 'x-service-token': 'secret-1', authorization: 'Bearer secret-2', cookie: 'secret-3' };
-    await edge.request('/v1/thing/secret-4?token=secret-5', { method: 'PUT', headers, body: 'secret-6' });
-    await edge.request('/v1/nothing/secret-7');
+    await server.request('/v1/thing/secret-4?token=secret-5', { method: 'PUT', headers, body: 'secret-6' });
+    await server.request('/v1/nothing/secret-7');
     await until('both spans have ended', () => traces.spans.length === 2);
     assert.doesNotMatch(textOf(traces.spans), /secret/);
   });
 });
 
-describe('without an SDK', () => {
-  it('a request has no span', async () => {
+describe('tracing without an SDK', () => {
+  it('creates no span for a request', async () => {
     assert.equal(startSpan({ name: 'x', kind: SpanKind.INTERNAL }), undefined);
     const spans: unknown[] = [];
     const handle = (call: Call): Answer => {
       spans.push(call.span, trace.getActiveSpan());
       return fine();
     };
-    await using edge = await openEdge([thing(handle)]);
-    assert.equal((await edge.request('/v1/thing/x')).text, 'fine');
+    await using server = await startTestServer([thing(handle)]);
+    assert.equal((await server.request('/v1/thing/x')).text, 'fine');
     assert.deepEqual(spans, [undefined, undefined]);
   });
 
-  it('work that would be traced is done all the same', async () => {
+  it('runs the work of traced, and rejects with its error', async () => {
     assert.equal(await traced({ name: 'x', kind: SpanKind.INTERNAL }, async (span) => span ?? 'done'), 'done');
     const fails = traced({ name: 'x', kind: SpanKind.INTERNAL }, () => Promise.reject(new Error('no')));
     await assert.rejects(fails, /^Error: no$/);

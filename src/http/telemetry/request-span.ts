@@ -1,27 +1,24 @@
-/** One server span for each request, by the semantic conventions of OpenTelemetry for HTTP. */
+/** One server span for each request, following the OpenTelemetry semantic conventions for HTTP. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { context, propagation, ROOT_CONTEXT, type Span, SpanKind, trace } from '@opentelemetry/api';
 import { currentTracer, failSpan } from './tracing.ts';
 
-/** The methods that the conventions name; any other is `_OTHER`, so that names of spans stay few. */
+/** The methods of the conventions. Any other becomes `_OTHER`, so that span names have low cardinality. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH', 'QUERY']);
 
-/** What names a request. */
 export interface TracedRequest {
-  /** The pattern of the route; undefined: no endpoint has taken it. */
+  /** The pattern of the route, or `undefined` if no endpoint matches. */
   readonly route: string | undefined;
   readonly id: string;
 }
 
 /**
- * Begins the span of a request; it ends with the connection's part in it, whoever answers and whether the caller waits
- * for the answer or not. Neither path nor query are in it: people put into both what should not be there, as into
- * `?token=`, and the pattern of the route says where a request went.
+ * Starts the span of a request. It ends when the response is complete or the client disconnects.
  *
- * The parent is what the caller names in `traceparent`, if the SDK has a propagator that reads it, or else whatever
- * the SDK itself has made for this request.
- * @returns undefined: nothing is traced
+ * The span contains neither path nor query, because people put secrets there, as in `?token=`. Its parent is the span
+ * that the SDK has created for this request, or else the one in `traceparent`.
+ * @returns `undefined` if tracing is off
  */
 export function startRequestSpan(
   request: IncomingMessage,
@@ -57,7 +54,7 @@ function parentOf({ headers }: IncomingMessage): ReturnType<typeof context.activ
 
 function endRequestSpan(span: Span, { headersSent, statusCode, writableFinished }: ServerResponse): void {
   if (headersSent) span.setAttribute('http.response.status_code', statusCode);
-  // No fault of ours, and no error: who waits for a change may stop waiting.
+  // Not an error: clients of blocking queries may disconnect at any time.
   if (!writableFinished) span.setAttribute('accord.request.abandoned', true);
   if (statusCode >= 500) failSpan(span, String(statusCode));
   span.end();

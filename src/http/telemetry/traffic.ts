@@ -1,34 +1,33 @@
-/** What is counted of the requests of an endpoint: plain numbers, so that counting costs next to nothing. */
+/** Request counts and durations of each endpoint: plain numbers, so that counting costs almost nothing. */
 
-/** Upper bounds of the histogram of durations, in milliseconds. */
+/** Upper bounds of the duration histogram, in milliseconds. */
 export const DURATION_BUCKETS_MS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 1_000, 5_000] as const;
 
 export interface Traffic {
-  /** Answers by the first digit of their status, from 1xx on. */
+  /** Responses by the first digit of their status, starting with 1xx. */
   readonly byClass: number[];
-  /** Answers within each bound and above the bound before it; the last counts what took longer. */
+  /** Responses by duration, one number for each bucket. The last counts durations above all bounds. */
   readonly byDuration: number[];
   durationSumMs: number;
 }
 
-/** What an endpoint was asked so far. */
 export interface EndpointTraffic {
   readonly method: string;
   readonly path: string;
   readonly traffic: Traffic;
 }
 
-/** Nothing counted yet. */
+/** Returns counts that are all 0. */
 export const createTraffic = (): Traffic => ({
   byClass: new Array<number>(5).fill(0),
   byDuration: new Array<number>(DURATION_BUCKETS_MS.length + 1).fill(0),
   durationSumMs: 0,
 });
 
-/** Counts an answer. `durationMs` is `undefined` for one that was held back on purpose. */
+/** Counts a response. `durationMs` is `undefined` if the request waited as a blocking query. */
 export function countAnswer(traffic: Traffic, status: number, durationMs: number | undefined): void {
-  const place = Math.floor(status / 100) - 1;
-  traffic.byClass[place] = (traffic.byClass[place] ?? 0) + 1;
+  const statusClass = Math.floor(status / 100) - 1;
+  traffic.byClass[statusClass] = (traffic.byClass[statusClass] ?? 0) + 1;
   if (durationMs === undefined) return;
   let bucket = 0;
   while (durationMs > (DURATION_BUCKETS_MS[bucket] ?? Number.POSITIVE_INFINITY)) bucket += 1;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseDuration } from './duration.ts';
 
-describe('a duration', () => {
+describe('parseDuration', () => {
   const good: [string, number][] = [
     ['0', 0],
     ['0s', 0],
@@ -19,7 +19,7 @@ describe('a duration', () => {
     ['1000μs', 1],
     ['1000000ns', 1],
   ];
-  for (const [text, ms] of good) it(`'${text}' is ${ms} ms`, () => assert.equal(parseDuration(text), ms));
+  for (const [text, ms] of good) it(`returns ${ms} ms for '${text}'`, () => assert.equal(parseDuration(text), ms));
 
   const bad = [
     '',
@@ -38,5 +38,5 @@ describe('a duration', () => {
     '1m-1s',
     `${'1s'.repeat(40)}`,
   ];
-  for (const text of bad) it(`'${text}' is none`, () => assert.equal(parseDuration(text), undefined));
+  for (const text of bad) it(`returns undefined for '${text}'`, () => assert.equal(parseDuration(text), undefined));
 });

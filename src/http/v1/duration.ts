@@ -1,4 +1,4 @@
-/** Durations as Go writes them, which is what clients of such services send: `10s`, `1m30s`, `1.5h`. */
+/** Durations in Go's syntax, which Consul clients send: `10s`, `1m30s`, `1.5h`. */
 
 const UNITS_MS: Readonly<Record<string, number>> = {
   ns: 1e-6,
@@ -13,10 +13,10 @@ const UNITS_MS: Readonly<Record<string, number>> = {
 
 const PART = /(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/gy;
 
-/** Longest text looked at; longer ones are no durations that anybody means. */
+/** Longer texts are rejected unparsed, because no useful duration needs as many characters. */
 const LENGTH_MAX = 64;
 
-/** The milliseconds of a duration that is not negative; `undefined` when `text` is none. */
+/** Returns the duration in milliseconds, or `undefined` if `text` is not a duration of 0 or more. */
 export function parseDuration(text: string): number | undefined {
   if (text === '0') return 0;
   if (text === '' || text.length > LENGTH_MAX) return undefined;

@@ -1,4 +1,4 @@
-/** How `/v1` tells errors: the bare text, or a problem document (RFC 9457) for a client that accepts one. */
+/** Error responses of `/v1`: plain text, or a problem document (RFC 9457) if the client accepts it. */
 import { STATUS_CODES } from 'node:http';
 import { type Static, Type } from 'typebox';
 import { acceptsExactly } from '../accept.ts';
@@ -12,19 +12,19 @@ const TEXT = 'text/plain; charset=utf-8';
 const problemSchema = Type.Object(
   {
     type: Type.Literal('about:blank'),
-    title: Type.String({ description: 'The words of the status.' }),
+    title: Type.String({ description: 'The reason phrase of the status.' }),
     status: Type.Integer(),
-    code: Type.Enum([...serviceErrorCodes], { description: 'What programs decide by; never changes its meaning.' }),
-    detail: Type.String({ description: 'What people read.' }),
-    requestId: Type.String({ description: 'Finds the request in the log.' }),
+    code: Type.Enum([...serviceErrorCodes], { description: 'For programs; its meaning never changes.' }),
+    detail: Type.String({ description: 'The message, for people.' }),
+    requestId: Type.String({ description: 'Identifies the request in the log.' }),
   },
   { title: 'Problem', description: 'RFC 9457' },
 );
 
-/** An error in every form that a client can ask for: its media type and its schema. */
-export const errorForms = { [TEXT]: Type.String(), [PROBLEM]: problemSchema };
+/** The schema of an error for each media type. */
+export const errorSchemas = { [TEXT]: Type.String(), [PROBLEM]: problemSchema };
 
-/** The answer for an error. One of our own says no more than the request's id. */
+/** Converts an error into a response. The message of an `internal` error contains only the request ID. [SRV-76] */
 export function errorAnswer(call: Call, error: ServiceError): Answer {
   const message = error.code === 'internal' ? `Internal error (request ${call.id})` : error.message;
   const headers = [...error.headers, 'X-Content-Type-Options', 'nosniff'];

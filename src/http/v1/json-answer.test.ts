@@ -2,26 +2,26 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ServiceError } from '../errors.ts';
 import { ANSWER_CHARACTERS_MAX, PRETTY_CHARACTERS_MAX } from '../limits.ts';
-import { JsonText, jsonList, render } from './json-answer.ts';
+import { JsonText, jsonList, renderJson } from './json-answer.ts';
 
-/** A JSON string of so many characters, quotes included. */
+/** Returns a JSON string of the given length, including quotes. */
 const text = (characters: number): string => JSON.stringify('x'.repeat(characters - 2));
 
-const refuses = (message: RegExp) => (error: unknown) =>
+const isBadRequest = (message: RegExp) => (error: unknown) =>
   error instanceof ServiceError && error.code === 'bad-request' && message.test(error.message);
 
-describe('a list as an answer', () => {
+describe('jsonList', () => {
   const own = (item: string): string => item;
 
-  test('is written item by item', () => {
+  test('returns the same text as JSON.stringify', () => {
     assert.equal(jsonList([], own).text, '[]');
     assert.equal(jsonList(['1', '{"a":2}'], own).text, '[1,{"a":2}]');
     const values = [1, 'a', null, { b: [2] }];
-    assert.equal(render(values, false).text, JSON.stringify(values));
-    assert.equal(render(values, true).text, `${JSON.stringify(values, null, 4)}\n`);
+    assert.equal(renderJson(values, false).text, JSON.stringify(values));
+    assert.equal(renderJson(values, true).text, `${JSON.stringify(values, null, 4)}\n`);
   });
 
-  test('is refused before it is longer than an answer may be, and no further item is written', () => {
+  test('stops at the item that exceeds the limit, and throws', () => {
     const half = text(ANSWER_CHARACTERS_MAX / 2 - 2);
     assert.equal(jsonList([half, half], own).text.length, ANSWER_CHARACTERS_MAX - 1);
     let written = 0;
@@ -32,16 +32,19 @@ describe('a list as an answer', () => {
     const items = Array.from({ length: 1_000 }, () => half);
     assert.throws(
       () => jsonList(items, counted, 'ask for fewer with limit'),
-      refuses(/^The answer would be longer than 67108864 characters: ask for fewer with limit$/),
+      isBadRequest(/^The answer would be longer than 67108864 characters: ask for fewer with limit$/),
     );
     assert.equal(written, 3);
   });
 
-  test('of values is refused likewise, and indented sooner', () => {
+  test('limits arrays of values, and has a lower limit for indented ones', () => {
     const large = 'x'.repeat(ANSWER_CHARACTERS_MAX / 4);
-    assert.throws(() => render([large, large, large, large], false), refuses(/: ask for less of it$/));
+    assert.throws(() => renderJson([large, large, large, large], false), isBadRequest(/: ask for less of it$/));
     const indented = new JsonText(`[${text(PRETTY_CHARACTERS_MAX)}]`);
-    assert.throws(() => render(indented, true), refuses(/longer than 16777216 characters: .* without pretty$/));
-    assert.equal(render(indented, false).bytes, PRETTY_CHARACTERS_MAX + 2);
+    assert.throws(
+      () => renderJson(indented, true),
+      isBadRequest(/longer than 16777216 characters: .* without pretty$/),
+    );
+    assert.equal(renderJson(indented, false).bytes, PRETTY_CHARACTERS_MAX + 2);
   });
 });

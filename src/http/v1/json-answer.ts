@@ -1,4 +1,4 @@
-/** How `/v1` tells results: compact JSON, indented by four for `?pretty`, gzip where it is accepted and worth it. */
+/** JSON responses of `/v1`: compact, indented by 4 spaces with `?pretty`, and compressed with gzip if that is worth it. */
 import { promisify } from 'node:util';
 import { constants, gzip, gzipSync } from 'node:zlib';
 import { acceptsGzip } from '../accept.ts';
@@ -14,10 +14,10 @@ import {
 } from '../limits.ts';
 import { PRETTY } from './parameters.ts';
 
-const gzipInPool = promisify(gzip);
+const gzipAsync = promisify(gzip);
 const FAST = { level: constants.Z_BEST_SPEED };
 
-/** JSON that is text already; given as a value it is sent as it is. */
+/** Text that is already JSON. As a value, it is sent unchanged. */
 export class JsonText {
   readonly text: string;
 
@@ -26,100 +26,101 @@ export class JsonText {
   }
 }
 
-/** A result ready to be sent, to one or to many. */
-export interface Rendered {
+/** A response body, which several requests may share. */
+export interface RenderedJson {
   readonly text: string;
   readonly bytes: number;
-  /** Made when the first client that accepts it comes. */
-  zipped?: Buffer | Promise<Buffer>;
+  /** Created for the first client that accepts gzip. */
+  gzipped?: Buffer | Promise<Buffer>;
 }
 
-/** What a rendered result takes while it is kept: text that is not ASCII takes two bytes a character; compressed, likewise. */
-export const bytesHeld = ({ text, bytes }: Rendered): number => (text.length === bytes ? 1 : 2) * text.length + bytes;
+/** Returns the memory that a cached body takes: its text, and at most as many bytes for the compressed form. */
+export const memoryBytes = ({ text, bytes }: RenderedJson): number =>
+  // V8 stores text that is not ASCII with two bytes for each character.
+  (text.length === bytes ? 1 : 2) * text.length + bytes;
 
-/** What an answer has besides its body. */
-export type AnswerFrame = Pick<Answer, 'headers' | 'held'> & { readonly status?: number };
+export type AnswerOptions = Pick<Answer, 'headers' | 'waited'> & { readonly status?: number };
 
-/** Compressions under way: the thread pool, and zlib's memory, are the process's. */
-let zipping = 0;
+/** Compressions in progress in the thread pool. Global, because the process has one pool. */
+let gzipsInPool = 0;
 
-/** Makes the text of a JSON value. @throws ServiceError `bad-request` when it is longer than an answer may be */
-export function render(value: unknown, pretty: boolean): Rendered {
+/** Serializes a JSON value. @throws ServiceError `bad-request` if the text exceeds the limit of a response */
+export function renderJson(value: unknown, pretty: boolean): RenderedJson {
   const text = pretty ? prettyText(value) : compactText(value);
   return { text, bytes: Buffer.byteLength(text) };
 }
 
 /**
- * A list of what is written one by one, and no further than an answer may be long.
- * @param narrower how to ask for less of it, in words that follow a colon
+ * Serializes a list item by item, and stops as soon as it exceeds the limit of a response.
+ * @param advice how to request a smaller list; follows a colon in the message
  * @throws ServiceError `bad-request`
  */
 export function jsonList<Item>(
   items: readonly Item[],
   textOf: (item: Item) => string,
-  narrower = 'ask for less of it',
+  advice = 'ask for less of it',
 ): JsonText {
   const texts: string[] = [];
   let characters = 2;
   for (const item of items) {
     const text = textOf(item);
     characters += text.length + 1;
-    if (characters > ANSWER_CHARACTERS_MAX) throw tooLong(ANSWER_CHARACTERS_MAX, narrower);
+    if (characters > ANSWER_CHARACTERS_MAX) throw answerTooLong(ANSWER_CHARACTERS_MAX, advice);
     texts.push(text);
   }
   return new JsonText(`[${texts.join(',')}]`);
 }
 
-const tooLong = (charactersMax: number, narrower: string): ServiceError =>
-  new ServiceError('bad-request', `The answer would be longer than ${charactersMax} characters: ${narrower}`);
+const answerTooLong = (charactersMax: number, advice: string): ServiceError =>
+  new ServiceError('bad-request', `The answer would be longer than ${charactersMax} characters: ${advice}`);
 
 function compactText(value: unknown): string {
   if (value instanceof JsonText) return value.text;
   return Array.isArray(value) ? jsonList(value, (item) => JSON.stringify(item)).text : JSON.stringify(value);
 }
 
-/** An answer with a JSON value, in the form that the client asked for. */
-export function jsonAnswer(call: Call, value: unknown, frame: AnswerFrame = {}): Answer | Promise<Answer> {
-  return renderedAnswer(call, render(value, call.query.has(PRETTY.name)), frame);
+/** Returns a response with a JSON value, in the format that the client requests. */
+export function jsonAnswer(call: Call, value: unknown, options: AnswerOptions = {}): Answer | Promise<Answer> {
+  return renderedAnswer(call, renderJson(value, call.query.has(PRETTY.name)), options);
 }
 
-/** An answer with what was rendered, compressed where the client accepts that and it is worth it. */
-export function renderedAnswer(call: Call, rendered: Rendered, frame: AnswerFrame): Answer | Promise<Answer> {
+/** Returns a response with a serialized body, compressed if the client accepts gzip and the body is large enough. */
+export function renderedAnswer(call: Call, rendered: RenderedJson, options: AnswerOptions): Answer | Promise<Answer> {
   const { text, bytes } = rendered;
-  const { status = 200, headers: own, held } = frame;
-  // Written out: a spread here would cost as much as the rest of the answer.
-  const plain: Answer = { status, contentType: 'application/json', body: text, bytes, headers: own, held };
+  const { status = 200, headers: own, waited } = options;
+  // Not a spread: that would cost as much as the rest of the response.
+  const plain: Answer = { status, contentType: 'application/json', body: text, bytes, headers: own, waited };
   if (bytes < GZIP_BYTES_MIN) return plain;
   const headers = [...(own ?? []), 'Vary', 'Accept-Encoding'];
-  const zipped = acceptsGzip(call.request.headers['accept-encoding']) ? compress(rendered) : undefined;
-  if (zipped === undefined) return { ...plain, headers };
+  const gzipped = acceptsGzip(call.request.headers['accept-encoding']) ? compress(rendered) : undefined;
+  if (gzipped === undefined) return { ...plain, headers };
   const answer = (body: Buffer): Answer => ({
     ...plain,
     body,
     bytes: body.length,
     headers: [...headers, 'Content-Encoding', 'gzip'],
   });
-  return zipped instanceof Promise ? zipped.then(answer) : answer(zipped);
+  return gzipped instanceof Promise ? gzipped.then(answer) : answer(gzipped);
 }
 
 function prettyText(value: unknown): string {
   const text = compactText(value);
   if (text.length > PRETTY_CHARACTERS_MAX)
-    throw tooLong(PRETTY_CHARACTERS_MAX, `ask for less of it, or without ${PRETTY.name}`);
+    throw answerTooLong(PRETTY_CHARACTERS_MAX, `ask for less of it, or without ${PRETTY.name}`);
   const plain: unknown = value instanceof JsonText ? JSON.parse(text) : value;
   return `${JSON.stringify(plain, null, 4)}\n`;
 }
 
-/** The compressed body, or `undefined` when too many are being compressed already. */
-function compress(rendered: Rendered): Buffer | Promise<Buffer> | undefined {
-  if (rendered.zipped !== undefined) return rendered.zipped;
+/** Returns the compressed body, or `undefined` if the thread pool has too many compressions in progress. */
+function compress(rendered: RenderedJson): Buffer | Promise<Buffer> | undefined {
+  if (rendered.gzipped !== undefined) return rendered.gzipped;
   if (rendered.bytes <= GZIP_BYTES_INLINE_MAX) {
-    rendered.zipped = gzipSync(rendered.text, FAST);
-  } else if (zipping < GZIP_PARALLEL_MAX) {
-    zipping += 1;
-    rendered.zipped = gzipInPool(rendered.text, FAST).finally(() => {
-      zipping -= 1;
+    rendered.gzipped = gzipSync(rendered.text, FAST);
+  } else if (gzipsInPool < GZIP_PARALLEL_MAX) {
+    gzipsInPool += 1;
+    rendered.gzipped = gzipAsync(rendered.text, FAST).finally(() => {
+      gzipsInPool -= 1;
     });
   }
-  return rendered.zipped;
+  return rendered.gzipped;
 }

@@ -27,17 +27,18 @@ const schema = Type.Object(
   { additionalProperties: false },
 );
 
-function complaint(body: string | Buffer): string {
+/** Returns the error message for a body that the schema rejects. */
+function errorFor(body: string | Buffer): string {
   try {
     parseBody(schema, Buffer.from(body));
   } catch (error) {
     assert.ok(error instanceof ServiceError && error.code === 'bad-request');
     return error.message.replace(/^Body decoding failed: /, '');
   }
-  assert.fail('it was taken');
+  assert.fail('the body was accepted');
 }
 
-describe('a body that fits', () => {
+describe('parseBody with a valid body', () => {
   const cases: [string, unknown][] = [
     ['', {}],
     ['{}', {}],
@@ -51,14 +52,14 @@ describe('a body that fits', () => {
     ['{"PeerName":"\\"}{[\\\\"}', { PeerName: '"}{[\\' }],
   ];
   for (const [body, value] of cases) {
-    it(body || '(empty)', () => assert.deepEqual(parseBody(schema, Buffer.from(body)), value));
+    it(`accepts ${body || 'an empty body'}`, () => assert.deepEqual(parseBody(schema, Buffer.from(body)), value));
   }
 
-  it('is read as UTF-8', () =>
+  it('decodes UTF-8', () =>
     assert.deepEqual(parseBody(schema, Buffer.from('{"PeerName":"é€𝄞"}')), { PeerName: 'é€𝄞' }));
 });
 
-describe('a body that does not fit is told', () => {
+describe('parseBody with an invalid body', () => {
   const cases: [string, string][] = [
     ['[]', 'want an object, got an array'],
     ['null', 'want an object, got null'],
@@ -90,24 +91,24 @@ describe('a body that does not fit is told', () => {
     ['{"PeerName":', 'json: Unexpected end of JSON input'],
     [`{"Anything":${'['.repeat(40)}${']'.repeat(40)}}`, 'json: more than 32 levels deep'],
   ];
-  for (const [body, message] of cases) it(body, () => assert.equal(complaint(body), message));
+  for (const [body, message] of cases) it(`rejects ${body}`, () => assert.equal(errorFor(body), message));
 
-  it('what is wrong with its bytes', () => {
-    assert.equal(complaint(Buffer.from([0x7b, 0xff, 0x7d])), 'the body is not valid UTF-8');
-    assert.equal(complaint(Buffer.from([0xed, 0xa0, 0x80])), 'the body is not valid UTF-8');
-    assert.match(complaint('\uFEFF{}'), /^json: Unexpected token/);
-    assert.match(complaint(Buffer.from('{"PeerName":"a"}', 'utf16le')), /^json: /);
+  it('rejects invalid UTF-8, a byte order mark, and UTF-16', () => {
+    assert.equal(errorFor(Buffer.from([0x7b, 0xff, 0x7d])), 'the body is not valid UTF-8');
+    assert.equal(errorFor(Buffer.from([0xed, 0xa0, 0x80])), 'the body is not valid UTF-8');
+    assert.match(errorFor('\uFEFF{}'), /^json: Unexpected token/);
+    assert.match(errorFor(Buffer.from('{"PeerName":"a"}', 'utf16le')), /^json: /);
   });
 
-  it('its place, and never a piece of it, which may hold a secret', () => {
+  it('quotes no part of invalid JSON, because it may be secret', () => {
     for (const body of ['s3cr3t', '{"PeerName":s3cr3t}', '{"PeerName":"s3cr3t" "x"}', '{"a" s3cr3t']) {
-      assert.doesNotMatch(complaint(body), /s3cr3t/);
+      assert.doesNotMatch(errorFor(body), /s3cr3t/);
     }
   });
 });
 
-describe('any body', () => {
-  it('is taken as the schema says, or refused with a ServiceError', () => {
+describe('parseBody with a random body', () => {
+  it('returns an object or throws a ServiceError', () => {
     const near = fc.dictionary(
       fc.constantFrom('PeerName', 'peername', 'Meta', 'Grants', 'Count', '__proto__'),
       fc.jsonValue(),

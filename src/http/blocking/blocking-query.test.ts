@@ -13,8 +13,13 @@ import { State } from '../../state/state.ts';
 import { defineSchema, defineTable } from '../../state/table.ts';
 import { rowTopic } from '../../state/watch/change-notifier.ts';
 import { ServiceError } from '../errors.ts';
-import { type Got, type OpenEdge, openEdge, readAll } from '../server/edge.suite.ts';
-import { createReads, type ReadResult, type Reads, type ReadsOptions } from './reads.ts';
+import { type ReceivedResponse, readAll, startTestServer, type TestServer } from '../server/test-server.suite.ts';
+import {
+  type BlockingQueries,
+  type BlockingQueryOptions,
+  createBlockingQueries,
+  type ReadResult,
+} from './blocking-query.ts';
 
 interface Item {
   readonly name: string;
@@ -30,22 +35,22 @@ const items = defineTable<Item>()({
 });
 
 interface Fixture extends AsyncDisposable {
-  readonly edge: OpenEdge;
+  readonly server: TestServer;
   readonly state: State;
   readonly clock: FakeClock;
-  readonly reads: Reads;
+  readonly reads: BlockingQueries;
   put(name: string, value: string, group?: string): Promise<void>;
-  /** Begins a request and waits until it waits. */
-  held(url: string): Promise<{ readonly answer: Promise<Got> }>;
+  /** Starts a request and resolves when its query waits. */
+  startWaiting(url: string): Promise<{ readonly answer: Promise<ReceivedResponse> }>;
 }
 
-interface FixtureOptions extends Partial<ReadsOptions> {
+interface FixtureOptions extends Partial<BlockingQueryOptions> {
   readonly engine?: (engine: Engine) => Engine;
-  /** Changes what reading one item finds. */
+  /** Changes the result for one item. */
   readonly result?: (found: ReadResult, snapshot: Snapshot) => ReadResult;
 }
 
-/** A server with `/v1/item/:name` (one row) and `/v1/items` (a list that can be cached). */
+/** Starts a server with `/v1/item/:name` (one row) and `/v1/items` (a cacheable list). */
 async function open({
   engine = (e) => e,
   result = (found) => found,
@@ -61,7 +66,7 @@ async function open({
     rowsMax: 1_000,
     log: () => undefined,
   });
-  const reads = createReads({
+  const reads = createBlockingQueries({
     state,
     clock,
     random: () => 0,
@@ -71,7 +76,7 @@ async function open({
     waitingPerTokenMax: 1_000,
     ...options,
   });
-  const edge = await openEdge(
+  const server = await startTestServer(
     [
       {
         method: 'GET',
@@ -106,30 +111,30 @@ async function open({
     ],
     { clock },
   );
-  edge.server.onStop(() => reads.drain());
+  server.http.onStop(() => reads.drain());
   return {
-    edge,
+    server,
     state,
     clock,
     reads,
     put: (name, value, group = 'a') => state.write((tx) => void tx.put(items, { name, group, value })),
-    async held(url) {
+    async startWaiting(url) {
       const before = reads.waitingCount;
-      const answer = edge.request(url);
+      const answer = server.request(url);
       await until('the query waits', () => reads.waitingCount > before);
       return { answer };
     },
     async [Symbol.asyncDispose]() {
-      await edge[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
       await state[Symbol.asyncDispose]();
       await rm(directory, { recursive: true });
     },
   };
 }
 
-const indexOf = (got: Got): number => Number(got.headers['x-service-index']);
+const indexOf = (got: ReceivedResponse): number => Number(got.headers['x-service-index']);
 
-/** Whether a promise has settled, after everything that is due has run. */
+/** Whether a promise has settled, after 20 turns of the event loop. */
 async function settled(promise: Promise<unknown>): Promise<boolean> {
   const pending = Symbol('pending');
   for (let turn = 0; turn < 20; turn++) await new Promise((next) => setImmediate(next));
@@ -137,10 +142,10 @@ async function settled(promise: Promise<unknown>): Promise<boolean> {
 }
 
 describe('a read', () => {
-  it('answers with the row, compact, and says how current it is', async () => {
+  it('returns the row as compact JSON, with the headers of reads', async () => {
     await using f = await open();
     await f.put('x', 'one');
-    const got = await f.edge.request('/v1/item/x');
+    const got = await f.server.request('/v1/item/x');
     assert.equal(got.text, '{"name":"x","group":"a","value":"one"}');
     const { 'content-type': type, 'content-length': length } = got.headers;
     assert.deepEqual([got.status, type, length], [200, 'application/json', String(got.text.length)]);
@@ -154,68 +159,68 @@ describe('a read', () => {
     });
   });
 
-  it('is indented by four and ends in a newline with pretty, whatever its value', async () => {
+  it('indents by 4 spaces and ends in a newline with pretty, with or without a value', async () => {
     await using f = await open();
     await f.put('x', 'one');
     for (const query of ['pretty', 'pretty=', 'pretty=false']) {
-      const got = await f.edge.request(`/v1/item/x?${query}`);
+      const got = await f.server.request(`/v1/item/x?${query}`);
       assert.equal(got.text, '{\n    "name": "x",\n    "group": "a",\n    "value": "one"\n}\n');
     }
   });
 
-  it('answers HEAD with the headers alone', async () => {
+  it('returns only headers for HEAD', async () => {
     await using f = await open();
     await f.put('x', 'one');
-    const got = await f.edge.request('/v1/item/x', { method: 'HEAD' });
+    const got = await f.server.request('/v1/item/x', { method: 'HEAD' });
     assert.deepEqual([got.status, got.text, indexOf(got) > 0], [200, '', true]);
   });
 
-  it('of what is missing is 404 with an index that can be waited with, never 0', async () => {
+  it('returns 404 for a missing item, with an index above 0 that a query can wait with', async () => {
     await using f = await open();
-    const got = await f.edge.request('/v1/item/x');
+    const got = await f.server.request('/v1/item/x');
     assert.deepEqual(
       [got.status, got.text, got.headers['content-type']],
       [404, 'no item "x"', 'text/plain; charset=utf-8'],
     );
     assert.ok(indexOf(got) >= 1);
-    const { answer: appears } = await f.held(`/v1/item/x?index=${indexOf(got)}`);
+    const { answer: appears } = await f.startWaiting(`/v1/item/x?index=${indexOf(got)}`);
     await f.put('x', 'one');
     assert.equal((await appears).status, 200);
   });
 
-  it('says when something was left out', async () => {
+  it('sends a header when the result is filtered', async () => {
     await using f = await open({ result: (found) => ({ ...found, filtered: true }) });
-    const got = await f.edge.request('/v1/item/x');
+    const got = await f.server.request('/v1/item/x');
     assert.equal(got.headers['x-service-results-filtered-by-acls'], 'true');
   });
 
-  it('is compressed where that is accepted and worth it', async () => {
+  it('compresses large results if the client accepts gzip', async () => {
     await using f = await open();
     await f.put('small', 'x');
     await f.put('large', 'x'.repeat(5_000));
     await f.put('huge', 'x'.repeat(200_000));
     const headers = { 'accept-encoding': 'br, gzip;q=0.5' };
-    assert.equal((await f.edge.request('/v1/item/small', { headers })).headers['content-encoding'], undefined);
+    assert.equal((await f.server.request('/v1/item/small', { headers })).headers['content-encoding'], undefined);
     for (const name of ['large', 'huge']) {
-      const got = await f.edge.request(`/v1/item/${name}`, { headers });
+      const got = await f.server.request(`/v1/item/${name}`, { headers });
       assert.deepEqual([got.headers['content-encoding'], got.headers.vary], ['gzip', 'Accept-Encoding']);
-      const plain = await f.edge.request(`/v1/item/${name}`, { headers: { 'accept-encoding': 'gzip;q=0' } });
+      const plain = await f.server.request(`/v1/item/${name}`, { headers: { 'accept-encoding': 'gzip;q=0' } });
       assert.deepEqual([plain.headers['content-encoding'], plain.headers.vary], [undefined, 'Accept-Encoding']);
       assert.equal(gunzipSync(got.bytes).toString(), plain.text);
       assert.ok(indexOf(got) > 0);
     }
   });
 
-  it('makes an answer that many share once for each snapshot', async () => {
+  it('renders a shared result once for each snapshot', async () => {
     let made = 0;
     const result = (found: ReadResult): ReadResult => ({ ...found, shareKey: 'all', body: () => ({ made: ++made }) });
     await using f = await open({ result });
     await f.put('x', 'one');
-    assert.equal((await f.edge.request('/v1/item/x')).text, '{"made":1}');
-    assert.equal((await f.edge.request('/v1/item/x')).text, '{"made":1}');
-    assert.equal((await f.edge.request('/v1/item/x?pretty')).text, '{\n    "made": 2\n}\n');
+    assert.equal((await f.server.request('/v1/item/x')).text, '{"made":1}');
+    assert.equal((await f.server.request('/v1/item/x')).text, '{"made":1}');
+    assert.equal((await f.server.request('/v1/item/x?pretty')).text, '{\n    "made": 2\n}\n');
     await f.put('y', 'one');
-    assert.equal((await f.edge.request('/v1/item/x')).text, '{"made":3}');
+    assert.equal((await f.server.request('/v1/item/x')).text, '{"made":3}');
   });
 
   for (const [query, text] of [
@@ -229,44 +234,44 @@ describe('a read', () => {
     ['consistent&stale', 'Cannot specify ?stale with ?consistent, conflicting semantics.'],
     ['consistent=1&cached', 'Cannot specify ?cached with ?consistent, conflicting semantics.'],
   ] as const) {
-    it(`refuses ${query}`, async () => {
+    it(`rejects ${query}`, async () => {
       await using f = await open();
-      const got = await f.edge.request(`/v1/items?${query}`);
+      const got = await f.server.request(`/v1/items?${query}`);
       assert.deepEqual([got.status, got.text], [400, text]);
     });
   }
 
-  it('takes empty parameters for absent ones, and cached only where it is offered', async () => {
+  it('treats empty parameters as absent, and ignores cached unless the endpoint is cacheable', async () => {
     await using f = await open();
     for (const query of ['index=&wait=', 'index=0', 'consistent', 'cached&consistent']) {
-      assert.equal((await f.edge.request(`/v1/item/x?${query}`)).status, 404, query);
+      assert.equal((await f.server.request(`/v1/item/x?${query}`)).status, 404, query);
     }
   });
 });
 
 describe('a blocking query', () => {
-  it('answers at once when there is something newer', async () => {
+  it('responds immediately when the result is newer', async () => {
     await using f = await open();
     await f.put('x', 'one');
     await f.put('x', 'two');
-    const got = await f.edge.request(`/v1/item/x?index=${f.state.snapshot.index - 1}`);
+    const got = await f.server.request(`/v1/item/x?index=${f.state.snapshot.index - 1}`);
     assert.deepEqual([got.status, indexOf(got)], [200, f.state.snapshot.index]);
   });
 
-  it('answers at once with an index from a future that does not exist', async () => {
+  it('responds immediately when index exceeds the current index', async () => {
     await using f = await open();
     await f.put('x', 'one');
     for (const index of [f.state.snapshot.index + 1, '18446744073709551615']) {
-      assert.equal((await f.edge.request(`/v1/item/x?index=${index}`)).status, 200);
+      assert.equal((await f.server.request(`/v1/item/x?index=${index}`)).status, 200);
     }
   });
 
-  it('waits for a change of what it watches, and for nothing else', async () => {
+  it('waits for a change of a watched topic, and ignores other changes', async () => {
     await using f = await open();
     await f.put('x', 'one');
     const index = f.state.snapshot.index;
-    const { answer: row } = await f.held(`/v1/item/x?index=${index}`);
-    const { answer: list } = await f.held(`/v1/items?index=${index}`);
+    const { answer: row } = await f.startWaiting(`/v1/item/x?index=${index}`);
+    const { answer: list } = await f.startWaiting(`/v1/items?index=${index}`);
     await f.put('other', 'one', 'b');
     assert.equal(await settled(Promise.race([row, list])), false);
     await f.put('x', 'two');
@@ -275,11 +280,11 @@ describe('a blocking query', () => {
     assert.equal(f.reads.waitingCount, 0);
   });
 
-  it('answers with the current data when its time is over, the random part included', async () => {
+  it('responds with the current result at the deadline, which includes the random share', async () => {
     await using f = await open({ random: () => 0.5 });
     await f.put('x', 'one');
     const index = f.state.snapshot.index;
-    const { answer } = await f.held(`/v1/item/x?index=${index}&wait=160s`);
+    const { answer } = await f.startWaiting(`/v1/item/x?index=${index}&wait=160s`);
     await f.clock.run(164_999);
     assert.equal(await settled(answer), false);
     await f.clock.run(1);
@@ -297,7 +302,7 @@ describe('a blocking query', () => {
     it(`waits ${waitMs} ms with '${query}'`, async () => {
       await using f = await open();
       await f.put('x', 'one');
-      const { answer } = await f.held(`/v1/item/x?index=${f.state.snapshot.index}${query}`);
+      const { answer } = await f.startWaiting(`/v1/item/x?index=${f.state.snapshot.index}${query}`);
       await f.clock.run(waitMs - 1);
       assert.equal(await settled(answer), false);
       await f.clock.run(1);
@@ -305,7 +310,7 @@ describe('a blocking query', () => {
     });
   }
 
-  it('goes on waiting with the same deadline when it was woken for nothing', async () => {
+  it('continues to wait with the same deadline when the result is not newer', async () => {
     const alsoWake = [rowTopic(items, 'token')];
     let evaluated = 0;
     const result = (found: ReadResult): ReadResult => {
@@ -314,7 +319,7 @@ describe('a blocking query', () => {
     };
     await using f = await open({ result });
     await f.put('x', 'one');
-    const { answer } = await f.held(`/v1/item/x?index=${f.state.snapshot.index}&wait=100s`);
+    const { answer } = await f.startWaiting(`/v1/item/x?index=${f.state.snapshot.index}&wait=100s`);
     await f.clock.run(60_000);
     await f.put('token', 'changed', 'b');
     await until('it is evaluated again', () => evaluated === 2);
@@ -325,7 +330,7 @@ describe('a blocking query', () => {
     assert.equal((await answer).status, 200);
   });
 
-  it('ends with what its evaluation throws, such as when the token was deleted', async () => {
+  it('responds with the error of an evaluation, for example when the token was deleted', async () => {
     const result = (found: ReadResult, snapshot: Snapshot): ReadResult => {
       if (snapshot.get(items, 'token') === undefined) throw new ServiceError('permission-denied', 'ACL not found');
       return { ...found, alsoWake: [rowTopic(items, 'token')] };
@@ -333,13 +338,13 @@ describe('a blocking query', () => {
     await using f = await open({ result });
     await f.put('x', 'one');
     await f.put('token', 'good', 'b');
-    const { answer } = await f.held(`/v1/item/x?index=${f.state.snapshot.index}`);
+    const { answer } = await f.startWaiting(`/v1/item/x?index=${f.state.snapshot.index}`);
     await f.state.write((tx) => void tx.delete(items, 'token'));
     assert.deepEqual([(await answer).status, (await answer).text], [403, 'ACL not found']);
     assert.equal(f.reads.waitingCount, 0);
   });
 
-  it('ends at the moment at which the token of its caller expires', async () => {
+  it("evaluates again when the caller's token expires", async () => {
     let expiresAtMs = 0;
     let now = (): number => 0;
     const result = (found: ReadResult): ReadResult => {
@@ -350,71 +355,71 @@ describe('a blocking query', () => {
     now = () => f.clock.now();
     expiresAtMs = f.clock.now() + 30_000;
     await f.put('x', 'one');
-    const { answer } = await f.held(`/v1/item/x?index=${f.state.snapshot.index}`);
+    const { answer } = await f.startWaiting(`/v1/item/x?index=${f.state.snapshot.index}`);
     await f.clock.run(29_999);
     assert.equal(await settled(answer), false);
     await f.clock.run(1);
     assert.equal((await answer).status, 403);
   });
 
-  it('is forgotten at once when its client leaves, pipelined ones included', async () => {
+  it('stops waiting when the client disconnects, also with pipelined requests', async () => {
     await using f = await open();
     await f.put('x', 'one');
     const index = f.state.snapshot.index;
-    const socket = await f.edge.connect();
+    const socket = await f.server.connect();
     const one = `GET /v1/item/x?index=${index} HTTP/1.1\r\nHost: a\r\n\r\n`;
     socket.write(one + one + one);
     await until('all wait', () => f.reads.waitingCount === 3);
     assert.equal(f.state.waiterCount, 3);
     const closed = readAll(socket);
     socket.destroy();
-    await until('all are forgotten', () => f.reads.waitingCount === 0);
+    await until('none waits', () => f.reads.waitingCount === 0);
     assert.equal(f.state.waiterCount, 0);
     assert.equal(await closed, '');
   });
 
-  it('is refused beyond limits.waiting', async () => {
+  it('returns 429 past limits.waiting', async () => {
     await using f = await open({ waitingMax: 2 });
     await f.put('x', 'one');
     const url = `/v1/item/x?index=${f.state.snapshot.index}`;
-    const held = [await f.held(url), await f.held(url)];
-    const got = await f.edge.request(url);
+    const waiting = [await f.startWaiting(url), await f.startWaiting(url)];
+    const got = await f.server.request(url);
     assert.deepEqual([got.status, got.text], [429, '2 queries are waiting already (limits.waiting)']);
-    assert.equal((await f.edge.request('/v1/item/x')).status, 200);
+    assert.equal((await f.server.request('/v1/item/x')).status, 200);
     await f.put('x', 'two');
-    await Promise.all(held.map(({ answer }) => answer));
-    const { answer: next } = await f.held(`/v1/item/x?index=${f.state.snapshot.index}`);
+    await Promise.all(waiting.map(({ answer }) => answer));
+    const { answer: next } = await f.startWaiting(`/v1/item/x?index=${f.state.snapshot.index}`);
     await f.put('x', 'three');
     assert.equal((await next).status, 200);
   });
 
-  it('is refused beyond limits.waiting-per-token, for that token alone', async () => {
+  it('returns 429 past limits.waiting-per-token, only for that token', async () => {
     let waiterKey = 'one';
-    await using f = await open({ waitingPerTokenMax: 1, result: (found) => ({ ...found, waiterKey }) });
+    await using f = await open({ waitingPerTokenMax: 1, result: (found) => ({ ...found, quotaKey: waiterKey }) });
     await f.put('x', 'one');
     const url = `/v1/item/x?index=${f.state.snapshot.index}`;
-    const { answer: first } = await f.held(url);
-    const got = await f.edge.request(url);
+    const { answer: first } = await f.startWaiting(url);
+    const got = await f.server.request(url);
     assert.deepEqual(
       [got.status, got.text],
       [429, '1 queries are waiting with this token already (limits.waiting-per-token)'],
     );
     waiterKey = 'two';
-    const { answer: second } = await f.held(url);
+    const { answer: second } = await f.startWaiting(url);
     await f.put('x', 'two');
     await Promise.all([first, second]);
-    const { answer: next } = await f.held(`/v1/item/x?index=${f.state.snapshot.index}`);
+    const { answer: next } = await f.startWaiting(`/v1/item/x?index=${f.state.snapshot.index}`);
     await f.put('x', 'three');
     assert.equal((await next).status, 200);
   });
 
-  it('is answered with what there is when the server stops, however many there are', async () => {
+  it('responds with the current result when the server stops, in more than one slice', async () => {
     await using f = await open();
     await f.put('x', 'one');
     const url = `/v1/item/x?index=${f.state.snapshot.index}`;
-    const answers = Array.from({ length: 300 }, () => f.edge.request(url));
+    const answers = Array.from({ length: 300 }, () => f.server.request(url));
     await until('all wait', () => f.reads.waitingCount === 300);
-    const stopped = f.edge.server.stop(1_000);
+    const stopped = f.server.http.stop(1_000);
     for (const got of await Promise.all(answers)) {
       assert.deepEqual([got.status, got.headers.connection], [200, 'close']);
     }
@@ -424,8 +429,8 @@ describe('a blocking query', () => {
   });
 });
 
-describe('without the store', () => {
-  /** An engine whose store has been silent for `silentMs`, and stays so. */
+describe('a read without the store', () => {
+  /** Returns an engine whose store never answers and has been silent for `silentMs`. */
   const silent =
     (silentMs: () => number) =>
     (engine: Engine): Engine => ({
@@ -435,19 +440,19 @@ describe('without the store', () => {
       lastContactMs: silentMs,
     });
 
-  it('a consistent read fails with 503 after three seconds', async () => {
-    let asked = 0;
+  it('returns 503 for a consistent read after 3 seconds', async () => {
+    let headReads = 0;
     const engine = (inner: Engine): Engine => ({
       ...silent(() => 60_000)(inner),
       head() {
-        asked += 1;
+        headReads += 1;
         return new Promise(() => undefined);
       },
     });
     await using f = await open({ engine });
-    const before = asked;
-    const answer = f.edge.request('/v1/items?consistent');
-    await until('the store is asked', () => asked > before);
+    const before = headReads;
+    const answer = f.server.request('/v1/items?consistent');
+    await until('the head is read', () => headReads > before);
     await f.clock.run(2_999);
     assert.equal(await settled(answer), false);
     await f.clock.run(1);
@@ -455,14 +460,14 @@ describe('without the store', () => {
     assert.deepEqual([got.status, got.headers['retry-after']], [503, '1']);
   });
 
-  it('a consistent read that has failed makes the store unknown, until it is heard of', async () => {
+  it('reports the store as unreachable after a consistent read failed, until the store answers', async () => {
     let silentMs = 4_000;
     await using f = await open({ engine: silent(() => silentMs) });
     const isKnown = async (): Promise<unknown> =>
-      (await f.edge.request('/v1/items?stale')).headers['x-service-knownleader'];
+      (await f.server.request('/v1/items?stale')).headers['x-service-knownleader'];
     assert.equal(await isKnown(), 'true');
-    const answer = f.edge.request('/v1/items?consistent');
-    await until('it has waited for the store', async () => {
+    const answer = f.server.request('/v1/items?consistent');
+    await until('the read has failed', async () => {
       await f.clock.run(1_000);
       return await settled(answer);
     });
@@ -473,24 +478,24 @@ describe('without the store', () => {
     assert.equal(await isKnown(), 'true');
   });
 
-  it('stale and cached reads go on, say so, and end at stale.max-age', async () => {
+  it('serves stale and cached reads, with headers that report it, up to stale.max-age', async () => {
     let silentMs = 61_500;
     await using f = await open({ engine: silent(() => silentMs) });
-    const stale = await f.edge.request('/v1/items?stale');
+    const stale = await f.server.request('/v1/items?stale');
     assert.equal(stale.status, 200);
     assert.equal(stale.headers['x-service-knownleader'], 'false');
     assert.equal(stale.headers['x-service-lastcontact'], '61500');
     assert.equal(stale.headers['x-service-effective-consistency'], 'stale');
-    const cached = await f.edge.request('/v1/items?cached');
+    const cached = await f.server.request('/v1/items?cached');
     assert.deepEqual([cached.headers['x-cache'], cached.headers['age']], ['HIT', '61']);
     silentMs = 600_001;
-    for (const query of ['stale', 'cached']) assert.equal((await f.edge.request(`/v1/items?${query}`)).status, 503);
+    for (const query of ['stale', 'cached']) assert.equal((await f.server.request(`/v1/items?${query}`)).status, 503);
   });
 
-  it('a stale query that waits is answered with 503 when the store has been silent for too long', async () => {
+  it('returns 503 for a waiting stale query when the store has been silent for too long', async () => {
     let silentMs = 0;
     await using f = await open({ engine: silent(() => silentMs) });
-    const { answer } = await f.held(`/v1/items?stale&index=${Math.max(1, f.state.snapshot.index)}&wait=10s`);
+    const { answer } = await f.startWaiting(`/v1/items?stale&index=${Math.max(1, f.state.snapshot.index)}&wait=10s`);
     silentMs = 600_001;
     await f.clock.run(10_000);
     assert.equal((await answer).status, 503);

@@ -1,4 +1,4 @@
-/** What the tests of this part share: a listening server with given endpoints, and ways to talk to it. */
+/** A listening HTTP server with given endpoints, for tests, and functions that send requests to it. */
 import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
@@ -8,36 +8,36 @@ import type { Endpoint } from '../endpoint.ts';
 import { createLog } from '../telemetry/log.ts';
 import { createHttpServer, type HttpServer, type HttpServerOptions } from './server.ts';
 
-export interface Got {
+export interface ReceivedResponse {
   readonly status: number;
   readonly headers: http.IncomingHttpHeaders;
   readonly bytes: Buffer;
   readonly text: string;
 }
 
-export interface GetOptions {
+export interface RequestOptions {
   readonly method?: string;
   readonly headers?: http.OutgoingHttpHeaders;
   readonly body?: string | Buffer;
   readonly signal?: AbortSignal;
 }
 
-export interface OpenEdge extends AsyncDisposable {
-  readonly server: HttpServer;
+export interface TestServer extends AsyncDisposable {
+  readonly http: HttpServer;
   readonly port: number;
-  /** Everything logged, as parsed lines. */
+  /** The parsed log lines. */
   readonly logged: Record<string, unknown>[];
-  request(path: string, options?: GetOptions): Promise<Got>;
-  /** Sends bytes as they are, and gives all that comes until the server closes. */
+  request(path: string, options?: RequestOptions): Promise<ReceivedResponse>;
+  /** Sends bytes unchanged. Returns everything received until the server closes the connection. */
   raw(text: string | Buffer): Promise<string>;
   connect(): Promise<net.Socket>;
 }
 
-/** A server on loopback, open, whose log is kept. */
-export async function openEdge(
+/** Starts a server on loopback that serves the endpoints and keeps its log. */
+export async function startTestServer(
   endpoints: readonly Endpoint[],
   options: Partial<HttpServerOptions> = {},
-): Promise<OpenEdge> {
+): Promise<TestServer> {
   const logged: Record<string, unknown>[] = [];
   const destination = { write: (line: string) => void logged.push(JSON.parse(line) as Record<string, unknown>) };
   const server = createHttpServer({
@@ -55,10 +55,10 @@ export async function openEdge(
   await server.open();
   const agent = new http.Agent({ keepAlive: true });
   return {
-    server,
+    http: server,
     port,
     logged,
-    request: (path, given = {}) => request({ port, path, agent }, given),
+    request: (path, requestOptions = {}) => request({ port, path, agent }, requestOptions),
     async raw(text) {
       const socket = await connect(port);
       socket.write(text);
@@ -76,11 +76,11 @@ export async function openEdge(
 
 const isFake = (clock: Clock | undefined): clock is FakeClock => clock !== undefined && 'run' in clock;
 
-/** One request; `target.path` is sent as it is. */
+/** Sends one request. `target.path` is sent unchanged. */
 export function request(
   target: http.RequestOptions,
-  { method = 'GET', headers = {}, body, signal }: GetOptions = {},
-): Promise<Got> {
+  { method = 'GET', headers = {}, body, signal }: RequestOptions = {},
+): Promise<ReceivedResponse> {
   return new Promise((resolve, reject) => {
     const outgoing = http.request(
       { host: '127.0.0.1', ...target, method, headers, ...(signal === undefined ? {} : { signal }) },
@@ -99,14 +99,14 @@ export function request(
   });
 }
 
-/** A connection that nothing was sent on. */
+/** Opens a connection without sending anything. */
 export async function connect(port: number): Promise<net.Socket> {
   const socket = net.connect(port, '127.0.0.1');
   await once(socket, 'connect');
   return socket;
 }
 
-/** Everything that comes until the other side closes. A reset is an end, too. */
+/** Returns everything received until the server closes the connection. A reset counts as closing. */
 export function readAll(socket: net.Socket): Promise<string> {
   return new Promise((resolve) => {
     let text = '';

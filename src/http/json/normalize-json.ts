@@ -1,0 +1,111 @@
+/**
+ * Normalizes a JSON value to a schema: corrects the case of keys, drops nulls of absent fields, and rejects unknown
+ * fields and wrong types. The schema's own check covers bounds and patterns.
+ */
+import { QUOTED_LENGTH_MAX } from '../limits.ts';
+import { closestName } from './closest-name.ts';
+import { JsonError } from './strict-json.ts';
+
+/** The subset of JSON Schema that body schemas use. */
+interface Shape {
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, Shape>>;
+  readonly patternProperties?: Readonly<Record<string, Shape>>;
+  readonly additionalProperties?: unknown;
+  readonly items?: Shape;
+  readonly anyOf?: readonly Shape[];
+}
+
+/** Returns the normalized value. `path` is its position in the body, empty for the body itself. @throws JsonError */
+export function normalizeJson(schema: object, value: unknown, path = ''): unknown {
+  const alternatives = (schema as Shape).anyOf ?? [schema as Shape];
+  const shape = alternatives.find(({ type }) => type === undefined || isOfType(value, type));
+  if (shape === undefined) {
+    const nouns = new Set(alternatives.map(({ type = 'value' }) => nounOf(type)));
+    throw new JsonError(`${pathPrefix(path)}want ${[...nouns].join(' or ')}, got ${nounOf(typeOf(value))}`);
+  }
+  if (Array.isArray(value)) {
+    const { items } = shape;
+    return items === undefined ? value : value.map((item, i) => normalizeJson(items, item, `${path}[${i}]`));
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  if (shape.properties === undefined) return normalizeMap(shape, value, path);
+  return normalizeObject(shape, shape.properties, value, path);
+}
+
+/** Returns the start of an error message about the value at a path. */
+export const pathPrefix = (path: string): string => (path === '' ? '' : `${path}: `);
+
+function normalizeObject(
+  shape: Shape,
+  properties: Readonly<Record<string, Shape>>,
+  value: object,
+  path: string,
+): object {
+  const normalized: Record<string, unknown> = {};
+  for (const [key, given] of Object.entries(value)) {
+    const name = propertyName(properties, key);
+    if (name === undefined) {
+      if (shape.additionalProperties === true) continue;
+      throw new JsonError(unknownField(join(path, key), key, Object.keys(properties)));
+    }
+    const property = properties[name];
+    if (Object.hasOwn(normalized, name)) throw new JsonError(`json: duplicate field "${join(path, name)}"`);
+    if (property === undefined || (given === null && !allowsNull(property))) continue;
+    normalized[name] = normalizeJson(property, given, join(path, name));
+  }
+  return normalized;
+}
+
+function normalizeMap({ patternProperties = {} }: Shape, value: object, path: string): object {
+  const [property] = Object.values(patternProperties);
+  const normalized: Record<string, unknown> = {};
+  for (const [key, given] of Object.entries(value)) {
+    // Assigning it would set the prototype of `normalized`.
+    if (key === '__proto__') throw new JsonError(`${pathPrefix(path)}"__proto__" cannot be a key`);
+    normalized[key] = property === undefined ? given : normalizeJson(property, given, join(path, key));
+  }
+  return normalized;
+}
+
+/** Returns the schema's spelling of a key, which is compared without regard to case if there is no exact match. */
+function propertyName(properties: Readonly<Record<string, Shape>>, key: string): string | undefined {
+  if (Object.hasOwn(properties, key)) return key;
+  const folded = key.toLowerCase();
+  return Object.keys(properties).find((name) => name.toLowerCase() === folded);
+}
+
+function unknownField(path: string, key: string, names: readonly string[]): string {
+  const closest = closestName(key, names);
+  const message = `json: unknown field ${JSON.stringify(path.slice(0, QUOTED_LENGTH_MAX))}`;
+  return closest === undefined ? message : `${message}, did you mean ${JSON.stringify(closest)}?`;
+}
+
+const join = (path: string, key: string): string => (path === '' ? key : `${path}.${key}`);
+
+const allowsNull = (shape: Shape): boolean =>
+  shape.type === 'null' || (shape.type === undefined && (shape.anyOf?.some(allowsNull) ?? true));
+
+function isOfType(value: unknown, type: string): boolean {
+  if (type === 'integer') return Number.isSafeInteger(value);
+  return typeOf(value) === type;
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
+}
+
+function nounOf(type: string): string {
+  switch (type) {
+    case 'null':
+      return 'null';
+    case 'integer':
+      return 'a whole number';
+    case 'object':
+    case 'array':
+      return `an ${type}`;
+    default:
+      return `a ${type}`;
+  }
+}
