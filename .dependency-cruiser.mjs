@@ -1,15 +1,15 @@
 /**
- * Which part of the code may import which: the one table of arrows. `npm run check:imports` holds the code to it.
+ * Which part of `src/` may import which. `npm run check:imports` enforces it.
  *
  *     bin → main, config, cli
- *     main → everything on the server's side
+ *     main → every part of the server
  *     peering, team-access → credentials, audit → http → state
  *
- * - The two services never import each other: what both need stands below them.
- * - `state` and `config` stand alone. The parts get the settings they need from main as arguments.
- * - `cli` and `console` know the HTTP API alone, so whatever they can do, every client can.
+ * - The two services never import each other.
+ * - `state` and `config` import no other part. `main` passes each part the settings it needs.
+ * - `cli` and `console` use the HTTP API only, so every client can do what they do.
  *
- * A part is `src/NAME.ts` or `src/NAME/`. A new part starts with a line here.
+ * A part is `src/NAME.ts` or `src/NAME/`. A new part needs a line here.
  * @type {Readonly<Record<string, readonly string[]>>}
  */
 const ARROWS = {
@@ -23,6 +23,89 @@ const ARROWS = {
   state: [],
   cli: [],
   console: [],
+};
+
+/**
+ * The layers inside a part, from the bottom to the top. A file imports files of its own layer and of lower layers.
+ *
+ * A layer is a list of folders (`memory/`) and files (`table`) of the part. Layers in an inner array are siblings: they
+ * are equally high, and do not import each other. Every file of a part that has an entry here belongs to one layer.
+ * @type {Readonly<Record<string, ReadonlyArray<string | readonly string[]>>>}
+ */
+const LAYERS = {
+  state: [
+    'errors limits table row-change make-directory',
+    'clock/',
+    'engine/engine engine/limits',
+    ['engine/sqlite/', 'engine/etcd/'],
+    'watch/',
+    'memory/',
+    'write/',
+    'jobs/',
+    'state',
+    'transfer/',
+  ],
+  'state/engine/etcd': ['limits keys head-record', 'client/', 'follow/', 'commit/', 'node/', 'engine'],
+  http: [
+    'errors limits store-contact accept',
+    'telemetry/',
+    'query parameter answer call endpoint send stream-answer',
+    'json/',
+    'v1/',
+    'openapi/',
+    'server/',
+    'blocking/',
+    'operators/ v1-conventions',
+  ],
+  credentials: ['./', 'api/'],
+  peering: [
+    'limits bodies',
+    'record/',
+    'trust/',
+    'spans token/',
+    'peering-context',
+    'find/',
+    'catalog/',
+    'config-entries/',
+    'config-entries/edit/ config-entries/api/',
+    'export/',
+    'stream/',
+    ['check/', 'explain/', 'trust/api/', 'dns/', 'api/'],
+    'encrypt-stream-secrets removal run-peers start-peering peering-metrics',
+  ],
+  'peering/catalog': [
+    'limits',
+    'tables/',
+    'read-fields change-catalog',
+    'query/',
+    'api/',
+    'agent/',
+    'endpoints catalog-jobs',
+  ],
+  'peering/stream': [
+    'limits',
+    'contract wire/',
+    'session-end connect-failure session/',
+    'status/',
+    ['importing/', 'exporting/'],
+    'opening-spans stream-dependencies',
+    ['dialing/', 'accepting/'],
+  ],
+  'team-access': [
+    'limits',
+    'tables/',
+    'jsonapi/',
+    'audit/',
+    'authorization/',
+    'documents/',
+    'http/',
+    ['organizations/', 'users/', 'tokens/', 'projects/'],
+    ['teams/', 'workspaces/', 'organization-memberships/'],
+    ['team-workspaces/', 'effective-access/', 'audit-trail/'],
+    'bulk/',
+    'start-team-access',
+  ],
+  cli: ['errors limits shell', 'input/', 'output/', 'client/', 'commands/', 'program'],
 };
 
 /** What the thin entry in bin/ may start. */
@@ -54,10 +137,58 @@ const arrowRules = Object.entries(ARROWS).flatMap(([part, allowed]) => [
   },
 ]);
 
+/**
+ * The paths of one layer. `./` is every file directly in the part; a folder includes what is below it, except folders
+ * that are listed on their own.
+ * @param {string} part @param {string} layer
+ */
+const layerPaths = (part, layer) =>
+  layer.split(' ').map((name) => {
+    if (name === './') return `^src/${part}/[^/]+$`;
+    return name.endsWith('/') ? `^src/${part}/${name}` : `^src/${part}/${name}[.]ts$`;
+  });
+
+/**
+ * The paths of the layers that lie inside a folder of `layer` and are listed on their own.
+ * @param {string} part @param {readonly string[]} layers @param {string} layer
+ */
+const innerPaths = (part, layers, layer) => {
+  const folders = layer.split(' ').filter((name) => name.endsWith('/'));
+  const isInside = (/** @type {string} */ other) =>
+    folders.some((folder) => other !== folder && other.startsWith(folder));
+  return layers.flatMap((other) => other.split(' ').filter(isInside)).flatMap((name) => layerPaths(part, name));
+};
+
+const layerRules = Object.entries(LAYERS).flatMap(([part, ordered]) => {
+  const groups = ordered.map((group) => (typeof group === 'string' ? [group] : group));
+  const all = groups.flat();
+  const rules = groups.flatMap((group, level) =>
+    group.map((layer) => {
+      const forbidden = [...groups.slice(level + 1).flat(), ...group.filter((other) => other !== layer)];
+      return {
+        name: `layers-of-${part}`,
+        severity: 'error',
+        comment: `${part}: "${layer}" may not import a higher layer or a sibling: see LAYERS in .dependency-cruiser.mjs.`,
+        from: { path: layerPaths(part, layer), pathNot: [TESTS, '/gen/', ...innerPaths(part, all, layer)] },
+        to: { path: forbidden.flatMap((other) => layerPaths(part, other)), pathNot: '/gen/' },
+      };
+    }),
+  );
+  const withoutLayer = {
+    name: `no-layer-in-${part}`,
+    severity: 'error',
+    comment: `Every file of ${part} belongs to a layer: see LAYERS in .dependency-cruiser.mjs.`,
+    from: { path: `^src/${part}/`, pathNot: [TESTS, '/gen/', ...all.flatMap((layer) => layerPaths(part, layer))] },
+    to: {},
+  };
+  return [...rules.filter(({ to }) => to.path.length > 0), withoutLayer];
+});
+
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {
   forbidden: [
     ...arrowRules,
+    ...layerRules,
     {
       name: 'arrow-from-bin',
       severity: 'error',

@@ -10,19 +10,19 @@ after(() => rmSync(folder, { recursive: true }));
 
 const program = join(import.meta.dirname, 'accord.ts');
 
-/** Runs the program as a process of its own in an empty folder. */
+/** Runs the program as a child process in an empty folder. */
 function run(args: readonly string[], environment: Readonly<Record<string, string>> = {}): SpawnSyncReturns<string> {
   const env = { PATH: process.env['PATH'], ...environment };
   return spawnSync(process.execPath, [program, ...args], { cwd: folder, encoding: 'utf8', env });
 }
 
-test('the program has the version of its package', () => {
+test('accord version prints the version of the package', () => {
   const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'package.json'), 'utf8'));
   const { status, stdout, stderr } = run(['version']);
   assert.deepEqual([status, stdout, stderr], [0, `accord ${version}\n`, '']);
 });
 
-test('settings of all sources are shown with where they came from', () => {
+test('accord config shows the origin of every setting', () => {
   writeFileSync(join(folder, 'accord.yaml'), 'log:\n  level: warn\nstale.max-age: 5m\n');
   const environment = {
     ACCORD_LOG_LEVEL: 'debug',
@@ -40,7 +40,7 @@ test('settings of all sources are shown with where they came from', () => {
   assert.ok(!stdout.includes('c2VjcmV0'));
 });
 
-test('a bad setting stops server and config with 2 and one line', () => {
+test('server and config exit with 2 and one line when a setting is invalid', () => {
   for (const command of ['server', 'config']) {
     const { status, stdout, stderr } = run([command, '--team-access-rate-limit', '3']);
     assert.deepEqual([status, stdout], [2, '']);
@@ -49,7 +49,7 @@ test('a bad setting stops server and config with 2 and one line', () => {
   }
 });
 
-test('every setting has its flag in the help of server and config', () => {
+test('the help of server and config lists a flag for every setting', () => {
   for (const command of ['server', 'config']) {
     const { stdout } = run([command, '--help']);
     for (const flag of ['--data-dir', '--http-tls-cert', '--etcd-password-file', '--shutdown-grace', '--config']) {
@@ -59,7 +59,7 @@ test('every setting has its flag in the help of server and config', () => {
   }
 });
 
-test('a server that is not there is told with 3', () => {
+test('accord status exits with 3 when the server is unreachable', () => {
   const { status, stdout, stderr } = run(['status'], { ACCORD_ADDRESS: 'http://127.0.0.1:1' });
   assert.deepEqual([status, stdout], [3, '']);
   assert.match(stderr, /^accord: cannot reach http:\/\/127\.0\.0\.1:1: connect ECONNREFUSED/);

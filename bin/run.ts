@@ -1,4 +1,4 @@
-/** Puts the command line, the settings and the server together. */
+/** Connects the command line with the settings and the server. */
 import { readFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -8,9 +8,9 @@ import type { LocalCommands, SettingFlag, Shell } from '../src/cli/shell.ts';
 import { ConfigError, describeOrigin } from '../src/config/error.ts';
 import { defaultShown, flagOf, settingKeys, settingOf } from '../src/config/table.ts';
 import { clientEnvironment, loadConfig, processSources, reloadConfig } from '../src/config.ts';
-import { inSmallYoungGeneration } from '../src/main/young-generation.ts';
+import { withFixedYoungGeneration } from '../src/main/young-generation.ts';
 
-/** Runs the command that `args` name. @returns its exit code */
+/** Runs the command in `args`. @returns the exit code */
 export function run(args: readonly string[]): Promise<number> {
   const interruption = new AbortController();
   let isListening = false;
@@ -21,7 +21,7 @@ export function run(args: readonly string[]): Promise<number> {
     environment: clientEnvironment(),
     version: packageVersion(),
     interrupted() {
-      // Listening takes away a signal's usual effect, so it begins only when somebody will act on it.
+      // A handler disables a signal's default effect, so it is installed only when a command asks for the signal.
       for (const name of isListening ? [] : (['SIGINT', 'SIGTERM'] as const)) {
         process.once(name, () => interruption.abort());
       }
@@ -31,7 +31,7 @@ export function run(args: readonly string[]): Promise<number> {
     pause: (ms, signal) => delay(ms, undefined, { signal }),
     local,
   };
-  // Whoever reads the results may leave early (`accord … | head`): then there is nothing more to do.
+  // The reader of the output may close it early (`accord … | head`).
   process.stdout.on('error', () => interruption.abort());
   return runCommand(args, shell);
 }
@@ -45,7 +45,7 @@ const local: LocalCommands = {
     withUsageErrors(async () => {
       const sources = processSources(flags, configFile);
       const loaded = await loadConfig(sources);
-      const { serve } = await inSmallYoungGeneration(() => import('../src/main.ts'));
+      const { serve } = await withFixedYoungGeneration(() => import('../src/main.ts'));
       return await serve({
         loaded,
         reload: (current) => reloadConfig(sources, current),
@@ -61,7 +61,7 @@ const local: LocalCommands = {
     }),
 };
 
-/** Bad settings are wrong use of the command line. */
+/** Turns ConfigError into a usage error of the command line. */
 async function withUsageErrors<T>(action: () => Promise<T>): Promise<T> {
   try {
     return await action();

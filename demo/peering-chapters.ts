@@ -21,8 +21,8 @@ const clusters: Chapter = {
   ${LISTEN} \\
   --dns-address 127.0.0.1:0 --acl-default-policy allow`,
       background: 'east',
-      shows: [/^Accord is at/m, /^Its first credentials are in/m, /answering over DNS/],
-      finds: { EAST: /^Accord is at (.+)$/m, EAST_DNS: /answering over DNS address=127\.0\.0\.1:(\d+)/ },
+      shows: [/^Accord is at/m, /^Its first credentials are in/m, /DNS listener ready/],
+      finds: { EAST: /^Accord is at (.+)$/m, EAST_DNS: /DNS listener ready address=127\.0\.0\.1:(\d+)/ },
     },
     {
       why: 'Both are ready. The command line finds address and token in the folder of the server that it is to ask.',

@@ -1,9 +1,8 @@
 /**
- * Makes sure that the programs which tests need are there, before `npm test` begins: on the PATH, or unpacked in the
- * user's cache folder, or else fetched with apt. Where that cannot be, it says in one line what is missing, and fails.
+ * Provides the programs that tests need, before `npm test` starts. It looks on the PATH and in the user's cache folder, and
+ * otherwise fetches packages with apt. It fails with one line per program that is missing.
  *
- * A package that would start and enable a service is unpacked and not installed, whoever runs this: a machine must not
- * come out of a test run with a new daemon.
+ * Packages that would start a service are unpacked instead of installed, so that a test run never leaves a daemon behind.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
@@ -19,7 +18,7 @@ import {
   unpackFolder,
 } from '../test/support/tools.ts';
 
-/** Runs a program to its end; throws with what it printed when it fails or is not there. */
+/** Runs a program to its end. @throws Error with the program's output when it fails or is missing */
 function run(command: string, args: readonly string[], { cwd }: { cwd?: string } = {}): void {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   execFileSync(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -40,7 +39,7 @@ function install({ debianPackages }: Tool): void {
   run('apt-get', ['install', '--yes', '--no-install-recommends', ...debianPackages]);
 }
 
-/** Unpacks the tool's packages into its folder, without any rights: apt keeps its lists in a folder beside it. */
+/** Unpacks the tool's packages into its cache folder. Needs no root rights, because apt's lists are kept there too. */
 function unpack(name: ToolName, { debianPackages }: Tool): void {
   const folder = unpackFolder(name);
   mkdirSync(dirname(folder), { recursive: true });
@@ -50,14 +49,14 @@ function unpack(name: ToolName, { debianPackages }: Tool): void {
     for (const path of [join(lists, 'partial'), packages, root]) {
       mkdirSync(path, { recursive: true });
     }
-    // An empty sandbox user: root's apt would hand downloads to a user of its own, who may not write here.
+    // Without a sandbox user: root's apt would download as another user, who may not write here.
     const options = ['-o', `Dir::State::Lists=${lists}`, '-o', `Dir::Cache=${work}`, '-o', 'APT::Sandbox::User='];
     run('apt-get', [...options, 'update']);
     run('apt-get', [...options, 'download', ...debianPackages], { cwd: packages });
     for (const file of readdirSync(packages)) {
       run('dpkg-deb', ['--extract', join(packages, file), root]);
     }
-    // In place in one step: a run that is cut leaves nothing that looks whole.
+    // One rename, so that an interrupted run leaves no partial folder.
     rmSync(folder, { recursive: true, force: true });
     renameSync(root, folder);
   } finally {
@@ -76,10 +75,10 @@ function fetchTool(name: ToolName): void {
   }
 }
 
-/** Fetches the tool when it is missing; answers why that failed, in one line, or `undefined`. */
+/** Fetches the tool if it is missing. @returns the reason of a failure in one line, or `undefined` */
 function ensure(name: ToolName): string | undefined {
   if (findTool(name) !== undefined) return;
-  if (!hasApt()) return 'there is no apt to fetch it with';
+  if (!hasApt()) return 'apt is missing';
   if (tool(name).needsInstalling && !isRoot()) return 'only root can install it';
   try {
     console.log(`Fetching ${tool(name).debianPackages.join(', ')} for tests that need ${name}.`);
@@ -87,17 +86,17 @@ function ensure(name: ToolName): string | undefined {
   } catch (error) {
     return `apt could not fetch it (${lastLine(error)})`;
   }
-  return findTool(name) === undefined ? 'it is not in the packages that apt fetched' : undefined;
+  return findTool(name) === undefined ? 'the fetched packages do not contain it' : undefined;
 }
 
 function lastLine(error: unknown): string {
   return String(error).trim().split('\n').at(-1) ?? '';
 }
 
-/** With `bench` as the argument, what the bench needs is fetched as well. */
+/** Whether to fetch the programs of the bench, too. */
 const forBench = process.argv[2] === 'bench';
 
-/** One line for each tool that is needed and cannot be had. */
+/** Returns one line for each required tool that could not be provided. */
 function problems(): string[] {
   const skipped = skippedTools();
   return toolNames

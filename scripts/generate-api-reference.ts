@@ -1,6 +1,6 @@
 /**
- * Writes docs/api.md from what a server says about itself; with `--check`, only says whether it is up to date. The
- * server is a real one, in a directory of its own that is gone afterwards.
+ * Writes docs/api.md from the OpenAPI documents of a real server, which runs in a temporary directory. With `--check`, only
+ * reports whether the page is up to date.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +12,7 @@ import { apiReference, type Described } from './api-reference/page.ts';
 
 const PAGE = new URL('../docs/api.md', import.meta.url);
 const PROGRAM = new URL('../bin/accord.ts', import.meta.url);
-/** A start takes about a second. */
+/** Time limit for the start of the server, which takes about a second. */
 const START_MS_MAX = 30_000;
 const POLL_MS = 50;
 
@@ -56,7 +56,7 @@ async function describe(directory: string): Promise<string> {
   }
 }
 
-/** The address stands in the credentials as soon as the server listens. */
+/** Waits until the server is ready and returns its address, which it writes to the credentials file. */
 async function addressOf(directory: string): Promise<string> {
   const end = Date.now() + START_MS_MAX;
   while (Date.now() < end) {

@@ -1,4 +1,4 @@
-/** Writes docs/settings.md from the table of settings; with `--check`, only says whether it is up to date. */
+/** Writes docs/settings.md from the table of settings. With `--check`, only reports whether it is up to date. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { settingsDocument } from '../src/config/document.ts';
 

@@ -1,13 +1,13 @@
 /**
- * Makes the TypeScript of the protobuf messages: one run of buf for each `buf.gen*.yaml` at the root.
- * With `--check` nothing is written; the run fails when a committed file is not what would be made.
+ * Generates TypeScript from the protobuf messages, with one run of buf for each `buf.gen*.yaml` at the root.
+ * With `--check`, writes nothing and fails if a committed file differs from the generated one.
  */
 import { execFileSync } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Folders that hold generated files and nothing else. */
+/** Folders that contain only generated files. */
 const GENERATED = 'src/**/gen/**/*.ts';
 
 function generate(target: string): void {
@@ -16,7 +16,7 @@ function generate(target: string): void {
   }
 }
 
-/** The generated files below `root`, by path. */
+/** Returns the generated files below `root`, by path. */
 function generatedFiles(root: string): Map<string, string> {
   return new Map(globSync(GENERATED, { cwd: root }).map((path) => [path, readFileSync(join(root, path), 'utf8')]));
 }
@@ -32,7 +32,7 @@ function check(): void {
     generate(target);
     const stale = differences(generatedFiles('.'), generatedFiles(target));
     if (stale.length > 0) {
-      console.error(`Not what proto/ makes: ${stale.join(', ')}. Run npm run generate and commit the result.`);
+      console.error(`Out of date with proto/: ${stale.join(', ')}. Run npm run generate and commit the result.`);
       process.exitCode = 1;
     }
   } finally {

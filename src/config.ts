@@ -1,50 +1,50 @@
 /**
- * The settings of the server. The table is in `config/table.ts`; this file makes one frozen object of what was given.
+ * Loads the settings of the server into one frozen object. `config/table.ts` declares them.
  *
- * Flag beats variable beats file beats default. Whatever is unknown, bad, or makes no sense beside another stops the
- * start: a setting that is silently ignored is found out in the worst hour. Only `main.ts` and `bin/` import this part.
+ * A flag overrides a variable, which overrides the file, which overrides the default. An unknown, invalid, or contradictory
+ * setting stops the start, because an ignored setting would only be noticed in production [SRV-8].
  */
 import { hostname } from 'node:os';
 import { ConfigError, describeOrigin, type Origin, quote } from './config/error.ts';
 import { CLIENT_VARIABLES, gather, type Sources } from './config/given.ts';
-import type { Given } from './config/given-value.ts';
-import { complaintAbout, warningsOf } from './config/rules.ts';
+import type { GivenValue } from './config/given-value.ts';
+import { firstViolation, warningsOf } from './config/rules.ts';
 import { secretInFile, secretInVariable } from './config/secrets.ts';
 import { type Host, propertyPath } from './config/setting.ts';
 import { type Config, type SettingKey, settingKeys, settingOf } from './config/table.ts';
 
 export type { Config } from './config/table.ts';
 
-/** A setting in force. */
+/** The value of one setting and its origin. */
 export interface SettingInForce {
   readonly key: SettingKey;
   readonly value: unknown;
-  /** As an operator would write it; a secret from a variable is `hidden`, an absent value tells what holds instead. */
+  /** The value as text. `hidden` for a secret from a variable; the effect of its absence for an absent value. */
   readonly shown: string;
   readonly origin: Origin;
 }
 
-/** The result of reading all sources once. */
+/** The validated settings of one read of all sources. */
 export interface LoadedConfig {
   readonly config: Config;
-  /** For the log, one line each. */
+  /** One log line each. */
   readonly warnings: readonly string[];
   /** In the order of the table. */
   readonly inForce: readonly SettingInForce[];
 }
 
-/** What reading the sources again found. */
+/** The result of a reload. */
 export interface ReloadedConfig extends LoadedConfig {
   /** Settings that have a new value in `config`. */
   readonly changed: readonly SettingKey[];
-  /** Settings whose new value is left aside until the server starts again. */
+  /** Settings whose new value needs a restart. */
   readonly restartNeeded: readonly SettingKey[];
 }
 
-/** Settings that take effect on SIGHUP. Certificates are read again too, but their settings are paths that stay. */
+/** Settings that take effect on SIGHUP. Certificates are reloaded, too, but their paths stay the same. */
 const RELOADED: readonly SettingKey[] = ['log.level', 'team-access.rate-limit'];
 
-/** The sources of the settings of this process. Logs are written to standard error. */
+/** Returns the sources of settings of this process. */
 export function processSources(flags: ReadonlyMap<string, string>, configFile: string | undefined): Sources {
   return {
     flags,
@@ -54,21 +54,20 @@ export function processSources(flags: ReadonlyMap<string, string>, configFile: s
   };
 }
 
-/** The variables that the command line's client reads, and the data folder, where it finds the first credentials. */
+/** Returns the environment variables of the command line's client, including the data directory with the first credentials. */
 export function clientEnvironment(): Readonly<Record<string, string | undefined>> {
   return Object.fromEntries([...CLIENT_VARIABLES, 'ACCORD_DATA_DIR'].map((name) => [name, process.env[name]]));
 }
 
-/** Reads and checks all settings. @throws ConfigError for the first thing that is wrong */
+/** Reads and validates all settings. @throws ConfigError for the first problem */
 export async function loadConfig(sources: Sources): Promise<LoadedConfig> {
   const given = await gather(sources);
   return assemble(settingKeys.map((key) => resolve(key, given.get(key), sources.host)));
 }
 
 /**
- * Reads the same sources again.
- * @param current what is in force, and stays so where a running server cannot change it
- * @throws ConfigError when the sources do not make sense any more: `current` goes on then
+ * Reads the same sources again and merges the settings that a running server can change into `current`.
+ * @throws ConfigError when a source is invalid now; the caller then keeps `current`
  */
 export async function reloadConfig(sources: Sources, current: LoadedConfig): Promise<ReloadedConfig> {
   const fresh = (await loadConfig(sources)).inForce;
@@ -81,14 +80,14 @@ export async function reloadConfig(sources: Sources, current: LoadedConfig): Pro
   };
 }
 
-/** One setting's value, from what was given or from its default. */
-function resolve(key: SettingKey, given: Given | undefined, host: Host): SettingInForce {
+/** Parses a given value, or the default. */
+function resolve(key: SettingKey, given: GivenValue | undefined, host: Host): SettingInForce {
   const setting = settingOf(key);
   const origin = given?.origin ?? { kind: 'default' };
-  if (setting.presence === 'secret') return { key, origin, ...secretOf(key, given, setting.shown) };
+  if (setting.presence === 'secret') return { key, origin, ...secretOf(key, given, setting.absentText) };
   let text = given?.text;
   if (text === undefined) {
-    if (setting.presence === 'optional') return { key, value: undefined, shown: setting.shown, origin };
+    if (setting.presence === 'optional') return { key, value: undefined, shown: setting.absentText, origin };
     text = typeof setting.defaultText === 'string' ? setting.defaultText : setting.defaultText.of(host);
   }
   const value = setting.kind.parse(text);
@@ -96,7 +95,11 @@ function resolve(key: SettingKey, given: Given | undefined, host: Host): Setting
   return { key, value, shown: setting.kind.format(value), origin };
 }
 
-function secretOf(key: SettingKey, given: Given | undefined, absent: string): Pick<SettingInForce, 'value' | 'shown'> {
+function secretOf(
+  key: SettingKey,
+  given: GivenValue | undefined,
+  absent: string,
+): Pick<SettingInForce, 'value' | 'shown'> {
   const { kind } = settingOf(key);
   if (given === undefined) return { value: undefined, shown: absent };
   if (given.isSecret && given.origin.kind === 'variable') {
@@ -109,11 +112,11 @@ function secretOf(key: SettingKey, given: Given | undefined, absent: string): Pi
 const badValue = (key: SettingKey, origin: Origin, shown: string, wanted: string): ConfigError =>
   new ConfigError(`${key} from ${describeOrigin(origin)} is ${quote(shown)}: want ${wanted}`);
 
-/** Nests the values, checks them beside one another and freezes them. @throws ConfigError */
+/** Nests, cross-checks, and freezes the values. @throws ConfigError */
 function assemble(inForce: readonly SettingInForce[]): LoadedConfig {
   const byKey = new Map(inForce.map((row) => [row.key, row]));
   const config = nest(inForce);
-  const complaint = complaintAbout(config, (key) => byKey.get(key)?.origin.kind !== 'default');
+  const complaint = firstViolation(config, (key) => byKey.get(key)?.origin.kind !== 'default');
   if (complaint !== undefined) {
     const { origin, shown } = byKey.get(complaint.key) ?? { origin: { kind: 'default' as const }, shown: '' };
     throw badValue(complaint.key, origin, shown, complaint.wanted);
@@ -129,7 +132,7 @@ function nest(inForce: readonly SettingInForce[]): Config {
     if (name !== undefined) group[name] = deepFreeze(value);
   }
   for (const group of Object.values(root)) deepFreeze(group);
-  // `ConfigOf` follows the same two rules, `propertyPath` and the kinds, type by type; the tests hold them together.
+  // The type `ConfigOf` mirrors `propertyPath` and the kinds. Tests compare the two.
   return Object.freeze(root) as Config;
 }
 

@@ -1,40 +1,39 @@
 /**
- * The server: builds the parts, starts them, stops them. The only place where all meet.
+ * Composition root: builds, starts, and stops the parts of the server.
  *
- * It listens first (so that `/healthz` answers while a large state is loaded), loads, makes the first credentials if
- * the state is empty, and only then lets requests in. Whatever ends it, a signal, a start that fails or a store in
- * doubt, it goes one way: the listener finishes what is under way, then the state closes, and nothing is left to wait
- * for.
+ * The start listens first, so that `/healthz` answers while a large state loads. It then loads the state, creates the first
+ * credentials if the state is empty, and only then accepts requests. Every stop, whether by a signal, a failed start, or a
+ * fatal error of the store, takes the same path: the listener finishes requests in flight, then the state closes.
  */
 import { randomBytes } from 'node:crypto';
 import { getHeapStatistics } from 'node:v8';
 import type { Config } from './config.ts';
-import { followCertificate } from './http/server/certificates.ts';
+import { watchCertificate } from './http/server/certificates.ts';
 import { createHttpServer } from './http/server/server.ts';
 import { createLog, type Log } from './http/telemetry/log.ts';
-import { addServices, type LiveSettings, type Made } from './main/add-services.ts';
+import { addServices, type LiveSettings, type ServerContext } from './main/add-services.ts';
 import { backgroundJobs } from './main/background-jobs.ts';
-import { warnOfJump } from './main/clock-jump.ts';
+import { logClockJump } from './main/clock-jump.ts';
 import { createEngine } from './main/create-engine.ts';
 import { makeCredentials } from './main/credentials.ts';
 import { EXIT_FAILED, exitCodeOf } from './main/exit-code.ts';
-import { importInto, openImport } from './main/import-into.ts';
-import { OTHERS } from './main/limits.ts';
-import { listening } from './main/listening.ts';
+import { importInto, openImport } from './main/import-export-file.ts';
+import { GROUP_AND_OTHERS } from './main/limits.ts';
+import { describeListenErrors } from './main/listen-error.ts';
 import { localNamesOf } from './main/local-names.ts';
-import { closeDatabaseFiles, warnOfOpenDirectory } from './main/private-files.ts';
+import { restrictDatabaseFiles, warnIfDirectoryIsOpen } from './main/private-files.ts';
 import { createReload, type SettingsSource } from './main/reload-settings.ts';
-import { rowsMaxOf } from './main/row-capacity.ts';
+import { rowCapacity } from './main/row-capacity.ts';
 import { SCHEMA } from './main/schema.ts';
 import { readServerCertificate } from './main/server-certificate.ts';
 import { aborted, catchSignals, type Signals } from './main/signals.ts';
-import { inSmallYoungGeneration } from './main/young-generation.ts';
+import { withFixedYoungGeneration } from './main/young-generation.ts';
 import { systemClock } from './state/clock/clock.ts';
-import { watchClock } from './state/clock/clock-jump-detector.ts';
+import { detectClockJumps } from './state/clock/clock-jump-detector.ts';
 import { State } from './state/state.ts';
-import { dataKeySealer } from './state/transfer/encryption.ts';
+import { dataKeyCipher } from './state/transfer/encryption.ts';
 import type { ExportFile } from './state/transfer/export-file.ts';
-import { edgeErrorForm } from './team-access/jsonapi/error-answer.ts';
+import { renderServerError } from './team-access/jsonapi/error-answer.ts';
 
 export interface ServeOptions extends SettingsSource {
   readonly importFile: string | undefined;
@@ -43,12 +42,12 @@ export interface ServeOptions extends SettingsSource {
   readonly version: string;
 }
 
-/** Runs a server until it is told to stop. @returns its exit code @throws ConfigError */
+/** Runs a server until a signal or a fatal error ends it. @returns the exit code @throws ConfigError */
 export async function serve(options: ServeOptions): Promise<number> {
   const { config, warnings } = options.loaded;
   const log = createLog({ level: config.log.level, format: config.log.format });
   for (const warning of warnings) log.warn(warning);
-  process.umask(OTHERS);
+  process.umask(GROUP_AND_OTHERS);
   using signals = catchSignals();
   const live: LiveSettings = { rateLimit: config.teamAccess.rateLimit };
   const apply = ({ teamAccess }: Config): void => {
@@ -68,12 +67,12 @@ export async function serve(options: ServeOptions): Promise<number> {
 async function run(options: ServeOptions, log: Log, signals: Signals, live: LiveSettings): Promise<number> {
   const { config } = options.loaded;
   const clock = systemClock;
-  const dataKey = config.dataKey === undefined ? undefined : dataKeySealer(Buffer.from(config.dataKey.read()));
+  const dataKey = config.dataKey === undefined ? undefined : dataKeyCipher(Buffer.from(config.dataKey.read()));
   const certificate = await readServerCertificate(config);
-  const rowsMax = rowsMaxOf(config.state.rowsMax, getHeapStatistics().heap_size_limit);
-  if (rowsMax.byHeap) log.warn({ rowsMax: rowsMax.rows }, rowsMax.reason);
-  if (config.store === 'sqlite') await closeDatabaseFiles(config.dataDir, log);
-  using clockWatch = watchClock(clock, (jumpMs) => warnOfJump(log, jumpMs));
+  const rowsMax = rowCapacity(config.state.rowsMax, getHeapStatistics().heap_size_limit);
+  if (rowsMax.isLimitedByHeap) log.warn({ rowsMax: rowsMax.rows }, rowsMax.reason);
+  if (config.store === 'sqlite') await restrictDatabaseFiles(config.dataDir, log);
+  using clockWatch = detectClockJumps(clock, (jumpMs) => logClockJump(log, jumpMs));
   await using parts = new AsyncDisposableStack();
   const importing = parts.use(await openImport(options.importFile));
   const state = parts.use(
@@ -94,44 +93,44 @@ async function run(options: ServeOptions, log: Log, signals: Signals, live: Live
     allowedOrigins: config.http.allowedOrigins,
     localNames: localNamesOf(config),
     limits: config.limits,
-    errorForms: { '/api/v2/': edgeErrorForm },
+    errorRenderers: { '/api/v2/': renderServerError },
     consul: config.compat.includes('consul'),
     requestIdPrefix: randomBytes(4).toString('hex'),
     clock,
     log,
   });
-  const { address: host, port } = await listening('http.address', server.listen());
+  const { address: host, port } = await describeListenErrors('http.address', server.listen());
   parts.defer(() => server.stop(config.shutdown.grace));
   const address = `${certificate === undefined ? 'http' : 'https'}://${urlHost(host)}:${port}`;
 
-  const made: Made = { config, live, clock, log, dataKey, state, server };
+  const made: ServerContext = { config, live, clock, log, dataKey, state, server };
   const ended = Promise.race([aborted(signals.stop), state.fatal]);
   const prepared = prepareState(made, options, importing, address).then(() => 'prepared' as const);
   let end = await Promise.race([prepared, ended]);
   if (end === 'prepared') {
     for (const job of backgroundJobs({ state, clock, clockWatch, config, log })) state.addJob(job);
-    parts.use(await inSmallYoungGeneration(() => addServices(made, options.version)));
-    // Nobody new first, and what is under way is finished on services that still run.
+    parts.use(await withFixedYoungGeneration(() => addServices(made, options.version)));
+    // Runs before the services stop: no new requests, and requests in flight finish on running services.
     parts.defer(() => server.stop(config.shutdown.grace));
     if (certificate !== undefined) {
       const replace = server.replaceCertificate;
-      signals.onHangUp(followCertificate({ ...certificate, replace, clock, log, signal: signals.stop }));
+      signals.onHangUp(watchCertificate({ ...certificate, replace, clock, log, signal: signals.stop }));
     }
     await server.open();
     log.info({ address, version: options.version, node: config.node.name, store: config.store }, 'ready');
     end = await ended;
   }
   if (end instanceof Error) {
-    log.error({ error: end }, `the server stops: ${end.message}`);
+    log.error({ error: end, reason: end.message }, 'server failed');
     return exitCodeOf(end) ?? EXIT_FAILED;
   }
   log.info('stopping');
   return 0;
 }
 
-/** Loads the state, from an export if one is named, and sees to it that somebody has credentials. */
+/** Loads the state, imports an export file if one is given, and creates missing credentials. */
 async function prepareState(
-  { config, clock, log, dataKey, state }: Made,
+  { config, clock, log, dataKey, state }: ServerContext,
   options: ServeOptions,
   importing: ExportFile | undefined,
   address: string,
@@ -140,7 +139,7 @@ async function prepareState(
   await state.start(async (engine, signal) => {
     if (importing !== undefined) await importInto(engine, importing, keys, log, signal);
   });
-  if (config.store === 'sqlite') await warnOfOpenDirectory(config.dataDir, log);
+  if (config.store === 'sqlite') await warnIfDirectoryIsOpen(config.dataDir, log);
   const start = {
     state,
     clock,
@@ -155,5 +154,5 @@ async function prepareState(
   await makeCredentials(start, { recover: options.recover, imported: importing !== undefined }, log);
 }
 
-/** A host as it stands in a URL. */
+/** Formats a host for a URL. */
 const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host);

@@ -1,4 +1,4 @@
-/** The API reference, as one Markdown page of what the server says about itself. */
+/** Renders OpenAPI documents as one Markdown page. */
 import { cell, type Schema, schemaTable, typeOf } from './schema-table.ts';
 
 interface Parameter {
@@ -18,13 +18,13 @@ interface Operation {
   readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
 }
 
-/** What is read of an OpenAPI document. */
+/** The part of an OpenAPI document that the page uses. */
 export interface Described {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
-/** One API with what is said above it. */
+/** One API and its introduction. */
 export interface ApiSection {
   readonly title: string;
   readonly introduction: string;
@@ -33,12 +33,12 @@ export interface ApiSection {
 
 const HEAD = `# API reference
 
-Every endpoint, its parameters, bodies and answers, written from what the server says about itself:
-\`GET /v1/openapi.json\` and \`GET /api/v2/openapi.json\` are the same as OpenAPI 3.1. Do not edit this page:
-\`npm run generate\` writes it. What refuses a request is in [errors.md](errors.md).
+This page lists every endpoint with its parameters, bodies, and answers. A server returns the same as OpenAPI 3.1 at
+\`GET /v1/openapi.json\` and \`GET /api/v2/openapi.json\`. Errors are in [errors.md](errors.md). Do not edit this page:
+\`npm run generate\` writes it.
 `;
 
-/** A parameter that more of an API's endpoints have than this share is told once, above them. */
+/** A parameter that a larger share of an API's endpoints has is listed once, above the endpoints. */
 const COMMON_SHARE = 0.4;
 
 export function apiReference(sections: readonly ApiSection[]): string {
@@ -57,7 +57,7 @@ function section({ title, introduction, described }: ApiSection): string {
   return [
     `## ${title}\n`,
     `${introduction}\n`,
-    ...(shared.length === 0 ? [] : [`Where it says *common*:\n`, `${parameterTable(shared)}\n`]),
+    ...(shared.length === 0 ? [] : [`Common parameters:\n`, `${parameterTable(shared)}\n`]),
     ...[...groups].flatMap(([tag, group]) => [
       `### \`${tag}\`\n`,
       ...group.map((endpoint) => endpointText(endpoint, common)),
@@ -76,7 +76,7 @@ function endpointsOf({ paths }: Described): Endpoint[] {
 
 const keyOf = (parameter: Parameter): string => `${parameter.in} ${parameter.name} ${parameter.description}`;
 
-/** Those that many endpoints have, by key; never one of the path. */
+/** Returns the parameters that many endpoints have, by key, without path parameters. */
 function commonParameters(endpoints: readonly Endpoint[]): ReadonlyMap<string, Parameter> {
   const all = endpoints.flatMap(({ parameters }) => parameters).filter((parameter) => parameter.in !== 'path');
   const byKey = Map.groupBy(all, keyOf);
@@ -119,7 +119,7 @@ function bodyText(content: Content): string {
     .join('\n');
 }
 
-/** What stands in answers that are no refusals. */
+/** Describes the successful answers. */
 function answerText(responses: Operation['responses']): string {
   const lines = Object.entries(responses)
     .filter(([status]) => Number(status) < 300)

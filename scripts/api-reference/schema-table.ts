@@ -1,6 +1,6 @@
-/** A JSON schema as rows of a table: one a field, nested ones by their path. */
+/** Renders a JSON schema as a table with one row per field. Nested fields have their path as the name. */
 
-/** The keywords that the descriptions of our APIs use. */
+/** The JSON schema keywords that Accord's OpenAPI documents use. */
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string;
@@ -18,7 +18,7 @@ export interface Schema {
   readonly maxItems?: number;
 }
 
-/** Fields as a Markdown table; empty where there are none. `requests`: tell which fields must be there. */
+/** Returns the fields as a Markdown table, or an empty string. `requests`: whether to mark required fields. */
 export function schemaTable(schema: Schema, { requests }: { readonly requests: boolean }): string {
   const rows = fieldsOf(schema, '', requests);
   if (rows.length === 0) return '';
@@ -36,14 +36,14 @@ function fieldsOf(schema: Schema, under: string, requests: boolean): string[] {
   });
 }
 
-/** What stands below a field; that of a named schema stands with that name. */
+/** Returns the rows of a field's own fields. Named schemas have a section of their own. */
 function nested(field: Schema, path: string, requests: boolean): string[] {
   if (field.items !== undefined) return nested(field.items, `${path}[]`, requests);
   const alternatives = field.anyOf ?? [field];
   return alternatives.flatMap((one) => fieldsOf(one, `${path}.`, requests));
 }
 
-/** What a field holds, in words, with a link where that has a name. */
+/** Describes the type of a field, with a link for a named schema. */
 export function typeOf(schema: Schema): string {
   if (schema.$ref !== undefined) return schemaLink(schema.$ref);
   if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``;
@@ -68,5 +68,5 @@ function schemaLink(reference: string): string {
   return `[${name}](#schema-${name.toLowerCase()})`;
 }
 
-/** Text as it can stand in a cell of a table. */
+/** Escapes text for a table cell. */
 export const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');

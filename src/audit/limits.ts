@@ -1,20 +1,20 @@
-/** Every bound of the audit log that is not a setting, each with its reason. */
+/** Limits of the audit log that are not settings. */
 
-/** Commits looked at in the first step back; doubled while little is found, since an epoch leaves a gap of 2^32. */
+/** Commits in the first backward step of a read. Doubled while few entries are found, because an epoch leaves a gap of 2^32. */
 export const STEP_COMMITS = 1_000;
-/** Entries read from the store at once: of a kilobyte each, and a page that is asked for has rarely more. */
+/** Largest number of entries read from the store at once. An entry has about 1 KB. */
 export const PAGE_ENTRIES = 500;
-/** Likewise while nothing is known of their size: one can be a megabyte, with all that was there before and after. */
+/** Number of entries in the first read, when their size is unknown. One entry can have 1 MB. */
 export const FIRST_PAGE_ENTRIES = 16;
-/** What a page that is read at once may come to, if none of its entries is larger than the largest of the page before. */
+/** Target size of one read, if its entries are as large as the largest of the read before. */
 export const PAGE_CHARACTERS = 2 * 1024 * 1024;
-/** How far behind `since` an entry ends a read: what a clock is set back by when somebody, or NTP, corrects it. */
+/** How much older than `since` an entry must be to end a read. Covers clocks that an operator or NTP sets back. */
 export const SINCE_TOLERANCE_MS = 24 * 3_600_000;
-/** Entries looked at, and removed, before the next are: requests that write wait behind them. */
+/** Entries examined and removed at a time, because other writes wait behind the removal. */
 export const RETENTION_BATCH_ENTRIES = 100;
-/** An entry outlives its time by at most this; `audit.retention` is days. */
+/** How often the log is checked for entries past `audit.retention`. */
 export const RETENTION_CHECK_MS = 60_000;
-/** How long the clock must not have jumped before entries are taken for old: time for NTP, or for somebody who is warned. */
+/** How long the clock must be steady before entries are removed. Leaves time for NTP or an operator to correct it. */
 export const STEADY_MS_MIN = 3_600_000;
-/** How long entries are kept past their time before that is told: many starts, not the hour that follows each. */
-export const HELD_BACK_MS = 24 * 3_600_000;
+/** How long entries may be overdue before it is logged: longer than the hour that follows every start. */
+export const OVERDUE_MS = 24 * 3_600_000;

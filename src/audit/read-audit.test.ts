@@ -10,7 +10,7 @@ import { FIRST_PAGE_ENTRIES, PAGE_CHARACTERS, PAGE_ENTRIES, SINCE_TOLERANCE_MS }
 import { type AuditPage, type AuditQuery, readAudit } from './read-audit.ts';
 import { auditLog, recordChange, SYSTEM } from './record.ts';
 
-/** A log of so many entries, one a commit, every tenth of them in the partition `eu`. */
+/** Writes `count` entries, one per commit, every tenth in the partition `eu`. */
 async function log(state: State, count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
     const partition = i % 10 === 0 ? 'eu' : 'us';
@@ -35,7 +35,7 @@ const ask = (state: State, query: Partial<AuditQuery>): Promise<AuditPage> =>
     new AbortController().signal,
   );
 
-/** What scans of `state` ask for from now on. */
+/** Records the limits of all scans of `state` from now on. */
 function limitsAsked(state: State): number[] {
   const limits: number[] = [];
   const scan = state.scan.bind(state);
@@ -49,7 +49,7 @@ function limitsAsked(state: State): number[] {
 const subjects = ({ entries }: AuditPage): number[] => entries.map(({ Subject }) => Number(Subject));
 
 describe('reading the audit log', () => {
-  test('reads no more entries than it may, and goes on from there', async () => {
+  test('stops after scannedMax entries and continues from `next`', async () => {
     await using directory = await temporaryDirectory();
     const schema = defineSchema([auditLog]);
     await using state = await openState(sqliteEngine({ directory: directory.path }), {
@@ -68,7 +68,7 @@ describe('reading the audit log', () => {
     assert.deepEqual([subjects(last), last.next], [[0], undefined]);
   });
 
-  test('reads no longer entries together than it may, few at once while they are large', async () => {
+  test('stops at charactersMax and reads few large entries at once', async () => {
     await using directory = await temporaryDirectory();
     const schema = defineSchema([auditLog]);
     const clock = createFakeClock();
@@ -84,7 +84,7 @@ describe('reading the audit log', () => {
       pages.push(subjects(page));
       before = page.next;
     }
-    // Nine of a quarter each, with all that is around them, fit into two and a half.
+    // Nine entries of a quarter page each, with their other fields, fit into two and a half pages.
     assert.deepEqual(
       pages.map(({ length }) => length),
       [9, 9, 9, 9, 4],
@@ -100,7 +100,7 @@ describe('reading the audit log', () => {
     assert.deepEqual(limits.slice(0, 3), [FIRST_PAGE_ENTRIES, 3, 3]);
   });
 
-  test('asks for at most twice as many at once as before, and for few again after a large one', async () => {
+  test('at most doubles the size of a read, and reduces it after a large entry', async () => {
     await using directory = await temporaryDirectory();
     const schema = defineSchema([auditLog]);
     const clock = createFakeClock();
@@ -112,12 +112,12 @@ describe('reading the audit log', () => {
     await log(state, 3 * FIRST_PAGE_ENTRIES - 1);
     const limits = limitsAsked(state);
     await ask(state, { charactersMax: 10 * PAGE_CHARACTERS });
-    // The large one is the last of the second page, the ten before it come in three, of which the last is not full.
+    // The large entry is the last one of the second page. The ten before it take three pages, the last one partly filled.
     const doubled = [FIRST_PAGE_ENTRIES, 2 * FIRST_PAGE_ENTRIES];
     assert.deepEqual(limits, [...doubled, 3, 6, 12]);
   });
 
-  test('asks for as many at once as it ever does where all are small', async () => {
+  test('grows reads of small entries up to PAGE_ENTRIES', async () => {
     await using directory = await temporaryDirectory();
     const schema = defineSchema([auditLog]);
     const clock = createFakeClock();
@@ -135,7 +135,7 @@ describe('reading the audit log', () => {
     assert.deepEqual(limits, [16, 32, 64, 128, 256, PAGE_ENTRIES, PAGE_ENTRIES, PAGE_ENTRIES]);
   });
 
-  test('may find nothing in what it may read, and still goes on', async () => {
+  test('returns `next` when no examined entry is visible', async () => {
     await using directory = await temporaryDirectory();
     const schema = defineSchema([auditLog]);
     await using state = await openState(sqliteEngine({ directory: directory.path }), {
@@ -150,7 +150,7 @@ describe('reading the audit log', () => {
     assert.deepEqual([second.entries, second.filtered, second.next], [[], true, undefined]);
   });
 
-  test('counts no entry that is too old, and takes a place past the end for the end', async () => {
+  test('omits entries older than sinceMs, and treats a key past the end as the end', async () => {
     await using directory = await temporaryDirectory();
     const schema = defineSchema([auditLog]);
     const clock = createFakeClock();
@@ -163,7 +163,7 @@ describe('reading the audit log', () => {
     assert.deepEqual([subjects(page), page.next], [[2, 1, 0], undefined]);
   });
 
-  test('finds what was made before the clock was set back, too', async () => {
+  test('finds entries from before the clock was set back', async () => {
     await using directory = await temporaryDirectory();
     const schema = defineSchema([auditLog]);
     const clock = createFakeClock();
@@ -178,7 +178,7 @@ describe('reading the audit log', () => {
     assert.deepEqual(subjects(await ask(state, { sinceMs, before: first.next })), [2, 1, 0]);
   });
 
-  test('ends at an entry that is older than a clock may be off, and no earlier', async () => {
+  test('ends at the first entry older than SINCE_TOLERANCE_MS before sinceMs', async () => {
     await using directory = await temporaryDirectory();
     const schema = defineSchema([auditLog]);
     const clock = createFakeClock();

@@ -6,51 +6,53 @@ import { FIRST_PAGE_ENTRIES, PAGE_CHARACTERS, PAGE_ENTRIES, SINCE_TOLERANCE_MS, 
 import { type AuditEntry, auditKeyAt, auditLog, indexOfAuditKey } from './record.ts';
 
 export interface AuditQuery {
-  /** Only entries from this time on, milliseconds since 1970; one that is older by `SINCE_TOLERANCE_MS` ends the read. */
+  /** Earliest time of an entry, in ms since 1970. An entry older by `SINCE_TOLERANCE_MS` ends the read. */
   readonly sinceMs: number;
-  /** Only entries before this one; undefined: from the newest on. */
+  /** Key of the entry to start before. `undefined` starts at the newest entry. */
   readonly before: string | undefined;
   readonly limit: number;
-  /** How many entries may be read to find them. */
+  /** Largest number of entries to examine. */
   readonly scannedMax: number;
-  /** How long those may be together, as JSON; one is read in any case. */
+  /** Largest total length of the examined entries as JSON. One entry is always read. */
   readonly charactersMax: number;
-  /** Which entries are asked for. */
+  /** Whether the request selects the entry. */
   readonly wanted: (entry: AuditEntry) => boolean;
-  /** Which of them the caller may read. */
+  /** Whether the caller may read the entry. */
   readonly visible: (entry: AuditEntry) => boolean;
 }
 
-/** An entry as the API shows it. */
+/** The JSON of an entry in the API. */
 export const auditEntrySchema = Type.Object(
   {
     Time: Type.String({ description: 'RFC 3339' }),
-    Actor: Type.String({ description: 'An accessor ID; anonymous; or system, for what the server does by itself.' }),
-    Address: Type.String({ description: 'Where the request came from; empty for system.' }),
+    Actor: Type.String({
+      description: 'An accessor ID, anonymous, or system for changes that the server makes by itself.',
+    }),
+    Address: Type.String({ description: 'The remote address of the request; empty for system.' }),
     RequestID: Type.String(),
-    Action: Type.String({ description: 'Such as create, update, delete, expire.' }),
-    Type: Type.String({ description: 'What kind of thing was changed.' }),
-    Subject: Type.String({ description: 'Its id or name.' }),
+    Action: Type.String({ description: 'For example create, update, delete, expire.' }),
+    Type: Type.String({ description: 'The type of the changed object.' }),
+    Subject: Type.String({ description: 'The id or name of the changed object.' }),
     Partition: Type.String(),
-    Before: Type.Unknown({ description: 'The thing as the API shows it, without secrets; null: it did not exist.' }),
-    After: Type.Unknown({ description: 'Likewise.' }),
+    Before: Type.Unknown({ description: 'The object before the change, without secrets; null if it did not exist.' }),
+    After: Type.Unknown({ description: 'The object after the change, without secrets; null if it was deleted.' }),
   },
   { title: 'AuditEntry' },
 );
-export type ShownAuditEntry = Readonly<Static<typeof auditEntrySchema>>;
+export type AuditEntryJson = Readonly<Static<typeof auditEntrySchema>>;
 
 export interface AuditPage {
-  readonly entries: readonly ShownAuditEntry[];
-  /** Entries were left out that the caller may not read. */
+  readonly entries: readonly AuditEntryJson[];
+  /** Whether entries were omitted that the caller may not read. */
   readonly filtered: boolean;
-  /** There may be older entries: those before this one. */
+  /** Key to continue before, if there may be older entries. */
   readonly next: string | undefined;
 }
 
-/** The newest entries. @throws StateError `unavailable` */
+/** Reads the newest entries. @throws StateError `unavailable` */
 export async function readAudit(state: State, query: AuditQuery, signal: AbortSignal): Promise<AuditPage> {
   const { before, sinceMs, limit, scannedMax, charactersMax, wanted, visible } = query;
-  const entries: ShownAuditEntry[] = [];
+  const entries: AuditEntryJson[] = [];
   let filtered = false;
   let scanned = 0;
   let characters = 0;
@@ -63,28 +65,32 @@ export async function readAudit(state: State, query: AuditQuery, signal: AbortSi
     scanned += 1;
     characters += length;
     oldest = row.id;
-    // Not the end yet: the order is that of commits, and behind what a clock made that was set back stands younger.
+    // Does not end the read: entries are in commit order, and a clock that was set back makes older times come later.
     if (time < sinceMs || !wanted(row)) continue;
-    if (visible(row)) entries.push(showEntry(row));
+    if (visible(row)) entries.push(entryToJson(row));
     else filtered = true;
   }
   return { entries, filtered, next: undefined };
 }
 
-/** An entry, and how long it is as JSON. */
-interface Read {
+/** An entry and its length as JSON. */
+interface MeasuredEntry {
   readonly row: DeepReadonly<AuditEntry>;
   readonly length: number;
 }
 
-/** How many entries are read at once, going by those that were. */
-interface Pace {
+/** The number of entries to read at once, adapted to the size of earlier ones. */
+interface PageSize {
   entries: number;
 }
 
-/** The entries before one, or all, in spans of commits that are small enough for the store not to have to sort much. */
-async function* newestFirst(state: State, before: string | undefined, signal: AbortSignal): AsyncGenerator<Read> {
-  const pace: Pace = { entries: FIRST_PAGE_ENTRIES };
+/** Yields entries from `before` backwards, in ranges of commits small enough for the store to sort. */
+async function* newestFirst(
+  state: State,
+  before: string | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<MeasuredEntry> {
+  const pace: PageSize = { entries: FIRST_PAGE_ENTRIES };
   const newest = auditKeyAt(state.snapshot.index + 1);
   let end = before === undefined || before > newest ? newest : before;
   for (let step = STEP_COMMITS, start = indexOfAuditKey(end); start > 0; ) {
@@ -102,9 +108,9 @@ async function* newestFirst(state: State, before: string | undefined, signal: Ab
 async function* inSpan(
   state: State,
   { from, to: end }: { readonly from: string; readonly to: string },
-  pace: Pace,
+  pace: PageSize,
   signal: AbortSignal,
-): AsyncGenerator<Read> {
+): AsyncGenerator<MeasuredEntry> {
   for (let to = end; ; ) {
     const limit = pace.entries;
     const page = await state.scan(auditLog, { from, to, limit, reverse: true }, signal);
@@ -116,17 +122,17 @@ async function* inSpan(
     }
     const oldest = page.at(-1);
     if (oldest === undefined) return;
-    // By the largest, since a mean hides it; of this page alone, so that one large entry does not slow the whole read.
-    const thatFit = Math.max(Math.floor(PAGE_CHARACTERS / largest), 1);
-    // Small ones say little of those to come: they may double what is read at once where there were as many as asked for.
-    const thatMay = page.length < limit ? limit : limit * 2;
-    pace.entries = Math.min(thatFit, thatMay, PAGE_ENTRIES);
+    // Uses the largest entry of this page, because a mean would hide it, and older pages would slow the whole read.
+    const fitting = Math.max(Math.floor(PAGE_CHARACTERS / largest), 1);
+    // Small entries predict little about the next ones, so a full page at most doubles the size.
+    const allowed = page.length < limit ? limit : limit * 2;
+    pace.entries = Math.min(fitting, allowed, PAGE_ENTRIES);
     if (page.length < limit) return;
     to = oldest.row.id;
   }
 }
 
-function showEntry(entry: AuditEntry): ShownAuditEntry {
+function entryToJson(entry: AuditEntry): AuditEntryJson {
   return {
     Time: entry.time,
     Actor: entry.actor,

@@ -1,11 +1,11 @@
 /**
- * The audit log: who changed what, when and from where, appended in the commit that makes the change. It lies in the
- * store only; `GET /v1/audit` reads it from there.
+ * The audit log. Entries are appended in the commit of the change and exist only in the store; `GET /v1/audit` reads them
+ * from there.
  */
 import { defineTable } from '../state/table.ts';
 import type { Transaction } from '../state/write/transaction.ts';
 
-/** Where a change comes from. */
+/** The author of a change. */
 export interface Origin {
   /** The accessor ID of the caller's token, `anonymous`, `peer` (another cluster), or `system` (the server by itself). */
   readonly actor: string;
@@ -14,17 +14,17 @@ export interface Origin {
   readonly requestId: string;
 }
 
-/** What the server does by itself. */
+/** The author of changes that the server makes by itself. */
 export const SYSTEM: Origin = { actor: 'system', address: '', requestId: '' };
 
-/** Where an entry stands among those of its organization, which are numbered from 1. */
+/** The position of an entry in its organization's audit trail. */
 export interface TrailPlace {
   readonly number: number;
-  /** The number of the first one that the same commit made. */
+  /** The number of the first entry of the same commit. */
   readonly first: number;
 }
 
-/** One entry. `before` and `after` are the thing as the API shows it, without secrets; null where it did not exist. */
+/** One entry. `before` and `after` are the object's JSON in the API, without secrets, or null if it did not exist. */
 export interface AuditEntry {
   readonly id: string;
   /** RFC 3339, UTC. */
@@ -32,16 +32,16 @@ export interface AuditEntry {
   readonly actor: string;
   readonly address: string;
   readonly requestId: string;
-  /** What was done, such as `create`, `update`, `delete`, `expire`. */
+  /** For example `create`, `update`, `delete`, `expire`. */
   readonly action: string;
-  /** What kind of thing, such as `acl-token` or `partition`. */
+  /** The type of the object, for example `acl-token` or `partition`. */
   readonly type: string;
-  /** Its id or name. */
+  /** The id or name of the object. */
   readonly subject: string;
   readonly partition: string;
-  /** The organization that it belongs to, for what team access changes. */
+  /** The organization of the object, for changes of team access. */
   readonly organizationId?: string;
-  /** Its place in that organization's trail; absent once the organization is gone. */
+  /** The position in the organization's trail. Absent after the organization was deleted. */
   readonly place?: TrailPlace;
   readonly before: unknown;
   readonly after: unknown;
@@ -55,25 +55,25 @@ export const auditLog = defineTable<AuditEntry>()({
   storeOnly: true,
 });
 
-/** What changed. */
+/** The part of an entry that describes the change. */
 export type AuditedChange = Pick<
   AuditEntry,
   'action' | 'type' | 'subject' | 'partition' | 'organizationId' | 'place' | 'before' | 'after'
 >;
 
-/** Index digits, then the place within the commit: byte order is the order of events. */
+/** A key is the commit's index and the position in the commit, padded so that byte order is the order of events. */
 const INDEX_DIGITS = 16;
 const POSITION_DIGITS = 6;
 
-/** The smallest key that an entry of the commit at `index` can have. */
+/** Returns the smallest key of an entry of the commit at `index`. */
 export const auditKeyAt = (index: number): string => String(index).padStart(INDEX_DIGITS, '0');
 
-/** The index of the commit that an entry's key, or the smallest one of a commit, is of. */
+/** Returns the commit index in a key of an entry or in a result of `auditKeyAt`. */
 export const indexOfAuditKey = (key: string): number => Number(key.slice(0, INDEX_DIGITS));
 
 const KEY = new RegExp(`^\\d{${INDEX_DIGITS}}-\\d{${POSITION_DIGITS}}$`);
 
-/** Whether a text has the form of an entry's key. */
+/** Whether `text` has the form of an entry's key. */
 export const isAuditKey = (text: string): boolean => KEY.test(text);
 
 /** Adds an entry to the commit of `tx`. */

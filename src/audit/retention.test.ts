@@ -8,7 +8,7 @@ import type { Clock } from '../state/clock/clock.ts';
 import { sqliteEngine } from '../state/engine/sqlite/engine.ts';
 import type { State } from '../state/state.ts';
 import { defineSchema } from '../state/table.ts';
-import { HELD_BACK_MS, STEADY_MS_MIN } from './limits.ts';
+import { OVERDUE_MS, STEADY_MS_MIN } from './limits.ts';
 import { auditLog, recordChange, SYSTEM } from './record.ts';
 import { auditRetentionJob } from './retention.ts';
 
@@ -31,7 +31,7 @@ async function subjects(state: State): Promise<string[]> {
   return rows.map(({ row }) => row.subject);
 }
 
-test('entries past audit.retention are removed, and no others', async () => {
+test('the retention job removes exactly the entries past audit.retention', async () => {
   await using directory = await temporaryDirectory();
   const clock = createFakeClock();
   await using state = await openState(sqliteEngine({ directory: directory.path }), {
@@ -42,7 +42,7 @@ test('entries past audit.retention are removed, and no others', async () => {
   await Promise.all(old.map((subject) => record(state, subject)));
   clock.advance(HOUR_MS / 2);
   await record(state, 'young');
-  // Time that passes while the job looks through the log would not wake it.
+  // Time may only advance while the job sleeps, because the job ignores time that passes during a scan.
   let asleep = false;
   const after: Clock['after'] = (ms, callback) => {
     asleep = true;
@@ -67,7 +67,7 @@ test('entries past audit.retention are removed, and no others', async () => {
   await until('everything is old', async () => (await subjects(state)).length === 0);
 });
 
-test('entries that are kept a day past audit.retention, as the clock is in doubt, are told of once', async () => {
+test('the retention job reports once that entries are a day overdue while the clock is not steady', async () => {
   await using directory = await temporaryDirectory();
   const clock = createFakeClock();
   const schema = defineSchema([auditLog]);
@@ -80,7 +80,7 @@ test('entries that are kept a day past audit.retention, as the clock is in doubt
     scans += 1;
     return rows;
   };
-  /** Lets the job look at the log so many times. */
+  /** Waits until the job has scanned the log this many times. */
   const look = async (times: number): Promise<void> => {
     const wanted = scans + times;
     await until('the job looks', async () => {
@@ -93,11 +93,13 @@ test('entries that are kept a day past audit.retention, as the clock is in doubt
   const onHeldBack = (): void => {
     told += 1;
   };
-  state.addJob(auditRetentionJob(state, { clock, steadyMs: () => steadyMs, retentionMs: HOUR_MS, onHeldBack }));
-  clock.advance(HOUR_MS + HELD_BACK_MS / 2);
+  state.addJob(
+    auditRetentionJob(state, { clock, steadyMs: () => steadyMs, retentionMs: HOUR_MS, onOverdue: onHeldBack }),
+  );
+  clock.advance(HOUR_MS + OVERDUE_MS / 2);
   await look(3);
   assert.equal(told, 0, 'not in the hour after a usual start');
-  clock.advance(HELD_BACK_MS / 2);
+  clock.advance(OVERDUE_MS / 2);
   await look(3);
   assert.equal(told, 1);
   assert.deepEqual(await subjects(state), ['old']);

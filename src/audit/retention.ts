@@ -4,30 +4,30 @@ import type { Job } from '../state/jobs/placement.ts';
 import type { State } from '../state/state.ts';
 import type { DeepReadonly } from '../state/table.ts';
 import type { Transaction } from '../state/write/transaction.ts';
-import { HELD_BACK_MS, RETENTION_BATCH_ENTRIES, RETENTION_CHECK_MS, STEADY_MS_MIN } from './limits.ts';
+import { OVERDUE_MS, RETENTION_BATCH_ENTRIES, RETENTION_CHECK_MS, STEADY_MS_MIN } from './limits.ts';
 import { type AuditEntry, auditLog } from './record.ts';
 
-/** What is done in the commit that removes an entry, for what else leads to it. */
+/** Deletes references to an entry, in the commit that removes it. */
 export type OnRemoved = (tx: Transaction, entry: DeepReadonly<AuditEntry>) => void;
 
 export interface Retention {
   readonly clock: Clock;
-  /** For how long the clock has not jumped; see `ClockWatch`. */
+  /** Returns how long the clock has not jumped. */
   readonly steadyMs: () => number;
   /** How long an entry is kept. */
   readonly retentionMs: number;
   readonly onRemoved?: OnRemoved;
   /**
-   * Called once, when an entry is past its time by more than `HELD_BACK_MS` and stays as the clock is not known to be
-   * steady: a server that is started more often than that takes removes none, ever.
+   * Called once, when an entry is overdue by more than `OVERDUE_MS` because the clock is not known to be steady. A server
+   * that restarts more often than once per `STEADY_MS_MIN` never removes an entry.
    */
-  readonly onHeldBack?: () => void;
+  readonly onOverdue?: () => void;
 }
 
-/** The job. A clock that is set to next month would make every entry old: until it is known to be steady, none is. */
+/** Returns the job. It waits for a steady clock, because a clock set to next month would make every entry old. */
 export function auditRetentionJob(
   state: State,
-  { clock, steadyMs, retentionMs, onRemoved = () => undefined, onHeldBack = () => undefined }: Retention,
+  { clock, steadyMs, retentionMs, onRemoved = () => undefined, onOverdue: onHeldBack = () => undefined }: Retention,
 ): Job {
   const remove = (tx: Transaction, entry: DeepReadonly<AuditEntry>): void => {
     tx.purge(auditLog, entry.id);
@@ -39,16 +39,16 @@ export function auditRetentionJob(
     async run(signal) {
       while (!signal.aborted) {
         const oldest = await state.scan(auditLog, { limit: RETENTION_BATCH_ENTRIES }, signal);
-        // Looked at last, so that a jump while the store was asked counts.
+        // Read after the scan, so that a clock jump during the scan counts.
         const isSteady = steadyMs() >= STEADY_MS_MIN;
         const cutoff = clock.now() - retentionMs;
         const olderThan = (ms: number) => oldest.filter(({ row }) => Date.parse(row.time) < ms);
         const due = isSteady ? olderThan(cutoff) : [];
-        if (!(isSteady || isTold) && olderThan(cutoff - HELD_BACK_MS).length > 0) {
+        if (!(isSteady || isTold) && olderThan(cutoff - OVERDUE_MS).length > 0) {
           isTold = true;
           onHeldBack();
         }
-        // A write for each: those that wait go together, in commits as large as the store takes.
+        // One write per entry. The write queue combines them into large commits.
         await Promise.all(due.map(({ row }) => state.write((tx) => remove(tx, row), { signal })));
         if (due.length < RETENTION_BATCH_ENTRIES) await sleep(clock, RETENTION_CHECK_MS, signal);
       }

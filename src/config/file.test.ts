@@ -6,7 +6,7 @@ import { parseConfigFile } from './file.ts';
 const read = (content: string): Readonly<Record<string, string>> =>
   Object.fromEntries(parseConfigFile('accord.yaml', content).map(({ key, text }) => [key, text]));
 
-test('nested maps and dotted keys name the same settings', () => {
+test('parseConfigFile treats nested maps and dotted keys alike', () => {
   assert.deepEqual(read('http:\n  address: 127.0.0.1:1\n  tls-cert: a.pem\n'), {
     'http.address': '127.0.0.1:1',
     'http.tls-cert': 'a.pem',
@@ -17,7 +17,7 @@ test('nested maps and dotted keys name the same settings', () => {
   });
 });
 
-test('numbers, booleans and sequences are read as they are written', () => {
+test('parseConfigFile returns numbers, booleans, and sequences as written', () => {
   const content =
     'limits:\n  streams: 020\nacl.enabled: false\nservices: [peering, team-access]\ndns.ttl: 0\nstore: "etcd"';
   assert.deepEqual(read(content), {
@@ -29,17 +29,17 @@ test('numbers, booleans and sequences are read as they are written', () => {
   });
 });
 
-test('an entry knows its line', () => {
+test('parseConfigFile returns the line of each entry', () => {
   const [first, second] = parseConfigFile('a.yaml', '# settings\n\nlog:\n  level: info\nstore: etcd\n');
   assert.deepEqual(first?.origin, { kind: 'file', path: 'a.yaml', line: 4 });
   assert.deepEqual(second?.origin, { kind: 'file', path: 'a.yaml', line: 5 });
 });
 
-test('an empty file, a comment and an empty group set nothing', () => {
+test('parseConfigFile returns nothing for an empty file, a comment, or an empty group', () => {
   for (const content of ['', '# nothing\n', '---\n', 'etcd:\n', '{}']) assert.deepEqual(read(content), {}, content);
 });
 
-test('an alias stands for what it points to', () => {
+test('parseConfigFile resolves aliases', () => {
   assert.deepEqual(read('http.tls-cert: &pem a.pem\netcd.cert: *pem'), {
     'http.tls-cert': 'a.pem',
     'etcd.cert': 'a.pem',
@@ -64,7 +64,7 @@ const faults: Readonly<Record<string, RegExp>> = {
 };
 
 for (const [content, message] of Object.entries(faults)) {
-  test(`the file ${JSON.stringify(content)} is refused with its line`, () => {
+  test(`parseConfigFile rejects ${JSON.stringify(content)} and names the line`, () => {
     assert.throws(
       () => parseConfigFile('accord.yaml', content),
       (error) => error instanceof ConfigError && message.test(error.message) && !error.message.includes('c2VjcmV0'),

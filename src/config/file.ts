@@ -1,4 +1,4 @@
-/** The YAML file: nested maps and dotted keys both name settings. */
+/** Reads the YAML settings file. Nested maps and dotted keys name the same settings. */
 import { readFile, stat } from 'node:fs/promises';
 import {
   type Document,
@@ -12,20 +12,20 @@ import {
   type YAMLMap,
 } from 'yaml';
 import { ConfigError, quote } from './error.ts';
-import type { Given } from './given-value.ts';
-import { didYouMean } from './near-names.ts';
+import type { GivenValue } from './given-value.ts';
+import { didYouMean } from './nearest-name.ts';
 import { isSettingKey, type SettingKey, secretVariableOf, settingKeys, settingOf } from './table.ts';
 
 const FILE_DEFAULT = './accord.yaml';
 
-/** Far above any real file; a log given by mistake is not read into memory. */
+/** Largest settings file, far above any real one, so that a wrong path does not read a large file into memory. */
 const FILE_BYTES_MAX = 1024 * 1024;
 
 /**
- * The settings in the file at `path`; in `./accord.yaml`, if it is there, when `path` is undefined.
- * @throws ConfigError when it cannot be read, is no YAML, or names what is no setting
+ * Reads the file at `path`, or `./accord.yaml` if `path` is undefined and the file exists.
+ * @throws ConfigError when the file is unreadable, is not YAML, or contains an unknown key
  */
-export async function readConfigFile(path: string | undefined): Promise<readonly Given[]> {
+export async function readConfigFile(path: string | undefined): Promise<readonly GivenValue[]> {
   const name = path ?? FILE_DEFAULT;
   let content: string;
   try {
@@ -39,8 +39,8 @@ export async function readConfigFile(path: string | undefined): Promise<readonly
   return parseConfigFile(name, content);
 }
 
-/** The settings in `content`, which messages call `name`. @throws ConfigError */
-export function parseConfigFile(name: string, content: string): readonly Given[] {
+/** Parses the settings in `content`. Messages refer to the file as `name`. @throws ConfigError */
+export function parseConfigFile(name: string, content: string): readonly GivenValue[] {
   const lineCounter = new LineCounter();
   const document = parseDocument(content, { lineCounter, prettyErrors: false });
   const lineOf = (offset: number | undefined): number => (offset === undefined ? 1 : lineCounter.linePos(offset).line);
@@ -49,7 +49,7 @@ export function parseConfigFile(name: string, content: string): readonly Given[]
   const root = document.contents;
   if (root === null || (isScalar(root) && root.value === null)) return [];
   if (!isMap(root)) throw new ConfigError(`${name}:1: want settings, one "key: value" on each line`);
-  const given = new Map<SettingKey, Given>();
+  const given = new Map<SettingKey, GivenValue>();
   for (const entry of settingsIn({ name, document, lineOf }, root, '')) {
     const earlier = given.get(entry.key);
     if (earlier?.origin.kind === 'file') {
@@ -90,7 +90,7 @@ function* settingsIn(place: Place, map: YAMLMap, prefix: string): Generator<Entr
 const isEmpty = (node: unknown): boolean =>
   node === null || node === undefined || (isScalar(node) && node.value === null);
 
-/** A secret written into the file is told where it belongs; its value is not repeated. */
+/** Suggests a setting, or where to put a secret that was written into the file. Never quotes the secret. */
 function hint(key: string): string {
   const file = `${key}-file`;
   if (!isSettingKey(file)) return didYouMean(key, settingKeys);
@@ -109,7 +109,7 @@ function textOf(place: Place, key: SettingKey, line: number, node: unknown): str
   throw new ConfigError(`${key} from ${place.name}:${line} ${found}: want ${wanted}`);
 }
 
-/** Numbers and booleans as they are written, so that every kind is read by one parser. */
+/** Returns numbers and booleans as written, so that each kind needs one parser. */
 function scalarText(node: { readonly value: unknown; readonly source?: string }): string {
   return (typeof node.value === 'string' ? node.value : (node.source ?? String(node.value))).trim();
 }

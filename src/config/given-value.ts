@@ -1,11 +1,11 @@
 import type { Origin } from './error.ts';
 import type { SettingKey } from './table.ts';
 
-/** A value as it was written. */
-export interface Given {
+/** The unparsed value of a setting. */
+export interface GivenValue {
   readonly key: SettingKey;
   readonly text: string;
   readonly origin: Origin;
-  /** The text is the secret itself, not the path of its file. */
+  /** Whether the text is the secret itself and not the path of its file. */
   readonly isSecret: boolean;
 }

@@ -1,26 +1,26 @@
-/** Collects what was given for each setting: flag beats variable beats file. */
+/** Collects the given values of all settings from flags, environment variables, and the file, in this order of precedence. */
 import { ConfigError, quote } from './error.ts';
 import { readConfigFile } from './file.ts';
-import type { Given } from './given-value.ts';
-import { didYouMean } from './near-names.ts';
+import type { GivenValue } from './given-value.ts';
+import { didYouMean } from './nearest-name.ts';
 import type { Host } from './setting.ts';
 import { flagOf, isSettingKey, type SettingKey, secretVariableOf, settingKeys, variableOf } from './table.ts';
 
-/** Where the settings of this process come from. */
+/** The sources of settings. */
 export interface Sources {
-  /** By key; the command line is parsed already. */
+  /** Values of flags, by key of the setting. */
   readonly flags: ReadonlyMap<string, string>;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** `--config`; without it, `./accord.yaml` if there is one. */
+  /** The path of `--config`. Without it, `./accord.yaml` is used if it exists. */
   readonly configFile: string | undefined;
   readonly host: Host;
 }
 
-/** Variables of the command line's client and of test runs: theirs to check. */
+/** Variables of the command line's client, which checks them itself. */
 export const CLIENT_VARIABLES = ['ACCORD_ADDRESS', 'ACCORD_TOKEN', 'ACCORD_API_TOKEN', 'ACCORD_CA_FILE'] as const;
 const TEST_PREFIX = 'ACCORD_TEST_';
 
-/** What each variable sets. */
+/** The setting of each environment variable. */
 const variables = new Map<string, { readonly key: SettingKey; readonly isSecret: boolean }>();
 for (const key of settingKeys) {
   variables.set(variableOf(key), { key, isSecret: false });
@@ -28,9 +28,9 @@ for (const key of settingKeys) {
   if (secretVariable !== undefined) variables.set(secretVariable, { key, isSecret: true });
 }
 
-/** What was given, by key. @throws ConfigError for a name that is no setting, or one that is given twice */
-export async function gather(sources: Sources): Promise<ReadonlyMap<SettingKey, Given>> {
-  const given = new Map<SettingKey, Given>();
+/** Returns the given values, by key. @throws ConfigError for an unknown name, or a setting that is given twice */
+export async function gather(sources: Sources): Promise<ReadonlyMap<SettingKey, GivenValue>> {
+  const given = new Map<SettingKey, GivenValue>();
   for (const entry of await readConfigFile(sources.configFile)) given.set(entry.key, entry);
   for (const entry of fromEnvironment(sources.environment)) given.set(entry.key, entry);
   for (const [key, value] of sources.flags) {
@@ -41,8 +41,8 @@ export async function gather(sources: Sources): Promise<ReadonlyMap<SettingKey, 
   return given;
 }
 
-function fromEnvironment(environment: Sources['environment']): readonly Given[] {
-  const given = new Map<SettingKey, Given>();
+function fromEnvironment(environment: Sources['environment']): readonly GivenValue[] {
+  const given = new Map<SettingKey, GivenValue>();
   for (const [name, value] of Object.entries(environment)) {
     if (value === undefined || !name.startsWith('ACCORD_') || isForeign(name)) continue;
     const setting = variables.get(name);

@@ -4,12 +4,12 @@ import fc from 'fast-check';
 import { boolean, byteSize, duration, formatDuration, integer, list, oneOf, orOff, parseDuration } from './kinds.ts';
 import { dnsName, hostPort, isLoopback, isWildcard, origin } from './network-kinds.ts';
 
-/** Each text with the value it is read as; `undefined`: refused. */
+/** Texts and their parsed values. `undefined` means rejected. */
 function reads<T>(kind: { parse(text: string): T | undefined }, cases: Readonly<Record<string, T | undefined>>): void {
   for (const [text, value] of Object.entries(cases)) assert.deepEqual(kind.parse(text), value, JSON.stringify(text));
 }
 
-test('a duration is read from units in falling order', () => {
+test('duration parses units in descending order', () => {
   const day = 86_400_000;
   const readable = {
     '10s': 10_000,
@@ -26,7 +26,7 @@ test('a duration is read from units in falling order', () => {
   }
 });
 
-test('a duration that was written is read back', () => {
+test('duration parses what it formats', () => {
   fc.assert(
     fc.property(fc.nat(), (durationMs) => {
       assert.equal(parseDuration(formatDuration(durationMs)), durationMs);
@@ -36,7 +36,7 @@ test('a duration that was written is read back', () => {
   assert.equal(formatDuration(0), '0');
 });
 
-test('a duration keeps to its bounds, its step and what 0 means', () => {
+test('duration enforces its bounds, its step, and the meaning of 0', () => {
   reads(duration({ min: 1_000, max: 5_000, step: 1_000, zero: 'never' }), {
     '0': 0,
     '1s': 1_000,
@@ -48,7 +48,7 @@ test('a duration keeps to its bounds, its step and what 0 means', () => {
   reads(duration({ min: 1_000, max: 5_000 }), { '0': undefined, '1s500ms': 1_500 });
 });
 
-test('a size is read in bytes and binary units only', () => {
+test('byteSize accepts bytes and binary units only', () => {
   const kind = byteSize({ min: 1, max: 2 ** 30 });
   reads(kind, { '1 MiB': 2 ** 20, '64KiB': 65_536, '1048576': 2 ** 20, '12 B': 12, '1 GiB': 2 ** 30 });
   reads(kind, {
@@ -62,12 +62,12 @@ test('a size is read in bytes and binary units only', () => {
   assert.deepEqual([2 ** 20, 65_537, 1024].map(kind.format), ['1 MiB', '65537 B', '1 KiB']);
 });
 
-test('a size that was written is read back', () => {
+test('byteSize parses what it formats', () => {
   const kind = byteSize({ min: 0, max: 2 ** 39 });
   fc.assert(fc.property(fc.nat({ max: 2 ** 39 }), (bytes) => assert.equal(kind.parse(kind.format(bytes)), bytes)));
 });
 
-test('a whole number keeps to its bounds and takes 0 only where it means something', () => {
+test('integer enforces its bounds and accepts 0 only if it has a meaning', () => {
   reads(integer({ min: 4, max: 10 }), {
     '4': 4,
     '10': 10,
@@ -85,13 +85,13 @@ test('a whole number keeps to its bounds and takes 0 only where it means somethi
   });
 });
 
-test('words are taken exactly', () => {
+test('oneOf accepts exact words only', () => {
   reads(oneOf('sqlite', 'etcd'), { sqlite: 'sqlite', etcd: 'etcd', SQLite: undefined, '': undefined });
   reads(boolean, { true: true, false: false, yes: undefined, '1': undefined });
   reads(orOff(boolean), { off: 'off', true: true, Off: undefined });
 });
 
-test('a list has one value between commas, none twice, and is empty only where that is allowed', () => {
+test('list rejects empty items, duplicates, and an empty list that is not allowed', () => {
   const kind = oneOf('a', 'b');
   reads(list(kind, { emptyAllowed: true }), {
     'a, b': ['a', 'b'],
@@ -104,7 +104,7 @@ test('a list has one value between commas, none twice, and is empty only where t
   assert.equal(list(kind, { emptyAllowed: true }).format([]), 'none');
 });
 
-test('host:port takes names, IPv4 and bracketed IPv6', () => {
+test('hostPort accepts names, IPv4, and bracketed IPv6', () => {
   const listener = hostPort({ portMin: 0 });
   reads(listener, {
     '127.0.0.1:8500': { host: '127.0.0.1', port: 8500 },
@@ -129,7 +129,7 @@ test('host:port takes names, IPv4 and bracketed IPv6', () => {
   assert.equal(listener.format({ host: '::1', port: 80 }), '[::1]:80');
 });
 
-test('an origin is a scheme, a host and a port, and nothing more', () => {
+test('origin accepts a scheme, a host, and a port, and rejects a path', () => {
   reads(origin, {
     'https://console.example': 'https://console.example',
     'https://console.example/': 'https://console.example',
@@ -143,7 +143,7 @@ test('an origin is a scheme, a host and a port, and nothing more', () => {
   });
 });
 
-test('a DNS name is labels between dots', () => {
+test('dnsName accepts labels separated by dots', () => {
   reads(dnsName, {
     accord: 'accord',
     'a.b-c.example': 'a.b-c.example',
@@ -153,7 +153,7 @@ test('a DNS name is labels between dots', () => {
   });
 });
 
-test('loopback and wildcard addresses are told in every writing', () => {
+test('isLoopback and isWildcard recognize every notation of an address', () => {
   for (const host of ['127.0.0.1', '127.9.9.9', 'localhost', '::1', '0:0:0:0:0:0:0:1'])
     assert.ok(isLoopback(host), host);
   for (const host of ['0.0.0.0', '10.0.0.1', '::', 'example.com', '::2']) assert.ok(!isLoopback(host), host);

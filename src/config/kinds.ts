@@ -1,18 +1,18 @@
-/** Kinds of values: how each is written by an operator, read, and written back. */
+/** Kinds of values: parsing, formatting, and the description for error messages. */
 
-/** One kind of value. */
+/** A kind of value. */
 export interface Kind<T> {
-  /** What is wanted, as the end of the sentence "want …". */
+  /** The end of the sentence "want …" in error messages. */
   readonly wanted: string;
-  /** Reads trimmed text; `undefined` when it is not such a value. */
+  /** Parses trimmed text. Returns `undefined` for an invalid value. */
   parse(text: string): T | undefined;
-  /** Writes a value so that `parse` gives it back. A method, so that kinds of any values fit one table. */
+  /** Formats a value so that `parse` returns it. A method, because methods are bivariant and one table holds all kinds. */
   format(value: T): string;
-  /** Several values: a YAML sequence is taken as well as commas. */
+  /** Present if the value is a list. The YAML file may then contain a sequence. */
   readonly isList?: true;
 }
 
-/** Text that matches `pattern`. */
+/** Returns the kind of texts that match `pattern`. */
 export function text(pattern: RegExp, wanted: string): Kind<string> {
   return { wanted, parse: (given) => (pattern.test(given) ? given : undefined), format: (value) => value };
 }
@@ -20,7 +20,7 @@ export function text(pattern: RegExp, wanted: string): Kind<string> {
 /** A path, relative to the working directory. NUL cannot be in one. */
 export const path: Kind<string> = text(/^[^\0]+$/, 'a path');
 
-/** One of a few words. */
+/** Returns the kind of a fixed set of words. */
 export function oneOf<const T extends string>(...words: readonly T[]): Kind<T> {
   return {
     wanted: words.length === 2 ? words.join(' or ') : `one of ${words.join(', ')}`,
@@ -36,7 +36,7 @@ export const boolean: Kind<boolean> = {
   format: String,
 };
 
-/** Bounds of a number; `zero` says what 0 means where it lies outside of them. */
+/** Bounds of a number. `zero` describes the meaning of 0, if 0 is allowed although it is below `min`. */
 export interface Bounds {
   readonly min: number;
   readonly max: number;
@@ -48,7 +48,7 @@ const within = (value: number, { min, max, zero }: Bounds): boolean =>
 
 const orZero = ({ zero }: Bounds): string => (zero === undefined ? '' : `, or 0 (${zero})`);
 
-/** A whole number. */
+/** Returns the kind of whole numbers within `bounds`. */
 export function integer(bounds: Bounds): Kind<number> {
   return {
     wanted: `a whole number from ${bounds.min} to ${bounds.max}${orZero(bounds)}`,
@@ -67,7 +67,7 @@ const DURATION_UNITS = [
 
 const DURATION = /^(?:(\d{1,9})d)?(?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9})s)?(?:(\d{1,9})ms)?$/;
 
-/** Milliseconds of `10s`, `5m`, `1m30s`, `7d` or `0`; `undefined` for anything else. */
+/** Parses `10s`, `5m`, `1m30s`, `7d`, or `0` into milliseconds. Returns `undefined` for anything else. */
 export function parseDuration(given: string): number | undefined {
   if (given === '0') return 0;
   const parts = DURATION.exec(given);
@@ -75,7 +75,7 @@ export function parseDuration(given: string): number | undefined {
   return DURATION_UNITS.reduce((sum, [, unitMs], i) => sum + Number(parts[i + 1] ?? 0) * unitMs, 0);
 }
 
-/** The shortest writing of a duration: `1m30s` for 90,000. */
+/** Formats milliseconds as the shortest duration: `1m30s` for 90,000. */
 export function formatDuration(durationMs: number): string {
   let rest = durationMs;
   let written = '';
@@ -87,7 +87,7 @@ export function formatDuration(durationMs: number): string {
   return written === '' ? '0' : written;
 }
 
-/** A duration; the value, the bounds and `step`, whose multiple it must be, are in milliseconds. */
+/** Returns the kind of durations. Value, bounds, and `step`, of which the value is a multiple, are in milliseconds. */
 export function duration(bounds: Bounds & { readonly step?: 1_000 }): Kind<number> {
   const { step = 1 } = bounds;
   return {
@@ -104,7 +104,7 @@ export function duration(bounds: Bounds & { readonly step?: 1_000 }): Kind<numbe
 
 const SIZE_UNITS = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 } as const;
 
-/** A size in bytes: `1048576`, `64 KiB`, `1 MiB`. Decimal units are refused: nobody agrees on what MB is. */
+/** Returns the kind of sizes in bytes: `1048576`, `64 KiB`, `1 MiB`. Rejects decimal units, because MB is ambiguous. */
 export function byteSize(bounds: Bounds): Kind<number> {
   return {
     wanted: `a size such as 64 KiB or 1 MiB, from ${formatBytes(bounds.min)} to ${formatBytes(bounds.max)}`,
@@ -123,7 +123,7 @@ function formatBytes(bytes: number): string {
   return `${bytes / SIZE_UNITS[unit]} ${unit}`;
 }
 
-/** A value of `kind`, or the word `off`. */
+/** Returns the kind of values of `kind` or the word `off`. */
 export function orOff<T>(kind: Kind<T>): Kind<T | 'off'> {
   return {
     wanted: `${kind.wanted}, or off`,
@@ -132,7 +132,7 @@ export function orOff<T>(kind: Kind<T>): Kind<T | 'off'> {
   };
 }
 
-/** Several values between commas, none twice; `none` is the empty list where that is allowed. */
+/** Returns the kind of comma-separated lists without duplicates. The text `none` is the empty list, if that is allowed. */
 export function list<T>(kind: Kind<T>, { emptyAllowed }: { readonly emptyAllowed: boolean }): Kind<readonly T[]> {
   return {
     wanted: `a list with commas, none twice, each ${kind.wanted}${emptyAllowed ? ', or none' : ''}`,

@@ -1,8 +1,8 @@
-/** Kinds of values that name places on a network. */
+/** Kinds of network values: addresses, origins, DNS names. */
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { type Kind, text } from './kinds.ts';
 
-/** Where something listens or is reached. An IPv6 host stands without brackets. */
+/** A network address. An IPv6 host has no brackets. */
 export interface HostPort {
   readonly host: string;
   readonly port: number;
@@ -11,10 +11,10 @@ export interface HostPort {
 const DNS_LABEL = '[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?';
 const DNS_NAME = new RegExp(`^(?=.{1,253}$)${DNS_LABEL}(?:\\.${DNS_LABEL})*$`);
 
-/** Whether `host` is an address or a name; digits and dots that are no address are neither. */
+/** Whether `host` is an IP address or a DNS name. Rejects digits and dots that are not an IP address. */
 const isHost = (host: string): boolean => isIP(host) !== 0 || (DNS_NAME.test(host) && !/(?:^|\.)\d+$/.test(host));
 
-/** `127.0.0.1:8500`, `accord.example:8503`, `[::1]:8500`. Port 0 asks the system for a free one, where that is allowed. */
+/** Returns the kind of `127.0.0.1:8500`, `accord.example:8503`, `[::1]:8500`. Port 0, if allowed, means any free port. */
 export function hostPort({ portMin }: { readonly portMin: 0 | 1 }): Kind<HostPort> {
   return {
     wanted: `host:port such as 127.0.0.1:8500 (IPv6 in brackets, port ${portMin} to 65535)`,
@@ -29,32 +29,32 @@ export function hostPort({ portMin }: { readonly portMin: 0 | 1 }): Kind<HostPor
   };
 }
 
-/** The text of an address, IPv6 in brackets. */
+/** Formats an address, with IPv6 in brackets. */
 export function formatHostPort({ host, port }: HostPort): string {
   return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** Whether nobody but this machine reaches a listener on `host`. A name other than `localhost` may be anything. */
+/** Whether only this machine can reach a listener on `host`. False for names other than `localhost`. */
 export function isLoopback(host: string): boolean {
   if (isIPv4(host)) return host.startsWith('127.');
   return host.toLowerCase() === 'localhost' || (isIPv6(host) && new URL(`http://[${host}]`).hostname === '[::1]');
 }
 
-/** Whether `host` means every address of the machine, so that nobody can dial it. */
+/** Whether `host` is a wildcard address, which cannot be dialed. */
 export function isWildcard(host: string): boolean {
   return host === '0.0.0.0' || (isIPv6(host) && new URL(`http://[${host}]`).hostname === '[::]');
 }
 
-function parseUrl(given: string): URL | undefined {
+function parseHttpUrl(given: string): URL | undefined {
   const url = URL.parse(given);
   return url !== null && (url.protocol === 'http:' || url.protocol === 'https:') ? url : undefined;
 }
 
-/** A URL with nothing but scheme, host and port: `https://console.example`. The value has no slash at its end. */
+/** The kind of web origins, such as `https://console.example`. The value has no trailing slash. */
 export const origin: Kind<string> = {
   wanted: 'http:// or https:// with a host and perhaps a port, such as https://console.example:8443',
   parse(given) {
-    const url = parseUrl(given);
+    const url = parseHttpUrl(given);
     return url !== undefined && (given === url.origin || given === `${url.origin}/` || hasDefaultPort(given, url))
       ? url.origin
       : undefined;
@@ -62,10 +62,10 @@ export const origin: Kind<string> = {
   format: (value) => value,
 };
 
-/** `https://host:443` is the origin `https://host`. */
+/** Whether the text names the default port of its scheme, as in `https://host:443`. */
 function hasDefaultPort(given: string, url: URL): boolean {
   return given.replace(/\/$/, '') === `${url.origin}:${url.protocol === 'https:' ? 443 : 80}`;
 }
 
-/** A name in the DNS. */
+/** The kind of DNS names. */
 export const dnsName: Kind<string> = text(DNS_NAME, 'a DNS name such as accord or accord.example');

@@ -22,7 +22,7 @@ const load = (flags: Readonly<Record<string, string>>): Promise<LoadedConfig> =>
 
 const https = { store: 'etcd', 'etcd.endpoints': 'https://a:2379' };
 
-/** Settings that are good alone and refused together, with the one that is named and what it wants. */
+/** Settings that are valid alone and rejected together, with the expected message. */
 const refused: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] = [
   [{ 'http.tls-cert': pem }, /^http\.tls-cert from --http-tls-cert is ".*": want http\.tls-key beside it$/],
   [{ 'http.tls-key': pem }, /^http\.tls-key .*: want http\.tls-cert beside it$/],
@@ -67,12 +67,12 @@ const refused: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] 
 ];
 
 for (const [flags, message] of refused) {
-  test(`${JSON.stringify(flags).replaceAll(folder, '')} is refused`, async () => {
+  test(`loadConfig rejects ${JSON.stringify(flags).replaceAll(folder, '')}`, async () => {
     await assert.rejects(load(flags), { name: 'ConfigError', message });
   });
 }
 
-/** Settings that look like one of the above and make sense. */
+/** Settings that are similar to the ones above and valid. */
 const accepted: readonly Readonly<Record<string, string>>[] = [
   { services: 'team-access', 'peering.address': '0.0.0.0:8503' },
   { services: 'team-access', 'http.address': '127.0.0.1:8503' },
@@ -84,12 +84,12 @@ const accepted: readonly Readonly<Record<string, string>>[] = [
 ];
 
 for (const flags of accepted) {
-  test(`${JSON.stringify(flags).replaceAll(folder, '')} makes sense`, async () => {
+  test(`loadConfig accepts ${JSON.stringify(flags).replaceAll(folder, '')}`, async () => {
     await load(flags);
   });
 }
 
-/** Settings that start with a warning, or without any. */
+/** Settings and their warnings. */
 const warned: readonly (readonly [Readonly<Record<string, string>>, readonly RegExp[]])[] = [
   [{}, []],
   [{ 'http.address': '0.0.0.0:8500' }, [/^http\.address 0\.0\.0\.0:8500 is not loopback and has no TLS/]],
@@ -106,7 +106,7 @@ const warned: readonly (readonly [Readonly<Record<string, string>>, readonly Reg
 ];
 
 for (const [flags, expected] of warned) {
-  test(`${JSON.stringify(flags).replaceAll(folder, '')} warns ${expected.length === 0 ? 'of nothing' : 'once'}`, async () => {
+  test(`loadConfig gives ${expected.length === 0 ? 'no warning' : 'one warning'} for ${JSON.stringify(flags).replaceAll(folder, '')}`, async () => {
     const { warnings } = await load(flags);
     assert.equal(warnings.length, expected.length, warnings.join('\n'));
     for (const [i, pattern] of expected.entries()) assert.match(warnings[i] ?? '', pattern);

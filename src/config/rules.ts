@@ -1,18 +1,18 @@
-/** Values that are good alone and make no sense beside another, and those that an operator should know about. */
+/** Rules across settings, and warnings about risky settings. */
 import { accessSync, constants } from 'node:fs';
 import { formatHostPort, type HostPort, isLoopback, isWildcard } from './network-kinds.ts';
 import { type Config, type SettingKey, settingKeys } from './table.ts';
 
-/** A setting that is wrong beside another; `wanted` ends the sentence "want …". */
-export interface Complaint {
+/** A setting that contradicts another one. `wanted` ends the sentence "want …". */
+export interface RuleViolation {
   readonly key: SettingKey;
   readonly wanted: string;
 }
 
-/** A rule looks at all values; `isSet` tells a value that was given from a default. */
-type Rule = (config: Config, isSet: (key: SettingKey) => boolean) => Complaint | undefined;
+/** Checks all values. `isSet` is whether a value was given and is not a default. */
+type Rule = (config: Config, isSet: (key: SettingKey) => boolean) => RuleViolation | undefined;
 
-/** Neither of a pair is of use alone. */
+/** Settings that need each other. */
 const pairs = [
   ['http.tls-cert', 'http.tls-key'],
   ['etcd.cert', 'etcd.key'],
@@ -27,7 +27,7 @@ const bothOrNone: Rule = (_, isSet) => {
   return undefined;
 };
 
-/** The first setting under `prefix`, other than `except`, that was given. */
+/** Returns the first given setting under `prefix`, other than `except`. */
 const firstSet = (prefix: string, isSet: (key: SettingKey) => boolean, except?: SettingKey): SettingKey | undefined =>
   settingKeys.find((key) => key.startsWith(prefix) && key !== except && isSet(key));
 
@@ -71,7 +71,7 @@ const limitsNest: Rule = ({ limits }, isSet) => {
     : undefined;
 };
 
-/** Whether two listeners would ask for the same port; port 0 is always another. */
+/** Whether two listeners need the same port. Port 0 never conflicts. */
 const collide = (a: HostPort, b: HostPort): boolean =>
   a.port !== 0 && a.port === b.port && (a.host === b.host || isWildcard(a.host) || isWildcard(b.host));
 
@@ -115,8 +115,8 @@ const rules: readonly Rule[] = [
   filesReadable,
 ];
 
-/** The first complaint of the rules. */
-export function complaintAbout(config: Config, isSet: (key: SettingKey) => boolean): Complaint | undefined {
+/** Returns the first violation of a rule. */
+export function firstViolation(config: Config, isSet: (key: SettingKey) => boolean): RuleViolation | undefined {
   for (const rule of rules) {
     const complaint = rule(config, isSet);
     if (complaint !== undefined) return complaint;
@@ -124,7 +124,7 @@ export function complaintAbout(config: Config, isSet: (key: SettingKey) => boole
   return undefined;
 }
 
-/** What is allowed and dangerous, one line each, to be logged at the start. */
+/** Returns one log line for each risky but allowed setting. */
 export function warningsOf({ http, acl, services, peering }: Config): readonly string[] {
   const warnings: string[] = [];
   if (!isLoopback(http.address.host) && http.tlsCert === undefined) {

@@ -13,7 +13,7 @@ after(() => rmSync(folder, { recursive: true }));
 const UUID = '7b0c1e0c-5d3c-4d0e-9d6b-2f1d3c4b5a69';
 const USER_TOKEN = `${'a'.repeat(14)}.atlasv1.${'B'.repeat(67)}`;
 
-test('a data key is 32 bytes in base64, padded or not', () => {
+test('dataKey accepts 32 bytes in base64 with and without padding', () => {
   const bytes = Buffer.alloc(32, 7);
   const text = Buffer.from(bytes).toString('base64');
   assert.deepEqual(dataKey.parse(text), bytes);
@@ -23,7 +23,7 @@ test('a data key is 32 bytes in base64, padded or not', () => {
   }
 });
 
-test('first credentials have their shapes', () => {
+test('aclToken and userToken accept only their formats', () => {
   assert.equal(aclToken.parse(UUID), UUID);
   assert.equal(aclToken.parse(UUID.toUpperCase()), UUID.toUpperCase());
   assert.equal(aclToken.parse(UUID.slice(1)), undefined);
@@ -34,7 +34,7 @@ test('first credentials have their shapes', () => {
   assert.equal(password.parse('two\nlines'), undefined);
 });
 
-test('a secret in a file is read when it is asked for, without the newline at its end', () => {
+test('secretInFile reads the file on use and removes the trailing newline', () => {
   const path = join(folder, 'token');
   const secret = secretInFile(aclToken, 'dns.token-file', path);
   assert.throws(() => secret.read(), /^ConfigError: dns\.token-file: cannot read the file .*token: ENOENT/);
@@ -43,7 +43,7 @@ test('a secret in a file is read when it is asked for, without the newline at it
   assert.equal(secret.source, path);
 });
 
-test('a secret that does not fit is refused without being repeated', () => {
+test('read rejects an invalid secret without quoting it', () => {
   const path = join(folder, 'bad');
   writeFileSync(path, 'hunter2');
   for (const secret of [
@@ -57,13 +57,13 @@ test('a secret that does not fit is refused without being repeated', () => {
   }
 });
 
-test('a file that is too large for a secret is not read', () => {
+test('secretInFile rejects a file that is too large', () => {
   const path = join(folder, 'large');
   writeFileSync(path, 'x'.repeat(5000));
   assert.throws(secretInFile(password, 'etcd.password-file', path).read, /has 5000 bytes: want at most 4096/);
 });
 
-test('a printed secret shows its source alone', () => {
+test('printing a secret shows only its source', () => {
   const secret = secretInVariable(password, 'ACCORD_ETCD_PASSWORD', 'hunter2');
   assert.equal(secret.read(), 'hunter2');
   assert.equal(JSON.stringify(secret), '{"source":"ACCORD_ETCD_PASSWORD"}');

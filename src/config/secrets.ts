@@ -1,29 +1,29 @@
 /**
- * Secrets among the settings: they have no flag, because command lines can be read by others. A secret comes from the
- * file that its `…-file` key names, or from a variable. It is read when it is used, not when the settings are: the
- * first credentials are needed once, on an empty state, and their files may be gone later.
+ * Secret settings. They have no flag, because other users can read command lines. A secret comes from the file of its `…-file`
+ * key or from an environment variable. It is read on use, because the files of the first credentials may be deleted after
+ * the first start.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { ConfigError } from './error.ts';
 import type { Kind } from './kinds.ts';
 
-/** A secret that was configured. Printing it shows where it comes from, never what it is. */
+/** A configured secret. Printing it shows its source and never its value. */
 export interface Secret<T> {
-  /** The path of its file, or the name of its variable. */
+  /** The path of the file or the name of the variable. */
   readonly source: string;
-  /** Reads it. @throws ConfigError naming the source when it cannot be read or does not fit; never quotes it */
+  /** Reads the secret. @throws ConfigError with the source, never the value, when it is unreadable or invalid */
   readonly read: () => T;
 }
 
-/** A secret's file is a line; what is larger is some other file. */
+/** Largest file of a secret. A larger one is the wrong file. */
 const SECRET_FILE_BYTES_MAX = 4096;
 
-/** The secret in the file at `path`, which `key` names. */
+/** Returns the secret in the file at `path`, which the setting `key` names. */
 export function secretInFile<T>(kind: Kind<T>, key: string, path: string): Secret<T> {
   return { source: path, read: () => parseSecret(kind, `${key}: the file ${path}`, readSmallFile(key, path)) };
 }
 
-/** The secret that the variable `name` held at the start. */
+/** Returns the secret in the environment variable `name`. */
 export function secretInVariable<T>(kind: Kind<T>, name: string, content: string): Secret<T> {
   return { source: name, read: () => parseSecret(kind, name, content) };
 }
@@ -42,13 +42,13 @@ function readSmallFile(key: string, path: string): string {
 }
 
 function parseSecret<T>(kind: Kind<T>, place: string, content: string): T {
-  // Editors and `echo` end a file with a newline that is no part of the secret.
+  // Editors and `echo` append a newline.
   const value = kind.parse(content.replace(/\r?\n$/, ''));
-  if (value === undefined) throw new ConfigError(`${place} does not hold what is wanted: want ${kind.wanted}`);
+  if (value === undefined) throw new ConfigError(`${place} has an invalid value: want ${kind.wanted}`);
   return value;
 }
 
-/** The key that encrypts private keys: 32 bytes in base64, with or without padding. */
+/** The data key: 32 bytes in base64, with or without padding. */
 export const dataKey: Kind<Buffer> = {
   wanted: '32 bytes in base64 (openssl rand -base64 32)',
   parse(given) {
@@ -65,7 +65,7 @@ const secretText = (pattern: RegExp, wanted: string): Kind<string> => ({
   format: () => 'hidden',
 });
 
-/** The secret ID of an ACL token, kept as it is written: whoever hashes it takes either case for the same. */
+/** The secret ID of an ACL token, in any case. Hashing normalizes the case. */
 export const aclToken: Kind<string> = secretText(
   /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i,
   'a UUID (the secret ID of an ACL token)',

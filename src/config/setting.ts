@@ -1,15 +1,15 @@
-/** What a row of the table of settings is, and the type of the configuration that follows from the table. */
+/** The types of the settings table, and the type of the configuration that results from it. */
 import type { Kind } from './kinds.ts';
 import type { Secret } from './secrets.ts';
 
-/** What defaults may depend on: the machine and how the process was started. */
+/** The properties of the machine and the process that defaults depend on. */
 export interface Host {
   readonly name: string;
-  /** Logs go to a terminal. */
+  /** Whether logs go to a terminal. */
   readonly isTerminal: boolean;
 }
 
-/** A setting that always has a value. `defaultText` is written as an operator would; `shown` stands for a computed one. */
+/** A setting that always has a value. `shown` describes a computed default. */
 export interface RequiredSetting<T> {
   readonly presence: 'required';
   readonly kind: Kind<T>;
@@ -17,19 +17,19 @@ export interface RequiredSetting<T> {
   readonly meaning: string;
 }
 
-/** A setting that may be absent; `shown` tells what happens then. */
+/** A setting that may be absent. `absentText` describes what applies then. */
 export interface OptionalSetting<T> {
   readonly presence: 'optional';
   readonly kind: Kind<T>;
-  readonly shown: string;
+  readonly absentText: string;
   readonly meaning: string;
 }
 
-/** A `…-file` key whose content may come from a variable instead. `kind` is that of the content. */
+/** A `…-file` setting, whose content may come from a variable instead. `kind` is the kind of the content. */
 export interface SecretSetting<T> {
   readonly presence: 'secret';
   readonly kind: Kind<T>;
-  readonly shown: string;
+  readonly absentText: string;
   readonly meaning: string;
 }
 
@@ -44,11 +44,11 @@ export function required<T>(
 }
 
 export function optional<T>(kind: Kind<T>, meaning: string, shown = 'none'): OptionalSetting<T> {
-  return { presence: 'optional', kind, shown, meaning };
+  return { presence: 'optional', kind, absentText: shown, meaning };
 }
 
 export function secret<T>(kind: Kind<T>, meaning: string, shown = 'none'): SecretSetting<T> {
-  return { presence: 'secret', kind, shown, meaning };
+  return { presence: 'secret', kind, absentText: shown, meaning };
 }
 
 type ValueOf<S> =
@@ -65,7 +65,7 @@ type CamelCase<S extends string> = S extends `${infer Head}-${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : S;
 
-/** The property of a setting: a secret's is named after what its file holds. */
+/** The property name of a setting. A secret's property has no suffix `File`. */
 type PropertyOf<Name extends string, S> =
   S extends SecretSetting<unknown> ? (Name extends `${infer Base}-file` ? CamelCase<Base> : never) : CamelCase<Name>;
 
@@ -86,7 +86,7 @@ export type ConfigOf<Table> = {
 
 const camelCase = (name: string): string => name.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-/** The path of properties that `ConfigOf` gives a setting. */
+/** Returns the property path of a setting in `ConfigOf`. */
 export function propertyPath(key: string, setting: Setting): readonly string[] {
   const name = setting.presence === 'secret' ? key.replace(/-file$/, '') : key;
   return name.split('.').map(camelCase);

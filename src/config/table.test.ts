@@ -24,7 +24,7 @@ writeFileSync(join(folder, 'empty.yaml'), '');
 interface Samples {
   readonly good: readonly string[];
   readonly bad: readonly string[];
-  /** Settings that the good values need beside them. */
+  /** Other settings that the valid values require. */
   readonly beside?: Readonly<Record<string, string>>;
 }
 
@@ -35,7 +35,7 @@ const etcd = { store: 'etcd' };
 const etcdTls = { ...etcd, 'etcd.endpoints': 'https://etcd.example:2379' };
 const secretFile = { good: ['/run/secret', './not-there-yet'], bad: [''] };
 
-/** Good and bad values of every setting; a new setting does not compile without. */
+/** Valid and invalid values of every setting. A setting without an entry does not compile. */
 const samples: Readonly<Record<SettingKey, Samples>> = {
   'data-key-file': secretFile,
   services: {
@@ -110,7 +110,7 @@ const samples: Readonly<Record<SettingKey, Samples>> = {
 for (const key of settingKeys) {
   const { good, bad, beside = {} } = samples[key];
 
-  test(`${key} takes its good values and shows them so that they are read back`, async () => {
+  test(`${key} accepts its valid values and formats them so that they parse again`, async () => {
     for (const text of good) {
       const { inForce } = await loadConfig(sources({ ...beside, [key]: text }));
       const { shown, origin } = inForce.find((row) => row.key === key) ?? {};
@@ -121,11 +121,11 @@ for (const key of settingKeys) {
     }
   });
 
-  test(`${key} refuses its bad values in one line with key, origin, value and what is wanted`, async () => {
+  test(`${key} rejects its invalid values in one line with key, origin, value, and expectation`, async () => {
     for (const text of bad) {
       await assert.rejects(loadConfig(sources({ ...beside, [key]: text })), (error) => {
         assert.ok(error instanceof ConfigError, String(error));
-        // A value can be good alone and wrong beside another, which is then the one that is named.
+        // A valid value can contradict another setting, which the message then names.
         assert.match(error.message, /^[a-z.-]+ from (--[a-z-]+|default) is ".*": want .+$/s, text);
         assert.ok(!error.message.includes('\n'), text);
         return true;
@@ -134,7 +134,7 @@ for (const key of settingKeys) {
   });
 }
 
-test('keys, variables and flags are each of one setting', () => {
+test('keys, variables, and flags are unique', () => {
   const variables = settingKeys.flatMap((key) => [variableOf(key), secretVariableOf(key) ?? []].flat());
   assert.equal(new Set(variables).size, variables.length);
   assert.equal(new Set(settingKeys.map(flagOf)).size, settingKeys.length);
@@ -143,7 +143,7 @@ test('keys, variables and flags are each of one setting', () => {
   assert.equal(secretVariableOf('bootstrap.acl-token-file'), 'ACCORD_BOOTSTRAP_ACL_TOKEN');
 });
 
-test('a secret has no flag of its own', () => {
+test('a secret has no flag [SRV-12]', () => {
   const flags = settingKeys.map(flagOf);
   for (const key of settingKeys.filter((candidate) => secretVariableOf(candidate) !== undefined)) {
     assert.ok(key.endsWith('-file'));

@@ -1,6 +1,6 @@
 /**
- * Every setting: its key in the YAML file, what it takes, its default, its meaning. The variable and the flag follow
- * from the key. docs/settings.md is made from this table. Durations are milliseconds, sizes are bytes.
+ * The table of settings: key, kind, default, and meaning. Variable and flag names derive from the key. docs/settings.md is
+ * generated from this table. Durations are in milliseconds, sizes in bytes.
  */
 import { boolean, byteSize, duration, integer, list, oneOf, orOff, path, text } from './kinds.ts';
 import { dnsName, hostPort, origin } from './network-kinds.ts';
@@ -20,200 +20,200 @@ const count = integer({ min: 1, max: 10_000_000 });
 const optionalList = { emptyAllowed: true };
 const filledList = { emptyAllowed: false };
 
-/** Names that become keys in the store and labels in metrics. */
+/** Node names are keys in the store and labels in metrics. */
 const nodeName = text(/^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$/, '1 to 128 letters, digits, dots, - or _');
-/** Becomes a label of the server name in certificates. */
+/** The datacenter is a label of the server name in certificates. */
 const datacenter = text(/^[a-z0-9](?:[a-z0-9_-]{0,61}[a-z0-9])?$/, '1 to 63 of a-z, 0-9, - or _');
-/** The slash keeps `accord` apart from `accord-test` in a shared etcd. */
+/** The trailing slash separates `accord/` from `accord-test/` in a shared etcd. */
 const etcdPrefix = text(/^[!-~]{0,127}\/$/, 'up to 128 printable characters ending in /');
 
 export const settings = {
   'data-key-file': secret(
     dataKey,
-    'File with 32 bytes in base64: private keys and stream secrets are encrypted with it in the store and in exports.',
+    'File with 32 bytes in base64. Encrypts private keys and stream secrets in the store and in exports.',
   ),
   services: required(
     list(oneOf('peering', 'team-access'), filledList),
     'peering,team-access',
     'The services that this server serves.',
   ),
-  'data-dir': required(path, './accord-data', 'Folder of the database, the first credentials and the node id.'),
-  store: required(
-    oneOf('sqlite', 'etcd'),
-    'sqlite',
-    'Where the state is kept: sqlite for one server, etcd for several.',
-  ),
+  'data-dir': required(path, './accord-data', 'Directory of the database and the first credentials.'),
+  store: required(oneOf('sqlite', 'etcd'), 'sqlite', 'Store of the state: sqlite for one server, etcd for several.'),
 
   'etcd.endpoints': required(
     list(origin, filledList),
     'http://127.0.0.1:2379',
     'The members of the etcd cluster; all http or all https.',
   ),
-  'etcd.ca': optional(path, 'File with the certificates that vouch for etcd.', "the system's"),
-  'etcd.cert': optional(path, 'File with the certificate that this server shows to etcd.'),
+  'etcd.ca': optional(path, 'File with the CA certificates of etcd.', "the system's"),
+  'etcd.cert': optional(path, 'File with the client certificate for etcd.'),
   'etcd.key': optional(path, 'File with the private key of etcd.cert.'),
-  'etcd.prefix': required(etcdPrefix, 'accord/', 'All keys in etcd lie under it.'),
-  'etcd.username': optional(text(/^\P{Cc}+$/u, 'a name'), "Name for etcd's own authentication."),
+  'etcd.prefix': required(etcdPrefix, 'accord/', 'Prefix of all keys in etcd.'),
+  'etcd.username': optional(text(/^\P{Cc}+$/u, 'a name'), 'User name for the authentication of etcd.'),
   'etcd.password-file': secret(password, 'File with the password of etcd.username.'),
   'etcd.max-txn-ops': required(
     integer({ min: 16, max: 1_000_000 }),
     '128',
-    'Operations that etcd takes in one transaction (its own --max-txn-ops).',
+    'Largest number of operations in one transaction (--max-txn-ops of etcd).',
   ),
   'etcd.max-txn-bytes': required(
     byteSize({ min: 64 * KIB, max: GIB }),
     '1 MiB',
-    'Bytes of one transaction; stay under the --max-request-bytes of etcd.',
+    'Largest size of one transaction; must be below --max-request-bytes of etcd.',
   ),
   'etcd.compact': required(
     orOff(duration({ min: MINUTE, max: 7 * DAY })),
     '10m',
-    'How much history etcd keeps before it is compacted; off where others use the same etcd.',
+    'Age of history at which Accord compacts etcd; off if other programs use the same etcd.',
   ),
 
   'node.lease': required(
     duration({ min: 2 * SECOND, max: 10 * MINUTE, step: SECOND }),
     '10s',
-    'How long a dead server is believed alive.',
+    'Time after which a server that does not renew its lease counts as dead.',
   ),
   'node.name': required(
     nodeName,
     { shown: "the host's name", of: (host) => host.name },
-    'Name of this server; no two in a cluster share one.',
+    'Name of this server; unique in the cluster.',
   ),
 
-  'dns.address': required(orOff(listener), 'off', 'Listener for discovery over DNS.'),
+  'dns.address': required(orOff(listener), 'off', 'Address of the DNS listener.'),
   'dns.domain': required(dnsName, 'accord', 'Domain that the DNS listener answers for.'),
   'dns.ttl': required(
-    duration({ min: SECOND, max: 7 * DAY, step: SECOND, zero: 'ask every time' }),
+    duration({ min: SECOND, max: 7 * DAY, step: SECOND, zero: 'no caching' }),
     '0',
-    'How long DNS answers may be kept.',
+    'Time for which clients may cache DNS answers.',
   ),
-  'dns.token-file': secret(aclToken, 'File with the ACL token that DNS queries are answered with.'),
+  'dns.token-file': secret(aclToken, 'File with the ACL token that applies to DNS queries.'),
 
   'audit.retention': required(
     duration({ min: HOUR, max: 3650 * DAY }),
     '14d',
-    'How long the record of who changed what is kept.',
+    'Time for which audit entries are kept.',
   ),
   'state.rows-max': required(
     integer({ min: 1_000, max: 1_000_000_000 }),
     '2000000',
-    'Rows that the state may hold; past it, writes that add rows are refused. What the memory holds may be less.',
+    'Largest number of rows; above it, writes that add rows are rejected. The memory may allow fewer.',
   ),
   'stale.max-age': required(
     duration({ min: SECOND, max: DAY }),
     '10m',
-    'How long stale reads are answered while the store cannot be reached.',
+    'Time for which stale reads are answered while the store is unreachable.',
   ),
 
-  'http.address': required(listener, '127.0.0.1:8500', 'Listener of both APIs.'),
-  'http.tls-cert': optional(path, 'File with the certificate chain for HTTPS; read again when it changes.'),
-  'http.tls-key': optional(path, 'File with the private key of http.tls-cert; read again when it changes.'),
+  'http.address': required(listener, '127.0.0.1:8500', 'Address of the listener of both APIs.'),
+  'http.tls-cert': optional(path, 'File with the certificate chain for HTTPS; reloaded when it changes.'),
+  'http.tls-key': optional(path, 'File with the private key of http.tls-cert; reloaded when it changes.'),
   'http.allowed-origins': required(
     list(origin, optionalList),
     'none',
-    "Origins other than the server's own whose pages may call the APIs from a browser.",
+    "Web origins, besides the server's own, whose pages may call the APIs.",
   ),
 
-  'peering.address': required(listener, '127.0.0.1:8503', 'Listener for peer streams.'),
+  'peering.address': required(listener, '127.0.0.1:8503', 'Address of the listener for peer streams.'),
   'peering.advertise': optional(
     list(dialled, filledList),
-    'Addresses that go into peering tokens: where other clusters reach this one.',
+    'Addresses in peering tokens, where other clusters reach this one.',
     'peering.address',
   ),
   'peering.token-ttl': required(
     duration({ min: MINUTE, max: 3650 * DAY, zero: 'never' }),
     '7d',
-    'How long a peering token may wait to be used.',
+    'Time after which an unused peering token expires.',
   ),
   'peering.heartbeat-interval': required(
     duration({ min: SECOND, max: HOUR }),
     '15s',
-    'How often each side of a peer stream says that it lives.',
+    'Interval of heartbeats on a peer stream.',
   ),
   'peering.heartbeat-timeout': required(
     duration({ min: 2 * SECOND, max: DAY }),
     '2m',
-    'Silence after which a peer stream counts as dead.',
+    'Time without a message after which a peer stream counts as dead.',
   ),
 
   'cluster.datacenter': required(
     datacenter,
     'dc1',
-    'Shown to other clusters as Remote.Datacenter; fixed at the first start.',
+    'Remote.Datacenter in other clusters; cannot change after the first start.',
   ),
   'cluster.edition': required(
     oneOf('enterprise', 'community'),
     'enterprise',
-    'community has no partitions, enterprise has.',
+    'enterprise has partitions; community has none.',
   ),
-  'acl.enabled': required(boolean, 'true', 'Whether requests to /v1 need tokens with grants.'),
+  'acl.enabled': required(boolean, 'true', 'Whether requests to /v1 need a token with grants.'),
   'acl.default-policy': required(
     oneOf('deny', 'allow'),
     'deny',
-    'What happens to a request that no grant covers; acl and operator are never allowed by it.',
+    'Decision for requests that no grant covers. Never allows acl and operator requests.',
   ),
   'team-access.rate-limit': required(
     integer({ min: 4, max: 1_000_000, zero: 'off' }),
     '30',
-    'Requests a second for each user of team access; read again on SIGHUP.',
+    'Requests per second of each user of team access; reloaded on SIGHUP.',
   ),
   compat: required(
     list(oneOf('consul', 'terraform'), optionalList),
     'none',
-    'Existing clients whose habits are answered besides.',
+    'Products whose clients the server supports with additional fields and headers.',
   ),
   'bootstrap.acl-token-file': secret(
     aclToken,
-    'File with the secret ID of the first ACL token, a UUID; read on an empty state only.',
+    'File with the secret ID of the first ACL token, a UUID; read only for an empty state.',
     'generated',
   ),
   'bootstrap.admin-token-file': secret(
     userToken,
-    'File with the first token of the site administrator, 14 letters and digits, .atlasv1., and 67 more; read on an empty state only.',
+    'File with the first token of the site administrator, 14 letters and digits, .atlasv1., and 67 more; read only for an empty state.',
     'generated',
   ),
 
-  'limits.connections': required(count, '20000', 'Open connections; more are closed.'),
-  'limits.waiting': required(count, '20000', 'Blocking queries that wait.'),
-  'limits.waiting-per-token': required(count, '20000', 'Blocking queries that wait with one token.'),
-  'limits.body': required(byteSize({ min: KIB, max: GIB }), '1 MiB', 'Body of a request.'),
-  'limits.bulk-body': required(byteSize({ min: KIB, max: GIB }), '16 MiB', 'Body of a request that carries many rows.'),
-  'limits.peerings': required(count, '10000', 'Peerings.'),
-  'limits.streams': required(count, '2000', 'Peer streams at once.'),
+  'limits.connections': required(count, '20000', 'Largest number of open connections; further ones are closed.'),
+  'limits.waiting': required(count, '20000', 'Largest number of open blocking queries.'),
+  'limits.waiting-per-token': required(count, '20000', 'Largest number of open blocking queries per token.'),
+  'limits.body': required(byteSize({ min: KIB, max: GIB }), '1 MiB', 'Largest body of a request.'),
+  'limits.bulk-body': required(
+    byteSize({ min: KIB, max: GIB }),
+    '16 MiB',
+    'Largest body of operations and complete sets.',
+  ),
+  'limits.peerings': required(count, '10000', 'Largest number of peerings.'),
+  'limits.streams': required(count, '2000', 'Largest number of open peer streams.'),
   'limits.stream-handshake': required(
     duration({ min: SECOND, max: 10 * MINUTE }),
     '10s',
-    'Time in which a peer stream must say who it is.',
+    'Time in which a peer stream must authenticate.',
   ),
 
   'log.level': required(
     oneOf('trace', 'debug', 'info', 'warn', 'error'),
     'info',
-    'What is logged, and everything above it; read again on SIGHUP.',
+    'Lowest level that is logged; reloaded on SIGHUP.',
   ),
   'log.format': required(
     oneOf('text', 'json'),
     { shown: 'text on a terminal, json otherwise', of: (host) => (host.isTerminal ? 'text' : 'json') },
-    'How log lines are written.',
+    'Format of log lines.',
   ),
   'shutdown.grace': required(
     duration({ min: SECOND, max: HOUR, zero: 'at once' }),
     '10s',
-    'Time to finish what is under way when the server is asked to stop.',
+    'Time for requests in flight to finish when the server stops.',
   ),
 } as const satisfies Record<string, Setting>;
 
 export type SettingKey = keyof typeof settings;
 
-/** The settings in force: nested, deeply frozen; durations in milliseconds, sizes in bytes. */
+/** The validated settings: nested, deeply frozen, with durations in milliseconds and sizes in bytes. */
 export type Config = ConfigOf<typeof settings>;
 
-/** Every key, in the order of the table. */
+/** All keys, in the order of the table. */
 export const settingKeys = Object.keys(settings) as readonly SettingKey[];
 
-/** The setting under `key`, without its particular type. */
+/** Returns the setting under `key`, without its specific type. */
 export const settingOf = (key: SettingKey): Setting => settings[key] as Setting;
 
 /** Whether `name` is the key of a setting. */
@@ -229,8 +229,8 @@ export const flagOf = (key: string): string => `--${key.replaceAll('.', '-')}`;
 export const secretVariableOf = (key: SettingKey): string | undefined =>
   settingOf(key).presence === 'secret' ? variableOf(key.replace(/-file$/, '')) : undefined;
 
-/** The default of a setting for people: as an operator would write it, or what it depends on. */
+/** Returns the text of a default: the value, or a description of a computed one. */
 export function defaultShown(setting: Setting): string {
-  if (setting.presence !== 'required') return setting.shown;
+  if (setting.presence !== 'required') return setting.absentText;
   return typeof setting.defaultText === 'string' ? setting.defaultText : setting.defaultText.shown;
 }

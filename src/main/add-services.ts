@@ -1,4 +1,4 @@
-/** The services with their endpoints, on a state that is loaded and a listener that does not let requests in yet. */
+/** Adds the services and their endpoints to a loaded state and a listener that does not accept requests yet. */
 
 import { networkInterfaces } from 'node:os';
 import { formatHostPort } from '../config/network-kinds.ts';
@@ -9,10 +9,10 @@ import { permits } from '../credentials/grant.ts';
 import type { Credentials } from '../credentials/operation.ts';
 import { askedBy } from '../credentials/request-context.ts';
 import { hashSecret } from '../credentials/secret.ts';
-import { createReads } from '../http/blocking/reads.ts';
+import { createBlockingQueries } from '../http/blocking/blocking-query.ts';
 import type { Call } from '../http/call.ts';
 import { openApiEndpoint } from '../http/openapi/openapi-endpoint.ts';
-import { operatorEndpoints } from '../http/operators/health.ts';
+import { healthEndpoints } from '../http/operators/health.ts';
 import { createMetrics } from '../http/operators/metrics.ts';
 import type { HttpServer } from '../http/server/server.ts';
 import type { Log } from '../http/telemetry/log.ts';
@@ -22,40 +22,40 @@ import { usedByEntries } from '../peering/config-entries/partition-use.ts';
 import { dnsMetrics } from '../peering/dns/dns-metrics.ts';
 import { type RunningDns, startDns } from '../peering/dns/start-dns.ts';
 import { peeringMetrics } from '../peering/peering-metrics.ts';
-import { usedByPeerings } from '../peering/record/partition-use.ts';
+import { usedByPeerings } from '../peering/record/reservation.ts';
 import type { Clock } from '../state/clock/clock.ts';
 import type { State } from '../state/state.ts';
-import type { Sealer } from '../state/transfer/encryption.ts';
-import { teamAccessApi } from '../team-access/http/conventions.ts';
+import type { TextCipher } from '../state/transfer/encryption.ts';
+import { teamAccessApi } from '../team-access/http/api-description.ts';
 import { agentAddress } from './agent-address.ts';
-import { listening } from './listening.ts';
+import { describeListenErrors } from './listen-error.ts';
 
-/** Settings that SIGHUP changes while requests come in. */
+/** Settings that SIGHUP changes in a running server. */
 export interface LiveSettings {
   /** `team-access.rate-limit`. */
   rateLimit: number;
 }
 
-/** What the steps of a start share. */
-export interface Made {
+/** The parts of a server that the steps of its start share. */
+export interface ServerContext {
   readonly config: Config;
   readonly live: Readonly<LiveSettings>;
   readonly clock: Clock;
   readonly log: Log;
-  readonly dataKey: Sealer | undefined;
+  readonly dataKey: TextCipher | undefined;
   readonly state: State;
   readonly server: HttpServer;
 }
 
 /**
- * Adds every endpoint, and starts the services behind them, whose code is loaded only where the settings name them.
- * @returns stops these
+ * Adds every endpoint and starts the services that the settings name. The code of other services is not loaded.
+ * @returns disposing it stops the services
  */
-export async function addServices(made: Made, version: string): Promise<AsyncDisposable> {
-  const { config, clock, log, dataKey, state, server } = made;
+export async function addServices(context: ServerContext, version: string): Promise<AsyncDisposable> {
+  const { config, clock, log, dataKey, state, server } = context;
   await using parts = new AsyncDisposableStack();
   const consul = config.compat.includes('consul');
-  const reads = createReads({
+  const reads = createBlockingQueries({
     state,
     clock,
     random: Math.random,
@@ -71,10 +71,10 @@ export async function addServices(made: Made, version: string): Promise<AsyncDis
     server,
     state,
     reads,
-    mayReadNames: (call) => isOperator(credentials, call, consul),
+    mayReadRestricted: (call) => hasOperatorRead(credentials, call, consul),
   });
   server.add(metrics.endpoint);
-  const operators = operatorEndpoints({ state, staleMaxAgeMs: config.stale.maxAge, version: { Version: version } });
+  const operators = healthEndpoints({ state, staleMaxAgeMs: config.stale.maxAge, version: { Version: version } });
   for (const endpoint of operators) server.add(endpoint);
   const partitionUses = [usedByPeerings, usedByCatalog, usedByEntries];
   for (const endpoint of credentialsEndpoints({ credentials, reads, clock, consul, dataKey, partitionUses })) {
@@ -84,10 +84,10 @@ export async function addServices(made: Made, version: string): Promise<AsyncDis
     const settings = peeringSettings(config);
     const { startPeering } = await import('../peering/start-peering.ts');
     const peering = parts.use(
-      await listening(
+      await describeListenErrors(
         'peering.address',
         startPeering({
-          ...made,
+          ...context,
           ...settings,
           credentials,
           reads,
@@ -100,29 +100,27 @@ export async function addServices(made: Made, version: string): Promise<AsyncDis
     parts.defer(() => peering.stop());
     for (const endpoint of peering.endpoints) server.add(endpoint);
     peeringMetrics(metrics, peering);
-    log.info({ address: peering.address }, 'accepting peers');
+    log.info({ address: peering.address }, 'peer listener ready');
     if (!settings.agent.isServiceAddress) {
       const { address } = settings.agent;
-      log.info(
-        { address },
-        'http.address is no place: the node is shown here, and its services must give their Address',
-      );
+      const effect = 'the node has this address, and its services must register with an address of their own';
+      log.info({ address, effect }, 'http.address is a wildcard address and cannot be advertised');
     }
-    const dns = await startDiscovery(made, credentials);
+    const dns = await startDiscovery(context, credentials);
     if (dns !== undefined) {
       parts.use(dns);
       dnsMetrics(metrics, dns);
-      log.info({ address: dns.address }, 'answering over DNS');
+      log.info({ address: dns.address }, 'DNS listener ready');
     }
   }
   if (config.services.includes('team-access')) {
     const { startTeamAccess } = await import('../team-access/start-team-access.ts');
-    const rateLimit = (): number => made.live.rateLimit;
+    const rateLimit = (): number => context.live.rateLimit;
     const terraform = config.compat.includes('terraform');
     const teamAccess = parts.use(startTeamAccess({ state, clock, log, rateLimit, terraform }));
     for (const endpoint of teamAccess.endpoints) server.add(endpoint);
     server.add(teamAccess.counted(openApiEndpoint(server.endpoints, teamAccessApi(version))));
-    server.countUnserved('/api/v2/', teamAccess.countUnserved);
+    server.onUnmatched('/api/v2/', teamAccess.countUnmatched);
   }
   server.add(openApiEndpoint(server.endpoints, v1Api(version)));
   return parts.move();
@@ -145,22 +143,22 @@ function peeringSettings({ node, http, peering, limits }: Config) {
   };
 }
 
-/** Undefined: `dns.address` is off. @throws ConfigError, ListenError */
+/** Starts the DNS listener. Returns `undefined` if `dns.address` is `off`. @throws ConfigError, ListenError */
 async function startDiscovery(
-  { config: { dns }, clock, log }: Made,
+  { config: { dns }, clock, log }: ServerContext,
   credentials: Credentials,
 ): Promise<RunningDns | undefined> {
   if (dns.address === 'off') return undefined;
   const secretHash = dns.token && hashSecret(dns.token.read());
   const { address: listen, domain, ttl } = dns;
-  return await listening(
+  return await describeListenErrors(
     'dns.address',
     startDns({ credentials, listen, domain, ttlSeconds: ttl / 1000, secretHash, clock, log, random: Math.random }),
   );
 }
 
-/** Whether metrics may tell the caller the names of things. */
-function isOperator({ state, policy }: Credentials, call: Call, consul: boolean): boolean {
+/** Whether the caller has `operator:read`, which metrics with names require. */
+function hasOperatorRead({ state, policy }: Credentials, call: Call, consul: boolean): boolean {
   const { grants } = authenticate(state.snapshot, askedBy(call, consul).secretHash, policy);
   return permits(grants, { resource: 'operator', access: 'read', partition: '*' });
 }

@@ -1,19 +1,19 @@
-/** Where the services of a server's local agent are reached, as far as its settings and its machine tell. */
+/** Derives the address of the local agent's node from the settings and the network interfaces. */
 import type { NetworkInterfaceInfo } from 'node:os';
 import { isWildcard } from '../config/network-kinds.ts';
 
 export interface AgentAddress {
-  /** Where the server's node is shown. */
+  /** The address of the server's node in the catalog. */
   readonly address: string;
-  /** Services that say no address of their own are reached there. */
+  /** Whether a service without an address of its own is reachable at it. */
   readonly isServiceAddress: boolean;
 }
 
 /**
- * The host of `http.address`. Where that is every address of the machine, nobody can be told to go there: the node is
- * shown at the machine's first address that others reach, IPv4 before IPv6, which is good enough to know the machine by.
- * Which of several is the right one for a service is not: services say that themselves.
- * @param interfaces what `os.networkInterfaces` gives
+ * Returns the host of `http.address`. If that is a wildcard address, returns the first address of the machine that is
+ * neither internal nor link-local, IPv4 before IPv6. That address identifies the machine but may be wrong for a service, so
+ * services must then give their own.
+ * @param interfaces the result of `os.networkInterfaces`
  */
 export function agentAddress(
   host: string,
@@ -24,9 +24,9 @@ export function agentAddress(
     .flatMap((infos) => infos ?? [])
     .filter(({ internal, address }) => !internal && !isLinkLocal(address));
   const first = reached.find(({ family }) => family === 'IPv4') ?? reached[0];
-  // A machine without a network is reached from itself alone.
+  // A machine without a network is reachable only from itself.
   return { address: first?.address ?? '127.0.0.1', isServiceAddress: false };
 }
 
-/** Good on one link only, and not without the link's name. */
+/** Whether the address is valid on one link only. */
 const isLinkLocal = (address: string): boolean => /^(?:169\.254\.|fe[89ab].:)/i.test(address);

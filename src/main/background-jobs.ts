@@ -1,4 +1,4 @@
-/** What goes on behind the requests. */
+/** The background jobs of the server that are not specific to peering. */
 import { recordChange, SYSTEM } from '../audit/record.ts';
 import { auditRetentionJob } from '../audit/retention.ts';
 import type { Config } from '../config.ts';
@@ -7,25 +7,25 @@ import { recordTokenChange } from '../credentials/change-token.ts';
 import { userTokens } from '../credentials/user.ts';
 import type { Log } from '../http/telemetry/log.ts';
 import type { Clock } from '../state/clock/clock.ts';
-import type { ClockWatch } from '../state/clock/clock-jump-detector.ts';
+import type { ClockJumpDetector } from '../state/clock/clock-jump-detector.ts';
 import { expiryJob } from '../state/jobs/expiry.ts';
 import type { Job } from '../state/jobs/placement.ts';
 import type { State } from '../state/state.ts';
-import { leaveTrail } from '../team-access/audit/trail.ts';
-import { rowExpiryJob } from '../team-access/team-workspaces/expire-rows.ts';
-import { expireTokensJob } from '../team-access/tokens/expire-tokens.ts';
-import { forgetInvitedJob } from '../team-access/users/remove-invited-users.ts';
-import { warnOfHeldBack } from './clock-jump.ts';
+import { removeFromTrail } from '../team-access/audit/trail.ts';
+import { rowExpiryJob } from '../team-access/team-workspaces/write-row.ts';
+import { tokenExpiryJob } from '../team-access/tokens/change-token.ts';
+import { unclaimedUsersJob } from '../team-access/users/remove-unclaimed-users.ts';
+import { logOverdueAuditEntries } from './clock-jump.ts';
 
 export interface JobParts {
   readonly state: State;
   readonly clock: Clock;
-  readonly clockWatch: ClockWatch;
+  readonly clockWatch: ClockJumpDetector;
   readonly config: Config;
   readonly log: Log;
 }
 
-/** The jobs of the whole server; each runs on one node. */
+/** Returns the jobs. Each runs on the one server that job placement chooses. */
 export function backgroundJobs({ state, clock, clockWatch, config, log }: JobParts): Job[] {
   return [
     expiryJob(state, aclTokens, clock, (tx, stored) => recordTokenChange(tx, SYSTEM, 'expire', stored, undefined)),
@@ -40,14 +40,14 @@ export function backgroundJobs({ state, clock, clockWatch, config, log }: JobPar
       }),
     ),
     rowExpiryJob(state, clock),
-    expireTokensJob(state, clock),
-    forgetInvitedJob(state, clock),
+    tokenExpiryJob(state, clock),
+    unclaimedUsersJob(state, clock),
     auditRetentionJob(state, {
       clock,
       steadyMs: clockWatch.steadyMs,
       retentionMs: config.audit.retention,
-      onRemoved: leaveTrail,
-      onHeldBack: () => warnOfHeldBack(log),
+      onRemoved: removeFromTrail,
+      onOverdue: () => logOverdueAuditEntries(log),
     }),
   ];
 }

@@ -1,4 +1,4 @@
-/** Which engine the settings name, with their files read. */
+/** Chooses the engine of the store by the settings. */
 import { randomUUID, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
@@ -9,10 +9,10 @@ import type { Clock } from '../state/clock/clock.ts';
 import type { Engine } from '../state/engine/engine.ts';
 import { sqliteEngine } from '../state/engine/sqlite/engine.ts';
 
-/** The engine that the settings name; nothing is opened yet. @throws ConfigError when a file of theirs cannot be used */
+/** Creates the engine without opening the store. @throws ConfigError when a file that a setting names is unusable */
 export async function createEngine(config: Config, clock: Clock, log: Log): Promise<Engine> {
   if (config.store === 'sqlite') return sqliteEngine({ directory: config.dataDir });
-  // Loaded where it is used: with the client that it needs it is a tenth of an idle server's memory.
+  // Loaded on demand, because the engine and its client take a tenth of an idle server's memory.
   const { etcdEngine } = await import('../state/engine/etcd/engine.ts');
   const { endpoints, prefix, username, password, maxTxnOps, maxTxnBytes, compact } = config.etcd;
   return etcdEngine({
@@ -36,7 +36,7 @@ interface Tls {
   readonly key: string | undefined;
 }
 
-/** Tries what it reads: with a bad file every call would fail, and look as if etcd were away. */
+/** Reads and checks the TLS files. With a bad file every call would fail as if etcd were unreachable. */
 async function readTls(files: Config['etcd']): Promise<Tls> {
   const read = async (key: keyof Tls): Promise<string | undefined> => {
     const file = files[key];
@@ -45,7 +45,7 @@ async function readTls(files: Config['etcd']): Promise<Tls> {
   try {
     const [ca, cert, key] = await Promise.all([read('ca'), read('cert'), read('key')]);
     createSecureContext({ cert, key });
-    // A context takes anything for the certificates of others, and then trusts nobody.
+    // createSecureContext accepts any text as CA certificates and then trusts none.
     if (ca !== undefined) new X509Certificate(ca);
     return { ca, cert, key };
   } catch (cause) {

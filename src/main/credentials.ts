@@ -1,10 +1,13 @@
-/** The credentials that a start makes: the first ones, or new ones where nobody has any left. */
+/** Creates credentials during a start: the first ones, or new ones after all were lost. */
 import { aclTokens } from '../credentials/acl-token.ts';
 import { credentialsPath } from '../credentials/credentials-file.ts';
 import { type FirstStart, makeFirstCredentials, recoverCredentials } from '../credentials/first-credentials.ts';
 import type { Log } from '../http/telemetry/log.ts';
 
-/** First credentials for an empty state; with `--recover`, or after an import (`imported`) without any, new ones. */
+/**
+ * Creates the first credentials of an empty state. With `recover`, or after an import that contained no ACL token,
+ * creates new ones.
+ */
 export async function makeCredentials(
   start: FirstStart,
   { recover, imported }: { readonly recover: boolean; readonly imported: boolean },
@@ -13,18 +16,20 @@ export async function makeCredentials(
   const { state, directory } = start;
   const file = credentialsPath(directory);
   if (await makeFirstCredentials(start)) {
-    log.info({ file }, 'made the first credentials');
+    log.info({ file }, 'first credentials created');
     announce(start.address, file);
     return;
   }
-  const nobody = state.snapshot.all(aclTokens, { limit: 1 }).length === 0;
-  if (nobody && !recover && !imported) log.warn('no ACL token is left: start with --recover to make new credentials');
-  if (!recover && !(nobody && imported)) return;
+  const isLockedOut = state.snapshot.all(aclTokens, { limit: 1 }).length === 0;
+  if (isLockedOut && !recover && !imported) {
+    log.warn({ remedy: 'start with --recover to create new credentials' }, 'no ACL token exists');
+  }
+  if (!recover && !(isLockedOut && imported)) return;
   const aside = await recoverCredentials(start);
-  log.warn({ file, ...(aside === undefined ? {} : { aside }) }, 'made new credentials beside the old ones');
+  log.warn({ file, ...(aside === undefined ? {} : { aside }) }, 'new credentials created');
 }
 
-/** What a first user sees: where it is, and two requests to try. Never a secret. */
+/** Prints the address, the file, and two requests to try. Never prints a secret. */
 function announce(address: string, file: string): void {
   const secret = (path: string): string => `$(node -p 'JSON.parse(require("fs").readFileSync("${file}")).${path}')`;
   process.stdout.write(

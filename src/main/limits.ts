@@ -1,19 +1,19 @@
-/** What memory is reckoned with, and who may read what is written; each with its reason. */
+/** Constants for estimating row capacity, and the file permissions of the data directory. */
 
 /**
- * Heap of a row with its entries in indexes: 540 bytes measured at 450,000 ACL tokens, which have two; 30 % more for rows
- * that say more. A state of much larger rows, such as services with long Meta, wants a lower `state.rows-max`.
+ * Estimated heap bytes of a row with its index entries. 450,000 ACL tokens with two indexes took 540 bytes each; larger
+ * rows get 30 % more. A state of much larger rows, such as services with long Meta, needs a lower `state.rows-max`.
  */
 export const ROW_BYTES = 700;
 
-/** Heap of a server without rows: code, and what the requests under way hold. */
+/** Estimated heap bytes of a server without rows: code and requests in flight. */
 export const HEAP_BASE_BYTES = 64_000_000;
 
-/** Share of the heap's limit that may be in use: the rest is what V8 needs to work, and what long answers take. */
+/** Share of the heap limit that rows may use. V8 and large responses need the rest. */
 export const HEAP_SHARE_MAX = 0.8;
 
-/** The least that `state.rows-max` can be set to: below it not even the first rows would be safe. */
+/** Minimum of `state.rows-max`: enough for the rows of a first start. */
 export const ROWS_MIN = 1_000;
 
-/** Permissions of anybody but the server's own user, its group included: on what it makes there are none. */
-export const OTHERS = 0o077;
+/** Permission bits of group and others. Files that the server creates have none of them. */
+export const GROUP_AND_OTHERS = 0o077;

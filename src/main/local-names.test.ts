@@ -4,15 +4,15 @@ import type { Config } from '../config.ts';
 import { localNamesOf } from './local-names.ts';
 
 for (const [host, enabled, defaultPolicy, wanted] of [
-  ['127.0.0.1', true, 'deny', 'for-pages'],
-  ['::1', true, 'deny', 'for-pages'],
-  ['localhost', false, 'deny', 'for-everybody'],
-  ['127.0.0.1', true, 'allow', 'for-everybody'],
-  ['0.0.0.0', false, 'deny', 'for-nobody'],
-  ['accord.example', true, 'deny', 'for-nobody'],
+  ['127.0.0.1', true, 'deny', 'with-origin'],
+  ['::1', true, 'deny', 'with-origin'],
+  ['localhost', false, 'deny', 'always'],
+  ['127.0.0.1', true, 'allow', 'always'],
+  ['0.0.0.0', false, 'deny', 'never'],
+  ['accord.example', true, 'deny', 'never'],
 ] as const) {
   const rules = `${enabled ? 'tokens' : 'no tokens'}, ${defaultPolicy}`;
-  test(`a listener on ${host} with ${rules} must have a local name ${wanted}`, () => {
+  test(`localNamesOf returns ${wanted} for a listener on ${host} with ${rules}`, () => {
     const config = { http: { address: { host, port: 8500 } }, acl: { enabled, defaultPolicy } };
     assert.equal(localNamesOf(config as Pick<Config, 'http' | 'acl'>), wanted);
   });

@@ -1,10 +1,10 @@
-/** How a server on loopback may be named, by its settings. */
+/** Chooses the protection against DNS rebinding by the settings. */
 import { isLoopback } from '../config/network-kinds.ts';
 import type { Config } from '../config.ts';
 import type { LocalNames } from '../http/server/origin.ts';
 
-/** Who must name the server by `localhost` or an address. */
+/** Returns which requests must name a server on loopback by `localhost` or an IP address. */
 export function localNamesOf({ http, acl }: Pick<Config, 'http' | 'acl'>): LocalNames {
-  if (!isLoopback(http.address.host)) return 'for-nobody';
-  return acl.enabled && acl.defaultPolicy === 'deny' ? 'for-pages' : 'for-everybody';
+  if (!isLoopback(http.address.host)) return 'never';
+  return acl.enabled && acl.defaultPolicy === 'deny' ? 'with-origin' : 'always';
 }

@@ -1,38 +1,38 @@
-/** What lies in the data directory is for the server's own user: keys and secrets may be in it in clear. */
+/** Restricts the data directory to the server's own user, because its files can contain unencrypted secrets. */
 import { chmod, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Log } from '../http/telemetry/log.ts';
-import { OTHERS } from './limits.ts';
+import { GROUP_AND_OTHERS } from './limits.ts';
 
-/** Of the SQLite engine: the database, and what it and SQLite keep beside it. */
-const isOfDatabase = (name: string): boolean => /^accord\.db(-wal|-shm|-journal|\.pid)?$/.test(name);
+/** Whether the file is the SQLite database or belongs to it. */
+const isDatabaseFile = (name: string): boolean => /^accord\.db(-wal|-shm|-journal|\.pid)?$/.test(name);
 
 /**
- * Takes the files of the database from everybody but their owner: earlier versions left that to the directory. Before
- * the database is opened, since SQLite gives the files beside it the mode of the first. By name: whoever opens and closes
- * such a file drops the lock of this process.
+ * Removes the permissions of group and others from the database files, which earlier versions did not set. Must run
+ * before the database is opened, because SQLite copies the mode to the files it creates. Works by name, because opening
+ * and closing such a file would drop this process's lock.
  */
-export async function closeDatabaseFiles(directory: string, log: Log): Promise<void> {
-  // No directory yet: whoever makes it closes it.
+export async function restrictDatabaseFiles(directory: string, log: Log): Promise<void> {
+  // The directory may not exist yet. It is created with the right mode.
   const names = await readdir(directory).catch(() => []);
-  for (const name of names.filter(isOfDatabase)) {
+  for (const name of names.filter(isDatabaseFile)) {
     const file = path.join(directory, name);
     try {
       const { mode } = await stat(file);
-      if ((mode & OTHERS) !== 0) await chmod(file, mode & ~OTHERS & PERMISSIONS);
+      if ((mode & GROUP_AND_OTHERS) !== 0) await chmod(file, mode & ~GROUP_AND_OTHERS & PERMISSIONS);
     } catch (error) {
-      log.warn({ file, error }, 'others may read this file, and it cannot be taken from them');
+      log.warn({ file, error }, 'database file is readable by others');
     }
   }
 }
 
-/** Tells of a directory that others can enter: what this server makes in it is closed, what is copied there may not be. */
-export async function warnOfOpenDirectory(directory: string, log: Log): Promise<void> {
+/** Logs a directory that others can enter. The server's files are restricted; files copied into it may not be. */
+export async function warnIfDirectoryIsOpen(directory: string, log: Log): Promise<void> {
   const { mode } = await stat(directory);
-  if ((mode & OTHERS) === 0) return;
-  const shown = (mode & PERMISSIONS).toString(8);
-  log.warn(`data-dir '${directory}' is open to others (mode ${shown}): chmod 700 it, its files hold secrets`);
+  if ((mode & GROUP_AND_OTHERS) === 0) return;
+  const remedy = `chmod 700 '${directory}', because its files contain secrets`;
+  log.warn({ directory, mode: (mode & PERMISSIONS).toString(8), remedy }, 'data-dir is open to others');
 }
 
-/** The part of a mode that chmod takes. */
+/** The mode bits that `chmod` sets. */
 const PERMISSIONS = 0o7777;

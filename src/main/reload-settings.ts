@@ -1,17 +1,17 @@
-/** What SIGHUP does to the settings: they are read again, and those that a running server can change take effect. */
+/** Reloads the settings on SIGHUP. Only some settings can change in a running server. */
 import type { Config, LoadedConfig, ReloadedConfig } from '../config.ts';
 import type { Log } from '../http/telemetry/log.ts';
 
 export interface SettingsSource {
-  /** What is in force at the start. */
+  /** The settings at the start. */
   readonly loaded: LoadedConfig;
-  /** Reads the sources of the settings again; what cannot change in a running server stays as it is. */
+  /** Reads the sources again and keeps the settings that cannot change in a running server. */
   readonly reload: (current: LoadedConfig) => Promise<ReloadedConfig>;
 }
 
 /**
- * Makes the function that reads them again and puts them into force, the log's level by itself and the rest by `apply`.
- * It never fails: settings that make no sense are told and left aside.
+ * Returns the function that reloads the settings. It sets the log level and passes the rest to `apply`. It never fails:
+ * it logs invalid settings and keeps the current ones.
  */
 export function createReload(
   { loaded, reload }: SettingsSource,
@@ -25,11 +25,11 @@ export function createReload(
       current = next;
       log.level = next.config.log.level;
       apply(next.config);
-      log.info({ changed }, 'read the settings again');
-      if (restartNeeded.length > 0) log.warn({ restartNeeded }, 'changed settings wait for the next start');
+      log.info({ changed }, 'settings reloaded');
+      if (restartNeeded.length > 0) log.warn({ restartNeeded }, 'changed settings need a restart');
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      log.error(`the settings cannot be read again, those in force stay: ${reason}`);
+      log.error({ reason }, 'settings reload failed');
     }
   };
 }

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { rowsMaxOf, rowsThatFit } from './row-capacity.ts';
+import { rowCapacity, rowsThatFitHeap } from './row-capacity.ts';
 
 const MEBIBYTE = 2 ** 20;
 
-test('a heap that holds more rows than the setting leaves the setting alone', () => {
-  const max = rowsMaxOf(2_000_000, 4_192 * MEBIBYTE);
+test('rowCapacity returns the setting when the heap holds more rows', () => {
+  const max = rowCapacity(2_000_000, 4_192 * MEBIBYTE);
   assert.deepEqual(max, {
     rows: 2_000_000,
     reason: 'state.rows-max is 2000000: remove rows or raise it',
-    byHeap: false,
+    isLimitedByHeap: false,
   });
 });
 
-test('the heap of a small container sets the limit, with its size, the setting and what to do', () => {
-  const { rows, reason, byHeap } = rowsMaxOf(2_000_000, 512 * MEBIBYTE);
+test('rowCapacity returns the capacity of a small heap, with its size, the setting, and a remedy', () => {
+  const { rows, reason, isLimitedByHeap: byHeap } = rowCapacity(2_000_000, 512 * MEBIBYTE);
   assert.ok(byHeap);
   // A million ACL tokens end such a process; half a million leave it room.
   assert.ok(rows > 400_000 && rows < 600_000, `${rows}`);
@@ -23,6 +23,6 @@ test('the heap of a small container sets the limit, with its size, the setting a
   assert.equal(reason, `${figures}: ${mend}`);
 });
 
-test('a heap that holds nothing still has the least that the setting may be', () => {
-  assert.equal(rowsThatFit(16 * MEBIBYTE), 1_000);
+test('rowsThatFitHeap returns at least the minimum of the setting', () => {
+  assert.equal(rowsThatFitHeap(16 * MEBIBYTE), 1_000);
 });

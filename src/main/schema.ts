@@ -16,17 +16,15 @@ import { acknowledgements } from '../peering/trust/acknowledgement.ts';
 import { authorities } from '../peering/trust/authority.ts';
 import { defineSchema } from '../state/table.ts';
 import { auditTrails, trailCommits } from '../team-access/audit/trail.ts';
-import { apiTokens } from '../team-access/tables/authentication-token.ts';
+import { apiTokens, tokenUses } from '../team-access/tables/authentication-token.ts';
 import { organizations } from '../team-access/tables/organization.ts';
 import { memberships } from '../team-access/tables/organization-membership.ts';
 import { projects } from '../team-access/tables/project.ts';
-import { teams } from '../team-access/tables/team.ts';
-import { teamMembers } from '../team-access/tables/team-member.ts';
+import { teamMembers, teams } from '../team-access/tables/team.ts';
 import { teamWorkspaces } from '../team-access/tables/team-workspace.ts';
-import { tokenUses } from '../team-access/tables/token-use.ts';
 import { workspaces } from '../team-access/tables/workspace.ts';
 
-/** Every table of the state. */
+/** All tables of the state. */
 export const SCHEMA = defineSchema([
   cluster,
   partitions,

@@ -1,4 +1,4 @@
-/** The certificate of `http.tls-cert` and `http.tls-key`. */
+/** Reads the certificate that `http.tls-cert` and `http.tls-key` name. */
 import { ConfigError } from '../config/error.ts';
 import type { Config } from '../config.ts';
 import { type CertificateFiles, readCertificate } from '../http/server/certificates.ts';
@@ -9,7 +9,7 @@ export interface ServerCertificate {
   readonly current: Certificate;
 }
 
-/** Reads it; `undefined`: none is set, plain HTTP. @throws ConfigError when the files are no certificate with its key */
+/** Returns `undefined` for plain HTTP. @throws ConfigError when the files are not a certificate and its key */
 export async function readServerCertificate({ http }: Config): Promise<ServerCertificate | undefined> {
   if (http.tlsCert === undefined || http.tlsKey === undefined) return undefined;
   const files = { cert: http.tlsCert, key: http.tlsKey };

@@ -1,13 +1,13 @@
-/** What the operating system asks of this process. */
+/** Handles SIGTERM, SIGINT, and SIGHUP. */
 
 export interface Signals extends Disposable {
-  /** Aborted at SIGTERM or SIGINT. A second one ends the process at once: nobody listens for it any more. */
+  /** Aborts on SIGTERM or SIGINT. A second signal ends the process at once, because it has no handler any more. */
   readonly stop: AbortSignal;
-  /** Calls `action` at every SIGHUP, never twice at a time. */
+  /** Calls `action` on every SIGHUP, one call at a time. */
   onHangUp(action: () => Promise<void>): void;
 }
 
-/** Listens until it is disposed. */
+/** Installs the handlers; disposing removes them. */
 export function catchSignals(): Signals {
   const stop = new AbortController();
   const onStop = (): void => stop.abort();

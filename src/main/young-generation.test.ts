@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { getHeapSpaceStatistics } from 'node:v8';
-import { inSmallYoungGeneration } from './young-generation.ts';
+import { withFixedYoungGeneration } from './young-generation.ts';
 
 const MEGABYTE = 1024 * 1024;
 
@@ -13,9 +13,9 @@ function survivors(): readonly object[] {
   return Array.from({ length: 1_000_000 }, (_, number) => ({ number, text: [number] }));
 }
 
-test('what survives in a small young generation does not make it grow; what does later makes it grow again', async () => {
+test('withFixedYoungGeneration keeps the young generation from growing until the action ends', async () => {
   const before = youngBytes();
-  const [loaded, during] = await inSmallYoungGeneration(async () => [survivors(), youngBytes()] as const);
+  const [loaded, during] = await withFixedYoungGeneration(async () => [survivors(), youngBytes()] as const);
   assert.ok(during <= before + MEGABYTE, `${before} bytes became ${during}`);
   const further = survivors();
   assert.ok(youngBytes() > during, `it stays at ${during} bytes`);

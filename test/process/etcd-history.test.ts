@@ -134,7 +134,7 @@ describe('servers whose etcd forgets', { skip: skipWithout('etcd'), timeout: 120
     };
     const [[exitCode]] = await Promise.all([ended, ask()]);
     assert.equal(exitCode, 1);
-    assert.match(server.log(), /"msg":"the server stops: the head record is gone from etcd: was the prefix removed\?"/);
+    assert.match(server.log(), /"reason":"the head record is gone from etcd: was the prefix removed\?","msg":"server failed"/);
     for (const { status } of answers) assert.equal(status, 503);
   });
 

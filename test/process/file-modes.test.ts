@@ -41,7 +41,7 @@ describe('files of a server in a directory that everybody can enter', { timeout:
     await server.request('PUT', '/v1/partition/eu', { body: {} });
     assert.deepEqual(await openFiles(directory.path), []);
     if (isRoot) assert.ok(!isReadableByOthers(path.join(directory.path, 'accord.db-wal')));
-    assert.match(server.log(), /data-dir '.*data' is open to others \(mode 755\): chmod 700 it/);
+    assert.match(server.log(), /"mode":"755","remedy":"chmod 700 '.*data'.*"msg":"data-dir is open to others"/);
   });
 
   test('are taken from others where an earlier version left them readable', async () => {

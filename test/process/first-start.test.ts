@@ -145,7 +145,7 @@ test('--recover makes a new pair beside the old one, keeps the old file, and say
   const kept = (await readdir(dataDirectory)).filter((name) => /^credentials\..+\.json$/.test(name));
   assert.equal(kept.length, 1);
   assert.deepEqual(JSON.parse(await readFile(path.join(dataDirectory, kept[0] ?? ''), 'utf8')), old);
-  assert.match(server.log(), /"level":"warn".*made new credentials beside the old ones/);
+  assert.match(server.log(), /"level":"warn".*new credentials created/);
   const audit = await server.request('GET', '/v1/audit?limit=2', { token: next.peering.secretId });
   assert.deepEqual(
     audit.json<{ Action: string }[]>().map(({ Action }) => Action),

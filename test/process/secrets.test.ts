@@ -77,6 +77,6 @@ test('no secret is ever written to the log or to standard output', { timeout: 24
   await using recovered = await startServer({ ...options, environment, args: ['--recover'] });
   await use(recovered);
   assert.equal(await recovered.stop(), 0);
-  assert.match(recovered.log(), /made new credentials beside the old ones/);
+  assert.match(recovered.log(), /new credentials created/);
   assertSilent(recovered);
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ShownAuditEntry } from '../../src/audit/read-audit.ts';
+import type { AuditEntryJson } from '../../src/audit/read-audit.ts';
 import type { ShownToken } from '../../src/credentials/acl-token.ts';
 import { rendezvous } from '../../src/state/jobs/placement.ts';
 import { freePort } from '../support/free-port.ts';
@@ -96,7 +96,7 @@ describe('servers on one etcd', { skip: skipWithout('etcd'), timeout: 120_000, c
       const audit = await survivor.request('GET', '/v1/audit', { token });
       if (audit.status === 503) return false;
       return audit
-        .json<ShownAuditEntry[]>()
+        .json<AuditEntryJson[]>()
         .some(({ Action, Subject }) => Action === 'expire' && Subject === accessorId);
     };
     const makeToken = async (): Promise<string> => {
@@ -141,7 +141,7 @@ describe('servers on one etcd', { skip: skipWithout('etcd'), timeout: 120_000, c
     const second = stack.use(await start({ name: 'same', settings: { 'node.lease': '10s' } }));
     first.process.kill('SIGCONT');
     assert.deepEqual(await ended, [2, null]);
-    assert.match(first.log(), /the server stops: the node name \\"same\\" is held by another live server/);
+    assert.match(first.log(), /"reason":"the node name \\"same\\" is held by another live server/);
     assert.equal((await second.request('GET', '/v1/partitions', { token: first.token })).status, 200);
   });
 

@@ -1,11 +1,11 @@
-/** Finds the name that was probably meant, for "did you mean". */
+/** Finds the most similar known name, for "did you mean". */
 
-/** Share of a name that may be mistyped before a suggestion would be a guess. */
+/** Largest share of mistyped characters for which a name is suggested. */
 const MISTYPED_SHARE_MAX = 0.34;
 
 /**
- * The candidate nearest to `name`: the same but for a few letters, else one that ends or begins with it
- * (`tls-cert` for `http.tls-cert`, `data-key` for `data-key-file`); `undefined` when none is near.
+ * Returns the candidate with the smallest edit distance to `name`, or one that begins or ends with it (`tls-cert` for
+ * `http.tls-cert`, `data-key` for `data-key-file`). Returns `undefined` if no candidate is similar.
  */
 export function nearestName(name: string, candidates: readonly string[]): string | undefined {
   const wanted = name.toLowerCase();
@@ -25,13 +25,13 @@ export function nearestName(name: string, candidates: readonly string[]): string
   });
 }
 
-/** The sentence to append to an error, empty when nothing is near. */
+/** Returns the suggestion to append to an error, or an empty text. */
 export function didYouMean(name: string, candidates: readonly string[]): string {
   const nearest = nearestName(name, candidates);
   return nearest === undefined ? '' : `; did you mean ${nearest}?`;
 }
 
-/** Levenshtein's distance, one row at a time. */
+/** Returns the Levenshtein distance. */
 function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {
