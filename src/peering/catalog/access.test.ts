@@ -1,4 +1,4 @@
-/** Who sees and changes which services: grants that are limited to names, one name in several partitions. */
+/** Tests reads and registrations with grants that are limited to names ([SVC-3], [SVC-4], [SVC-23]). */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import {
@@ -15,10 +15,10 @@ import { type Api, startApi } from '../../../test/support/process/api.ts';
 
 const FILTERED = 'x-service-results-filtered-by-acls';
 
-describe('a token for some services', () => {
+describe('a read with a grant limited to names', () => {
   let api: Api;
   let token = '';
-  let refusal = '';
+  let denial = '';
   before(async () => {
     api = await startApi();
     await api.makePartitions('eu');
@@ -33,21 +33,21 @@ describe('a token for some services', () => {
     await importFrom(api, 'east', 'db', [imported('db', 'e2')]);
     const made = await api.makeToken(['services:read@default=WEB']);
     token = made.SecretID;
-    refusal = `Permission denied: token with AccessorID '${made.AccessorID}' lacks permission 'services:read'`;
+    denial = `Permission denied: token with AccessorID '${made.AccessorID}' lacks permission 'services:read'`;
   });
   after(() => api[Symbol.asyncDispose]());
 
   for (const path of ['/v1/health/service/', '/v1/catalog/service/']) {
-    test(`reads those alone at ${path}`, async () => {
+    test(`returns 403 at ${path} for other services`, async () => {
       assert.equal((await got<unknown[]>(api, `${path}web`, { token })).length, 1);
       assert.equal((await got<unknown[]>(api, `${path}Web?peer=east`, { token })).length, 1);
       for (const at of ['db', 'nothing', 'db?peer=east', 'web?partition=eu', 'web?partition=nowhere']) {
-        assert.deepEqual(seen(await api.request('GET', `${path}${at}`, { token })), [403, refusal], at);
+        assert.deepEqual(seen(await api.request('GET', `${path}${at}`, { token })), [403, denial], at);
       }
     });
   }
 
-  /** A list, and what the token sees of it. */
+  /** A list, and the part of it that the token can read. */
   const lists: readonly (readonly [path: string, seen: (body: never) => unknown, expected: unknown])[] = [
     ['/v1/catalog/services', (body: object) => body, { web: [] }],
     ['/v1/catalog/services?peer=east', (body: object) => body, { web: [] }],
@@ -61,7 +61,7 @@ describe('a token for some services', () => {
     ['/v1/health/state/passing', (body: ShownCheck[]) => body.map(({ CheckID }) => CheckID), ['c-web']],
   ];
   for (const [path, pick, expected] of lists) {
-    test(`sees those alone in ${path}, and is told that there is more`, async () => {
+    test(`omits other services from ${path} and sets the filter header`, async () => {
       const answer = await api.request('GET', path, { token });
       assert.equal(answer.status, 200, answer.text);
       assert.deepEqual(pick(answer.json() as never), expected);
@@ -69,17 +69,17 @@ describe('a token for some services', () => {
       const whole = await api.request('GET', path);
       assert.equal(whole.headers[FILTERED], undefined);
       const elsewhere = await api.request('GET', `${path}${path.includes('?') ? '&' : '?'}partition=eu`, { token });
-      assert.deepEqual(seen(elsewhere), [403, refusal]);
+      assert.deepEqual(seen(elsewhere), [403, denial]);
     });
   }
 
-  test('cannot tell a node that it may not see from one that is not there', async () => {
+  test('returns the same answer for a hidden node and a missing one', async () => {
     const hidden = await api.request('GET', '/v1/catalog/node/empty', { token });
     const absent = await api.request('GET', '/v1/catalog/node/absent', { token });
     assert.deepEqual([hidden.text, hidden.headers[FILTERED]], [absent.text, absent.headers[FILTERED]]);
   });
 
-  test('waits for what it sees, and is answered when its grants change', async () => {
+  test('wakes when the grants of the token change', async () => {
     const { AccessorID, SecretID } = await api.makeToken(['services:read@default=web']);
     const options = { token: SecretID };
     const held = await api.hold(`/v1/catalog/services?index=${api.state.snapshot.index}`, options);
@@ -89,7 +89,7 @@ describe('a token for some services', () => {
   });
 });
 
-describe('a token that may write some services', () => {
+describe('a registration with a grant limited to names', () => {
   let api: Api;
   let token = '';
   before(async () => {
@@ -101,20 +101,24 @@ describe('a token that may write some services', () => {
   after(() => api[Symbol.asyncDispose]());
 
   const cases: readonly (readonly [what: string, fields: Fields, status: number])[] = [
-    ['its service on a node that is there', { Node: 'shared', Service: { Service: 'web-2' } }, 200],
-    ['its service on a node that is not', { Node: 'own', Service: { Service: 'web' } }, 200],
-    ['a check of its service', { Node: 'shared', Service: undefined, Check: { Name: 'c', ServiceID: 'web' } }, 200],
-    ['what the node says already', { Node: 'shared', Check: { Name: 'n', Status: 'passing' } }, 200],
+    ['a permitted service on an existing node', { Node: 'shared', Service: { Service: 'web-2' } }, 200],
+    ['a permitted service on a new node', { Node: 'own', Service: { Service: 'web' } }, 200],
+    [
+      'a check of a permitted service',
+      { Node: 'shared', Service: undefined, Check: { Name: 'c', ServiceID: 'web' } },
+      200,
+    ],
+    ['an unchanged check of the node', { Node: 'shared', Check: { Name: 'n', Status: 'passing' } }, 200],
     ['another service', { Node: 'shared', Service: { Service: 'db' } }, 403],
-    ['its service under the ID of another', { Node: 'shared', Service: { ID: 'db', Service: 'web' } }, 403],
+    ['a permitted service under the ID of another', { Node: 'shared', Service: { ID: 'db', Service: 'web' } }, 403],
     ['a check of another service', { Node: 'shared', Service: undefined, Check: { Name: 'c', ServiceID: 'db' } }, 403],
     ['a check of the node', { Node: 'shared', Check: { Name: 'n', Status: 'critical' } }, 403],
     ['another address of the node', { Node: 'shared', Address: '10.9.9.9' }, 403],
-    ['a node alone', { Node: 'alone', Service: undefined }, 403],
-    ['a node with a check of it', { Node: 'checked', Check: { Name: 'n' } }, 403],
+    ['a node without a service', { Node: 'alone', Service: undefined }, 403],
+    ['a new node with a check of the node', { Node: 'checked', Check: { Name: 'n' } }, 403],
   ];
   for (const [what, fields, status] of cases) {
-    test(`${status === 200 ? 'registers' : 'does not register'} ${what}`, async () => {
+    test(`returns ${status} for ${what}`, async () => {
       const { snapshot } = api.state;
       const answer = await register(api, fields, { token });
       assert.equal(answer.status, status, answer.text);

@@ -5,11 +5,11 @@ import { seen } from '../../../test/support/peering/peering.ts';
 import { sharedApi } from '../../../test/support/process/api.ts';
 import type { Answer } from '../../../test/support/process/server.ts';
 
-describe('lists of all partitions', () => {
+describe('partition=*', () => {
   const api = sharedApi();
   const ALL = '?partition=*';
 
-  test('have what is in each, and whoever waits for them hears of every one', async () => {
+  test('lists the items of every partition and wakes on a change in any of them', async () => {
     await api().makePartitions('eu', 'us');
     const check = { CheckID: 'c', Status: 'warning' };
     await registered(api(), { Service: { Service: 'web', Tags: ['a'] } });
@@ -36,7 +36,7 @@ describe('lists of all partitions', () => {
     assert.deepEqual(Object.keys((await held.answer).json<object>()), ['cache', 'db', 'web']);
   });
 
-  test('have what a token may read, in the partitions where it may read something, and say what they leave out', async () => {
+  test('omits what the token may not read and sets the filter header', async () => {
     await api().makePartitions('one', 'two', 'three');
     for (const Partition of ['one', 'two', 'three']) {
       for (const Service of ['seen', 'unseen']) {
@@ -64,7 +64,7 @@ describe('lists of all partitions', () => {
     '/v1/health/service/web',
     '/v1/agent/services',
   ]) {
-    test(`are what partition=* is for, and not ${path}`, async () => {
+    test(`returns 400 at ${path}, which is not a list ([ACL-52])`, async () => {
       const text = '* is not a valid partition name: only lists take it, for all partitions';
       assert.deepEqual(seen(await api().request('GET', `${path}${ALL}`)), [400, text]);
     });

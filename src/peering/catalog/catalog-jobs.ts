@@ -1,4 +1,4 @@
-/** What goes on behind the catalog, each on one live server. */
+/** The background jobs of the catalog. Each runs on one live server. */
 import type { Clock } from '../../state/clock/clock.ts';
 import type { Job } from '../../state/jobs/placement.ts';
 import type { State } from '../../state/state.ts';

@@ -1,21 +1,30 @@
-/** The endpoints of the catalog, of health and of the local agent; what they do is in the operations. */
+/** The endpoints of the catalog, of health and of the local agent ([SVC-1]). */
 
 import type { Asked, Credentials } from '../../credentials/operation.ts';
 import { askedBy } from '../../credentials/request-context.ts';
+import type { BlockingQueries } from '../../http/blocking/blocking-query.ts';
 import { FILTERED } from '../../http/blocking/read-headers.ts';
-import type { Reads } from '../../http/blocking/reads.ts';
 import { type Call, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import { jsonAnswer } from '../../http/v1/json-answer.ts';
 import { parseBody } from '../../http/v1/parse-body.ts';
 import type { AgentNode } from './agent/agent.ts';
 import { agentEndpoints } from './agent/endpoints.ts';
-import { deregistrationSchema, registrationSchema } from './api/bodies.ts';
 import { deregister } from './api/deregister.ts';
-import { listNodes, listServices, readNode, readService } from './api/read-catalog.ts';
+import { listNodes, listServiceInstances, listServices, readNode } from './api/read-catalog.ts';
 import { listChecks, readNodeHealth, readServiceHealth } from './api/read-health.ts';
-import { ANSWERED_BY, FAILOVER, PASSING, PEER, readPeer, readWanted, refusePeer, TAG } from './api/read-parameters.ts';
+import {
+  ANSWERED_BY,
+  FAILOVER,
+  PASSING,
+  PEER,
+  readInstanceFilter,
+  readPeer,
+  rejectPeerParameter,
+  TAG,
+} from './api/read-parameters.ts';
 import { register } from './api/register.ts';
+import { deregistrationSchema, registrationSchema } from './api/request-schemas.ts';
 import {
   catalogServicesSchema,
   checksSchema,
@@ -26,19 +35,18 @@ import {
   serviceNamesSchema,
 } from './api/response-schemas.ts';
 
-/** What the endpoints stand on. */
-export interface CatalogParts {
+export interface CatalogEndpointOptions {
   readonly credentials: Credentials;
-  readonly reads: Reads;
-  /** This server as the node of its local agent. */
+  readonly reads: BlockingQueries;
+  /** The node of this server's local agent. */
   readonly agent: AgentNode;
   /** `compat = consul`. */
   readonly consul: boolean;
 }
 
-/** `/v1/catalog…`, `/v1/health…` and `/v1/agent…`. */
-export function catalogEndpoints({ credentials, reads, agent, consul }: CatalogParts): Endpoint[] {
-  const asked = (call: Call): Asked => askedBy(call, consul);
+/** Returns the endpoints under `/v1/catalog`, `/v1/health` and `/v1/agent`. */
+export function catalogEndpoints({ credentials, reads, agent, consul }: CatalogEndpointOptions): Endpoint[] {
+  const contextOf = (call: Call): Asked => askedBy(call, consul);
   return [
     {
       method: 'PUT',
@@ -47,31 +55,35 @@ export function catalogEndpoints({ credentials, reads, agent, consul }: CatalogP
       body: registrationSchema,
       answer: doneSchema,
       async handle(call) {
-        refusePeer(call);
-        return jsonAnswer(call, await register(credentials, asked(call), parseBody(registrationSchema, call.body)));
+        rejectPeerParameter(call);
+        return jsonAnswer(call, await register(credentials, contextOf(call), parseBody(registrationSchema, call.body)));
       },
     },
     {
       method: 'PUT',
       path: '/v1/catalog/deregister',
-      summary: 'Takes away a node with everything on it, a service, or a check',
+      summary: 'Deregisters a node with everything on it, a service, or a check',
       body: deregistrationSchema,
       answer: doneSchema,
       async handle(call) {
-        refusePeer(call);
-        return jsonAnswer(call, await deregister(credentials, asked(call), parseBody(deregistrationSchema, call.body)));
+        rejectPeerParameter(call);
+        return jsonAnswer(
+          call,
+          await deregister(credentials, contextOf(call), parseBody(deregistrationSchema, call.body)),
+        );
       },
     },
     {
       method: 'GET',
       path: '/v1/catalog/services',
-      summary: 'Lists the names of services with their tags',
+      summary: 'Lists service names with their tags',
       blocking: true,
       cacheable: true,
       query: [PEER],
       answer: serviceNamesSchema,
       answerHeaders: [FILTERED],
-      handle: (call) => reads.answer(call, listServices(credentials, asked(call), readPeer(call)), { cacheable: true }),
+      handle: (call) =>
+        reads.answer(call, listServices(credentials, contextOf(call), readPeer(call)), { cacheable: true }),
     },
     {
       method: 'GET',
@@ -82,9 +94,13 @@ export function catalogEndpoints({ credentials, reads, agent, consul }: CatalogP
       query: [PEER, TAG],
       answer: catalogServicesSchema,
       handle: (call) =>
-        reads.answer(call, readService(credentials, asked(call), readWanted(call), pathParameter(call, 'name')), {
-          cacheable: true,
-        }),
+        reads.answer(
+          call,
+          listServiceInstances(credentials, contextOf(call), readInstanceFilter(call), pathParameter(call, 'name')),
+          {
+            cacheable: true,
+          },
+        ),
     },
     {
       method: 'GET',
@@ -94,7 +110,7 @@ export function catalogEndpoints({ credentials, reads, agent, consul }: CatalogP
       query: [PEER],
       answer: nodesSchema,
       answerHeaders: [FILTERED],
-      handle: (call) => reads.answer(call, listNodes(credentials, asked(call), readPeer(call))),
+      handle: (call) => reads.answer(call, listNodes(credentials, contextOf(call), readPeer(call))),
     },
     {
       method: 'GET',
@@ -105,7 +121,7 @@ export function catalogEndpoints({ credentials, reads, agent, consul }: CatalogP
       answer: nodeServicesSchema,
       answerHeaders: [FILTERED],
       handle: (call) =>
-        reads.answer(call, readNode(credentials, asked(call), readPeer(call), pathParameter(call, 'name'))),
+        reads.answer(call, readNode(credentials, contextOf(call), readPeer(call), pathParameter(call, 'name'))),
     },
     {
       method: 'GET',
@@ -117,9 +133,13 @@ export function catalogEndpoints({ credentials, reads, agent, consul }: CatalogP
       answer: healthSchema,
       answerHeaders: [ANSWERED_BY],
       handle: (call) =>
-        reads.answer(call, readServiceHealth(credentials, asked(call), readWanted(call), pathParameter(call, 'name')), {
-          cacheable: true,
-        }),
+        reads.answer(
+          call,
+          readServiceHealth(credentials, contextOf(call), readInstanceFilter(call), pathParameter(call, 'name')),
+          {
+            cacheable: true,
+          },
+        ),
     },
     {
       method: 'GET',
@@ -130,19 +150,19 @@ export function catalogEndpoints({ credentials, reads, agent, consul }: CatalogP
       answer: checksSchema,
       answerHeaders: [FILTERED],
       handle: (call) =>
-        reads.answer(call, readNodeHealth(credentials, asked(call), readPeer(call), pathParameter(call, 'name'))),
+        reads.answer(call, readNodeHealth(credentials, contextOf(call), readPeer(call), pathParameter(call, 'name'))),
     },
     {
       method: 'GET',
       path: '/v1/health/state/:state',
-      summary: 'Lists the checks that are in a state, or in any',
+      summary: 'Lists the checks in a state, or all checks',
       blocking: true,
       query: [PEER],
       answer: checksSchema,
       answerHeaders: [FILTERED],
       handle: (call) =>
-        reads.answer(call, listChecks(credentials, asked(call), readPeer(call), pathParameter(call, 'state'))),
+        reads.answer(call, listChecks(credentials, contextOf(call), readPeer(call), pathParameter(call, 'state'))),
     },
-    ...agentEndpoints({ credentials, node: agent }, reads, asked),
+    ...agentEndpoints({ credentials, node: agent }, reads, contextOf),
   ];
 }

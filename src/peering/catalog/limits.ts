@@ -1,33 +1,34 @@
-/** Every bound of the catalog, each with its reason. */
+/** The limits of the catalog and the local agent, each with its reason ([SVC-24], [SVC-48]). */
 
-/** Characters of a name of a node or a service: DNS asks for 63 at most a label; a node's name can be several, joined by dots. */
+/** Characters in the name of a node or service. A DNS label has at most 63, and a node name may contain several. */
 export const NAME_CHARACTERS_MAX = 128;
-/** Characters of an ID of a service or a check: people build them of name, host and port. */
+/** Characters in the ID of a service or check. Clients build IDs from a name, a host and a port. */
 export const ID_CHARACTERS_MAX = 256;
-/** Characters of an address: those of a DNS name. */
+/** Characters in an address, the maximum of a DNS name. */
 export const ADDRESS_CHARACTERS_MAX = 253;
-/** Tags of a service, and their characters. */
+/** Tags of a service. */
 export const TAGS_MAX = 64;
+/** Characters in a tag. */
 export const TAG_CHARACTERS_MAX = 255;
-/** Tagged addresses of a node or a service; `lan`, `wan` and their likes. */
+/** Tagged addresses (`lan`, `wan`) of a node or service. */
 export const TAGGED_ADDRESSES_MAX = 16;
-/** Checks of one service or one node: they are kept, shown and sent together. */
+/** Checks of one service or node. They share a row and are returned and sent together. */
 export const CHECKS_MAX = 64;
-/** Characters kept of what a check says; the rest is cut off. */
+/** Characters of a check's output that are stored. Longer output is truncated. */
 export const OUTPUT_CHARACTERS_MAX = 4 * 1024;
-/** Characters of the notes on a check. */
+/** Characters in the notes of a check. */
 export const NOTES_CHARACTERS_MAX = 1024;
-/** The shortest time to live of a check: each run-out is a commit. */
+/** Shortest TTL of a check. Each expiry is a commit. */
 export const TTL_MS_MIN = 100;
-/** The longest: about a month; who needs longer needs no check. */
+/** Longest TTL of a check, 31 days. */
 export const TTL_MS_MAX = 31 * 24 * 60 * 60 * 1_000;
-/** Peers that a query can fail over to: each is looked into on every read. */
+/** Peers in `failover`. Every read of the service evaluates all of them. */
 export const FAILOVER_PEERS_MAX = 16;
-/** Nodes of a service that are waited for one by one; past it every node of the partition wakes the query. */
+/** Nodes that one service query watches individually. Above this, it watches all nodes of the partition ([SVC-43]). */
 export const WATCHED_NODES_MAX = 64;
-/** How often checks and nodes are looked at: what falls due is seen within it. */
-export const DUE_LOOK_MS = 100;
-/** Checks that one write turns critical, or services that one write removes. */
-export const DUE_BATCH_ROWS = 50;
-/** How long a server may be gone before its services count as lost: a lease that is taken up again is none. */
-export const LOST_GRACE_MS = 1_000;
+/** How often the background jobs look for expired checks and lost servers, in milliseconds ([SVC-56]). */
+export const DEADLINE_POLL_MS = 100;
+/** Checks that one write of a background job turns critical, or services that it removes. */
+export const DEADLINE_BATCH_ROWS = 50;
+/** How long a server's lease may be missing before its services are lost, so that a brief reconnect changes nothing. */
+export const NODE_LOST_GRACE_MS = 1_000;

@@ -1,6 +1,6 @@
 /**
- * Configuration entries: what this cluster exports to whom, and which services may call which. One row a partition, a
- * kind and a name. A deleted entry's key can come back, so nothing may ever be owned by an entry.
+ * The table of configuration entries: exported services and intentions. Each row has a unique partition, kind and name
+ * ([SVC-61]). The key of a deleted entry can be used again, so no row may have an entry as its owner.
  */
 import { partitionKey } from '../../credentials/partition.ts';
 import { type DeepReadonly, defineTable, type Stored } from '../../state/table.ts';
@@ -8,43 +8,43 @@ import { type DeepReadonly, defineTable, type Stored } from '../../state/table.t
 export const KINDS = ['exported-services', 'service-intentions'] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** Stands for every name where a rule may say so. */
+/** Matches every name, where a rule allows it. */
 export const WILDCARD = '*';
 
-/** Who gets an exported service: the cluster behind a peering of the entry's partition, or another partition here. */
+/** A consumer of an exported service: a peer of the entry's partition, or another partition of this cluster. */
 export type Consumer = { readonly peer: string } | { readonly partition: string };
 
-/** A service, or all of them, with who gets it. */
-export interface ExportLine {
+/** A line of an `exported-services` entry: a service name or `*`, with its consumers. */
+export interface ExportRule {
   readonly name: string;
   readonly consumers: readonly Consumer[];
 }
 
-/** Who may, or may not, call the destination that the entry is named after. */
+/** A source of a `service-intentions` entry, whose calls to the entry's destination are allowed or denied. */
 export interface IntentionSource {
   readonly name: string;
-  /** The peering of the entry's partition through which it comes; undefined: it is a service of this cluster. */
+  /** The name of the source's peering in the entry's partition. Undefined: a service of this cluster. */
   readonly peer?: string;
-  /** Where it is registered; undefined: in the entry's own. Never together with a peer. */
+  /** The partition of a local source. Undefined: the partition of the entry. Never set together with `peer`. */
   readonly partition?: string;
   readonly action: 'allow' | 'deny';
   readonly description: string;
 }
 
 interface Common {
-  /** As first given; compared without regard to case. */
+  /** Spelled as in the first write. Comparisons ignore case. */
   readonly name: string;
   readonly partition: string;
   readonly meta: Readonly<Record<string, string>>;
 }
 
-/** What a partition exports. There is one a partition, which has its name. */
+/** The services that a partition exports. A partition has at most one such entry, with its own name ([SVC-71]). */
 export interface ExportedServicesEntry extends Common {
   readonly kind: 'exported-services';
-  readonly services: readonly ExportLine[];
+  readonly services: readonly ExportRule[];
 }
 
-/** Who may call a service, or all of them. */
+/** The sources that may call a service, or with the name `*` any service ([SVC-84]). */
 export interface ServiceIntentionsEntry extends Common {
   readonly kind: 'service-intentions';
   readonly sources: readonly IntentionSource[];
@@ -61,22 +61,22 @@ export const configEntries = defineTable<ConfigEntry>()({
   },
 });
 
-/** The primary key of an entry. */
+/** Returns the primary key of an entry. */
 export const entryKey = (partition: string, kind: Kind, name: string): string =>
   `${kindEntry(partition, kind)}/${nameKey(name)}`;
 
-/** The index entry under which all entries of a kind in a partition stand. */
+/** Returns the index entry that contains all entries of a kind in a partition. */
 export const kindEntry = (partition: string, kind: Kind): string => `${partitionKey(partition)}/${kind}`;
 
-/** The form in which names of services and peers are compared. */
+/** Returns the form of a service or peer name that comparisons use. */
 export const nameKey = (name: string): string => name.toLowerCase();
 
-/** The row of a kind. */
+/** The row of an entry of kind `K`. */
 export type EntryOf<K extends Kind> = DeepReadonly<Extract<ConfigEntry, { readonly kind: K }>>;
 
-/** The row as what the kind under which it was looked up says it is; undefined stays undefined. */
+/** Narrows a row to the kind in its key. @throws TypeError if the row has another kind, which is a bug */
 export function ofKind<K extends Kind>(kind: K, stored: Stored<ConfigEntry> | undefined): EntryOf<K> | undefined {
   if (stored === undefined) return undefined;
-  if (stored.row.kind !== kind) throw new TypeError(`an entry of ${stored.row.kind} stands where one of ${kind} does`);
+  if (stored.row.kind !== kind) throw new TypeError(`entry has kind ${stored.row.kind}, want ${kind}`);
   return stored.row as EntryOf<K>;
 }

@@ -1,4 +1,4 @@
-/** How an entry is shown: as it was written, in the order in which it was. */
+/** The JSON of configuration entries in responses and in the audit log. Keeps the order of the entry's lines. */
 import { type Static, Type } from 'typebox';
 import type { DeepReadonly, Stored } from '../../state/table.ts';
 import type { ConfigEntry, Consumer } from './config-entry.ts';
@@ -37,8 +37,8 @@ const serviceIntentionsSchema = Type.Object(
         Peer: Type.Optional(Type.String()),
         Partition: Type.Optional(Type.String()),
         Action: Type.Enum(['allow', 'deny']),
-        Precedence: Type.Integer({ description: 'Of those that match, the highest decides.' }),
-        Type: Type.Literal('consul', { description: 'For clients that ask for it.' }),
+        Precedence: Type.Integer({ description: 'The matching source with the highest precedence decides.' }),
+        Type: Type.Literal('consul', { description: 'For clients of Consul.' }),
         Description: Type.Optional(Type.String()),
       }),
     ),
@@ -48,11 +48,11 @@ const serviceIntentionsSchema = Type.Object(
   { title: 'ServiceIntentions' },
 );
 
-/** An entry of either kind, as the API shows it. */
-export const shownEntrySchema = Type.Union([exportedServicesSchema, serviceIntentionsSchema]);
-export type ShownEntry = Readonly<Static<typeof shownEntrySchema>>;
+/** The schema of an entry of either kind. */
+export const entrySchema = Type.Union([exportedServicesSchema, serviceIntentionsSchema]);
+export type EntryJson = Readonly<Static<typeof entrySchema>>;
 
-export function showEntry({ row, createIndex, modifyIndex }: Stored<ConfigEntry>): ShownEntry {
+export function entryToJson({ row, createIndex, modifyIndex }: Stored<ConfigEntry>): EntryJson {
   const { name: Name, partition: Partition } = row;
   const rest = {
     ...(Object.keys(row.meta).length > 0 && { Meta: row.meta }),
@@ -62,7 +62,7 @@ export function showEntry({ row, createIndex, modifyIndex }: Stored<ConfigEntry>
   if (row.kind === 'exported-services') {
     const Services = row.services.map(({ name, consumers }) => ({
       Name: name,
-      Consumers: consumers.map(showConsumer),
+      Consumers: consumers.map(consumerToJson),
     }));
     return { Kind: row.kind, Name, Partition, Services, ...rest };
   }
@@ -78,5 +78,5 @@ export function showEntry({ row, createIndex, modifyIndex }: Stored<ConfigEntry>
   return { Kind: row.kind, Name, Partition, Sources, ...rest };
 }
 
-const showConsumer = (consumer: DeepReadonly<Consumer>): { Peer: string } | { Partition: string } =>
+const consumerToJson = (consumer: DeepReadonly<Consumer>): { Peer: string } | { Partition: string } =>
   'peer' in consumer ? { Peer: consumer.peer } : { Partition: consumer.partition };

@@ -1,10 +1,10 @@
-/** What each peer gains and loses when one `exported-services` entry takes the place of another; pure. */
+/** Compares two `exported-services` entries by the services that each peer gains and loses. */
 import { type EntryOf, nameKey } from './config-entry.ts';
-import { type Consumers, consumersBy, peersOf } from './exported-services.ts';
+import { type Consumers, consumersInEntry, peersOf } from './exported-services.ts';
 
 type Entry = EntryOf<'exported-services'> | undefined;
 
-/** Of one peer; names of services in the order in which they were given. */
+/** The difference for one peer. The services are in the order of the input. */
 export interface PeerDifference {
   readonly peer: string;
   readonly gains: readonly string[];
@@ -12,8 +12,8 @@ export interface PeerDifference {
 }
 
 /**
- * One for each peer that either entry names, sorted.
- * @param services the names that are registered in the partition
+ * Returns one difference for each peer that either entry names, sorted by peer.
+ * @param services the names registered in the partition
  */
 export function exportedDifference(before: Entry, after: Entry, services: Iterable<string>): readonly PeerDifference[] {
   const byPeer = new Map<string, { peer: string; gains: string[]; loses: string[] }>();
@@ -23,7 +23,7 @@ export function exportedDifference(before: Entry, after: Entry, services: Iterab
     }
   }
   for (const service of services) {
-    const { gained, lost } = changeOf(consumersBy(before, service), consumersBy(after, service));
+    const { gained, lost } = consumerChange(consumersInEntry(before, service), consumersInEntry(after, service));
     for (const key of gained) byPeer.get(key)?.gains.push(service);
     for (const key of lost) byPeer.get(key)?.loses.push(service);
   }
@@ -35,10 +35,10 @@ interface Change {
   readonly lost: readonly string[];
 }
 
-/** Services that nothing tells apart have the same consumers: what becomes of them is worked out once. */
+/** Keyed by identity. Services without a line of their own share one `Consumers`, so each change is computed once. */
 const changes = new WeakMap<Consumers, WeakMap<Consumers, Change>>();
 
-function changeOf(before: Consumers, after: Consumers): Change {
+function consumerChange(before: Consumers, after: Consumers): Change {
   const known = changes.getOrInsertComputed(before, () => new WeakMap());
   return known.getOrInsertComputed(after, () => {
     return { gained: without(after, before), lost: without(before, after) };

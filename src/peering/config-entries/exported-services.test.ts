@@ -6,8 +6,8 @@ import { type Exports, exporting, written } from '../../../test/support/peering/
 import { startApi } from '../../../test/support/process/api.ts';
 import type { Consumer, EntryOf } from './config-entry.ts';
 import {
-  consumersBy,
-  exportsBy,
+  consumersInEntry,
+  exportsOfEntry,
   exportsTo,
   isExportedTo,
   isNeverExported,
@@ -25,38 +25,38 @@ const entryOf = (lines: readonly (readonly [name: string, peers: readonly string
   services: lines.map(([name, peers]) => ({ name, consumers: peers.map((peer): Consumer => ({ peer })) })),
 });
 
-/** What is registered in the tables below. */
+/** The registered services of the cases below. */
 const SERVICES = ['accord', 'api', 'Consul', 'db', 'Web'];
 
 interface Case {
   readonly entry: Exports;
-  /** What `east` gets of them. */
+  /** The services that `east` gets. */
   readonly east: readonly string[];
   readonly wildcard?: true;
 }
 
 const cases: Readonly<Record<string, Case>> = {
-  'no line exports nothing': { entry: {}, east: [] },
-  'a line exports to its consumers alone': { entry: { web: ['east'], db: ['west'] }, east: ['Web'] },
-  'names of services have no case': { entry: { WEB: ['east'] }, east: ['Web'] },
-  'names of peers have no case': { entry: { db: ['EAST'] }, east: ['db'] },
-  'a service that is not registered is not there': { entry: { db: ['east'], mail: ['east'] }, east: ['db'] },
-  'a consumer listed twice counts once': { entry: { db: ['east', 'East', 'west'] }, east: ['db'] },
-  'a partition of that name is no peer': { entry: { db: ['partition:east'] }, east: [] },
-  '* exports all': { entry: { '*': ['east'] }, east: ['api', 'db', 'Web'], wildcard: true },
-  '* exports to its consumers alone': { entry: { '*': ['west'], db: ['east'] }, east: ['db'] },
-  'a line of its own takes a service out of *': {
+  'exports nothing without a line': { entry: {}, east: [] },
+  'exports a line to its consumers only': { entry: { web: ['east'], db: ['west'] }, east: ['Web'] },
+  'ignores the case of service names': { entry: { WEB: ['east'] }, east: ['Web'] },
+  'ignores the case of peer names': { entry: { db: ['EAST'] }, east: ['db'] },
+  'does not export a service that is not registered': { entry: { db: ['east'], mail: ['east'] }, east: ['db'] },
+  'counts a repeated consumer once': { entry: { db: ['east', 'East', 'west'] }, east: ['db'] },
+  'does not confuse a partition with a peer of that name': { entry: { db: ['partition:east'] }, east: [] },
+  'exports all services with *': { entry: { '*': ['east'] }, east: ['api', 'db', 'Web'], wildcard: true },
+  'exports * to its consumers only': { entry: { '*': ['west'], db: ['east'] }, east: ['db'] },
+  'does not apply * to a service with its own line': {
     entry: { '*': ['east'], db: ['west'] },
     east: ['api', 'Web'],
     wildcard: true,
   },
-  'a line of its own takes a service out of * in any case': {
+  'does not apply * to a service with its own line, ignoring case': {
     entry: { '*': ['east'], wEB: ['west'], API: ['west', 'east'] },
     east: ['api', 'db'],
     wildcard: true,
   },
-  'a line of its own adds nobody to *': { entry: { '*': ['west'], web: ['east'] }, east: ['Web'] },
-  'a line of a service that is not there takes nothing out of *': {
+  'does not add the consumers of another line to *': { entry: { '*': ['west'], web: ['east'] }, east: ['Web'] },
+  'ignores the line of a missing service when it applies *': {
     entry: { '*': ['east'], mail: ['west'] },
     east: ['api', 'db', 'Web'],
     wildcard: true,
@@ -76,7 +76,7 @@ describe('an exported-services entry', () => {
           ),
         })),
       };
-      assert.deepEqual(exportsBy(row, 'east', SERVICES), { names: east, wildcard });
+      assert.deepEqual(exportsOfEntry(row, 'east', SERVICES), { names: east, wildcard });
     });
   }
 
@@ -87,26 +87,26 @@ describe('an exported-services entry', () => {
       ['*', ['c']],
       ['WEB', ['d', 'B']],
     ]);
-    assert.deepEqual(consumersBy(entry, 'web').peers, ['b', 'd']);
-    assert.deepEqual(consumersBy(entry, 'db').peers, ['a', 'c']);
+    assert.deepEqual(consumersInEntry(entry, 'web').peers, ['b', 'd']);
+    assert.deepEqual(consumersInEntry(entry, 'db').peers, ['a', 'c']);
     assert.deepEqual(peersOf(entry), ['a', 'b', 'c', 'd']);
   });
 
-  test('that is not there exports nothing', () => {
-    assert.deepEqual(exportsBy(undefined, 'east', SERVICES), { names: [], wildcard: false });
+  test('exports nothing when it is missing', () => {
+    assert.deepEqual(exportsOfEntry(undefined, 'east', SERVICES), { names: [], wildcard: false });
   });
 
-  test('gives the same object for services that nothing tells apart', () => {
+  test('returns the same consumers object for services without a line of their own', () => {
     const entry = entryOf([
       ['*', ['a']],
       ['web', ['a']],
     ]);
-    assert.equal(consumersBy(entry, 'x'), consumersBy(entry, 'y'));
-    assert.notEqual(consumersBy(entry, 'x'), consumersBy(entry, 'web'));
+    assert.equal(consumersInEntry(entry, 'x'), consumersInEntry(entry, 'y'));
+    assert.notEqual(consumersInEntry(entry, 'x'), consumersInEntry(entry, 'web'));
   });
 });
 
-test("the clusters' own servers are never exported", () => {
+test('never exports the services of the cluster itself', () => {
   const entry = entryOf([
     ['*', ['east']],
     ['consul', ['east']],
@@ -114,12 +114,12 @@ test("the clusters' own servers are never exported", () => {
   ]);
   for (const name of ['consul', 'Consul', 'accord', 'ACCORD']) {
     assert.ok(isNeverExported(name));
-    assert.deepEqual(exportsBy(entry, 'east', [name]).names, []);
+    assert.deepEqual(exportsOfEntry(entry, 'east', [name]).names, []);
   }
   assert.ok(!isNeverExported('consul-ui'));
 });
 
-/** What services-decisions says, as slowly and plainly as possible. */
+/** A direct implementation of [SVC-72] and [SVC-73], for comparison. */
 function oracle(entry: Entry, peer: string, services: readonly string[]): string[] {
   const same = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
   const kept: string[] = [];
@@ -133,7 +133,7 @@ function oracle(entry: Entry, peer: string, services: readonly string[]): string
   return kept.sort((a, b) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1));
 }
 
-test('what a peer gets is what the entry says, whatever it says', () => {
+test('exportsOfEntry agrees with the direct implementation for random entries', () => {
   const name = fc.constantFrom('*', 'web', 'Web', 'WEB', 'db', 'api', 'Api', 'mail', 'consul', 'Accord');
   const peer = fc.constantFrom('east', 'East', 'west', 'north');
   const consumer: fc.Arbitrary<Consumer> = fc.oneof(
@@ -148,14 +148,14 @@ test('what a peer gets is what the entry says, whatever it says', () => {
   fc.assert(
     fc.property(fc.array(line, { maxLength: 8 }), peer, services, (lines, asking, registeredNames) => {
       const entry: Entry = { ...entryOf([]), services: lines };
-      assert.deepEqual(exportsBy(entry, asking, registeredNames).names, oracle(entry, asking, registeredNames));
+      assert.deepEqual(exportsOfEntry(entry, asking, registeredNames).names, oracle(entry, asking, registeredNames));
     }),
     { numRuns: 2_000 },
   );
 });
 
 describe('exportsTo', () => {
-  test('takes entry and services of the partition of the peer', async () => {
+  test("uses the entry and services of the peer's partition", async () => {
     await using api = await startApi();
     await api.makePartitions('Eu');
     await registered(api, { Node: 'n', Service: { Service: 'web' } });
@@ -173,10 +173,10 @@ describe('exportsTo', () => {
     assert.ok(!isExportedTo(snapshot, { partition: 'eu', peerName: 'east' }, 'DB'));
   });
 
-  test('depends on what it says', async () => {
+  test('changes only with what watchedExports returns', async () => {
     await using api = await startApi();
     await api.makePartitions('eu');
-    const heard = async (change: () => Promise<unknown>): Promise<boolean> => {
+    const wakes = async (change: () => Promise<unknown>): Promise<boolean> => {
       let woken = false;
       const topics = watchedExports(api.state, 'default').map(({ topic }) => topic);
       const forget = api.state.wait(topics, () => {
@@ -187,10 +187,10 @@ describe('exportsTo', () => {
       forget();
       return woken;
     };
-    assert.ok(await heard(() => written(api, exporting({ '*': ['east'] }))));
-    assert.ok(await heard(() => registered(api, { Node: 'n', Service: { Service: 'web' } })));
-    assert.ok(await heard(() => deregistered(api, { Node: 'n' })));
-    assert.ok(await heard(() => api.request('DELETE', '/v1/config/exported-services/default')));
-    assert.ok(!(await heard(() => written(api, exporting({ '*': ['east'] }, { Name: 'eu' })))));
+    assert.ok(await wakes(() => written(api, exporting({ '*': ['east'] }))));
+    assert.ok(await wakes(() => registered(api, { Node: 'n', Service: { Service: 'web' } })));
+    assert.ok(await wakes(() => deregistered(api, { Node: 'n' })));
+    assert.ok(await wakes(() => api.request('DELETE', '/v1/config/exported-services/default')));
+    assert.ok(!(await wakes(() => written(api, exporting({ '*': ['east'] }, { Name: 'eu' })))));
   });
 });

@@ -1,10 +1,6 @@
 /**
- * What a partition's `exported-services` entry gives to whom; pure. Rules: services-decisions.
- *
- * - A line `*` stands for every service that has no line of its own: one that has is decided by that line alone. Lines of
- *   the same name add up.
- * - What is not registered here is not exported, whatever the entry says: there is nothing to send.
- * - Names of services and of peers are compared without regard to case.
+ * Evaluates a partition's `exported-services` entry: which services each peer gets ([SVC-71] to [SVC-75]). Names of
+ * services and peers are compared without regard to case.
  */
 import { partitionKey } from '../../credentials/partition.ts';
 import type { Reader } from '../../state/memory/reader.ts';
@@ -13,61 +9,63 @@ import { localServiceNames } from '../catalog/query/local-instances.ts';
 import { catalogServices } from '../catalog/tables/catalog-service.ts';
 import { configEntries, type EntryOf, entryKey, nameKey, ofKind, WILDCARD } from './config-entry.ts';
 
-/** Services that are never exported: each cluster's own servers, which another could mistake for its own. */
-const OWN_SERVERS: ReadonlySet<string> = new Set(['consul', 'accord']);
+/** The services of a cluster's own servers, which a peer could mistake for its own ([SVC-73]). */
+const NEVER_EXPORTED: ReadonlySet<string> = new Set(['consul', 'accord']);
 
-/** Whether a service of this name stays here whatever an entry says. */
-export const isNeverExported = (service: string): boolean => OWN_SERVERS.has(nameKey(service));
+/** Whether no entry can export a service of this name. */
+export const isNeverExported = (service: string): boolean => NEVER_EXPORTED.has(nameKey(service));
 
-/** Who a service, or all of them, are for. */
+/** The consumers of a service. */
 export interface Consumers {
-  /** Names as the entry first gives them, sorted. */
+  /** Sorted, in the spelling that comes first in the entry. */
   readonly peers: readonly string[];
   readonly partitions: readonly string[];
-  /** The peers in the form in which names are compared. */
+  /** The peers in the form of `nameKey`. */
   readonly peerKeys: ReadonlySet<string>;
 }
 
-/** What a peer gets. */
-export interface ExportedTo {
-  /** Sorted, without repetition, each as it is registered. */
+/** The service names that a peer gets. */
+export interface ExportedNames {
+  /** Sorted and unique, spelled as registered. */
   readonly names: readonly string[];
-  /** Every further service that is registered is exported to the peer, too, unless it has a line of its own. */
+  /** Whether the peer also gets services registered later that have no line of their own. */
   readonly wildcard: boolean;
 }
 
-/** Where a peer stands in a partition's entry. */
-export interface PeerOf {
+/** A peer as the entry of its partition names it. */
+export interface PeerRef {
   readonly partition: string;
   readonly peerName: string;
 }
 
 /**
- * What the peer gets.
- * @param services the names that are registered in the partition, for who asks for many peers
+ * Returns the services that the peer gets.
+ * @param services the names registered in the partition. Pass them to avoid reading them again for each peer.
  */
 export function exportsTo(
   reader: Reader,
-  { partition, peerName }: PeerOf,
+  { partition, peerName }: PeerRef,
   services: Iterable<string> = localServiceNames(reader, partition),
-): ExportedTo {
-  return exportsBy(exportedServicesOf(reader, partition), peerName, services);
+): ExportedNames {
+  return exportsOfEntry(exportedServicesEntry(reader, partition), peerName, services);
 }
 
-/** Whether the peer gets a service of this name, if there is one. */
-export function isExportedTo(reader: Reader, { partition, peerName }: PeerOf, service: string): boolean {
-  return consumersOf(compiled(exportedServicesOf(reader, partition)), service).peerKeys.has(nameKey(peerName));
+/** Whether the entry exports a service of this name to the peer. The service need not be registered. */
+export function isExportedTo(reader: Reader, { partition, peerName }: PeerRef, service: string): boolean {
+  return lookUpConsumers(compileEntry(exportedServicesEntry(reader, partition)), service).peerKeys.has(
+    nameKey(peerName),
+  );
 }
 
-/** Who gets a service of this name, if there is one, by an entry; the same object for services that nothing tells apart. */
-export const consumersBy = (entry: EntryOf<'exported-services'> | undefined, service: string): Consumers =>
-  consumersOf(compiled(entry), service);
+/** Returns the consumers of a service in an entry. Services without a line of their own share one object. */
+export const consumersInEntry = (entry: EntryOf<'exported-services'> | undefined, service: string): Consumers =>
+  lookUpConsumers(compileEntry(entry), service);
 
-/** The partition's entry. */
-export const exportedServicesOf = (reader: Reader, partition: string): EntryOf<'exported-services'> | undefined =>
+/** Returns the `exported-services` entry of the partition. */
+export const exportedServicesEntry = (reader: Reader, partition: string): EntryOf<'exported-services'> | undefined =>
   ofKind('exported-services', reader.get(configEntries, exportedServicesKey(partition)));
 
-/** What the names that the partition exports depend on: its entry, and services that come and go. */
+/** Returns what the exported names depend on: the entry and the services of the partition. */
 export function watchedExports(state: State, partition: string): readonly Watched[] {
   return [
     state.watchRow(configEntries, exportedServicesKey(partition)),
@@ -75,57 +73,57 @@ export function watchedExports(state: State, partition: string): readonly Watche
   ];
 }
 
-/** The key of the partition's entry, which has the partition's name. */
+/** Returns the primary key of the partition's entry. */
 export const exportedServicesKey = (partition: string): string =>
   entryKey(partition, 'exported-services', partitionKey(partition));
 
-/** The peers that an entry names, as it first names them, sorted. */
+/** Returns the peers that an entry names, sorted, in the spelling that comes first. */
 export function peersOf(entry: EntryOf<'exported-services'>): readonly string[] {
-  return consumersIn(entry.services.flatMap(({ consumers }) => consumers)).peers;
+  return collectConsumers(entry.services.flatMap(({ consumers }) => consumers)).peers;
 }
 
-/** What a peer gets by an entry, whether it stands already or would. Undefined: by none. */
-export function exportsBy(
+/** Returns the services that a peer gets from an entry, which need not be stored. */
+export function exportsOfEntry(
   entry: EntryOf<'exported-services'> | undefined,
   peerName: string,
   services: Iterable<string>,
-): ExportedTo {
-  const rules = compiled(entry);
+): ExportedNames {
+  const rules = compileEntry(entry);
   const key = nameKey(peerName);
   const names = new Map<string, string>();
   for (const service of services) {
-    if (consumersOf(rules, service).peerKeys.has(key) && !names.has(nameKey(service)))
+    if (lookUpConsumers(rules, service).peerKeys.has(key) && !names.has(nameKey(service)))
       names.set(nameKey(service), service);
   }
   return { names: sortedByKey(names), wildcard: rules.rest.peerKeys.has(key) };
 }
 
 interface Rules {
-  /** By the name of the service, in the form in which names are compared. */
+  /** By service name, in the form of `nameKey`. */
   readonly own: ReadonlyMap<string, Consumers>;
-  /** Of the services without a line of their own. */
+  /** The consumers of the services without a line of their own. */
   readonly rest: Consumers;
 }
 
-const NOBODY: Consumers = { peers: [], partitions: [], peerKeys: new Set() };
-const NOTHING: Rules = { own: new Map(), rest: NOBODY };
+const NO_CONSUMERS: Consumers = { peers: [], partitions: [], peerKeys: new Set() };
+const NO_RULES: Rules = { own: new Map(), rest: NO_CONSUMERS };
 
-function consumersOf({ own, rest }: Rules, service: string): Consumers {
+function lookUpConsumers({ own, rest }: Rules, service: string): Consumers {
   const key = nameKey(service);
-  return OWN_SERVERS.has(key) ? NOBODY : (own.get(key) ?? rest);
+  return NEVER_EXPORTED.has(key) ? NO_CONSUMERS : (own.get(key) ?? rest);
 }
 
-/** By the row, which never changes: many peers ask the same entry for many services. */
+/** Keyed by the row, which is immutable. Many peers read the same entry for many services. */
 const rulesByEntry = new WeakMap<EntryOf<'exported-services'>, Rules>();
 
-function compiled(entry: EntryOf<'exported-services'> | undefined): Rules {
-  if (entry === undefined) return NOTHING;
+function compileEntry(entry: EntryOf<'exported-services'> | undefined): Rules {
+  if (entry === undefined) return NO_RULES;
   let known = rulesByEntry.get(entry);
   if (known === undefined) {
     const byName = Map.groupBy(entry.services, ({ name }) => nameKey(name));
     const own = new Map<string, Consumers>();
-    for (const [key, lines] of byName) own.set(key, consumersIn(lines.flatMap(({ consumers }) => consumers)));
-    const rest = own.get(WILDCARD) ?? NOBODY;
+    for (const [key, lines] of byName) own.set(key, collectConsumers(lines.flatMap(({ consumers }) => consumers)));
+    const rest = own.get(WILDCARD) ?? NO_CONSUMERS;
     own.delete(WILDCARD);
     known = { own, rest };
     rulesByEntry.set(entry, known);
@@ -133,7 +131,7 @@ function compiled(entry: EntryOf<'exported-services'> | undefined): Rules {
   return known;
 }
 
-function consumersIn(consumers: EntryOf<'exported-services'>['services'][number]['consumers']): Consumers {
+function collectConsumers(consumers: EntryOf<'exported-services'>['services'][number]['consumers']): Consumers {
   const peers = new Map<string, string>();
   const partitions = new Map<string, string>();
   for (const consumer of consumers) {

@@ -1,4 +1,4 @@
-/** Which rule decides, as a table, asked of the function and over HTTP. */
+/** Tests which rule decides a call, with the function and over HTTP ([SVC-86] to [SVC-89]). */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { got } from '../../../test/support/peering/catalog.ts';
@@ -6,30 +6,30 @@ import { intending, written } from '../../../test/support/peering/entries.ts';
 import { generated } from '../../../test/support/peering/peering.ts';
 import { sharedApi } from '../../../test/support/process/api.ts';
 import { nameEntry, peerings, terminatedByPeer } from '../record/record.ts';
-import type { ShownIntention } from './api/intention-to-json.ts';
+import type { IntentionJson } from './api/intention-to-json.ts';
 import { decide, precedenceOf } from './intentions.ts';
 
 interface Checked {
   readonly Allowed: boolean;
-  readonly Intention?: ShownIntention;
+  readonly Intention?: IntentionJson;
 }
 
 interface Case {
   /** Sources by destination; see `intending`. */
   readonly entries: Readonly<Record<string, readonly string[]>>;
-  /** `web`, `web@east` for one of that peer, `web/eu` for one of that partition; it calls `db`. */
+  /** The source of a call to `db`: `web`, `web@east` with a peer, or `web/eu` with a partition. */
   readonly caller: string;
   readonly allowed: boolean;
-  /** Destination, source and precedence of what decides; undefined: the default. */
+  /** Destination, source and precedence of the rule that decides. Undefined: the default decides. */
   readonly by?: readonly [destination: string, source: string, precedence: number];
 }
 
 const cases: Readonly<Record<string, Case>> = {
-  'nothing matches: the default': { entries: {}, caller: 'web', allowed: false },
-  'an entry for another destination says nothing': { entries: { api: ['allow web'] }, caller: 'web', allowed: false },
-  'an entry for another source says nothing': { entries: { db: ['allow api'] }, caller: 'web', allowed: false },
+  'the default decides when no rule matches': { entries: {}, caller: 'web', allowed: false },
+  'an entry for another destination does not match': { entries: { api: ['allow web'] }, caller: 'web', allowed: false },
+  'an entry for another source does not match': { entries: { db: ['allow api'] }, caller: 'web', allowed: false },
   'exact on both sides': { entries: { db: ['allow web'] }, caller: 'web', allowed: true, by: ['db', 'web', 9] },
-  'names have no case': { entries: { DB: ['allow Web'] }, caller: 'wEB', allowed: true, by: ['DB', 'Web', 9] },
+  'names match in any case': { entries: { DB: ['allow Web'] }, caller: 'wEB', allowed: true, by: ['DB', 'Web', 9] },
   'any source': { entries: { db: ['allow *'] }, caller: 'web', allowed: true, by: ['db', '*', 8] },
   'any destination': { entries: { '*': ['allow web'] }, caller: 'web', allowed: true, by: ['*', 'web', 6] },
   'any of both': { entries: { '*': ['allow *'] }, caller: 'web', allowed: true, by: ['*', '*', 5] },
@@ -39,7 +39,7 @@ const cases: Readonly<Record<string, Case>> = {
     allowed: true,
     by: ['db', 'web', 9],
   },
-  'exact source beats * whatever their order': {
+  'exact source beats * in either order': {
     entries: { db: ['deny web', 'allow *'] },
     caller: 'web',
     allowed: false,
@@ -75,7 +75,7 @@ const cases: Readonly<Record<string, Case>> = {
     allowed: true,
     by: ['db', 'web', 9],
   },
-  'names of peers have no case': {
+  'names of peers match in any case': {
     entries: { db: ['allow web@East'] },
     caller: 'web@eAST',
     allowed: true,
@@ -98,7 +98,7 @@ const cases: Readonly<Record<string, Case>> = {
     caller: 'web@east',
     allowed: false,
   },
-  'a source of a peer that is not there matches nothing': {
+  'a source of a missing peer matches nothing': {
     entries: { db: ['allow web@west'], '*': ['allow *@west'] },
     caller: 'web@west',
     allowed: false,
@@ -108,20 +108,20 @@ const cases: Readonly<Record<string, Case>> = {
     caller: 'web@east',
     allowed: false,
   },
-  'the same source of a peer and from here are apart': {
+  'equal names of a peer and of this cluster are different sources': {
     entries: { db: ['deny web', 'allow web@east'] },
     caller: 'web@east',
     allowed: true,
     by: ['db', 'web', 9],
   },
   'any source of a peer': { entries: { db: ['allow *@east'] }, caller: 'web@east', allowed: true, by: ['db', '*', 8] },
-  'exact source of a peer beats any of it': {
+  'exact source of a peer beats any source of it': {
     entries: { db: ['allow *@east', 'deny web@east'] },
     caller: 'web@east',
     allowed: false,
     by: ['db', 'web', 9],
   },
-  'exact source of a peer for any destination loses to any of it for the destination': {
+  'any source of a peer for the destination beats an exact source of it for any destination': {
     entries: { db: ['deny *@east'], '*': ['allow web@east'] },
     caller: 'web@east',
     allowed: false,
@@ -133,25 +133,25 @@ const cases: Readonly<Record<string, Case>> = {
     allowed: true,
     by: ['*', '*', 5],
   },
-  'a source without a partition is of that of the entry': {
+  'a source without a partition is in the partition of the entry': {
     entries: { db: ['allow web'] },
     caller: 'web/other',
     allowed: false,
   },
-  'a source of another partition matches that': {
+  'a source with another partition matches calls from it': {
     entries: { db: ['deny web', 'allow web/other'] },
     caller: 'web/OTHER',
     allowed: true,
     by: ['db', 'web', 9],
   },
-  'any source of another partition never matches one from here': {
+  'any source of another partition never matches one of the own partition': {
     entries: { db: ['allow */other'] },
     caller: 'web',
     allowed: false,
   },
 };
 
-describe('of the intentions for a call', () => {
+describe('the decision about a call', () => {
   const api = sharedApi();
   let made = 0;
 
@@ -159,14 +159,14 @@ describe('of the intentions for a call', () => {
     test(name, async () => {
       const partition = `p${++made}`;
       await api().makePartitions(partition, 'other');
-      // The peer `west` is not there.
+      // The peer `west` remains missing.
       await generated(api(), 'East', { Partition: partition });
       for (const [destination, sources] of Object.entries(entries)) {
         await written(api(), intending(destination, sources, { Partition: partition }));
       }
       const [, source = '', sourcePeer, sourcePartition] = /^([^@/]+)(?:@(.+))?(?:\/(.+))?$/.exec(caller) ?? [];
-      const attempt = { partition, destination: 'db', source, sourcePeer, sourcePartition };
-      const { rule, ...decided } = decide(api().state.snapshot, attempt, false);
+      const call = { partition, destination: 'db', source, sourcePeer, sourcePartition };
+      const { rule, ...decided } = decide(api().state.snapshot, call, false);
       assert.equal(decided.allowed, allowed);
       assert.deepEqual(rule && [rule.entry.name, rule.source.name, rule.precedence], by);
       const query = new URLSearchParams({ source, destination: 'db', partition });
@@ -178,21 +178,21 @@ describe('of the intentions for a call', () => {
     });
   }
 
-  test('none names a peer whose peering has ended', async () => {
+  test('ignores sources whose peering is TERMINATED', async () => {
     await generated(api(), 'ended');
     await written(api(), intending('db', ['allow web@ended']));
-    const attempt = { partition: 'default', destination: 'db', source: 'web', sourcePeer: 'ENDED' };
-    assert.equal(decide(api().state.snapshot, attempt, false).allowed, true);
+    const call = { partition: 'default', destination: 'db', source: 'web', sourcePeer: 'ENDED' };
+    assert.equal(decide(api().state.snapshot, call, false).allowed, true);
     await api().state.write((tx) => {
       const row = tx.find(peerings, 'name', nameEntry('default', 'ended'))?.row;
       const ended = row && terminatedByPeer(row);
       assert.ok(ended !== undefined);
       tx.put(peerings, ended);
     });
-    assert.deepEqual(decide(api().state.snapshot, attempt, false), { allowed: false, rule: undefined });
+    assert.deepEqual(decide(api().state.snapshot, call, false), { allowed: false, rule: undefined });
   });
 
-  test('each precedence is that of Consul', () => {
+  test('uses the precedences of Consul', () => {
     const all = ['db', '*'].flatMap((destination) => ['web', '*'].map((source) => precedenceOf(destination, source)));
     assert.deepEqual(all, [9, 8, 6, 5]);
   });

@@ -1,10 +1,6 @@
 /**
- * Whether one service may call another; pure. Rules: services-decisions.
- *
- * Of the rules that match, the one with the highest precedence decides: one for exactly the destination beats one for
- * `*`; of those, one of exactly the source beats one of `*`. A source with a peer is only ever matched by the same
- * service behind that peer, and a local one only by a local one, `*` included. What names a peer that is not there, or
- * whose peering has ended, matches nothing. Names are compared without regard to case.
+ * Decides whether one service may call another ([SVC-86] to [SVC-89]). The matching rule with the highest precedence
+ * decides. Names are compared without regard to case.
  */
 import { partitionKey } from '../../credentials/partition.ts';
 import type { Reader } from '../../state/memory/reader.ts';
@@ -22,28 +18,28 @@ import {
   WILDCARD,
 } from './config-entry.ts';
 
-/** Who wants to call. */
-export interface Caller {
-  /** A service's name; `*` is matched by rules of `*` only. */
+/** The source of a call. */
+export interface CallSource {
+  /** The name of a service. `*` matches only rules of `*`. */
   readonly source: string;
-  /** The peering through which it comes, by its name in the destination's partition; undefined: it is local. */
+  /** The name of the source's peering in the destination's partition. Undefined: a service of this cluster. */
   readonly sourcePeer?: string | undefined;
-  /** The partition where a local one is registered; the destination's unless given. */
+  /** The partition of a local source. Defaults to that of the destination. */
   readonly sourcePartition?: string | undefined;
 }
 
-/** A call. */
-export interface Attempt extends Caller {
-  /** Where the destination is registered. */
+/** A call from one service to another. */
+export interface ServiceCall extends CallSource {
+  /** The partition of the destination. */
   readonly partition: string;
   readonly destination: string;
 }
 
-/** One source of one entry: what can decide. */
+/** One source of one entry. */
 export interface Rule {
   readonly entry: EntryOf<'service-intentions'>;
   readonly source: DeepReadonly<IntentionSource>;
-  /** The higher one decides: 9, 8, 6 or 5, as Consul numbers them. */
+  /** 9, 8, 6 or 5, the numbers that Consul uses. The highest decides. */
   readonly precedence: number;
   readonly createIndex: number;
   readonly modifyIndex: number;
@@ -51,25 +47,27 @@ export interface Rule {
 
 export interface Decision {
   readonly allowed: boolean;
-  /** What decided; undefined: nothing matched, and the default did. */
+  /** The rule that decided. Undefined: no rule matched, and the default decided. */
   readonly rule: Rule | undefined;
 }
 
-/** @param allowedByDefault what holds where no rule matches */
-export function decide(reader: Reader, attempt: Attempt, allowedByDefault: boolean): Decision {
-  const { partition, destination, sourcePeer } = attempt;
-  const isCut = sourcePeer !== undefined && !isPeer(reader, partition, sourcePeer);
-  const rule = isCut ? undefined : rulesFor(reader, partition, destination).find((one) => matchesCaller(one, attempt));
+/** @param allowedByDefault whether a call without a matching rule is allowed */
+export function decide(reader: Reader, call: ServiceCall, allowedByDefault: boolean): Decision {
+  const { partition, destination, sourcePeer } = call;
+  const isUnreachable = sourcePeer !== undefined && !isActivePeer(reader, partition, sourcePeer);
+  const rule = isUnreachable
+    ? undefined
+    : rulesFor(reader, partition, destination).find((one) => matchesSource(one, call));
   return { allowed: rule === undefined ? allowedByDefault : rule.source.action === 'allow', rule };
 }
 
-/** Whether something can come through a peering of this name. */
-export function isPeer(reader: Reader, partition: string, name: string): boolean {
+/** Whether a peering of this name exists and is not `TERMINATED`. */
+export function isActivePeer(reader: Reader, partition: string, name: string): boolean {
   const peering = reader.find(peerings, 'name', nameEntry(partition, name));
   return peering !== undefined && peering.row.state !== 'TERMINATED';
 }
 
-/** The rules for a destination, the one with the highest precedence first. `*` has only its own. */
+/** Returns the rules for a destination, including those of `*`, highest precedence first. */
 export function rulesFor(reader: Reader, partition: string, destination: string): readonly Rule[] {
   const names = new Set([nameKey(destination), WILDCARD]);
   return [...names].flatMap((name) =>
@@ -77,23 +75,23 @@ export function rulesFor(reader: Reader, partition: string, destination: string)
   );
 }
 
-/** The rules of a partition that match a caller, whatever it calls. */
-export function rulesOfCaller(reader: Reader, partition: string, caller: Caller): readonly Rule[] {
+/** Returns the rules of a partition that match a source, for any destination, highest precedence first. */
+export function rulesMatchingSource(reader: Reader, partition: string, callSource: CallSource): readonly Rule[] {
   return reader
     .list(configEntries, 'kind', kindEntry(partition, 'service-intentions'))
     .flatMap(rulesIn)
-    .filter((rule) => matchesCaller(rule, caller))
+    .filter((rule) => matchesSource(rule, callSource))
     .sort(byPrecedence);
 }
 
-/** The precedence of a source of an entry of the given name. */
+/** Returns the precedence of a source in the entry of a destination. */
 export const precedenceOf = (destination: string, source: string): number =>
   (destination === WILDCARD ? 6 : 9) - (source === WILDCARD ? 1 : 0);
 
-/** By the entry, which never changes: every call to its destination asks for them. */
+/** Keyed by the entry, which is immutable. Every decision about its destination reads them. */
 const rulesByEntry = new WeakMap<Stored<ConfigEntry>, readonly Rule[]>();
 
-/** The rules of an entry, the one with the highest precedence first. */
+/** Returns the rules of an entry, highest precedence first. */
 function rulesIn(stored: Stored<ConfigEntry> | undefined): readonly Rule[] {
   const entry = ofKind('service-intentions', stored);
   if (stored === undefined || entry === undefined) return [];
@@ -106,14 +104,14 @@ function rulesIn(stored: Stored<ConfigEntry> | undefined): readonly Rule[] {
   );
 }
 
-function matchesCaller({ entry, source }: Rule, caller: Caller): boolean {
-  const { sourcePeer, sourcePartition = entry.partition } = caller;
-  if (source.name !== WILDCARD && nameKey(source.name) !== nameKey(caller.source)) return false;
+function matchesSource({ entry, source }: Rule, callSource: CallSource): boolean {
+  const { sourcePeer, sourcePartition = entry.partition } = callSource;
+  if (source.name !== WILDCARD && nameKey(source.name) !== nameKey(callSource.source)) return false;
   if (source.peer !== undefined || sourcePeer !== undefined) {
     return source.peer !== undefined && sourcePeer !== undefined && nameKey(source.peer) === nameKey(sourcePeer);
   }
   return partitionKey(source.partition ?? entry.partition) === partitionKey(sourcePartition);
 }
 
-/** Sorting is stable, so equals stand in the order of their entries and within them. */
+/** Sorting is stable, so rules of equal precedence keep the order of their entries. */
 const byPrecedence = (a: Rule, b: Rule): number => b.precedence - a.precedence;

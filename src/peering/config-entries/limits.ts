@@ -1,8 +1,8 @@
-/** Every bound of configuration entries, each with its reason. An entry itself is as large as a body can be. */
+/** The limits of configuration entries, each with its reason. The size of an entry is limited by `limits.body`. */
 
-/** A sentence or two on why a source is allowed; it stands in lists and in the audit log. */
+/** Characters in the description of a source, which lists and the audit log repeat. */
 export const DESCRIPTION_CHARACTERS_MAX = 512;
-/** Peers that a warning names: a header has to stay short. */
+/** Peers that a warning names, because a header must be short. */
 export const WARNED_PEERS_MAX = 8;
-/** Destinations, or sources, that one request may ask the intentions of. */
+/** Values of `name` in one intention match. */
 export const MATCHED_NAMES_MAX = 64;

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { type ConfigEntry, type EntryOf, WILDCARD } from './config-entry.ts';
-import { exportsBy } from './exported-services.ts';
-import { decidingLine } from './matching-export-rule.ts';
+import { exportsOfEntry } from './exported-services.ts';
+import { matchingExportRule } from './matching-export-rule.ts';
 
 type Entry = EntryOf<'exported-services'>;
 
@@ -14,11 +14,11 @@ const entryOf = (...lines: readonly (readonly [service: string, ...peers: string
   }) as unknown as ConfigEntry as Entry;
 
 const decide = (entry: Entry | undefined, service: string): string => {
-  const decision = decidingLine(entry, { service, peerName: 'east' });
+  const decision = matchingExportRule(entry, { service, peerName: 'east' });
   return 'line' in decision ? `${decision.kind} ${decision.line.index} ${decision.line.name}` : decision.kind;
 };
 
-test('the line that decides is the own one, else that of all, and of several of a name the one that names the peer', () => {
+test('returns the line of the service, else *, and of several lines the one that names the peer', () => {
   const entry = entryOf(['*', 'east'], ['db', 'west'], ['DB', 'East'], ['api', 'west']);
   assert.equal(decide(entry, 'web'), 'exported 0 *');
   assert.equal(decide(entry, 'Db'), 'exported 2 DB');
@@ -28,14 +28,14 @@ test('the line that decides is the own one, else that of all, and of several of 
   assert.equal(decide(entry, 'Consul'), 'never');
 });
 
-test('it agrees with what is exported', () => {
+test('agrees with exportsOfEntry for random entries', () => {
   const name = fc.constantFrom('web', 'WEB', 'db', 'consul', WILDCARD);
   const line = fc.tuple(name, fc.subarray(['east', 'EAST', 'west'])).map(([of, peers]) => [of, ...peers] as const);
   fc.assert(
     fc.property(fc.array(line, { maxLength: 5 }), fc.constantFrom('Web', 'db', 'x', 'accord'), (lines, service) => {
       const entry = entryOf(...lines);
-      const { names } = exportsBy(entry, 'east', [service]);
-      assert.equal(decidingLine(entry, { service, peerName: 'east' }).kind === 'exported', names.length === 1);
+      const { names } = exportsOfEntry(entry, 'east', [service]);
+      assert.equal(matchingExportRule(entry, { service, peerName: 'east' }).kind === 'exported', names.length === 1);
     }),
   );
 });

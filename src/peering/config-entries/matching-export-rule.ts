@@ -1,29 +1,29 @@
-/** Which line of a partition's `exported-services` entry decides whether a peer gets a service; pure. */
+/** Finds the line of an `exported-services` entry that decides whether a peer gets a service. For diagnosis. */
 import { type EntryOf, nameKey, WILDCARD } from './config-entry.ts';
-import { consumersBy, isNeverExported } from './exported-services.ts';
+import { consumersInEntry, isNeverExported } from './exported-services.ts';
 
-export type Decision =
-  /** A service of this name stays here whatever an entry says. */
+export type ExportDecision =
+  /** No entry can export a service of this name. */
   | { readonly kind: 'never' }
   /** The partition has no entry. */
   | { readonly kind: 'no-entry' }
-  /** No line is about it, and none about all. */
+  /** No line matches the service, and there is no line `*`. */
   | { readonly kind: 'no-line' }
-  /** A line gives it to the peer, or none of those that decide does. */
-  | { readonly kind: 'exported' | 'other-consumers'; readonly line: Line };
+  /** The lines for the service export it to the peer, or only to other consumers. */
+  | { readonly kind: 'exported' | 'other-consumers'; readonly line: MatchedRule };
 
-/** A line of the entry: of several of one name the first that names the peer, else the first. */
-export interface Line {
+/** A line of the entry. If several lines have one name, the first that names the peer, else the first. */
+export interface MatchedRule {
   /** From 0. */
   readonly index: number;
   readonly name: string;
 }
 
-/** Agrees with what is exported. */
-export function decidingLine(
+/** Returns the decision about one service and peer. It agrees with `exportsTo`. */
+export function matchingExportRule(
   entry: EntryOf<'exported-services'> | undefined,
   { service, peerName }: { readonly service: string; readonly peerName: string },
-): Decision {
+): ExportDecision {
   if (isNeverExported(service)) return { kind: 'never' };
   if (entry === undefined) return { kind: 'no-entry' };
   const lines = entry.services.map(({ name, consumers }, index) => ({ index, name, consumers }));
@@ -35,6 +35,6 @@ export function decidingLine(
   );
   const line = exporting ?? deciding[0];
   if (line === undefined) return { kind: 'no-line' };
-  const exported = consumersBy(entry, service).peerKeys.has(peer);
+  const exported = consumersInEntry(entry, service).peerKeys.has(peer);
   return { kind: exported ? 'exported' : 'other-consumers', line: { index: line.index, name: line.name } };
 }

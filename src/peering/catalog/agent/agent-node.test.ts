@@ -12,11 +12,11 @@ const addresses = (api: Api): readonly string[] =>
     .map(({ row }) => `${row.partition}/${row.name} ${row.address}`)
     .toSorted();
 
-describe('the local agent of a server that listens on every address', () => {
+describe('the local agent of a server that listens on a wildcard address', () => {
   const api = sharedApi({ agent: { address: '10.7.0.1', isServiceAddress: false } });
   const put = (body: Fields) => api().request('PUT', '/v1/agent/service/register', { body });
 
-  test('refuses a service that does not say where it is reached, and leaves no trace of it', async () => {
+  test('returns 400 for a service without an address and writes nothing', async () => {
     const { snapshot } = api().state;
     for (const body of [{ Name: 'web' }, { Name: 'web', Address: '' }]) {
       assert.deepEqual(seen(await put(body)), [
@@ -27,19 +27,19 @@ describe('the local agent of a server that listens on every address', () => {
     assert.equal(api().state.snapshot, snapshot);
   });
 
-  test('takes one that does, and is shown itself at an address of its machine', async () => {
+  test('registers a service with an address on a node with an address of the machine', async () => {
     await withAgent(api(), { Name: 'placed', Address: '10.7.0.2' });
     const [entry] = await got<{ Node: Fields; Service: Fields }[]>(api(), '/v1/health/service/placed');
     assert.deepEqual([entry?.Node['Address'], entry?.Service['Address']], ['10.7.0.1', '10.7.0.2']);
   });
 
-  test('tells nothing of it to who may not register the service', async () => {
+  test('returns 403 before that 400 to a caller without the grant', async () => {
     const answer = await api().request('PUT', '/v1/agent/service/register', { body: { Name: 'web' }, token: null });
     assert.equal(answer.status, 403);
   });
 });
 
-test('who may register some services takes over no node through the local agent, and moves none', async () => {
+test('a caller with a grant limited to names cannot take over a node or change its address', async () => {
   await using api = await startApi({ node: 'server-1' });
   await registered(api, { Node: 'Server-1', Address: '10.5.5.9', Service: { Service: 'pay' } });
   const { SecretID: token } = await api.makeToken(['services:write@default=web']);
@@ -47,7 +47,7 @@ test('who may register some services takes over no node through the local agent,
   const { snapshot } = api.state;
   assert.equal((await api.request('PUT', '/v1/agent/service/register', web)).status, 403);
   assert.equal(api.state.snapshot, snapshot);
-  // Who may change every service takes it over, and may move it in the catalog too.
+  // A grant without names permits the takeover, and a change of the address in the catalog.
   await withAgent(api, { Name: 'db' });
   assert.deepEqual(addresses(api), ['default/Server-1 127.0.0.1']);
   await registered(api, { Node: 'server-1', Address: '10.5.5.9', Service: undefined });
@@ -57,7 +57,7 @@ test('who may register some services takes over no node through the local agent,
   assert.deepEqual(addresses(api), ['default/Server-1 127.0.0.1']);
 });
 
-test('a server that starts at another address brings its nodes there, and no others', async () => {
+test('a server that starts at another address updates only its own nodes', async () => {
   await using api = await startApi({ node: 'server-1' });
   await api.makePartitions('eu');
   await registered(api, { Node: 'server-2', Address: '127.0.0.1' });

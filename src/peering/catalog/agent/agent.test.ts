@@ -18,7 +18,7 @@ describe('the local agent', () => {
   const api = sharedApi({ node: 'server-1' });
   const put = (path: string, options = {}): Promise<Answer> => api().request('PUT', path, options);
 
-  test('puts a service on the node of its server, with a check that begins critical', async () => {
+  test('registers a service on the node of its server with a critical check', async () => {
     await withAgent(api(), {
       ID: 'web-1',
       Name: 'web',
@@ -41,7 +41,7 @@ describe('the local agent', () => {
     assert.deepEqual([entry?.Checks[0]?.['CheckID'], entry?.Checks[0]?.['Status']], ['server-lease', 'passing']);
   });
 
-  test('takes reports, with their notes, and moves nothing when nothing but the time changes', async () => {
+  test('stores reports with their notes and wakes no query when only the TTL is renewed', async () => {
     await withAgent(api(), { Name: 'reports', Check: { CheckID: 'r', TTL: '30s' } });
     const check = async (): Promise<ShownCheck | undefined> =>
       (await got<Record<string, ShownCheck>>(api(), '/v1/agent/checks'))['r'];
@@ -62,7 +62,7 @@ describe('the local agent', () => {
     assert.equal((await held.answer).json<{ Checks: ShownCheck[] }[]>()[0]?.Checks[1]?.Output, 'other');
   });
 
-  test('keeps what a check says when its service registers again', async () => {
+  test('keeps the status of a check when its service registers again without Status', async () => {
     const service = { Name: 'again', Check: { TTL: '30s' } };
     await withAgent(api(), service);
     await put('/v1/agent/check/pass/service:again?note=fine');
@@ -75,7 +75,7 @@ describe('the local agent', () => {
     assert.deepEqual(await health(api(), 'again'), ['server-1/again passing,warning']);
   });
 
-  test('numbers the checks of one service that have no ID', async () => {
+  test('numbers the default IDs of several checks', async () => {
     await withAgent(api(), { Name: 'two', Check: { TTL: '1s', Status: 'passing' }, Checks: [{ TTL: '2s' }] });
     const checks = Object.keys(await got<object>(api(), '/v1/agent/checks'));
     assert.deepEqual(checks.filter((id) => id.startsWith('service:two')).toSorted(), [
@@ -84,7 +84,7 @@ describe('the local agent', () => {
     ]);
   });
 
-  test('has a node in each partition where something is registered with it', async () => {
+  test('has a node in each partition with a service', async () => {
     await api().makePartitions('eu');
     await withAgent(api(), { Name: 'parted', Check: { TTL: '9s' } }, '?partition=eu');
     await withAgent(api(), { Name: 'parted-too', Partition: 'eu' });
@@ -97,7 +97,7 @@ describe('the local agent', () => {
     assert.equal((await put('/v1/agent/check/pass/service:parted?partition=eu')).status, 200);
   });
 
-  test('takes services away, with their checks', async () => {
+  test('deregisters a service with its checks', async () => {
     await withAgent(api(), { Name: 'going', Check: { TTL: '30s' } });
     assert.deepEqual(seen(await put('/v1/agent/service/deregister/going')), [200, '']);
     assert.deepEqual(await health(api(), 'going'), []);
@@ -107,7 +107,7 @@ describe('the local agent', () => {
     assert.equal((await put('/v1/agent/check/pass/service:going')).status, 404);
   });
 
-  test('knows IDs alone', async () => {
+  test('returns 404 for an unknown service ID or check ID', async () => {
     assert.deepEqual(seen(await put('/v1/agent/service/deregister/nothing')), [
       404,
       'Unknown service ID "nothing". Ensure that the service ID is passed, not the service name.',
@@ -118,23 +118,23 @@ describe('the local agent', () => {
     ]);
   });
 
-  const refusals: readonly (readonly [what: string, body: Fields, text: RegExp])[] = [
+  const invalidBodies: readonly (readonly [what: string, body: Fields, text: RegExp])[] = [
     ['without a name', {}, /^Missing service name$/],
     [
-      'of a check without a time',
+      'with a check without TTL',
       { Name: 'x', Check: { Name: 'c' } },
       /^Invalid check: TTL "": want a duration such as/,
     ],
-    ['of a time that is none', { Name: 'x', Check: { TTL: 'soon' } }, /^Invalid check: TTL "soon": want a duration/],
-    ['of a time too short', { Name: 'x', Check: { TTL: '99ms' } }, /from 100 ms to 31 days$/],
-    ['of a time too long', { Name: 'x', Check: { TTL: '745h' } }, /from 100 ms to 31 days$/],
+    ['with a malformed TTL', { Name: 'x', Check: { TTL: 'soon' } }, /^Invalid check: TTL "soon": want a duration/],
+    ['with a TTL that is too short', { Name: 'x', Check: { TTL: '99ms' } }, /from 100 ms to 31 days$/],
+    ['with a TTL that is too long', { Name: 'x', Check: { TTL: '745h' } }, /from 100 ms to 31 days$/],
     [
-      'of a check that asks the service',
+      'with a check of another kind',
       { Name: 'x', Check: { HTTP: 'http://x', Interval: '5s' } },
       /^Invalid check: this server does not run checks with HTTP; want TTL, and reports of the service$/,
     ],
     [
-      'of two checks with one ID',
+      'with two checks with one ID',
       {
         Name: 'x',
         Checks: [
@@ -144,13 +144,17 @@ describe('the local agent', () => {
       },
       /^two checks have one CheckID$/,
     ],
-    ["of another service's check", { Name: 'x', Check: { CheckID: 'taken', TTL: '1s' } }, /is that of service "owner"/],
+    [
+      'with the check ID of another service',
+      { Name: 'x', Check: { CheckID: 'taken', TTL: '1s' } },
+      /is that of service "owner"/,
+    ],
     ['in a namespace', { Name: 'x', Namespace: 'team' }, /^there is no namespace "team"/],
     ['with an unknown field', { Name: 'x', Tag: 'v1' }, /json: unknown field "Tag", did you mean "Tags"\?$/],
-    ['in a partition that is not there', { Name: 'x', Partition: 'nowhere' }, /^partition "nowhere" does not exist$/],
+    ['in a missing partition', { Name: 'x', Partition: 'nowhere' }, /^partition "nowhere" does not exist$/],
   ];
-  for (const [what, body, text] of refusals) {
-    test(`refuses a service ${what}`, async () => {
+  for (const [what, body, text] of invalidBodies) {
+    test(`returns 400 for a service ${what}`, async () => {
       await withAgent(api(), { Name: 'owner', Check: { CheckID: 'taken', TTL: '30s' } });
       const { snapshot } = api().state;
       const answer = await put('/v1/agent/service/register', { body });
@@ -160,7 +164,7 @@ describe('the local agent', () => {
     });
   }
 
-  test('does for a token what its grants allow, by name', async () => {
+  test('limits a token with a grant for names to those services', async () => {
     await withAgent(api(), { Name: 'mine', Check: { TTL: '30s' } });
     await withAgent(api(), { Name: 'theirs', Check: { TTL: '30s' } });
     const { SecretID: token } = await api().makeToken(['services:write@default=mine']);
@@ -179,7 +183,7 @@ describe('the local agent', () => {
   });
 });
 
-test('the local agent makes a node of its name its own, and begins anew when its node is taken away', async () => {
+test('the local agent takes over a node with its name and recreates it after a deregistration', async () => {
   await using api = await startApi({ node: 'server-1' });
   await registered(api, { Node: 'Server-1', Address: '10.0.0.7' });
   await withAgent(api, { Name: 'db' });

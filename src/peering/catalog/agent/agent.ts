@@ -1,6 +1,6 @@
 /**
- * The local agent: services that live and die with a server. They are in the catalog like all others, on a node that
- * has the server's name, one in each partition where something was registered with it.
+ * The local agent, which registers services whose health depends on this server. It has a node with the server's name
+ * in each partition where a service was registered with it ([SVC-44]).
  */
 import { randomUUID } from 'node:crypto';
 import type { Caller } from '../../../credentials/caller.ts';
@@ -11,74 +11,80 @@ import { ServiceError } from '../../../http/errors.ts';
 import type { Reader } from '../../../state/memory/reader.ts';
 import type { Stored } from '../../../state/table.ts';
 import type { Transaction } from '../../../state/write/transaction.ts';
-import { authorizeAll, authorizeSome, permitsAll } from '../query/visibility.ts';
+import { authorizeAllServices, authorizeAnyService, permitsAllServices } from '../query/visibility.ts';
 import { type CatalogNode, catalogEntry, catalogNodes } from '../tables/catalog-node.ts';
 
-/** The server as a node. */
+/** The node of a server's local agent. */
 export interface AgentNode {
   /** The server's name. */
   readonly name: string;
-  /** Where it is shown. */
+  /** The address of the node in the catalog. */
   readonly address: string;
-  /** Services that say no address of their own are reached there as well; else they must say one. */
+  /** Whether services without an address can use that of the node. False if the server listens on a wildcard address. */
   readonly isServiceAddress: boolean;
 }
 
-/** What the operations of the agent stand on. */
 export interface Agent {
   readonly credentials: Credentials;
   readonly node: AgentNode;
 }
 
-export interface AtAgent {
+/** The caller of a request and the node that the request is about. */
+export interface AgentTarget {
   readonly caller: Caller;
-  /** As it was first named. */
+  /** Spelled as at the creation of the partition. */
   readonly partition: string;
-  /** Undefined: nothing was registered there with it, or the node was taken away. */
+  /** Undefined if the agent has no node in the partition, or the node was deleted. */
   readonly stored: Stored<CatalogNode> | undefined;
 }
 
-/** The agent's node in the partition of the request. @throws ServiceError `bad-request` | `permission-denied` */
-export function findAgent({ credentials, node }: Agent, reader: Reader, asked: Asked, access: Access): AtAgent {
-  const { caller, partition: named } = locate(credentials, reader, asked);
-  authorizeSome(caller, access, named);
-  const partition = existingPartition(reader, named);
+/** Finds the agent's node in the partition of the request. @throws ServiceError `bad-request` | `permission-denied` */
+export function resolveAgentTarget(
+  { credentials, node }: Agent,
+  reader: Reader,
+  context: Asked,
+  access: Access,
+): AgentTarget {
+  const { caller, partition: namedPartition } = locate(credentials, reader, context);
+  authorizeAnyService(caller, access, namedPartition);
+  const partition = existingPartition(reader, namedPartition);
   return { caller, partition, stored: reader.find(catalogNodes, 'name', catalogEntry(partition, node.name)) };
 }
 
 /**
- * Makes the agent's node, or makes a node of its name its own. The latter, and bringing it back to where the server is,
- * concerns whatever is on it: who may not change every service leaves the agent's node where it is, and takes over none.
+ * Creates the agent's node, or takes over an existing node with its name. A takeover affects every service on the node,
+ * so it requires a grant without names ([SVC-46]). So does a correction of the node's address; without that grant the
+ * address stays as it is.
  * @returns the node's `uid`
  * @throws ServiceError `permission-denied`
  */
 export function putAgentNode(
   tx: Transaction,
   { name, address }: AgentNode,
-  { caller, partition, stored }: AtAgent,
+  { caller, partition, stored }: AgentTarget,
 ): string {
   if (stored === undefined) {
-    const uid = tx.once(randomUUID);
+    const uid = tx.memoizeAcrossRetries(randomUUID);
     const row = { uid, name, partition, address, id: '', taggedAddresses: {}, meta: {}, checks: [], agent: name };
     tx.put(catalogNodes, row);
     return uid;
   }
   const { row } = stored;
   const isOwn = row.agent === name;
-  if (isOwn && (row.address === address || !permitsAll(caller, 'write', partition))) return row.uid;
-  authorizeAll(caller, partition);
+  if (isOwn && (row.address === address || !permitsAllServices(caller, 'write', partition))) return row.uid;
+  authorizeAllServices(caller, partition);
   tx.put(catalogNodes, { ...row, address, agent: name });
   return row.uid;
 }
 
-/** The refusal of a service that the agent does not have. */
+/** Returns the error for a missing service ([SVC-60]). */
 export const unknownService = (id: string): ServiceError =>
   new ServiceError(
     'not-found',
     `Unknown service ID ${JSON.stringify(id)}. Ensure that the service ID is passed, not the service name.`,
   );
 
-/** The refusal of a check that the agent does not have. */
+/** Returns the error for a missing check ([SVC-60]). */
 export const unknownCheck = (id: string): ServiceError =>
   new ServiceError(
     'not-found',

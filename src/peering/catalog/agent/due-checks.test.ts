@@ -12,16 +12,16 @@ import {
 import { type Api, startApi } from '../../../../test/support/process/api.ts';
 import { temporaryDirectory } from '../../../../test/support/temporary-directory.ts';
 import { sqliteEngine } from '../../../state/engine/sqlite/engine.ts';
-import { DUE_LOOK_MS } from '../limits.ts';
-import { TTL_EXPIRED } from '../tables/check.ts';
+import { DEADLINE_POLL_MS } from '../limits.ts';
+import { TTL_EXPIRED_OUTPUT } from '../tables/check.ts';
 import { ttlChecks } from '../tables/ttl-check.ts';
 import { dueChecksJob } from './due-checks.ts';
 
-/** Lets time pass, as the job sees it, and what it started come to its end. */
+/** Advances the clock and waits for the writes of the job. */
 async function pass(api: Api, clock: FakeClock, ms: number): Promise<void> {
-  for (let left = ms; left > 0; left -= DUE_LOOK_MS) {
-    await clock.run(Math.min(left, DUE_LOOK_MS));
-    // What it has begun is in the queue before this.
+  for (let left = ms; left > 0; left -= DEADLINE_POLL_MS) {
+    await clock.run(Math.min(left, DEADLINE_POLL_MS));
+    // Waits for the job's writes, which are queued before this one.
     await api.state.write(() => undefined);
   }
   await clock.run(0);
@@ -38,7 +38,7 @@ const report = async (api: Api, word: string, check: string): Promise<void> => {
   assert.equal(answer.status, 200, answer.text);
 };
 
-test('a check that is not renewed in time becomes critical, and passes again with the next report', async () => {
+test('a check that is not renewed within its TTL becomes critical until the next report', async () => {
   const clock = createFakeClock();
   await using api = await withJob(clock);
   await withAgent(api, { Name: 'web', Check: { TTL: '10s', Status: 'passing' } });
@@ -50,7 +50,7 @@ test('a check that is not renewed in time becomes critical, and passes again wit
   await pass(api, clock, 200);
   assert.deepEqual(await health(api, 'web'), ['a/web passing,critical']);
   const { 'service:web': check } = await got<Record<string, ShownCheck>>(api, '/v1/agent/checks');
-  assert.equal(check?.Output, TTL_EXPIRED);
+  assert.equal(check?.Output, TTL_EXPIRED_OUTPUT);
   await pass(api, clock, 60_000);
   await report(api, 'warn', 'service:web');
   assert.deepEqual(await health(api, 'web'), ['a/web passing,warning']);
@@ -58,7 +58,7 @@ test('a check that is not renewed in time becomes critical, and passes again wit
   assert.deepEqual(await health(api, 'web'), ['a/web passing,critical']);
 });
 
-test('who waits for a service is woken when its check runs out', async () => {
+test('a blocking query wakes when the check of its service expires', async () => {
   const clock = createFakeClock();
   await using api = await withJob(clock);
   await withAgent(api, { Name: 'web', Check: { TTL: '1s', Status: 'passing' } });
@@ -67,7 +67,7 @@ test('who waits for a service is woken when its check runs out', async () => {
   assert.equal((await held.answer).json<{ Checks: ShownCheck[] }[]>()[0]?.Checks[1]?.Status, 'critical');
 });
 
-test('a service goes when its check has been critical for too long, however it became so', async () => {
+test('removes a service after its check was critical for DeregisterCriticalServiceAfter', async () => {
   const clock = createFakeClock();
   await using api = await withJob(clock);
   const check = { TTL: '10s', DeregisterCriticalServiceAfter: '30s' };
@@ -78,7 +78,7 @@ test('a service goes when its check has been critical for too long, however it b
   await report(api, 'fail', 'service:fails');
   const left = async (): Promise<string[]> => Object.keys(await got<object>(api, '/v1/catalog/services'));
   await pass(api, clock, 15_000);
-  // Failing again is no new beginning, nor is registering again.
+  // Neither a repeated failure nor a repeated registration restarts the time.
   await report(api, 'fail', 'service:fails');
   await withAgent(api, { Name: 'begins', Check: check });
   await pass(api, clock, 14_900);
@@ -92,7 +92,7 @@ test('a service goes when its check has been critical for too long, however it b
   assert.equal(api.state.snapshot.all(ttlChecks).length, 1);
 });
 
-test('a check that recovers in time keeps its service', async () => {
+test('keeps a service whose check recovers in time', async () => {
   const clock = createFakeClock();
   await using api = await withJob(clock);
   await withAgent(api, { Name: 'web', Check: { TTL: '10s', DeregisterCriticalServiceAfter: '30s' } });
@@ -104,7 +104,7 @@ test('a check that recovers in time keeps its service', async () => {
   assert.deepEqual(await health(api, 'web'), ['a/web passing,critical']);
 });
 
-test('what the catalog says of a check in between takes no service away before its time', async () => {
+test('a critical status from the catalog does not remove a service early', async () => {
   const clock = createFakeClock();
   await using api = await withJob(clock);
   await withAgent(api, {
@@ -119,8 +119,8 @@ test('what the catalog says of a check in between takes no service away before i
   assert.deepEqual(await health(api, 'web'), []);
 });
 
-/** What the catalog is told of a check that was registered with the agent. */
-const told = (api: Api, Status: string): Promise<void> =>
+/** Registers a status in the catalog for a check of the agent. */
+const registerStatus = (api: Api, Status: string): Promise<void> =>
   registered(api, {
     Node: 'a',
     Address: '127.0.0.1',
@@ -128,12 +128,12 @@ const told = (api: Api, Status: string): Promise<void> =>
     Check: { CheckID: 'service:web', ServiceID: 'web', Status },
   });
 
-test('a check that the catalog says to pass keeps its service, and runs out as after a report', async () => {
+test('a passing status from the catalog renews the TTL like a report', async () => {
   const clock = createFakeClock();
   await using api = await withJob(clock);
   await withAgent(api, { Name: 'web', Check: { TTL: '20s', DeregisterCriticalServiceAfter: '6s' } });
   await pass(api, clock, 5_000);
-  await told(api, 'passing');
+  await registerStatus(api, 'passing');
   await pass(api, clock, 19_900);
   assert.deepEqual(await health(api, 'web', '?passing'), ['a/web passing,passing']);
   await pass(api, clock, 200);
@@ -142,30 +142,30 @@ test('a check that the catalog says to pass keeps its service, and runs out as a
   assert.deepEqual(await health(api, 'web'), []);
 });
 
-test('a check that the catalog says to pass before any report is renewed or becomes critical', async () => {
+test('a passing status from the catalog before any report starts the TTL', async () => {
   const clock = createFakeClock();
   await using api = await withJob(clock);
   await withAgent(api, { Name: 'web', Check: { TTL: '1s' } });
-  await told(api, 'passing');
+  await registerStatus(api, 'passing');
   await pass(api, clock, 900);
   assert.deepEqual(await health(api, 'web'), ['a/web passing,passing']);
   await pass(api, clock, 200);
   assert.deepEqual(await health(api, 'web'), ['a/web passing,critical']);
 });
 
-test('a check that the catalog says to be critical is so from then on, and its service goes in time', async () => {
+test('a critical status from the catalog starts DeregisterCriticalServiceAfter', async () => {
   const clock = createFakeClock();
   await using api = await withJob(clock);
   const check = { TTL: '1h', Status: 'passing', DeregisterCriticalServiceAfter: '6s' };
   await withAgent(api, { Name: 'web', Check: check });
-  await told(api, 'critical');
+  await registerStatus(api, 'critical');
   await pass(api, clock, 5_900);
   assert.deepEqual(await health(api, 'web'), ['a/web passing,critical']);
   await pass(api, clock, 200);
   assert.deepEqual(await health(api, 'web'), []);
 });
 
-test('no service goes while its check passes, whatever stands in its times', async () => {
+test('keeps a service whose check passes, even when its row has an expired deadline', async () => {
   const clock = createFakeClock();
   await using api = await withJob(clock);
   const check = { TTL: '10s', Status: 'passing', DeregisterCriticalServiceAfter: '30s' };
@@ -181,7 +181,7 @@ test('no service goes while its check passes, whatever stands in its times', asy
   assert.deepEqual(await health(api, 'web'), ['a/web passing,critical']);
 });
 
-test('a service whose check says to deregister it after no time stays', async () => {
+test('keeps a service with DeregisterCriticalServiceAfter 0', async () => {
   const clock = createFakeClock();
   await using api = await withJob(clock);
   for (const after of ['0s', '0']) {
@@ -195,7 +195,7 @@ test('a service whose check says to deregister it after no time stays', async ()
   }
 });
 
-test('a check or a service that was taken away falls due no more', async () => {
+test('deregistering a check or a service deletes its deadline', async () => {
   const clock = createFakeClock();
   await using api = await withJob(clock);
   const check = { TTL: '10s', Status: 'passing', DeregisterCriticalServiceAfter: '1s' };
@@ -208,7 +208,7 @@ test('a check or a service that was taken away falls due no more', async () => {
   assert.deepEqual(await health(api, 'one'), ['a/one passing']);
 });
 
-test('more checks than one write takes become critical together', async () => {
+test('turns more checks critical than fit in one write', async () => {
   const clock = createFakeClock();
   await using api = await withJob(clock);
   const count = 120;
@@ -220,7 +220,7 @@ test('more checks than one write takes become critical together', async () => {
   assert.equal(critical.length, count);
 });
 
-test('a check that fell due while no server ran becomes critical when one runs again', async () => {
+test('turns a check critical that expired while no server ran', async () => {
   const clock = createFakeClock();
   await using directory = await temporaryDirectory();
   {

@@ -1,56 +1,62 @@
-/** The endpoints of the local agent. */
+/** The endpoints of the local agent, and the operations that are too short for a file. */
 import { Type } from 'typebox';
-import type { Asked } from '../../../credentials/operation.ts';
+import { authorize } from '../../../credentials/caller.ts';
+import { type Asked, writeFor } from '../../../credentials/operation.ts';
 import { type Answer, emptyAnswer } from '../../../http/answer.ts';
+import type { BlockingQueries, Evaluate } from '../../../http/blocking/blocking-query.ts';
 import { FILTERED } from '../../../http/blocking/read-headers.ts';
-import type { Reads } from '../../../http/blocking/reads.ts';
 import { type Call, pathParameter } from '../../../http/call.ts';
 import type { Endpoint } from '../../../http/endpoint.ts';
 import type { Parameter } from '../../../http/parameter.ts';
+import { JsonText } from '../../../http/v1/json-answer.ts';
 import { parseBody } from '../../../http/v1/parse-body.ts';
+import { readVisible } from '../api/read-catalog.ts';
 import { agentChecksSchema, agentServicesSchema } from '../api/response-schemas.ts';
+import { deleteService } from '../change-catalog.ts';
+import { queryNode } from '../query/catalog-queries.ts';
+import { checksByIdToJson, checksOfService, serviceJsonText } from '../query/catalog-to-json.ts';
+import { missingOrDenied, type VisibleResult } from '../query/visibility.ts';
+import { catalogServiceKey, catalogServices } from '../tables/catalog-service.ts';
 import type { CheckStatus } from '../tables/check.ts';
-import type { Agent } from './agent.ts';
-import { agentServiceSchema } from './bodies.ts';
-import { deregisterService } from './deregister-service.ts';
-import { readAgentChecks, readAgentServices } from './read-agent.ts';
+import { type Agent, resolveAgentTarget, unknownService } from './agent.ts';
 import { registerService } from './register-service.ts';
 import { reportCheck } from './report-check.ts';
+import { agentServiceSchema } from './request-schemas.ts';
 
-const NOTE: Parameter = { name: 'note', description: "What to show as the check's output.", schema: Type.String() };
+const NOTE: Parameter = { name: 'note', description: 'The output of the check.', schema: Type.String() };
 
-/** How a service reports, and what that says of its check. */
+/** The words in the path of a report and the status that they set ([SVC-51]). */
 const REPORTS: readonly (readonly [word: string, status: CheckStatus])[] = [
   ['pass', 'passing'],
   ['warn', 'warning'],
   ['fail', 'critical'],
 ];
 
-/** `/v1/agent…` */
-export function agentEndpoints(agent: Agent, reads: Reads, asked: (call: Call) => Asked): Endpoint[] {
+/** Returns the endpoints under `/v1/agent`. */
+export function agentEndpoints(agent: Agent, reads: BlockingQueries, contextOf: (call: Call) => Asked): Endpoint[] {
   return [
     {
       method: 'PUT',
       path: '/v1/agent/service/register',
-      summary: 'Registers a service with this server: it lives as long as the server does',
+      summary: 'Registers a service with this server; its checks are critical while the server is lost',
       body: agentServiceSchema,
-      handle: (call) => done(registerService(agent, asked(call), parseBody(agentServiceSchema, call.body))),
+      handle: (call) => done(registerService(agent, contextOf(call), parseBody(agentServiceSchema, call.body))),
     },
     {
       method: 'PUT',
       path: '/v1/agent/service/deregister/:id',
-      summary: 'Takes away a service that was registered with this server',
-      handle: (call) => done(deregisterService(agent, asked(call), pathParameter(call, 'id'))),
+      summary: 'Deregisters a service of this server',
+      handle: (call) => done(deregisterService(agent, contextOf(call), pathParameter(call, 'id'))),
     },
     ...REPORTS.map(
       ([word, status]): Endpoint => ({
         method: 'PUT',
         path: `/v1/agent/check/${word}/:id`,
-        summary: `Reports a check as ${status}, for another time to live`,
+        summary: `Reports a check as ${status} and renews its TTL`,
         query: [NOTE],
         handle: (call) =>
           done(
-            reportCheck(agent, asked(call), pathParameter(call, 'id'), {
+            reportCheck(agent, contextOf(call), pathParameter(call, 'id'), {
               status,
               note: call.query.get(NOTE.name) ?? '',
             }),
@@ -60,20 +66,20 @@ export function agentEndpoints(agent: Agent, reads: Reads, asked: (call: Call) =
     {
       method: 'GET',
       path: '/v1/agent/services',
-      summary: 'Reads the services that were registered with this server',
+      summary: 'Reads the services registered with this server',
       blocking: true,
       answer: agentServicesSchema,
       answerHeaders: [FILTERED],
-      handle: (call) => reads.answer(call, readAgentServices(agent, asked(call))),
+      handle: (call) => reads.answer(call, readAgentServices(agent, contextOf(call))),
     },
     {
       method: 'GET',
       path: '/v1/agent/checks',
-      summary: 'Reads the checks of the services that were registered with this server',
+      summary: 'Reads the checks of the services registered with this server',
       blocking: true,
       answer: agentChecksSchema,
       answerHeaders: [FILTERED],
-      handle: (call) => reads.answer(call, readAgentChecks(agent, asked(call))),
+      handle: (call) => reads.answer(call, readAgentChecks(agent, contextOf(call))),
     },
   ];
 }
@@ -82,3 +88,33 @@ const done = async (operation: Promise<void>): Promise<Answer> => {
   await operation;
   return emptyAnswer;
 };
+
+/** `PUT /v1/agent/service/deregister/:id`. @throws ServiceError `bad-request` | `permission-denied` | `not-found`, StateError */
+async function deregisterService(agent: Agent, context: Asked, id: string): Promise<void> {
+  await writeFor(agent.credentials, context, (tx) => {
+    const { caller, partition, stored: node } = resolveAgentTarget(agent, tx, context, 'write');
+    const stored = node && tx.get(catalogServices, catalogServiceKey(node.row.uid, id));
+    if (stored === undefined) throw missingOrDenied(caller, partition, unknownService(id));
+    authorize(caller, { resource: 'services', access: 'write', partition, name: stored.row.service.name });
+    deleteService(tx, stored);
+  });
+}
+
+/** `GET /v1/agent/services`: the services by ID. */
+const readAgentServices = (agent: Agent, context: Asked): Evaluate =>
+  readAgent(agent, context, ({ instances }) => {
+    const services = instances.map((found) => `${JSON.stringify(found.instance.service.id)}:${serviceJsonText(found)}`);
+    return new JsonText(`{${services.join(',')}}`);
+  });
+
+/** `GET /v1/agent/checks`: the checks of the services by ID. */
+const readAgentChecks = (agent: Agent, context: Asked): Evaluate =>
+  readAgent(agent, context, ({ instances }) => checksByIdToJson(instances.flatMap(checksOfService)));
+
+function readAgent({ credentials, node }: Agent, context: Asked, body: (visible: VisibleResult) => unknown): Evaluate {
+  return readVisible(credentials, context, undefined, {
+    source: (snapshot, query) => queryNode(credentials.state, snapshot, query, node.name),
+    key: '',
+    body,
+  });
+}

@@ -1,7 +1,7 @@
 /**
- * Services of a server whose lease is lost: nobody reports for them any more, so all their checks are critical until
- * the server is back, and what its checks say then is what they said before. One row says so, whatever is on the node.
- * Those with `DeregisterCriticalServiceAfter` go when they have been lost for that long.
+ * The background job for servers whose lease is lost. It marks the node of each such server, which makes all checks on
+ * it critical without changing their rows, and clears the mark when the server returns ([SVC-58]). It removes services
+ * with `DeregisterCriticalServiceAfter` after that time ([SVC-59]).
  */
 import { type Clock, sleep } from '../../../state/clock/clock.ts';
 import type { Job } from '../../../state/jobs/placement.ts';
@@ -10,7 +10,7 @@ import type { State } from '../../../state/state.ts';
 import type { DeepReadonly } from '../../../state/table.ts';
 import type { Transaction } from '../../../state/write/transaction.ts';
 import { deleteService } from '../change-catalog.ts';
-import { DUE_LOOK_MS, LOST_GRACE_MS } from '../limits.ts';
+import { DEADLINE_POLL_MS, NODE_LOST_GRACE_MS } from '../limits.ts';
 import { type CatalogNode, catalogNodes } from '../tables/catalog-node.ts';
 import { catalogServiceKey, catalogServices } from '../tables/catalog-service.ts';
 import { type TtlCheck, ttlCheckKey, ttlChecks } from '../tables/ttl-check.ts';
@@ -18,28 +18,27 @@ import { writeBatch } from './write-in-batches.ts';
 
 type NodeRow = DeepReadonly<CatalogNode>;
 
-/** What the job looks at and changes. */
-type Cluster = Pick<State, 'members' | 'snapshot' | 'write'>;
+/** The part of the state that the job reads and writes. */
+type ClusterState = Pick<State, 'liveNodes' | 'snapshot' | 'write'>;
 
-/** Marks the nodes of servers that are gone, and those that are back. */
-export function lostNodesJob(state: Cluster, clock: Clock): Job {
+export function lostNodesJob(state: ClusterState, clock: Clock): Job {
   return {
     name: 'lost-nodes',
     async run(signal) {
-      const goneForMs = watchGone(state, clock);
+      const goneForMs = trackAbsence(state, clock);
       while (!signal.aborted) {
         for (const server of agentsOf(state.snapshot)) await review(state, clock, server, goneForMs(server), signal);
-        await sleep(clock, DUE_LOOK_MS, signal);
+        await sleep(clock, DEADLINE_POLL_MS, signal);
       }
     },
   };
 }
 
-/** @returns how long a server has been seen to be gone; undefined: it is there */
-function watchGone(state: Cluster, clock: Clock): (server: string) => number | undefined {
+/** @returns a function that returns how long a server has been missing, in milliseconds, or undefined if it is live */
+function trackAbsence(state: ClusterState, clock: Clock): (server: string) => number | undefined {
   const goneSinceMs = new Map<string, number>();
   return (server) => {
-    if (state.members.some(({ name }) => name === server)) {
+    if (state.liveNodes.some(({ name }) => name === server)) {
       goneSinceMs.delete(server);
       return undefined;
     }
@@ -51,31 +50,31 @@ function watchGone(state: Cluster, clock: Clock): (server: string) => number | u
 }
 
 async function review(
-  state: Cluster,
+  state: ClusterState,
   clock: Clock,
   server: string,
   goneForMs: number | undefined,
   signal: AbortSignal,
 ): Promise<void> {
   if (goneForMs === undefined) await mark(state, server, false, signal);
-  else if (goneForMs >= LOST_GRACE_MS) {
+  else if (goneForMs >= NODE_LOST_GRACE_MS) {
     await mark(state, server, true, signal);
     await removeOverdue(state, server, clock.now(), signal);
   }
 }
 
-/** The servers with which something is, or was, registered: one look-up each, however many nodes they have. */
+/** Returns the servers that have agent nodes. Costs one lookup per server, however many nodes it has. */
 function agentsOf(reader: Reader): string[] {
-  const found: string[] = [];
+  const withoutLost: string[] = [];
   for (let from = ''; ; ) {
     const agent = reader.first(catalogNodes, 'agent', from)?.row.agent;
-    if (agent === undefined) return found;
-    found.push(agent);
+    if (agent === undefined) return withoutLost;
+    withoutLost.push(agent);
     from = `${agent}\uffff`;
   }
 }
 
-async function mark(state: Cluster, server: string, isLost: boolean, signal: AbortSignal): Promise<void> {
+async function mark(state: ClusterState, server: string, isLost: boolean, signal: AbortSignal): Promise<void> {
   const toMark = (reader: Reader): NodeRow[] =>
     reader
       .list(catalogNodes, 'agent', server)
@@ -86,7 +85,7 @@ async function mark(state: Cluster, server: string, isLost: boolean, signal: Abo
       state,
       (tx, countMax) => {
         for (const row of toMark(tx).slice(0, countMax)) {
-          tx.put(catalogNodes, isLost ? { ...row, lostSinceMs: tx.now } : found(row));
+          tx.put(catalogNodes, isLost ? { ...row, lostSinceMs: tx.now } : withoutLost(row));
         }
       },
       signal,
@@ -94,13 +93,13 @@ async function mark(state: Cluster, server: string, isLost: boolean, signal: Abo
   }
 }
 
-function found(row: NodeRow): NodeRow {
+function withoutLost(row: NodeRow): NodeRow {
   const { lostSinceMs: _over, ...kept } = row;
   return kept;
 }
 
-/** Those whose own time is over first are seen to as all others are. */
-async function removeOverdue(state: Cluster, server: string, nowMs: number, signal: AbortSignal): Promise<void> {
+/** Removes the services on the server's nodes whose `DeregisterCriticalServiceAfter` passed since the server was lost. */
+async function removeOverdue(state: ClusterState, server: string, nowMs: number, signal: AbortSignal): Promise<void> {
   for (const { row } of state.snapshot.list(catalogNodes, 'agent', server)) {
     while (overdueOn(state.snapshot, row.uid, nowMs).length > 0) {
       await writeBatch(state, (tx, countMax) => removeBatch(tx, row.uid, countMax), signal);

@@ -1,4 +1,4 @@
-/** A server that has moved: what is on its nodes is found where it is now, and not only after something registers. */
+/** Updates the agent nodes of a server that starts at another address ([SVC-46]). */
 import type { Reader } from '../../../state/memory/reader.ts';
 import type { State } from '../../../state/state.ts';
 import type { DeepReadonly } from '../../../state/table.ts';
@@ -6,19 +6,19 @@ import { type CatalogNode, catalogNodes } from '../tables/catalog-node.ts';
 import type { AgentNode } from './agent.ts';
 import { writeBatch } from './write-in-batches.ts';
 
-/** Brings the nodes of a server's agent, one in each partition where it has one, to its address. @throws StateError */
+/** Sets the address of the agent's node in every partition. @throws StateError */
 export async function moveAgentNodes(
   state: Pick<State, 'snapshot' | 'write'>,
   { name, address }: AgentNode,
 ): Promise<void> {
-  const elsewhere = (reader: Reader): DeepReadonly<CatalogNode>[] =>
+  const outdatedNodes = (reader: Reader): DeepReadonly<CatalogNode>[] =>
     reader
       .list(catalogNodes, 'agent', name)
       .map(({ row }) => row)
       .filter((row) => row.address !== address);
-  while (elsewhere(state.snapshot).length > 0) {
+  while (outdatedNodes(state.snapshot).length > 0) {
     await writeBatch(state, (tx, countMax) => {
-      for (const row of elsewhere(tx).slice(0, countMax)) tx.put(catalogNodes, { ...row, address });
+      for (const row of outdatedNodes(tx).slice(0, countMax)) tx.put(catalogNodes, { ...row, address });
     });
   }
 }

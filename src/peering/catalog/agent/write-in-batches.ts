@@ -1,11 +1,11 @@
-/** Writes of as many rows as the store takes in one commit. */
+/** Writes with as many rows as the store accepts in one commit. */
 import { isStateError } from '../../../state/errors.ts';
 import type { State } from '../../../state/state.ts';
 import type { Transaction } from '../../../state/write/transaction.ts';
-import { DUE_BATCH_ROWS } from '../limits.ts';
+import { DEADLINE_BATCH_ROWS } from '../limits.ts';
 
 /**
- * Runs `change` with a number of things to see to, again with half of it where that is more than the store takes.
+ * Runs `change` with the maximum number of rows to change. Halves the number after each `too-large`.
  * @throws StateError
  */
 export async function writeBatch(
@@ -13,7 +13,7 @@ export async function writeBatch(
   change: (tx: Transaction, countMax: number) => void,
   signal?: AbortSignal,
 ): Promise<void> {
-  for (let countMax = DUE_BATCH_ROWS; ; countMax = Math.ceil(countMax / 2)) {
+  for (let countMax = DEADLINE_BATCH_ROWS; ; countMax = Math.ceil(countMax / 2)) {
     try {
       await state.write((tx) => change(tx, countMax), signal && { signal });
       return;

@@ -15,10 +15,10 @@ import { sharedApi, startApi } from '../../../../test/support/process/api.ts';
 import { until } from '../../../../test/support/until.ts';
 import { catalogServices } from '../tables/catalog-service.ts';
 
-describe('taking away', () => {
+describe('deregister', () => {
   const api = sharedApi();
 
-  test('a service takes its checks along and leaves the node', async () => {
+  test('deletes a service with its checks and keeps the node', async () => {
     await registered(api(), {
       Node: 'a',
       Service: { Service: 'gone' },
@@ -35,7 +35,7 @@ describe('taking away', () => {
     );
   });
 
-  test('a check leaves everything else, whosever it is', async () => {
+  test('deletes only the given check of a node or a service', async () => {
     await registered(api(), {
       Node: 'b',
       Service: { Service: 'checked' },
@@ -51,7 +51,7 @@ describe('taking away', () => {
     assert.deepEqual(await health(api(), 'checked'), ['b/checked critical']);
   });
 
-  test('what is not there is no error and no change', async () => {
+  test('succeeds for missing items and writes nothing', async () => {
     await registered(api(), { Node: 'c' });
     const { snapshot } = api().state;
     await deregistered(api(), { Node: 'nowhere' });
@@ -60,15 +60,15 @@ describe('taking away', () => {
     assert.equal(api().state.snapshot, snapshot);
   });
 
-  const refusals: readonly (readonly [what: string, fields: Fields, text: RegExp])[] = [
-    ['without a node', {}, /^Must provide node$/],
-    ['of another datacenter', { Node: 'n1', Datacenter: 'dc9' }, /^No path to datacenter "dc9"/],
-    ['of a peer', { Node: 'n1', PeerName: 'east' }, /^what came from peer "east" cannot be changed here/],
-    ['of a namespace', { Node: 'n1', Namespace: 'x' }, /^there is no namespace "x"/],
-    ['in a partition that is not there', { Node: 'n1', Partition: 'nowhere' }, /^partition "nowhere" does not exist$/],
+  const invalidBodies: readonly (readonly [what: string, fields: Fields, text: RegExp])[] = [
+    ['a body without a node', {}, /^Must provide node$/],
+    ['another datacenter', { Node: 'n1', Datacenter: 'dc9' }, /^No path to datacenter "dc9"/],
+    ['an imported node', { Node: 'n1', PeerName: 'east' }, /^what came from peer "east" cannot be changed here/],
+    ['a namespace', { Node: 'n1', Namespace: 'x' }, /^there is no namespace "x"/],
+    ['a missing partition', { Node: 'n1', Partition: 'nowhere' }, /^partition "nowhere" does not exist$/],
   ];
-  for (const [what, fields, text] of refusals) {
-    test(`${what} is refused`, async () => {
+  for (const [what, fields, text] of invalidBodies) {
+    test(`returns 400 for ${what}`, async () => {
       const answer = await deregister(api(), fields);
       assert.equal(answer.status, 400);
       assert.match(answer.text, text);
@@ -76,8 +76,8 @@ describe('taking away', () => {
   }
 });
 
-test('a node takes everything on it along, at once and for good, in a commit that does not grow', async () => {
-  // With a clock that stands still the job that removes in the background adds no commit of its own.
+test('deletes a node with everything on it in one small commit', async () => {
+  // With a stopped clock, the background job that deletes orphaned rows adds no commit.
   await using api = await startApi({ clock: createFakeClock() });
   const names = Array.from({ length: 700 }, (_, i) => `s${i}`);
   await Promise.all(names.map((Service) => registered(api, { Node: 'big', Service: { Service } })));
@@ -87,15 +87,15 @@ test('a node takes everything on it along, at once and for good, in a commit tha
   assert.equal(api.state.snapshot.index, index + 1);
   assert.deepEqual(await got(api, '/v1/catalog/services'), { web: [] });
   assert.equal(await got(api, '/v1/catalog/node/big'), null);
-  // Under its name begins another node, with nothing of the old one.
+  // A new node with the same name has nothing of the old one.
   await registered(api, { Node: 'big', Service: { Service: 's1' } });
   assert.deepEqual(await health(api, 's1'), ['big/s1']);
   assert.deepEqual(await health(api, 's2'), []);
-  await until('what was on it is dropped', () => api.state.snapshot.count(catalogServices) === 2);
+  await until('the rows of the old node are deleted', () => api.state.snapshot.count(catalogServices) === 2);
   assert.deepEqual(await health(api, 's1'), ['big/s1']);
 });
 
-test('who may write some services takes away those alone', async () => {
+test('a caller with a grant limited to names can deregister only those services', async () => {
   await using api = await startApi();
   await registered(api, { Checks: [{ Name: 'n' }, { Name: 's', ServiceID: 'web' }] });
   await registered(api, { Service: { Service: 'db' }, Checks: [{ Name: 'd', ServiceID: 'db' }] });
@@ -107,7 +107,7 @@ test('who may write some services takes away those alone', async () => {
     { Node: 'n1', ServiceID: 'db' },
     { Node: 'n1', CheckID: 'd' },
     { Node: 'n1', CheckID: 'n' },
-    // What is not there is told from what is another's by nobody who might not take both away.
+    // Callers that may not delete either cannot distinguish "missing" from "forbidden".
     { Node: 'n1', ServiceID: 'nothing' },
     { Node: 'n1', CheckID: 'nothing' },
     { Node: 'nowhere', ServiceID: 'db' },

@@ -1,7 +1,7 @@
 /**
- * `PUT /v1/catalog/deregister`: takes away a check, a service with its checks, or a node with everything on it.
- * Idempotent: what is not there is away. But who may write only some services gets 403 for what is not there, as for what
- * is another's, and so also when it takes its own away a second time: no answer tells which of them there are.
+ * `PUT /v1/catalog/deregister`: deletes a check, a service with its checks, or a node with everything on it ([SVC-26]).
+ * Deleting a missing item succeeds for callers that may write every service. Other callers get 403 whether or not the
+ * item exists, also when they repeat a request that succeeded ([SVC-5], [SVC-27]).
  */
 import type { Caller } from '../../../credentials/caller.ts';
 import { permits } from '../../../credentials/grant.ts';
@@ -9,75 +9,76 @@ import { type Asked, type Credentials, locate, writeFor } from '../../../credent
 import { existingPartition } from '../../../credentials/request-partition.ts';
 import type { Stored } from '../../../state/table.ts';
 import type { Transaction } from '../../../state/write/transaction.ts';
-import { checkDatacenter, deleteService, deleteTtl } from '../change-catalog.ts';
-import { authorizeAll, authorizeSome, permitsAll } from '../query/visibility.ts';
+import { checkDatacenter, deleteService, deleteTtlCheck } from '../change-catalog.ts';
+import { authorizeAllServices, authorizeAnyService, permitsAllServices } from '../query/visibility.ts';
 import { type CatalogNode, catalogEntry, catalogNodes } from '../tables/catalog-node.ts';
 import { type CatalogService, catalogServiceKey, catalogServices } from '../tables/catalog-service.ts';
-import type { DeregistrationBody } from './bodies.ts';
-import { type Deregistration, namingPartition, readDeregistration } from './read-registration.ts';
+import { type Deregistration, readDeregistration, withNamedPartition } from './read-registration.ts';
+import type { DeregistrationBody } from './request-schemas.ts';
 
 /** @throws ServiceError `bad-request` | `permission-denied`, StateError */
-export async function deregister(credentials: Credentials, asked: Asked, body: DeregistrationBody): Promise<true> {
+export async function deregister(credentials: Credentials, context: Asked, body: DeregistrationBody): Promise<true> {
   const deregistration = readDeregistration(body);
-  const named = namingPartition(asked, body);
-  await writeFor(credentials, asked, (tx) => apply(tx, credentials, named, deregistration));
+  const scopedContext = withNamedPartition(context, body);
+  await writeFor(credentials, context, (tx) => apply(tx, credentials, scopedContext, deregistration));
   return true;
 }
 
-function apply(tx: Transaction, credentials: Credentials, asked: Asked, given: Deregistration): void {
-  const { caller, partition: named } = locate(credentials, tx, asked);
+function apply(tx: Transaction, credentials: Credentials, context: Asked, given: Deregistration): void {
+  const { caller, partition: namedPartition } = locate(credentials, tx, context);
   const { serviceId, checkId } = given;
-  authorizeSome(caller, 'write', named);
+  authorizeAnyService(caller, 'write', namedPartition);
   const wholeNode = serviceId === '' && checkId === '';
-  if (wholeNode) authorizeAll(caller, named);
-  const partition = existingPartition(tx, named);
+  if (wholeNode) authorizeAllServices(caller, namedPartition);
+  const partition = existingPartition(tx, namedPartition);
   checkDatacenter(tx, given.datacenter);
   const node = tx.find(catalogNodes, 'name', catalogEntry(partition, given.node));
   if (wholeNode) {
     if (node !== undefined) tx.delete(catalogNodes, node.row.uid);
     return;
   }
-  const on = node && { caller, partition, node };
+  const target = node && { caller, partition, node };
   const removed =
-    on !== undefined && (serviceId === '' ? removeCheck(tx, on, checkId) : removeService(tx, on, serviceId));
-  // What is not there is away; who may not take away every service is told the same as of another's.
-  if (!removed) authorizeAll(caller, partition);
+    target !== undefined &&
+    (serviceId === '' ? removeCheck(tx, target, checkId) : removeService(tx, target, serviceId));
+  // The same 403 for a missing item as for one that the caller may not write.
+  if (!removed) authorizeAllServices(caller, partition);
 }
 
-interface On {
+interface NodeTarget {
   readonly caller: Caller;
   readonly partition: string;
   readonly node: Stored<CatalogNode>;
 }
 
-/** @returns whether there was such a service that the caller may take away */
-function removeService(tx: Transaction, on: On, serviceId: string): boolean {
-  const stored = tx.get(catalogServices, catalogServiceKey(on.node.row.uid, serviceId));
-  if (stored === undefined || !mayChange(on, stored)) return false;
+/** @returns whether the service existed and the caller may delete it */
+function removeService(tx: Transaction, target: NodeTarget, serviceId: string): boolean {
+  const stored = tx.get(catalogServices, catalogServiceKey(target.node.row.uid, serviceId));
+  if (stored === undefined || !mayChange(target, stored)) return false;
   deleteService(tx, stored);
   return true;
 }
 
 /**
- * A check of the node, and one of each service on it that calls its check so, as far as they are the caller's to change.
- * @returns whether there was one
+ * Deletes the checks with this ID from the node and its services, except those that the caller may not change.
+ * @returns whether it deleted any
  */
-function removeCheck(tx: Transaction, on: On, checkId: string): boolean {
-  const { caller, partition, node } = on;
+function removeCheck(tx: Transaction, target: NodeTarget, checkId: string): boolean {
+  const { caller, partition, node } = target;
   const kept = node.row.checks.filter(({ id }) => id !== checkId);
-  const ofNode = kept.length < node.row.checks.length && permitsAll(caller, 'write', partition);
+  const ofNode = kept.length < node.row.checks.length && permitsAllServices(caller, 'write', partition);
   if (ofNode) tx.put(catalogNodes, { ...node.row, checks: kept });
   const own = tx
     .list(catalogServices, 'node', node.row.uid)
-    .filter((stored) => stored.row.checks.some(({ id }) => id === checkId) && mayChange(on, stored));
+    .filter((stored) => stored.row.checks.some(({ id }) => id === checkId) && mayChange(target, stored));
   for (const stored of own) removeServiceCheck(tx, stored, checkId);
   return ofNode || own.length > 0;
 }
 
-const mayChange = ({ caller, partition }: On, { row }: Stored<CatalogService>): boolean =>
+const mayChange = ({ caller, partition }: NodeTarget, { row }: Stored<CatalogService>): boolean =>
   permits(caller.grants, { resource: 'services', access: 'write', partition, name: row.service.name });
 
 function removeServiceCheck(tx: Transaction, { row }: Stored<CatalogService>, checkId: string): void {
   tx.put(catalogServices, { ...row, checks: row.checks.filter(({ id }) => id !== checkId) });
-  deleteTtl(tx, row, checkId);
+  deleteTtlCheck(tx, row, checkId);
 }

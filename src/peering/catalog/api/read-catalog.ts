@@ -1,117 +1,133 @@
-/** `GET /v1/catalog/…`: services and nodes, of this cluster or of what came from a peer; can wait. */
-
+/** `GET /v1/catalog/…`: reads of services and nodes, local or imported. All support blocking queries. */
 import { authorize } from '../../../credentials/caller.ts';
 import { type Asked, type Credentials, locate, waitingAs } from '../../../credentials/operation.ts';
 import { existingPartition } from '../../../credentials/request-partition.ts';
-import type { Evaluate, ReadResult } from '../../../http/blocking/reads.ts';
+import type { Evaluate, ReadResult } from '../../../http/blocking/blocking-query.ts';
 import { JsonText, jsonList } from '../../../http/v1/json-answer.ts';
 import type { Snapshot } from '../../../state/memory/snapshot.ts';
-import { spanOf, watchedSpan } from '../../find/list-scope.ts';
-import { type NodeSource, nodeSource, type Sought, serviceSource, wholeSource } from '../query/catalog-queries.ts';
-import { catalogServiceText, nodeText, serviceText } from '../query/catalog-to-json.ts';
-import type { FoundInstance } from '../query/resolved-instances.ts';
-import { joinVisible, type Visible, visibleOf } from '../query/visibility.ts';
-import type { WantedInstances } from './read-parameters.ts';
+import { resolveListScope, watchedScope } from '../../find/list-scope.ts';
+import {
+  type CatalogQuery,
+  type CatalogResult,
+  queryNode,
+  queryPartition,
+  queryService,
+} from '../query/catalog-queries.ts';
+import { catalogServiceJsonText, nodeJsonText, serviceJsonText } from '../query/catalog-to-json.ts';
+import type { ResolvedInstance } from '../query/resolved-instances.ts';
+import { filterVisible, mergeVisible, type VisibleResult } from '../query/visibility.ts';
+import type { InstanceFilter } from './read-parameters.ts';
 
-/** `GET /v1/catalog/services`: the tags of each service that the caller may read; in all partitions, those of all. */
-export function listServices(credentials: Credentials, asked: Asked, peer: string | undefined): Evaluate {
-  return readVisible(credentials, asked, peer, {
-    source: (snapshot, sought) => wholeSource(credentials.state, snapshot, sought),
+/** `GET /v1/catalog/services`: the tags of each visible service. Merges the tags of several partitions ([SVC-29]). */
+export function listServices(credentials: Credentials, context: Asked, peer: string | undefined): Evaluate {
+  return readVisible(credentials, context, peer, {
+    source: (snapshot, query) => queryPartition(credentials.state, snapshot, query),
     key: `${peer ?? ''}`,
-    spans: true,
+    allowsAllPartitions: true,
     body: ({ instances }) => new JsonText(JSON.stringify(tagsByName(instances))),
   });
 }
 
 /** `GET /v1/catalog/nodes`. */
-export function listNodes(credentials: Credentials, asked: Asked, peer: string | undefined): Evaluate {
-  return readVisible(credentials, asked, peer, {
-    source: (snapshot, sought) => wholeSource(credentials.state, snapshot, sought),
+export function listNodes(credentials: Credentials, context: Asked, peer: string | undefined): Evaluate {
+  return readVisible(credentials, context, peer, {
+    source: (snapshot, query) => queryPartition(credentials.state, snapshot, query),
     key: `${peer ?? ''}`,
-    spans: true,
-    body: ({ nodes }) => jsonList(nodes, nodeText),
+    allowsAllPartitions: true,
+    body: ({ nodes }) => jsonList(nodes, nodeJsonText),
   });
 }
 
-/** `GET /v1/catalog/node/:name`: null when there is none, or none that the caller may see. */
-export function readNode(credentials: Credentials, asked: Asked, peer: string | undefined, name: string): Evaluate {
-  return readVisible(credentials, asked, peer, {
-    source: (snapshot, sought) => nodeSource(credentials.state, snapshot, sought, name),
+/** `GET /v1/catalog/node/:name`: `null` if the node is missing or the caller may not see it ([SVC-32]). */
+export function readNode(credentials: Credentials, context: Asked, peer: string | undefined, name: string): Evaluate {
+  return readVisible(credentials, context, peer, {
+    source: (snapshot, query) => queryNode(credentials.state, snapshot, query, name),
     key: `${peer ?? ''}\0${name.toLowerCase()}`,
-    ofNode: true,
+    isSingleNode: true,
     body: ({ nodes: [node], instances }) => {
       if (node === undefined) return null;
-      const services = instances.map((found) => `${JSON.stringify(found.instance.service.id)}:${serviceText(found)}`);
-      return new JsonText(`{"Node":${nodeText(node)},"Services":{${services.join(',')}}}`);
+      const services = instances.map(
+        (resolved) => `${JSON.stringify(resolved.instance.service.id)}:${serviceJsonText(resolved)}`,
+      );
+      return new JsonText(`{"Node":${nodeJsonText(node)},"Services":{${services.join(',')}}}`);
     },
   });
 }
 
-/** `GET /v1/catalog/service/:name`: its instances, each with its node. */
-export function readService(credentials: Credentials, asked: Asked, wanted: WantedInstances, name: string): Evaluate {
+/** `GET /v1/catalog/service/:name`: the instances, each with its node ([SVC-30]). */
+export function listServiceInstances(
+  credentials: Credentials,
+  context: Asked,
+  filter: InstanceFilter,
+  name: string,
+): Evaluate {
   const { state } = credentials;
-  const tags = wanted.tags.join('\0');
+  const tags = filter.tags.join('\0');
   return (snapshot) => {
-    const { caller, partition } = locate(credentials, snapshot, asked);
+    const { caller, partition } = locate(credentials, snapshot, context);
     authorize(caller, { resource: 'services', access: 'read', partition, name });
-    const sought = { partition: existingPartition(snapshot, partition), peer: wanted.peer };
-    const { instances, watched, alsoWake } = serviceSource(state, snapshot, sought, name);
+    const query = { partition: existingPartition(snapshot, partition), peer: filter.peer };
+    const { instances, watched, alsoWake } = queryService(state, snapshot, query, name);
     return {
-      ...waiting(waitingAs(caller), alsoWake),
+      ...withWakeTopics(waitingAs(caller), alsoWake),
       watched,
-      shareKey: `${sought.partition}\0${name.toLowerCase()}\0${wanted.peer ?? ''}\0${tags}`,
-      body: () => jsonList(tagged(instances, wanted.tags), catalogServiceText),
+      shareKey: `${query.partition}\0${name.toLowerCase()}\0${filter.peer ?? ''}\0${tags}`,
+      body: () => jsonList(filterByTags(instances, filter.tags), catalogServiceJsonText),
     };
   };
 }
 
-/** What a read of several things at once does. */
-interface VisibleRead {
-  readonly source: (snapshot: Snapshot, sought: Sought) => NodeSource;
-  /** The same for everybody who asks for the same. */
+/** A read that omits what the caller may not see. */
+interface CatalogRead {
+  readonly source: (snapshot: Snapshot, query: CatalogQuery) => CatalogResult;
+  /** Equal keys mean equal requests. */
   readonly key: string;
-  readonly body: (visible: Visible) => unknown;
-  /** It is about one node: whether that is hidden or is not there makes no difference. */
-  readonly ofNode?: true;
-  /** It can be about all partitions where the caller may read something. */
-  readonly spans?: true;
+  readonly body: (visible: VisibleResult) => unknown;
+  /** Whether the read is of one node. The response must not reveal whether the node is hidden or missing. */
+  readonly isSingleNode?: true;
+  /** Whether the endpoint accepts `partition=*` ([ACL-51]). */
+  readonly allowsAllPartitions?: true;
 }
 
-/** A read of what the caller may see of a source; the rest is left out. */
+/** Returns the evaluation of a read, limited to what the caller may see. */
 export function readVisible(
   credentials: Credentials,
-  asked: Asked,
+  context: Asked,
   peer: string | undefined,
-  { source, key, body, ofNode, spans }: VisibleRead,
+  { source, key, body, isSingleNode, allowsAllPartitions }: CatalogRead,
 ): Evaluate {
   return (snapshot) => {
-    const { caller, partition: named } = locate(credentials, snapshot, asked, spans);
-    // Whoever may read nothing learns nothing, not even which partitions there are.
-    const { partitions, filtered } = spanOf(snapshot, caller, named, 'services');
-    const found = partitions.map((partition) => ({ partition, source: source(snapshot, { partition, peer }) }));
-    const visible = joinVisible(found.map((one) => visibleOf(caller, one.partition, one.source)));
+    const { caller, partition: namedPartition } = locate(credentials, snapshot, context, allowsAllPartitions);
+    // Checks the grants first, so that a caller without any cannot probe which partitions exist.
+    const { partitions, filtered } = resolveListScope(snapshot, caller, namedPartition, 'services');
+    const resolved = partitions.map((partition) => ({ partition, source: source(snapshot, { partition, peer }) }));
+    const visible = mergeVisible(resolved.map((one) => filterVisible(caller, one.partition, one.source)));
     return {
-      ...waiting(
+      ...withWakeTopics(
         waitingAs(caller),
-        found.flatMap((one) => one.source.alsoWake),
+        resolved.flatMap((one) => one.source.alsoWake),
       ),
-      watched: [...found.flatMap((one) => one.source.watched), ...watchedSpan(credentials, caller, named)],
-      filtered: filtered || visible.filtered || (ofNode === true && visible.key !== '' && visible.nodes.length === 0),
+      watched: [...resolved.flatMap((one) => one.source.watched), ...watchedScope(credentials, caller, namedPartition)],
+      filtered:
+        filtered || visible.filtered || (isSingleNode === true && visible.key !== '' && visible.nodes.length === 0),
       shareKey: `${partitions.join('/')}\0${key}\0${visible.key}`,
       body: () => body(visible),
     };
   };
 }
 
-type WaitingAs = Pick<ReadResult, 'alsoWake' | 'expiresAtMs' | 'waiterKey'>;
+type WakeOptions = Pick<ReadResult, 'alsoWake' | 'expiresAtMs' | 'quotaKey'>;
 
-/** Both what the caller and what the answer depends on. */
-export function waiting(as: WaitingAs, alsoWake: NonNullable<ReadResult['alsoWake']>): WaitingAs {
+/** Adds the topics that wake the query to those of the caller's token. */
+export function withWakeTopics(as: WakeOptions, alsoWake: NonNullable<ReadResult['alsoWake']>): WakeOptions {
   return alsoWake.length === 0 ? as : { ...as, alsoWake: [...(as.alsoWake ?? []), ...alsoWake] };
 }
 
-/** The instances that have every one of the tags. @param tags in lower case */
-export function tagged(instances: readonly FoundInstance[], tags: readonly string[]): readonly FoundInstance[] {
+/** Returns the instances that have every tag ([SVC-38]). @param tags in lower case */
+export function filterByTags(
+  instances: readonly ResolvedInstance[],
+  tags: readonly string[],
+): readonly ResolvedInstance[] {
   if (tags.length === 0) return instances;
   return instances.filter(({ instance }) => {
     const own = instance.service.tags.map((tag) => tag.toLowerCase());
@@ -119,7 +135,7 @@ export function tagged(instances: readonly FoundInstance[], tags: readonly strin
   });
 }
 
-function tagsByName(instances: readonly FoundInstance[]): Record<string, string[]> {
+function tagsByName(instances: readonly ResolvedInstance[]): Record<string, string[]> {
   const byName = new Map<string, { readonly name: string; readonly tags: Set<string> }>();
   for (const { instance } of instances) {
     const { name, tags } = instance.service;

@@ -12,7 +12,7 @@ import {
 import { generated, indexOf, seen } from '../../../../test/support/peering/peering.ts';
 import { type Api, startApi } from '../../../../test/support/process/api.ts';
 
-describe('the instances of a service', () => {
+describe('GET /v1/health/service', () => {
   let api: Api;
   before(async () => {
     api = await startApi();
@@ -30,7 +30,7 @@ describe('the instances of a service', () => {
   });
   after(() => api[Symbol.asyncDispose]());
 
-  test('come in order, whatever the case of the name, with the checks of node and service', async () => {
+  test('returns sorted instances with the checks of node and service, ignoring the case of the name', async () => {
     const all = ['a/Web warning', 'b/Web critical', 'c/Web passing', 'd/Web critical', 'e/Web'];
     assert.deepEqual(await health(api, 'web'), all);
     assert.deepEqual(await health(api, 'WEB', '?stale'), all);
@@ -38,17 +38,17 @@ describe('the instances of a service', () => {
   });
 
   for (const value of ['', '=', '=1', '=true']) {
-    test(`with passing${value} are those of which every check passes`, async () => {
+    test(`returns only instances whose checks all pass with passing${value}`, async () => {
       assert.deepEqual(await health(api, 'web', `?passing${value}`), ['c/Web passing', 'e/Web']);
     });
   }
-  test('with passing=false are all, and with another value there is none', async () => {
+  test('returns all instances with passing=false and 400 for another value', async () => {
     assert.equal((await health(api, 'web', '?passing=false')).length, 5);
     const answer = await api.request('GET', '/v1/health/service/web?passing=maybe');
     assert.deepEqual(seen(answer), [400, 'Invalid value for ?passing "maybe": want true or false']);
   });
 
-  test('with tags are those that have them all', async () => {
+  test('returns only instances with all given tags', async () => {
     assert.deepEqual(await health(api, 'web', '?tag=v1'), ['a/Web warning', 'c/Web passing']);
     assert.deepEqual(await health(api, 'web', '?tag=BLUE'), ['b/Web critical', 'c/Web passing']);
     assert.deepEqual(await health(api, 'web', '?tag=blue&tag=v2'), ['b/Web critical']);
@@ -61,7 +61,7 @@ describe('the instances of a service', () => {
     );
   });
 
-  test('are indented for who asks for that, and compressed', async () => {
+  test('indents the response with pretty and compresses it', async () => {
     const plain = await api.request('GET', '/v1/health/service/web');
     const pretty = await api.request('GET', '/v1/health/service/web?pretty');
     assert.equal(pretty.text, `${JSON.stringify(plain.json(), null, 4)}\n`);
@@ -71,7 +71,7 @@ describe('the instances of a service', () => {
     assert.equal(cached.headers['x-cache'], 'HIT');
   });
 
-  test('are listed by the state of their checks', async () => {
+  test('filters checks by state at /v1/health/state', async () => {
     const inState = async (state: string): Promise<string[]> => {
       const checks = await got<ShownCheck[]>(api, `/v1/health/state/${state}`);
       return checks.map(({ Node, CheckID }) => `${Node}/${CheckID}`);
@@ -88,7 +88,7 @@ describe('the instances of a service', () => {
   });
 });
 
-describe('what came from a peer', () => {
+describe('a read with peer', () => {
   let api: Api;
   before(async () => {
     api = await startApi();
@@ -104,7 +104,7 @@ describe('what came from a peer', () => {
   });
   after(() => api[Symbol.asyncDispose]());
 
-  test('is apart from what is here, and from what came from others', async () => {
+  test('returns only the services of that peer', async () => {
     assert.deepEqual(await health(api, 'web'), ['n1/web']);
     assert.deepEqual(await health(api, 'web', '?peer=EAST'), ['e1/web passing', 'e2/web critical']);
     assert.deepEqual(await health(api, 'web', '?peer=west'), ['w1/web passing']);
@@ -116,7 +116,7 @@ describe('what came from a peer', () => {
     assert.deepEqual(await health(api, 'web', '?peer=east&tag=x'), ['e1/web passing']);
   });
 
-  test('names its peer, in every list, and the partition here', async () => {
+  test('contains PeerName and the local partition in every list', async () => {
     const [entry] = await got<ShownEntry[]>(api, '/v1/health/service/web?peer=east');
     assert.deepEqual(
       [entry?.Node.PeerName, entry?.Service.PeerName, entry?.Checks[0]?.PeerName, entry?.Service.Partition],
@@ -141,7 +141,7 @@ describe('what came from a peer', () => {
     );
   });
 
-  test('cannot be changed through the API', async () => {
+  test('reads services that the API does not let callers change', async () => {
     const { snapshot } = api.state;
     for (const [path, body] of [
       ['/v1/catalog/register', { Node: 'e1', Address: '10.0.0.1', PeerName: 'east', Service: { Service: 'web' } }],
@@ -152,12 +152,12 @@ describe('what came from a peer', () => {
       assert.equal(answer.status, 400);
       assert.match(answer.text, /^what came from peer "east" cannot be changed here: it is what that cluster exports$/);
     }
-    // Without the peer's name it is a node of this cluster that is meant, and there is none.
+    // Without PeerName the request means a node of this cluster, which is missing.
     await api.request('PUT', '/v1/catalog/deregister', { body: { Node: 'e1' } });
     assert.equal(api.state.snapshot, snapshot);
   });
 
-  test('is not meant by a change that names the peer in the query', async () => {
+  test('has no counterpart for writes, which return 400', async () => {
     await registered(api, { Node: 'e1' });
     for (const path of ['register', 'deregister']) {
       const body = { Node: 'e1', Address: '10.0.0.9' };
@@ -167,7 +167,7 @@ describe('what came from a peer', () => {
     assert.notEqual(await got(api, '/v1/catalog/node/e1'), null);
   });
 
-  test('is shown no more from when the peering has ended, before it is removed', async () => {
+  test('returns nothing as soon as the peering is TERMINATED', async () => {
     await generated(api, 'ending');
     await importFrom(api, 'ending', 'web', [imported('web', 'x1')]);
     const path = '/v1/health/service/web?peer=ending';
@@ -178,15 +178,15 @@ describe('what came from a peer', () => {
     assert.deepEqual(await got(api, '/v1/catalog/nodes?peer=ending'), []);
   });
 
-  test('of a peer that has no peer name is refused', async () => {
+  test('returns 400 for an invalid peer name', async () => {
     const answer = await api.request('GET', '/v1/health/service/web?peer=a_b');
     assert.equal(answer.status, 400);
     assert.match(answer.text, /^a_b is not a valid peer name/);
   });
 });
 
-describe('failing over', () => {
-  /** What each of this cluster, east and west says of its instance; nothing where it has none. */
+describe('failover', () => {
+  /** The status of the instance of this cluster, of east and of west. Empty: no instance. */
   const cases: readonly (readonly [here: string, east: string, west: string, query: string, answer: string])[] = [
     ['passing', 'passing', 'passing', 'east,west', 'local'],
     ['warning', 'passing', 'passing', 'east,west', 'east'],
@@ -200,7 +200,7 @@ describe('failing over', () => {
     ['critical', 'passing', '', 'nobody,east', 'east'],
   ];
   for (const [here, east, west, query, answeredBy] of cases) {
-    test(`to ${query}: here ${here || 'none'}, east ${east || 'none'}, west ${west || 'none'}: ${answeredBy} answers`, async () => {
+    test(`=${query} is answered by ${answeredBy} with local ${here || 'none'}, east ${east || 'none'}, west ${west || 'none'}`, async () => {
       await using api = await startApi();
       await generated(api, 'east');
       await generated(api, 'west');
@@ -219,7 +219,7 @@ describe('failing over', () => {
     });
   }
 
-  test('looks at the instances with the tags that are asked for', async () => {
+  test('considers only instances with the given tags', async () => {
     await using api = await startApi();
     await generated(api, 'east');
     await registered(api, { Service: { Service: 'web', Tags: ['v1'] } });
@@ -228,7 +228,7 @@ describe('failing over', () => {
     assert.equal(answer.headers['x-service-answered-by'], 'east');
   });
 
-  test('is told only where it was asked for, and not together with a peer', async () => {
+  test('sets X-Service-Answered-By only with failover and returns 400 for invalid values', async () => {
     await using api = await startApi();
     const answer = await api.request('GET', '/v1/health/service/web');
     assert.equal(answer.headers['x-service-answered-by'], undefined);

@@ -1,67 +1,73 @@
-/** `GET /v1/health/…`: instances with their checks, and checks alone; can wait. */
+/** `GET /v1/health/…`: reads of instances with their checks, and of checks. All support blocking queries. */
 import { authorize } from '../../../credentials/caller.ts';
 import { type Asked, type Credentials, locate, waitingAs } from '../../../credentials/operation.ts';
 import { existingPartition } from '../../../credentials/request-partition.ts';
-import type { Evaluate } from '../../../http/blocking/reads.ts';
+import type { Evaluate } from '../../../http/blocking/blocking-query.ts';
 import { ServiceError } from '../../../http/errors.ts';
 import { jsonList } from '../../../http/v1/json-answer.ts';
 import type { Snapshot } from '../../../state/memory/snapshot.ts';
 import type { State } from '../../../state/state.ts';
-import { nodeSource, type Source, serviceSource, wholeSource } from '../query/catalog-queries.ts';
-import { checksOfNode, checksOfService, checkText, type FoundCheck, healthText } from '../query/catalog-to-json.ts';
-import { type FoundInstance, inOrder } from '../query/resolved-instances.ts';
-import type { Visible } from '../query/visibility.ts';
+import { type InstancesResult, queryNode, queryPartition, queryService } from '../query/catalog-queries.ts';
+import {
+  checkJsonText,
+  checksOfNode,
+  checksOfService,
+  healthJsonText,
+  type ResolvedCheck,
+} from '../query/catalog-to-json.ts';
+import { type ResolvedInstance, sortInstances } from '../query/resolved-instances.ts';
+import type { VisibleResult } from '../query/visibility.ts';
 import { CHECK_STATUSES } from '../tables/check.ts';
-import { readVisible, tagged, waiting } from './read-catalog.ts';
-import { ANSWERED_BY, type WantedInstances } from './read-parameters.ts';
+import { filterByTags, readVisible, withWakeTopics } from './read-catalog.ts';
+import { ANSWERED_BY, type InstanceFilter } from './read-parameters.ts';
 
-/** `GET /v1/health/service/:name`. */
+/** `GET /v1/health/service/:name` ([SVC-33]). */
 export function readServiceHealth(
   credentials: Credentials,
-  asked: Asked,
-  wanted: WantedInstances,
+  context: Asked,
+  filter: InstanceFilter,
   name: string,
 ): Evaluate {
   const { state } = credentials;
-  const { peer, passing, failover } = wanted;
-  const key = [name.toLowerCase(), peer ?? '', passing, failover?.join() ?? '', ...wanted.tags].join('\0');
+  const { peer, passing, failover } = filter;
+  const key = [name.toLowerCase(), peer ?? '', passing, failover?.join() ?? '', ...filter.tags].join('\0');
   return (snapshot) => {
-    const { caller, partition: named } = locate(credentials, snapshot, asked);
-    authorize(caller, { resource: 'services', access: 'read', partition: named, name });
-    const partition = existingPartition(snapshot, named);
+    const { caller, partition: namedPartition } = locate(credentials, snapshot, context);
+    authorize(caller, { resource: 'services', access: 'read', partition: namedPartition, name });
+    const partition = existingPartition(snapshot, namedPartition);
     const { instances, watched, alsoWake, answeredBy } =
       failover === undefined
-        ? chosenAlone(serviceSource(state, snapshot, { partition, peer }, name), wanted)
-        : chosen(state, snapshot, partition, name, { ...wanted, failover });
+        ? withoutFailover(queryService(state, snapshot, { partition, peer }, name), filter)
+        : withFailover(state, snapshot, partition, name, { ...filter, failover });
     return {
-      ...waiting(waitingAs(caller), alsoWake),
+      ...withWakeTopics(waitingAs(caller), alsoWake),
       watched,
       shareKey: `${partition}\0${key}`,
       headers: answeredBy === undefined ? [] : [ANSWERED_BY.name, answeredBy],
-      body: () => jsonList(onlyPassing(instances, passing), healthText),
+      body: () => jsonList(onlyPassing(instances, passing), healthJsonText),
     };
   };
 }
 
-interface Chosen extends Source {
+interface FailoverResult extends InstancesResult {
   readonly answeredBy?: string;
 }
 
-const chosenAlone = (source: Source, { tags }: WantedInstances): Chosen =>
-  tags.length === 0 ? source : { ...source, instances: tagged(source.instances, tags) };
+const withoutFailover = (source: InstancesResult, { tags }: InstanceFilter): FailoverResult =>
+  tags.length === 0 ? source : { ...source, instances: filterByTags(source.instances, tags) };
 
-/** This cluster while something passes here, else the first peer where something does; else this cluster. */
-function chosen(
+/** Returns the local instances if one passes, else those of the first peer with a passing one, else the local ones. */
+function withFailover(
   state: State,
   snapshot: Snapshot,
   partition: string,
   name: string,
-  { tags, failover }: WantedInstances & { readonly failover: readonly string[] },
-): Chosen {
-  // All are waited for, in use or not: a change of any of them can make another one the answer.
+  { tags, failover }: InstanceFilter & { readonly failover: readonly string[] },
+): FailoverResult {
+  // Watches every peer, because a change of any of them can change which one answers.
   const sources = [undefined, ...failover].map((peer) => {
-    const source = serviceSource(state, snapshot, { partition, peer }, name);
-    return { ...source, peer, instances: tagged(source.instances, tags) };
+    const source = queryService(state, snapshot, { partition, peer }, name);
+    return { ...source, peer, instances: filterByTags(source.instances, tags) };
   });
   const [local] = sources;
   const answer = sources.find(({ instances }) => instances.some(({ status }) => status === 'passing')) ?? local;
@@ -73,44 +79,48 @@ function chosen(
   };
 }
 
-const onlyPassing = (instances: readonly FoundInstance[], passing: boolean): readonly FoundInstance[] =>
+const onlyPassing = (instances: readonly ResolvedInstance[], passing: boolean): readonly ResolvedInstance[] =>
   passing ? instances.filter(({ status }) => status === 'passing') : instances;
 
-/** `GET /v1/health/node/:name`: the checks of a node and of what is on it. */
+/** `GET /v1/health/node/:name`: the checks of a node and of the services on it ([SVC-34]). */
 export function readNodeHealth(
   credentials: Credentials,
-  asked: Asked,
+  context: Asked,
   peer: string | undefined,
   name: string,
 ): Evaluate {
-  return readVisible(credentials, asked, peer, {
-    source: (snapshot, sought) => nodeSource(credentials.state, snapshot, sought, name),
+  return readVisible(credentials, context, peer, {
+    source: (snapshot, query) => queryNode(credentials.state, snapshot, query, name),
     key: `${peer ?? ''}\0${name.toLowerCase()}`,
-    ofNode: true,
-    body: (visible) => jsonList(checksOf(visible), checkText),
+    isSingleNode: true,
+    body: (visible) => jsonList(checksOf(visible), checkJsonText),
   });
 }
 
-/** `any`, or a status. */
 const STATE_NAMES: readonly string[] = ['any', ...CHECK_STATUSES, 'maintenance'];
 
-/** `GET /v1/health/state/:state`: the checks that say so. @throws ServiceError `bad-request` */
-export function listChecks(credentials: Credentials, asked: Asked, peer: string | undefined, state: string): Evaluate {
+/** `GET /v1/health/state/:state`: the checks in a state ([SVC-35]). @throws ServiceError `bad-request` */
+export function listChecks(
+  credentials: Credentials,
+  context: Asked,
+  peer: string | undefined,
+  state: string,
+): Evaluate {
   if (!STATE_NAMES.includes(state)) {
     throw new ServiceError('bad-request', `Invalid state "${state}": want ${STATE_NAMES.join(' or ')}`);
   }
-  return readVisible(credentials, asked, peer, {
-    source: (snapshot, sought) => wholeSource(credentials.state, snapshot, sought),
+  return readVisible(credentials, context, peer, {
+    source: (snapshot, query) => queryPartition(credentials.state, snapshot, query),
     key: `${peer ?? ''}\0${state}`,
-    spans: true,
+    allowsAllPartitions: true,
     body: (visible) => {
       const checks = checksOf(visible);
-      return jsonList(state === 'any' ? checks : checks.filter(({ check }) => check.status === state), checkText);
+      return jsonList(state === 'any' ? checks : checks.filter(({ check }) => check.status === state), checkJsonText);
     },
   });
 }
 
-const checksOf = ({ nodes, instances }: Visible): FoundCheck[] => [
+const checksOf = ({ nodes, instances }: VisibleResult): ResolvedCheck[] => [
   ...nodes.flatMap(checksOfNode),
-  ...inOrder([...instances]).flatMap(checksOfService),
+  ...sortInstances([...instances]).flatMap(checksOfService),
 ];

@@ -1,68 +1,68 @@
-/** What requests for services leave out, and where they look. */
+/** The query parameters of catalog reads. */
 import { Type } from 'typebox';
 import type { Call } from '../../../http/call.ts';
 import { ServiceError } from '../../../http/errors.ts';
 import { QUOTED_LENGTH_MAX } from '../../../http/limits.ts';
 import type { Parameter } from '../../../http/parameter.ts';
-import { checkPeerName } from '../../record/peer-name.ts';
+import { checkPeerName } from '../../record/names.ts';
 import { FAILOVER_PEERS_MAX } from '../limits.ts';
 
 export const PEER: Parameter = {
   name: 'peer',
-  description: 'Looks into what came from this peer, and not here.',
+  description: 'Reads what this peer exports instead of this cluster.',
   schema: Type.String(),
 };
 export const TAG: Parameter = {
   name: 'tag',
-  description: 'Only instances with this tag, whatever its case; given several times, with all of them.',
+  description: 'Returns only instances with this tag, ignoring case. If repeated, only instances with all tags.',
   schema: Type.String(),
 };
 export const PASSING: Parameter = {
   name: 'passing',
-  description: 'Only instances of which every check passes; passing=false is as without.',
+  description: 'Returns only instances whose checks all pass. passing=false counts as absent.',
   schema: Type.String(),
   flag: true,
 };
 export const FAILOVER: Parameter = {
   name: 'failover',
   description:
-    'Peers, separated by commas: while no instance here passes every check, the first of them where one does answers. X-Service-Answered-By says who did.',
+    'Peers, separated by commas. If no local instance passes, returns those of the first peer with a passing instance. X-Service-Answered-By names it.',
   schema: Type.String(),
 };
 
-/** Who answered a request with `failover`. */
+/** The response header of requests with `failover` ([SVC-41]). */
 export const ANSWERED_BY: Parameter = {
   name: 'X-Service-Answered-By',
-  description: 'With failover: local, or the name of the peer whose instances these are.',
+  description: 'With failover: local, or the name of the peer with these instances.',
   schema: Type.String(),
 };
 
-/** Which instances are wanted. */
-export interface WantedInstances {
-  /** As it was given; undefined: those of this cluster. */
+/** The instances that a request selects. */
+export interface InstanceFilter {
+  /** Spelled as in the request. Undefined: this cluster. */
   readonly peer: string | undefined;
   /** In lower case. */
   readonly tags: readonly string[];
   readonly passing: boolean;
-  /** Undefined: none was asked for. */
+  /** The peers to fail over to, in order. Undefined: no failover. */
   readonly failover: readonly string[] | undefined;
 }
 
-const ANY: WantedInstances = { peer: undefined, tags: [], passing: false, failover: undefined };
+const NO_FILTER: InstanceFilter = { peer: undefined, tags: [], passing: false, failover: undefined };
 
-/** Empty parameters count as absent. @throws ServiceError `bad-request` */
-export function readWanted({ query, request }: Call): WantedInstances {
-  if (query.size === 0) return ANY;
+/** Reads the filter from the query. Empty parameters count as absent ([V1-16]). @throws ServiceError `bad-request` */
+export function readInstanceFilter({ query, request }: Call): InstanceFilter {
+  if (query.size === 0) return NO_FILTER;
   const peer = readPeer({ query });
   const failover = readFailover(query.get(FAILOVER.name) ?? '');
   if (peer !== undefined && failover !== undefined) {
     throw new ServiceError('bad-request', 'Cannot specify ?peer with ?failover, conflicting semantics.');
   }
-  const tags = query.has(TAG.name) ? allOf(request.url ?? '', TAG.name) : [];
+  const tags = query.has(TAG.name) ? allValues(request.url ?? '', TAG.name) : [];
   return { peer, tags, passing: readPassing(query.get(PASSING.name)), failover };
 }
 
-/** The peer that is asked about. @throws ServiceError `bad-request` */
+/** Returns the peer in the query, if any. @throws ServiceError `bad-request` */
 export function readPeer({ query }: Pick<Call, 'query'>): string | undefined {
   const peer = query.get(PEER.name) ?? '';
   if (peer === '') return undefined;
@@ -70,14 +70,14 @@ export function readPeer({ query }: Pick<Call, 'query'>): string | undefined {
   return peer;
 }
 
-/** Refuses a change that is meant for what came from a peer. @throws ServiceError `bad-request` */
-export function refusePeer({ query }: Pick<Call, 'query'>): void {
+/** Rejects a write with `peer` in the query ([SVC-21]). @throws ServiceError `bad-request` */
+export function rejectPeerParameter({ query }: Pick<Call, 'query'>): void {
   const peer = query.get(PEER.name) ?? '';
-  if (peer !== '') throw ofPeer(peer);
+  if (peer !== '') throw importedReadOnly(peer);
 }
 
-/** The refusal of a change of what came from a peer. */
-export const ofPeer = (peer: string): ServiceError =>
+/** Returns the error for a write to imported services ([SVC-21]). */
+export const importedReadOnly = (peer: string): ServiceError =>
   new ServiceError(
     'bad-request',
     `what came from peer ${JSON.stringify(peer.slice(0, QUOTED_LENGTH_MAX))} cannot be changed here: it is what that cluster exports`,
@@ -105,8 +105,8 @@ function readPassing(text: string | undefined): boolean {
   throw new ServiceError('bad-request', `Invalid value for ?passing "${text}": want true or false`);
 }
 
-/** Every value of a parameter that can be given several times; the query has the first alone. */
-function allOf(url: string, name: string): string[] {
+/** Returns every value of a repeated parameter in lower case. `Query` has only the first one. */
+function allValues(url: string, name: string): string[] {
   const values = new URLSearchParams(url.slice(url.indexOf('?') + 1)).getAll(name);
   return values.filter((value) => value !== '').map((value) => value.toLowerCase());
 }

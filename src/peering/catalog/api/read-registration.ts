@@ -1,9 +1,9 @@
-/** What a request registers, checked and brought into the form in which it is kept. Texts of refusals: as Consul's, where it has some. */
+/** Validates registrations and converts them to the stored form. Errors have Consul's texts where Consul has one. */
 import type { Asked } from '../../../credentials/operation.ts';
 import { checkMeta } from '../../record/meta.ts';
 import { CHECKS_MAX, NAME_CHARACTERS_MAX } from '../limits.ts';
 import {
-  inKeyOrder,
+  badRequest,
   readAddress,
   readId,
   readName,
@@ -11,32 +11,32 @@ import {
   readOutput,
   readService,
   readStatus,
-  readTagged,
+  readTaggedAddresses,
   readText,
-  refused,
+  sortKeys,
 } from '../read-fields.ts';
 import type { CatalogNode } from '../tables/catalog-node.ts';
-import type { KeptCheck } from '../tables/check.ts';
+import type { CatalogCheck } from '../tables/check.ts';
 import type { InstanceService } from '../tables/instance.ts';
-import type { CheckBody, DeregistrationBody, RegistrationBody, ServiceBody } from './bodies.ts';
-import { ofPeer } from './read-parameters.ts';
+import { importedReadOnly } from './read-parameters.ts';
+import type { CheckBody, DeregistrationBody, RegistrationBody, ServiceBody } from './request-schemas.ts';
 
-/** What is given of a node. */
-export type GivenNode = Pick<CatalogNode, 'name' | 'address' | 'id' | 'taggedAddresses' | 'meta'>;
+/** The node fields of a registration. */
+export type NodeFields = Pick<CatalogNode, 'name' | 'address' | 'id' | 'taggedAddresses' | 'meta'>;
 
-/** Checks of the service with an ID; of the whole node where that is empty. */
-export interface GivenChecks {
+/** The checks of one service, or of the whole node if `serviceId` is empty. */
+export interface CheckGroup {
   readonly serviceId: string;
-  readonly checks: readonly KeptCheck[];
+  readonly checks: readonly CatalogCheck[];
 }
 
 export interface Registration {
-  readonly node: GivenNode;
-  /** A node that is there stays as it is. */
+  readonly node: NodeFields;
+  /** Whether an existing node stays unchanged (`SkipNodeUpdate`). */
   readonly skipNode: boolean;
   readonly service: InstanceService | undefined;
-  readonly checks: readonly GivenChecks[];
-  /** Must be that of the cluster, where given. */
+  readonly checks: readonly CheckGroup[];
+  /** Empty or the datacenter of this cluster. */
   readonly datacenter: string;
 }
 
@@ -46,9 +46,9 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export function readRegistration(body: RegistrationBody): Registration {
   const { Service, Check, Checks = [], SkipNodeUpdate = false } = body;
   const given = Check === undefined ? Checks : [...Checks, Check];
-  refuseForeign([body, ...(Service === undefined ? [] : [Service]), ...given]);
-  const node = readGivenNode(body, SkipNodeUpdate);
-  const service = Service === undefined || isEmpty(Service) ? undefined : readGivenService(Service);
+  rejectForeign([body, ...(Service === undefined ? [] : [Service]), ...given]);
+  const node = readNodeFields(body, SkipNodeUpdate);
+  const service = Service === undefined || isEmptyService(Service) ? undefined : readServiceFields(Service);
   return {
     node,
     skipNode: SkipNodeUpdate,
@@ -58,21 +58,21 @@ export function readRegistration(body: RegistrationBody): Registration {
   };
 }
 
-/** What a request takes away. */
+/** The item that a request deregisters: a node, unless it names a service or check. */
 export interface Deregistration {
   readonly node: string;
-  /** Empty: not this service alone. */
+  /** Empty if the request names no service. */
   readonly serviceId: string;
-  /** Empty: not this check alone. */
+  /** Empty if the request names no check. */
   readonly checkId: string;
   readonly datacenter: string;
 }
 
 /** @throws ServiceError `bad-request` */
 export function readDeregistration(body: DeregistrationBody): Deregistration {
-  refuseForeign([body]);
+  rejectForeign([body]);
   const { Node = '', ServiceID = '', CheckID = '', Datacenter = '' } = body;
-  if (Node === '') throw refused('Must provide node');
+  if (Node === '') throw badRequest('Must provide node');
   return {
     node: readName('node', Node),
     serviceId: readId('service', ServiceID),
@@ -81,74 +81,77 @@ export function readDeregistration(body: DeregistrationBody): Deregistration {
   };
 }
 
-/** The request with the partition that its body names, in one place or in several. @throws ServiceError `bad-request` */
-export function namingPartition(asked: Asked, body: RegistrationBody | DeregistrationBody): Asked {
+/**
+ * Returns the context with the partition that the body, its service or its checks name ([SVC-22]).
+ * @throws ServiceError `bad-request` if they name different partitions
+ */
+export function withNamedPartition(context: Asked, body: RegistrationBody | DeregistrationBody): Asked {
   const named = new Map<string, string>();
-  const inner = 'Service' in body || 'Check' in body || 'Checks' in body ? innerOf(body) : [];
+  const inner = 'Service' in body || 'Check' in body || 'Checks' in body ? nestedParts(body) : [];
   for (const { Partition = '' } of [body, ...inner])
     if (Partition !== '') named.set(Partition.toLowerCase(), Partition);
   const [first, second] = named.values();
-  if (second !== undefined) throw refused(`the request names two partitions, "${first}" and "${second}": want one`);
-  return first === undefined ? asked : { ...asked, partitions: { ...asked.partitions, body: first } };
+  if (second !== undefined) throw badRequest(`the request names two partitions, "${first}" and "${second}": want one`);
+  return first === undefined ? context : { ...context, partitions: { ...context.partitions, body: first } };
 }
 
-function innerOf({ Service, Check, Checks = [] }: RegistrationBody): readonly { readonly Partition?: string }[] {
+function nestedParts({ Service, Check, Checks = [] }: RegistrationBody): readonly { readonly Partition?: string }[] {
   return [Service, Check, ...Checks].filter((part) => part !== undefined);
 }
 
-/** A part of a request that could speak of something that is not kept here. */
-interface Placed {
+/** The fields that would place a part of a request outside this cluster's catalog. */
+interface ForeignFields {
   readonly PeerName?: string;
   readonly Namespace?: string;
 }
 
-function refuseForeign(parts: readonly Placed[]): void {
+function rejectForeign(parts: readonly ForeignFields[]): void {
   for (const { PeerName = '', Namespace = '' } of parts) {
-    if (PeerName !== '') throw ofPeer(PeerName);
+    if (PeerName !== '') throw importedReadOnly(PeerName);
     if (Namespace !== '' && Namespace !== 'default')
-      throw refused(`there is no namespace "${Namespace}": there are none`);
+      throw badRequest(`there is no namespace "${Namespace}": there are none`);
   }
 }
 
-function readGivenNode(body: RegistrationBody, skipped: boolean): GivenNode {
+function readNodeFields(body: RegistrationBody, skipped: boolean): NodeFields {
   const { Node = '', Address = '', ID = '', TaggedAddresses, NodeMeta } = body;
-  if (Node === '') throw refused('Must provide node');
-  if (Address === '' && !skipped) throw refused('Must provide address if SkipNodeUpdate is not set');
+  if (Node === '') throw badRequest('Must provide node');
+  if (Address === '' && !skipped) throw badRequest('Must provide address if SkipNodeUpdate is not set');
   if (ID !== '' && !UUID.test(ID))
-    throw refused(`Bad node ID: ${JSON.stringify(ID.slice(0, NAME_CHARACTERS_MAX))} is no UUID`);
+    throw badRequest(`Bad node ID: ${JSON.stringify(ID.slice(0, NAME_CHARACTERS_MAX))} is no UUID`);
   checkMeta(NodeMeta);
-  const taggedAddresses = readTagged(TaggedAddresses);
+  const taggedAddresses = readTaggedAddresses(TaggedAddresses);
   for (const address of Object.values(taggedAddresses)) readAddress('tagged address', address);
   return {
     name: readName('node', Node),
     address: readAddress('node address', Address),
     id: ID.toLowerCase(),
     taggedAddresses,
-    meta: inKeyOrder(NodeMeta),
+    meta: sortKeys(NodeMeta),
   };
 }
 
-/** Some clients send an object without anything in it for no service. */
-const isEmpty = ({ ID = '', Service = '' }: ServiceBody): boolean => ID === '' && Service === '';
+/** Some clients send an empty object instead of no service ([SVC-10]). */
+const isEmptyService = ({ ID = '', Service = '' }: ServiceBody): boolean => ID === '' && Service === '';
 
-function readGivenService(given: ServiceBody): InstanceService {
-  if (!given.Service) throw refused('Must provide service name (Service.Service) when service ID is provided');
+function readServiceFields(given: ServiceBody): InstanceService {
+  if (!given.Service) throw badRequest('Must provide service name (Service.Service) when service ID is provided');
   return readService(given, given.Service);
 }
 
-function groupChecks(given: readonly CheckBody[], node: string): readonly GivenChecks[] {
+function groupChecks(given: readonly CheckBody[], node: string): readonly CheckGroup[] {
   if (given.length === 0) return [];
-  const groups = new Map<string, KeptCheck[]>();
+  const groups = new Map<string, CatalogCheck[]>();
   for (const check of given) {
     const { Node = '', ServiceID = '' } = check;
     if (Node !== '' && Node.toLowerCase() !== node.toLowerCase()) {
-      throw refused(`a check is of node "${Node}", and the request of node "${node}": want one`);
+      throw badRequest(`a check is of node "${Node}", and the request of node "${node}": want one`);
     }
     const group = groups.get(ServiceID) ?? [];
     groups.set(readId('service', ServiceID), group);
     group.push(readCheck(check));
   }
-  if (given.length > CHECKS_MAX) throw refused(`${given.length} checks are too many, want at most ${CHECKS_MAX}`);
+  if (given.length > CHECKS_MAX) throw badRequest(`${given.length} checks are too many, want at most ${CHECKS_MAX}`);
   return [...groups].map(([serviceId, checks]) => ({ serviceId, checks }));
 }
 
@@ -160,10 +163,10 @@ function readCheck({
   Output = '',
   Type = '',
   Definition,
-}: CheckBody): KeptCheck {
+}: CheckBody): CatalogCheck {
   const id = readId('check', CheckID || Name);
-  if (id === '') throw refused('Must provide a CheckID or a Name for every check');
-  const definition = Definition === undefined ? {} : withoutEmpty(Definition);
+  if (id === '') throw badRequest('Must provide a CheckID or a Name for every check');
+  const definition = Definition === undefined ? {} : omitEmptyFields(Definition);
   return {
     id,
     name: readText('check name', Name, NAME_CHARACTERS_MAX),
@@ -175,8 +178,8 @@ function readCheck({
   };
 }
 
-/** Clients send every field of a definition; those that say nothing are left out. */
-function withoutEmpty(definition: NonNullable<CheckBody['Definition']>): NonNullable<CheckBody['Definition']> {
+/** Returns the definition without empty fields, because some clients send every field. Sorts the keys. */
+function omitEmptyFields(definition: NonNullable<CheckBody['Definition']>): NonNullable<CheckBody['Definition']> {
   const filled = Object.entries(definition).filter(
     ([, value]) => value !== '' && value !== false && value !== 0 && value !== '0s',
   );

@@ -1,13 +1,20 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Fields, got, health, register, registered } from '../../../../test/support/peering/catalog.ts';
+import {
+  type Fields,
+  got,
+  health,
+  register,
+  registered,
+  type ShownCheck,
+} from '../../../../test/support/peering/catalog.ts';
 import { seen } from '../../../../test/support/peering/peering.ts';
 import { sharedApi, startApi } from '../../../../test/support/process/api.ts';
 
-describe('a registration', () => {
+describe('register', () => {
   const api = sharedApi();
 
-  test('puts node, service and checks into one commit, and shows them in the shapes of Consul', async () => {
+  test('writes node, service and checks in one commit and returns them in the form of Consul', async () => {
     const before = api().state.snapshot.index;
     await registered(api(), {
       Node: 'shapes',
@@ -118,7 +125,7 @@ describe('a registration', () => {
     );
   });
 
-  test('takes what the Go client sends of its own accord', async () => {
+  test('accepts every field that the Go client of Consul sends', async () => {
     await registered(api(), {
       ID: '',
       Node: 'go',
@@ -164,7 +171,7 @@ describe('a registration', () => {
     assert.deepEqual(entry?.Checks[0]?.['Definition'], {});
   });
 
-  test('writes nothing when all is as it was, and still answers true', async () => {
+  test('writes nothing and answers true when nothing changes', async () => {
     const again = {
       Node: 'again',
       NodeMeta: { b: '2', a: '1' },
@@ -183,7 +190,7 @@ describe('a registration', () => {
     assert.equal(api().state.snapshot, snapshot);
   });
 
-  test('changes what it names and leaves the rest', async () => {
+  test('changes only what the body contains', async () => {
     const service = { ID: 'kept-1', Service: 'kept', Port: 1 };
     const checks = [
       { Name: 'a', Status: 'passing', ServiceID: 'kept-1' },
@@ -207,14 +214,14 @@ describe('a registration', () => {
     assert.equal(moved?.Node['Address'], '10.7.7.7');
   });
 
-  test('under the ID of another service replaces that one', async () => {
+  test('replaces a service with the same ID and another name', async () => {
     await registered(api(), { Node: 'reused', Service: { ID: 'x', Service: 'first' } });
     await registered(api(), { Node: 'reused', Service: { ID: 'x', Service: 'second' } });
     assert.deepEqual(await health(api(), 'first'), []);
     assert.deepEqual(await health(api(), 'second'), ['reused/x']);
   });
 
-  test('keeps partitions apart', async () => {
+  test('registers in the partition that the body or its service names', async () => {
     await api().makePartitions('eu');
     await registered(api(), { Node: 'p', Partition: 'EU', Service: { Service: 'parted', Address: '10.0.0.2' } });
     assert.deepEqual(await health(api(), 'parted'), []);
@@ -226,41 +233,45 @@ describe('a registration', () => {
     assert.match(refusal.text, /^partition "eu" is still named by node "[pq]" of the catalog$/);
   });
 
-  const refusals: readonly (readonly [what: string, fields: Fields, text: RegExp])[] = [
+  const invalidBodies: readonly (readonly [what: string, fields: Fields, text: RegExp])[] = [
     ['no node', { Node: '' }, /^Must provide node$/],
     ['no address', { Address: '' }, /^Must provide address if SkipNodeUpdate is not set$/],
-    ['a node to skip that is not there', { Node: 'no', Address: '', SkipNodeUpdate: true }, /there is no node "no"/],
-    ['an ID that is none', { ID: 'nope' }, /^Bad node ID: "nope" is no UUID$/],
+    ['SkipNodeUpdate for a missing node', { Node: 'no', Address: '', SkipNodeUpdate: true }, /there is no node "no"/],
+    ['an invalid node ID', { ID: 'nope' }, /^Bad node ID: "nope" is no UUID$/],
     [
       'an ID without a name',
       { Service: { ID: 'x' } },
       /^Must provide service name \(Service\.Service\) when service ID/,
     ],
-    ['an address of nobody', { Service: { Service: 'x', Address: '0.0.0.0' } }, /^Invalid service address: nobody/],
     [
-      'a port that is none',
+      'a wildcard address',
+      { Service: { Service: 'x', Address: '0.0.0.0' } },
+      /^Invalid service address "0\.0\.0\.0": want an address/,
+    ],
+    [
+      'a port out of range',
       { Service: { Service: 'x', Port: 65_536 } },
       /^Invalid service port 65536: want 0 to 65535$/,
     ],
     ['a name with a star', { Service: { Service: 'x*' } }, /^"x\*" is not a valid service name/],
     ['a node name with a slash', { Node: 'a/b' }, /^"a\/b" is not a valid node name/],
     ['an ID with a control character', { Service: { Service: 'x', ID: 'a\u0000b' } }, /is not a valid service ID/],
-    ['half a character', { Service: { Service: 'x\ud800' } }, /is not a valid service name/],
+    ['half of a surrogate pair', { Service: { Service: 'x\ud800' } }, /is not a valid service name/],
     [
       'too many tags',
       { Service: { Service: 'x', Tags: Array(65).fill('t') } },
       /^65 tags are too many, want at most 64$/,
     ],
-    ['weights that are none', { Service: { Service: 'x', Weights: { Passing: -1 } } }, /^Invalid weights -1 and 0/],
-    ['meta that is none', { NodeMeta: { 'a b': '' } }, /^meta tags failed validation: key "a b"/],
-    [
-      'a status that is none',
-      { Check: { Name: 'x', Status: 'fine' } },
-      /^Invalid check status "fine": want passing or/,
-    ],
+    ['a negative weight', { Service: { Service: 'x', Weights: { Passing: -1 } } }, /^Invalid weights -1 and 0/],
+    ['invalid metadata', { NodeMeta: { 'a b': '' } }, /^meta tags failed validation: key "a b"/],
+    ['an unknown status', { Check: { Name: 'x', Status: 'fine' } }, /^Invalid check status "fine": want passing or/],
     ['a check without a name', { Check: { Status: 'passing' } }, /^Must provide a CheckID or a Name for every check$/],
     ['a check of another node', { Check: { Name: 'x', Node: 'n2' } }, /a check is of node "n2", and the request of/],
-    ['a check of no service', { Check: { Name: 'x', ServiceID: 'no' } }, /^Missing service registration: there is no/],
+    [
+      'a check of a missing service',
+      { Check: { Name: 'x', ServiceID: 'no' } },
+      /^Missing service registration: there is no/,
+    ],
     [
       'too many checks',
       { Checks: Array.from({ length: 65 }, (_, i) => ({ Name: `${i}` })) },
@@ -269,18 +280,18 @@ describe('a registration', () => {
     ['another datacenter', { Datacenter: 'dc9' }, /^No path to datacenter "dc9": this cluster is "dc1"$/],
     ['a namespace', { Namespace: 'team' }, /^there is no namespace "team"/],
     ['a peer', { PeerName: 'east' }, /^what came from peer "east" cannot be changed here/],
-    ['a service of a peer', { Service: { Service: 'x', PeerName: 'east' } }, /^what came from peer "east" cannot be/],
-    ['a field that is unknown', { Adress: 'x' }, /json: unknown field "Adress", did you mean "Address"\?$/],
-    ['a definition that is none', { Check: { Name: 'x', Definition: { HTTP: 5 } } }, /Definition\.HTTP: want a string/],
+    ['an imported service', { Service: { Service: 'x', PeerName: 'east' } }, /^what came from peer "east" cannot be/],
+    ['an unknown field', { Adress: 'x' }, /json: unknown field "Adress", did you mean "Address"\?$/],
+    ['an invalid definition', { Check: { Name: 'x', Definition: { HTTP: 5 } } }, /Definition\.HTTP: want a string/],
     [
       'two partitions',
       { Partition: 'eu', Service: { Service: 'x', Partition: 'us' } },
       /^the request names two partitions/,
     ],
-    ['a partition that is not there', { Partition: 'nowhere' }, /^partition "nowhere" does not exist$/],
+    ['a missing partition', { Partition: 'nowhere' }, /^partition "nowhere" does not exist$/],
   ];
-  for (const [what, fields, text] of refusals) {
-    test(`is refused with ${what}, and changes nothing`, async () => {
+  for (const [what, fields, text] of invalidBodies) {
+    test(`returns 400 for ${what} and changes nothing`, async () => {
       const { snapshot } = api().state;
       const answer = await register(api(), fields);
       assert.equal(answer.status, 400, answer.text);
@@ -289,7 +300,7 @@ describe('a registration', () => {
     });
   }
 
-  test('of more checks than one service can have is refused', async () => {
+  test('returns 400 for more than CHECKS_MAX checks of one service', async () => {
     const checks = (from: number, count: number): Fields[] =>
       Array.from({ length: count }, (_, i) => ({ Name: `${from + i}`, ServiceID: 'many' }));
     await registered(api(), { Node: 'many', Service: { Service: 'many' }, Checks: checks(0, 64) });
@@ -297,7 +308,7 @@ describe('a registration', () => {
     assert.deepEqual(seen(answer), [400, '65 checks of one service or node are too many, want at most 64']);
   });
 
-  test('keeps the beginning of an output that is too long', async () => {
+  test('truncates output that is too long', async () => {
     const Output = `${'x'.repeat(4095)}\u{1f600}`;
     await registered(api(), { Node: 'long', Service: undefined, Check: { Name: 'c', Output } });
     const [check] = await got<{ Output: string }[]>(api(), '/v1/health/node/long');
@@ -305,7 +316,7 @@ describe('a registration', () => {
   });
 });
 
-test('in the community edition there are no partitions', async () => {
+test('returns 400 for a partition in the community edition', async () => {
   await using api = await startApi({ edition: 'community' });
   await registered(api, { Partition: 'default' });
   assert.equal((await register(api, { Partition: 'eu' })).status, 400);
@@ -313,10 +324,28 @@ test('in the community edition there are no partitions', async () => {
   assert.deepEqual(await health(api, 'web'), ['n1/web']);
 });
 
-test('registrations at once are all there', async () => {
+test('stores all of many concurrent registrations', async () => {
   await using api = await startApi();
   const names = Array.from({ length: 200 }, (_, i) => `s${i}`);
   await Promise.all(names.map((Service, i) => registered(api, { Node: `n${i % 7}`, Service: { Service } })));
   assert.deepEqual(Object.keys(await got(api, '/v1/catalog/services')).toSorted(), names.toSorted());
   assert.equal((await got<unknown[]>(api, '/v1/catalog/nodes')).length, 7);
+});
+
+test('keeps the last of two checks with one ID, on a new node and on an existing one', async () => {
+  await using api = await startApi();
+  const Checks = [
+    { CheckID: 'disk', Name: 'disk', Status: 'critical' },
+    { CheckID: 'disk', Name: 'disk', Status: 'passing' },
+    { CheckID: 'answers', ServiceID: 'web', Status: 'critical' },
+    { CheckID: 'answers', ServiceID: 'web', Status: 'warning' },
+  ];
+  for (const Node of ['new', 'new', 'other']) {
+    await registered(api, { Node, Checks });
+    const checks = await got<ShownCheck[]>(api, `/v1/health/node/${Node}`);
+    assert.deepEqual(
+      checks.map(({ CheckID, Status }) => `${CheckID} ${Status}`),
+      ['disk passing', 'answers warning'],
+    );
+  }
 });

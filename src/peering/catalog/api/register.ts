@@ -1,6 +1,6 @@
 /**
- * `PUT /v1/catalog/register`: puts a node, a service on it and checks of both into one commit. What is already as the
- * request says stays untouched: a registration that is sent again and again costs no write and wakes nobody.
+ * `PUT /v1/catalog/register`: writes a node, a service on it and checks of both in one commit ([SVC-6]). A repeated
+ * registration writes nothing and wakes no blocking query ([SVC-18]).
  */
 import { randomUUID } from 'node:crypto';
 import { authorize, type Caller } from '../../../credentials/caller.ts';
@@ -9,37 +9,37 @@ import { existingPartition } from '../../../credentials/request-partition.ts';
 import type { ServiceError } from '../../../http/errors.ts';
 import type { DeepReadonly, Stored } from '../../../state/table.ts';
 import type { Transaction } from '../../../state/write/transaction.ts';
-import { boundedChecks, checkDatacenter, putService } from '../change-catalog.ts';
-import { absent, authorizeAll, authorizeSome } from '../query/visibility.ts';
-import { refused } from '../read-fields.ts';
+import { checkDatacenter, enforceChecksMax, putService } from '../change-catalog.ts';
+import { authorizeAllServices, authorizeAnyService, missingOrDenied } from '../query/visibility.ts';
+import { badRequest } from '../read-fields.ts';
 import { type CatalogNode, catalogEntry, catalogNodes } from '../tables/catalog-node.ts';
 import { catalogServiceKey, catalogServices } from '../tables/catalog-service.ts';
-import { withChecks } from '../tables/check.ts';
+import { mergeChecks } from '../tables/check.ts';
 import type { InstanceService } from '../tables/instance.ts';
-import type { RegistrationBody } from './bodies.ts';
-import { namingPartition, type Registration, readRegistration } from './read-registration.ts';
+import { type Registration, readRegistration, withNamedPartition } from './read-registration.ts';
+import type { RegistrationBody } from './request-schemas.ts';
 
 /** @throws ServiceError `bad-request` | `permission-denied`, StateError */
-export async function register(credentials: Credentials, asked: Asked, body: RegistrationBody): Promise<true> {
+export async function register(credentials: Credentials, context: Asked, body: RegistrationBody): Promise<true> {
   const registration = readRegistration(body);
-  const named = namingPartition(asked, body);
-  await writeFor(credentials, asked, (tx) => apply(tx, credentials, named, registration));
+  const scopedContext = withNamedPartition(context, body);
+  await writeFor(credentials, context, (tx) => apply(tx, credentials, scopedContext, registration));
   return true;
 }
 
-function apply(tx: Transaction, credentials: Credentials, asked: Asked, registration: Registration): void {
-  const { caller, partition: named } = locate(credentials, tx, asked);
+function apply(tx: Transaction, credentials: Credentials, context: Asked, registration: Registration): void {
+  const { caller, partition: namedPartition } = locate(credentials, tx, context);
   const { service, checks, datacenter } = registration;
-  authorizeSome(caller, 'write', named);
-  if (service !== undefined) authorizeName(caller, named, service.name);
-  const partition = existingPartition(tx, named);
+  authorizeAnyService(caller, 'write', namedPartition);
+  if (service !== undefined) authorizeService(caller, namedPartition, service.name);
+  const partition = existingPartition(tx, namedPartition);
   checkDatacenter(tx, datacenter);
-  const standing = tx.find(catalogNodes, 'name', catalogEntry(partition, registration.node.name));
-  const node = putNode(tx, { caller, partition, standing }, registration);
+  const existing = tx.find(catalogNodes, 'name', catalogEntry(partition, registration.node.name));
+  const node = putNode(tx, { caller, partition, existing }, registration);
   if (service !== undefined) {
-    // Its ID may stand for another service by now, which is replaced.
+    // The ID may belong to a service with another name, which this registration replaces.
     const replaced = tx.get(catalogServices, catalogServiceKey(node, service.id))?.row.service.name;
-    if (replaced !== undefined && replaced !== service.name) authorizeName(caller, partition, replaced);
+    if (replaced !== undefined && replaced !== service.name) authorizeService(caller, partition, replaced);
     putService(
       tx,
       { node, partition },
@@ -50,47 +50,48 @@ function apply(tx: Transaction, credentials: Credentials, asked: Asked, registra
   for (const group of checks) {
     if (group.serviceId === '' || group.serviceId === service?.id) continue;
     const stored = tx.get(catalogServices, catalogServiceKey(node, group.serviceId));
-    if (stored === undefined) throw absent(caller, partition, unregistered(group.serviceId, registration.node.name));
+    if (stored === undefined)
+      throw missingOrDenied(caller, partition, serviceNotRegistered(group.serviceId, registration.node.name));
     const { row } = stored;
-    authorizeName(caller, partition, row.service.name);
+    authorizeService(caller, partition, row.service.name);
     putService(tx, { node, partition }, row.service as DeepReadonly<InstanceService>, group.checks);
   }
 }
 
-interface NodeChange {
+interface NodeTarget {
   readonly caller: Caller;
   readonly partition: string;
-  readonly standing: Stored<CatalogNode> | undefined;
+  readonly existing: Stored<CatalogNode> | undefined;
 }
 
 /** @returns the node's `uid` */
-function putNode(tx: Transaction, { caller, partition, standing }: NodeChange, registration: Registration): string {
+function putNode(tx: Transaction, { caller, partition, existing }: NodeTarget, registration: Registration): string {
   const { node, skipNode } = registration;
   const given = registration.checks.find(({ serviceId }) => serviceId === '')?.checks ?? [];
-  if (standing === undefined) {
-    if (skipNode && node.address === '') throw refused(`there is no node "${node.name}" yet: give its address`);
-    // Who may register some service may do so on a node of its own; what it says of a whole node concerns others.
-    if (given.length > 0 || registration.service === undefined) authorizeAll(caller, partition);
-    const uid = tx.once(randomUUID);
-    tx.put(catalogNodes, { uid, partition, ...node, checks: withChecks([], given) });
+  if (existing === undefined) {
+    if (skipNode && node.address === '') throw badRequest(`there is no node "${node.name}" yet: give its address`);
+    // A grant with names suffices to create a node for a service, but not for checks of the whole node ([SVC-23]).
+    if (given.length > 0 || registration.service === undefined) authorizeAllServices(caller, partition);
+    const uid = tx.memoizeAcrossRetries(randomUUID);
+    tx.put(catalogNodes, { uid, partition, ...node, checks: mergeChecks([], given) });
     return uid;
   }
-  const { row } = standing;
-  const checks = boundedChecks(withChecks(row.checks, given));
-  // An ID or a name without its address is no change: it says which node is meant.
+  const { row } = existing;
+  const checks = enforceChecksMax(mergeChecks(row.checks, given));
+  // The spelling of the name and a missing ID identify the node and change nothing.
   const next = skipNode ? row : { ...row, ...node, name: row.name, id: node.id || row.id };
-  if (checks === row.checks && (skipNode || givenText(row) === givenText(next))) return row.uid;
-  authorizeAll(caller, partition);
+  if (checks === row.checks && (skipNode || nodeFieldsText(row) === nodeFieldsText(next))) return row.uid;
+  authorizeAllServices(caller, partition);
   tx.put(catalogNodes, { ...next, checks });
   return row.uid;
 }
 
-/** What a registration can change of a node. */
-const givenText = ({ address, id, taggedAddresses, meta }: DeepReadonly<CatalogNode>): string =>
+/** Returns the JSON of the node fields that a registration can change. */
+const nodeFieldsText = ({ address, id, taggedAddresses, meta }: DeepReadonly<CatalogNode>): string =>
   JSON.stringify([address, id, taggedAddresses, meta]);
 
-const unregistered = (serviceId: string, node: string): ServiceError =>
-  refused(`Missing service registration: there is no service "${serviceId}" on node "${node}"`);
+const serviceNotRegistered = (serviceId: string, node: string): ServiceError =>
+  badRequest(`Missing service registration: there is no service "${serviceId}" on node "${node}"`);
 
-const authorizeName = (caller: Caller, partition: string, name: string): void =>
+const authorizeService = (caller: Caller, partition: string, name: string): void =>
   authorize(caller, { resource: 'services', access: 'write', partition, name });

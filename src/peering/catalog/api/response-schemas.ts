@@ -1,19 +1,19 @@
-/** What the endpoints of the catalog answer with, for the API description. */
+/** The response schemas of the catalog endpoints, for the OpenAPI description. */
 import { type TSchema, Type } from 'typebox';
 import { CHECK_STATUSES } from '../tables/check.ts';
-import { definitionSchema } from '../tables/check-definition.ts';
+import { checkDefinitionSchema } from '../tables/check-definition.ts';
 
 const textMap = Type.Record(Type.String(), Type.String());
 const index = Type.Integer({ minimum: 1 });
 const place = {
   Partition: Type.String(),
-  PeerName: Type.Optional(Type.String({ description: 'The peer that it came from; it cannot be changed here.' })),
+  PeerName: Type.Optional(Type.String({ description: 'The peer that exports it. Imported items cannot be changed.' })),
 };
 const indexes = { CreateIndex: index, ModifyIndex: index };
 const taggedAddresses = Type.Record(Type.String(), Type.Object({ Address: Type.String(), Port: Type.Integer() }));
 const weights = Type.Object({ Passing: Type.Integer(), Warning: Type.Integer() });
 const node = {
-  ID: Type.String({ description: 'As its owner has given it; else empty.' }),
+  ID: Type.String({ description: 'As registered, or empty.' }),
   Node: Type.String(),
   Address: Type.String(),
   Datacenter: Type.String(),
@@ -27,11 +27,11 @@ const serviceSchema = Type.Object(
   {
     Kind: Type.Optional(Type.String()),
     ID: Type.String(),
-    Service: Type.String({ description: 'Its name.' }),
+    Service: Type.String({ description: 'The name.' }),
     Tags: Type.Array(Type.String()),
     Meta: textMap,
     Port: Type.Integer(),
-    Address: Type.String({ description: "Empty where it is the node's." }),
+    Address: Type.String({ description: 'Empty if the service has the address of the node.' }),
     SocketPath: Type.Optional(Type.String()),
     TaggedAddresses: taggedAddresses,
     Weights: weights,
@@ -60,7 +60,7 @@ const catalogServiceSchema = Type.Object(
     ServiceID: Type.String(),
     ServiceName: Type.String(),
     ServiceKind: Type.Optional(Type.String()),
-    ServiceAddress: Type.String({ description: "Empty where it is the node's." }),
+    ServiceAddress: Type.String({ description: 'Empty if the service has the address of the node.' }),
     ServicePort: Type.Integer(),
     ServiceSocketPath: Type.Optional(Type.String()),
     ServiceTags: Type.Array(Type.String()),
@@ -86,13 +86,13 @@ const checkSchema = Type.Object(
     ServiceTags: Type.Array(Type.String()),
     Type: Type.String(),
     ...place,
-    Definition: definitionSchema,
+    Definition: checkDefinitionSchema,
     ...indexes,
   },
   { title: 'HealthCheck' },
 );
 
-/** `true`: there is nothing more to say. */
+/** Always `true`. */
 export const doneSchema: TSchema = Type.Literal(true);
 export const serviceNamesSchema: TSchema = Type.Record(Type.String(), Type.Array(Type.String()), {
   description: 'The tags of each service by its name.',
@@ -101,7 +101,7 @@ export const catalogServicesSchema: TSchema = Type.Array(catalogServiceSchema);
 export const nodesSchema: TSchema = Type.Array(nodeSchema);
 export const nodeServicesSchema: TSchema = Type.Union(
   [Type.Object({ Node: nodeSchema, Services: Type.Record(Type.String(), serviceSchema) }), Type.Null()],
-  { description: 'A node with its services by ID; null when there is none.' },
+  { description: 'A node with its services by ID, or null if it is missing.' },
 );
 export const healthSchema: TSchema = Type.Array(
   Type.Object({ Node: nodeSchema, Service: serviceSchema, Checks: Type.Array(checkSchema) }, { title: 'ServiceEntry' }),

@@ -1,13 +1,14 @@
 /**
- * Where reads look, and what their answers depend on. What a snapshot holds is gathered once for all who ask for the
- * same of it.
+ * The catalog queries: what a read returns from a snapshot, and which rows and index entries it depends on. Equal
+ * queries of one snapshot share one evaluation.
  *
- * An index must never be too low. So a service is waited for with its instances (their row has the checks) and with the
- * nodes that they are on; past a number of nodes with all of the partition. From one to the other the index cannot
- * fall: the number changes by a change of the instances, which is newer than anything told before.
+ * The reported index must never be too low. A service query therefore watches the instances (their rows contain the
+ * checks) and the nodes that they are on. With more than `WATCHED_NODES_MAX` nodes it watches all nodes of the partition
+ * ([SVC-43]). Switching between the two cannot lower the index, because the number of nodes changes only with an
+ * instance, and that change is newer than every index reported before.
  */
 import { partitionKey } from '../../../credentials/partition.ts';
-import { MEMO_ENTRY_BYTES } from '../../../state/limits.ts';
+import { LIST_ELEMENT_BYTES } from '../../../state/limits.ts';
 import type { Snapshot } from '../../../state/memory/snapshot.ts';
 import type { State, Watched } from '../../../state/state.ts';
 import type { Stored } from '../../../state/table.ts';
@@ -18,94 +19,100 @@ import { catalogEntry, catalogNodes } from '../tables/catalog-node.ts';
 import { catalogServices } from '../tables/catalog-service.ts';
 import { importedServiceKey, importedServices } from '../tables/imported-service.ts';
 import {
-  type FoundInstance,
-  type FoundNode,
-  foundNode,
-  importedInstances,
-  inOrder,
-  instancesOnNode,
-  onNodes,
-  servicesNamed,
+  listServiceRows,
+  type ResolvedInstance,
+  type ResolvedNode,
+  resolveImportedInstances,
+  resolveInstances,
+  resolveInstancesOnNode,
+  resolveNode,
+  sortInstances,
 } from './resolved-instances.ts';
 
-/** What an answer is made of, and what it depends on. */
-export interface Source {
-  /** Of one service in order; of many in none, which would cost much and serve few. */
-  readonly instances: readonly FoundInstance[];
+/** The instances that a query returns, and what the result depends on. */
+export interface InstancesResult {
+  /** Sorted for a query of one service. Otherwise unsorted, because few callers need the order. */
+  readonly instances: readonly ResolvedInstance[];
   readonly watched: readonly Watched[];
-  /** What else makes it another one, without counting for the index. */
+  /** Topics that wake a blocking query but do not count towards its index. */
   readonly alsoWake: readonly Topic[];
 }
 
-/** A whole partition, or a node of one. */
-export interface NodeSource extends Source {
-  readonly nodes: readonly FoundNode[];
+/** The result of a query of a whole partition, peer or node. */
+export interface CatalogResult extends InstancesResult {
+  readonly nodes: readonly ResolvedNode[];
 }
 
-/** Where to look. */
-export interface Sought {
-  /** As it was first named. */
+/** The part of the catalog that a query reads. */
+export interface CatalogQuery {
+  /** Spelled as at the creation of the partition. */
   readonly partition: string;
-  /** As it was asked for; undefined: what was registered here. */
+  /** Spelled as in the request. Undefined: the services of this cluster. */
   readonly peer: string | undefined;
 }
 
-const bytesOf = ({ instances, watched }: Source): number => (instances.length + watched.length) * MEMO_ENTRY_BYTES;
+const bytesOf = ({ instances, watched }: InstancesResult): number =>
+  (instances.length + watched.length) * LIST_ELEMENT_BYTES;
 
-/** The instances of a service. */
-export function serviceSource(state: State, snapshot: Snapshot, { partition, peer }: Sought, service: string): Source {
+/** Returns the instances of a service. */
+export function queryService(
+  state: State,
+  snapshot: Snapshot,
+  { partition, peer }: CatalogQuery,
+  service: string,
+): InstancesResult {
   const key = `service source\0${catalogEntry(partition, service)}\0${peer?.toLowerCase() ?? ''}`;
-  const make = (): Source =>
+  const evaluate = (): InstancesResult =>
     peer === undefined
-      ? localService(state, snapshot, partition, service)
-      : importedService(state, snapshot, { partition, peer }, service);
-  return snapshot.memo(key, make, bytesOf);
+      ? queryLocalService(state, snapshot, partition, service)
+      : queryImportedService(state, snapshot, { partition, peer }, service);
+  return snapshot.memoize(key, evaluate, bytesOf);
 }
 
-function localService(state: State, snapshot: Snapshot, partition: string, service: string): Source {
-  const services = servicesNamed(snapshot, partition, service);
+function queryLocalService(state: State, snapshot: Snapshot, partition: string, service: string): InstancesResult {
+  const services = listServiceRows(snapshot, partition, service);
   const uids = new Set(services.map(({ row }) => row.node));
   const nodes =
     uids.size > WATCHED_NODES_MAX
       ? [state.watchEntry(catalogNodes, 'partition', partitionKey(partition))]
       : [...uids].map((uid) => state.watchRow(catalogNodes, uid));
   const entry = state.watchEntry(catalogServices, 'name', catalogEntry(partition, service));
-  return { instances: inOrder(onNodes(snapshot, services)), watched: [entry, ...nodes], alsoWake: [] };
+  return { instances: sortInstances(resolveInstances(snapshot, services)), watched: [entry, ...nodes], alsoWake: [] };
 }
 
-interface SoughtAtPeer extends Sought {
+interface PeerQuery extends CatalogQuery {
   readonly peer: string;
 }
 
-function importedService(state: State, snapshot: Snapshot, sought: SoughtAtPeer, service: string): Source {
-  const peering = findPeer(snapshot, sought);
-  if (peering === undefined) return unknownPeer(state, sought);
-  if (peering.row.state === 'TERMINATED') return endedPeer(state, peering);
+function queryImportedService(state: State, snapshot: Snapshot, query: PeerQuery, service: string): InstancesResult {
+  const peering = findPeer(snapshot, query);
+  if (peering === undefined) return missingPeerResult(state, query);
+  if (peering.row.state === 'TERMINATED') return terminatedPeerResult(state, peering);
   const key = importedServiceKey(peering.row.id, service);
   const stored = snapshot.get(importedServices, key);
-  const place = { partition: peering.row.partition, peer: peering.row.name };
+  const scope = { partition: peering.row.partition, peer: peering.row.name };
   return {
-    instances: stored === undefined ? [] : importedInstances(stored, place),
+    instances: stored === undefined ? [] : resolveImportedInstances(stored, scope),
     watched: [state.watchRow(importedServices, key)],
     alsoWake: [rowTopic(peerings, peering.row.id)],
   };
 }
 
-/** Everything in a partition, or everything that came from a peer. */
-export function wholeSource(state: State, snapshot: Snapshot, { partition, peer }: Sought): NodeSource {
+/** Returns everything registered in a partition, or everything imported from a peer. */
+export function queryPartition(state: State, snapshot: Snapshot, { partition, peer }: CatalogQuery): CatalogResult {
   const key = `whole source\0${partitionKey(partition)}\0${peer?.toLowerCase() ?? ''}`;
-  const make = (): NodeSource =>
+  const evaluate = (): CatalogResult =>
     peer === undefined
-      ? localPartition(state, snapshot, partitionKey(partition))
-      : wholePeer(state, snapshot, { partition, peer });
-  return snapshot.memo(key, make, (source) => bytesOf(source) + source.nodes.length * MEMO_ENTRY_BYTES);
+      ? queryLocalPartition(state, snapshot, partitionKey(partition))
+      : queryPeer(state, snapshot, { partition, peer });
+  return snapshot.memoize(key, evaluate, (source) => bytesOf(source) + source.nodes.length * LIST_ELEMENT_BYTES);
 }
 
-function localPartition(state: State, snapshot: Snapshot, partition: string): NodeSource {
-  const nodes = snapshot.list(catalogNodes, 'partition', partition).map((stored) => foundNode(snapshot, stored));
+function queryLocalPartition(state: State, snapshot: Snapshot, partition: string): CatalogResult {
+  const nodes = snapshot.list(catalogNodes, 'partition', partition).map((stored) => resolveNode(snapshot, stored));
   return {
-    instances: onNodes(snapshot, snapshot.list(catalogServices, 'partition', partition)),
-    nodes: nodes.sort(byName),
+    instances: resolveInstances(snapshot, snapshot.list(catalogServices, 'partition', partition)),
+    nodes: nodes.sort(compareNodeNames),
     watched: [
       state.watchEntry(catalogServices, 'partition', partition),
       state.watchEntry(catalogNodes, 'partition', partition),
@@ -114,67 +121,68 @@ function localPartition(state: State, snapshot: Snapshot, partition: string): No
   };
 }
 
-function wholePeer(state: State, snapshot: Snapshot, sought: SoughtAtPeer): NodeSource {
-  const peering = findPeer(snapshot, sought);
-  if (peering === undefined) return { ...unknownPeer(state, sought), nodes: [] };
-  if (peering.row.state === 'TERMINATED') return { ...endedPeer(state, peering), nodes: [] };
+function queryPeer(state: State, snapshot: Snapshot, query: PeerQuery): CatalogResult {
+  const peering = findPeer(snapshot, query);
+  if (peering === undefined) return { ...missingPeerResult(state, query), nodes: [] };
+  if (peering.row.state === 'TERMINATED') return { ...terminatedPeerResult(state, peering), nodes: [] };
   const { id, name, partition } = peering.row;
-  const place = { partition, peer: name };
+  const scope = { partition, peer: name };
   const services = snapshot.list(importedServices, 'peering', id);
-  const instances = services.flatMap((stored) => importedInstances(stored, place));
-  const nodes = new Map<string, FoundNode>();
-  for (const { on } of instances) if (!nodes.has(on.node.name)) nodes.set(on.node.name, on);
+  const instances = services.flatMap((stored) => resolveImportedInstances(stored, scope));
+  const nodes = new Map<string, ResolvedNode>();
+  for (const { resolvedNode } of instances)
+    if (!nodes.has(resolvedNode.node.name)) nodes.set(resolvedNode.node.name, resolvedNode);
   return {
     instances,
-    nodes: [...nodes.values()].sort(byName),
+    nodes: [...nodes.values()].sort(compareNodeNames),
     watched: [state.watchEntry(importedServices, 'peering', id)],
     alsoWake: [rowTopic(peerings, id)],
   };
 }
 
-/** One node with what is on it; without nodes when it is not there. */
-export function nodeSource(state: State, snapshot: Snapshot, sought: Sought, name: string): NodeSource {
-  const { partition, peer } = sought;
-  if (peer !== undefined) return nodeOfPeer(wholeSource(state, snapshot, sought), name);
+/** Returns one node with the instances on it. `nodes` is empty if the node is missing. */
+export function queryNode(state: State, snapshot: Snapshot, query: CatalogQuery, name: string): CatalogResult {
+  const { partition, peer } = query;
+  if (peer !== undefined) return filterByNode(queryPartition(state, snapshot, query), name);
   const stored = snapshot.find(catalogNodes, 'name', catalogEntry(partition, name));
   if (stored === undefined) {
     const watched = [state.watchEntry(catalogNodes, 'partition', partitionKey(partition))];
     return { instances: [], nodes: [], watched, alsoWake: [] };
   }
   return {
-    instances: instancesOnNode(snapshot, stored),
-    nodes: [foundNode(snapshot, stored)],
+    instances: resolveInstancesOnNode(snapshot, stored),
+    nodes: [resolveNode(snapshot, stored)],
     watched: [state.watchRow(catalogNodes, stored.row.uid), state.watchEntry(catalogServices, 'node', stored.row.uid)],
     alsoWake: [],
   };
 }
 
-function nodeOfPeer(whole: NodeSource, name: string): NodeSource {
-  const wanted = name.toLowerCase();
+function filterByNode(whole: CatalogResult, name: string): CatalogResult {
+  const wantedName = name.toLowerCase();
   return {
     ...whole,
-    instances: whole.instances.filter(({ instance }) => instance.node.name.toLowerCase() === wanted),
-    nodes: whole.nodes.filter(({ node }) => node.name.toLowerCase() === wanted),
+    instances: whole.instances.filter(({ instance }) => instance.node.name.toLowerCase() === wantedName),
+    nodes: whole.nodes.filter(({ node }) => node.name.toLowerCase() === wantedName),
   };
 }
 
-const findPeer = (snapshot: Snapshot, { partition, peer }: SoughtAtPeer): Stored<Peering> | undefined =>
+const findPeer = (snapshot: Snapshot, { partition, peer }: PeerQuery): Stored<Peering> | undefined =>
   snapshot.find(peerings, 'name', nameEntry(partition, peer));
 
-/** Nothing came from a peer that is not there; one that comes makes it another answer. */
-const unknownPeer = (state: State, { partition }: Sought): Source => ({
+/** The empty result for a missing peering. Wakes when a peering of the partition changes ([SVC-39]). */
+const missingPeerResult = (state: State, { partition }: CatalogQuery): InstancesResult => ({
   instances: [],
   watched: [state.watchEntry(peerings, 'partition', partitionKey(partition))],
   alsoWake: [],
 });
 
-/** What came from it is being removed, and is not shown any more. */
-const endedPeer = (state: State, { row }: Stored<Peering>): Source => ({
+/** The empty result for a `TERMINATED` peering, whose imported services are being removed. */
+const terminatedPeerResult = (state: State, { row }: Stored<Peering>): InstancesResult => ({
   instances: [],
   watched: [state.watchRow(peerings, row.id)],
   alsoWake: [],
 });
 
-function byName({ node: a }: FoundNode, { node: b }: FoundNode): number {
+function compareNodeNames({ node: a }: ResolvedNode, { node: b }: ResolvedNode): number {
   return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
 }

@@ -1,40 +1,37 @@
 /**
- * Nodes, services and checks as the API shows them: keys and nesting are those of Consul's API, so that its clients
- * read them. Texts are made once for what was found.
+ * The JSON of nodes, services and checks in responses. Keys and nesting are those of Consul's API. The text of each
+ * resolved node and instance is built once.
  */
-
 import type { InstanceCheck, InstanceNode, InstanceService, ServiceAddress } from '../tables/instance.ts';
-import type { FoundInstance, FoundNode, Indexes, Place } from './resolved-instances.ts';
+import type { CatalogScope, Indexes, ResolvedInstance, ResolvedNode } from './resolved-instances.ts';
 
-/** What tells where something is from. */
-const placeOf = ({ partition, peer }: Place): object => ({
+const scopeToJson = ({ partition, peer }: CatalogScope): object => ({
   Partition: partition,
   ...(peer !== undefined && { PeerName: peer }),
 });
 
-const indexesOf = ({ createIndex, modifyIndex }: Indexes): object => ({
+const indexesToJson = ({ createIndex, modifyIndex }: Indexes): object => ({
   CreateIndex: createIndex,
   ModifyIndex: modifyIndex,
 });
 
-/** A node. */
-function showNode(found: FoundNode): object {
-  const { node } = found;
+function nodeToJson(resolved: ResolvedNode): object {
+  const { node } = resolved;
   return {
     ID: node.id,
     Node: node.name,
     Address: node.address,
     Datacenter: node.datacenter,
-    ...placeOf(found),
+    ...scopeToJson(resolved),
     TaggedAddresses: node.taggedAddresses,
     Meta: node.meta,
-    ...indexesOf(found.indexes),
+    ...indexesToJson(resolved.indexes),
   };
 }
 
-/** A service as it stands on a node. */
-function showService(found: FoundInstance): object {
-  const { service, node } = found.instance;
+/** Returns the service in the form that is nested below a node. */
+function serviceToJson(resolved: ResolvedInstance): object {
+  const { service, node } = resolved.instance;
   return {
     ...(service.kind !== '' && { Kind: service.kind }),
     ID: service.id,
@@ -44,25 +41,25 @@ function showService(found: FoundInstance): object {
     Port: service.port,
     Address: service.address,
     ...(service.socketPath !== '' && { SocketPath: service.socketPath }),
-    TaggedAddresses: showTaggedAddresses(service.taggedAddresses),
-    Weights: showWeights(service),
+    TaggedAddresses: taggedAddressesToJson(service.taggedAddresses),
+    Weights: weightsToJson(service),
     EnableTagOverride: false,
-    ...(service.mesh !== undefined && { Connect: showMesh(service.mesh) }),
+    ...(service.mesh !== undefined && { Connect: meshToJson(service.mesh) }),
     Datacenter: node.datacenter,
-    ...placeOf(found),
-    ...indexesOf(found.indexes),
+    ...scopeToJson(resolved),
+    ...indexesToJson(resolved.indexes),
   };
 }
 
-/** A service and its node in one. */
-function showCatalogService(found: FoundInstance): object {
-  const { node, service } = found.instance;
+/** Returns the service and its node in one flat object, for `/v1/catalog/service/:name`. */
+function catalogServiceToJson(resolved: ResolvedInstance): object {
+  const { node, service } = resolved.instance;
   return {
     ID: node.id,
     Node: node.name,
     Address: node.address,
     Datacenter: node.datacenter,
-    ...placeOf(found),
+    ...scopeToJson(resolved),
     TaggedAddresses: node.taggedAddresses,
     NodeMeta: node.meta,
     ServiceID: service.id,
@@ -73,15 +70,18 @@ function showCatalogService(found: FoundInstance): object {
     ...(service.socketPath !== '' && { ServiceSocketPath: service.socketPath }),
     ServiceTags: service.tags,
     ServiceMeta: service.meta,
-    ServiceTaggedAddresses: showTaggedAddresses(service.taggedAddresses),
-    ServiceWeights: showWeights(service),
+    ServiceTaggedAddresses: taggedAddressesToJson(service.taggedAddresses),
+    ServiceWeights: weightsToJson(service),
     ServiceEnableTagOverride: false,
-    ...indexesOf(found.indexes),
+    ...indexesToJson(resolved.indexes),
   };
 }
 
-/** A check of a node that is shown somewhere. */
-function showCheck(check: InstanceCheck, node: InstanceNode, found: Place & { readonly indexes: Indexes }): object {
+function checkToJson(
+  check: InstanceCheck,
+  node: InstanceNode,
+  resolved: CatalogScope & { readonly indexes: Indexes },
+): object {
   return {
     Node: node.name,
     CheckID: check.id,
@@ -93,70 +93,74 @@ function showCheck(check: InstanceCheck, node: InstanceNode, found: Place & { re
     ServiceName: check.serviceName,
     ServiceTags: check.serviceTags,
     Type: check.type,
-    ...placeOf(found),
+    ...scopeToJson(resolved),
     Definition: check.definition ?? {},
-    ...indexesOf(found.indexes),
+    ...indexesToJson(resolved.indexes),
   };
 }
 
-const showWeights = ({ weights }: InstanceService): object => ({ Passing: weights.passing, Warning: weights.warning });
+const weightsToJson = ({ weights }: InstanceService): object => ({
+  Passing: weights.passing,
+  Warning: weights.warning,
+});
 
-const showTaggedAddresses = (addresses: Readonly<Record<string, ServiceAddress>>): object =>
+const taggedAddressesToJson = (addresses: Readonly<Record<string, ServiceAddress>>): object =>
   Object.fromEntries(
     Object.entries(addresses).map(([tag, { address, port }]) => [tag, { Address: address, Port: port }]),
   );
 
-const showMesh = ({ native, sni, spiffeId, protocol }: NonNullable<InstanceService['mesh']>): object => ({
+const meshToJson = ({ native, sni, spiffeId, protocol }: NonNullable<InstanceService['mesh']>): object => ({
   Native: native,
   PeerMeta: { SNI: sni, SpiffeID: spiffeId, Protocol: protocol },
 });
 
-/** A text of something that never changes, made when it is first asked for. */
-function keptText<T extends object>(show: (found: T) => unknown): (found: T) => string {
+/** Returns a function that serializes each object once. The objects must not change. */
+function memoizedJson<T extends object>(toJson: (resolved: T) => unknown): (resolved: T) => string {
   const texts = new WeakMap<T, string>();
-  return (found) => {
-    let text = texts.get(found);
+  return (resolved) => {
+    let text = texts.get(resolved);
     if (text === undefined) {
-      text = JSON.stringify(show(found));
-      texts.set(found, text);
+      text = JSON.stringify(toJson(resolved));
+      texts.set(resolved, text);
     }
     return text;
   };
 }
 
-export const nodeText = keptText(showNode);
-export const serviceText = keptText(showService);
-export const catalogServiceText = keptText(showCatalogService);
+export const nodeJsonText = memoizedJson(nodeToJson);
+export const serviceJsonText = memoizedJson(serviceToJson);
+export const catalogServiceJsonText = memoizedJson(catalogServiceToJson);
 
-/** An element of `/v1/health/service/:name`. */
-export const healthText = keptText((found: FoundInstance) => ({
-  Node: showNode(found.on),
-  Service: showService(found),
-  Checks: found.instance.checks.map((check) =>
-    showCheck(check, found.instance.node, check.serviceId === '' ? found.on : found),
+/** Returns an element of `/v1/health/service/:name`. */
+export const healthJsonText = memoizedJson((resolved: ResolvedInstance) => ({
+  Node: nodeToJson(resolved.resolvedNode),
+  Service: serviceToJson(resolved),
+  Checks: resolved.instance.checks.map((check) =>
+    checkToJson(check, resolved.instance.node, check.serviceId === '' ? resolved.resolvedNode : resolved),
   ),
 }));
 
-/** A check that was found, with what says where. */
-export interface FoundCheck {
+/** A check with the node, partition and indexes that responses contain. */
+export interface ResolvedCheck {
   readonly check: InstanceCheck;
   readonly node: InstanceNode;
-  readonly found: Place & { readonly indexes: Indexes };
+  readonly resolved: CatalogScope & { readonly indexes: Indexes };
 }
 
-/** The checks of a whole node. */
-export const checksOfNode = (found: FoundNode): FoundCheck[] =>
-  found.checks.map((check) => ({ check, node: found.node, found }));
+/** Returns the checks of the whole node. */
+export const checksOfNode = (resolved: ResolvedNode): ResolvedCheck[] =>
+  resolved.checks.map((check) => ({ check, node: resolved.node, resolved }));
 
-/** The checks of a service alone. */
-export const checksOfService = (found: FoundInstance): FoundCheck[] =>
-  found.instance.checks
+/** Returns the checks of the service, without those of its node. */
+export const checksOfService = (resolved: ResolvedInstance): ResolvedCheck[] =>
+  resolved.instance.checks
     .filter(({ serviceId }) => serviceId !== '')
-    .map((check) => ({ check, node: found.instance.node, found }));
+    .map((check) => ({ check, node: resolved.instance.node, resolved }));
 
-/** An element of a list of checks. */
-export const checkText = ({ check, node, found }: FoundCheck): string => JSON.stringify(showCheck(check, node, found));
+/** Returns an element of a list of checks. */
+export const checkJsonText = ({ check, node, resolved }: ResolvedCheck): string =>
+  JSON.stringify(checkToJson(check, node, resolved));
 
-/** Checks by their ID. */
-export const checksById = (checks: readonly FoundCheck[]): object =>
-  Object.fromEntries(checks.map(({ check, node, found }) => [check.id, showCheck(check, node, found)]));
+/** Returns an object of checks by check ID. */
+export const checksByIdToJson = (checks: readonly ResolvedCheck[]): object =>
+  Object.fromEntries(checks.map(({ check, node, resolved }) => [check.id, checkToJson(check, node, resolved)]));

@@ -4,7 +4,7 @@ import { deregistered, registered, withAgent } from '../../../../test/support/pe
 import { type Api, startApi } from '../../../../test/support/process/api.ts';
 import { localInstances, localServiceNames, servicesChangedBy } from './local-instances.ts';
 
-test('instances are the same objects for as long as nothing in them changes', async () => {
+test('localInstances returns the same objects until something in them changes', async () => {
   await using api = await startApi();
   const instances = (service = 'web') => localInstances(api.state.snapshot, 'default', service);
   await registered(api, { Node: 'b', Check: { Name: 'c', Status: 'passing', ServiceID: 'web' } });
@@ -29,7 +29,7 @@ test('instances are the same objects for as long as nothing in them changes', as
   assert.deepEqual(instances('nothing'), []);
 });
 
-test('names are those of the partition, in order', async () => {
+test('localServiceNames returns the sorted names of the partition', async () => {
   await using api = await startApi();
   await api.makePartitions('eu');
   for (const Service of ['web', 'Db', 'api']) await registered(api, { Service: { Service } });
@@ -43,7 +43,7 @@ test('names are those of the partition, in order', async () => {
   assert.deepEqual(localServiceNames(api.state.snapshot, 'eu'), ['there']);
 });
 
-/** The services that the changes touch which `change` makes. */
+/** Returns the services that the commits of `change` affect. */
 async function touched(api: Api, change: () => Promise<void>): Promise<string[]> {
   const stopping = new AbortController();
   const changes = api.state.changes(stopping.signal);
@@ -58,7 +58,7 @@ async function touched(api: Api, change: () => Promise<void>): Promise<string[]>
   return [...entries].toSorted();
 }
 
-test('a change tells which services it may have changed', async () => {
+test('servicesChangedBy returns the services that a commit may have changed', async () => {
   await using api = await startApi();
   await registered(api, { Service: { Service: 'web' } });
   await registered(api, { Service: { Service: 'Db' } });

@@ -1,21 +1,23 @@
-/** What other parts ask of the services that were registered here. */
+/** Queries of the services of this cluster for export, configuration entries and diagnosis. */
 import { partitionKey } from '../../../credentials/partition.ts';
 import type { Reader } from '../../../state/memory/reader.ts';
 import type { Snapshot } from '../../../state/memory/snapshot.ts';
-import { treeOf } from '../../../state/memory/table-indexes.ts';
+import { secondaryIndex } from '../../../state/memory/table-indexes.ts';
 import { type AnyTable, indexOf, SEPARATOR } from '../../../state/table.ts';
 import type { Change } from '../../../state/watch/change-feed.ts';
 import { catalogEntry, catalogNodes } from '../tables/catalog-node.ts';
 import { type CatalogService, catalogServices } from '../tables/catalog-service.ts';
 import type { Instance } from '../tables/instance.ts';
-import { inOrder, onNodes, servicesNamed } from './resolved-instances.ts';
+import { listServiceRows, resolveInstances, sortInstances } from './resolved-instances.ts';
 
-/** The instances of a service in a partition, each as long the same object as nothing in it changes; by node and ID. */
+/** Returns the instances of a service, sorted. An instance remains the same object until something in it changes. */
 export function localInstances(reader: Reader, partition: string, service: string): readonly Instance[] {
-  return inOrder(onNodes(reader, servicesNamed(reader, partition, service))).map(({ instance }) => instance);
+  return sortInstances(resolveInstances(reader, listServiceRows(reader, partition, service))).map(
+    ({ instance }) => instance,
+  );
 }
 
-/** The names of the services in a partition, each as it was first spelt, sorted without regard to case. */
+/** Returns the service names in a partition, sorted without regard to case. Equal names keep the first spelling. */
 export function localServiceNames(reader: Reader, partition: string): readonly string[] {
   const names = new Map<string, string>();
   for (const { row } of reader.list(catalogServices, 'partition', partitionKey(partition))) {
@@ -27,8 +29,8 @@ export function localServiceNames(reader: Reader, partition: string): readonly s
 }
 
 /**
- * The services whose instances a change may have made others, as `catalogEntry` of partition and name.
- * @param reader a picture from after the change
+ * Returns the services whose instances a commit may have changed, as `catalogEntry` of partition and name.
+ * @param reader the snapshot after the commit
  */
 export function servicesChangedBy(reader: Snapshot, { changes }: Pick<Change, 'changes'>): ReadonlySet<string> {
   const entries = new Set<string>();
@@ -39,21 +41,21 @@ export function servicesChangedBy(reader: Snapshot, { changes }: Pick<Change, 'c
       if (before !== undefined) add(before.row as CatalogService);
       if (after !== undefined) add(after.row as CatalogService);
     } else if (table === catalogNodes) {
-      for (const row of everythingOn(reader, key)) add(row);
+      for (const row of servicesOnNode(reader, key)) add(row);
     }
   }
   return entries;
 }
 
 /**
- * The services on a node, also on one that was removed with this very change: they exist for no reader any more, and
- * are dropped, and told one by one, only after it.
+ * Yields the services on a node, also if the commit deleted the node. Readers no longer return the services of a
+ * deleted node, and a background job deletes their rows later, so this reads the index directly.
  */
-function* everythingOn({ trees }: Snapshot, uid: string): Generator<CatalogService> {
+function* servicesOnNode({ tables: trees }: Snapshot, uid: string): Generator<CatalogService> {
   const services = trees.get(catalogServices);
   if (services === undefined) return;
   const prefix = uid + SEPARATOR;
-  const byNode = treeOf(services, indexOf<unknown>(catalogServices as AnyTable, 'node'));
+  const byNode = secondaryIndex(services, indexOf<unknown>(catalogServices as AnyTable, 'node'));
   for (const [entry, key] of byNode.entries(prefix)) {
     if (!entry.startsWith(prefix)) return;
     const stored = services.rows.get(key);

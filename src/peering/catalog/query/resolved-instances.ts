@@ -1,40 +1,40 @@
 /**
- * Instances and nodes as reads find them, whether they were registered here or came from a peer. Each is made once for
- * the rows that it stands for, so that what is made of it (its JSON, say) can be kept for it.
+ * Resolves rows to instances and nodes, local or imported. The same rows resolve to the same object, so that callers
+ * can cache what they derive from it, such as its JSON.
  */
 import { cluster } from '../../../credentials/cluster.ts';
 import type { Reader } from '../../../state/memory/reader.ts';
 import type { DeepReadonly, Stored } from '../../../state/table.ts';
 import { type CatalogNode, catalogEntry, catalogNodes } from '../tables/catalog-node.ts';
 import { type CatalogService, catalogServices } from '../tables/catalog-service.ts';
-import { instanceCheck, type KeptCheck, NODE_LOST } from '../tables/check.ts';
+import { type CatalogCheck, NODE_LOST_OUTPUT, toInstanceCheck } from '../tables/check.ts';
 import type { ImportedService } from '../tables/imported-service.ts';
 import type { Instance, InstanceCheck, InstanceNode } from '../tables/instance.ts';
-import { foldChecks, type OverallStatus } from './fold-checks.ts';
+import { type OverallStatus, overallStatus } from './overall-status.ts';
 
-/** The commits that made and last changed something. */
+/** The commits that created and last changed a row. */
 export interface Indexes {
   readonly createIndex: number;
   readonly modifyIndex: number;
 }
 
-/** Where it is shown. */
-export interface Place {
-  /** As it was first named. */
+/** The partition and the peer that responses contain. */
+export interface CatalogScope {
+  /** Spelled as at the creation of the partition. */
   readonly partition: string;
-  /** The name of the peering that it came through; undefined: it was registered here. */
+  /** The name of the peering of an imported item. Undefined: registered in this cluster. */
   readonly peer: string | undefined;
 }
 
-export interface FoundNode extends Place {
+export interface ResolvedNode extends CatalogScope {
   readonly node: InstanceNode;
   readonly indexes: Indexes;
-  /** Those of the whole node. */
+  /** The checks of the whole node. */
   readonly checks: readonly InstanceCheck[];
 }
 
-export interface FoundInstance extends Place {
-  readonly on: FoundNode;
+export interface ResolvedInstance extends CatalogScope {
+  readonly resolvedNode: ResolvedNode;
   readonly instance: Instance;
   readonly indexes: Indexes;
   readonly status: OverallStatus;
@@ -42,94 +42,94 @@ export interface FoundInstance extends Place {
 
 type NodeRow = DeepReadonly<CatalogNode>;
 
-/** The node's own check on servers: it says whether the lease lives. */
+/** The check of a local agent's node, which passes while the server's lease is live ([SVC-57]). */
 const LEASE_CHECK = { id: 'server-lease', name: 'Server lease', notes: '', type: '' } as const;
 
-const foundNodes = new WeakMap<Stored<CatalogNode>, FoundNode>();
+const resolvedNodes = new WeakMap<Stored<CatalogNode>, ResolvedNode>();
 
-/** A node that was registered here. */
-export function foundNode(reader: Reader, stored: Stored<CatalogNode>): FoundNode {
-  let found = foundNodes.get(stored);
-  if (found === undefined) {
+/** Returns a node of this cluster. */
+export function resolveNode(reader: Reader, stored: Stored<CatalogNode>): ResolvedNode {
+  let resolved = resolvedNodes.get(stored);
+  if (resolved === undefined) {
     const { row, createIndex, modifyIndex } = stored;
     const { name, partition, address, id, taggedAddresses, meta } = row;
     const datacenter = reader.get(cluster, 'cluster')?.row.datacenter ?? '';
-    found = {
+    resolved = {
       node: { id, name, address, datacenter, partition, taggedAddresses, meta },
-      checks: nodeChecks(row).map((check) => instanceCheck(check)),
+      checks: nodeChecks(row).map((check) => toInstanceCheck(check)),
       indexes: { createIndex, modifyIndex },
       partition,
       peer: undefined,
     };
-    foundNodes.set(stored, found);
+    resolvedNodes.set(stored, resolved);
   }
-  return found;
+  return resolved;
 }
 
-function nodeChecks(row: NodeRow): readonly DeepReadonly<KeptCheck>[] {
+function nodeChecks(row: NodeRow): readonly DeepReadonly<CatalogCheck>[] {
   if (row.agent === undefined) return row.checks;
   if (row.lostSinceMs === undefined) return [{ ...LEASE_CHECK, status: 'passing', output: '' }, ...row.checks];
-  return [{ ...LEASE_CHECK, status: 'critical', output: NODE_LOST }, ...row.checks.map(lost)];
+  return [{ ...LEASE_CHECK, status: 'critical', output: NODE_LOST_OUTPUT }, ...row.checks.map(asLost)];
 }
 
-/** What a check says while the server that it ran on is gone; what it said before is there again with that server. */
-const lost = (check: DeepReadonly<KeptCheck>): DeepReadonly<KeptCheck> => ({
+/** Returns a check as reported while its server is lost. The stored check keeps its own status ([SVC-58]). */
+const asLost = (check: DeepReadonly<CatalogCheck>): DeepReadonly<CatalogCheck> => ({
   ...check,
   status: 'critical',
-  output: NODE_LOST,
+  output: NODE_LOST_OUTPUT,
 });
 
-interface KeptInstance {
+interface CachedInstance {
   readonly node: Stored<CatalogNode>;
-  readonly found: FoundInstance;
+  readonly resolved: ResolvedInstance;
 }
 
-const foundInstances = new WeakMap<Stored<CatalogService>, KeptInstance>();
+const cachedInstances = new WeakMap<Stored<CatalogService>, CachedInstance>();
 
-/** An instance that was registered here, on its node. */
-function foundInstance(reader: Reader, node: Stored<CatalogNode>, stored: Stored<CatalogService>): FoundInstance {
-  const kept = foundInstances.get(stored);
-  if (kept?.node === node) return kept.found;
-  const on = foundNode(reader, node);
+/** Returns an instance of this cluster. */
+function resolveInstance(reader: Reader, node: Stored<CatalogNode>, stored: Stored<CatalogService>): ResolvedInstance {
+  const cached = cachedInstances.get(stored);
+  if (cached?.node === node) return cached.resolved;
+  const resolvedNode = resolveNode(reader, node);
   const { service, checks } = stored.row;
-  const own = node.row.lostSinceMs === undefined ? checks : checks.map(lost);
-  const all = [...on.checks, ...own.map((check) => instanceCheck(check, service))];
+  const own = node.row.lostSinceMs === undefined ? checks : checks.map(asLost);
+  const all = [...resolvedNode.checks, ...own.map((check) => toInstanceCheck(check, service))];
   const { createIndex, modifyIndex } = stored;
-  const found: FoundInstance = {
-    on,
-    instance: { node: on.node, service, checks: all },
+  const resolved: ResolvedInstance = {
+    resolvedNode,
+    instance: { node: resolvedNode.node, service, checks: all },
     indexes: { createIndex, modifyIndex },
-    status: foldChecks(all),
-    partition: on.partition,
+    status: overallStatus(all),
+    partition: resolvedNode.partition,
     peer: undefined,
   };
-  foundInstances.set(stored, { node, found });
-  return found;
+  cachedInstances.set(stored, { node, resolved });
+  return resolved;
 }
 
-/** The rows of a service that was registered here. */
-export const servicesNamed = (reader: Reader, partition: string, service: string): Stored<CatalogService>[] =>
+/** Returns the rows of a service of this cluster. */
+export const listServiceRows = (reader: Reader, partition: string, service: string): Stored<CatalogService>[] =>
   reader.list(catalogServices, 'name', catalogEntry(partition, service));
 
-/** What was registered on a node. */
-export function instancesOnNode(reader: Reader, node: Stored<CatalogNode>): FoundInstance[] {
+/** Returns the instances on a node. */
+export function resolveInstancesOnNode(reader: Reader, node: Stored<CatalogNode>): ResolvedInstance[] {
   const services = reader.list(catalogServices, 'node', node.row.uid);
-  return services.map((stored) => foundInstance(reader, node, stored));
+  return services.map((stored) => resolveInstance(reader, node, stored));
 }
 
-/** Services with the nodes that they are on. */
-export function onNodes(reader: Reader, services: readonly Stored<CatalogService>[]): FoundInstance[] {
-  const found: FoundInstance[] = [];
+/** Returns the instances of rows, without those whose node is missing. */
+export function resolveInstances(reader: Reader, services: readonly Stored<CatalogService>[]): ResolvedInstance[] {
+  const resolved: ResolvedInstance[] = [];
   for (const stored of services) {
     const node = reader.get(catalogNodes, stored.row.node);
-    if (node !== undefined) found.push(foundInstance(reader, node, stored));
+    if (node !== undefined) resolved.push(resolveInstance(reader, node, stored));
   }
-  return found;
+  return resolved;
 }
 
-/** By node, then by the service's ID: the same on every server. */
-export function inOrder(found: FoundInstance[]): FoundInstance[] {
-  return found.sort(
+/** Sorts in place by node name, then service ID, so that every server returns the same order. */
+export function sortInstances(resolved: ResolvedInstance[]): ResolvedInstance[] {
+  return resolved.sort(
     (a, b) =>
       compare(a.instance.node.name, b.instance.node.name) || compare(a.instance.service.id, b.instance.service.id),
   );
@@ -137,33 +137,36 @@ export function inOrder(found: FoundInstance[]): FoundInstance[] {
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-interface KeptImport {
-  readonly place: Place;
-  readonly found: readonly FoundInstance[];
+interface CachedImports {
+  readonly scope: CatalogScope;
+  readonly resolved: readonly ResolvedInstance[];
 }
 
-const foundImports = new WeakMap<Stored<ImportedService>, KeptImport>();
+const cachedImports = new WeakMap<Stored<ImportedService>, CachedImports>();
 
-/** The instances of a service that came from a peer. */
-export function importedInstances(stored: Stored<ImportedService>, place: Place): readonly FoundInstance[] {
-  const kept = foundImports.get(stored);
-  if (kept?.place.peer === place.peer && kept?.place.partition === place.partition) return kept.found;
+/** Returns the instances of an imported service. */
+export function resolveImportedInstances(
+  stored: Stored<ImportedService>,
+  scope: CatalogScope,
+): readonly ResolvedInstance[] {
+  const cached = cachedImports.get(stored);
+  if (cached?.scope.peer === scope.peer && cached?.scope.partition === scope.partition) return cached.resolved;
   const { row, createIndex, modifyIndex } = stored;
   const indexes = { createIndex, modifyIndex };
-  const found = inOrder(
+  const resolved = sortInstances(
     row.instances.map((instance) => ({
-      ...place,
-      on: {
-        ...place,
+      ...scope,
+      resolvedNode: {
+        ...scope,
         node: instance.node,
         indexes,
         checks: instance.checks.filter(({ serviceId }) => serviceId === ''),
       },
       instance,
       indexes,
-      status: foldChecks(instance.checks),
+      status: overallStatus(instance.checks),
     })),
   );
-  foundImports.set(stored, { place, found });
-  return found;
+  cachedImports.set(stored, { scope, resolved });
+  return resolved;
 }

@@ -1,60 +1,60 @@
 /**
- * Which services, and which nodes, a caller may read: grants can be limited to names of services. A node is shown to
- * who may read everything in the partition, or something that is on it.
+ * Decides which services and nodes a caller may read or change. Grants can be limited to service names. A node is
+ * visible to callers that may read every service of the partition, or at least one on the node ([SVC-3], [SVC-4]).
  */
 import { hash } from 'node:crypto';
 import { type Caller, lacks } from '../../../credentials/caller.ts';
 import { type Access, type Grant, permits, permitsSome } from '../../../credentials/grant.ts';
 import type { ServiceError } from '../../../http/errors.ts';
-import type { NodeSource } from './catalog-queries.ts';
-import type { FoundInstance, FoundNode } from './resolved-instances.ts';
+import type { CatalogResult } from './catalog-queries.ts';
+import type { ResolvedInstance, ResolvedNode } from './resolved-instances.ts';
 
-/** Refuses who has no grant at all in the partition. @throws ServiceError `permission-denied` */
-export function authorizeSome(caller: Caller, access: Access, partition: string): void {
+/** Rejects callers without any `services` grant in the partition. @throws ServiceError `permission-denied` */
+export function authorizeAnyService(caller: Caller, access: Access, partition: string): void {
   if (!permitsSome(caller.grants, 'services', access, partition)) throw lacks(caller, { resource: 'services', access });
 }
 
-/** Whether a grant without names gives it: what concerns all services takes that. */
-export const permitsAll = (caller: Caller, access: Access, partition: string): boolean =>
+/** Whether the caller has a `services` grant without names in the partition. */
+export const permitsAllServices = (caller: Caller, access: Access, partition: string): boolean =>
   permits(caller.grants, { resource: 'services', access, partition });
 
-/** Refuses who may not change every service: what concerns them all. @throws ServiceError `permission-denied` */
-export function authorizeAll(caller: Caller, partition: string): void {
-  if (!permitsAll(caller, 'write', partition)) throw lacks(caller, { resource: 'services', access: 'write' });
+/** Rejects callers that may not write every service of the partition. @throws ServiceError `permission-denied` */
+export function authorizeAllServices(caller: Caller, partition: string): void {
+  if (!permitsAllServices(caller, 'write', partition)) throw lacks(caller, { resource: 'services', access: 'write' });
 }
 
 /**
- * How a change of something that is not there is refused: to who may not change every service in the very words in
- * which they are refused what is another's, so that nobody learns by trying what there is.
+ * Returns the error for changing a missing item. A caller that may not write every service gets the same 403 as for an
+ * item that it may not write, so that it cannot probe which items exist ([SVC-5]).
  */
-export const absent = (caller: Caller, partition: string, refusal: ServiceError): ServiceError =>
-  permitsAll(caller, 'write', partition) ? refusal : lacks(caller, { resource: 'services', access: 'write' });
+export const missingOrDenied = (caller: Caller, partition: string, error: ServiceError): ServiceError =>
+  permitsAllServices(caller, 'write', partition) ? error : lacks(caller, { resource: 'services', access: 'write' });
 
-/** What a caller sees of a source. */
-export interface Visible {
-  readonly instances: readonly FoundInstance[];
-  readonly nodes: readonly FoundNode[];
-  /** Something may have been left out. */
+/** The part of a query's result that a caller may read. */
+export interface VisibleResult {
+  readonly instances: readonly ResolvedInstance[];
+  readonly nodes: readonly ResolvedNode[];
+  /** Whether something may have been omitted. */
   readonly filtered: boolean;
-  /** The same for everybody who sees the same. */
+  /** Equal keys mean equal results, so that such callers can share one response. */
   readonly key: string;
 }
 
-/** What of a source a caller may read who may read something in the partition. */
-export function visibleOf(caller: Caller, partition: string, source: NodeSource): Visible {
+/** Returns what the caller may read. The caller must have some `services` grant in the partition. */
+export function filterVisible(caller: Caller, partition: string, source: CatalogResult): VisibleResult {
   const { instances, nodes } = source;
-  if (permitsAll(caller, 'read', partition)) return { instances, nodes, filtered: false, key: '' };
-  const seen = instances.filter(({ instance }) =>
+  if (permitsAllServices(caller, 'read', partition)) return { instances, nodes, filtered: false, key: '' };
+  const visibleInstances = instances.filter(({ instance }) =>
     permits(caller.grants, { resource: 'services', access: 'read', partition, name: instance.service.name }),
   );
-  const seenNodes = new Set(seen.map(({ instance }) => instance.node.name));
-  const shown = nodes.filter(({ node }) => seenNodes.has(node.name));
-  const filtered = seen.length < instances.length || shown.length < nodes.length;
-  return { instances: seen, nodes: shown, filtered, key: grantsKey(caller.grants) };
+  const visibleNodeNames = new Set(visibleInstances.map(({ instance }) => instance.node.name));
+  const visibleNodes = nodes.filter(({ node }) => visibleNodeNames.has(node.name));
+  const filtered = visibleInstances.length < instances.length || visibleNodes.length < nodes.length;
+  return { instances: visibleInstances, nodes: visibleNodes, filtered, key: grantsKey(caller.grants) };
 }
 
-/** What a caller sees of several sources, as one. */
-export function joinVisible(parts: readonly Visible[]): Visible {
+/** Merges the results of several partitions. */
+export function mergeVisible(parts: readonly VisibleResult[]): VisibleResult {
   const [first] = parts;
   if (first !== undefined && parts.length === 1) return first;
   return {
@@ -65,10 +65,10 @@ export function joinVisible(parts: readonly Visible[]): Visible {
   };
 }
 
-/** By the grants of a token's row, which never change. */
+/** Keyed by the grants of a token's row, which are immutable. */
 const grantsKeys = new WeakMap<readonly Grant[], string>();
 
-/** What the grants say about services; short, however many they are. */
+/** Returns a hash of the `services` grants, which is short however many there are. */
 function grantsKey(grants: readonly Grant[]): string {
   let key = grantsKeys.get(grants);
   if (key === undefined) {

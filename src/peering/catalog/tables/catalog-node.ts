@@ -1,27 +1,27 @@
 /**
- * The nodes that services were registered on here. A node has a hidden ID of its own that is never used again: its
- * services belong to that, so that removing a node with everything on it is one small commit, whatever was on it.
+ * The table of nodes registered in this cluster. Services belong to the node's internal `uid`, which is never reused,
+ * so deleting a node with everything on it is one small commit.
  */
 import { partitionKey } from '../../../credentials/partition.ts';
 import { defineTable } from '../../../state/table.ts';
-import type { KeptCheck } from './check.ts';
+import type { CatalogCheck } from './check.ts';
 
 export interface CatalogNode {
-  /** UUID, never used again, never shown. */
+  /** Internal UUID. Never reused and never part of a response. */
   readonly uid: string;
-  /** As first given; compared without regard to case. */
+  /** Spelled as in the first registration. Comparisons ignore case. */
   readonly name: string;
   readonly partition: string;
   readonly address: string;
-  /** What its owner calls its ID: a UUID, or empty. */
+  /** The ID that the client assigned: a UUID in lower case, or empty. */
   readonly id: string;
   readonly taggedAddresses: Readonly<Record<string, string>>;
   readonly meta: Readonly<Record<string, string>>;
   /** Checks of the whole node. */
-  readonly checks: readonly KeptCheck[];
-  /** The server whose local agent it is; such a node lives as long as the server's lease. */
+  readonly checks: readonly CatalogCheck[];
+  /** The name of the server whose local agent this node is. Its checks fail while the server's lease is lost. */
   readonly agent?: string;
-  /** Since when that lease is lost, in milliseconds since 1970. */
+  /** When the server's lease was lost, in milliseconds since 1970. Absent while the lease is live. */
   readonly lostSinceMs?: number;
 }
 
@@ -36,6 +36,6 @@ export const catalogNodes = defineTable<CatalogNode>()({
   },
 });
 
-/** The entry of a name in a partition, in the form in which names are compared. */
+/** Returns the index entry for a node or service name in a partition. Ignores case. */
 export const catalogEntry = (partition: string, name: string): string =>
   `${partitionKey(partition)}/${name.toLowerCase()}`;

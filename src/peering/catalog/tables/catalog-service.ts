@@ -1,23 +1,23 @@
 /**
- * The services that were registered here, each with its checks: they are read, shown and sent together, so they are
- * one row, and a report of a check wakes exactly those who wait for its service.
+ * The table of services registered in this cluster. A service and its checks share one row, so a check report wakes
+ * only the blocking queries that read this service.
  */
 import { partitionKey } from '../../../credentials/partition.ts';
 import { defineTable } from '../../../state/table.ts';
 import { catalogEntry, catalogNodes } from './catalog-node.ts';
-import type { KeptCheck } from './check.ts';
+import type { CatalogCheck } from './check.ts';
 import type { InstanceService } from './instance.ts';
 
 export interface CatalogService {
   /** The `uid` of its node. */
   readonly node: string;
-  /** That of the node. */
+  /** The partition of the node, repeated here for the indexes. */
   readonly partition: string;
   readonly service: InstanceService;
-  readonly checks: readonly KeptCheck[];
+  readonly checks: readonly CatalogCheck[];
 }
 
-/** IDs of services are unique on their node, and told apart by case. */
+/** Returns the primary key of a service. Service IDs are unique on their node and case-sensitive ([SVC-11]). */
 export const catalogServiceKey = (node: string, serviceId: string): string => `${node}/${serviceId}`;
 
 export const catalogServices = defineTable<CatalogService>()({

@@ -1,24 +1,24 @@
-/** When a check falls due. */
+/** Computes the deadlines of TTL checks. */
 import type { DeepReadonly } from '../../../state/table.ts';
 import type { CheckStatus } from './check.ts';
-import type { Due, TtlCheck } from './ttl-check.ts';
+import type { Deadline, TtlCheck } from './ttl-check.ts';
 
-/** What is next for a check that has this status from `nowMs` on; undefined: nothing. */
-export function dueAfter(
+/** Returns the next deadline of a check that has had `status` since `nowMs`, or undefined if it has none. */
+export function nextDeadline(
   { ttlMs, deregisterAfterMs }: Pick<DeepReadonly<TtlCheck>, 'ttlMs' | 'deregisterAfterMs'>,
   status: CheckStatus,
   nowMs: number,
-): Due | undefined {
+): Deadline | undefined {
   if (status !== 'critical') return { atMs: nowMs + ttlMs, what: 'expire' };
   return deregisterAfterMs === undefined ? undefined : { atMs: nowMs + deregisterAfterMs, what: 'deregister' };
 }
 
-/** The row with what is next, or with nothing. */
-export function withDue(row: DeepReadonly<TtlCheck>, due: Due | undefined): DeepReadonly<TtlCheck> {
+/** Returns `row` with `due` as its deadline, or without a deadline. */
+export function withDeadline(row: DeepReadonly<TtlCheck>, due: Deadline | undefined): DeepReadonly<TtlCheck> {
   const { due: _before, ...kept } = row;
   return due === undefined ? kept : { ...kept, due };
 }
 
-/** Whether a check is critical already, by its own account: then it goes on being so from when it was. */
+/** Whether a report of `status` leaves the deadline as it is, because the check is already critical. */
 export const isCriticalAlready = ({ due }: DeepReadonly<TtlCheck>, status: CheckStatus): boolean =>
   status === 'critical' && due?.what !== 'expire';

@@ -1,14 +1,14 @@
-/** How a check is run by somebody outside: the catalog keeps it and shows it, and does nothing with it. */
+/** The schema of a check definition. The catalog stores and returns definitions and runs no checks ([SVC-17]). */
 import { type Static, Type } from 'typebox';
 import type { DeepReadonly } from '../../../state/table.ts';
 
 const text = Type.Optional(Type.String());
 const flag = Type.Optional(Type.Boolean());
-/** Clients write durations as text, some as nanoseconds. */
+/** Some clients send durations as text, others as nanoseconds. */
 const duration = Type.Optional(Type.Union([Type.String(), Type.Integer()]));
 
-/** How somebody else runs a check: kept and shown as it was given, so that who runs it finds it. */
-export const definitionSchema = Type.Object(
+/** `Definition` of a check, for the external process that runs it. */
+export const checkDefinitionSchema = Type.Object(
   {
     HTTP: text,
     Header: Type.Optional(Type.Record(Type.String(), Type.Array(Type.String()))),
@@ -33,6 +33,6 @@ export const definitionSchema = Type.Object(
     TimeoutDuration: duration,
     DeregisterCriticalServiceAfterDuration: duration,
   },
-  { additionalProperties: false, description: 'How the check is run, by whoever runs it.' },
+  { additionalProperties: false, description: 'How an external process runs the check.' },
 );
-export type CheckDefinition = DeepReadonly<Static<typeof definitionSchema>>;
+export type CheckDefinition = DeepReadonly<Static<typeof checkDefinitionSchema>>;

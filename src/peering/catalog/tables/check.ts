@@ -1,37 +1,37 @@
-/** Checks as they stand in the rows of the nodes and services that they are of. */
+/** The checks stored in the rows of nodes and services. */
 import type { DeepReadonly } from '../../../state/table.ts';
 import type { CheckDefinition } from './check-definition.ts';
 import type { InstanceCheck, InstanceService } from './instance.ts';
 
-/** What a check can say. */
+/** The statuses that a client can report ([SVC-16]). */
 export const CHECK_STATUSES = ['passing', 'warning', 'critical'] as const;
 export type CheckStatus = (typeof CHECK_STATUSES)[number];
 
-/** A check of a service, or of a whole node: which of them is where it stands. */
-export interface KeptCheck {
-  /** Unique among the checks of its service, or of its node. */
+/** A check of a service or of a whole node, depending on the row that contains it. */
+export interface CatalogCheck {
+  /** Unique among the checks of its service or node. */
   readonly id: string;
   readonly name: string;
   readonly status: CheckStatus;
   readonly notes: string;
   readonly output: string;
-  /** `ttl` for those that this cluster runs. */
+  /** `ttl` for checks of the local agent, otherwise what the client sent. */
   readonly type: string;
   readonly definition?: CheckDefinition;
 }
 
-/** The type of checks that are critical unless they are renewed. */
-export const TTL = 'ttl';
+/** The type of checks that become critical unless they are renewed. */
+export const TTL_TYPE = 'ttl';
 
-/** What a check says that was not renewed in time. */
-export const TTL_EXPIRED = 'TTL expired';
+/** The output of a check that was not renewed within its TTL ([SVC-53]). */
+export const TTL_EXPIRED_OUTPUT = 'TTL expired';
 
-/** What every check of a lost node says. */
-export const NODE_LOST = 'node lost';
+/** The output of every check of a lost node ([SVC-58]). */
+export const NODE_LOST_OUTPUT = 'node lost';
 
-/** The check as a part of an instance. @param service undefined: it is of the whole node */
-export function instanceCheck(
-  { id, name, status, notes, output, type, definition }: DeepReadonly<KeptCheck>,
+/** Returns the check as part of an instance. @param service undefined for a check of the whole node */
+export function toInstanceCheck(
+  { id, name, status, notes, output, type, definition }: DeepReadonly<CatalogCheck>,
   service?: DeepReadonly<InstanceService>,
 ): InstanceCheck {
   return {
@@ -48,19 +48,22 @@ export function instanceCheck(
   };
 }
 
-/** The checks with `given` among them, each in the place of the one with its ID. The same array when nothing changes. */
-export function withChecks(
-  standing: readonly DeepReadonly<KeptCheck>[],
-  given: readonly KeptCheck[],
-): readonly DeepReadonly<KeptCheck>[] {
-  let next = standing;
+/**
+ * Adds `given` to `existing` and replaces checks with the same ID ([SVC-12]).
+ * @returns `existing` itself if nothing changed
+ */
+export function mergeChecks(
+  existing: readonly DeepReadonly<CatalogCheck>[],
+  given: readonly CatalogCheck[],
+): readonly DeepReadonly<CatalogCheck>[] {
+  let next = existing;
   for (const check of given) {
-    const at = next.findIndex(({ id }) => id === check.id);
-    const before = next[at];
-    // Who reports for a check need not say again what kind it is.
+    const index = next.findIndex(({ id }) => id === check.id);
+    const before = next[index];
+    // A report may omit the type.
     const after = before !== undefined && check.type === '' ? { ...check, type: before.type } : check;
     if (before === undefined) next = [...next, after];
-    else if (JSON.stringify(before) !== JSON.stringify(after)) next = next.with(at, after);
+    else if (JSON.stringify(before) !== JSON.stringify(after)) next = next.with(index, after);
   }
   return next;
 }

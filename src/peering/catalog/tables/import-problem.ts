@@ -1,4 +1,7 @@
-/** Services that a peer exports and that could not be taken, with the reason: what was there before stays until they can. */
+/**
+ * The table of exported services that this cluster rejected, with the reason. The last accepted version of such a
+ * service stays in use until the server accepts a newer one ([SVC-82]).
+ */
 import { defineTable } from '../../../state/table.ts';
 import { peerings } from '../../record/record.ts';
 import { importedServiceKey } from './imported-service.ts';
@@ -6,7 +9,7 @@ import { importedServiceKey } from './imported-service.ts';
 export interface ImportProblem {
   readonly peeringId: string;
   readonly service: string;
-  /** What the peer was told. */
+  /** The reason sent to the peer. */
   readonly reason: string;
   /** RFC 3339, UTC. */
   readonly since: string;

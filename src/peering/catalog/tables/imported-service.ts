@@ -1,4 +1,4 @@
-/** What came from peers: the instances of each service, by peering. */
+/** The table of services imported from peers, with their instances. */
 import { defineTable } from '../../../state/table.ts';
 import { peerings } from '../../record/record.ts';
 import type { Instance } from './instance.ts';
@@ -7,14 +7,17 @@ export interface ImportedService {
   readonly peeringId: string;
   /** As the peer spells it. */
   readonly service: string;
-  /** SHA-256 of the ExportedService as it came, base64url: the same again needs no look at what is in it. */
+  /** SHA-256 of the received ExportedService, base64url. Lets the server skip content that it already has. */
   readonly contentHash: string;
   readonly instances: readonly Instance[];
-  /** What the instances take as JSON, in UTF-8: so much of it counts against what one peer may bring. */
+  /** Size of the instances as JSON, in bytes of UTF-8. Counts against the limit of one peer ([SVC-83]). */
   readonly bytes: number;
 }
 
-/** Equal names from two peers are different things, so the peering is part of the key; case makes no difference. */
+/**
+ * Returns the primary key of an imported service, ignoring case. It contains the peering, because equal names of two
+ * peers are different services ([SVC-79]).
+ */
 export const importedServiceKey = (peeringId: string, service: string): string =>
   `${peeringId}/${service.toLowerCase()}`;
 

@@ -1,7 +1,6 @@
 /**
- * An instance of a service, as the state keeps it whether it was registered here or came from a peer: the node, the
- * service on it, and the checks of both. Plain JSON with the field names of this project; the wire and the API have
- * their own.
+ * An instance of a service, local or imported: the node, the service on it, and the checks of both. Stored as plain
+ * JSON. The wire format and the API have their own field names.
  */
 import type { CheckDefinition } from './check-definition.ts';
 
@@ -23,7 +22,7 @@ export interface InstanceNode {
 export interface InstanceService {
   readonly id: string;
   readonly name: string;
-  /** Empty for an ordinary service; others are parts of a mesh, such as `connect-proxy`. */
+  /** Empty for an ordinary service, otherwise a part of a mesh such as `connect-proxy`. */
   readonly kind: string;
   readonly tags: readonly string[];
   readonly address: string;
@@ -32,7 +31,7 @@ export interface InstanceService {
   readonly meta: Readonly<Record<string, string>>;
   readonly weights: { readonly passing: number; readonly warning: number };
   readonly taggedAddresses: Readonly<Record<string, ServiceAddress>>;
-  /** How the service is reached through the mesh of its cluster; only where it has one. */
+  /** How peers connect to the service through its cluster's mesh, if the cluster has one. */
   readonly mesh?: {
     readonly native: boolean;
     readonly sni: readonly string[];
@@ -53,7 +52,7 @@ export interface InstanceCheck {
   readonly serviceId: string;
   readonly serviceName: string;
   readonly serviceTags: readonly string[];
-  /** How it is run, where that was told; of checks that were registered here. */
+  /** Only for checks registered in this cluster. */
   readonly definition?: CheckDefinition;
 }
 

@@ -1,4 +1,4 @@
-/** What keeps a partition from being deleted: nodes in it, and with them everything that is registered. */
+/** Keeps a partition from being deleted while it contains nodes, and with them services ([ACL-62]). */
 import type { PartitionUse } from '../../../credentials/api/delete-partition.ts';
 import { catalogNodes } from './catalog-node.ts';
 

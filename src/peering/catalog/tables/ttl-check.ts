@@ -1,15 +1,15 @@
 /**
- * When checks fall due. Apart from the services, so that a check that is renewed over and over changes nothing that
- * anybody waits for.
+ * The table of TTL checks with their deadlines. It is separate from the services, so renewing a check wakes no blocking
+ * query ([SVC-52]).
  */
 import { defineTable, expiryEntry } from '../../../state/table.ts';
 import { catalogNodes } from './catalog-node.ts';
 
-/** What is to be done, unless the service reports before. */
-export interface Due {
+/** The time of the server's next action on a check. A report replaces it. */
+export interface Deadline {
   /** Milliseconds since 1970. */
   readonly atMs: number;
-  /** The check becomes critical; or it has been for too long, and its service goes. */
+  /** `expire` makes the check critical. `deregister` removes the service after the check was critical for too long. */
   readonly what: 'expire' | 'deregister';
 }
 
@@ -19,13 +19,13 @@ export interface TtlCheck {
   readonly checkId: string;
   readonly serviceId: string;
   readonly ttlMs: number;
-  /** How long after it has become critical its service is removed; absent: it never is. */
+  /** How long the check may be critical before its service is removed. Absent: never. */
   readonly deregisterAfterMs?: number;
-  /** Absent: nothing is to be done until the service reports. */
-  readonly due?: Due;
+  /** Absent until the next report if the server has nothing to do. */
+  readonly due?: Deadline;
 }
 
-/** IDs of these checks are unique on their node: by them alone they are renewed. */
+/** Returns the primary key. IDs of TTL checks are unique on their node, because reports name only the ID ([SVC-49]). */
 export const ttlCheckKey = (node: string, checkId: string): string => `${node}/${checkId}`;
 
 export const ttlChecks = defineTable<TtlCheck>()({

@@ -1,4 +1,4 @@
-/** Who may do what to which entry: every operation, with and without the grant for the name in the partition. */
+/** Tests every operation on entries with and without the required grant ([SVC-1], [SVC-3]). */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Fields } from '../../../../test/support/peering/catalog.ts';
@@ -15,7 +15,7 @@ interface Operation {
 const intentions = intending('Db-1', ['allow web'], { Partition: 'eu' });
 const exports = exporting({ web: ['east'] }, { Name: 'Eu' });
 
-/** On the entry for the destination `Db-1`, and on what `eu` exports. */
+/** The operations on one entry. */
 const operations = (name: string, body: Fields, path: string): Readonly<Record<string, Operation>> => ({
   [`write ${name}`]: { method: 'PUT', path: '/v1/config', body, access: 'write' },
   [`preview ${name}`]: { method: 'POST', path: '/v1/config/preview', body, access: 'write' },
@@ -37,12 +37,12 @@ const ofIntentions: Readonly<Record<string, Operation>> = {
 };
 const ofExports: Readonly<Record<string, Operation>> = {
   ...operations('the exports', exports, '/v1/config/exported-services/EU'),
-  'list what is exported': { method: 'GET', path: '/v1/exported-services?partition=eu', access: 'read' },
+  'list the exported services': { method: 'GET', path: '/v1/exported-services?partition=eu', access: 'read' },
 };
 
 type Rights = 'write' | 'read' | 'none';
 
-/** A grant, and what it gives on the intentions for `Db-1` and on the exports, both of `eu`. */
+/** Grants, with the access that each gives to the intentions for `Db-1` and to the exports, both in `eu`. */
 const grants: readonly (readonly [grant: string, onIntentions: Rights, onExports: Rights])[] = [
   ['config:write@*', 'write', 'write'],
   ['config:write@EU', 'write', 'write'],
@@ -60,7 +60,7 @@ const grants: readonly (readonly [grant: string, onIntentions: Rights, onExports
   ['operator:write@*', 'none', 'none'],
 ];
 
-describe('with a grant', () => {
+describe('the grant', () => {
   const api = sharedApi();
 
   for (const [grant, onIntentions, onExports] of grants) {
@@ -70,7 +70,7 @@ describe('with a grant', () => {
     ] as const) {
       for (const [what, { method, path, body, access }] of Object.entries(operationsOf)) {
         const allowed = rights === 'write' || rights === access;
-        test(`${grant} one ${allowed ? 'may' : 'may not'} ${what}`, async () => {
+        test(`${grant} ${allowed ? 'permits' : 'does not permit'}: ${what}`, async () => {
           await api().makePartitions('eu', 'us');
           await written(api(), intentions);
           await written(api(), exports);

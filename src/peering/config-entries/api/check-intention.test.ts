@@ -4,21 +4,21 @@ import { got } from '../../../../test/support/peering/catalog.ts';
 import { intending, written } from '../../../../test/support/peering/entries.ts';
 import { generated, indexOf, seen } from '../../../../test/support/peering/peering.ts';
 import { type Api, sharedApi, startApi } from '../../../../test/support/process/api.ts';
-import type { ShownIntention } from './intention-to-json.ts';
+import type { IntentionJson } from './intention-to-json.ts';
 
 interface Checked {
   readonly Allowed: boolean;
   readonly Reason: string;
-  readonly Intention?: ShownIntention;
+  readonly Intention?: IntentionJson;
 }
 
 const check = (api: Api, query: string, token?: string | null) =>
   api.request('GET', `/v1/connect/intentions/check?${query}`, token === undefined ? {} : { token });
-describe('where no intention matches', () => {
+describe('a check without a matching intention', () => {
   for (const [what, policy, allowed, reason] of [
-    ['acl.default-policy decides: deny', {}, false, 'acl.default-policy is deny'],
-    ['acl.default-policy decides: allow', { defaultPolicy: 'allow' }, true, 'acl.default-policy is allow'],
-    ['nothing is forbidden while acl.enabled is false', { enabled: false }, true, 'acl.enabled is false'],
+    ['is denied with acl.default-policy deny', {}, false, 'acl.default-policy is deny'],
+    ['is allowed with acl.default-policy allow', { defaultPolicy: 'allow' }, true, 'acl.default-policy is allow'],
+    ['is allowed with acl.enabled false', { enabled: false }, true, 'acl.enabled is false'],
   ] as const) {
     test(what, async () => {
       await using api = await startApi({ policy });
@@ -31,7 +31,7 @@ describe('where no intention matches', () => {
 describe('a check', () => {
   const api = sharedApi();
 
-  test('says what decided', async () => {
+  test('returns the rule or setting that decided', async () => {
     await generated(api(), 'east');
     await written(api(), intending('shown', ['allow web@East']));
     const { snapshot } = api().state;
@@ -55,7 +55,7 @@ describe('a check', () => {
     assert.equal(Reason, 'no intention matches, and acl.default-policy is deny');
   });
 
-  test('says that a peer is not there, and waits for it', async () => {
+  test('names a missing peer in Reason and wakes when it is created', async () => {
     await written(api(), intending('later', ['allow web@later']));
     const path = '/v1/connect/intentions/check?source=web&source-peer=later&destination=later';
     const first = await api().request('GET', path);
@@ -90,12 +90,12 @@ describe('a check', () => {
     ['source=web&destination=db&source-partition=nowhere', 'partition "nowhere" does not exist'],
     ['source=web&destination=db&partition=nowhere', 'partition "nowhere" does not exist'],
   ] as const) {
-    test(`is refused with ${query}`, async () => {
+    test(`returns 400 for ${query}`, async () => {
       assert.deepEqual(seen(await check(api(), query)), [400, text]);
     });
   }
 
-  test('waits for what can change it, and for nothing else', async () => {
+  test('wakes on the entries of the destination and of * only', async () => {
     await written(api(), intending('waited', ['deny web']));
     const first = await check(api(), 'source=web&destination=waited');
     const path = `/v1/connect/intentions/check?source=web&destination=waited&index=${indexOf(first)}`;
@@ -109,19 +109,19 @@ describe('a check', () => {
     assert.equal((await byWildcard).json<Checked>().Allowed, true);
   });
 
-  test('takes the grant to read what is said of the destination', async () => {
+  test('returns 403 without config:read on the destination', async () => {
     const { SecretID: some } = await api().makeToken(['config:read@default=db']);
     assert.equal((await check(api(), 'source=web&destination=DB', some)).status, 200);
-    const refused = await check(api(), 'source=db&destination=web', some);
-    assert.equal(refused.status, 403);
-    assert.match(refused.text, /lacks permission 'config:read'$/);
+    const denied = await check(api(), 'source=db&destination=web', some);
+    assert.equal(denied.status, 403);
+    assert.match(denied.text, /lacks permission 'config:read'$/);
   });
 });
 
-describe('without partitions', () => {
+describe('a check in the community edition', () => {
   const api = sharedApi({ edition: 'community' });
 
-  test('a source is of this cluster or of a peer', async () => {
+  test('returns 400 for a source-partition other than default', async () => {
     const text = 'Invalid query parameter: "source-partition" - Partitions are an Accord Enterprise feature';
     assert.deepEqual(seen(await check(api(), 'source=web&destination=db&source-partition=eu')), [400, text]);
     assert.equal((await check(api(), 'source=web&destination=db&source-partition=Default')).status, 200);

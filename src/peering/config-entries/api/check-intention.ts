@@ -1,65 +1,61 @@
-/** `GET /v1/connect/intentions/check`: whether a service may call another, and what decides; can wait. */
+/** `GET /v1/connect/intentions/check`: whether a service may call another, and why ([SVC-90]). */
 import { type Static, Type } from 'typebox';
 import type { AclPolicy } from '../../../credentials/caller.ts';
 import { authorize } from '../../../credentials/caller.ts';
 import { type Asked, type Credentials, locate, waitingAs } from '../../../credentials/operation.ts';
 import { partitionKey } from '../../../credentials/partition.ts';
 import { existingPartition } from '../../../credentials/request-partition.ts';
-import type { Evaluate } from '../../../http/blocking/reads.ts';
+import type { Evaluate } from '../../../http/blocking/blocking-query.ts';
 import type { Query } from '../../../http/query.ts';
 import { peerings } from '../../record/record.ts';
 import { configEntries, entryKey, WILDCARD } from '../config-entry.ts';
-import { type Decision, decide, isPeer, type Rule } from '../intentions.ts';
-import { readAttempt } from './intention-query.ts';
-import { intentionSchema, showIntention } from './intention-to-json.ts';
+import { type Decision, decide, isActivePeer, type Rule } from '../intentions.ts';
+import { readServiceCall } from './intention-query.ts';
+import { intentionSchema, intentionToJson } from './intention-to-json.ts';
 
 export const intentionCheckSchema = Type.Object(
   {
     Allowed: Type.Boolean(),
-    Reason: Type.String({ description: 'What decided, for people.' }),
+    Reason: Type.String({ description: 'The rule or setting that decided, as text.' }),
     Intention: Type.Optional(intentionSchema),
   },
   { title: 'IntentionCheck' },
 );
 
-/**
- * Takes the grant to read what is said of the destination.
- * @throws ServiceError `bad-request`
- */
-export function checkIntention(credentials: Credentials, asked: Asked, query: Query): Evaluate {
+/** Requires `config:read` on the destination. @throws ServiceError `bad-request` */
+export function checkIntention(credentials: Credentials, context: Asked, query: Query): Evaluate {
   const { state, policy, edition } = credentials;
-  const attempt = readAttempt(query, edition);
-  const { destination, sourcePeer } = attempt;
+  const call = readServiceCall(query, edition);
+  const { destination, sourcePeer } = call;
   return (snapshot) => {
-    const { caller, partition: wanted } = locate(credentials, snapshot, asked);
-    authorize(caller, { resource: 'config', access: 'read', partition: wanted, name: destination });
-    const partition = existingPartition(snapshot, wanted);
-    const { sourcePartition } = attempt;
+    const { caller, partition: named } = locate(credentials, snapshot, context);
+    authorize(caller, { resource: 'config', access: 'read', partition: named, name: destination });
+    const partition = existingPartition(snapshot, named);
+    const { sourcePartition } = call;
     if (sourcePartition !== undefined) existingPartition(snapshot, sourcePartition);
     const names = [...new Set([destination, WILDCARD])];
     const rows = names.map((name) => state.watchRow(configEntries, entryKey(partition, 'service-intentions', name)));
     const peers = sourcePeer === undefined ? [] : [state.watchEntry(peerings, 'partition', partitionKey(partition))];
-    const missing = sourcePeer !== undefined && !isPeer(snapshot, partition, sourcePeer) ? sourcePeer : undefined;
+    const missing = sourcePeer !== undefined && !isActivePeer(snapshot, partition, sourcePeer) ? sourcePeer : undefined;
     return {
       ...waitingAs(caller),
       watched: [...rows, ...peers],
-      body: () =>
-        showDecision(decide(snapshot, { ...attempt, partition }, isAllowedByDefault(policy)), policy, missing),
+      body: () => decisionToJson(decide(snapshot, { ...call, partition }, isAllowedByDefault(policy)), policy, missing),
     };
   };
 }
 
-/** What holds where no intention matches: where nobody is asked for a token, nothing is forbidden either. */
+/** Whether a call without a matching intention is allowed ([SVC-89]). */
 export const isAllowedByDefault = ({ enabled, defaultPolicy }: AclPolicy): boolean =>
   !enabled || defaultPolicy === 'allow';
 
-/** @param missing the peer through which nothing can come */
-function showDecision(
+/** @param missing the source's peer, if it has no active peering */
+function decisionToJson(
   { allowed, rule }: Decision,
   policy: AclPolicy,
   missing: string | undefined,
 ): Readonly<Static<typeof intentionCheckSchema>> {
-  if (rule !== undefined) return { Allowed: allowed, Reason: reasonOf(rule), Intention: showIntention(rule) };
+  if (rule !== undefined) return { Allowed: allowed, Reason: reasonOf(rule), Intention: intentionToJson(rule) };
   const setting = policy.enabled ? `acl.default-policy is ${policy.defaultPolicy}` : 'acl.enabled is false';
   const because =
     missing === undefined ? 'no intention matches' : `there is no peer "${missing}": no intention matches`;

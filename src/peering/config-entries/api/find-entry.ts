@@ -1,4 +1,4 @@
-/** Finds the entry that a request names, once the grant for that name is there: who lacks it learns nothing. */
+/** Authorizes a request for an entry and finds the entry. A caller without the grant cannot probe which exist. */
 import { authorize, type Caller } from '../../../credentials/caller.ts';
 import type { Access } from '../../../credentials/grant.ts';
 import { type Asked, type Credentials, locate } from '../../../credentials/operation.ts';
@@ -10,47 +10,51 @@ import type { Stored } from '../../../state/table.ts';
 import { type ConfigEntry, configEntries, entryKey, type Kind } from '../config-entry.ts';
 import { checkServiceName } from '../edit/check-names.ts';
 
-/** What a request is about. */
-export interface WantedEntry {
-  readonly asked: Asked;
+/** The entry that a request names, and the access that it requires. */
+export interface EntryRequest {
+  readonly context: Asked;
   readonly kind: Kind;
   readonly name: string;
   readonly access: Access;
 }
 
-export interface FoundEntry {
+export interface EntryLookup {
   readonly caller: Caller;
-  /** As it was first named. */
+  /** Spelled as at the creation of the partition. */
   readonly partition: string;
-  /** Of the entry's row, there or not. */
+  /** The primary key of the entry, also if it is missing. */
   readonly key: string;
   readonly stored: Stored<ConfigEntry> | undefined;
 }
 
 /** @throws ServiceError `bad-request` | `permission-denied` */
-export function findEntry(credentials: Credentials, reader: Reader, wanted: WantedEntry): FoundEntry {
-  const { asked, kind, name, access } = wanted;
+export function findEntry(credentials: Credentials, reader: Reader, request: EntryRequest): EntryLookup {
+  const { context, kind, name, access } = request;
   checkServiceName('Name', name);
-  const { caller, partition: located } = locate(credentials, reader, naming(credentials, asked, kind, name));
-  authorize(caller, { resource: 'config', access, partition: located, name });
-  const partition = existingPartition(reader, located);
+  const { caller, partition: named } = locate(
+    credentials,
+    reader,
+    withEntryPartition(credentials, context, kind, name),
+  );
+  authorize(caller, { resource: 'config', access, partition: named, name });
+  const partition = existingPartition(reader, named);
   const key = entryKey(partition, kind, name);
   return { caller, partition, key, stored: reader.get(configEntries, key) };
 }
 
 /**
- * The name of an exported-services entry is that of its partition: one more place where a request names it, which must
- * agree with the others.
+ * Adds the partition that the name of an `exported-services` entry selects ([SVC-71]).
+ * @throws ServiceError `bad-request` if the body names another partition
  */
-function naming({ edition }: Credentials, asked: Asked, kind: Kind, name: string): Asked {
-  if (kind !== 'exported-services' || edition === 'community') return asked;
-  const { body } = asked.partitions;
+function withEntryPartition({ edition }: Credentials, context: Asked, kind: Kind, name: string): Asked {
+  if (kind !== 'exported-services' || edition === 'community') return context;
+  const { body } = context.partitions;
   if (body !== undefined && body !== '' && partitionKey(body) !== partitionKey(name)) {
     throw new ServiceError('bad-request', `the request names two partitions, "${body}" and "${name}": want one`);
   }
-  return { ...asked, partitions: { ...asked.partitions, body: name } };
+  return { ...context, partitions: { ...context.partitions, body: name } };
 }
 
-/** The refusal for an entry that is not there. */
+/** Returns the error for a missing entry ([SVC-67]). */
 export const entryNotFound = (kind: Kind, name: string): ServiceError =>
   new ServiceError('not-found', `Config entry not found for "${kind}" / "${name}"`);

@@ -1,4 +1,4 @@
-/** The query parameters of questions about intentions, with who is asked about. */
+/** The query parameters of the intention endpoints. */
 import { Type } from 'typebox';
 import { DEFAULT_PARTITION, isPartitionName, partitionKey } from '../../../credentials/partition.ts';
 import { type Edition, invalidPartitionText } from '../../../credentials/request-partition.ts';
@@ -6,7 +6,7 @@ import { ServiceError } from '../../../http/errors.ts';
 import type { Parameter } from '../../../http/parameter.ts';
 import type { Query } from '../../../http/query.ts';
 import { checkPeerNameAt, checkServiceName, PARTITIONS_ARE_ENTERPRISE } from '../edit/check-names.ts';
-import type { Caller } from '../intentions.ts';
+import type { CallSource } from '../intentions.ts';
 
 const required = (name: string, description: string): Parameter => ({
   name,
@@ -15,30 +15,30 @@ const required = (name: string, description: string): Parameter => ({
 });
 
 const SOURCE = required('source', 'The service that calls.');
-const DESTINATION = required('destination', 'The service that is called; of the partition that the request is about.');
+const DESTINATION = required('destination', 'The service that is called, in the partition of the request.');
 export const SOURCE_PEER: Parameter = {
   name: 'source-peer',
-  description: 'The peer through which the source comes; absent: it is of this cluster.',
+  description: 'The peer of the source. Absent: this cluster.',
   schema: Type.String(),
 };
 export const SOURCE_PARTITION: Parameter = {
   name: 'source-partition',
-  description: 'The partition of a source of this cluster; that of the destination unless given.',
+  description: 'The partition of a local source. Defaults to that of the destination.',
   schema: Type.String(),
 };
 
-/** What `readAttempt` reads. */
-export const ATTEMPT: readonly Parameter[] = [SOURCE, SOURCE_PEER, SOURCE_PARTITION, DESTINATION];
+/** The parameters that `readServiceCall` reads. */
+export const SERVICE_CALL: readonly Parameter[] = [SOURCE, SOURCE_PEER, SOURCE_PARTITION, DESTINATION];
 
-/** A call that is asked about. @throws ServiceError `bad-request` */
-export function readAttempt(query: Query, edition: Edition): Caller & { readonly destination: string } {
+/** Reads the source and destination of a call. @throws ServiceError `bad-request` */
+export function readServiceCall(query: Query, edition: Edition): CallSource & { readonly destination: string } {
   const source = readName(query, SOURCE.name);
   const destination = readName(query, DESTINATION.name);
-  return { ...readCaller(query, source, edition), destination };
+  return { ...readCallSource(query, source, edition), destination };
 }
 
-/** A caller of the given name, with where it comes from. @throws ServiceError `bad-request` */
-export function readCaller(query: Query, source: string, edition: Edition): Caller {
+/** Reads the peer or partition of a source. @throws ServiceError `bad-request` */
+export function readCallSource(query: Query, source: string, edition: Edition): CallSource {
   const sourcePeer = query.get(SOURCE_PEER.name) || undefined;
   const sourcePartition = query.get(SOURCE_PARTITION.name) || undefined;
   if (sourcePeer !== undefined) checkPeerNameAt(SOURCE_PEER.name, sourcePeer);
@@ -50,7 +50,7 @@ export function readCaller(query: Query, source: string, edition: Edition): Call
   return { source, sourcePeer, sourcePartition };
 }
 
-/** A name, or `*`, that must be there. @throws ServiceError `bad-request` */
+/** Reads a required service name or `*`. @throws ServiceError `bad-request` */
 function readName(query: Query, name: string): string {
   const value = query.get(name) ?? '';
   if (value === '') throw new ServiceError('bad-request', `required query parameter '${name}' not set`);

@@ -1,23 +1,23 @@
-/** How one rule of an entry is shown, on its own. */
+/** The JSON of one rule of a `service-intentions` entry. */
 import { type Static, Type } from 'typebox';
 import type { Rule } from '../intentions.ts';
 
 export const intentionSchema = Type.Object({
   Description: Type.Optional(Type.String()),
-  SourcePeer: Type.Optional(Type.String({ description: 'Absent: the source is of this cluster.' })),
-  SourcePartition: Type.Optional(Type.String({ description: 'Absent where it comes from a peer.' })),
+  SourcePeer: Type.Optional(Type.String({ description: 'Absent for a source of this cluster.' })),
+  SourcePartition: Type.Optional(Type.String({ description: 'Absent for a source of a peer.' })),
   SourceName: Type.String(),
   DestinationPartition: Type.String(),
   DestinationName: Type.String(),
-  SourceType: Type.Literal('consul', { description: 'For clients that ask for it.' }),
+  SourceType: Type.Literal('consul', { description: 'For clients of Consul.' }),
   Action: Type.Enum(['allow', 'deny']),
-  Precedence: Type.Integer({ description: 'Of those that match, the highest decides.' }),
+  Precedence: Type.Integer({ description: 'The matching intention with the highest precedence decides.' }),
   CreateIndex: Type.Integer({ minimum: 1 }),
   ModifyIndex: Type.Integer({ minimum: 1 }),
 });
-export type ShownIntention = Readonly<Static<typeof intentionSchema>>;
+export type IntentionJson = Readonly<Static<typeof intentionSchema>>;
 
-export function showIntention({ entry, source, precedence, createIndex, modifyIndex }: Rule): ShownIntention {
+export function intentionToJson({ entry, source, precedence, createIndex, modifyIndex }: Rule): IntentionJson {
   return {
     ...(source.description !== '' && { Description: source.description }),
     ...(source.peer === undefined

@@ -1,16 +1,16 @@
-/** `GET /v1/exported-services`: what each consumer gets, service by service; can wait. */
+/** `GET /v1/exported-services`: the exported services with their consumers ([SVC-76]). */
 import { Type } from 'typebox';
 import { type Caller, lacks } from '../../../credentials/caller.ts';
 import { permits } from '../../../credentials/grant.ts';
 import { type Asked, type Credentials, locate, waitingAs } from '../../../credentials/operation.ts';
 import { partitionKey } from '../../../credentials/partition.ts';
 import { ALL_PARTITIONS } from '../../../credentials/request-partition.ts';
-import type { Evaluate } from '../../../http/blocking/reads.ts';
+import type { Evaluate } from '../../../http/blocking/blocking-query.ts';
 import { jsonList } from '../../../http/v1/json-answer.ts';
 import type { Snapshot } from '../../../state/memory/snapshot.ts';
 import { localServiceNames } from '../../catalog/query/local-instances.ts';
-import { spanOf, watchedSpan } from '../../find/list-scope.ts';
-import { type Consumers, consumersBy, exportedServicesOf, watchedExports } from '../exported-services.ts';
+import { resolveListScope, watchedScope } from '../../find/list-scope.ts';
+import { type Consumers, consumersInEntry, exportedServicesEntry, watchedExports } from '../exported-services.ts';
 
 export const exportedListSchema = Type.Array(
   Type.Object(
@@ -27,23 +27,23 @@ export const exportedListSchema = Type.Array(
 );
 
 /**
- * The services that are registered and that somebody gets, by partition, then by name; wildcards are worked out.
- * Takes the grant to read the entry that says so.
+ * Lists the registered services that have consumers, by partition, then by name. Resolves wildcards. Requires
+ * `config:read` on the entry.
  */
-export function listExported(credentials: Credentials, asked: Asked): Evaluate {
+export function listExported(credentials: Credentials, context: Asked): Evaluate {
   const { state } = credentials;
   return (snapshot) => {
-    const { caller, partition } = locate(credentials, snapshot, asked, true);
-    const span = spanOf(snapshot, caller, partition, 'config');
-    const visible = span.partitions.filter((name) => mayRead(caller, name));
+    const { caller, partition } = locate(credentials, snapshot, context, true);
+    const scope = resolveListScope(snapshot, caller, partition, 'config');
+    const visible = scope.partitions.filter((name) => mayRead(caller, name));
     if (visible.length === 0) throw lacks(caller, { resource: 'config', access: 'read' });
     return {
       ...waitingAs(caller),
       watched: [
-        ...watchedSpan(credentials, caller, partition),
+        ...watchedScope(credentials, caller, partition),
         ...visible.flatMap((name) => watchedExports(state, name)),
       ],
-      filtered: partition === ALL_PARTITIONS && (span.filtered || visible.length < span.partitions.length),
+      filtered: partition === ALL_PARTITIONS && (scope.filtered || visible.length < scope.partitions.length),
       shareKey: visible.map(partitionKey).join('/'),
       body: () =>
         jsonList(
@@ -58,16 +58,16 @@ const mayRead = (caller: Caller, partition: string): boolean =>
   permits(caller.grants, { resource: 'config', access: 'read', partition, name: partition });
 
 function exportedTexts(snapshot: Snapshot, partition: string): readonly string[] {
-  const entry = exportedServicesOf(snapshot, partition);
+  const entry = exportedServicesEntry(snapshot, partition);
   if (entry === undefined) return [];
   const rest = `","Partition":${JSON.stringify(partition)},"Consumers":`;
   return localServiceNames(snapshot, partition).flatMap((service) => {
-    const text = consumersText(consumersBy(entry, service));
+    const text = consumersText(consumersInEntry(entry, service));
     return text === undefined ? [] : [`{"Service":${JSON.stringify(service).slice(0, -1)}${rest}${text}}`];
   });
 }
 
-/** Made once for all services that have the same consumers: with `*`, these are most. */
+/** Keyed by identity, because most services share their consumers when the entry has a line `*`. */
 const texts = new WeakMap<Consumers, string>();
 
 function consumersText(consumers: Consumers): string | undefined {

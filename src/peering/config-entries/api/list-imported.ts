@@ -1,11 +1,11 @@
-/** `GET /v1/imported-services`: what came from each peer, by name; can wait. */
+/** `GET /v1/imported-services`: the names of the services imported from each peer ([SVC-81]). */
 import { type Static, Type } from 'typebox';
 import { permits } from '../../../credentials/grant.ts';
 import { type Asked, type Credentials, locate, waitingAs } from '../../../credentials/operation.ts';
 import { partitionKey } from '../../../credentials/partition.ts';
-import type { Evaluate } from '../../../http/blocking/reads.ts';
+import type { Evaluate } from '../../../http/blocking/blocking-query.ts';
 import type { Reader } from '../../../state/memory/reader.ts';
-import { spanOf, watchedSpan } from '../../find/list-scope.ts';
+import { resolveListScope, watchedScope } from '../../find/list-scope.ts';
 import { nameEntry, peerings } from '../../record/record.ts';
 import { nameKey } from '../config-entry.ts';
 
@@ -17,23 +17,23 @@ type Imported = Readonly<Static<typeof importedSchema>>;
 
 export const importedListSchema = Type.Array(importedSchema);
 
-/** By partition, then by the name of the service, then of the peer: those that the caller may read. */
-export function listImported(credentials: Credentials, asked: Asked): Evaluate {
+/** Lists the services that the caller may read, by partition, then by service, then by peer. */
+export function listImported(credentials: Credentials, context: Asked): Evaluate {
   const { state } = credentials;
   return (snapshot) => {
-    const { caller, partition } = locate(credentials, snapshot, asked, true);
-    const span = spanOf(snapshot, caller, partition, 'services');
-    const all = span.partitions.flatMap((name) => importedInto(snapshot, name));
+    const { caller, partition } = locate(credentials, snapshot, context, true);
+    const scope = resolveListScope(snapshot, caller, partition, 'services');
+    const all = scope.partitions.flatMap((name) => importedInto(snapshot, name));
     const visible = all.filter(({ Service: name, Partition: of }) =>
       permits(caller.grants, { resource: 'services', access: 'read', partition: of, name }),
     );
     return {
       ...waitingAs(caller),
       watched: [
-        ...watchedSpan(credentials, caller, partition),
-        ...span.partitions.map((name) => state.watchEntry(peerings, 'partition', partitionKey(name))),
+        ...watchedScope(credentials, caller, partition),
+        ...scope.partitions.map((name) => state.watchEntry(peerings, 'partition', partitionKey(name))),
       ],
-      filtered: span.filtered || visible.length < all.length,
+      filtered: scope.filtered || visible.length < all.length,
       body: () => visible,
     };
   };

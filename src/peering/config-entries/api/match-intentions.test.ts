@@ -4,15 +4,15 @@ import { got } from '../../../../test/support/peering/catalog.ts';
 import { intending, written } from '../../../../test/support/peering/entries.ts';
 import { indexOf, seen } from '../../../../test/support/peering/peering.ts';
 import { type Api, sharedApi } from '../../../../test/support/process/api.ts';
-import type { ShownIntention } from './intention-to-json.ts';
+import type { IntentionJson } from './intention-to-json.ts';
 
 const match = (api: Api, query: string, token?: string | null) =>
   api.request('GET', `/v1/connect/intentions/match?${query}`, token === undefined ? {} : { token });
 
-type Matches = Readonly<Record<string, readonly ShownIntention[]>>;
+type Matches = Readonly<Record<string, readonly IntentionJson[]>>;
 
-/** Rules as `source > destination precedence`. */
-const shown = (matches: Matches): Readonly<Record<string, readonly string[]>> =>
+/** Formats rules as `source > destination precedence`. */
+const formatted = (matches: Matches): Readonly<Record<string, readonly string[]>> =>
   Object.fromEntries(
     Object.entries(matches).map(([name, rules]) => [
       name,
@@ -26,9 +26,9 @@ const shown = (matches: Matches): Readonly<Record<string, readonly string[]>> =>
 describe('a match', () => {
   const api = sharedApi();
   const matched = async (query: string): Promise<Readonly<Record<string, readonly string[]>>> =>
-    shown(await got<Matches>(api(), `/v1/connect/intentions/match?${query}`));
+    formatted(await got<Matches>(api(), `/v1/connect/intentions/match?${query}`));
 
-  test('by destination has what is said of it and of *, the first to decide first', async () => {
+  test('by destination returns its rules and those of * in the order in which they decide', async () => {
     await written(api(), intending('db', ['deny *', 'allow web', 'allow web@East']));
     await written(api(), intending('api', ['allow web']));
     await written(api(), intending('*', ['deny *', 'allow web']));
@@ -39,7 +39,7 @@ describe('a match', () => {
     assert.deepEqual(await matched('by=destination&name=*'), { '*': ['web > * 6', '* > * 5'] });
   });
 
-  test('by source has what matches it, whatever it calls', async () => {
+  test('by source returns the rules that match it for any destination', async () => {
     assert.deepEqual(await matched('by=source&name=web'), {
       web: ['web > api 9', 'web > db 9', '* > db 8', 'web > * 6', '* > * 5'],
     });
@@ -59,27 +59,27 @@ describe('a match', () => {
       '65 names are too many, want at most 64',
     ],
   ] as const) {
-    test(`is refused with ${query.slice(0, 40)}`, async () => {
+    test(`returns 400 for ${query.slice(0, 40)}`, async () => {
       assert.deepEqual(seen(await match(api(), query)), [400, text]);
     });
   }
 
-  test('by destination takes the grant for each, by source leaves out what may not be read', async () => {
+  test('by destination returns 403 without the grant for each; by source omits rules without the grant', async () => {
     const { SecretID: some } = await api().makeToken(['config:read@default=db,x']);
     const allowed = await match(api(), 'by=destination&name=db', some);
-    assert.equal(shown(allowed.json<Matches>())['db']?.length, 5);
+    assert.equal(formatted(allowed.json<Matches>())['db']?.length, 5);
     assert.equal((await match(api(), 'by=destination&name=db&name=api', some)).status, 403);
     const filtered = await match(api(), 'by=source&name=web', some);
-    assert.deepEqual(shown(filtered.json<Matches>()), { web: ['web > db 9', '* > db 8'] });
+    assert.deepEqual(formatted(filtered.json<Matches>()), { web: ['web > db 9', '* > db 8'] });
     assert.equal(filtered.headers['x-service-results-filtered-by-acls'], 'true');
     const { SecretID: none } = await api().makeToken(['services:write@*']);
     assert.equal((await match(api(), 'by=source&name=web', none)).status, 403);
   });
 
-  test('waits for another entry', async () => {
+  test('by source wakes on a new entry', async () => {
     const first = await match(api(), 'by=source&name=late');
     const { answer } = await api().hold(`/v1/connect/intentions/match?by=source&name=late&index=${indexOf(first)}`);
     await written(api(), intending('mail', ['allow late']));
-    assert.deepEqual(shown((await answer).json<Matches>())['late']?.[0], 'late > mail 9');
+    assert.deepEqual(formatted((await answer).json<Matches>())['late']?.[0], 'late > mail 9');
   });
 });

@@ -1,10 +1,10 @@
-/** `GET /v1/connect/intentions/match`: what is said of sources or destinations, the first to decide first; can wait. */
+/** `GET /v1/connect/intentions/match`: the rules for sources or destinations, in the order in which they decide. */
 import { Type } from 'typebox';
-import { type Caller as AclCaller, authorize, lacks } from '../../../credentials/caller.ts';
+import { authorize, type Caller, lacks } from '../../../credentials/caller.ts';
 import { permits, permitsSome } from '../../../credentials/grant.ts';
 import { type Asked, type Credentials, locate, waitingAs, watchedGrants } from '../../../credentials/operation.ts';
 import { existingPartition } from '../../../credentials/request-partition.ts';
-import type { Evaluate } from '../../../http/blocking/reads.ts';
+import type { Evaluate } from '../../../http/blocking/blocking-query.ts';
 import type { Call } from '../../../http/call.ts';
 import { ServiceError } from '../../../http/errors.ts';
 import type { Parameter } from '../../../http/parameter.ts';
@@ -12,45 +12,50 @@ import type { Snapshot } from '../../../state/memory/snapshot.ts';
 import type { State, Watched } from '../../../state/state.ts';
 import { configEntries, entryKey, kindEntry, WILDCARD } from '../config-entry.ts';
 import { checkServiceName } from '../edit/check-names.ts';
-import { type Caller, type Rule, rulesFor, rulesOfCaller } from '../intentions.ts';
+import { type CallSource, type Rule, rulesFor, rulesMatchingSource } from '../intentions.ts';
 import { MATCHED_NAMES_MAX } from '../limits.ts';
-import { readCaller, SOURCE_PARTITION, SOURCE_PEER } from './intention-query.ts';
-import { intentionSchema, showIntention } from './intention-to-json.ts';
+import { readCallSource, SOURCE_PARTITION, SOURCE_PEER } from './intention-query.ts';
+import { intentionSchema, intentionToJson } from './intention-to-json.ts';
 
 export const MATCH: readonly Parameter[] = [
-  { name: 'by', description: 'Required. What the names are of.', schema: Type.Enum(['source', 'destination']) },
-  { name: 'name', description: 'Required. A service, or *; may be given several times.', schema: Type.String() },
+  {
+    name: 'by',
+    description: 'Required. Whether each name is a source or a destination.',
+    schema: Type.Enum(['source', 'destination']),
+  },
+  { name: 'name', description: 'Required. A service, or *. Repeatable.', schema: Type.String() },
   SOURCE_PEER,
   SOURCE_PARTITION,
 ];
 
-/** By the names that were asked for. */
+/** An object by the requested names. */
 export const intentionMatchSchema = Type.Record(Type.String(), Type.Array(intentionSchema));
 
 interface Match {
   readonly names: readonly string[];
-  /** Of the partition that the request is about. */
+  /** Returns the rules for one name. */
   readonly rules: (reader: Snapshot, partition: string, name: string) => readonly Rule[];
-  /** @throws ServiceError `permission-denied` for who may read nothing of it, whatever there is */
-  readonly authorize: (caller: AclCaller, partition: string) => void;
-  readonly mayRead: (caller: AclCaller, rule: Rule) => boolean;
+  /** @throws ServiceError `permission-denied` for callers that may read no rule, whether or not rules exist */
+  readonly authorize: (caller: Caller, partition: string) => void;
+  readonly mayRead: (caller: Caller, rule: Rule) => boolean;
   readonly watched: (state: State, partition: string) => readonly Watched[];
 }
 
 /** @throws ServiceError `bad-request` */
-export function matchIntentions(credentials: Credentials, asked: Asked, call: Call): Evaluate {
+export function matchIntentions(credentials: Credentials, context: Asked, call: Call): Evaluate {
   const match = readMatch(call, credentials);
   return (snapshot) => {
-    const { caller, partition: wanted } = locate(credentials, snapshot, asked);
-    match.authorize(caller, wanted);
-    const partition = existingPartition(snapshot, wanted);
-    const found = match.names.map((name) => [name, match.rules(snapshot, partition, name)] as const);
+    const { caller, partition: named } = locate(credentials, snapshot, context);
+    match.authorize(caller, named);
+    const partition = existingPartition(snapshot, named);
+    const matches = match.names.map((name) => [name, match.rules(snapshot, partition, name)] as const);
     const mayRead = (rule: Rule): boolean => match.mayRead(caller, rule);
     return {
       ...waitingAs(caller),
       watched: [...watchedGrants(credentials, caller), ...match.watched(credentials.state, partition)],
-      filtered: found.some(([, rules]) => !rules.every(mayRead)),
-      body: () => Object.fromEntries(found.map(([name, rules]) => [name, rules.filter(mayRead).map(showIntention)])),
+      filtered: matches.some(([, rules]) => !rules.every(mayRead)),
+      body: () =>
+        Object.fromEntries(matches.map(([name, rules]) => [name, rules.filter(mayRead).map(intentionToJson)])),
     };
   };
 }
@@ -63,10 +68,10 @@ function readMatch(call: Call, { edition }: Credentials): Match {
   }
   const names = namesIn(call);
   for (const name of names) checkServiceName('name', name);
-  return by === 'source' ? bySource(names, readCaller(call.query, '', edition)) : byDestination(names);
+  return by === 'source' ? bySource(names, readCallSource(call.query, '', edition)) : byDestination(names);
 }
 
-/** What is said of a destination is shown to who may read that of the destination; what is of `*` holds for it, too. */
+/** A caller that may read the destination's entry also sees the rules of `*` that apply to it ([SVC-92]). */
 const byDestination = (names: readonly string[]): Match => ({
   names,
   rules: rulesFor,
@@ -80,9 +85,9 @@ const byDestination = (names: readonly string[]): Match => ({
     ),
 });
 
-const bySource = (names: readonly string[], from: Caller): Match => ({
+const bySource = (names: readonly string[], from: CallSource): Match => ({
   names,
-  rules: (reader, partition, source) => rulesOfCaller(reader, partition, { ...from, source }),
+  rules: (reader, partition, source) => rulesMatchingSource(reader, partition, { ...from, source }),
   authorize(caller, partition) {
     if (!permitsSome(caller.grants, 'config', 'read', partition)) {
       throw lacks(caller, { resource: 'config', access: 'read' });
@@ -93,7 +98,7 @@ const bySource = (names: readonly string[], from: Caller): Match => ({
   watched: (state, partition) => [state.watchEntry(configEntries, 'kind', kindEntry(partition, 'service-intentions'))],
 });
 
-/** All of them: of what is given several times, a query keeps the first only. */
+/** Returns every `name`. `Query` has only the first value of a repeated parameter. */
 function namesIn({ request }: Call): readonly string[] {
   const { searchParams } = new URL(request.url ?? '', 'http://of.the.path');
   const names = [...new Set(searchParams.getAll('name').filter((name) => name !== ''))];

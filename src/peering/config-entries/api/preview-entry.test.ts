@@ -7,7 +7,7 @@ import { generated } from '../../../../test/support/peering/peering.ts';
 import { type Api, sharedApi } from '../../../../test/support/process/api.ts';
 import type { EntryOf } from '../config-entry.ts';
 import { exportedDifference } from '../exported-difference.ts';
-import { exportsBy } from '../exported-services.ts';
+import { exportsOfEntry } from '../exported-services.ts';
 
 interface Preview {
   readonly Peers: readonly { readonly Peer: string; readonly Gains: string[]; readonly Loses: string[] }[];
@@ -22,15 +22,15 @@ async function previewed(api: Api, body: Fields): Promise<Preview> {
   return answer.json<Preview>();
 }
 
-describe('the preview of what is exported', () => {
+describe('the preview of an exported-services entry', () => {
   const api = sharedApi();
-  /** As `east +web,db -api`. */
+  /** Returns one line for each peer, such as `east +web +db -api`. */
   const changes = async (body: Fields): Promise<string[]> =>
     (await previewed(api(), body)).Peers.map(({ Peer, Gains, Loses }) =>
       [Peer, ...Gains.map((name) => `+${name}`), ...Loses.map((name) => `-${name}`)].join(' '),
     );
 
-  test('tells what each peer gains and loses, and writes nothing', async () => {
+  test('returns what each peer gains and loses and writes nothing', async () => {
     for (const name of ['web', 'db', 'Api']) await registered(api(), { Service: { ID: name, Service: name } });
     assert.deepEqual(await changes(exporting({ web: ['East'], mail: ['west'] })), ['East +web', 'west']);
     assert.deepEqual(await changes(exporting({ '*': ['east'] })), ['east +Api +db +web']);
@@ -40,7 +40,7 @@ describe('the preview of what is exported', () => {
     assert.deepEqual(await changes(exporting({})), ['East -Api -db -web', 'west -web']);
   });
 
-  test('says what it is of, and warns as writing it would', async () => {
+  test('contains kind, name and partition and returns the warning of a write', async () => {
     const body = exporting({ web: ['nobody'] });
     const answer = await api().request('POST', '/v1/config/preview', { body });
     assert.equal(warningOf(answer), 'peer "nobody" does not exist yet');
@@ -48,7 +48,7 @@ describe('the preview of what is exported', () => {
     assert.deepEqual(rest, { Kind: 'exported-services', Name: 'default', Partition: 'default', Sources: [] });
   });
 
-  test('takes the grant to write the entry', async () => {
+  test('returns 403 without config:write on the entry', async () => {
     const { SecretID: token } = await api().makeToken([
       'config:read@*',
       'config:write@default=web',
@@ -59,7 +59,7 @@ describe('the preview of what is exported', () => {
   });
 });
 
-test('what a peer had, with what it gains and without what it loses, is what it will have', () => {
+test('exportedDifference agrees with exportsOfEntry before and after for random entries', () => {
   const name = fc.constantFrom('*', 'web', 'Web', 'db', 'api', 'consul');
   const peer = fc.constantFrom('east', 'East', 'west');
   const services = ['api', 'consul', 'db', 'mail', 'web'];
@@ -83,8 +83,8 @@ test('what a peer had, with what it gains and without what it loses, is what it 
     fc.property(entry, entry, (before, after) => {
       const differences = exportedDifference(before, after, services);
       for (const asking of ['east', 'west']) {
-        const had = exportsBy(before, asking, services).names;
-        const will = exportsBy(after, asking, services).names;
+        const had = exportsOfEntry(before, asking, services).names;
+        const will = exportsOfEntry(after, asking, services).names;
         const found = differences.filter((one) => one.peer.toLowerCase() === asking);
         assert.ok(found.length <= 1);
         const { gains, loses } = found[0] ?? { gains: [], loses: [] };
@@ -102,10 +102,10 @@ test('what a peer had, with what it gains and without what it loses, is what it 
   );
 });
 
-describe('the preview of intentions', () => {
+describe('the preview of a service-intentions entry', () => {
   const api = sharedApi();
 
-  test('tells whose calls would be decided otherwise', async () => {
+  test('returns the sources whose calls would be decided differently', async () => {
     await api().makePartitions('eu');
     await generated(api(), 'east');
     const first = await previewed(api(), intending('db', ['allow web', 'deny api', 'allow web@East']));
@@ -122,7 +122,7 @@ describe('the preview of intentions', () => {
     ]);
   });
 
-  test('counts what * says already', async () => {
+  test('considers the rules of the entry *', async () => {
     await written(api(), intending('*', ['allow web']));
     assert.deepEqual((await previewed(api(), intending('mail', ['allow web', 'allow api']))).Sources, [
       { Name: 'api', Partition: 'default', Before: 'deny', After: 'allow' },

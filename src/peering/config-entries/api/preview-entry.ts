@@ -1,11 +1,11 @@
-/** `POST /v1/config/preview`: what an entry would change, without writing it. */
+/** `POST /v1/config/preview`: what an entry would change, without writing it ([SVC-70]). */
 import { type Static, Type } from 'typebox';
 import type { Asked, Credentials } from '../../../credentials/operation.ts';
 import { localServiceNames } from '../../catalog/query/local-instances.ts';
 import { withBodyPartition } from '../../find/find-peering.ts';
 import { type ConfigEntry, ofKind } from '../config-entry.ts';
 import type { NamedBody } from '../edit/entry-body.ts';
-import { newEntry, warningOf } from '../edit/new-entry.ts';
+import { missingPeersWarning, newEntry } from '../edit/new-entry.ts';
 import { exportedDifference } from '../exported-difference.ts';
 import { intentionDifference } from '../intention-difference.ts';
 import { isAllowedByDefault } from './check-intention.ts';
@@ -26,7 +26,7 @@ export const previewSchema = Type.Object(
       }),
       {
         description:
-          'Every peer that the entry names, or the one in its place, with the services that it would gain and lose.',
+          'Every peer that the new or the existing entry names, with the services that it would gain and lose.',
       },
     ),
     Sources: Type.Array(
@@ -37,29 +37,32 @@ export const previewSchema = Type.Object(
         Before: action,
         After: action,
       }),
-      { description: 'The sources whose calls would be decided otherwise; * is whoever no rule names.' },
+      {
+        description:
+          'The sources whose calls would be decided differently. * means every source without a rule of its own.',
+      },
     ),
   },
   { title: 'EntryPreview' },
 );
 
 export interface Preview {
-  readonly shown: Readonly<Static<typeof previewSchema>>;
-  /** As writing it would warn. */
+  readonly json: Readonly<Static<typeof previewSchema>>;
+  /** The warning that writing the entry would return. */
   readonly warning: string | undefined;
 }
 
 /**
- * Takes the grant to write the entry: it tells which services there are.
+ * Requires `config:write` on the entry, because the response reveals which services exist.
  * @throws ServiceError `bad-request` | `permission-denied`, StateError `unavailable`
  */
 export async function previewEntry(credentials: Credentials, given: Asked, body: NamedBody): Promise<Preview> {
   const { state, edition, policy } = credentials;
-  const asked = withBodyPartition(given, body.Partition);
+  const context = withBodyPartition(given, body.Partition);
   await state.consistent();
   const { snapshot } = state;
-  const wanted = { asked, kind: body.Kind, name: body.Name, access: 'write' } as const;
-  const { partition, stored } = findEntry(credentials, snapshot, wanted);
+  const request = { context, kind: body.Kind, name: body.Name, access: 'write' } as const;
+  const { partition, stored } = findEntry(credentials, snapshot, request);
   const entry: ConfigEntry = newEntry(body, partition, { reader: snapshot, edition });
   const peers =
     entry.kind === 'exported-services'
@@ -69,7 +72,7 @@ export async function previewEntry(credentials: Credentials, given: Asked, body:
     entry.kind === 'service-intentions'
       ? intentionDifference(snapshot, { before: ofKind(entry.kind, stored), after: entry }, isAllowedByDefault(policy))
       : [];
-  const shown = {
+  const json = {
     Kind: entry.kind,
     Name: entry.name,
     Partition: partition,
@@ -82,5 +85,5 @@ export async function previewEntry(credentials: Credentials, given: Asked, body:
       After: after,
     })),
   };
-  return { shown, warning: warningOf(snapshot, entry) };
+  return { json, warning: missingPeersWarning(snapshot, entry) };
 }

@@ -1,4 +1,4 @@
-/** What an entry must not say, with the words that name the place. */
+/** Tests the validation of entries ([SVC-61], [SVC-62], [SVC-66], [SVC-69], [SVC-74], [SVC-85]). */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Fields } from '../../../../test/support/peering/catalog.ts';
@@ -9,7 +9,7 @@ const PEER_RULE =
   "is not a valid peer name: a valid peering name must consist of alphanumeric characters or '-', must start and end with an alphanumeric character, and be at most 63 characters long";
 const PARTITION_RULE = PEER_RULE.replace('peer name', 'partition name').replace('valid peering', 'valid partition');
 
-type Refusal = readonly [what: string, body: Fields | string, text: string];
+type InvalidBody = readonly [what: string, body: Fields | string, text: string];
 
 const east = { Peer: 'east' };
 const services = (...Services: unknown[]): Fields => exporting({}, { Services });
@@ -17,11 +17,11 @@ const consumers = (...Consumers: unknown[]): Fields =>
   services({ Name: 'api', Consumers: [east] }, { Name: 'web', Consumers });
 const sources = (...Sources: unknown[]): Fields => intending('db', [], { Sources });
 
-const anyEdition: readonly Refusal[] = [
+const anyEdition: readonly InvalidBody[] = [
   ['an empty body', '', 'Kind is required in the payload when writing a configuration entry.'],
   ['no kind', { Name: 'x' }, 'Kind is required in the payload when writing a configuration entry.'],
   [
-    'a kind that is none',
+    'an unknown kind',
     { Kind: 'proxy-defaults', Name: 'global' },
     'Kind: want "exported-services" or "service-intentions", got "proxy-defaults"',
   ],
@@ -29,18 +29,18 @@ const anyEdition: readonly Refusal[] = [
   ['no services', { Kind: 'exported-services', Name: 'default' }, 'Body decoding failed: Services missing'],
   ['a field of the other kind', exporting({}, { Sources: [] }), 'Body decoding failed: json: unknown field "Sources"'],
   [
-    'a field that is misspelt',
+    'a misspelled field',
     services({ Name: 'web', Consumer: [] }),
     'Body decoding failed: json: unknown field "Services[0].Consumer", did you mean "Consumers"?',
   ],
   [
-    'a type that is wrong',
+    'a value of the wrong type',
     consumers({ Peer: 7 }),
     'Body decoding failed: Services[1].Consumers[0].Peer: want a string, got a number',
   ],
   ['a service without a name', services({ Name: '', Consumers: [east] }), 'Services[0]: service name cannot be empty'],
   [
-    'a part of a name as a wildcard',
+    'a wildcard inside a name',
     services({ Name: 'web*', Consumers: [east] }),
     `Services[0]: service name "web*": wildcard character '*' cannot be used with partial values`,
   ],
@@ -64,52 +64,56 @@ const anyEdition: readonly Refusal[] = [
     exporting({ Accord: ['east'] }),
     'Services[0]: service "Accord" is never exported: every cluster has its own',
   ],
-  ['a service for nobody', services({ Name: 'web', Consumers: [] }), 'Services[0]: must have at least one consumer'],
-  ['a consumer that is nobody', consumers(east, {}), 'Services[1].Consumers[1]: must define a Peer or a Partition'],
   [
-    'a consumer that is both',
+    'a service without consumers',
+    services({ Name: 'web', Consumers: [] }),
+    'Services[0]: must have at least one consumer',
+  ],
+  ['an empty consumer', consumers(east, {}), 'Services[1].Consumers[1]: must define a Peer or a Partition'],
+  [
+    'a consumer with peer and partition',
     consumers({ Peer: 'east', Partition: 'default' }),
     'Services[1].Consumers[0]: must define at most one of Peer or Partition',
   ],
   [
-    'all peers',
+    'a wildcard peer as a consumer',
     consumers(east, { Peer: '*' }),
     'Services[1].Consumers[1]: exporting to all peers (wildcard) is not supported',
   ],
   [
-    'all partitions',
+    'a wildcard partition as a consumer',
     consumers({ Partition: '*' }),
     'Services[1].Consumers[0]: exporting to all partitions (wildcard) is not supported',
   ],
-  ['a peer that cannot be', consumers({ Peer: 'ea*' }), `Services[1].Consumers[0]: ea* ${PEER_RULE}`],
-  ['meta that is wrong', exporting({}, { Meta: { 'a b': 'c' } }), /^meta tags failed validation: key "a b"/.source],
+  ['an invalid peer name', consumers({ Peer: 'ea*' }), `Services[1].Consumers[0]: ea* ${PEER_RULE}`],
+  ['invalid metadata', exporting({}, { Meta: { 'a b': 'c' } }), /^meta tags failed validation: key "a b"/.source],
   ['no sources', sources(), 'Sources: at least one source is required'],
   ['a source without a name', sources({ Name: '', Action: 'allow' }), 'Sources[0]: service name cannot be empty'],
   [
-    'a part of a source as a wildcard',
+    'a wildcard inside the name of a source',
     intending('db', ['allow web', 'allow we*']),
     `Sources[1]: service name "we*": wildcard character '*' cannot be used with partial values`,
   ],
   [
-    'a part of a destination as a wildcard',
+    'a wildcard inside the destination',
     intending('d*', ['allow web']),
     `Name: service name "d*": wildcard character '*' cannot be used with partial values`,
   ],
   ['a source without an action', sources({ Name: 'web' }), 'Body decoding failed: Sources[0]: Action missing'],
   [
-    'an action that is none',
+    'an unknown action',
     intending('db', ['permit web']),
     'Body decoding failed: Sources[0].Action: want "allow" or "deny", got "permit"',
   ],
-  ['any peer as a source', intending('db', ['allow web@*']), "Sources[0].Peer: cannot use wildcard '*' in peer"],
-  ['a peer that cannot be a source', intending('db', ['allow web@-e']), `Sources[0].Peer: -e ${PEER_RULE}`],
+  ['a wildcard peer of a source', intending('db', ['allow web@*']), "Sources[0].Peer: cannot use wildcard '*' in peer"],
+  ['an invalid peer name of a source', intending('db', ['allow web@-e']), `Sources[0].Peer: -e ${PEER_RULE}`],
   [
-    'any partition as a source',
+    'a wildcard partition of a source',
     intending('db', ['allow web/*']),
     "Sources[0].Partition: cannot use wildcard '*' in partition",
   ],
   [
-    'a source of a peer and a partition',
+    'a source with peer and partition',
     intending('db', ['allow web@east/default']),
     'Sources[0].Peer: cannot set Peer and Partition at the same time',
   ],
@@ -134,38 +138,38 @@ const anyEdition: readonly Refusal[] = [
     'Body decoding failed: Sources[0].Description: must not have more than 512 characters',
   ],
   [
-    'a type of source that is none',
+    'an unknown type of source',
     sources({ Name: 'web', Action: 'allow', Type: 'vm' }),
     'Body decoding failed: Sources[0].Type: want "" or "consul", got "vm"',
   ],
 ];
 
-const enterprise: readonly Refusal[] = [
+const enterprise: readonly InvalidBody[] = [
   [
     'two partitions',
     exporting({}, { Name: 'eu', Partition: 'us' }),
     'the request names two partitions, "us" and "eu": want one',
   ],
-  ['a name that is no partition', exporting({}, { Name: 'a.b' }), `a.b ${PARTITION_RULE}`],
-  ['a partition that is not there', exporting({}, { Name: 'nowhere' }), 'partition "nowhere" does not exist'],
+  ['a name that is not a partition name', exporting({}, { Name: 'a.b' }), `a.b ${PARTITION_RULE}`],
+  ['a missing partition', exporting({}, { Name: 'nowhere' }), 'partition "nowhere" does not exist'],
   [
-    'a consumer that is not there',
+    'a missing partition as a consumer',
     exporting({ web: ['east', 'partition:nowhere'] }),
     'Services[0].Consumers[1]: partition "nowhere" does not exist',
   ],
   [
-    'a consumer that cannot be',
+    'an invalid partition name as a consumer',
     exporting({ web: ['partition:a.b'] }),
     `Services[0].Consumers[0]: a.b ${PARTITION_RULE}`,
   ],
   [
-    'a source in a partition that is not there',
+    'a source in a missing partition',
     intending('db', ['allow web/nowhere']),
     'Sources[0].Partition: partition "nowhere" does not exist',
   ],
 ];
 
-const community: readonly Refusal[] = [
+const community: readonly InvalidBody[] = [
   [
     'another name than default',
     exporting({}, { Name: 'eu' }),
@@ -188,13 +192,13 @@ const community: readonly Refusal[] = [
   ],
 ];
 
-for (const [edition, refusals] of [
+for (const [edition, invalidBodies] of [
   ['enterprise', [...anyEdition, ...enterprise]],
   ['community', [...anyEdition, ...community]],
 ] as const) {
-  describe(`in the ${edition} edition an entry is refused for`, () => {
+  describe(`in the ${edition} edition a write and a preview return 400 for`, () => {
     const api = sharedApi({ edition });
-    for (const [what, body, text] of refusals) {
+    for (const [what, body, text] of invalidBodies) {
       test(what, async () => {
         const { snapshot } = api().state;
         for (const [method, path] of [
@@ -212,17 +216,17 @@ for (const [edition, refusals] of [
   });
 }
 
-describe('an entry', () => {
+describe('a valid entry', () => {
   const api = sharedApi();
 
-  test('may say everything that is allowed', async () => {
+  test('can use every form of consumers and sources', async () => {
     await api().makePartitions('eu');
     await written(api(), exporting({ '*': ['east', 'East'], web: ['west', 'partition:EU'], WEB: ['north'] }));
     await written(api(), exporting({}, { Name: 'EU', Partition: 'eu' }), '?partition=Eu');
     await written(api(), intending('*', ['allow *', 'allow *@east', 'deny web/eu', 'deny web']));
   });
 
-  test('may be what was read', async () => {
+  test('can be read and written back unchanged', async () => {
     for (const path of ['/v1/config/exported-services/default', '/v1/config/service-intentions/*']) {
       const { index } = api().state.snapshot;
       await written(api(), (await api().request('GET', path)).json<Fields>());
@@ -230,12 +234,12 @@ describe('an entry', () => {
     }
   });
 
-  test('may have its keys in any case', async () => {
+  test('can have its keys in any case', async () => {
     const body = { kind: 'service-intentions', name: 'lower', sources: [{ name: 'web', action: 'deny', type: '' }] };
     await written(api(), body);
   });
 
-  test('may not be shown wrong without the grant to write it', async () => {
+  test('is required only after the grant: an invalid one returns 403 without it', async () => {
     const { SecretID: token } = await api().makeToken(['config:read@*', 'config:write@eu', 'config:write@default=db']);
     const wrong = [exporting({ consul: ['east'] }), exporting({ web: ['partition:nowhere'] }), intending('web', [])];
     for (const body of wrong) {

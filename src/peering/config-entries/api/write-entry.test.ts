@@ -5,18 +5,18 @@ import { exporting, intending, warningOf, write, written } from '../../../../tes
 import { generated, indexOf, seen } from '../../../../test/support/peering/peering.ts';
 import { type Api, sharedApi, startApi } from '../../../../test/support/process/api.ts';
 import type { Answer, RequestOptions } from '../../../../test/support/process/server.ts';
-import type { ShownEntry } from '../entry-to-json.ts';
+import type { EntryJson } from '../entry-to-json.ts';
 
 const read = (api: Api, at: string, options?: RequestOptions): Promise<Answer> =>
   api.request('GET', `/v1/config/${at}`, options);
 const remove = (api: Api, at: string, options?: RequestOptions): Promise<Answer> =>
   api.request('DELETE', `/v1/config/${at}`, options);
-const shown = (api: Api, at: string): Promise<ShownEntry> => got<ShownEntry>(api, `/v1/config/${at}`);
+const shown = (api: Api, at: string): Promise<EntryJson> => got<EntryJson>(api, `/v1/config/${at}`);
 
-describe('an entry that is written', () => {
+describe('a written entry', () => {
   const api = sharedApi();
 
-  test('is shown as it was, with its indexes', async () => {
+  test('is returned as written, with its indexes', async () => {
     await api().makePartitions('Eu');
     await written(api(), exporting({ web: ['East', 'partition:eu'], '*': ['west'] }, { Meta: { team: 'a' } }));
     const made = api().state.snapshot.index;
@@ -48,7 +48,7 @@ describe('an entry that is written', () => {
     });
   });
 
-  test('changes nothing where it says the same', async () => {
+  test('writes nothing when it means the same', async () => {
     const entry = intending('same', ['allow web'], { Meta: { a: '1', b: '2' } });
     await written(api(), entry);
     const { index } = api().state.snapshot;
@@ -58,7 +58,7 @@ describe('an entry that is written', () => {
     assert.equal(api().state.snapshot.index, index + 1);
   });
 
-  test('is of its partition: equal names elsewhere are other entries', async () => {
+  test('belongs to its partition, so that equal names elsewhere are different entries', async () => {
     await written(api(), intending('mine', ['allow web']));
     assert.equal((await read(api(), 'service-intentions/mine?partition=eu')).status, 404);
     await written(api(), intending('mine', ['deny web']), '?partition=eu');
@@ -66,7 +66,7 @@ describe('an entry that is written', () => {
     assert.equal((await read(api(), 'service-intentions/mine')).status, 200);
   });
 
-  test('of exported services is found by the name of its partition alone', async () => {
+  test('is found by the name of its partition if it is an exported-services entry', async () => {
     await written(api(), exporting({ web: ['east'] }, { Name: 'EU' }));
     assert.equal((await shown(api(), 'exported-services/eu')).Name, 'Eu');
     assert.equal((await shown(api(), 'exported-services/Eu?partition=eU')).Name, 'Eu');
@@ -77,13 +77,13 @@ describe('an entry that is written', () => {
     assert.equal((await read(api(), 'exported-services/default')).status, 200);
   });
 
-  test('is in the audit log, in the commit that changed it', async () => {
+  test('is recorded in the audit log at creation, update and deletion', async () => {
     await written(api(), intending('Audited', ['allow web']));
     await written(api(), intending('audited', ['deny web']));
     assert.equal((await remove(api(), 'service-intentions/audited')).text, 'true');
     const entries = await got<Record<string, unknown>[]>(api(), '/v1/audit?limit=3&partition=default');
     const facts = entries.toReversed().map(({ Action, Type, Subject, Before, After }) => {
-      const action = (entry: unknown) => (entry as ShownEntry & { Sources: { Action: string }[] })?.Sources[0]?.Action;
+      const action = (entry: unknown) => (entry as EntryJson & { Sources: { Action: string }[] })?.Sources[0]?.Action;
       return [Action, Type, Subject, action(Before), action(After)];
     });
     const subject = 'service-intentions/Audited';
@@ -104,7 +104,7 @@ describe('cas', () => {
     return text;
   };
 
-  test('0 makes an entry where there is none', async () => {
+  test('with 0 creates an entry only if it is missing', async () => {
     assert.equal(await tried('allow', 1), 'false');
     assert.equal((await read(api(), at)).status, 404);
     assert.equal(await tried('allow', 0), 'true');
@@ -113,7 +113,7 @@ describe('cas', () => {
     assert.equal(api().state.snapshot, snapshot);
   });
 
-  test('with the index of the entry replaces it, with another one changes nothing', async () => {
+  test('replaces the entry only with its ModifyIndex', async () => {
     const { ModifyIndex } = await shown(api(), at);
     assert.equal(await tried('deny', ModifyIndex - 1), 'false');
     assert.equal(await tried('deny', ModifyIndex), 'true');
@@ -123,7 +123,7 @@ describe('cas', () => {
     assert.ok(entry.Kind === 'service-intentions' && entry.Sources[0]?.Action === 'deny');
   });
 
-  test('guards a deletion', async () => {
+  test('makes a deletion conditional', async () => {
     const { ModifyIndex } = await shown(api(), at);
     assert.equal((await remove(api(), `${at}?cas=${ModifyIndex + 1}`)).text, 'false');
     assert.equal((await remove(api(), `${at}?cas=0`)).text, 'false');
@@ -134,7 +134,7 @@ describe('cas', () => {
   });
 
   for (const cas of ['', 'x', '-1', '1.5', '12345678901234567']) {
-    test(`"${cas}" is refused`, async () => {
+    test(`returns 400 for "${cas}"`, async () => {
       const text = `Invalid cas "${cas}": want the ModifyIndex of the entry, or 0 for none`;
       assert.deepEqual(seen(await write(api(), intending('db', ['allow web']), `?cas=${cas}`)), [400, text]);
       assert.deepEqual(seen(await remove(api(), `${at}?cas=${cas}`)), [400, text]);
@@ -142,8 +142,8 @@ describe('cas', () => {
   }
 });
 
-describe('a peer that does not exist yet', () => {
-  test('is accepted with a warning, until it does', async () => {
+describe('X-Service-Warning', () => {
+  test('names the missing peers until they exist', async () => {
     await using api = await startApi();
     const entry = exporting({ web: ['west', 'East'], db: ['eAST'] });
     assert.equal(warningOf(await written(api, entry)), 'peers "East", "west" do not exist yet');
@@ -153,7 +153,7 @@ describe('a peer that does not exist yet', () => {
     assert.equal(warningOf(await written(api, entry)), undefined);
   });
 
-  test('is one of the partition of the entry', async () => {
+  test('considers the peers in the partition of the entry', async () => {
     await using api = await startApi({ consul: true });
     await api.makePartitions('eu');
     await generated(api, 'east', { Partition: 'eu' });
@@ -162,7 +162,7 @@ describe('a peer that does not exist yet', () => {
     assert.equal(warningOf(await written(api, exporting({ web: ['east'] }, { Name: 'eu' }))), undefined);
   });
 
-  test('is one of a few that are named', async () => {
+  test('names at most WARNED_PEERS_MAX peers', async () => {
     await using api = await startApi();
     const peers = Array.from({ length: 10 }, (_, i) => `p${i}`);
     const warning = warningOf(await written(api, exporting({ '*': peers })));
@@ -174,10 +174,10 @@ describe('reading entries', () => {
   const api = sharedApi();
   const names = (answer: Answer): string[] => {
     assert.equal(answer.status, 200, answer.text);
-    return answer.json<ShownEntry[]>().map(({ Name, Partition }) => `${Name}@${Partition}`);
+    return answer.json<EntryJson[]>().map(({ Name, Partition }) => `${Name}@${Partition}`);
   };
 
-  test('gives those of a kind in a partition, or with * in all that may be read', async () => {
+  test('lists the entries of a kind in one partition, or with * in all', async () => {
     await api().makePartitions('eu', 'us');
     assert.equal((await read(api(), 'service-intentions')).text, '[]');
     for (const name of ['b', 'C', '*', 'a']) await written(api(), intending(name, ['allow web']));
@@ -192,7 +192,7 @@ describe('reading entries', () => {
     assert.equal(names(await read(api(), 'service-intentions?partition=*')).length, 5);
   });
 
-  test('leaves out what the names of a grant do not give', async () => {
+  test('omits entries that the grant does not name', async () => {
     const { SecretID: token } = await api().makeToken(['config:read@default=a*,c', 'config:read@us']);
     const some = await read(api(), 'service-intentions', { token });
     assert.deepEqual(names(some), ['a@default', 'C@default']);
@@ -206,7 +206,7 @@ describe('reading entries', () => {
     assert.equal((await read(api(), 'service-intentions', { token: none })).status, 403);
   });
 
-  test('waits for one that is not there, and for its end', async () => {
+  test('wakes when a missing entry is created and when it is deleted', async () => {
     const first = await read(api(), 'service-intentions/late');
     assert.deepEqual(seen(first), [404, 'Config entry not found for "service-intentions" / "late"']);
     const { answer } = await api().hold(`/v1/config/service-intentions/late?index=${indexOf(first)}`);
@@ -219,7 +219,7 @@ describe('reading entries', () => {
     assert.equal((await held.answer).status, 404);
   });
 
-  test('waits for another list', async () => {
+  test('wakes a list when an entry of the kind and partition changes', async () => {
     const first = await read(api(), 'service-intentions');
     const { answer } = await api().hold(`/v1/config/service-intentions?index=${indexOf(first)}`);
     await written(api(), exporting({ web: ['east'] }));
@@ -229,7 +229,7 @@ describe('reading entries', () => {
     assert.ok(names(await answer).includes('new@default'));
   });
 
-  test('is refused for a kind that is none', async () => {
+  test('returns 400 for an unknown kind', async () => {
     const text = 'Kind: want "exported-services" or "service-intentions", got "mesh"';
     assert.deepEqual(seen(await read(api(), 'mesh')), [400, text]);
     assert.deepEqual(seen(await read(api(), 'mesh/mesh')), [400, text]);
@@ -237,8 +237,8 @@ describe('reading entries', () => {
   });
 });
 
-describe('a partition', () => {
-  test('is not deleted while entries are in it or name it', async () => {
+describe('deleting a partition', () => {
+  test('returns 409 while an entry is in it or names it', async () => {
     await using api = await startApi();
     await api.makePartitions('eu', 'us');
     const deleted = async (): Promise<readonly [number, string]> =>
@@ -259,7 +259,7 @@ describe('a partition', () => {
     assert.deepEqual(await deleted(), [200, '']);
   });
 
-  test('that is made again has none of the entries of before', async () => {
+  test('is unaffected by a deleted and recreated entry', async () => {
     await using api = await startApi();
     await api.makePartitions('eu');
     await written(api, exporting({ web: ['east'] }, { Name: 'eu' }));

@@ -1,4 +1,4 @@
-/** What the body of `PUT /v1/config` and `POST /v1/config/preview` says. */
+/** The body of `PUT /v1/config` and `POST /v1/config/preview`. */
 import { type Static, Type } from 'typebox';
 import { ServiceError } from '../../../http/errors.ts';
 import { QUOTED_LENGTH_MAX } from '../../../http/limits.ts';
@@ -12,9 +12,9 @@ const partition = Type.Optional(Type.String());
 const common = {
   Partition: partition,
   Meta: Type.Optional(Type.Record(Type.String(), Type.String())),
-  // What was read can be written again as it is.
-  CreateIndex: Type.Optional(Type.Integer({ description: 'Not looked at.' })),
-  ModifyIndex: Type.Optional(Type.Integer({ description: 'Not looked at: see cas.' })),
+  // Accepted so that an entry that was read can be written back unchanged ([SVC-64]).
+  CreateIndex: Type.Optional(Type.Integer({ description: 'Ignored.' })),
+  ModifyIndex: Type.Optional(Type.Integer({ description: 'Ignored. For a conditional write use cas.' })),
 };
 
 const exportedServicesBody = Type.Object(
@@ -25,11 +25,11 @@ const exportedServicesBody = Type.Object(
     Services: Type.Array(
       Type.Object(
         {
-          Name: Type.String({ description: 'A service, or * for all that have no line of their own.' }),
+          Name: Type.String({ description: 'A service, or * for all services without a line of their own.' }),
           Consumers: Type.Array(
             Type.Object(
               { Peer: Type.Optional(Type.String()), Partition: partition },
-              { description: 'Either of the two.', additionalProperties: false },
+              { description: 'Exactly one of the two.', additionalProperties: false },
             ),
           ),
         },
@@ -50,12 +50,12 @@ const serviceIntentionsBody = Type.Object(
       Type.Object(
         {
           Name: Type.String({ description: 'A service, or * for all.' }),
-          Peer: Type.Optional(Type.String({ description: 'Where it comes from; absent: from this cluster.' })),
+          Peer: Type.Optional(Type.String({ description: 'The peer of the source. Absent: this cluster.' })),
           Partition: partition,
           Action: Type.Enum(['allow', 'deny']),
           Description: Type.Optional(Type.String({ maxLength: DESCRIPTION_CHARACTERS_MAX })),
-          Precedence: Type.Optional(Type.Integer({ description: 'Not looked at: it follows from the names.' })),
-          Type: Type.Optional(Type.Enum(['', 'consul'], { description: 'For clients that send it.' })),
+          Precedence: Type.Optional(Type.Integer({ description: 'Ignored, because it follows from the names.' })),
+          Type: Type.Optional(Type.Enum(['', 'consul'], { description: 'For clients of Consul.' })),
         },
         { additionalProperties: false },
       ),
@@ -67,15 +67,15 @@ export type ServiceIntentionsBody = Static<typeof serviceIntentionsBody>;
 
 export type EntryBody = ExportedServicesBody | ServiceIntentionsBody;
 
-/** Either, for the API description. */
+/** The schema of a body of either kind, for the OpenAPI description. */
 export const entryBodySchema = Type.Union([exportedServicesBody, serviceIntentionsBody]);
 
 const kindOnly = Type.Object({ Kind: Type.Optional(Type.String()) }, { additionalProperties: true });
 
-/** A body with the name that it must have. */
+/** A body with its required name. */
 export type NamedBody = EntryBody & { readonly Name: string };
 
-/** The body, by its `Kind`. @throws ServiceError `bad-request` */
+/** Parses the body with the schema of its `Kind`. @throws ServiceError `bad-request` */
 export function readEntryBody(bytes: Uint8Array): NamedBody {
   const doing = 'writing a configuration entry';
   const kind = checkKind(required(parseBody(kindOnly, bytes).Kind, 'Kind', doing));
@@ -84,7 +84,7 @@ export function readEntryBody(bytes: Uint8Array): NamedBody {
   return { ...body, Name: required(body.Name, 'Name', doing) };
 }
 
-/** @throws ServiceError `bad-request` for what is no kind of entry */
+/** Returns the kind if it exists ([SVC-61]). @throws ServiceError `bad-request` */
 export function checkKind(kind: string): Kind {
   const known = KINDS.find((one) => one === kind);
   if (known !== undefined) return known;

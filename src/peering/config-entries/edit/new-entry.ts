@@ -1,4 +1,4 @@
-/** An entry from what somebody wrote, and what to tell them of it. */
+/** Validates a body, converts it to an entry, and warns about missing peers. */
 import { partitionKey } from '../../../credentials/partition.ts';
 import type { Reader } from '../../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../../state/table.ts';
@@ -7,16 +7,13 @@ import { nameEntry, peerings } from '../../record/record.ts';
 import { type ConfigEntry, nameKey } from '../config-entry.ts';
 import { peersOf } from '../exported-services.ts';
 import { WARNED_PEERS_MAX } from '../limits.ts';
-import { checkServiceName, type Surroundings } from './check-names.ts';
+import { checkServiceName, type ValidationContext } from './check-names.ts';
 import type { NamedBody } from './entry-body.ts';
 import { checkExportedServicesName, newExportLines } from './new-exported-services.ts';
 import { newSources } from './new-service-intentions.ts';
 
-/**
- * The entry in its partition.
- * @throws ServiceError `bad-request`, beginning with the place of what is wrong
- */
-export function newEntry(body: NamedBody, partition: string, surroundings: Surroundings): ConfigEntry {
+/** Returns the entry of a body. @throws ServiceError `bad-request`, beginning with the place of the problem */
+export function newEntry(body: NamedBody, partition: string, surroundings: ValidationContext): ConfigEntry {
   checkMeta(body.Meta);
   const meta = body.Meta ?? {};
   if (body.Kind === 'exported-services') {
@@ -29,7 +26,7 @@ export function newEntry(body: NamedBody, partition: string, surroundings: Surro
   return { kind: body.Kind, name: body.Name, partition, sources, meta };
 }
 
-/** The peers that an entry names, sorted, each once. */
+/** Returns the peers that an entry names, sorted and unique. */
 function namedPeers(entry: DeepReadonly<ConfigEntry>): readonly string[] {
   if (entry.kind === 'exported-services') return peersOf(entry);
   const names = new Map<string, string>();
@@ -39,8 +36,8 @@ function namedPeers(entry: DeepReadonly<ConfigEntry>): readonly string[] {
   return [...names].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, name]) => name);
 }
 
-/** What to warn of: peers that are not there (yet). Undefined: nothing. */
-export function warningOf(reader: Reader, entry: DeepReadonly<ConfigEntry>): string | undefined {
+/** Returns a warning about named peers without a peering ([SVC-68]), or undefined. */
+export function missingPeersWarning(reader: Reader, entry: DeepReadonly<ConfigEntry>): string | undefined {
   const missing = namedPeers(entry).filter(
     (name) => reader.find(peerings, 'name', nameEntry(entry.partition, name)) === undefined,
   );
@@ -52,8 +49,8 @@ export function warningOf(reader: Reader, entry: DeepReadonly<ConfigEntry>): str
   } not exist yet`;
 }
 
-/** Whether two entries say the same, so that writing the one over the other changes nothing. */
-export function sameEntry(a: DeepReadonly<ConfigEntry>, b: DeepReadonly<ConfigEntry>): boolean {
+/** Whether two entries mean the same, so that replacing one by the other changes nothing ([SVC-64]). */
+export function isSameEntry(a: DeepReadonly<ConfigEntry>, b: DeepReadonly<ConfigEntry>): boolean {
   return JSON.stringify(inOrder(a)) === JSON.stringify(inOrder(b));
 }
 

@@ -1,27 +1,33 @@
-/** A `service-intentions` entry from what somebody wrote. Rules: services-decisions. */
+/** Validates the sources of a `service-intentions` entry ([SVC-84], [SVC-85]). */
 import { partitionKey } from '../../../credentials/partition.ts';
 import { type IntentionSource, nameKey } from '../config-entry.ts';
-import { checkPartitionAt, checkPeerNameAt, checkServiceName, type Surroundings, wrongAt } from './check-names.ts';
+import {
+  checkPartitionAt,
+  checkPeerNameAt,
+  checkServiceName,
+  invalidAt,
+  type ValidationContext,
+} from './check-names.ts';
 import type { ServiceIntentionsBody } from './entry-body.ts';
 
 type Given = ServiceIntentionsBody['Sources'][number];
 
 /**
- * @param partition the entry's own, where sources are registered that name none
- * @throws ServiceError `bad-request`, beginning with the place of what is wrong
+ * @param partition the partition of the entry, and of sources that name none
+ * @throws ServiceError `bad-request`, beginning with the place of the problem
  */
 export function newSources(
   given: readonly Given[],
   partition: string,
-  surroundings: Surroundings,
+  surroundings: ValidationContext,
 ): readonly IntentionSource[] {
-  if (given.length === 0) throw wrongAt('Sources', 'at least one source is required');
+  if (given.length === 0) throw invalidAt('Sources', 'at least one source is required');
   const seen = new Set<string>();
   return given.map((one, i) => {
     const place = `Sources[${i}]`;
     const source = newSource(place, one, surroundings);
     const key = [source.name, source.peer ?? '', partitionKey(source.partition ?? partition)].map(nameKey).join('/');
-    if (seen.has(key)) throw wrongAt(place, `defines ${described(source)} more than once`);
+    if (seen.has(key)) throw invalidAt(place, `defines ${describeSource(source)} more than once`);
     seen.add(key);
     return source;
   });
@@ -30,12 +36,13 @@ export function newSources(
 function newSource(
   place: string,
   { Name, Peer = '', Partition = '', Action, Description = '' }: Given,
-  surroundings: Surroundings,
+  surroundings: ValidationContext,
 ): IntentionSource {
   checkServiceName(place, Name);
-  if (Peer.includes('*')) throw wrongAt(`${place}.Peer`, "cannot use wildcard '*' in peer");
-  if (Partition.includes('*')) throw wrongAt(`${place}.Partition`, "cannot use wildcard '*' in partition");
-  if (Peer !== '' && Partition !== '') throw wrongAt(`${place}.Peer`, 'cannot set Peer and Partition at the same time');
+  if (Peer.includes('*')) throw invalidAt(`${place}.Peer`, "cannot use wildcard '*' in peer");
+  if (Partition.includes('*')) throw invalidAt(`${place}.Partition`, "cannot use wildcard '*' in partition");
+  if (Peer !== '' && Partition !== '')
+    throw invalidAt(`${place}.Peer`, 'cannot set Peer and Partition at the same time');
   if (Peer !== '') checkPeerNameAt(`${place}.Peer`, Peer);
   if (Partition !== '') checkPartitionAt(`${place}.Partition`, Partition, surroundings);
   return {
@@ -47,7 +54,7 @@ function newSource(
   };
 }
 
-function described({ name, peer, partition }: IntentionSource): string {
+function describeSource({ name, peer, partition }: IntentionSource): string {
   if (peer !== undefined) return `"${name}" of peer "${peer}"`;
   return partition === undefined ? `"${name}"` : `"${name}" of partition "${partition}"`;
 }

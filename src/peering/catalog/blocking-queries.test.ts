@@ -1,4 +1,4 @@
-/** What wakes a read that waits, and what does not: its index is never too low, and as far as can be not too high. */
+/** Tests which changes wake blocking queries of the catalog ([SVC-43]). */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
@@ -15,17 +15,17 @@ import { type Api, sharedApi, startApi } from '../../../test/support/process/api
 import { until } from '../../../test/support/until.ts';
 import { catalogServices } from './tables/catalog-service.ts';
 
-/** Everything about one service that can change, with what makes it so. */
+/** Every kind of change to one service. */
 const changes: Readonly<Record<string, (api: Api) => Promise<void>>> = {
-  'another instance': (api) => registered(api, { Node: 'n2' }),
-  'its port': (api) => registered(api, { Service: { Service: 'web', Port: 81 } }),
-  'its check': (api) => registered(api, { Check: { Name: 's', Status: 'warning', ServiceID: 'web' } }),
-  'the address of its node': (api) => registered(api, { Address: '10.0.0.2' }),
-  'a check of its node': (api) => registered(api, { Check: { Name: 'n', Status: 'critical' } }),
-  'that it goes': (api) => deregistered(api, { Node: 'n1', ServiceID: 'web' }),
-  'that its check goes': (api) => deregistered(api, { Node: 'n1', CheckID: 's' }),
-  'that its node goes': (api) => deregistered(api, { Node: 'n1' }),
-  'that its ID is another service': (api) => registered(api, { Service: { ID: 'web', Service: 'db' } }),
+  'a new instance': (api) => registered(api, { Node: 'n2' }),
+  'a new port': (api) => registered(api, { Service: { Service: 'web', Port: 81 } }),
+  'a new status of its check': (api) => registered(api, { Check: { Name: 's', Status: 'warning', ServiceID: 'web' } }),
+  'a new address of its node': (api) => registered(api, { Address: '10.0.0.2' }),
+  'a new check of its node': (api) => registered(api, { Check: { Name: 'n', Status: 'critical' } }),
+  'its deregistration': (api) => deregistered(api, { Node: 'n1', ServiceID: 'web' }),
+  'the deregistration of its check': (api) => deregistered(api, { Node: 'n1', CheckID: 's' }),
+  'the deregistration of its node': (api) => deregistered(api, { Node: 'n1' }),
+  'another service with its ID': (api) => registered(api, { Service: { ID: 'web', Service: 'db' } }),
 };
 
 const reads = [
@@ -38,18 +38,18 @@ const reads = [
   '/v1/catalog/node/n1',
 ];
 
-/** What a read does not show, so that it need not be woken by it. */
-const unseen: Readonly<Record<string, readonly string[]>> = {
-  '/v1/health/node/n1': ['another instance'],
-  '/v1/catalog/node/n1': ['another instance'],
+/** The changes that a read does not return and that need not wake it. */
+const irrelevant: Readonly<Record<string, readonly string[]>> = {
+  '/v1/health/node/n1': ['a new instance'],
+  '/v1/catalog/node/n1': ['a new instance'],
 };
 
 for (const path of reads) {
-  describe(`a waiting GET ${path}`, () => {
+  describe(`a blocking query of ${path}`, () => {
     const shared = sharedApi();
     for (const [what, change] of Object.entries(changes)) {
-      if (unseen[path]?.includes(what)) continue;
-      test(`is answered by ${what}`, async () => {
+      if (irrelevant[path]?.includes(what)) continue;
+      test(`wakes on ${what}`, async () => {
         const api = shared();
         for (const Node of ['n1', 'n2']) await deregistered(api, { Node });
         await registered(api, { Check: { Name: 's', Status: 'passing', ServiceID: 'web' } });
@@ -64,7 +64,7 @@ for (const path of reads) {
   });
 }
 
-test('another service, another partition and another node wake nobody who waits for one service', async () => {
+test('a service query does not wake on another service, partition or node', async () => {
   await using api = await startApi();
   await api.makePartitions('eu');
   await registered(api);
@@ -73,18 +73,18 @@ test('another service, another partition and another node wake nobody who waits 
   await registered(api, { Node: 'n2', Address: '10.0.0.9', Service: undefined });
   await registered(api, { Node: 'n1', Service: { Service: 'db' } });
   await registered(api, { Node: 'n1', Partition: 'eu' });
-  await importNone(api);
+  await importUnrelated(api);
   assert.equal(api.reads.waitingCount, 1);
   await registered(api, { Node: 'n3' });
   assert.equal((await held.answer).json<unknown[]>().length, 2);
 });
 
-async function importNone(api: Api): Promise<void> {
+async function importUnrelated(api: Api): Promise<void> {
   await generated(api, 'east');
   await importFrom(api, 'east', 'web', [imported('web', 'e1')]);
 }
 
-test('a registration that changes nothing wakes nobody', async () => {
+test('a registration that changes nothing does not wake a query', async () => {
   await using api = await startApi();
   await registered(api);
   const held = await api.hold(`/v1/catalog/services?index=${api.state.snapshot.index}`);
@@ -94,7 +94,7 @@ test('a registration that changes nothing wakes nobody', async () => {
   await held.answer;
 });
 
-test('a service that is not there yet is waited for, as is a node', async () => {
+test('queries of a missing service and a missing node wake when it is registered', async () => {
   await using api = await startApi();
   const { index } = api.state.snapshot;
   const service = await api.hold(`/v1/health/service/web?index=${index}`);
@@ -104,7 +104,7 @@ test('a service that is not there yet is waited for, as is a node', async () => 
   assert.notEqual((await node.answer).json(), null);
 });
 
-test('a service on more nodes than are waited for one by one is answered by the change of any of them', async () => {
+test('a query of a service on more nodes than WATCHED_NODES_MAX wakes on a change of any of them', async () => {
   await using api = await startApi();
   const count = 70;
   await Promise.all(Array.from({ length: count }, (_, i) => registered(api, { Node: `n${i}` })));
@@ -124,14 +124,14 @@ test('a service on more nodes than are waited for one by one is answered by the 
   }
 });
 
-test('the index never falls while nodes and services come and go', async () => {
+test('the index never decreases while nodes and services are registered and deregistered', async () => {
   await using api = await startApi();
   let index = 0;
   const steps = [
     () => registered(api),
     () => registered(api, { Node: 'n2' }),
     () => deregistered(api, { Node: 'n2' }),
-    () => until('it is dropped', () => api.state.snapshot.count(catalogServices) === 1),
+    () => until('the rows of the node are deleted', () => api.state.snapshot.count(catalogServices) === 1),
     () => deregistered(api, { Node: 'n1', ServiceID: 'web' }),
     () => deregistered(api, { Node: 'n1' }),
     () => registered(api),
@@ -144,8 +144,8 @@ test('the index never falls while nodes and services come and go', async () => {
   }
 });
 
-describe('a read of what comes from a peer', () => {
-  test('is answered when its service comes, changes and goes, and not by another one', async () => {
+describe('a blocking query with peer', () => {
+  test('wakes when its service is added, changed and removed, but not on another service', async () => {
     await using api = await startApi();
     await generated(api, 'east');
     await generated(api, 'west');
@@ -165,7 +165,7 @@ describe('a read of what comes from a peer', () => {
     assert.deepEqual(await answerTo(() => importFrom(api, 'east', 'web', [])), []);
   });
 
-  test('is answered from one that is established later', async () => {
+  test('wakes when the missing peering is created', async () => {
     await using api = await startApi();
     const path = '/v1/catalog/services?peer=east';
     const held = await api.hold(`${path}&index=${indexOf(await api.request('GET', path))}`);
@@ -174,7 +174,7 @@ describe('a read of what comes from a peer', () => {
     assert.deepEqual((await held.answer).json(), { web: [] });
   });
 
-  test('of a whole peer is answered by any of its services', async () => {
+  test('wakes on any service of the peer when it reads the whole peer', async () => {
     await using api = await startApi();
     await generated(api, 'east');
     for (const path of ['/v1/catalog/services', '/v1/catalog/nodes', '/v1/health/state/any', '/v1/catalog/node/e1']) {

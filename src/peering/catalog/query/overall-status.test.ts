@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { foldChecks } from './fold-checks.ts';
+import { overallStatus } from './overall-status.ts';
 
-const cases: readonly (readonly [statuses: string, folded: string])[] = [
+const cases: readonly (readonly [statuses: string, expected: string])[] = [
   ['', 'passing'],
   ['passing', 'passing'],
   ['passing,passing', 'passing'],
@@ -11,17 +11,17 @@ const cases: readonly (readonly [statuses: string, folded: string])[] = [
   ['critical,warning', 'critical'],
   ['critical,maintenance,warning', 'maintenance'],
 ];
-for (const [statuses, folded] of cases) {
-  test(`${statuses || 'no checks'} fold to ${folded}`, () => {
+for (const [statuses, expected] of cases) {
+  test(`returns ${expected} for ${statuses || 'no checks'}`, () => {
     const checks = statuses.split(',').filter(Boolean);
-    assert.equal(foldChecks(checks.map((status, i) => ({ id: `c${i}`, status }))), folded);
+    assert.equal(overallStatus(checks.map((status, i) => ({ id: `c${i}`, status }))), expected);
   });
 }
 
 for (const id of ['_node_maintenance', '_service_maintenance:web']) {
-  test(`the check ${id} means maintenance, whatever its status`, () => {
+  test(`returns maintenance for the check ${id} whatever its status`, () => {
     assert.equal(
-      foldChecks([
+      overallStatus([
         { id: 'c', status: 'critical' },
         { id, status: 'critical' },
       ]),

@@ -1,4 +1,4 @@
-/** What is another's, and what is not there: who may write some services cannot tell one from the other. */
+/** Tests that a caller with a grant limited to names cannot distinguish missing items from forbidden ones ([SVC-5]). */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
@@ -12,23 +12,24 @@ import {
 import { seen } from '../../../test/support/peering/peering.ts';
 import { sharedApi } from '../../../test/support/process/api.ts';
 
-describe('who may write some services', () => {
+describe('a caller that may write some services', () => {
   const api = sharedApi();
   const checkOf = (ServiceID: string): Fields => ({ Service: undefined, Check: { CheckID: 'c', ServiceID } });
   const agent = (path: string) => (id: string, token: string) =>
     api().request('PUT', `/v1/agent/${path}/${id}`, { token });
 
   const requests = {
-    'deregisters a service': (id: string, token: string) => deregister(api(), { Node: 'n1', ServiceID: id }, { token }),
-    'deregisters a check': (id: string, token: string) =>
+    'the deregistration of a service': (id: string, token: string) =>
+      deregister(api(), { Node: 'n1', ServiceID: id }, { token }),
+    'the deregistration of a check': (id: string, token: string) =>
       deregister(api(), { Node: 'n1', CheckID: `${id}-check` }, { token }),
-    'registers a check of a service': (id: string, token: string) => register(api(), checkOf(id), { token }),
-    "deregisters one of the agent's services": agent('service/deregister'),
-    'reports for a check': agent('check/pass'),
+    'the registration of a check of a service': (id: string, token: string) => register(api(), checkOf(id), { token }),
+    'the deregistration of a service of the agent': agent('service/deregister'),
+    'a report for a check': agent('check/pass'),
   } as const;
 
   for (const [what, request] of Object.entries(requests)) {
-    test(`${what}: another's and none at all get the same answer`, async () => {
+    test(`gets the same 403 for ${what} whether or not it exists`, async () => {
       await registered(api(), {
         Service: { Service: 'secret' },
         Check: { CheckID: 'secret-check', ServiceID: 'secret' },
@@ -44,7 +45,7 @@ describe('who may write some services', () => {
     });
   }
 
-  test('takes away a check of its own, whoever else calls one so', async () => {
+  test('deletes a check of its service and keeps one with the same ID of another service', async () => {
     await registered(api(), { Node: 'n3', Check: { CheckID: 'alive', ServiceID: 'web' } });
     await registered(api(), {
       Node: 'n3',
@@ -60,7 +61,7 @@ describe('who may write some services', () => {
     );
   });
 
-  test('is told that an ID of a check is taken, and of whose only what it may read', async () => {
+  test('gets the owner of a taken check ID only if it may read that service', async () => {
     await withAgent(api(), { Name: 'secret', ID: 's1', Check: { CheckID: 'taken', TTL: '1h' } });
     const body = { Name: 'web', Check: { CheckID: 'taken', TTL: '1h' } };
     const answerTo = async (...grants: string[]) => {

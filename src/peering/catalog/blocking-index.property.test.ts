@@ -1,6 +1,6 @@
 /**
- * Whatever is registered and taken away in whatever order: when an answer has become another one, its index is above
- * every index that was told with the one before. Otherwise a client would sleep through the change.
+ * Property test of the index of blocking queries. When a response changes, its index must be higher than every index
+ * reported before, because otherwise a client would miss the change.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -9,10 +9,10 @@ import { generated } from '../../../test/support/peering/peering.ts';
 import { type Api, startApi } from '../../../test/support/process/api.ts';
 import { createRandom } from '../../../test/support/random.ts';
 import type { Asked, Credentials } from '../../credentials/operation.ts';
-import type { Evaluate, ReadResult } from '../../http/blocking/reads.ts';
+import type { Evaluate, ReadResult } from '../../http/blocking/blocking-query.ts';
 import { JsonText } from '../../http/v1/json-answer.ts';
 import { nameEntry, peerings } from '../record/record.ts';
-import { listNodes, listServices, readNode, readService } from './api/read-catalog.ts';
+import { listNodes, listServiceInstances, listServices, readNode } from './api/read-catalog.ts';
 import { listChecks, readNodeHealth, readServiceHealth } from './api/read-health.ts';
 
 const ASKED: Asked = {
@@ -25,13 +25,13 @@ const ASKED: Asked = {
 };
 const HERE = { peer: undefined, tags: [], passing: false, failover: undefined };
 
-/** Reads of everything that the steps below can change. */
+/** Reads that together cover everything that the steps can change. */
 const readsOf = (credentials: Credentials): readonly Evaluate[] => [
   readServiceHealth(credentials, ASKED, HERE, 's1'),
   readServiceHealth(credentials, ASKED, { ...HERE, passing: true }, 's2'),
   readServiceHealth(credentials, ASKED, { ...HERE, failover: ['east'] }, 's1'),
   readServiceHealth(credentials, ASKED, { ...HERE, peer: 'east' }, 's1'),
-  readService(credentials, ASKED, HERE, 's1'),
+  listServiceInstances(credentials, ASKED, HERE, 's1'),
   listServices(credentials, ASKED, undefined),
   listServices(credentials, ASKED, 'east'),
   listNodes(credentials, ASKED, undefined),
@@ -72,7 +72,7 @@ async function step(api: Api, random: Random): Promise<void> {
       await importFrom(api, 'east', service, random.below(3) === 0 ? [] : [imported(service, 'e1', Status)]);
       return;
     case 7:
-      await endOrBegin(api);
+      await deleteOrRecreatePeering(api);
       return;
     default:
       await register(api, {
@@ -83,14 +83,14 @@ async function step(api: Api, random: Random): Promise<void> {
   }
 }
 
-/** The peering is deleted; or, if it is, it is removed as in the background, and another one has its name. */
-async function endOrBegin(api: Api): Promise<void> {
-  const standing = api.state.snapshot.find(peerings, 'name', nameEntry('default', 'east'))?.row;
-  if (standing?.state !== 'TERMINATED') {
+/** Deletes the peering. If it is already deleted, removes its row as the background job would, and creates it again. */
+async function deleteOrRecreatePeering(api: Api): Promise<void> {
+  const existing = api.state.snapshot.find(peerings, 'name', nameEntry('default', 'east'))?.row;
+  if (existing?.state !== 'TERMINATED') {
     await api.request('DELETE', '/v1/peering/east');
     return;
   }
-  await api.state.write((tx) => tx.delete(peerings, standing.id));
+  await api.state.write((tx) => tx.delete(peerings, existing.id));
   await generated(api, 'east');
 }
 
@@ -101,11 +101,11 @@ const textOf = ({ body }: ReadResult): string => {
 };
 
 for (const seed of [1, 2, 3]) {
-  test(`an answer that has changed has a higher index than was told before (seed ${seed})`, async () => {
+  test(`a changed response has a higher index than any reported before (seed ${seed})`, async () => {
     await using api = await startApi({ policy: { enabled: false } });
     await generated(api, 'east');
     const random = createRandom(seed);
-    const reads = readsOf(api.peering.credentials).map((evaluate) => ({ evaluate, text: '', told: 0 }));
+    const reads = readsOf(api.peering.credentials).map((evaluate) => ({ evaluate, text: '', reported: 0 }));
     let changes = 0;
     for (let i = 0; i < STEPS; i++) {
       await step(api, random);
@@ -114,13 +114,13 @@ for (const seed of [1, 2, 3]) {
         const text = textOf(result);
         const index = Math.max(1, ...list(result.watched).map((watched) => watched.index));
         if (text !== read.text) {
-          assert.ok(index > read.told, `read ${which}, step ${i}: ${index} is not above ${read.told}`);
+          assert.ok(index > read.reported, `read ${which}, step ${i}: ${index} is not above ${read.reported}`);
           changes += 1;
         }
         read.text = text;
-        read.told = Math.max(1, ...list(result.watched).map((watched) => watched.reported));
+        read.reported = Math.max(1, ...list(result.watched).map((watched) => watched.reportedIndex));
       }
     }
-    assert.ok(changes > STEPS, `${changes} changes are too few to say anything`);
+    assert.ok(changes > STEPS, `only ${changes} changes`);
   });
 }

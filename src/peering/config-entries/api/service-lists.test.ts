@@ -1,4 +1,4 @@
-/** What is exported and what came, as lists. */
+/** Tests the lists of exported and imported services ([SVC-76], [SVC-81]). */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { deregistered, got, registered } from '../../../../test/support/peering/catalog.ts';
@@ -19,7 +19,7 @@ async function services(api: Api, partition: string, ...names: string[]): Promis
   }
 }
 
-/** Puts the names that a peer exports where its stream puts them. */
+/** Stores the names that a peer exports, as its stream would. */
 async function importedNames(api: Api, partition: string, peer: string, ...imported: string[]): Promise<void> {
   await api.state.write((tx) => {
     const stored = tx.find(peerings, 'name', nameEntry(partition, peer));
@@ -28,14 +28,14 @@ async function importedNames(api: Api, partition: string, peer: string, ...impor
   });
 }
 
-describe('the list of what is exported', () => {
+describe('GET /v1/exported-services', () => {
   test('is empty without an entry', async () => {
     await using api = await startApi();
     await services(api, 'default', 'web');
     assert.equal((await list(api, 'exported')).text, '[]');
   });
 
-  test('has each service that is registered and that somebody gets, with who does', async () => {
+  test('lists each registered service that has consumers', async () => {
     await using api = await startApi();
     await api.makePartitions('eu');
     await services(api, 'default', 'web', 'Db', 'api', 'consul');
@@ -52,29 +52,29 @@ describe('the list of what is exported', () => {
     assert.equal((await list(api, 'exported')).json<unknown[]>().length, 2);
   });
 
-  test('is of one partition, or with * of those whose entry may be read', async () => {
+  test('covers one partition, or with * those whose entry the token may read', async () => {
     await using api = await startApi();
     await api.makePartitions('eu', 'us');
     for (const name of ['default', 'eu', 'us']) {
       await services(api, name, `web-${name}`);
       await written(api, exporting({ '*': ['east'] }, { Name: name }));
     }
-    const shown = (answer: Answer): string[] => {
+    const formatted = (answer: Answer): string[] => {
       assert.equal(answer.status, 200, answer.text);
       return answer.json<{ Service: string; Partition: string }[]>().map((one) => `${one.Service}@${one.Partition}`);
     };
-    assert.deepEqual(shown(await list(api, 'exported', '?partition=EU')), ['web-eu@eu']);
+    assert.deepEqual(formatted(await list(api, 'exported', '?partition=EU')), ['web-eu@eu']);
     const all = await list(api, 'exported', '?partition=*');
-    assert.deepEqual(shown(all), ['web-default@default', 'web-eu@eu', 'web-us@us']);
+    assert.deepEqual(formatted(all), ['web-default@default', 'web-eu@eu', 'web-us@us']);
     assert.equal(all.headers[FILTERED], undefined);
     const { SecretID: token } = await api.makeToken(['config:read@eu=eu', 'config:write@us=web']);
     const some = await list(api, 'exported', '?partition=*', { token });
-    assert.deepEqual(shown(some), ['web-eu@eu']);
+    assert.deepEqual(formatted(some), ['web-eu@eu']);
     assert.equal(some.headers[FILTERED], 'true');
     assert.equal((await list(api, 'exported', '?partition=us', { token })).status, 403);
   });
 
-  test('waits for the entry and for services, and for nothing else', async () => {
+  test('wakes on the entry and on services of the partition only', async () => {
     await using api = await startApi();
     await api.makePartitions('eu');
     let last = await list(api, 'exported');
@@ -92,7 +92,7 @@ describe('the list of what is exported', () => {
   });
 });
 
-describe('the list of what came', () => {
+describe('GET /v1/imported-services', () => {
   const api = sharedApi();
   const names = (answer: Answer): string[] => {
     assert.equal(answer.status, 200, answer.text);
@@ -101,7 +101,7 @@ describe('the list of what came', () => {
       .map((one) => `${one.Service}@${one.Partition}/${one.SourcePeer}`);
   };
 
-  test('has each service of each peer, equal names apart', async () => {
+  test('lists equal names of several peers separately', async () => {
     await api().makePartitions('eu');
     await generated(api(), 'West');
     await generated(api(), 'east');
@@ -118,7 +118,7 @@ describe('the list of what came', () => {
     assert.deepEqual(names(await list(api(), 'imported', '?partition=*')), [...own, 'web@eu/north']);
   });
 
-  test('leaves out what may not be read', async () => {
+  test('omits services that the token may not read', async () => {
     const { SecretID: token } = await api().makeToken(['services:read@default=d*']);
     for (const query of ['', '?partition=*']) {
       const some = await list(api(), 'imported', query, { token });
@@ -130,7 +130,7 @@ describe('the list of what came', () => {
     assert.equal((await list(api(), 'imported', '', { token: none })).status, 403);
   });
 
-  test('waits for another name', async () => {
+  test('wakes on a change in its partition only', async () => {
     const first = await list(api(), 'imported');
     const { answer } = await api().hold(`/v1/imported-services?index=${indexOf(first)}`);
     await importedNames(api(), 'eu', 'north', 'web', 'api');

@@ -1,17 +1,17 @@
 /**
- * What the requests that change the catalog say. The fields are those of Consul's clients, with what these send of
- * their own accord: indexes, hashes and empty values, which are not looked at.
+ * The request bodies of the catalog. The schemas accept every field that Consul's clients send, including indexes and
+ * hashes, which the server ignores.
  */
 import { type Static, Type } from 'typebox';
-import { definitionSchema } from '../tables/check-definition.ts';
+import { checkDefinitionSchema } from '../tables/check-definition.ts';
 
 const text = Type.Optional(Type.String());
-const ignored = { description: 'Not looked at.' };
+const ignored = { description: 'Ignored.' };
 const ignoredNumber = Type.Optional(Type.Integer(ignored));
 const meta = Type.Optional(Type.Record(Type.String(), Type.String()));
 const partition = text;
-const namespace = Type.Optional(Type.String({ description: 'There are none: empty or default.' }));
-const peerName = Type.Optional(Type.String({ description: 'Refused: what came from a peer cannot be changed here.' }));
+const namespace = Type.Optional(Type.String({ description: 'Empty or default.' }));
+const peerName = Type.Optional(Type.String({ description: 'Rejected, because imported services cannot be changed.' }));
 
 export const taggedAddressesSchema = Type.Optional(
   Type.Record(
@@ -29,11 +29,11 @@ export const weightsSchema = Type.Optional(
 
 const serviceSchema = Type.Object(
   {
-    ID: Type.Optional(Type.String({ description: 'The name unless given; unique on the node.' })),
+    ID: Type.Optional(Type.String({ description: 'Defaults to the name. Unique on the node.' })),
     Service: Type.Optional(Type.String({ description: 'Required. The name.' })),
     Kind: text,
     Tags: Type.Optional(Type.Array(Type.String())),
-    Address: Type.Optional(Type.String({ description: "The node's unless given." })),
+    Address: Type.Optional(Type.String({ description: 'Defaults to the address of the node.' })),
     Port: Type.Optional(Type.Integer()),
     SocketPath: text,
     Meta: meta,
@@ -53,17 +53,17 @@ const serviceSchema = Type.Object(
 
 const checkSchema = Type.Object(
   {
-    Node: Type.Optional(Type.String({ description: 'That of the request unless given.' })),
-    CheckID: Type.Optional(Type.String({ description: 'The name unless given.' })),
+    Node: Type.Optional(Type.String({ description: 'Defaults to the node of the request.' })),
+    CheckID: Type.Optional(Type.String({ description: 'Defaults to the name.' })),
     Name: text,
-    Status: Type.Optional(Type.String({ description: 'passing, warning or critical; critical unless given.' })),
+    Status: Type.Optional(Type.String({ description: 'passing, warning or critical. Defaults to critical.' })),
     ServiceID: Type.Optional(Type.String({ description: 'Empty for a check of the whole node.' })),
     ServiceName: Type.Optional(Type.String(ignored)),
     ServiceTags: Type.Optional(Type.Array(Type.String(), ignored)),
     Notes: text,
     Output: text,
     Type: text,
-    Definition: Type.Optional(definitionSchema),
+    Definition: Type.Optional(checkDefinitionSchema),
     ExposedPort: ignoredNumber,
     Interval: Type.Optional(Type.String(ignored)),
     Timeout: Type.Optional(Type.String(ignored)),
@@ -82,7 +82,7 @@ export const registrationSchema = Type.Object(
     ID: Type.Optional(Type.String({ description: 'A UUID.' })),
     Node: Type.Optional(Type.String({ description: 'Required.' })),
     Address: Type.Optional(Type.String({ description: 'Required without SkipNodeUpdate.' })),
-    Datacenter: Type.Optional(Type.String({ description: 'That of this cluster, or empty.' })),
+    Datacenter: Type.Optional(Type.String({ description: 'Empty or the datacenter of this cluster.' })),
     Partition: partition,
     Namespace: namespace,
     PeerName: peerName,
@@ -91,7 +91,7 @@ export const registrationSchema = Type.Object(
     Service: Type.Optional(serviceSchema),
     Check: Type.Optional(checkSchema),
     Checks: Type.Optional(Type.Array(checkSchema)),
-    SkipNodeUpdate: Type.Optional(Type.Boolean({ description: 'Leaves a node that is there as it is.' })),
+    SkipNodeUpdate: Type.Optional(Type.Boolean({ description: 'Does not change an existing node.' })),
   },
   { additionalProperties: false },
 );
@@ -104,9 +104,9 @@ export const deregistrationSchema = Type.Object(
   {
     Node: Type.Optional(Type.String({ description: 'Required.' })),
     Address: Type.Optional(Type.String(ignored)),
-    Datacenter: Type.Optional(Type.String({ description: 'That of this cluster, or empty.' })),
-    ServiceID: Type.Optional(Type.String({ description: 'Only this service, with its checks.' })),
-    CheckID: Type.Optional(Type.String({ description: 'Only this check.' })),
+    Datacenter: Type.Optional(Type.String({ description: 'Empty or the datacenter of this cluster.' })),
+    ServiceID: Type.Optional(Type.String({ description: 'Deregisters only this service and its checks.' })),
+    CheckID: Type.Optional(Type.String({ description: 'Deregisters only this check.' })),
     Namespace: namespace,
     Partition: partition,
     PeerName: peerName,
