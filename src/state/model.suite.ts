@@ -31,7 +31,7 @@ const TURNS_MAX = 10_000_000;
 type Step =
   | {
       readonly kind: 'batch';
-      readonly writes: readonly { readonly wishes: readonly OperationSeed[]; readonly throws: boolean }[];
+      readonly writes: readonly { readonly seeds: readonly OperationSeed[]; readonly throws: boolean }[];
     }
   /** Time passes without running the jobs. */
   | { readonly kind: 'jump'; readonly ms: number }
@@ -40,7 +40,7 @@ type Step =
   /** The engine reports a break. */
   | { readonly kind: 'reload' };
 
-const wish: fc.Arbitrary<OperationSeed> = fc.record({
+const operationSeed: fc.Arbitrary<OperationSeed> = fc.record({
   kind: fc.constantFrom('put', 'put', 'put', 'put', 'put', 'delete', 'delete', 'expire', 'append'),
   table: fc.constantFrom(...memoryTables.map(({ name }) => name), 'teams', 'tokens', 'tokens', 'uses', 'counters'),
   which: fc.nat(9),
@@ -54,10 +54,13 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 8,
     arbitrary: fc.record({
       kind: fc.constant('batch' as const),
-      writes: fc.array(fc.record({ wishes: fc.array(wish, { maxLength: 6 }), throws: fc.nat(3).map((n) => n === 0) }), {
-        minLength: 1,
-        maxLength: 4,
-      }),
+      writes: fc.array(
+        fc.record({ seeds: fc.array(operationSeed, { maxLength: 6 }), throws: fc.nat(3).map((n) => n === 0) }),
+        {
+          minLength: 1,
+          maxLength: 4,
+        },
+      ),
     }),
   },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('jump' as const), ms: fc.integer({ min: 1, max: 40 }) }) },

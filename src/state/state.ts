@@ -66,8 +66,8 @@ export class State implements AsyncDisposable {
   readonly #jobs: Jobs;
   readonly #closing = new AbortController();
   readonly #fatal = Promise.withResolvers<Error>();
-  #members: readonly LiveNode[] = [];
-  readonly #memberListeners = new Set<(members: readonly LiveNode[]) => void>();
+  #liveNodes: readonly LiveNode[] = [];
+  readonly #liveNodeListeners = new Set<(nodes: readonly LiveNode[]) => void>();
   /** See `BatchBase.formatToWrite`. */
   #formatToWrite = (table: AnyTable): number => formatToWrite(table, []);
   /** Commits that arrived during the current load; `undefined` if the state is loaded. */
@@ -175,8 +175,8 @@ export class State implements AsyncDisposable {
   }
 
   /** The live servers of the cluster. This server is missing while it has lost its lease. */
-  get members(): readonly LiveNode[] {
-    return this.#members;
+  get liveNodes(): readonly LiveNode[] {
+    return this.#liveNodes;
   }
 
   /** The tables, owners first. */
@@ -270,9 +270,9 @@ export class State implements AsyncDisposable {
   }
 
   /** Calls `listener` whenever a server joins or leaves, or this one loses or regains its lease. @returns removes it */
-  onMembers(listener: (members: readonly LiveNode[]) => void): () => void {
-    this.#memberListeners.add(listener);
-    return () => this.#memberListeners.delete(listener);
+  onLiveNodes(listener: (nodes: readonly LiveNode[]) => void): () => void {
+    this.#liveNodeListeners.add(listener);
+    return () => this.#liveNodeListeners.delete(listener);
   }
 
   /** Stops jobs, rejects pending writes, and closes the engine. */
@@ -287,11 +287,11 @@ export class State implements AsyncDisposable {
     return {
       onCommit: (change) => this.#onCommit(change),
       onBreak: (reason) => this.#reload(reason),
-      onLiveNodes: (members) => {
-        this.#members = members;
-        this.#formatToWrite = (table) => formatToWrite(table, members);
-        this.#jobs.onMembers(members);
-        for (const listener of this.#memberListeners) listener(members);
+      onLiveNodes: (nodes) => {
+        this.#liveNodes = nodes;
+        this.#formatToWrite = (table) => formatToWrite(table, nodes);
+        this.#jobs.onLiveNodes(nodes);
+        for (const listener of this.#liveNodeListeners) listener(nodes);
       },
       onStatus: (node, slot, value) => this.status.onStatus(node, slot, value),
       onFatal: (error) => this.#fatal.resolve(error),

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { partitions } from '../../src/credentials/partition.ts';
 import { sqliteEngine } from '../../src/state/engine/sqlite/engine.ts';
-import { WAITING_BYTES_MAX, WRITE_BYTES_DEFAULT } from '../../src/state/limits.ts';
+import { PENDING_BYTES_MAX, WRITE_BYTES_DEFAULT } from '../../src/state/limits.ts';
 import type { WriteOptions } from '../../src/state/write/write-queue.ts';
 import { registered, withAgent } from '../support/peering/catalog.ts';
 import { type Api, startApi } from '../support/process/api.ts';
@@ -64,7 +64,7 @@ describe('a write whose caller has left', () => {
   });
 
   test('is not made, and counts with its body while it waits', async () => {
-    gated.commit.shut();
+    gated.commit.close();
     const held = api.request('PUT', '/v1/partition/held', { body: {} });
     await until('a commit is at the store', () => gated.commit.waiting === 1);
     const { index } = api.state.snapshot;
@@ -87,7 +87,7 @@ describe('a write whose caller has left', () => {
   });
 
   test('holds no more than 32 MiB with all others, whatever the endpoint', async () => {
-    gated.commit.shut();
+    gated.commit.close();
     const held = api.request('PUT', '/v1/partition/held-again', { body: {} });
     await until('a commit is at the store', () => gated.commit.waiting === 1);
     queued.length = 0;
@@ -95,7 +95,7 @@ describe('a write whose caller has left', () => {
     // Spaces: what is large is what was sent.
     const body = `{}${' '.repeat(1_000_000)}`;
     const names = Array.from(
-      { length: Math.floor(WAITING_BYTES_MAX / (body.length + WRITE_BYTES_DEFAULT)) },
+      { length: Math.floor(PENDING_BYTES_MAX / (body.length + WRITE_BYTES_DEFAULT)) },
       (_, i) => `large-${i}`,
     );
     const fill = names.map((name) =>

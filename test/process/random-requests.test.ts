@@ -9,7 +9,7 @@ import fc from 'fast-check';
 import { SCHEMA } from '../../src/main/schema.ts';
 import { sqliteEngine } from '../../src/state/engine/sqlite/engine.ts';
 import { type Api, startApi } from '../support/process/api.ts';
-import { openState, picture } from '../support/state/state.ts';
+import { dumpState, openState } from '../support/state/state.ts';
 
 const REQUESTS = 10_000;
 const SEED = 20_260_131;
@@ -153,8 +153,8 @@ test(`${REQUESTS} random requests: no fault, no crash, and no change by what is 
   const complaints = api.log().match(/.*"level":"(error|warn|fatal)".*/g) ?? [];
   assert.deepEqual(complaints, []);
   assert.equal((await api.request('GET', '/v1/acl/token/self')).status, 200);
-  const inMemory = picture(api.state.snapshot);
+  const inMemory = dumpState(api.state.snapshot);
   await api.state[Symbol.asyncDispose]();
   await using again = await openState(sqliteEngine({ directory: api.directory }), { schema: SCHEMA });
-  assert.deepEqual(picture(again.snapshot), inMemory, 'what was answered is what is stored');
+  assert.deepEqual(dumpState(again.snapshot), inMemory, 'what was answered is what is stored');
 });

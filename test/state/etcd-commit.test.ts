@@ -1,4 +1,4 @@
-/** Commits whose outcome is in doubt, on a real etcd behind a proxy that fails. */
+/** Tests of commits with ambiguous failures, on a real etcd behind a faulty proxy. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { isStateError } from '../../src/state/errors.ts';
@@ -17,7 +17,7 @@ describe('commits on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () =
   });
   after(() => etcd[Symbol.asyncDispose]());
 
-  test('a commit whose answer is cut while another node commits is found committed, and delivered once', async () => {
+  test('a commit whose response is lost while another node commits is committed and delivered once', async () => {
     await using proxy = await startProxy(etcd.first.port);
     await using a = await openEtcdNode({ endpoints: [proxy.url], prefix: 'cut/', name: 'a' });
     await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'cut/', name: 'b' });
@@ -38,7 +38,7 @@ describe('commits on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () =
     assert.deepEqual(a.breaks, []);
   });
 
-  test('a commit that never reached etcd while another node committed is a conflict, and never made', async () => {
+  test('a commit that did not reach etcd before another node committed is a conflict and is never made', async () => {
     await using proxy = await startProxy(etcd.first.port);
     await using a = await openEtcdNode({ endpoints: [proxy.url], prefix: 'lost/', name: 'a' });
     await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'lost/', name: 'b' });
@@ -52,18 +52,18 @@ describe('commits on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () =
     assert.deepEqual([...b.rows], [['t/y', 'b']]);
   });
 
-  test('a half-open endpoint is left for the next one, with the watch', async () => {
+  test('a commit and the watch move from a half-open endpoint to the next one', async () => {
     await using proxy = await startProxy(etcd.first.port);
     await using a = await openEtcdNode({ endpoints: [proxy.url, etcd.first.url], prefix: 'half/', name: 'a' });
     await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'half/', name: 'b' });
     proxy.silence();
     assert.equal(await a.commit([put('x', '1')]), 'committed');
     await b.write(() => [put('y', '2')]);
-    await until('the watch goes on', () => a.rows.get('t/y') === '2');
+    await until('the watch continues', () => a.rows.get('t/y') === '2');
     assert.deepEqual(a.breaks, []);
   });
 
-  test('a commit without a writer key to tell its outcome is unknown, and ends the following', async () => {
+  test('a commit whose writer key is missing fails with outcome-unknown and causes a break [ETCD-33]', async () => {
     await using proxy = await startProxy(etcd.first.port);
     await using a = await openEtcdNode({ endpoints: [proxy.url], prefix: 'gone/', name: 'a' });
     await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'gone/', name: 'b' });
@@ -76,7 +76,7 @@ describe('commits on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () =
     assert.equal(a.breaks.length, 1);
   });
 
-  test('a lost lease does not stop the outcome from being found', async () => {
+  test('the outcome is found although the lease is lost [ETCD-36]', async () => {
     await using proxy = await startProxy(etcd.first.port);
     await using a = await openEtcdNode({ endpoints: [proxy.url], prefix: 'lease/', name: 'a' });
     await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'lease/', name: 'b' });
@@ -89,7 +89,7 @@ describe('commits on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () =
     assert.equal(await outcome, 'conflict');
   });
 
-  test('a commit that is given up on is unknown; the next one works', async () => {
+  test('a commit whose signal aborts fails with outcome-unknown, and the next one succeeds [ETCD-37]', async () => {
     await using proxy = await startProxy(etcd.first.port);
     await using a = await openEtcdNode({ endpoints: [proxy.url], prefix: 'giveup/', name: 'a' });
     proxy.silence();
@@ -102,7 +102,7 @@ describe('commits on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () =
     assert.equal(a.rows.get('t/x'), '2');
   });
 
-  test('a commit on a head that has moved is a conflict without being sent', async () => {
+  test('a commit on a head that has moved is a conflict without being sent [ETCD-29]', async () => {
     await using a = await openEtcdNode({ endpoints: etcd.urls, prefix: 'stale/' });
     const { epoch, index } = a.head;
     await a.commit([put('x', '1')]);
@@ -115,18 +115,18 @@ describe('commits on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () =
 describe('the size of a commit on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () => {
   const operations = (count: number) => Array.from({ length: count }, (_, at) => put(String(at), 'v'));
 
-  test('the most operations that the limits allow fit, also when a ticket is taken back', async () => {
+  test('a commit with `operationsMax` operations succeeds, also when it removes a ticket [ETCD-26]', async () => {
     await using etcd = await startEtcd();
     await using a = await openEtcdNode({ endpoints: etcd.urls, name: 'a' });
     await using b = await openEtcdNode({ endpoints: etcd.urls, name: 'b' });
     const { operationsMax } = a.engine.limits;
     assert.equal(operationsMax, 125);
-    // Both at once: one loses, leaves a ticket, and takes it back with its next commit.
+    // One of two simultaneous commits loses, puts a ticket, and removes it with its next commit.
     await Promise.all([a, b].map((node) => node.write(() => operations(operationsMax))));
     assert.equal(a.rows.size, 125);
   });
 
-  test('what etcd refuses is too large, and passes where etcd is set to take it', async () => {
+  test('a commit that exceeds the limits of etcd fails with too-large, and succeeds with higher limits', async () => {
     await using small = await startEtcd();
     await using refused = await openEtcdNode({ endpoints: small.urls, maxTxnOps: 2_000 });
     await assert.rejects(refused.commit(operations(1_000)), (error) => isStateError(error, 'too-large'));

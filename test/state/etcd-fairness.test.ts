@@ -1,18 +1,18 @@
-/** Nodes that write the same keys at once, one of them farther from etcd than the others. */
+/** Tests of commit fairness between nodes, one of which is farther from etcd than the others. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Clock, systemClock } from '../../src/state/clock/clock.ts';
-import { TURN_WAIT_MS } from '../../src/state/engine/etcd/limits.ts';
+import { TICKET_WAIT_MS } from '../../src/state/engine/etcd/limits.ts';
 import { startEtcd } from '../support/process/etcd.ts';
 import { startProxy } from '../support/proxy.ts';
 import { type EtcdNode, openEtcdNode, put } from '../support/state/etcd-node.ts';
 import { skipWithout } from '../support/tools.ts';
 import { until } from '../support/until.ts';
 
-/** How long the nodes contend. */
+/** Time for which the nodes compete. */
 const CONTENTION_MS = 3_000;
 
-/** Increments one counter as fast as it can; returns how long each took, sorted. */
+/** Increments one counter repeatedly until a time. Returns the duration of each increment, sorted. */
 async function increment(node: EtcdNode, until: number): Promise<number[]> {
   const tookMs: number[] = [];
   while (Date.now() < until) {
@@ -41,31 +41,31 @@ describe('fairness on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () 
         const p99 = times[Math.floor(times.length * 0.99)]?.toFixed(1);
         context.diagnostic(`${['a', 'b', 'far'][at]}: ${times.length} commits, p99 ${p99} ms`);
       }
-      await until('all have all', () => nodes.every(({ head }) => head.index === total + 1));
+      await until('all nodes have all commits', () => nodes.every(({ head }) => head.index === total + 1));
       for (const { rows } of nodes) assert.equal(rows.get('t/n'), String(total));
-      // Without turns it has none; with them it gets one in for every few of the others, as its way allows.
+      // Without tickets the far node commits nothing. With tickets it commits once for every few commits of the others.
       assert.ok(Math.min(...counts) * 20 > total, `the shares are ${counts.join(', ')}`);
     });
   }
 
-  test('a ticket that nobody uses holds others up once', async () => {
+  test('an unused ticket delays the other node only once [ETCD-41]', async () => {
     let waits = 0;
-    // Waits for a turn are told by their length: how long 20 commits take is a matter of the disk.
+    // Counts the waits for a ticket by their length, because the duration of 20 commits depends on the disk.
     const clock: Clock = {
       ...systemClock,
       after(ms, callback) {
-        if (ms > 0.9 * TURN_WAIT_MS && ms <= TURN_WAIT_MS) waits += 1;
+        if (ms > 0.9 * TICKET_WAIT_MS && ms <= TICKET_WAIT_MS) waits += 1;
         return systemClock.after(ms, callback);
       },
     };
     await using etcd = await startEtcd();
     await using a = await openEtcdNode({ endpoints: etcd.urls, name: 'a', clock });
     await using b = await openEtcdNode({ endpoints: etcd.urls, name: 'b', clock });
-    // b loses, leaves its ticket, and does not try again.
+    // The loser puts a ticket and does not commit again.
     const outcomes = await Promise.all([a, b].map((node) => node.commit([put('x', '1')])));
     assert.deepEqual([...outcomes].sort(), ['committed', 'conflict']);
     const winner = outcomes[0] === 'committed' ? a : b;
     for (let count = 0; count < 20; count += 1) await winner.write(() => [put('x', `${count}`)]);
-    assert.ok(waits < 5, `${waits} waits in 20 commits: each waited`);
+    assert.ok(waits < 5, `${waits} waits in 20 commits`);
   });
 });

@@ -1,4 +1,4 @@
-/** Faults of etcd itself: no space, members that die or freeze, a restore, authentication. */
+/** Tests of faults of etcd itself: no space, dead or frozen members, a restore, authentication, TLS. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { EPOCH_STEP } from '../../src/state/engine/engine.ts';
@@ -8,7 +8,7 @@ import { createEtcdNode, type EtcdNode, openEtcdNode, put } from '../support/sta
 import { skipWithout } from '../support/tools.ts';
 import { until } from '../support/until.ts';
 
-/** Commits numbers one after another until it is told to stop; returns what was acknowledged. */
+/** Commits increasing numbers until `stop`, which returns the acknowledged ones. */
 function writeNumbers(node: EtcdNode): { stop(): Promise<number[]> } {
   const acknowledged: number[] = [];
   let stopped = false;
@@ -27,7 +27,7 @@ function writeNumbers(node: EtcdNode): { stop(): Promise<number[]> } {
   };
 }
 
-/** Everything below `prefix`, keys and values in base64. */
+/** Returns all keys below `prefix` with their values, both in base64. */
 async function rangeOf(etcd: EtcdCluster, prefix: string): Promise<readonly { key: string; value: string }[]> {
   const range = {
     key: Buffer.from(prefix).toString('base64'),
@@ -45,8 +45,8 @@ function assertAllThere(node: EtcdNode, acknowledged: readonly number[]): void {
   );
 }
 
-describe('three members of etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () => {
-  test('the leader killed: writes go on, and none that was acknowledged is lost', async () => {
+describe('an etcd of three members', { skip: skipWithout('etcd'), timeout: 60_000 }, () => {
+  test('keeps every acknowledged write when the leader is killed, and writes continue', async () => {
     await using etcd = await startEtcd({ members: 3 });
     await using a = await openEtcdNode({ endpoints: etcd.urls, name: 'a' });
     const writing = writeNumbers(a);
@@ -54,7 +54,7 @@ describe('three members of etcd', { skip: skipWithout('etcd'), timeout: 60_000 }
     const leader = await etcd.leader();
     await leader.kill();
     const { index } = a.head;
-    await until('writes go on without it', () => a.head.index > index + 20);
+    await until('writes continue without it', () => a.head.index > index + 20);
     await leader.start();
     assertAllThere(a, await writing.stop());
     assert.deepEqual(a.breaks, []);
@@ -62,7 +62,7 @@ describe('three members of etcd', { skip: skipWithout('etcd'), timeout: 60_000 }
     assert.deepEqual(b.rows, a.rows);
   });
 
-  test('two of three frozen: nothing is answered; thawed, everything goes on', async () => {
+  test('answers no request while two members are frozen, and continues after they are thawed', async () => {
     await using etcd = await startEtcd({ members: 3 });
     await using a = await openEtcdNode({ endpoints: etcd.urls, name: 'a' });
     await a.write(() => [put('before', '1')]);
@@ -70,15 +70,15 @@ describe('three members of etcd', { skip: skipWithout('etcd'), timeout: 60_000 }
     second?.freeze();
     third?.freeze();
     const outcome = a.commit([put('x', '1')]);
-    // What the frozen ones had sent before may still answer a question or two.
-    await until('nothing is answered', () =>
+    // Messages that the frozen members had sent may still answer a few requests.
+    await until('no request is answered', () =>
       a.engine.head(AbortSignal.timeout(3_000)).then(
         () => false,
         (error: unknown) => isStateError(error, 'unavailable'),
       ),
     );
-    // One that had the lead may still have kept the lease alive for a moment.
-    await until('the last answer is long ago', () => a.engine.lastContactMs() >= 2_000);
+    // A remaining leader may have kept the lease alive for a moment.
+    await until('the last answer is 2 s old', () => a.engine.lastContactMs() >= 2_000);
     second?.thaw();
     third?.thaw();
     assert.equal(await outcome, 'committed');
@@ -92,8 +92,8 @@ describe('three members of etcd', { skip: skipWithout('etcd'), timeout: 60_000 }
   });
 });
 
-describe('etcd stopped and started', { skip: skipWithout('etcd'), timeout: 60_000 }, () => {
-  test('a commit waits for it, the watch goes on', async () => {
+describe('an etcd that restarts', { skip: skipWithout('etcd'), timeout: 60_000 }, () => {
+  test('delays a commit, and the watch continues', async () => {
     await using etcd = await startEtcd();
     await using a = await openEtcdNode({ endpoints: etcd.urls, name: 'a' });
     await using b = await openEtcdNode({ endpoints: etcd.urls, name: 'b' });
@@ -105,17 +105,17 @@ describe('etcd stopped and started', { skip: skipWithout('etcd'), timeout: 60_00
       await etcd.first.start();
     }
     assertAllThere(a, await writing.stop());
-    await until('the other node has them all', () => b.head.index === a.head.index);
+    await until('the other node has all commits', () => b.head.index === a.head.index);
     assert.deepEqual(b.rows, a.rows);
     assert.deepEqual([...a.breaks, ...b.breaks], []);
   });
 });
 
 describe('a full etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () => {
-  test('commits are refused clearly, reads go on, and commits too once there is room', async () => {
+  test('rejects commits with full and serves reads, and accepts commits when it has space again [ETCD-35]', async () => {
     await using etcd = await startEtcd({ flags: ['--quota-backend-bytes=6000000'] });
     await using a = await openEtcdNode({ endpoints: etcd.urls, name: 'a' });
-    // Its commits are answered before its watch shows them: one that lags behind the compaction below loads again.
+    // Its commits are answered before its watch delivers them, so it loads again if the compaction below overtakes it.
     a.reloadAfterBreaks();
     const value = 'x'.repeat(8_000);
     const fill = async (): Promise<void> => {
@@ -127,7 +127,7 @@ describe('a full etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () => {
       return true;
     });
     const { index } = await a.engine.head(AbortSignal.timeout(10_000));
-    // What etcd applied and refused at once must have been found out: no commit is left that was not delivered.
+    // If etcd applied a commit and still rejected it, the engine has found that out and delivered the commit.
     assert.equal(a.head.index, index);
     await assert.rejects(a.commit([put('y', '1')]), (error) => isStateError(error, 'full'));
     await using reader = await openEtcdNode({ endpoints: etcd.urls, name: 'b' });
@@ -139,12 +139,12 @@ describe('a full etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () => {
     await etcd.call('/v3/maintenance/defragment', {});
     await etcd.call('/v3/maintenance/alarm', { action: 'DEACTIVATE', memberID: header.member_id, alarm: 'NOSPACE' });
     assert.equal(await a.commit([put('y', '1')]), 'committed');
-    await until('the node that could not join has joined', () => a.members.length === 2);
+    await until('the node that could not join has joined', () => a.liveNodes.length === 2);
   });
 });
 
-describe('etcd restored from an older snapshot', { skip: skipWithout('etcd'), timeout: 60_000 }, () => {
-  test('every node reloads at an index above all that was served, in one new epoch', async () => {
+describe('an etcd that was restored from an older snapshot', { skip: skipWithout('etcd'), timeout: 60_000 }, () => {
+  test('makes every node reload in one new epoch, with an index above every served one [ETCD-59]', async () => {
     await using etcd = await startEtcd();
     await using a = await openEtcdNode({ endpoints: etcd.urls, name: 'a' });
     await using b = await openEtcdNode({ endpoints: etcd.urls, name: 'b' });
@@ -155,7 +155,7 @@ describe('etcd restored from an older snapshot', { skip: skipWithout('etcd'), ti
     etcd.first.saveData();
     await etcd.first.start();
     for (let count = 0; count < 10; count += 1) await a.write(() => [put('x', `new${count}`), put('y', 'new')]);
-    await until('both have all', () => b.head.index === 12);
+    await until('both have all commits', () => b.head.index === 12);
     await etcd.first.stop();
     etcd.first.restoreData();
     await etcd.first.start();
@@ -172,7 +172,7 @@ describe('etcd restored from an older snapshot', { skip: skipWithout('etcd'), ti
       );
   });
 
-  test('a restored etcd that has overtaken the served index is noticed all the same', async () => {
+  test('is detected although it has overtaken the served index [ETCD-58]', async () => {
     await using etcd = await startEtcd();
     await using a = await openEtcdNode({ endpoints: etcd.urls, name: 'a' });
     await a.write(() => [put('x', 'old')]);
@@ -182,9 +182,8 @@ describe('etcd restored from an older snapshot', { skip: skipWithout('etcd'), ti
     await a.write(() => [put('x', 'lost')]);
     await etcd.first.stop();
     etcd.first.restoreData();
-    const stalled = etcd.first;
-    // A node that starts now knows nothing of what was lost, and commits past it before the first one is back.
-    await stalled.start();
+    // A node that starts now does not know the lost commit, and commits past its index before the first one reconnects.
+    await etcd.first.start();
     await using b = await openEtcdNode({ endpoints: etcd.urls, name: 'b' });
     for (let count = 0; count < 5; count += 1) await b.write(() => [put('other', `${count}`)]);
     await until('the break', () => a.breaks.length > 0, 20_000);
@@ -194,15 +193,15 @@ describe('etcd restored from an older snapshot', { skip: skipWithout('etcd'), ti
     assert.equal(a.rows.get('t/other'), '4');
   });
 
-  test('the same keys in another etcd cluster begin a new epoch', async () => {
+  test('starts a new epoch if its keys were copied to another etcd cluster [ETCD-58]', async () => {
     await using old = await startEtcd();
     await using other = await startEtcd();
     {
       await using a = await openEtcdNode({ endpoints: old.urls, name: 'a', leaseMs: 2_000 });
       await a.write(() => [put('x', '1')]);
     }
-    // A node that did not get to say goodbye would be copied as well, and without a lease it never goes.
-    await until('the node is gone', async () => (await rangeOf(old, 'accord/nodes/')).length === 0);
+    // A node key that still exists would be copied without its lease and would never expire.
+    await until('the node has left', async () => (await rangeOf(old, 'accord/nodes/')).length === 0);
     const kvs = await rangeOf(old, 'accord/');
     for (const { key, value } of kvs) await other.call('/v3/kv/put', { key, value });
     await using a = await openEtcdNode({ endpoints: other.urls, name: 'a' });
@@ -211,11 +210,11 @@ describe('etcd restored from an older snapshot', { skip: skipWithout('etcd'), ti
   });
 });
 
-describe('etcd with authentication', { skip: skipWithout('etcd'), timeout: 60_000 }, () => {
-  test('a user whose token is lost authenticates again; one without the right is told', async () => {
+describe('an etcd with authentication', { skip: skipWithout('etcd'), timeout: 60_000 }, () => {
+  test('makes the engine authenticate again after it lost the token, and rejects other users [ETCD-8]', async () => {
     await using etcd = await startEtcd();
     const credentials = { username: 'root', password: 'secret' };
-    // Configured before etcd's authentication is enabled: works without.
+    // The credentials are configured before authentication is enabled in etcd.
     await using a = await openEtcdNode({ endpoints: etcd.urls, name: 'a', credentials });
     await a.write(() => [put('x', '0')]);
     await etcd.call('/v3/auth/user/add', { name: 'root', password: 'secret' });
@@ -225,30 +224,30 @@ describe('etcd with authentication', { skip: skipWithout('etcd'), timeout: 60_00
     await etcd.call('/v3/auth/enable', {});
     await a.write(() => [put('x', '1')]);
     await using b = await openEtcdNode({ endpoints: etcd.urls, name: 'b', credentials });
-    // Tokens are kept in memory by etcd: a restart forgets them.
+    // etcd keeps tokens in memory and loses them at a restart.
     await etcd.first.kill();
     await etcd.first.start();
     await a.write(() => [put('x', '2')]);
-    await until('the watch authenticates again as well', () => b.rows.get('t/x') === '2');
+    await until('the watch has authenticated again', () => b.rows.get('t/x') === '2');
     assert.deepEqual([...a.breaks, ...b.breaks], []);
-    const refused = (username: string, password: string): Promise<EtcdNode> =>
+    const openAs = (username: string, password: string): Promise<EtcdNode> =>
       openEtcdNode({ endpoints: etcd.urls, name: 'c', credentials: { username, password } });
-    await assert.rejects(refused('nobody', 'secret'), /permission denied/);
-    await assert.rejects(refused('root', 'wrong'), /authentication failed/);
+    await assert.rejects(openAs('nobody', 'secret'), /permission denied/);
+    await assert.rejects(openAs('root', 'wrong'), /authentication failed/);
   });
 });
 
-describe('etcd with TLS', { skip: skipWithout('etcd'), timeout: 60_000 }, () => {
-  test('works with the certificate that signs it, and refuses one that nobody vouches for', async () => {
+describe('an etcd with TLS', { skip: skipWithout('etcd'), timeout: 60_000 }, () => {
+  test('is accepted with its CA certificate and rejected without it', async () => {
     await using etcd = await startEtcd({ tls: true });
     await using a = await openEtcdNode({ endpoints: etcd.urls, name: 'a', tls: { ca: etcd.first.certificate() } });
     assert.equal(await a.commit([put('x', '1')]), 'committed');
-    await using stranger = createEtcdNode({ endpoints: etcd.urls, name: 'b' });
-    // It tries until it is told to stop, and then says why the last try failed.
+    await using untrusting = createEtcdNode({ endpoints: etcd.urls, name: 'b' });
+    // `open` retries until its signal aborts, and then rejects with the last failure.
     const stop = new AbortController();
-    const refused = assert.rejects(stranger.open(stop.signal), /self-signed certificate/);
-    await Promise.race([until('a try has failed', () => stranger.log.length > 0), refused]);
+    const rejected = assert.rejects(untrusting.open(stop.signal), /self-signed certificate/);
+    await Promise.race([until('an attempt has failed', () => untrusting.log.length > 0), rejected]);
     stop.abort();
-    await refused;
+    await rejected;
   });
 });

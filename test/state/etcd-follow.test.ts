@@ -1,4 +1,4 @@
-/** Following the commits of others on a real etcd: through cuts, large gaps, compaction. */
+/** Tests of following foreign commits on a real etcd: cut connections, large gaps, compaction. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createClient, type Transport } from '@connectrpc/connect';
@@ -10,7 +10,7 @@ import { createEtcdNode, type EtcdNode, openEtcdNode, put } from '../support/sta
 import { skipWithout } from '../support/tools.ts';
 import { until } from '../support/until.ts';
 
-/** Commits `count` times `operations` rows of `size` bytes. */
+/** Makes `count` commits of `operations` rows with `size` bytes each. */
 async function fill(node: EtcdNode, count: number, operations: number, size: number): Promise<void> {
   for (let round = 0; round < count; round += 1) {
     const value = String(round).padEnd(size, '.');
@@ -23,7 +23,7 @@ async function compactNow(etcd: EtcdCluster): Promise<void> {
   await etcd.call('/v3/kv/compaction', { revision: header.revision });
 }
 
-/** Whether etcd sends what happened below `prefix` in fragments to a watch that starts at its beginning. */
+/** Whether etcd sends the history below `prefix` in fragments to a watch that starts at revision 1. */
 async function comesInFragments(url: string, prefix: string): Promise<boolean> {
   const link = grpcLink(url, undefined);
   const abort = new AbortController();
@@ -43,7 +43,7 @@ async function comesInFragments(url: string, prefix: string): Promise<boolean> {
   }
 }
 
-/** Opens real connections, on which `before` runs ahead of each unary request. */
+/** Opens real connections that run `before` ahead of each unary request. */
 function interrupted(before: (message: object) => Promise<void>): (endpoint: string) => Link {
   return (endpoint) => {
     const link = grpcLink(endpoint, undefined);
@@ -65,7 +65,7 @@ describe('following on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, ()
   });
   after(() => etcd[Symbol.asyncDispose]());
 
-  test('commits of two nodes reach both in one order', async () => {
+  test('two nodes receive the commits of both in the same order', async () => {
     await using a = await openEtcdNode({ endpoints: etcd.urls, prefix: 'two/', name: 'a' });
     await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'two/', name: 'b' });
     const increments = async (node: EtcdNode): Promise<void> => {
@@ -77,7 +77,7 @@ describe('following on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, ()
       }
     };
     await Promise.all([increments(a), increments(b)]);
-    await until('both have all', () => a.head.index === 101 && b.head.index === 101);
+    await until('both have all commits', () => a.head.index === 101 && b.head.index === 101);
     assert.equal(a.rows.get('t/n'), '100');
     assert.deepEqual(
       a.commits.map(({ operations }) => operations),
@@ -85,7 +85,7 @@ describe('following on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, ()
     );
   });
 
-  test('a node that was cut off catches up through fragments, and no revision is taken apart', async () => {
+  test('a disconnected node catches up through fragments, and receives each revision as one commit [ETCD-44]', async () => {
     await using proxy = await startProxy(etcd.first.port);
     await using a = await openEtcdNode({ endpoints: [proxy.url], prefix: 'far/', name: 'a' });
     await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'far/', name: 'b' });
@@ -93,7 +93,7 @@ describe('following on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, ()
     await fill(b, 20, 100, 1_500);
     assert.equal(await comesInFragments(etcd.first.url, 'far/'), true);
     proxy.heal();
-    await until('it caught up', () => a.head.index === 21);
+    await until('it has caught up', () => a.head.index === 21);
     assert.deepEqual(a.breaks, []);
     assert.deepEqual(
       a.commits.map(({ operations }) => operations),
@@ -101,11 +101,11 @@ describe('following on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, ()
     );
   });
 
-  test('history compacted while a node was away is a break; a load goes on from there', async () => {
+  test('a compaction while a node is disconnected is a break, and a load continues from there [ETCD-50]', async () => {
     await using proxy = await startProxy(etcd.first.port);
     await using a = await openEtcdNode({ endpoints: [proxy.url], prefix: 'away/', name: 'a' });
     await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'away/', name: 'b' });
-    // Its commits are answered before its watch shows them: one that lags behind the compaction is a break as well.
+    // Its commits are answered before its watch delivers them, so a watch behind the compaction breaks as well.
     b.reloadAfterBreaks();
     proxy.silence();
     await fill(b, 3, 1, 10);
@@ -117,19 +117,19 @@ describe('following on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, ()
     assert.deepEqual(a.commits, []);
     const { epoch, index } = await a.load();
     assert.deepEqual([epoch, index], [1, 6]);
-    await until('the other one has all, loaded again or not', () => b.head.index === index);
+    await until('the other node has all commits, loaded again or not', () => b.head.index === index);
     assert.deepEqual(a.rows, b.rows);
     await b.write(() => [put('more', '1')]);
     await until('it follows again', () => a.rows.get('t/more') === '1');
   });
 
-  test('a revision compacted while it is being loaded is loaded anew', async () => {
+  test('a load starts again if its revision is compacted [ETCD-56]', async () => {
     await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'load/', name: 'b' });
     for (let at = 0; at < 12; at += 1) {
       await b.write(() => Array.from({ length: 100 }, (_, row) => put(`${at}/${row}`, 'old')));
     }
     let compacted = false;
-    // The first page has 1,000 rows; what is asked for a page after it finds its revision gone.
+    // The first page has 1,000 rows. A request with a higher limit is for a later page, which the compaction fails.
     const beforeRequest = async (message: object): Promise<void> => {
       if (compacted || !('limit' in message) || message.limit === undefined || BigInt(String(message.limit)) <= 1_000n)
         return;
@@ -162,7 +162,7 @@ describe('following on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, ()
     assert.deepEqual(read, b.rows);
   });
 
-  test('rows of store-only tables are not loaded, but scanned, in either direction', async () => {
+  test('a load skips store-only tables, and scan reads them in either direction', async () => {
     const settings = { endpoints: etcd.urls, prefix: 'only/', storeOnly: ['audit'] };
     await using a = await openEtcdNode({ ...settings, name: 'a' });
     const audit = ['1', '2', '3', '4'].map((key) => put(key, `v${key}`, 'audit'));
@@ -177,7 +177,7 @@ describe('following on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, ()
     assert.deepEqual(await keys({ from: '2', to: '4', limit: 9 }), ['2', '3']);
   });
 
-  test('a head of another program version ends the following, and says so when it is loaded', async () => {
+  test('a head with a newer format is a break, and the next load reports it [ETCD-20]', async () => {
     await using a = await openEtcdNode({ endpoints: etcd.urls, prefix: 'new/', name: 'a' });
     const value = Buffer.from(JSON.stringify({ format: 99 })).toString('base64');
     await etcd.call('/v3/kv/put', { key: Buffer.from('new/head').toString('base64'), value });

@@ -1,4 +1,4 @@
-/** Nodes, their leases and their status rows on a real etcd. */
+/** Tests of nodes, leases, and status rows on a real etcd. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Transport } from '@connectrpc/connect';
@@ -12,10 +12,10 @@ import { skipWithout } from '../support/tools.ts';
 import { until } from '../support/until.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
-const names = (node: EtcdNode): string[] => node.members.map(({ name }) => name).sort();
+const names = (node: EtcdNode): string[] => node.liveNodes.map(({ name }) => name).sort();
 
-/** Opens real connections, on which `after` runs between the answer to a unary request and whoever waits for it. */
-function answered(after: (request: object) => Promise<void>): (endpoint: string) => Link {
+/** Opens real connections that run `after` between the response to a unary request and its delivery to the caller. */
+function delayResponses(after: (request: object) => Promise<void>): (endpoint: string) => Link {
   return (endpoint) => {
     const link = grpcLink(endpoint, undefined);
     const transport: Transport = {
@@ -37,25 +37,25 @@ describe('nodes on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () => 
   });
   after(() => etcd[Symbol.asyncDispose]());
 
-  test('members come and go, with what they say of themselves', async () => {
+  test('nodes see each other join and leave, with their formats and status rows', async () => {
     await using a = await openEtcdNode({ endpoints: etcd.urls, prefix: 'come/', name: 'a' });
     {
       await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'come/', name: 'b/ü' });
       await until('both see both', () => names(a).length === 2 && names(b).length === 2);
-      assert.deepEqual(a.members.find(({ name }) => name === 'b/ü')?.formats, { t: 1 });
+      assert.deepEqual(a.liveNodes.find(({ name }) => name === 'b/ü')?.formats, { t: 1 });
       b.engine.publish('s', 'here');
-      await until('its status', () => a.statuses.get('b/ü/s') === 'here');
+      await until('its status row is received', () => a.statuses.get('b/ü/s') === 'here');
     }
     await until(
-      'a node that closes is gone at once, with its status',
+      'a node that closes leaves at once, with its status row',
       () => names(a).length === 1 && a.statuses.size === 0,
     );
   });
 
-  test('a name that is held is refused after one lease, naming its holder', async () => {
-    // However long the second one waits, the first one's lease lasts.
+  test('open fails with name-taken after one lease, and names the holder [ETCD-68]', async () => {
+    // The first lease outlasts the wait of the second node.
     await using first = await openEtcdNode({ endpoints: etcd.urls, prefix: 'taken/', name: 'same', leaseMs: 60_000 });
-    const incarnation = first.members[0]?.incarnation ?? '';
+    const incarnation = first.liveNodes[0]?.incarnation ?? '';
     await using second = createEtcdNode({ endpoints: etcd.urls, prefix: 'taken/', name: 'same', leaseMs: 2_000 });
     await assert.rejects(second.open(), (error) => {
       assert.ok(isStateError(error, 'name-taken'));
@@ -66,15 +66,15 @@ describe('nodes on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () => 
     assert.equal(await first.commit([put('x', '1')]), 'committed');
   });
 
-  test('a node that stands still while it waits for its name asks once more before it gives up', async () => {
+  test('a node that was suspended while it waited for its name reads the holder once more [ETCD-68]', async () => {
     await using first = await openEtcdNode({ endpoints: etcd.urls, prefix: 'still/', name: 'same' });
     const clock = createFakeClock();
-    let stoodStill = false;
-    const connect = answered(async (request) => {
+    let wasSuspended = false;
+    const connect = delayResponses(async (request) => {
       const isOfName = 'key' in request && Buffer.from(request.key as Uint8Array).toString() === 'still/nodes/same';
-      if (stoodStill || !isOfName) return;
-      // It was told that the name is held, and goes on when that is long past.
-      stoodStill = true;
+      if (wasSuspended || !isOfName) return;
+      // The response still names the holder, but is delivered long after the holder left.
+      wasSuspended = true;
       await first[Symbol.asyncDispose]();
       clock.advance(60_000);
     });
@@ -89,57 +89,57 @@ describe('nodes on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () => 
       return joined;
     });
     await Promise.race([opening, passing]);
-    assert.deepEqual([stoodStill, joined], [true, true]);
+    assert.deepEqual([wasSuspended, joined], [true, true]);
   });
 
-  test('the name of a node that died is free when its lease has run out', async () => {
+  test('a node takes the name of a dead node when its lease has expired', async () => {
     await using proxy = await startProxy(etcd.first.port);
     await using dead = await openEtcdNode({ endpoints: [proxy.url], prefix: 'dead/', name: 'a', leaseMs: 2_000 });
     await dead.commit([put('x', '1')]);
     proxy.silence();
-    // It waits for longer than a busy etcd needs to end the lease, and keeps its own for longer than the first one waits.
+    // Its wait is longer than a busy etcd needs to expire the lease, and its own lease outlasts the wait of the first.
     await using next = await openEtcdNode({ endpoints: etcd.urls, prefix: 'dead/', name: 'a', leaseMs: 10_000 });
     assert.deepEqual(names(next), ['a']);
     assert.equal(next.rows.get('t/x'), '1');
-    await until('the first one is told that its name is gone', () => dead.members.length === 0);
+    await until('the first node has lost its lease', () => dead.liveNodes.length === 0);
     proxy.heal();
-    await until('and must end', () => isStateError(dead.fatal, 'name-taken'), 15_000);
+    await until('the first node must end [ETCD-73]', () => isStateError(dead.fatal, 'name-taken'), 15_000);
   });
 
-  test('a lease that etcd took is won again, with a new incarnation and the status', async () => {
+  test('a node whose lease was revoked joins again with a new incarnation and its status rows [ETCD-72]', async () => {
     await using proxy = await startProxy(etcd.first.port);
     await using a = await openEtcdNode({ endpoints: [proxy.url], prefix: 'again/', name: 'a', leaseMs: 6_000 });
     await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'again/', name: 'b' });
-    const before = a.members.find(({ name }) => name === 'a')?.incarnation;
+    const before = a.liveNodes.find(({ name }) => name === 'a')?.incarnation;
     a.engine.publish('s', 'v');
-    await until('the status', () => b.statuses.get('a/s') === 'v');
+    await until('the status row is received', () => b.statuses.get('a/s') === 'v');
     const { kvs } = (await etcd.call('/v3/kv/range', { key: base64('again/nodes/a') })) as { kvs: { lease: string }[] };
-    // Or it could be back before anybody has seen that it was gone.
+    // Without this, the node could join again before the other one has seen it leave.
     proxy.silence();
     await etcd.call('/v3/lease/revoke', { ID: kvs[0]?.lease });
-    await until('it is gone', () => b.statuses.size === 0 && names(b).length === 1);
+    await until('it has left', () => b.statuses.size === 0 && names(b).length === 1);
     proxy.heal();
-    await until('it is back', () => names(b).length === 2 && b.statuses.get('a/s') === 'v');
-    assert.notEqual(b.members.find(({ name }) => name === 'a')?.incarnation, before);
+    await until('it has joined again', () => names(b).length === 2 && b.statuses.get('a/s') === 'v');
+    assert.notEqual(b.liveNodes.find(({ name }) => name === 'a')?.incarnation, before);
     assert.equal(await a.commit([put('x', '1')]), 'committed');
   });
 
-  test('a node that cannot reach etcd counts its lease as lost before etcd does', async () => {
+  test('a node that cannot reach etcd counts its lease as lost before etcd expires it [ETCD-70]', async () => {
     const leaseMs = 60_000;
     const clock = createFakeClock();
     await using proxy = await startProxy(etcd.first.port);
     await using a = await openEtcdNode({ endpoints: [proxy.url], prefix: 'cut/', name: 'a', leaseMs, clock });
     await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'cut/', name: 'b' });
-    await until('both are there', async () => {
+    await until('both are live', async () => {
       await clock.run(0);
       return names(a).length === 2;
     });
     proxy.silence();
     await clock.run(leaseMs / 2);
-    assert.deepEqual(names(a), ['a', 'b'], 'there is time left');
-    // For etcd hardly any of this time has passed: what is left of its lease is the time by which the node is early.
+    assert.deepEqual(names(a), ['a', 'b'], 'the lease is still valid');
+    // Hardly any of this time has passed for etcd, so the node is early by most of the lease.
     await clock.run(leaseMs / 2 - 1);
-    assert.deepEqual(names(a), ['b'], 'it does not count itself');
+    assert.deepEqual(names(a), ['b'], 'it is missing from its own list');
     assert.deepEqual(names(b), ['a', 'b']);
     const { kvs } = (await etcd.call('/v3/kv/range', { key: base64('cut/nodes/a') })) as { kvs: { lease: string }[] };
     await etcd.call('/v3/lease/revoke', { ID: kvs[0]?.lease });
@@ -152,7 +152,7 @@ describe('nodes on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () => 
     assert.deepEqual(a.breaks, []);
   });
 
-  test('a status row is put at once and then no oftener than every ten seconds', async () => {
+  test('a status row is put at once, and then at most every 10 s [ETCD-77]', async () => {
     await using a = await openEtcdNode({ endpoints: etcd.urls, prefix: 'often/', name: 'a' });
     const version = async (): Promise<string | undefined> => {
       const { kvs } = (await etcd.call('/v3/kv/range', { key: base64('often/status/a/s') })) as {
@@ -161,7 +161,7 @@ describe('nodes on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () => 
       return kvs?.[0]?.version;
     };
     a.engine.publish('s', 'v0');
-    await until('the first', async () => (await version()) === '1');
+    await until('the first value is put', async () => (await version()) === '1');
     for (let count = 1; count < 50; count += 1) a.engine.publish('s', `v${count}`);
     await a.commit([put('x', '1')]);
     assert.equal(await version(), '1');

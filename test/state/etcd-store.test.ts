@@ -1,4 +1,4 @@
-/** What an etcd engine does to the whole store: import, compaction, removal of what nobody needs. */
+/** Tests of import and housekeeping on a real etcd. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { systemClock } from '../../src/state/clock/clock.ts';
@@ -14,8 +14,8 @@ import { createEtcdNode, type EtcdNode, openEtcdNode, put, testOptions } from '.
 import { skipWithout } from '../support/tools.ts';
 import { until } from '../support/until.ts';
 
-/** How long a test waits for etcd before it fails. */
-const PATIENCE_MS = 30_000;
+/** Time after which a test that waits for etcd fails. */
+const TEST_TIMEOUT_MS = 30_000;
 
 const CLUSTER = '00000000-0000-4000-8000-000000000001';
 
@@ -43,12 +43,12 @@ describe('the store in etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, ()
     return kvs.map(({ key }) => Buffer.from(key, 'base64').toString().slice(prefix.length));
   };
 
-  test('an import fills an empty store at its head, and other nodes load it', async () => {
+  test('an import fills an empty store and sets its head, and other nodes load it [ETCD-62]', async () => {
     await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'import/', name: 'b' });
     await using a = createEtcdNode({ endpoints: etcd.urls, prefix: 'import/', name: 'a' });
     await a.open();
     const importInto = (node: EtcdNode, rows: AsyncIterable<StoredRow[]>): Promise<void> =>
-      node.engine.import({ cluster: CLUSTER, epoch: 3, index: 700 }, rows, AbortSignal.timeout(PATIENCE_MS));
+      node.engine.import({ cluster: CLUSTER, epoch: 3, index: 700 }, rows, AbortSignal.timeout(TEST_TIMEOUT_MS));
     await importInto(a, pages(2_000, 500));
     assert.deepEqual(await a.load(), { cluster: CLUSTER, epoch: 3, index: 700 });
     assert.equal(a.rows.size, 2_000);
@@ -62,14 +62,14 @@ describe('the store in etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, ()
     await assert.rejects(importInto(c, pages(10, 10)), (error) => isStateError(error, 'not-empty'));
   });
 
-  test('an import that fails leaves an empty store; what it left is removed when commits are made', async () => {
+  test('a failed import leaves the store empty, and housekeeping deletes its rows after a commit [ETCD-65]', async () => {
     await using a = createEtcdNode({ endpoints: etcd.urls, prefix: 'failed/', name: 'a' });
     await a.open();
     async function* failing(): AsyncGenerator<StoredRow[]> {
       yield* pages(500, 500);
       throw new Error('the file ends early');
     }
-    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const signal = AbortSignal.timeout(TEST_TIMEOUT_MS);
     const head = { cluster: CLUSTER, epoch: 1, index: 9 };
     await assert.rejects(a.engine.import(head, failing(), signal), /the file ends early/);
     assert.equal((await a.load()).index, 1);
@@ -77,25 +77,25 @@ describe('the store in etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, ()
     await a.write(() => [put('x', '1')]);
     const stop = new AbortController();
     const housekeeping = a.engine.housekeep?.(stop.signal);
-    await until('the rows are gone', async () => (await keysBelow('failed/gen/')).join() === '0/t/x');
+    await until('the rows are deleted', async () => (await keysBelow('failed/gen/')).join() === '0/t/x');
     stop.abort();
     await housekeeping;
   });
 
-  test('history older than the time set is compacted, and writer keys of vanished nodes go', async () => {
+  test('housekeeping compacts old history and deletes writer keys of vanished nodes [ETCD-81] [ETCD-82]', async () => {
     await using a = await openEtcdNode({ endpoints: etcd.urls, prefix: 'old/', name: 'a' });
     {
       await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'old/', name: 'b', leaseMs: 2_000 });
       await b.write(() => [put('x', '1')]);
-      await until('both are there', () => a.members.length === 2);
+      await until('both are live', () => a.liveNodes.length === 2);
     }
-    // From now on, and not from whenever its lease runs out, its writer key is that of a vanished node.
-    await until('it has vanished', () => a.members.length === 1);
+    // The retention of its writer key starts when housekeeping first sees the node missing.
+    await until('it has left', () => a.liveNodes.length === 1);
     const clock = createFakeClock();
     const compactMs = 10 * 60_000;
     const client = createEtcdClient({ ...testOptions({ endpoints: etcd.urls }), clock: systemClock });
     const housekeep = createHousekeeping({ client, keys: createKeys('old/', new Set()), clock, compactMs });
-    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const signal = AbortSignal.timeout(TEST_TIMEOUT_MS);
     const { revision } = (await readKey(client, Buffer.from('old/head'), signal)).header;
     const past = async (): Promise<unknown> => readKey(client, Buffer.from('old/head'), signal, revision - 1n);
     for (let minutes = 0; minutes < 10; minutes += 1) {
@@ -108,7 +108,7 @@ describe('the store in etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, ()
     await assert.rejects(past, /compacted/);
     assert.deepEqual(
       await keysBelow('old/writers/'),
-      a.members.map(({ incarnation }) => incarnation),
+      a.liveNodes.map(({ incarnation }) => incarnation),
     );
     client.close();
   });

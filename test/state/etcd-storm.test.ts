@@ -1,4 +1,4 @@
-/** Three nodes write the same keys while their ways to etcd fail at random; a seed says how. */
+/** Three nodes write the same keys while their links to etcd fail at random, reproducible by a seed. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,7 +11,7 @@ import { until } from '../support/until.ts';
 const STORM_MS = 8_000;
 const SEED = 20_261_121;
 
-/** Numbers from 0 to 1 that a seed repeats (mulberry32). */
+/** Returns a generator of numbers from 0 to 1 for a seed (mulberry32). */
 function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {
@@ -22,7 +22,7 @@ function randomNumbers(seed: number): () => number {
   };
 }
 
-/** One fault after another: cuts, answers lost and then cut, silence. */
+/** Injects one fault after another: cut connections, lost responses, silent connections. */
 async function storm(proxy: FaultProxy, random: () => number, end: number): Promise<void> {
   while (Date.now() < end) {
     await delay(random() * 300);
@@ -43,7 +43,7 @@ async function storm(proxy: FaultProxy, random: () => number, end: number): Prom
   proxy.heal();
 }
 
-/** Increments a shared counter and one of its own; returns how many were acknowledged. */
+/** Increments a shared and an own counter until a time. Returns the number of acknowledged increments. */
 async function increment(node: EtcdNode, name: string, end: number): Promise<number> {
   let acknowledged = 0;
   while (Date.now() < end) {
@@ -57,7 +57,7 @@ async function increment(node: EtcdNode, name: string, end: number): Promise<num
 }
 
 describe('a storm of faults between nodes and etcd', { skip: skipWithout('etcd'), timeout: 90_000 }, () => {
-  test('every acknowledged write is there once, in one order on every node', async (context) => {
+  test('every acknowledged write takes effect once, in the same order on every node', async (context) => {
     context.diagnostic(`seed ${SEED}`);
     await using etcd = await startEtcd();
     await using stack = new AsyncDisposableStack();
@@ -73,7 +73,7 @@ describe('a storm of faults between nodes and etcd', { skip: skipWithout('etcd')
     ]);
     const total = acknowledged.reduce((sum, count) => sum + count);
     context.diagnostic(`acknowledged: ${acknowledged.join(', ')}`);
-    await until('all have all', () => nodes.every(({ head }) => head.index === total + 1), 20_000);
+    await until('all nodes have all commits', () => nodes.every(({ head }) => head.index === total + 1), 20_000);
     const expected = new Map([
       ['t/shared', String(total)],
       ...names.map((name, at) => [`t/${name}`, String(acknowledged[at])] as const),

@@ -1,4 +1,4 @@
-/** Histories of three processes on three etcd members, under everything that can happen to them at once. */
+/** Checks histories of three processes on three etcd members for linearizability, under all faults. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,13 +13,13 @@ const SEED = Number(process.env['SEED'] ?? '1');
 const RUN_MS = 180_000;
 const KEYS = Array.from({ length: 8 }, (_, i) => `k${i}`);
 const NODES = ['a', 'b', 'c'];
-/** More than a process can do before it is stopped. */
+/** More operations than a process can make before it is killed. */
 const OPERATIONS = 1_000_000;
 
-/** Does one thing to the cluster, and takes it back. */
+/** Injects one fault and removes it again. */
 type Fault = (random: Random) => Promise<void>;
 
-/** Members, so that two of the three always live; and the ways to them. */
+/** Faults of single members, so that two of the three always live, and of the links to them. */
 function storeFaults(etcd: EtcdCluster, proxies: readonly FaultProxy[]): Readonly<Record<string, Fault>> {
   return {
     async 'a member is killed'(random) {
@@ -48,7 +48,7 @@ function storeFaults(etcd: EtcdCluster, proxies: readonly FaultProxy[]): Readonl
       await delay(random.below(4_000));
       proxy.heal();
     },
-    async 'answers are cut'(random) {
+    async 'responses are cut'(random) {
       const proxy = random.pick(proxies);
       proxy.filterAnswers(() => (random.chance(0.05) ? 'cut' : 'pass'));
       await delay(random.below(3_000));
@@ -64,7 +64,7 @@ function storeFaults(etcd: EtcdCluster, proxies: readonly FaultProxy[]): Readonl
 }
 
 describe('histories under faults', { skip: skipWithout('etcd'), timeout: RUN_MS * 3 }, () => {
-  it(`of three processes on three members are linearizable, seed ${SEED}`, async (t) => {
+  it(`are linearizable for three processes on three members, seed ${SEED}`, async (t) => {
     await using etcd = await startEtcd({ members: 3 });
     const random = createRandom(SEED);
     const history: HistoryOperation[] = [];
@@ -101,28 +101,30 @@ describe('histories under faults', { skip: skipWithout('etcd'), timeout: RUN_MS 
         await processes.get(own.pick(NODES))?.freezeFor(own.below(5_000));
       },
     };
-    const told: string[] = [];
-    const breaking = async (own: Random): Promise<void> => {
+    const injected: string[] = [];
+    const injectFaults = async (own: Random): Promise<void> => {
       while (performance.now() < stopAt) {
         const name = own.pick(Object.keys(faults));
-        told.push(name);
+        injected.push(name);
         await faults[name]?.(own);
         await delay(own.below(2_000));
       }
     };
-    // One after another, or two thirds of the members could be away and nothing would happen at all.
-    await breaking(random.fork());
+    // Faults come one after another. Parallel ones could stop two members, and no write would succeed.
+    await injectFaults(random.fork());
     for (const running of processes.values()) await running.kill();
     for (const proxy of proxies) await proxy[Symbol.asyncDispose]();
 
     const known = history.filter(({ returnedAt }) => returnedAt !== undefined).length;
-    t.diagnostic(`${history.length} operations, ${history.length - known} of unknown outcome, ${told.length} faults`);
+    t.diagnostic(
+      `${history.length} operations, ${history.length - known} of unknown outcome, ${injected.length} faults`,
+    );
     for (const node of NODES) {
       const made = history.filter(({ process, action }) => process.startsWith(node) && action.kind !== 'read').length;
       t.diagnostic(`${node}: ${made} writes`);
-      assert.ok(made > 100, `${node} did next to nothing`);
+      assert.ok(made > 100, `${node} made only ${made} writes`);
     }
     const [violation] = findViolations(history);
-    if (violation !== undefined) assert.fail(`${describeViolation(violation)}\nafter ${told.join(', ')}`);
+    if (violation !== undefined) assert.fail(`${describeViolation(violation)}\nafter ${injected.join(', ')}`);
   });
 });

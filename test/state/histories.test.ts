@@ -1,4 +1,4 @@
-/** Histories of clients of several states on one real etcd, under faults, checked for linearizability. */
+/** Checks histories of clients of several states on one real etcd for linearizability, under faults. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { State } from '../../src/state/state.ts';
@@ -15,13 +15,13 @@ import { skipWithout } from '../support/tools.ts';
 
 const KEYS = ['k0', 'k1', 'k2', 'k3', 'k4'];
 
-/** Fails with the first violation in words. */
+/** Fails with a description of the first violation. */
 function assertLinearizable(history: readonly HistoryOperation[]): void {
   const [violation] = findViolations(history);
   if (violation !== undefined) assert.fail(describeViolation(violation));
 }
 
-/** 99th percentile of how long the known operations of a node took. */
+/** Describes the 99th percentile of the duration of a node's operations with a known outcome. */
 function p99(history: readonly HistoryOperation[], node: string): string {
   const times = history
     .filter(({ process, returnedAt }) => process.startsWith(node) && returnedAt !== undefined)
@@ -40,11 +40,11 @@ describe('histories on one etcd', { skip: skipWithout('etcd'), timeout: 120_000 
   after(() => etcd[Symbol.asyncDispose]());
 
   for (const nodes of [2, 3]) {
-    it(`of ${nodes} states, one of them 1 to 3 ms away, are linearizable, and each gets its turn`, async (t) => {
+    it(`are linearizable for ${nodes} states, one of them 1 to 3 ms farther, and no state starves`, async (t) => {
       await using store = await etcdStore(etcd);
       await using proxy = await startProxy(etcd.first.port);
       const random = createRandom(nodes);
-      const wobble = setInterval(() => proxy.delay(1 + random.below(3)), 20);
+      const jitter = setInterval(() => proxy.delay(1 + random.below(3)), 20);
       const history: HistoryOperation[] = [];
       const rumours = new Map<string, number | undefined>();
       const states: State[] = [];
@@ -63,17 +63,17 @@ describe('histories on one etcd', { skip: skipWithout('etcd'), timeout: 120_000 
             operations: 120,
             now: monotonicMs,
             called: recordIn(history),
-            rumours,
+            lastValues: rumours,
             firstValue: node * 1_000_000,
           }),
         ),
       );
-      clearInterval(wobble);
+      clearInterval(jitter);
       assertLinearizable(history);
       for (let node = 0; node < nodes; node++) {
         t.diagnostic(p99(history, `n${node}`));
         const made = history.filter(({ process, action }) => process.startsWith(`n${node}`) && action.kind !== 'read');
-        assert.ok(made.length > 4 * 120 * 0.6, `n${node} made ${made.length} writes: it starves`);
+        assert.ok(made.length > 4 * 120 * 0.6, `n${node} made only ${made.length} writes`);
       }
       await Promise.all(states.map((state) => state.consistent()));
       const [first, ...others] = states.map(({ snapshot }) => snapshot.all(counters));
@@ -82,7 +82,7 @@ describe('histories on one etcd', { skip: skipWithout('etcd'), timeout: 120_000 
     });
   }
 
-  it('of two states whose answers are cut at random are linearizable, and nothing acknowledged is lost', async () => {
+  it('are linearizable for two states whose responses are cut at random', async () => {
     await using store = await etcdStore(etcd);
     const random = createRandom(11);
     const history: HistoryOperation[] = [];
@@ -104,7 +104,7 @@ describe('histories on one etcd', { skip: skipWithout('etcd'), timeout: 120_000 
           operations: 100,
           now: monotonicMs,
           called: recordIn(history),
-          rumours,
+          lastValues: rumours,
           firstValue: i * 1_000_000,
         }),
       ),
@@ -117,7 +117,7 @@ describe('histories on one etcd', { skip: skipWithout('etcd'), timeout: 120_000 
     }
   });
 
-  it('of three processes, one killed and started again, one frozen past its lease, are linearizable', async (t) => {
+  it('are linearizable for three processes, one restarted and one suspended beyond its lease', async (t) => {
     const prefix = 'processes/';
     const history: HistoryOperation[] = [];
     const start = (node: string, seed: number) => {

@@ -1,11 +1,11 @@
-/** Many seeds of the simulated cluster. `SEED` names the first, to look for others than last time. */
+/** Runs many seeds of the simulated cluster. The environment variable `SEED` sets the first one. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type SimulatedRun, simulateFaults, simulateRestore } from '../support/state/simulated-runs.ts';
 
 const FIRST_SEED = Number(process.env['SEED'] ?? '1000');
 const SEEDS = 1_000;
-/** More failures than that say nothing new. */
+/** Failures after which the run stops. */
 const FAILURES_MAX = 10;
 
 async function runSeeds(simulate: (seed: number) => Promise<SimulatedRun>): Promise<string> {
@@ -26,6 +26,6 @@ async function runSeeds(simulate: (seed: number) => Promise<SimulatedRun>): Prom
 }
 
 describe('simulated cluster, many seeds', () => {
-  it('holds what it promises under faults', async (t) => t.diagnostic(await runSeeds(simulateFaults)));
-  it('goes on when its store went back', async (t) => t.diagnostic(await runSeeds(simulateRestore)));
+  it('stays linearizable under faults', async (t) => t.diagnostic(await runSeeds(simulateFaults)));
+  it('continues in a new epoch when its store went back', async (t) => t.diagnostic(await runSeeds(simulateRestore)));
 });

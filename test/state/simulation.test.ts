@@ -1,4 +1,6 @@
-/** Some seeds of the simulated cluster; simulation.long.ts runs many. A seed that fails there belongs here. */
+/**
+ * Runs a few seeds of the simulated cluster. `simulation.long.ts` runs many; add a seed that fails there to this file.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { simulateFaults, simulateRestore } from '../support/state/simulated-runs.ts';
@@ -7,12 +9,13 @@ const SEEDS = Array.from({ length: 12 }, (_, i) => i + 1);
 
 describe('simulated cluster', { timeout: 120_000 }, () => {
   for (const seed of SEEDS)
-    it(`holds what it promises under faults, seed ${seed}`, async () => void (await simulateFaults(seed)));
+    it(`stays linearizable under faults, seed ${seed}`, async () => void (await simulateFaults(seed)));
 
   for (const seed of SEEDS.slice(0, 4))
-    it(`goes on when its store went back, seed ${seed}`, async () => void (await simulateRestore(seed)));
+    it(`continues in a new epoch when its store went back, seed ${seed}`, async () =>
+      void (await simulateRestore(seed)));
 
-  it('does the same again for the same seed, and something else for another', async () => {
+  it('repeats a run for the same seed, and differs for another seed', async () => {
     const first = await simulateFaults(100);
     assert.deepEqual(await simulateFaults(100), first);
     assert.notDeepEqual(await simulateFaults(101), first);

@@ -1,4 +1,4 @@
-/** The state on a real etcd: everything that every engine promises, and what several nodes see of each other. */
+/** Runs the suites of the engine contract and of the state on a real etcd. */
 import { after, before, describe } from 'node:test';
 import { engineContract } from '../../src/state/engine/contract.suite.ts';
 import { sharedEngineContract } from '../../src/state/engine/shared-store.suite.ts';

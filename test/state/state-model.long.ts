@@ -1,4 +1,4 @@
-/** Many random histories of one state against the model, on both engines. */
+/** Compares one state with the model in many random histories, on both engines. */
 import { after, before, describe } from 'node:test';
 import { modelContract } from '../../src/state/model.suite.ts';
 import { type EtcdCluster, startEtcd } from '../support/process/etcd.ts';

@@ -1,4 +1,4 @@
-/** Several states on one etcd: what they make of each other's commits, upgrades, deaths, and of a store that went back. */
+/** Tests of several states on one etcd: commits, upgrades, and deaths of other nodes, and a store that went back. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { systemClock } from '../../src/state/clock/clock.ts';
@@ -8,10 +8,10 @@ import { expiryJob } from '../../src/state/jobs/expiry.ts';
 import type { State } from '../../src/state/state.ts';
 import { defineSchema, defineTable } from '../../src/state/table.ts';
 import { type EtcdCluster, startEtcd } from '../support/process/etcd.ts';
-import { patience } from '../support/state/engine-node.ts';
+import { testTimeout } from '../support/state/engine-node.ts';
 import { testEngine } from '../support/state/etcd-node.ts';
 import { gatedEngine } from '../support/state/gated-engine.ts';
-import { openState, picture } from '../support/state/state.ts';
+import { dumpState, openState } from '../support/state/state.ts';
 import { etcdStore } from '../support/state/store.ts';
 import { type Counter, counters, events, organizations, reservations, teams, tokens } from '../support/state/tables.ts';
 import { skipWithout } from '../support/tools.ts';
@@ -19,7 +19,7 @@ import { until } from '../support/until.ts';
 
 const counter = (id: string, value = 0): Counter => ({ id, value, partition: 'p' });
 
-/** Adds one to a counter. */
+/** Adds one to a counter and returns the sum. */
 const increment = (state: State, id: string): Promise<number> =>
   state.write((tx) => {
     const value = (tx.get(counters, id)?.row.value ?? 0) + 1;
@@ -37,21 +37,21 @@ describe('several states on one etcd', { skip: skipWithout('etcd'), timeout: 120
   });
   after(() => etcd[Symbol.asyncDispose]());
 
-  it('run a write again after a conflict with the time and the ids of its first run', async () => {
+  it('repeat a write after a conflict with the time and IDs of its first run [STATE-37]', async () => {
     await using store = await etcdStore(etcd);
     const gated = gatedEngine(store.engine());
     await using first = await openState(gated.engine, { node: 'a' });
     await using second = await openState(store.engine(), { node: 'b' });
     const runs: unknown[] = [];
     let ids = 0;
-    gated.commit.shut();
+    gated.commit.close();
     const write = first.write((tx) => {
-      runs.push([tx.now, tx.once(() => ++ids)]);
+      runs.push([tx.now, tx.memoizeAcrossRetries(() => ++ids)]);
       const value = (tx.get(counters, 'n')?.row.value ?? 0) + 1;
       tx.put(counters, counter('n', value));
       return value;
     });
-    await until('the first run is at the store', () => gated.commit.waiting === 1);
+    await until('the first commit is held', () => gated.commit.waiting === 1);
     assert.equal(await increment(second, 'n'), 1);
     gated.commit.open();
     assert.equal(await write, 2);
@@ -59,7 +59,7 @@ describe('several states on one etcd', { skip: skipWithout('etcd'), timeout: 120
     assert.deepEqual(runs[1], runs[0]);
   });
 
-  it('are told which limits to raise when etcd takes less than they were told, write by write', async () => {
+  it('name the limits to raise for each write that exceeds the limits of etcd [STATE-46] [STATE-47]', async () => {
     const engine = testEngine({ endpoints: etcd.urls, prefix: 'narrow/', maxTxnOps: 5_000 });
     await using state = await openState(engine);
     const write = (name: string, rows: number): Promise<void> =>
@@ -77,7 +77,7 @@ describe('several states on one etcd', { skip: skipWithout('etcd'), timeout: 120
     assert.equal(state.snapshot.all(counters).length, 200);
   });
 
-  it('lose no increment between them, and hold the same in the end', async () => {
+  it('lose no increment and end with the same rows [STATE-3]', async () => {
     await using store = await etcdStore(etcd);
     const states = [await openState(store.engine(), { node: 'a' }), await openState(store.engine(), { node: 'b' })];
     const [first, second] = states as [State, State];
@@ -99,10 +99,10 @@ describe('several states on one etcd', { skip: skipWithout('etcd'), timeout: 120
       ),
     );
     await until(
-      'both have caught up and dropped what the owner left',
-      () => sameIndex(first, second) && states.every(({ snapshot }) => !snapshot.ownersInDoubt),
+      'both have caught up and dropped the orphaned rows',
+      () => sameIndex(first, second) && states.every(({ snapshot }) => !snapshot.mayHaveOrphans),
     );
-    assert.deepEqual(picture(first.snapshot), picture(second.snapshot));
+    assert.deepEqual(dumpState(first.snapshot), dumpState(second.snapshot));
     assert.deepEqual(
       first.snapshot.all(counters).map(({ row }) => row.value),
       [40, 40, 40],
@@ -113,7 +113,7 @@ describe('several states on one etcd', { skip: skipWithout('etcd'), timeout: 120
     assert.deepEqual(third.snapshot.all(counters), first.snapshot.all(counters));
   });
 
-  it('read what any of them has acknowledged', async () => {
+  it('read every write that any of them has acknowledged [STATE-4]', async () => {
     await using store = await etcdStore(etcd);
     await using first = await openState(store.engine(), { node: 'a' });
     await using second = await openState(store.engine(), { node: 'b' });
@@ -124,7 +124,7 @@ describe('several states on one etcd', { skip: skipWithout('etcd'), timeout: 120
     }
   });
 
-  it('wake who waits on one for a change made on the other, and feed it', async () => {
+  it('wake waiters and feed consumers for a change that the other state made [STATE-69] [STATE-77]', async () => {
     await using store = await etcdStore(etcd);
     await using first = await openState(store.engine(), { node: 'a' });
     await using second = await openState(store.engine(), { node: 'b' });
@@ -143,7 +143,7 @@ describe('several states on one etcd', { skip: skipWithout('etcd'), timeout: 120
     stop.abort();
   });
 
-  it('give each background job to one of them, and to another when that one goes', async () => {
+  it('run each background job on one state, and move it when that state closes [STATE-91]', async () => {
     await using store = await etcdStore(etcd);
     const states = new Map<string, State>();
     for (const node of ['a', 'b', 'c']) states.set(node, await openState(store.engine(), { node }));
@@ -160,7 +160,9 @@ describe('several states on one etcd', { skip: skipWithout('etcd'), timeout: 120
         });
       }
     }
-    await until('all know all', () => [...states.values()].every(({ members }) => members.length === 3));
+    await until('each state sees all nodes', () =>
+      [...states.values()].every(({ liveNodes }) => liveNodes.length === 3),
+    );
     await until('each job runs once', () => running.size === 12);
     const jobsOf = (node: string): string[] =>
       [...running].filter((each) => each.endsWith(node)).map((each) => each.split(' ')[0] ?? '');
@@ -172,14 +174,14 @@ describe('several states on one etcd', { skip: skipWithout('etcd'), timeout: 120
     const lost = jobsOf('b');
     const kept = [...running].filter((each) => !each.endsWith('b'));
     await states.get('b')?.[Symbol.asyncDispose]();
-    await until('its jobs run elsewhere', () =>
+    await until('its jobs run on other nodes', () =>
       lost.every((job) => running.has(`${job} on a`) || running.has(`${job} on c`)),
     );
     for (const each of kept) assert.ok(running.has(each), `${each} did not move`);
     for (const node of ['a', 'c']) await states.get(node)?.[Symbol.asyncDispose]();
   });
 
-  it('go on deleting what an owner left when the node that did so is gone, and expire each row once', async () => {
+  it('continue to delete orphaned keys when the deleting node closes, and expire each row once [STATE-84]', async () => {
     await using store = await etcdStore(etcd);
     const states = [await openState(store.engine(), { node: 'a' }), await openState(store.engine(), { node: 'b' })];
     const [first, second] = states as [State, State];
@@ -206,36 +208,36 @@ describe('several states on one etcd', { skip: skipWithout('etcd'), timeout: 120
     });
     await second.write((tx) => tx.delete(organizations, 'o'));
     await until(
-      'one of them deletes',
-      async () => (await second.scan(tokens, { limit: 5_000 }, patience())).length < 5_000,
+      'one of them has started to delete',
+      async () => (await second.scan(tokens, { limit: 5_000 }, testTimeout())).length < 5_000,
     );
     await first[Symbol.asyncDispose]();
     await until(
       'the other has deleted everything',
-      async () => (await second.scan(tokens, { limit: 1 }, patience())).length === 0,
+      async () => (await second.scan(tokens, { limit: 1 }, testTimeout())).length === 0,
       30_000,
     );
-    await until('what expired is removed', () => second.snapshot.trees.get(reservations)?.rows.size === 0);
-    const expired = (await second.scan(events, { limit: 100 }, patience())).map(({ row }) => row.text);
+    await until('the expired rows are removed', () => second.snapshot.tables.get(reservations)?.rows.size === 0);
+    const expired = (await second.scan(events, { limit: 100 }, testTimeout())).map(({ row }) => row.text);
     assert.deepEqual(expired.toSorted(), Array.from({ length: 30 }, (_, i) => `n${i}`).toSorted());
     await second[Symbol.asyncDispose]();
   });
 
-  it('tell each other what belongs to a running node, until it goes', async () => {
+  it('receive the status rows of a node until it closes [STATE-90]', async () => {
     await using store = await etcdStore(etcd);
     const first = await openState(store.engine(), { node: 'a' });
     await using second = await openState(store.engine(), { node: 'b' });
     const { index } = second.snapshot;
     first.status.publish('streams/0', { s1: { heartbeat: 5 } });
     assert.deepEqual(first.status.read(undefined, 'streams/0'), { s1: { heartbeat: 5 } });
-    await until('it is heard', () => second.status.read('a', 'streams/0') !== undefined);
-    assert.deepEqual(second.status.ofOthers('streams/0'), new Map([['a', { s1: { heartbeat: 5 } }]]));
+    await until('the row is received', () => second.status.read('a', 'streams/0') !== undefined);
+    assert.deepEqual(second.status.readOthers('streams/0'), new Map([['a', { s1: { heartbeat: 5 } }]]));
     assert.equal(second.snapshot.index, index, 'status rows move no index');
     await first[Symbol.asyncDispose]();
-    await until('it is gone', () => second.status.ofOthers('streams/0').size === 0);
+    await until('the row is removed', () => second.status.readOthers('streams/0').size === 0);
   });
 
-  it('write the older row format while one of them reads no newer, and the newer one as soon as all do', async () => {
+  it('write the older row format until every live node reads the newer one [STATE-29]', async () => {
     await using store = await etcdStore(etcd);
     interface First {
       readonly id: string;
@@ -259,7 +261,7 @@ describe('several states on one etcd', { skip: skipWithout('etcd'), timeout: 120
     const gated = gatedEngine(store.engine());
     await using state = await openState(gated.engine, { node: 'new', schema: defineSchema([newer]) });
     const written = (): string => gated.commits.at(-1)?.operations[0]?.value ?? '';
-    await until('both know both', () => old.members.length === 2 && state.members.length === 2);
+    await until('both see each other', () => old.liveNodes.length === 2 && state.liveNodes.length === 2);
     assert.equal(state.snapshot.get(newer, 'by old')?.row.colour, 'grey');
     await state.write((tx) => void tx.put(newer, { id: 'by new', colour: 'red' }));
     assert.match(written(), /^\[1,/);
@@ -268,14 +270,14 @@ describe('several states on one etcd', { skip: skipWithout('etcd'), timeout: 120
     await old.write((tx) => void tx.put(older, { id: 'by new' }));
     await state.consistent();
     await old[Symbol.asyncDispose]();
-    await until('the older one is gone', () => state.members.length === 1);
+    await until('the older node has left', () => state.liveNodes.length === 1);
     await state.write((tx) => void tx.put(newer, { id: 'later', colour: 'blue' }));
     assert.match(written(), /^\[2,/);
   });
 });
 
 describe('states on an etcd that went back', { skip: skipWithout('etcd'), timeout: 120_000 }, () => {
-  it('go on in a new epoch, above every index that they had told, and wake everyone', async () => {
+  it('continue in a new epoch above every reported index, and wake all waiters [STATE-8] [STATE-76]', async () => {
     await using etcd = await startEtcd();
     await using store = await etcdStore(etcd);
     await using state = await openState(store.engine({ endpoints: etcd.urls }));
@@ -295,21 +297,21 @@ describe('states on an etcd that went back', { skip: skipWithout('etcd'), timeou
     await etcd.first.stop();
     etcd.first.restoreData();
     await etcd.first.start();
-    await until('it has loaded what there is now', () => state.loaded && state.snapshot.epoch > before.epoch, 30_000);
+    await until('it has loaded the restored store', () => state.loaded && state.snapshot.epoch > before.epoch, 30_000);
     assert.ok(state.snapshot.index >= before.index + EPOCH_STEP);
     assert.equal(state.snapshot.get(counters, 'lost'), undefined);
-    assert.ok(state.snapshot.get(counters, 'deleted later') !== undefined, 'it is back');
-    await until('who waited for it is woken', () => woken === 1);
+    assert.ok(state.snapshot.get(counters, 'deleted later') !== undefined, 'the row exists again');
+    await until('its waiter is woken', () => woken === 1);
     const now = state.watchRow(counters, 'deleted later').index;
-    assert.ok(now > reported, `a client that waits above ${reported} would sleep through its return at ${now}`);
+    assert.ok(now > reported, `a client that waits above ${reported} would miss the change at ${now}`);
     await increment(state, 'kept');
     await using other = await openState(store.engine({ endpoints: etcd.urls }), { node: 'b' });
-    assert.deepEqual(picture(other.snapshot), picture(state.snapshot));
+    assert.deepEqual(dumpState(other.snapshot), dumpState(state.snapshot));
     assert.ok(
       other.watchRow(counters, 'deleted later').index > reported,
-      'also on a node that never saw the old epoch',
+      'also on a node that never loaded the old epoch',
     );
-    const told = [other, state].map((each) => each.watchRow(counters, 'deleted later').reported);
-    assert.equal(told[0], told[1], 'a client may go from one to the other');
+    const indexes = [other, state].map((each) => each.watchRow(counters, 'deleted later').reportedIndex);
+    assert.equal(indexes[0], indexes[1], 'a client may switch between the servers');
   });
 });

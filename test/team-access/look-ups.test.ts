@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createFakeClock } from '../support/fake-clock.ts';
 import { sharedApi, startApi } from '../support/process/api.ts';
-import { type CountedLookUps, countLookUps } from '../support/state/counted-look-ups.ts';
+import { type RecordedLookups, recordLookups } from '../support/state/recorded-lookups.ts';
 import { CALLERS, type Company, makeCompany, rowBody } from '../support/team-access/organizations.ts';
 import { NOT_FOUND, request, resource, seen, to } from '../support/team-access/team-access.ts';
 import { type Row, rows, unknownTo } from '../support/team-access/team-access-rows.ts';
@@ -40,7 +40,7 @@ function absent(endpoint: string, path: string): string {
 describe('who may not know of something makes the look-ups for what is not there:', () => {
   const clock = createFakeClock();
   const api = sharedApi({ clock });
-  let started: Promise<{ readonly world: World; readonly lookUps: CountedLookUps }> | undefined;
+  let started: Promise<{ readonly world: World; readonly lookUps: RecordedLookups }> | undefined;
   const start = () => {
     started ??= makeWorld(api()).then(async (world) => {
       // For the token that has expired.
@@ -48,7 +48,7 @@ describe('who may not know of something makes the look-ups for what is not there
       await request(api(), world.tokens.owner, 'POST', '/organizations', {
         body: { data: { type: 'organizations', attributes: { name: 'beta', email: 'b@example.org' } } },
       });
-      return { world, lookUps: countLookUps(api().state) };
+      return { world, lookUps: recordLookups(api().state) };
     });
     return started;
   };
@@ -100,9 +100,9 @@ const ABOUT_ROWS: readonly {
 
 describe('who may not know of a row, its team or its workspace makes the look-ups for what is not there:', () => {
   const api = sharedApi({ clock: createFakeClock() });
-  let started: Promise<{ readonly company: Company; readonly lookUps: CountedLookUps }> | undefined;
+  let started: Promise<{ readonly company: Company; readonly lookUps: RecordedLookups }> | undefined;
   const start = () => {
-    started ??= makeCompany(api().state, 'acme').then((company) => ({ company, lookUps: countLookUps(api().state) }));
+    started ??= makeCompany(api().state, 'acme').then((company) => ({ company, lookUps: recordLookups(api().state) }));
     return started;
   };
 
@@ -153,7 +153,7 @@ test('a workspace admin who names a team learns nothing of other organizations, 
   await using api = await startApi({ clock: createFakeClock() });
   const acme = await makeWorld(api);
   const beta = await makeWorld(api, 'beta');
-  const lookUps = countLookUps(api.state);
+  const lookUps = recordLookups(api.state);
   const manager = acme.tokens['workspaces-manager'];
   const ask = async (by: string | null, path: string, body: unknown): Promise<readonly string[]> => {
     await api.usesWritten();

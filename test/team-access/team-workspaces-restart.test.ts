@@ -5,7 +5,7 @@ import { SCHEMA } from '../../src/main/schema.ts';
 import { sqliteEngine } from '../../src/state/engine/sqlite/engine.ts';
 import { teamWorkspaces } from '../../src/team-access/tables/team-workspace.ts';
 import { startApi } from '../support/process/api.ts';
-import { openState, picture } from '../support/state/state.ts';
+import { dumpState, openState } from '../support/state/state.ts';
 import { makeCompany, rowBody } from '../support/team-access/organizations.ts';
 import { request } from '../support/team-access/team-access.ts';
 
@@ -18,9 +18,9 @@ test('a restart keeps every row', async () => {
   await request(api, owner, 'POST', '/team-workspaces', { body });
   await request(api, owner, 'DELETE', `/team-workspaces/${company.rows.visible}`);
   await api.usesWritten();
-  const inMemory = picture(api.state.snapshot);
+  const inMemory = dumpState(api.state.snapshot);
   await api.state[Symbol.asyncDispose]();
   await using again = await openState(sqliteEngine({ directory: api.directory }), { schema: SCHEMA });
-  assert.deepEqual(picture(again.snapshot), inMemory);
+  assert.deepEqual(dumpState(again.snapshot), inMemory);
   assert.equal(again.snapshot.all(teamWorkspaces).length, 3);
 });

@@ -43,8 +43,8 @@ describe('a server that cannot serve a stream', { skip: skipWithout('etcd'), tim
     const { state } = first.api;
     for (const { running } of [first, other])
       await until('both addresses are known', () => running.service.addresses().length === 2);
-    await until('both are members', () => state.members.length === 2);
-    return { first, other, loseLease: () => reportLiveNodes(state.members.filter(({ name }) => name !== 'a')) };
+    await until('both are members', () => state.liveNodes.length === 2);
+    return { first, other, loseLease: () => reportLiveNodes(state.liveNodes.filter(({ name }) => name !== 'a')) };
   }
 
   /** Creates a peering and opens its stream to this server. */

@@ -1,14 +1,14 @@
-/** What engine.ts promises, checked on every engine. */
+/** Tests of the engine contract in `engine.ts` that need one engine; every engine runs them [STATE-100]. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
-  commitSurely,
+  commitWithRetries,
   type EngineNode,
   openLoadedNode,
   openNode,
-  patience,
   put,
   remove,
+  testTimeout,
 } from '../../../test/support/state/engine-node.ts';
 import type { MakeStore, TestStore } from '../../../test/support/state/store.ts';
 import { until } from '../../../test/support/until.ts';
@@ -17,7 +17,7 @@ import { EPOCH_STEP, type Head, type StoredRow } from './engine.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Keys and values that a store could take for something else. */
+/** Keys and values that a store could misinterpret. */
 const AWKWARD = [
   'a/b',
   'a//b',
@@ -38,7 +38,7 @@ const AWKWARD = [
   'null',
 ];
 
-/** Runs the part of the contract that one engine alone can show; see sharing.suite.ts for several on one store. */
+/** Defines the tests for one engine on a store. `shared-store.suite.ts` has those for several engines. */
 export function engineContract(name: string, makeStore: MakeStore): void {
   describe(`engine ${name}`, { timeout: 120_000 }, () => {
     headSuite(makeStore);
@@ -52,17 +52,17 @@ export function engineContract(name: string, makeStore: MakeStore): void {
 
 function headSuite(makeStore: MakeStore): void {
   describe('head', () => {
-    it('is made for an empty store, in the first epoch, at an index that a blocking query can name', async () => {
+    it('is created for an empty store in epoch 1 with an index above 0 [STATE-12]', async () => {
       await using store = await makeStore();
       await using node = await openNode(store.engine());
       const head = await node.load();
       assert.match(head.cluster, UUID);
       assert.equal(head.epoch, 1);
       assert.ok(head.index >= 1, `0 means "no index" to a client, this is ${head.index}`);
-      assert.deepEqual(await node.engine.head(patience()), head);
+      assert.deepEqual(await node.engine.head(testTimeout()), head);
     });
 
-    it('stays what it was when the store is opened again', async () => {
+    it('is unchanged after the store is opened again', async () => {
       await using store = await makeStore();
       const before = await inOneNode(store, async (node) => {
         await node.commit([put('k', 'v')]);
@@ -72,12 +72,12 @@ function headSuite(makeStore: MakeStore): void {
       assert.deepEqual(after, before);
     });
 
-    it('tells a commit from the moment on that it was acknowledged', async () => {
+    it('contains a commit as soon as it is acknowledged [STATE-105]', async () => {
       await using store = await makeStore();
       await using node = await openLoadedNode(store.engine());
       for (let i = 0; i < 5; i++) {
         await node.commit([put('k', String(i))]);
-        assert.deepEqual(await node.engine.head(patience()), node.head());
+        assert.deepEqual(await node.engine.head(testTimeout()), node.head());
       }
     });
   });
@@ -85,7 +85,7 @@ function headSuite(makeStore: MakeStore): void {
 
 function commitSuite(makeStore: MakeStore): void {
   describe('commit', () => {
-    it('is delivered once, as own, at the next index, before it is acknowledged', async () => {
+    it('is delivered once, as own, at the next index, before it is acknowledged [STATE-104]', async () => {
       await using store = await makeStore();
       await using node = await openLoadedNode(store.engine());
       const { index } = node.head();
@@ -98,7 +98,7 @@ function commitSuite(makeStore: MakeStore): void {
       assert.deepEqual(node.breaks, []);
     });
 
-    it('is found again when the store is opened again', async () => {
+    it('is durable after the store is opened again [STATE-102]', async () => {
       await using store = await makeStore();
       const rows = await inOneNode(store, async (node) => {
         await node.commit([put('stays', '1'), put('goes', '2'), put('changes', '3')]);
@@ -115,7 +115,7 @@ function commitSuite(makeStore: MakeStore): void {
       assert.deepEqual(await inOneNode(store, async (node) => new Map(node.rows)), rows);
     });
 
-    it('is not made on another base or epoch, and nothing is delivered', async () => {
+    it('returns conflict and delivers no commit on another base or epoch [STATE-102]', async () => {
       await using store = await makeStore();
       await using node = await openLoadedNode(store.engine());
       await node.commit([put('k', 'kept')]);
@@ -127,22 +127,22 @@ function commitSuite(makeStore: MakeStore): void {
         [epoch + 1, index],
         [epoch - 1, index],
       ] as const) {
-        assert.equal(await node.engine.commit({ epoch: wrongEpoch, base, operations }, patience()), 'conflict');
+        assert.equal(await node.engine.commit({ epoch: wrongEpoch, base, operations }, testTimeout()), 'conflict');
       }
       assert.equal(node.commits.length, 1);
       await node.load();
       assert.deepEqual(new Map(node.rows), new Map([['t/k', 'kept']]));
     });
 
-    it('removes keys that are not there without complaint, and moves the index all the same', async () => {
+    it('accepts the removal of a missing key and advances the index [STATE-108]', async () => {
       await using store = await makeStore();
       await using node = await openLoadedNode(store.engine());
       const { index } = node.head();
       assert.equal(await node.commit([remove('never')]), 'committed');
-      assert.equal((await node.engine.head(patience())).index, index + 1);
+      assert.equal((await node.engine.head(testTimeout())).index, index + 1);
     });
 
-    it('takes as many operations as the engine says', async () => {
+    it('accepts `operationsMax` operations', async () => {
       await using store = await makeStore();
       await using node = await openLoadedNode(store.engine());
       const count = Math.min(node.engine.limits.operationsMax, 5_000);
@@ -152,7 +152,7 @@ function commitSuite(makeStore: MakeStore): void {
       assert.equal(node.rows.size, count);
     });
 
-    it('takes as many bytes as the engine says', async () => {
+    it('accepts `bytesMax` bytes', async () => {
       await using store = await makeStore();
       await using node = await openLoadedNode(store.engine());
       const bytes = Math.min(node.engine.limits.bytesMax, 4 * 1024 * 1024);
@@ -162,12 +162,12 @@ function commitSuite(makeStore: MakeStore): void {
       assert.equal(node.rows.get('t/k'), value);
     });
 
-    it('keeps keys and values to the letter', async () => {
+    it('stores keys and values byte for byte [STATE-108]', async () => {
       await using store = await makeStore();
       await using node = await openLoadedNode(store.engine());
       const pairs = AWKWARD.flatMap((key) => AWKWARD.map((value) => put(key, value)).slice(0, 1));
-      await commitSurely(node, pairs);
-      await commitSurely(
+      await commitWithRetries(node, pairs);
+      await commitWithRetries(
         node,
         AWKWARD.map((text) => put(`value of ${text}`, text)),
       );
@@ -181,49 +181,49 @@ function commitSuite(makeStore: MakeStore): void {
 
 function loadSuite(makeStore: MakeStore): void {
   describe('load', () => {
-    it('leaves out store-only tables, which scan reads', async () => {
+    it('skips store-only tables, which scan reads [STATE-24]', async () => {
       await using store = await makeStore();
       const settings = { storeOnly: ['log'] };
       await using node = await openLoadedNode(store.engine(), settings);
       await node.commit([put('k', 'v'), put('entry', 'text', 'log')]);
       await node.load();
       assert.deepEqual(new Map(node.rows), new Map([['t/k', 'v']]));
-      assert.deepEqual(await node.engine.scan('log', { limit: 10 }, patience()), [
+      assert.deepEqual(await node.engine.scan('log', { limit: 10 }, testTimeout()), [
         { table: 'log', key: 'entry', value: 'text' },
       ]);
     });
 
-    it('awaits each page before it sends the next', async () => {
+    it('awaits each page before it sends the next [STATE-107]', async () => {
       await using store = await makeStore();
       await using node = await openLoadedNode(store.engine());
-      for (let i = 0; i < 12; i++) await commitSurely(node, [put(`k${i}`, 'v'.repeat(900_000))]);
+      for (let i = 0; i < 12; i++) await commitWithRetries(node, [put(`k${i}`, 'v'.repeat(900_000))]);
       let inside = 0;
       let rows = 0;
       const page = async (slice: readonly StoredRow[]): Promise<void> => {
-        assert.equal(++inside, 1, 'a page was sent while another was worked on');
+        assert.equal(++inside, 1, 'a page was sent while another was processed');
         rows += slice.length;
         await new Promise((resolve) => setTimeout(resolve, 5));
         inside--;
       };
-      await node.engine.load(page, () => assert.fail('nothing made it begin again'), undefined, patience());
+      await node.engine.load(page, () => assert.fail('the load restarted without a reason'), undefined, testTimeout());
       assert.equal(rows, 12);
     });
 
-    it('rejects with what its page threw, and can be called again', async () => {
+    it('rejects with the error of its page callback, and can be called again', async () => {
       await using store = await makeStore();
       await using node = await openLoadedNode(store.engine());
       await node.commit([put('k', 'v')]);
       const error = new Error('no memory left');
       const page = (): Promise<void> => Promise.reject(error);
       await assert.rejects(
-        node.engine.load(page, () => undefined, undefined, patience()),
+        node.engine.load(page, () => undefined, undefined, testTimeout()),
         error,
       );
       await node.load();
       assert.equal(node.rows.get('t/k'), 'v');
     });
 
-    it('reads tables whose names begin alike apart', async () => {
+    it('distinguishes tables whose names start with the same text', async () => {
       await using store = await makeStore();
       await using node = await openLoadedNode(store.engine());
       await node.commit([put('k', '1', 'a'), put('k', '2', 'ab'), put('k', '3', 'a-b'), put('b/k', '4', 'a')]);
@@ -238,7 +238,7 @@ function loadSuite(makeStore: MakeStore): void {
         ]),
       );
       assert.deepEqual(
-        (await node.engine.scan('a', { limit: 9 }, patience())).map((row) => row.key),
+        (await node.engine.scan('a', { limit: 9 }, testTimeout())).map((row) => row.key),
         ['b/k', 'k'],
       );
     });
@@ -247,14 +247,14 @@ function loadSuite(makeStore: MakeStore): void {
 
 function scanSuite(makeStore: MakeStore): void {
   describe('scan', () => {
-    it('reads from its first key inclusive to its last exclusive, either way, in the order of bytes', async () => {
+    it('reads a range in byte order, forward or reverse, start inclusive and end exclusive [STATE-61]', async () => {
       await using store = await makeStore();
       await using node = await openLoadedNode(store.engine());
-      // In UTF-16 the last two stand the other way round.
+      // The last two are in the reverse order in UTF-16.
       const keys = ['a', 'a/', 'aa', 'b', 'ä', '\uff5e', '😀'];
       await node.commit(keys.toReversed().map((key) => put(key, `value of ${key}`)));
       const scan = async (range: object): Promise<string[]> =>
-        (await node.engine.scan('t', { limit: 100, ...range }, patience())).map(({ key }) => key);
+        (await node.engine.scan('t', { limit: 100, ...range }, testTimeout())).map(({ key }) => key);
       assert.deepEqual(await scan({}), keys);
       assert.deepEqual(await scan({ reverse: true }), keys.toReversed());
       assert.deepEqual(await scan({ from: 'a/', to: 'b' }), ['a/', 'aa']);
@@ -266,10 +266,10 @@ function scanSuite(makeStore: MakeStore): void {
       assert.deepEqual(await scan({ from: 'b', to: 'a' }), []);
     });
 
-    it('reads nothing of a table without rows', async () => {
+    it('returns an empty array for a table without rows', async () => {
       await using store = await makeStore();
       await using node = await openLoadedNode(store.engine());
-      assert.deepEqual(await node.engine.scan('t', { limit: 10 }, patience()), []);
+      assert.deepEqual(await node.engine.scan('t', { limit: 10 }, testTimeout()), []);
     });
   });
 }
@@ -283,7 +283,7 @@ function importSuite(makeStore: MakeStore): void {
   }
 
   describe('import', () => {
-    it('fills an empty store and takes its head over', async () => {
+    it('fills an empty store and sets its head', async () => {
       await using store = await makeStore();
       await inOneNode(
         store,
@@ -291,7 +291,7 @@ function importSuite(makeStore: MakeStore): void {
           assert.equal(await node.commit([put('k', 'v')]), 'committed');
           assert.deepEqual(node.head(), { ...head, index: head.index + 1 });
         },
-        (node) => node.engine.import(head, pages(rows), patience()),
+        (node) => node.engine.import(head, pages(rows), testTimeout()),
       );
       await inOneNode(store, async (node) => {
         assert.equal(node.rows.size, rows.length + 1);
@@ -299,22 +299,22 @@ function importSuite(makeStore: MakeStore): void {
       });
     });
 
-    it('refuses a store that holds rows, and leaves them', async () => {
+    it('fails with not-empty on a store with rows, and keeps them', async () => {
       await using store = await makeStore();
       await inOneNode(store, (node) => node.commit([put('k', 'v')]));
-      await inOneNode(store, async (node) => assert.deepEqual([...node.rows], [['t/k', 'v']]), importRefused);
+      await inOneNode(store, async (node) => assert.deepEqual([...node.rows], [['t/k', 'v']]), assertImportFails);
     });
 
-    it('refuses a store whose rows were all removed: it has served indexes', async () => {
+    it('fails with not-empty on a store whose rows were all removed [STATE-97]', async () => {
       await using store = await makeStore();
       await inOneNode(store, async (node) => {
         await node.commit([put('k', 'v')]);
         await node.commit([remove('k')]);
       });
-      await inOneNode(store, async (node) => assert.equal(node.rows.size, 0), importRefused);
+      await inOneNode(store, async (node) => assert.equal(node.rows.size, 0), assertImportFails);
     });
 
-    it('leaves nothing behind when it fails midway, and can be tried again', async () => {
+    it('leaves the store empty after a failure, and can be repeated [STATE-98]', async () => {
       await using store = await makeStore();
       const damaged = new Error('the checksum does not match');
       async function* broken(): AsyncGenerator<StoredRow[]> {
@@ -328,15 +328,15 @@ function importSuite(makeStore: MakeStore): void {
           assert.deepEqual(node.head(), head);
         },
         async (node) => {
-          await assert.rejects(node.engine.import(head, broken(), patience()), damaged);
-          await node.engine.import(head, pages([row(0)]), patience());
+          await assert.rejects(node.engine.import(head, broken(), testTimeout()), damaged);
+          await node.engine.import(head, pages([row(0)]), testTimeout());
         },
       );
     });
   });
 
-  async function importRefused(node: EngineNode): Promise<void> {
-    await assert.rejects(node.engine.import(head, pages(rows), patience()), (error) =>
+  async function assertImportFails(node: EngineNode): Promise<void> {
+    await assert.rejects(node.engine.import(head, pages(rows), testTimeout()), (error) =>
       isStateError(error, 'not-empty'),
     );
   }
@@ -344,25 +344,25 @@ function importSuite(makeStore: MakeStore): void {
 
 function nodeSuite(makeStore: MakeStore): void {
   describe('node', () => {
-    it('is told of itself as a member, with the formats that it reads', async () => {
+    it('receives itself as a live node, with the formats that it reads', async () => {
       await using store = await makeStore();
       await using node = await openLoadedNode(store.engine(), { name: 'n1', formats: { t: 3, u: 1 } });
-      await until('it is a member', () => node.members().length === 1);
-      const [member] = node.members();
-      assert.equal(member?.name, 'n1');
-      assert.ok(member?.incarnation !== '');
-      assert.deepEqual(member?.formats, { t: 3, u: 1 });
+      await until('it is a live node', () => node.liveNodes().length === 1);
+      const [self] = node.liveNodes();
+      assert.equal(self?.name, 'n1');
+      assert.ok(self?.incarnation !== '');
+      assert.deepEqual(self?.formats, { t: 3, u: 1 });
     });
 
-    it('says how long ago the store answered', async () => {
+    it('reports the time since the store last answered', async () => {
       await using store = await makeStore();
       await using node = await openLoadedNode(store.engine());
-      await node.engine.head(patience());
+      await node.engine.head(testTimeout());
       const ms = node.engine.lastContactMs();
       assert.ok(ms >= 0 && ms < 5_000, `${ms} ms`);
     });
 
-    it('leaves nothing open: the same store is opened, closed and opened again', async () => {
+    it('can open the same store again after it was closed [STATE-109]', async () => {
       await using store = await makeStore();
       for (let i = 0; i < 3; i++) {
         const index = await inOneNode(store, async (node) => {
@@ -373,7 +373,7 @@ function nodeSuite(makeStore: MakeStore): void {
       }
     });
 
-    it('can be closed before it was opened, and twice', async () => {
+    it('can be closed before it was opened, and twice [STATE-109]', async () => {
       await using store = await makeStore();
       await store.engine()[Symbol.asyncDispose]();
       const node = await openLoadedNode(store.engine());
@@ -383,7 +383,7 @@ function nodeSuite(makeStore: MakeStore): void {
   });
 }
 
-/** Opens, prepares, loads, uses, closes. */
+/** Runs `use` on a loaded engine and closes it. `prepare` runs before the load. */
 async function inOneNode<T>(
   store: TestStore,
   use: (node: EngineNode) => Promise<T>,

@@ -1,31 +1,33 @@
 /**
- * The contract between the state and the store under it.
+ * The contract between the state and the store below it [STATE-100].
  *
- * An engine keeps keys and values, one head, and nothing else: it knows no tables, no indexes, no waiting.
- * It promises four things, and `contract.suite.ts` checks each of them on every engine:
+ * An engine stores keys, values, and one head. It knows no tables, indexes, or waiters. It makes four promises, which
+ * `contract.suite.ts` and `shared-store.suite.ts` check on every engine:
  *
- * 1. A commit is all or nothing, durable once `commit` answers `committed`, and made only on the head it names.
- * 2. Commits are delivered to the follower in the order of their index, each exactly once, own ones included.
- * 3. `head` tells a head that was current at some moment after the call began (a linearizable read).
- * 4. What cannot be delivered gap-free is announced by `onBreak`, and `load` begins again from a consistent picture.
+ * 1. A commit is all or nothing, durable before `commit` returns `committed`, and made only on the head it names.
+ * 2. The follower receives every commit exactly once, in the order of the indexes, own commits included.
+ * 3. `head` returns a head that was current at some moment after the call began (a linearizable read).
+ * 4. A gap in the delivery is reported by `onBreak`, and the next `load` starts from a consistent state.
  *
- * Options refused: queries in the engine (every read would be a round trip), guards by row (etcd refuses more than
- * 128 compares), an elected leader (the guard already decides).
+ * Rejected alternatives: queries in the engine (every read would be a round trip), one guard for each row (etcd rejects
+ * more than 128 compares), and an elected leader (the guard already decides which commit wins).
  */
 
-/** Names one state of the store. `index` counts commits; `epoch` changes when history was cut; `cluster` is a UUID. */
+/**
+ * One version of the store. `index` counts commits, `epoch` counts cuts in the history, `cluster` is a UUID [STATE-11].
+ */
 export interface Head {
   readonly cluster: string;
   readonly epoch: number;
   readonly index: number;
 }
 
-/** How far one change of epoch moves the index: past anything that was served before (state of the old epoch included). */
+/** Distance by which a change of epoch raises the index, so that clients never see it fall [STATE-15]. */
 export const EPOCH_STEP = 2 ** 32;
 
 /**
- * The one final operation of a commit on a key; `value: null` removes the key, which need not exist.
- * A key is well-formed text without NUL; a value is JSON, so that it has no NUL either and is never empty.
+ * The final operation of a commit on one key. `value: null` removes the key, which may be missing.
+ * A key is well-formed text without NUL. A value is JSON, so it is never empty and contains no NUL.
  */
 export interface Operation {
   readonly table: string;
@@ -40,60 +42,63 @@ export interface StoredRow {
   readonly value: string;
 }
 
-/** A change to make: valid only while the head is (`epoch`, `base`); it becomes index `base + 1`. */
+/** A requested change. It is valid only while the head is (`epoch`, `base`), and it becomes index `base + 1`. */
 export interface Commit {
   readonly epoch: number;
   readonly base: number;
-  /** No (table, key) twice; at most `limits.operationsMax` of them and `limits.bytesMax` bytes of keys and values. */
+  /** At most one operation for each key, within `limits.operationsMax` and `limits.bytesMax` (keys and values). */
   readonly operations: readonly Operation[];
 }
 
-/** A commit as the follower sees it. */
+/** A commit as the follower receives it. */
 export interface CommittedChange {
   readonly index: number;
-  /** Of a foreign commit, removals of keys that were not there may be missing: etcd sends no event for them. */
+  /** A foreign commit may lack removals of keys that were missing, because etcd sends no event for them [ETCD-47]. */
   readonly operations: readonly Operation[];
-  /** Made by this engine object: the follower holds its outcome already. */
+  /** Whether this engine object made the commit. The state then already has the resulting tables. */
   readonly own: boolean;
 }
 
-/** A live node of the cluster. `formats` says, by table, the newest row format that it reads. */
-export interface Member {
+/** A live node of the cluster. */
+export interface LiveNode {
   readonly name: string;
   readonly incarnation: string;
+  /** The newest row format that the node reads, by table [STATE-29]. */
   readonly formats: Readonly<Record<string, number>>;
 }
 
-/** Limits of one commit, and the words that tell an operator how to raise them. */
+/** The limits of one commit. `hint` tells an operator how to raise them. */
 export interface CommitLimits {
   readonly operationsMax: number;
   readonly bytesMax: number;
   readonly hint: string;
 }
 
-/** What the engine tells the state. Calls are synchronous, never re-entrant from within an engine method's own call. */
+/** The receiver of the engine's events. An engine method never calls it before it has returned its promise. */
 export interface Follower {
-  /** In index order without gaps after the head that the last `load` returned, and before `commit` resolves for own ones. */
+  /**
+   * Delivers commits in index order without gaps, starting after the loaded head. Own ones precede `commit`'s result.
+   */
   onCommit(change: CommittedChange): void;
-  /** Continuity is lost (compaction, another cluster, a head that went back). Nothing more comes before `load`. */
+  /** Reports a gap (compaction, another cluster, a head that went back). No commit follows until the next `load`. */
   onBreak(reason: string): void;
-  /** The live nodes, whenever they change. This node is missing while its lease is lost. */
-  onMembers(members: readonly Member[]): void;
-  /** A status row of another node changed; `null` when it or its node is gone. */
+  /** Reports the live nodes after every change. This node is missing while its lease is lost. */
+  onLiveNodes(nodes: readonly LiveNode[]): void;
+  /** Reports a status row of another node. `null` means that the row or its node is gone. */
   onStatus(node: string, slot: string, value: string | null): void;
-  /** The engine cannot go on (data may be lost if it did): the process must end. */
+  /** Reports an error after which continuing could lose data. The process must end. */
   onFatal(error: Error): void;
 }
 
-/** What the engine is told about this process. */
-export interface Identity {
+/** This process as the engine presents it to the cluster. */
+export interface NodeIdentity {
   readonly node: string;
   readonly formats: Readonly<Record<string, number>>;
-  /** Tables that `load` leaves out: read by `scan` only. */
+  /** Tables that `load` skips and only `scan` reads. */
   readonly storeOnly: ReadonlySet<string>;
 }
 
-/** A range of keys of one table: `from` inclusive, `to` exclusive, byte order; `reverse` starts at the end. */
+/** A range of keys of one table in byte order. `from` is inclusive, `to` exclusive; `reverse` starts at the end. */
 export interface ScanRange {
   readonly from?: string;
   readonly to?: string;
@@ -103,23 +108,23 @@ export interface ScanRange {
 
 export interface Engine extends AsyncDisposable {
   readonly kind: string;
-  /** No other process can commit: memory is the head, so a barrier is free. */
+  /** Whether no other process can commit. Memory then always holds the head, and a barrier costs nothing. */
   readonly exclusive: boolean;
   readonly limits: CommitLimits;
 
   /**
-   * Connects, makes the head if the store is empty, and joins as a node. Called once, before anything else; waits for a
-   * store that is not there yet until `signal` aborts.
+   * Connects, creates the head of an empty store, and joins the cluster. Called once, before any other method. Waits
+   * for a store that does not answer until `signal` aborts.
    * @throws StateError `unavailable` | `locked` | `corrupt` | `name-taken`
    */
-  open(identity: Identity, follower: Follower, signal: AbortSignal): Promise<void>;
+  open(identity: NodeIdentity, follower: Follower, signal: AbortSignal): Promise<void>;
 
   /**
-   * Reads everything but store-only tables as of one head, in pages; awaits each `page` before it sends the next.
-   * Where it has to begin again, it calls `restart`: what was delivered before counts no more.
-   * From then on `onCommit` continues that head (calls may come before the promise's continuation has run).
-   * @param floor the highest (epoch, index) that this process has served: a store that went back behind it is moved to
-   *   a new epoch, at an index above it, before it is read
+   * Reads all rows of one head in pages, except store-only tables, and awaits each `page` before it sends the next.
+   * Calls `restart` when it has to start over; the caller then discards the pages it received.
+   * `onCommit` continues from the returned head, possibly before the caller's continuation runs.
+   * @param floor the highest epoch and index that this process has served. A store that lies behind it is moved to a
+   *   new epoch, with an index above the floor, before it is read.
    */
   load(
     page: (rows: readonly StoredRow[]) => Promise<void>,
@@ -129,33 +134,34 @@ export interface Engine extends AsyncDisposable {
   ): Promise<Head>;
 
   /**
-   * Makes a commit. One at a time. Ambiguous failures are resolved inside: it never answers before it knows.
-   * `conflict` means that the head moved and this commit was not and never will be made; the moves reach the follower.
-   * @throws StateError `full`, `too-large`, `unavailable` (definite: not made); anything else goes to `onFatal` or is
-   *   retried inside until `signal` aborts, when it throws `outcome-unknown`
+   * Makes a commit. The caller makes one at a time. Returns only when the outcome is known, and resolves ambiguous
+   * failures itself. `conflict` means that the head has moved: the commit was not made and never will be, and the
+   * follower receives the commits that won.
+   * @throws StateError `full`, `too-large`, `unavailable`: the commit was not made. `outcome-unknown`: `signal` aborted
+   *   before the outcome was known, or the store cannot report it.
    */
   commit(commit: Commit, signal: AbortSignal): Promise<'committed' | 'conflict'>;
 
-  /** A linearizable read of the head. @throws StateError `unavailable` */
+  /** Reads the head with linearizable consistency. @throws StateError `unavailable` */
   head(signal: AbortSignal): Promise<Head>;
 
   /** Reads one range of any table from the store, in key order. @throws StateError `unavailable` */
   scan(table: string, range: ScanRange, signal: AbortSignal): Promise<readonly StoredRow[]>;
 
   /**
-   * Fills an empty store in one step that is all or nothing and makes its head `head`.
-   * Called between `open` and the first `load`. @throws StateError `not-empty`
+   * Fills an empty store atomically and sets its head to `head`. Called between `open` and the first `load`.
+   * @throws StateError `not-empty`
    */
   import(head: Head, pages: AsyncIterable<readonly StoredRow[]>, signal: AbortSignal): Promise<void>;
 
-  /** Sets (or with `null` removes) a status row of this node: kept while its lease lives, put again after it was lost. */
+  /**
+   * Sets a status row of this node, or removes it with `null`. The row lives as long as the node's lease [STATE-90].
+   */
   publish(slot: string, value: string | null): void;
 
-  /**
-   * What the store needs from time to time (compaction); runs as a background job on one node until `signal` aborts.
-   */
+  /** Maintains the store (compaction) until `signal` aborts. Runs as a background job on one node. */
   housekeep?(signal: AbortSignal): Promise<void>;
 
-  /** Milliseconds since the store last answered (0 when nothing can come between). */
+  /** Returns the milliseconds since the store last answered; 0 for an exclusive engine. */
   lastContactMs(): number;
 }

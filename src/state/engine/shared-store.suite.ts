@@ -1,39 +1,39 @@
-/** What engine.ts promises of several engines on one store. */
+/** Tests of the engine contract in `engine.ts` that need two engines on one store. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
-  commitSurely,
+  commitWithRetries,
   type EngineNode,
   openLoadedNode,
   openNode,
-  patience,
   put,
+  testTimeout,
 } from '../../../test/support/state/engine-node.ts';
 import type { MakeStore } from '../../../test/support/state/store.ts';
 import { until } from '../../../test/support/until.ts';
 import { isStateError } from '../errors.ts';
 import { EPOCH_STEP } from './engine.ts';
 
-/** Runs what needs a second engine; for stores that are shared. */
+/** Defines the tests for a store that several engines share. */
 export function sharedEngineContract(name: string, makeStore: MakeStore): void {
   describe(`second engine ${name} on a store`, { timeout: 120_000 }, () => {
     commitSuite(makeStore);
     loadSuite(makeStore);
-    membershipSuite(makeStore);
+    liveNodesSuite(makeStore);
   });
 }
 
 function commitSuite(makeStore: MakeStore): void {
-  it('sees every commit of the first, in order and as not its own, and by its head at once', async () => {
+  it('receives every commit of the first in order and as foreign, and reads its head at once', async () => {
     await using store = await makeStore();
     await using first = await openLoadedNode(store.engine(), { name: 'a' });
     await using second = await openLoadedNode(store.engine(), { name: 'b' });
     const begun = first.head();
     for (let i = 0; i < 20; i++) {
       await first.commit([put('k', String(i)), put(`k${i}`, 'v')]);
-      assert.deepEqual(await second.engine.head(patience()), first.head());
+      assert.deepEqual(await second.engine.head(testTimeout()), first.head());
     }
-    await until('the second has them all', () => second.commits.length === 20);
+    await until('the second has received all commits', () => second.commits.length === 20);
     assert.deepEqual(
       second.commits,
       first.commits.map((change) => ({ ...change, own: false })),
@@ -42,7 +42,7 @@ function commitSuite(makeStore: MakeStore): void {
     assert.deepEqual(second.rows, first.rows);
   });
 
-  it('loses a race for a commit definitely: one is made, and both hear of that one only', async () => {
+  it('gets a conflict if it loses a race, and both engines receive only the winning commit', async () => {
     await using store = await makeStore();
     await using first = await openLoadedNode(store.engine(), { name: 'a' });
     await using second = await openLoadedNode(store.engine(), { name: 'b' });
@@ -52,7 +52,7 @@ function commitSuite(makeStore: MakeStore): void {
         [first, second].map((node) => node.commit([put(`by ${node.name}`, String(round)), put('last', node.name)])),
       );
       assert.deepEqual(results.toSorted(), ['committed', 'conflict']);
-      await until('both have it', () => [first, second].every((node) => node.head().index === base + round));
+      await until('both have received it', () => [first, second].every((node) => node.head().index === base + round));
     }
     const indexes = (node: EngineNode): number[] => node.commits.map(({ index }) => index);
     assert.deepEqual(
@@ -67,16 +67,16 @@ function commitSuite(makeStore: MakeStore): void {
 }
 
 function loadSuite(makeStore: MakeStore): void {
-  it('loads a consistent picture while the first commits, and continues it without a gap', async () => {
+  it('loads one consistent state while the first commits, and continues without a gap [STATE-107]', async () => {
     await using store = await makeStore();
     await using first = await openLoadedNode(store.engine(), { name: 'a' });
-    await commitSurely(
+    await commitWithRetries(
       first,
       Array.from({ length: 100 }, (_, i) => put(`k${i}`, '0')),
     );
     let stop = false;
     const writing = (async () => {
-      // Each commit moves one unit from one key to the next, so every picture has the same sum.
+      // Each commit moves one unit from one key to the next, so every state has the same sum.
       for (let i = 0; !stop; i = (i + 1) % 99) {
         const value = (key: string): number => Number(first.rows.get(`t/${key}`));
         const taken = put(`k${i}`, String(value(`k${i}`) - 1));
@@ -102,7 +102,7 @@ function loadSuite(makeStore: MakeStore): void {
     assert.deepEqual(second.breaks, []);
   });
 
-  it('finds a store behind its floor in a new epoch, above everything that was served', async () => {
+  it('loads a store behind its floor in a new epoch, with an index above the floor [STATE-16]', async () => {
     await using store = await makeStore();
     await using node = await openLoadedNode(store.engine());
     await node.commit([put('k', 'v')]);
@@ -112,33 +112,33 @@ function loadSuite(makeStore: MakeStore): void {
     assert.ok(head.epoch > epoch);
     assert.ok(head.index >= floor.index + EPOCH_STEP, `${head.index}`);
     assert.equal(node.rows.get('t/k'), 'v');
-    assert.deepEqual(await node.load(head), head, 'a store that is not behind stays as it is');
+    assert.deepEqual(await node.load(head), head, 'a store that is not behind stays unchanged');
     assert.equal(await node.commit([put('k', 'w')]), 'committed');
   });
 }
 
-function membershipSuite(makeStore: MakeStore): void {
-  it('is a member for as long as it is open', async () => {
+function liveNodesSuite(makeStore: MakeStore): void {
+  it('is a live node while it is open', async () => {
     await using store = await makeStore();
     await using first = await openLoadedNode(store.engine(), { name: 'a' });
     const names = (): string[] =>
       first
-        .members()
-        .map((member) => member.name)
+        .liveNodes()
+        .map((node) => node.name)
         .toSorted();
     const second = await openLoadedNode(store.engine(), { name: 'b', formats: { t: 2 } });
-    await until('both are members', () => names().length === 2);
+    await until('both are live', () => names().length === 2);
     assert.deepEqual(names(), ['a', 'b']);
-    assert.deepEqual(first.members().find((member) => member.name === 'b')?.formats, { t: 2 });
-    await until('the second knows the first', () => second.members().length === 2);
+    assert.deepEqual(first.liveNodes().find((node) => node.name === 'b')?.formats, { t: 2 });
+    await until('the second knows the first', () => second.liveNodes().length === 2);
     await second[Symbol.asyncDispose]();
     await until('the second is gone', () => names().length === 1);
     assert.deepEqual(names(), ['a']);
   });
 
-  it('is refused under the name of a live node, which stays', async () => {
+  it('fails with name-taken under the name of a live node, which stays live [ETCD-68]', async () => {
     await using store = await makeStore();
-    // However long the second one waits, the first one's lease lasts.
+    // The first lease outlasts the wait of the second engine.
     await using first = await openLoadedNode(store.engine({ leaseMs: 60_000 }), { name: 'same' });
     const second = store.engine({ leaseMs: 2_000 });
     await assert.rejects(
@@ -150,14 +150,14 @@ function membershipSuite(makeStore: MakeStore): void {
     assert.deepEqual(first.fatal, []);
   });
 
-  it('hears status rows of the first, their changes, and their end with the node', async () => {
+  it('receives the status rows of the first, and their removal when the first closes [STATE-90]', async () => {
     await using store = await makeStore();
     const first = await openLoadedNode(store.engine(), { name: 'a' });
     first.engine.publish('slot/1', '"early"');
     first.engine.publish('slot/2', '{"x":1}');
     const { index } = first.head();
     await using second = await openLoadedNode(store.engine(), { name: 'b' });
-    await until('both rows are heard', () => second.statuses.size === 2);
+    await until('both rows are received', () => second.statuses.size === 2);
     assert.deepEqual(
       new Map(second.statuses),
       new Map([
@@ -165,9 +165,9 @@ function membershipSuite(makeStore: MakeStore): void {
         ['a/slot/2', '{"x":1}'],
       ]),
     );
-    assert.equal(first.statuses.size, 0, 'own rows are not told');
-    assert.equal((await second.engine.head(patience())).index, index, 'status rows move no index');
+    assert.equal(first.statuses.size, 0, 'own rows are not reported');
+    assert.equal((await second.engine.head(testTimeout())).index, index, 'status rows move no index');
     await first[Symbol.asyncDispose]();
-    await until('the rows are gone with their node', () => second.statuses.size === 0);
+    await until('the rows are removed with their node', () => second.statuses.size === 0);
   });
 }

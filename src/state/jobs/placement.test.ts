@@ -62,17 +62,17 @@ describe('Jobs', () => {
     const { job, seen } = endlessJob('job');
     jobs.add(job);
     assert.equal(seen.started, 0, 'no member is alive');
-    jobs.onMembers(members('a'));
+    jobs.onLiveNodes(members('a'));
     assert.equal(seen.running, 1);
     const rival = Array.from({ length: 100 }, (_, i) => `b${i}`).find(
       (name) => rendezvous('job', members('a', name)) === name,
     );
-    jobs.onMembers(members('a', rival ?? ''));
+    jobs.onLiveNodes(members('a', rival ?? ''));
     await nextTurn();
     assert.equal(seen.running, 0);
-    jobs.onMembers(members('a'));
+    jobs.onLiveNodes(members('a'));
     assert.equal(seen.running, 1);
-    jobs.onMembers(members('a'));
+    jobs.onLiveNodes(members('a'));
     assert.equal(seen.started, 2, 'a running job is not started again');
     closing.abort();
     await clock.run(2_000);
@@ -83,7 +83,7 @@ describe('Jobs', () => {
   it('reports a failed job and starts it again after a pause', async () => {
     const { jobs, clock, closing, errors } = createJobs();
     let runs = 0;
-    jobs.onMembers(members('a'));
+    jobs.onLiveNodes(members('a'));
     jobs.add({
       name: 'job',
       run: () => Promise.reject(new Error(`run ${++runs}`)),
@@ -103,14 +103,14 @@ describe('Jobs', () => {
   it('stops a removed job and waits for its end', async () => {
     const { jobs, closing } = createJobs();
     const { job, seen } = endlessJob('job');
-    jobs.onMembers(members('a'));
+    jobs.onLiveNodes(members('a'));
     const remove = jobs.add(job);
     assert.equal(seen.running, 1);
     remove();
     closing.abort();
     await jobs.stopped();
     assert.equal(seen.running, 0);
-    jobs.onMembers(members('a'));
+    jobs.onLiveNodes(members('a'));
     assert.equal(seen.started, 1, 'the job is removed');
   });
 
@@ -118,7 +118,7 @@ describe('Jobs', () => {
     const { jobs, closing } = createJobs();
     const { job, seen } = endlessJob('job');
     closing.abort();
-    jobs.onMembers(members('a'));
+    jobs.onLiveNodes(members('a'));
     jobs.add(job);
     await jobs.stopped();
     assert.equal(seen.started, 0);

@@ -17,10 +17,10 @@ export interface Job {
 const RESTART_MS = 1_000;
 
 /** Returns the live server that works on `subject`: the one with the highest hash of (node, subject). */
-export function rendezvous(subject: string, members: readonly LiveNode[]): string | undefined {
+export function rendezvous(subject: string, nodes: readonly LiveNode[]): string | undefined {
   let chosen: string | undefined;
   let best = '';
-  for (const { name } of members) {
+  for (const { name } of nodes) {
     const score = hash('sha256', `${name}\u0000${subject}`);
     if (chosen === undefined || score > best) {
       chosen = name;
@@ -44,7 +44,7 @@ export class Jobs {
   readonly #jobs = new Map<Job, AbortController | undefined>();
   /** The loops of running and stopping jobs. */
   readonly #loops = new Set<Promise<void>>();
-  #members: readonly LiveNode[] = [];
+  #liveNodes: readonly LiveNode[] = [];
 
   constructor(parts: JobsParts) {
     this.#parts = parts;
@@ -60,8 +60,8 @@ export class Jobs {
     };
   }
 
-  onMembers(members: readonly LiveNode[]): void {
-    this.#members = members;
+  onLiveNodes(nodes: readonly LiveNode[]): void {
+    this.#liveNodes = nodes;
     for (const [job, running] of this.#jobs) this.#place(job, running);
   }
 
@@ -71,7 +71,7 @@ export class Jobs {
   }
 
   #place(job: Job, running: AbortController | undefined): void {
-    const isPicked = rendezvous(job.name, this.#members) === this.#parts.node && !this.#parts.signal.aborted;
+    const isPicked = rendezvous(job.name, this.#liveNodes) === this.#parts.node && !this.#parts.signal.aborted;
     if (isPicked && running === undefined) {
       const controller = new AbortController();
       this.#jobs.set(job, controller);

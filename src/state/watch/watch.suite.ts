@@ -264,7 +264,7 @@ function formatSuite(makeStore: MakeStore): void {
       state.snapshot.list(second, 'color', 'gray').map(({ row }) => row.id),
       ['a', 'b'],
     );
-    await until('the server is the only member', () => state.members.length === 1);
+    await until('the server is the only member', () => state.liveNodes.length === 1);
     await state.write((tx) => void tx.put(second, { id: 'a', name: 'a', color: 'red' }));
     assert.match(gated.commits.at(-1)?.operations[0]?.value ?? '', /^\[2,.*"color":"red"/);
     assert.equal(state.snapshot.get(second, 'b')?.row.color, 'gray');

@@ -1,28 +1,34 @@
-/** A follower that keeps what its engine tells, to be compared with what the engine promised. */
-import type { CommittedChange, Engine, Head, Member, Operation, StoredRow } from '../../../src/state/engine/engine.ts';
+/** An opened engine with a follower that records everything it receives, for the contract tests. */
+import type {
+  CommittedChange,
+  Engine,
+  Head,
+  LiveNode,
+  Operation,
+  StoredRow,
+} from '../../../src/state/engine/engine.ts';
 import { until } from '../until.ts';
 
-/** How long a test waits for an engine before it fails. */
-const PATIENCE_MS = 20_000;
+/** Time after which a test that waits for an engine fails. */
+const TEST_TIMEOUT_MS = 20_000;
 
-/** One opened engine with its follower. */
 export interface EngineNode extends AsyncDisposable {
   readonly engine: Engine;
   readonly name: string;
-  /** Every delivery since the last load, in order. */
+  /** The commits delivered since the last load, in order. */
   readonly commits: CommittedChange[];
   readonly breaks: string[];
   readonly fatal: Error[];
-  /** What `onMembers` told last; empty before. */
-  members(): readonly Member[];
+  /** The last value that `onLiveNodes` received; empty before the first. */
+  liveNodes(): readonly LiveNode[];
   /** `node/slot` → value. */
   readonly statuses: Map<string, string>;
-  /** `table/key` → value, by the last load and the commits after it. */
+  /** `table/key` → value, from the last load and the commits after it. */
   readonly rows: ReadonlyMap<string, string>;
-  /** The head of the last load, moved on by the commits after it. */
+  /** The head of the last load, advanced by the commits after it. */
   head(): Head;
   load(floor?: Head): Promise<Head>;
-  /** Commits on the followed head. */
+  /** Makes one attempt to commit on the followed head. */
   commit(operations: readonly Operation[]): Promise<'committed' | 'conflict'>;
 }
 
@@ -32,14 +38,14 @@ export interface NodeSettings {
   readonly formats?: Readonly<Record<string, number>>;
 }
 
-/** An operation on table `t`. */
+/** Returns an operation on table `t`. */
 export const put = (key: string, value: string, table = 't'): Operation => ({ table, key, value });
 export const remove = (key: string, table = 't'): Operation => ({ table, key, value: null });
 
-/** Aborts when a test has waited long enough. */
-export const patience = (): AbortSignal => AbortSignal.timeout(PATIENCE_MS);
+/** Returns a signal that aborts after the test timeout. */
+export const testTimeout = (): AbortSignal => AbortSignal.timeout(TEST_TIMEOUT_MS);
 
-/** Opens an engine; `load` is the caller's. */
+/** Opens an engine. The caller calls `load`. */
 export async function openNode(engine: Engine, settings: NodeSettings = {}): Promise<EngineNode> {
   const { name = 'a', storeOnly = [], formats = { t: 1 } } = settings;
   const commits: CommittedChange[] = [];
@@ -47,7 +53,7 @@ export async function openNode(engine: Engine, settings: NodeSettings = {}): Pro
   const fatal: Error[] = [];
   const statuses = new Map<string, string>();
   const rows = new Map<string, string>();
-  let members: readonly Member[] = [];
+  let liveNodes: readonly LiveNode[] = [];
   let head: Head | undefined;
 
   const node: EngineNode = {
@@ -58,7 +64,7 @@ export async function openNode(engine: Engine, settings: NodeSettings = {}): Pro
     fatal,
     statuses,
     rows,
-    members: () => members,
+    liveNodes: () => liveNodes,
     head() {
       if (head === undefined) throw new Error('not loaded');
       const index = commits.at(-1)?.index ?? head.index;
@@ -73,7 +79,7 @@ export async function openNode(engine: Engine, settings: NodeSettings = {}): Pro
           loaded.set(`${table}/${key}`, value);
         }
       };
-      head = await engine.load(page, () => loaded.clear(), floor, patience());
+      head = await engine.load(page, () => loaded.clear(), floor, testTimeout());
       rows.clear();
       for (const [key, value] of loaded) rows.set(key, value);
       for (const { operations } of commits) apply(operations);
@@ -81,7 +87,7 @@ export async function openNode(engine: Engine, settings: NodeSettings = {}): Pro
     },
     commit(operations) {
       const { epoch, index: base } = node.head();
-      return engine.commit({ epoch, base, operations }, patience());
+      return engine.commit({ epoch, base, operations }, testTimeout());
     },
     [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),
   };
@@ -101,8 +107,8 @@ export async function openNode(engine: Engine, settings: NodeSettings = {}): Pro
         apply(change.operations.filter(({ table }) => !identity.storeOnly.has(table)));
       },
       onBreak: (reason) => void breaks.push(reason),
-      onMembers(next) {
-        members = next;
+      onLiveNodes(next) {
+        liveNodes = next;
       },
       onStatus(from, slot, value) {
         if (value === null) statuses.delete(`${from}/${slot}`);
@@ -110,20 +116,20 @@ export async function openNode(engine: Engine, settings: NodeSettings = {}): Pro
       },
       onFatal: (error) => void fatal.push(error),
     },
-    patience(),
+    testTimeout(),
   );
   return node;
 }
 
-/** Opens and loads. */
+/** Opens and loads an engine. */
 export async function openLoadedNode(engine: Engine, settings?: NodeSettings): Promise<EngineNode> {
   const node = await openNode(engine, settings);
   await node.load();
   return node;
 }
 
-/** Commits whatever the head is, as the state would after conflicts. */
-export async function commitSurely(node: EngineNode, operations: readonly Operation[]): Promise<number> {
+/** Commits on the current head, again after each conflict, as the state does. */
+export async function commitWithRetries(node: EngineNode, operations: readonly Operation[]): Promise<number> {
   for (;;) {
     const base = node.head().index;
     if ((await node.commit(operations)) === 'committed') return base + 1;

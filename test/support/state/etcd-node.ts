@@ -1,55 +1,62 @@
-/** An etcd engine with a follower that keeps what it is told, as the state would. */
+/** An etcd engine with a follower that records everything it receives and keeps the rows, as the state does. */
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '../../../src/state/clock/clock.ts';
-import type { CommittedChange, Engine, Head, Member, Operation, StoredRow } from '../../../src/state/engine/engine.ts';
+import type {
+  CommittedChange,
+  Engine,
+  Head,
+  LiveNode,
+  Operation,
+  StoredRow,
+} from '../../../src/state/engine/engine.ts';
 import type { EtcdEngineOptions } from '../../../src/state/engine/etcd/client/options.ts';
 import { etcdEngine } from '../../../src/state/engine/etcd/engine.ts';
 import { until } from '../until.ts';
 
 export interface EtcdNode extends AsyncDisposable {
   readonly engine: Engine;
-  /** `table/key` → value, as loaded and followed. */
+  /** `table/key` → value, from the last load and the commits after it. */
   readonly rows: Map<string, string>;
-  /** What was delivered since the last load began. */
+  /** The commits delivered since the last load began. */
   readonly commits: readonly CommittedChange[];
   readonly breaks: readonly string[];
-  readonly members: readonly Member[];
+  readonly liveNodes: readonly LiveNode[];
   /** `node/slot` → value. */
   readonly statuses: Map<string, string>;
   readonly fatal: Error | undefined;
   readonly log: readonly string[];
-  /** What it stands on: the loaded head, moved by every commit. */
+  /** The head of the last load, advanced by the commits after it. */
   readonly head: Head;
-  /** Every index that it stood on, loads included, in order. */
+  /** Every index that the head had, in order. */
   readonly indexes: readonly number[];
-  /** Loads (again), with the current head as the floor. */
+  /** Loads the state with the current head as the floor. */
   load(): Promise<Head>;
-  /** One try on the current head. */
+  /** Makes one attempt to commit on the current head. */
   commit(operations: readonly Operation[], signal?: AbortSignal): Promise<'committed' | 'conflict'>;
-  /** Commits on whatever the head is, waiting for the winner after each conflict. */
+  /** Commits on the current head, and after each conflict again when the winner is delivered. */
   write(operations: (rows: ReadonlyMap<string, string>) => readonly Operation[]): Promise<void>;
-  /** Loads again by itself after each break, as the state does. */
+  /** Makes the node load again after each break, as the state does. */
   reloadAfterBreaks(): void;
 }
 
-/** A node that the test opens itself. */
+/** A node whose test calls `open`. */
 export interface UnopenedEtcdNode extends EtcdNode {
   open(signal?: AbortSignal): Promise<void>;
 }
 
-/** What a test changes; the rest has defaults. */
+/** Settings of a node. Every missing one has a default. */
 export type EtcdNodeSettings = Partial<EtcdEngineOptions> & {
   readonly endpoints: readonly string[];
   readonly name?: string;
   readonly storeOnly?: readonly string[];
 };
 
-/** One final operation on a key of table `t`. */
+/** Returns an operation on table `t`. */
 export function put(key: string, value: string | null, table = 't'): Operation {
   return { table, key, value };
 }
 
-/** Everything that a test leaves out. */
+/** Adds the defaults to the options of a test. */
 export function testOptions(
   settings: Partial<EtcdEngineOptions> & { readonly endpoints: readonly string[] },
 ): EtcdEngineOptions {
@@ -66,12 +73,12 @@ export function testOptions(
   };
 }
 
-/** The engine before it is opened, with everything that a test leaves out. */
+/** Creates an engine with default options. */
 export function testEngine(settings: Partial<EtcdEngineOptions> & { readonly endpoints: readonly string[] }): Engine {
   return etcdEngine(testOptions(settings));
 }
 
-/** Opens and loads; fails after 20 s. */
+/** Opens and loads a node. Fails after 20 s. */
 export async function openEtcdNode(settings: EtcdNodeSettings): Promise<EtcdNode> {
   const node = createEtcdNode(settings);
   try {
@@ -84,7 +91,7 @@ export async function openEtcdNode(settings: EtcdNodeSettings): Promise<EtcdNode
   }
 }
 
-/** Not opened yet. */
+/** Creates a node without opening it. */
 export function createEtcdNode(settings: EtcdNodeSettings): UnopenedEtcdNode {
   const { name = 'a', storeOnly = [], ...options } = settings;
   const log: string[] = [];
@@ -97,7 +104,7 @@ export function createEtcdNode(settings: EtcdNodeSettings): UnopenedEtcdNode {
   const indexes: number[] = [];
   let commits: CommittedChange[] = [];
   const breaks: string[] = [];
-  let members: readonly Member[] = [];
+  let liveNodes: readonly LiveNode[] = [];
   let fatal: Error | undefined;
   let head: Head = { cluster: '', epoch: 0, index: -1 };
   let loading: Promise<Head> | undefined;
@@ -140,8 +147,8 @@ export function createEtcdNode(settings: EtcdNodeSettings): UnopenedEtcdNode {
     get commits() {
       return commits;
     },
-    get members() {
-      return members;
+    get liveNodes() {
+      return liveNodes;
     },
     get fatal() {
       return fatal;
@@ -161,8 +168,8 @@ export function createEtcdNode(settings: EtcdNodeSettings): UnopenedEtcdNode {
             breaks.push(reason);
             if (reloads) void node.load().catch((error) => log.push(`error reload ${String(error)}`));
           },
-          onMembers(now) {
-            members = now;
+          onLiveNodes(now) {
+            liveNodes = now;
           },
           onStatus(from, slot, value) {
             if (value === null) statuses.delete(`${from}/${slot}`);
@@ -187,7 +194,7 @@ export function createEtcdNode(settings: EtcdNodeSettings): UnopenedEtcdNode {
         const broken = breaks.length;
         if ((await node.commit(make(rows))) === 'committed') return;
         await until(
-          'the winner of a conflict is delivered, or it is loaded',
+          'the winner of a conflict is delivered or loaded',
           () => head.index > index || (reloads && breaks.length > broken),
         );
       }

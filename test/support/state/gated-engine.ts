@@ -1,51 +1,54 @@
-/** A real engine whose calls a test can hold, fail, and answer for others: what a slow or lost store looks like. */
-import type { Commit, Engine, Follower, Member, Operation } from '../../../src/state/engine/engine.ts';
+/** A real engine whose calls a test can hold or fail, to simulate a slow or unreachable store and other nodes. */
+import type { Commit, Engine, Follower, LiveNode, Operation } from '../../../src/state/engine/engine.ts';
 
-/** Where calls are held. */
+/** A gate that holds calls while it is closed. */
 export interface Gate {
-  /** From now on calls wait here. */
-  shut(): void;
-  /** Lets those that wait go on, and all that come. */
+  /** Holds all later calls. */
+  close(): void;
+  /** Releases the held calls and lets all later ones pass. */
   open(): void;
-  /** Lets those that wait go on; further ones wait. */
+  /** Releases the held calls and holds all later ones. */
   step(): void;
-  /** The next call that comes rejects with `error`. */
+  /** Makes the next call reject with `error`. */
   failNext(error: unknown): void;
-  /** How many calls wait. */
+  /** Number of held calls. */
   readonly waiting: number;
-  /** How many calls have come, those that wait included. */
+  /** Number of calls so far, held ones included. */
   readonly calls: number;
 }
 
 export interface GatedEngine {
   readonly engine: Engine;
-  /** Before the store is asked to commit. */
+  /** Holds a commit before the store receives it. */
   readonly commit: Gate;
-  /** After the store has committed and the follower has heard of it, before the commit is acknowledged. */
+  /** Holds a commit after the store made it and the follower received it, before it is acknowledged. */
   readonly acknowledge: Gate;
   readonly head: Gate;
   readonly load: Gate;
-  /** The commits that were asked for. */
+  /** All requested commits. */
   readonly commits: readonly Commit[];
-  /** Makes a commit as another node would. */
+  /** Makes a commit as another node. */
   commitElsewhere(operations: readonly Operation[]): Promise<void>;
-  /** Says that continuity is lost. */
+  /** Reports a break to the follower. */
   break(reason: string): void;
-  /** Says which nodes live. */
-  members(members: readonly Member[]): void;
-  /** Tells of a commit that nobody made. */
+  /** Reports live nodes to the follower. */
+  reportLiveNodes(nodes: readonly LiveNode[]): void;
+  /** Delivers a commit that does not exist in the store. */
   deliver(index: number): void;
 }
 
-/** What the gated engine pretends to be. */
-export interface Pretence {
-  /** Barriers are not free, though nobody else can commit but `commitElsewhere`. */
+/** Properties in which the gated engine differs from the real one. */
+export interface EngineOverrides {
+  /** Whether the engine is not exclusive, so that every barrier reads the head. */
   readonly shared?: boolean;
   readonly operationsMax?: number;
   readonly bytesMax?: number;
 }
 
-export function gatedEngine(inner: Engine, { shared = false, operationsMax, bytesMax }: Pretence = {}): GatedEngine {
+export function gatedEngine(
+  inner: Engine,
+  { shared = false, operationsMax, bytesMax }: EngineOverrides = {},
+): GatedEngine {
   const commit = createGate();
   const acknowledge = createGate();
   const head = createGate();
@@ -102,10 +105,10 @@ export function gatedEngine(inner: Engine, { shared = false, operationsMax, byte
       state.elsewhere = true;
       const result = await inner.commit({ epoch, base: index, operations }, signal);
       state.elsewhere = false;
-      if (result !== 'committed') throw new Error('another commit was under way');
+      if (result !== 'committed') throw new Error('another commit was in flight');
     },
     break: (reason) => follower().onBreak(reason),
-    members: (members) => follower().onMembers(members),
+    reportLiveNodes: (nodes) => follower().onLiveNodes(nodes),
     deliver: (index) => follower().onCommit({ index, operations: [], own: false }),
   };
 }
@@ -115,21 +118,21 @@ interface PassableGate extends Gate {
 }
 
 function createGate(): PassableGate {
-  let shut: PromiseWithResolvers<void> | undefined;
+  let closed: PromiseWithResolvers<void> | undefined;
   const failures: unknown[] = [];
   let waiting = 0;
   let calls = 0;
   return {
-    shut() {
-      shut ??= Promise.withResolvers();
+    close() {
+      closed ??= Promise.withResolvers();
     },
     open() {
-      shut?.resolve();
-      shut = undefined;
+      closed?.resolve();
+      closed = undefined;
     },
     step() {
-      shut?.resolve();
-      shut = Promise.withResolvers();
+      closed?.resolve();
+      closed = Promise.withResolvers();
     },
     failNext(error) {
       failures.push(error);
@@ -143,7 +146,7 @@ function createGate(): PassableGate {
     async pass() {
       calls++;
       waiting++;
-      await shut?.promise;
+      await closed?.promise;
       waiting--;
       if (failures.length > 0) throw failures.shift();
     },

@@ -1,4 +1,4 @@
-/** The program of `startHistoryProcess`: a state, its clients, and a line on standard output for all they do. */
+/** The program of `startHistoryProcess`. Runs clients of a state and prints a line for each call and return. */
 import { writeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createRandom } from '../random.ts';
@@ -10,13 +10,13 @@ import { runClients } from './workload.ts';
 const settings = JSON.parse(process.argv[2] ?? '') as HistoryProcessSettings;
 const { node, seed, endpoints, prefix, pauseMsMax } = settings;
 const stdout = 1;
-const tell = (line: HistoryLine): void => void writeSync(stdout, `${JSON.stringify(line)}\n`);
+const writeLine = (line: HistoryLine): void => void writeSync(stdout, `${JSON.stringify(line)}\n`);
 
 let lastId = 0;
-// The clock's timers keep no process alive; a server's listener does.
+// The timers of the clock do not keep the process alive. In a server, the listener does.
 const alive = setInterval(() => undefined, 1_000);
 const state = await openState(testEngine({ endpoints, prefix, leaseMs: 2_000 }), { node });
-tell({ kind: 'ready' });
+writeLine({ kind: 'ready' });
 await runClients({
   ...settings,
   pause: (random) => delay(random.next() * pauseMsMax),
@@ -26,8 +26,8 @@ await runClients({
   now: () => Number(process.hrtime.bigint()) / 1e6,
   called(operation) {
     const id = ++lastId;
-    tell({ kind: 'call', id, operation });
-    return (outcome) => tell({ kind: 'return', id, operation: outcome });
+    writeLine({ kind: 'call', id, operation });
+    return (outcome) => writeLine({ kind: 'return', id, operation: outcome });
   },
   firstValue: (seed + 1) * 1_000_000,
 });

@@ -1,4 +1,4 @@
-/** A process of its own that runs clients of a state in etcd and tells what they do, so that it can be killed or frozen. */
+/** Starts a process that runs clients of a state in etcd and reports their operations. Tests kill or suspend it. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -17,31 +17,32 @@ export interface HistoryProcessSettings {
   readonly pauseMsMax: number;
 }
 
-/** What the process writes, a line each. */
+/** One line of the process's output. */
 export type HistoryLine =
   | { readonly kind: 'ready' }
-  /** Written before the operation is made, as if its outcome would never be known. */
+  /** Written before the operation starts. The operation has an unknown outcome until its return is written. */
   | { readonly kind: 'call'; readonly id: number; readonly operation: HistoryOperation }
   | { readonly kind: 'return'; readonly id: number; readonly operation: HistoryOperation | undefined };
 
 export interface HistoryProcess {
-  /** Resolves when so many operations have returned. */
+  /** Resolves when that many operations have returned. */
   reached(operations: number): Promise<void>;
-  /** kill -9; what was under way has no known outcome. */
+  /** Sends SIGKILL. Operations in flight have an unknown outcome. */
   kill(): Promise<void>;
+  /** Suspends the process for `ms` milliseconds. */
   freezeFor(ms: number): Promise<void>;
-  /** Resolves when its clients have done their operations; rejects when it ends in any other way. */
+  /** Resolves when all operations are done. Rejects if the process ends in another way without `kill`. */
   readonly ended: Promise<void>;
 }
 
-/** Resolves when its state is loaded. `record` gets every operation once the process has ended with it, or has ended. */
+/** Starts a process and waits until its state is loaded. `record` receives each operation when its outcome is final. */
 export async function startHistoryProcess(
   settings: HistoryProcessSettings,
   record: (operation: HistoryOperation) => void,
 ): Promise<HistoryProcess> {
   const script = new URL('./history-process-main.ts', import.meta.url).pathname;
   const child = spawn(process.execPath, [script, JSON.stringify(settings)], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const underWay = new Map<number, HistoryOperation>();
+  const inFlight = new Map<number, HistoryOperation>();
   const ready = Promise.withResolvers<void>();
   let returned = 0;
   let killed = false;
@@ -49,20 +50,20 @@ export async function startHistoryProcess(
     for await (const text of createInterface({ input: child.stdout })) {
       const line = parseLine(text);
       if (line?.kind === 'ready') ready.resolve();
-      if (line?.kind === 'call') underWay.set(line.id, line.operation);
+      if (line?.kind === 'call') inFlight.set(line.id, line.operation);
       if (line?.kind !== 'return') continue;
-      underWay.delete(line.id);
+      inFlight.delete(line.id);
       returned++;
       if (line.operation !== undefined) record(line.operation);
     }
-    for (const operation of underWay.values()) record(operation);
+    for (const operation of inFlight.values()) record(operation);
   })();
   const ended = Promise.all([once(child, 'exit'), reading]).then(([[code]]) => {
     const error = new Error(`the process of node ${settings.node} ended with ${code}`);
     ready.reject(error);
     if (code !== 0 && !killed) throw error;
   });
-  ended.catch(() => undefined); // Awaited by the test, or told by `ready`.
+  ended.catch(() => undefined); // The test or `ready` handles the rejection.
   await ready.promise;
   return {
     ended,
@@ -80,7 +81,7 @@ export async function startHistoryProcess(
   };
 }
 
-/** The last line of a process that is killed may be cut. */
+/** Parses a line. Returns undefined for the last line of a killed process if it is incomplete. */
 function parseLine(text: string): HistoryLine | undefined {
   try {
     return JSON.parse(text) as HistoryLine;

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { createRandom } from '../random.ts';
 import { type Action, findViolations, type HistoryOperation } from './history.ts';
 
-/** `at(1, 3, read(5))`: called at 1, returned at 3. */
+/** Returns an operation: `at(1, 3, read(5))` was called at 1 and returned at 3. */
 const at = (calledAt: number, returnedAt: number | undefined, action: Action, key = 'k'): HistoryOperation => ({
   process: 'p',
   key,
@@ -23,62 +23,62 @@ const swap = (expected: number | undefined, value: number, done: boolean | undef
 const add = (value: number | undefined): Action => ({ kind: 'add', value });
 
 const linearizable: Readonly<Record<string, readonly HistoryOperation[]>> = {
-  'nothing was written': [at(1, 2, read(undefined))],
-  'one after another': [at(1, 2, write(1)), at(3, 4, read(1)), at(5, 6, write(2)), at(7, 8, read(2))],
-  'a read beside a write sees the old value': [at(1, 2, write(1)), at(3, 10, write(2)), at(4, 5, read(1))],
-  'a read beside a write sees the new value': [at(1, 2, write(1)), at(3, 10, write(2)), at(4, 5, read(2))],
-  'writes beside each other in the other order': [at(1, 10, write(1)), at(2, 9, write(2)), at(11, 12, read(1))],
-  'one of two swaps': [at(1, 5, swap(undefined, 1, true)), at(2, 4, swap(undefined, 2, false)), at(6, 7, read(1))],
-  'additions that count up': [at(1, 9, add(2)), at(2, 8, add(1)), at(3, 7, add(3)), at(10, 11, read(3))],
-  'an unknown write that was made': [at(1, undefined, write(1)), at(5, 6, read(1))],
-  'an unknown write that was made late': [at(1, undefined, write(1)), at(5, 6, read(undefined)), at(7, 8, read(1))],
-  'an unknown write that never was': [
+  'a read of a register that was never written': [at(1, 2, read(undefined))],
+  'sequential operations': [at(1, 2, write(1)), at(3, 4, read(1)), at(5, 6, write(2)), at(7, 8, read(2))],
+  'a read concurrent with a write returns the old value': [at(1, 2, write(1)), at(3, 10, write(2)), at(4, 5, read(1))],
+  'a read concurrent with a write returns the new value': [at(1, 2, write(1)), at(3, 10, write(2)), at(4, 5, read(2))],
+  'concurrent writes take effect in reverse order': [at(1, 10, write(1)), at(2, 9, write(2)), at(11, 12, read(1))],
+  'one of two concurrent swaps succeeds': [
+    at(1, 5, swap(undefined, 1, true)),
+    at(2, 4, swap(undefined, 2, false)),
+    at(6, 7, read(1)),
+  ],
+  'concurrent additions count up': [at(1, 9, add(2)), at(2, 8, add(1)), at(3, 7, add(3)), at(10, 11, read(3))],
+  'an unknown write took effect': [at(1, undefined, write(1)), at(5, 6, read(1))],
+  'an unknown write took effect late': [at(1, undefined, write(1)), at(5, 6, read(undefined)), at(7, 8, read(1))],
+  'an unknown write never took effect': [
     at(1, undefined, write(1)),
     at(5, 6, read(undefined)),
     at(7, 8, write(2)),
     at(9, 10, read(2)),
   ],
-  'an unknown swap that was made': [
+  'an unknown swap took effect': [
     at(1, undefined, swap(undefined, 1, undefined)),
     at(5, 6, swap(1, 2, true)),
     at(7, 8, read(2)),
   ],
-  'keys that do not care for each other': [
-    at(1, 2, write(1), 'a'),
-    at(3, 4, read(undefined), 'b'),
-    at(5, 6, read(1), 'a'),
-  ],
+  'operations on independent keys': [at(1, 2, write(1), 'a'), at(3, 4, read(undefined), 'b'), at(5, 6, read(1), 'a')],
   'a return and a call at the same time overlap': [at(1, 2, write(1)), at(2, 3, read(undefined))],
 };
 
 const violations: Readonly<Record<string, readonly HistoryOperation[]>> = {
   'a stale read': [at(1, 2, write(1)), at(3, 4, write(2)), at(5, 6, read(1))],
   'a read from the future': [at(1, 2, read(1)), at(3, 4, write(1))],
-  'a value that nobody wrote': [at(1, 2, write(1)), at(3, 4, read(7))],
+  'a read of a value that was never written': [at(1, 2, write(1)), at(3, 4, read(7))],
   'a lost write': [at(1, 2, write(1)), at(3, 4, read(undefined))],
-  'an update lost between two': [at(1, 5, add(1)), at(2, 4, add(1))],
-  'an addition that was made twice': [at(1, 2, add(1)), at(3, 4, add(3))],
-  'two swaps of the same value': [at(1, 5, swap(undefined, 1, true)), at(2, 4, swap(undefined, 2, true))],
-  'a swap refused without a reason': [at(1, 2, write(1)), at(3, 4, swap(1, 2, false))],
-  'two readers who disagree on the order': [
+  'a lost update of two concurrent additions': [at(1, 5, add(1)), at(2, 4, add(1))],
+  'an addition that took effect twice': [at(1, 2, add(1)), at(3, 4, add(3))],
+  'two successful swaps of the same value': [at(1, 5, swap(undefined, 1, true)), at(2, 4, swap(undefined, 2, true))],
+  'a failed swap whose expected value matched': [at(1, 2, write(1)), at(3, 4, swap(1, 2, false))],
+  'reads that disagree on the order of writes': [
     at(1, 20, write(1)),
     at(2, 19, write(2)),
     at(3, 4, read(1)),
     at(5, 6, read(2)),
     at(7, 8, read(1)),
   ],
-  'a read that goes back beside a write': [
+  'a read of the old value after a read of the new one': [
     at(1, 2, write(1)),
     at(3, 20, write(2)),
     at(4, 5, read(2)),
     at(6, 7, read(1)),
   ],
-  'an unknown write that was made, and undone': [
+  'an unknown write that took effect and was undone': [
     at(1, undefined, write(1)),
     at(3, 4, read(1)),
     at(5, 6, read(undefined)),
   ],
-  'an unknown write that was made before it was called': [at(1, 2, read(1)), at(3, undefined, write(1))],
+  'an unknown write that took effect before its call': [at(1, 2, read(1)), at(3, undefined, write(1))],
   'an unknown addition that counts twice': [at(1, undefined, add(undefined)), at(3, 4, add(1)), at(5, 6, read(3))],
 };
 
@@ -90,7 +90,7 @@ describe('history check', () => {
     it(`rejects: ${name}`, () => assert.equal(findViolations(history).length, 1));
   }
 
-  it('decides as trying every order does', () => {
+  it('agrees with an exhaustive search', () => {
     const action = fc.oneof(
       fc.option(fc.nat(2), { nil: undefined }).map(read),
       fc.nat(2).map(write),
@@ -112,7 +112,7 @@ describe('history check', () => {
     );
   });
 
-  it('takes thousands of operations, and finds the one that is wrong', () => {
+  it('checks thousands of operations and finds the wrong one', () => {
     const history = makeHistory(6_000, 40);
     assert.deepEqual(findViolations(history), []);
     const reads = history.flatMap(({ action }, i) => (action.kind === 'read' ? [i] : []));
@@ -125,13 +125,13 @@ describe('history check', () => {
   });
 });
 
-/** The action of an operation whose outcome is not known. */
+/** Returns the action with an unknown outcome. */
 function forget(action: Action): Action {
   if (action.kind === 'swap') return { ...action, done: undefined };
   return action.kind === 'add' ? add(undefined) : action;
 }
 
-/** Tries every order of every choice of the unknown operations; for a few operations only. */
+/** Tries every order of every choice of unknown operations. Only for short histories. */
 function someOrderFits(left: readonly HistoryOperation[], value?: number): boolean {
   if (left.every(({ returnedAt }) => returnedAt === undefined)) return true;
   return left.some((next, i) => {
@@ -142,7 +142,7 @@ function someOrderFits(left: readonly HistoryOperation[], value?: number): boole
   });
 }
 
-/** Whether a register with this value allows the result, and its value afterwards. */
+/** Returns whether a register with this value allows the result, and its value afterwards. */
 function follow(value: number | undefined, action: Action): readonly [boolean, number | undefined] {
   const sum = (value ?? 0) + 1;
   switch (action.kind) {
@@ -160,7 +160,7 @@ function follow(value: number | undefined, action: Action): readonly [boolean, n
   }
 }
 
-/** Operations of twelve processes on a real register each key, each taking effect somewhere within its time. */
+/** Generates a linearizable history of twelve processes with one register for each key. */
 function makeHistory(count: number, keys: number): HistoryOperation[] {
   const random = createRandom(7);
   const values = new Map<string, number | undefined>();

@@ -1,51 +1,51 @@
 /**
- * Whether a history of concurrent operations is linearizable: whether each operation can be thought to happen at one
- * moment between its call and its return, so that the results are those of one thread doing them in that order.
+ * Checks whether a history of concurrent operations is linearizable: each operation takes effect at one moment between
+ * its call and its return, and the results are those of a sequential execution in that order.
  *
- * The search is Wing and Gong's with Lowe's memoization: take any operation that was called before the first return
- * among those left, see whether the register allows its result, go on with the rest; go back where nothing fits, and
- * never try again what was tried: the same operations done, the same value. Keys are registers of their own and are
- * checked one by one, which is what makes thousands of operations a matter of milliseconds.
+ * The algorithm is Wing and Gong's with Lowe's memoization. It picks an operation that was called before the first
+ * return of the remaining ones, applies it if the register allows its result, and continues with the rest. If no
+ * operation fits, it backtracks. It never repeats a combination of applied operations and value. Each key is a register
+ * of its own and is checked separately, so thousands of operations take milliseconds.
  *
- * An operation whose outcome nobody knows may have happened at any time after its call, or never.
+ * An operation with an unknown outcome may take effect at any time after its call, or never.
  */
 
-/** What was done to a register, and what it said. `undefined` is the value of one that was never written. */
+/** An operation on a register with its result. `undefined` is the value of a register that was never written. */
 export type Action =
   | { readonly kind: 'read'; readonly value: number | undefined }
   | { readonly kind: 'write'; readonly value: number }
-  /** Set to `value` if it was `expected`; `done` says whether it was (`undefined`: not known). */
+  /** Sets `value` if the register contains `expected`. `done` is the result, `undefined` if unknown. */
   | {
       readonly kind: 'swap';
       readonly expected: number | undefined;
       readonly value: number;
       readonly done: boolean | undefined;
     }
-  /** Added one; `value` is the sum (`undefined`: not known). */
+  /** Adds one. `value` is the sum, `undefined` if unknown. */
   | { readonly kind: 'add'; readonly value: number | undefined };
 
-/** One operation of a history; times are of one monotonic clock. */
+/** One operation of a history, with times of one monotonic clock. */
 export interface HistoryOperation {
   readonly process: string;
   readonly key: string;
   readonly calledAt: number;
-  /** `undefined`: its outcome is not known. */
+  /** `undefined` if the outcome is unknown. */
   readonly returnedAt: number | undefined;
   readonly action: Action;
 }
 
-/** A key whose operations no order explains, and how far the best attempt came. */
+/** A key whose history is not linearizable, with the longest order that was found. */
 export interface Violation {
   readonly key: string;
-  /** Operations in the longest order found. */
+  /** Number of operations in the longest order. */
   readonly explained: number;
   readonly operations: number;
-  /** What could not follow then, in the order of calls, and the value of the register. */
+  /** The value of the register after that order, and the operations that could not follow, in the order of calls. */
   readonly value: number | undefined;
   readonly stuck: readonly HistoryOperation[];
 }
 
-/** Finds the keys whose histories are not linearizable; none is what a test wants. */
+/** Returns the keys whose histories are not linearizable. */
 export function findViolations(history: readonly HistoryOperation[]): Violation[] {
   const violations: Violation[] = [];
   for (const [key, operations] of Map.groupBy(history, (operation) => operation.key)) {
@@ -55,21 +55,21 @@ export function findViolations(history: readonly HistoryOperation[]): Violation[
   return violations;
 }
 
-/** For the message of a failed test. */
+/** Formats a violation for the message of a failed test. */
 export function describeViolation({ key, explained, operations, value, stuck }: Violation): string {
   const lines = stuck.map(
     ({ process, calledAt, returnedAt, action }) =>
       `  ${process} ${calledAt}–${returnedAt ?? '?'} ${JSON.stringify(action)}`,
   );
   return [
-    `'${key}': ${explained} of ${operations} operations fit; it is ${value} then, and none of these can follow:`,
+    `'${key}': ${explained} of ${operations} operations fit; the value is then ${value}, and none of these can follow:`,
     ...lines,
   ].join('\n');
 }
 
 type Value = number | undefined;
 
-/** The value after an action, or `false` where the register does not allow the result. */
+/** Returns the value after an action, or `false` if the register does not allow its result. */
 function apply(value: Value, action: Action): { readonly value: Value } | false {
   switch (action.kind) {
     case 'read':
@@ -88,11 +88,11 @@ function apply(value: Value, action: Action): { readonly value: Value } | false 
   }
 }
 
-/** An event in a doubly linked list; a call knows its return, and both know their operation. */
+/** A call or a return in a doubly linked list. */
 interface Entry {
   readonly operation: HistoryOperation;
   readonly number: number;
-  /** Of a call: its return, absent when the outcome is not known. */
+  /** The return of a call, missing if the outcome is unknown. */
   readonly returned?: Entry;
   readonly isCall: boolean;
   previous: Entry | undefined;
@@ -116,7 +116,7 @@ function checkKey(key: string, operations: readonly HistoryOperation[]): Violati
     stuck: [],
   };
   let entry = head.next;
-  // What is left without a return may never have happened.
+  // Operations without a return need not take effect.
   let returnsLeft = operations.filter(({ returnedAt }) => returnedAt !== undefined).length;
   while (returnsLeft > 0) {
     if (entry?.isCall) {
@@ -144,7 +144,7 @@ function checkKey(key: string, operations: readonly HistoryOperation[]): Violati
   return undefined;
 }
 
-/** Calls and returns in the order of time; at the same time calls come first, so that such operations overlap. */
+/** Links calls and returns in order of time. At the same time calls come first, so that such operations overlap. */
 function link(operations: readonly HistoryOperation[]): Entry {
   const entries: Entry[] = [];
   const required = operations
@@ -198,8 +198,9 @@ interface DoneSet {
 }
 
 /**
- * The operations that are done, with a short name: nearly always they are the first ones and a few more, so it is
- * named by how many of the first ones and which more. Those without a known outcome are named apart.
+ * The set of applied operations, with a short key for the memoization. The set is mostly a prefix of all operations and
+ * a few more, so the key contains the length of the prefix and the numbers of the others. Operations with an unknown
+ * outcome have negative numbers.
  */
 function doneSet(): DoneSet {
   const beyond = new Set<number>();

@@ -1,6 +1,6 @@
-/** Keys with all their versions, as etcd keeps them: every change has a revision, and any past one can be read. */
+/** A multi-version key-value store like etcd's: every change has a revision, and past revisions can be read. */
 
-/** One version of a key; `value: undefined` says that it was deleted. */
+/** One version of a key. `value: undefined` means that the key was deleted. */
 export interface Version {
   readonly created: bigint;
   readonly modified: bigint;
@@ -10,25 +10,25 @@ export interface Version {
 }
 
 export interface KeyVersion extends Version {
-  /** The bytes of the key, one character each: such texts sort as the bytes do. */
+  /** The bytes of the key, one character for each byte, so that keys sort in byte order. */
   readonly key: string;
 }
 
-/** What one revision changed. */
+/** All changes of one revision. */
 export interface Revision {
   readonly revision: bigint;
   readonly events: readonly KeyVersion[];
 }
 
-/** A put, or with `value: undefined` a deletion. */
+/** A put, or a deletion if `value` is undefined. */
 export interface Change {
   readonly key: string;
   readonly value: Uint8Array | undefined;
   readonly lease: bigint;
 }
 
-/** Everything of a store, to be put back later. */
-export interface StoreImage {
+/** A complete copy of a store, to restore later. */
+export interface StoreBackup {
   readonly revision: bigint;
   readonly compacted: bigint;
   readonly versions: ReadonlyMap<string, readonly Version[]>;
@@ -37,20 +37,20 @@ export interface StoreImage {
 
 export interface MvccStore {
   readonly revision: bigint;
-  /** Revisions below it cannot be read any more. */
+  /** The lowest revision that can still be read. */
   readonly compacted: bigint;
-  /** The living version of a key as of a revision. */
+  /** Returns a key at a revision, undefined if it did not exist. */
   get(key: string, revision: bigint): KeyVersion | undefined;
-  /** Living keys from `from` to `end` (exclusive; `undefined`: `from` alone) as of a revision, in order. */
+  /** Returns the keys from `from` to `end` (exclusive) at a revision in order; only `from` if `end` is undefined. */
   range(from: string, end: string | undefined, revision: bigint): KeyVersion[];
-  /** Makes one revision of all changes; none when deletions find nothing. */
+  /** Makes one revision of all changes. Makes none if every change deletes a missing key. */
   write(changes: readonly Change[]): void;
-  /** What changed from a revision on. */
+  /** Returns the revisions from a given one on. */
   since(revision: bigint): readonly Revision[];
   compact(revision: bigint): void;
-  image(): StoreImage;
-  restore(image: StoreImage): void;
-  /** Calls back after each revision. @returns ends it */
+  backup(): StoreBackup;
+  restore(backup: StoreBackup): void;
+  /** Calls `callback` after each revision. @returns a function that removes the callback */
   onRevision(callback: () => void): () => void;
 }
 
@@ -106,10 +106,10 @@ export function createMvccStore(): MvccStore {
       compacted = at;
       log = log.filter((each) => each.revision >= at);
     },
-    image: () => structuredClone({ revision, compacted, versions, log }),
-    restore(image) {
-      const copy = structuredClone(image);
-      ({ revision, compacted } = image);
+    backup: () => structuredClone({ revision, compacted, versions, log }),
+    restore(backup) {
+      const copy = structuredClone(backup);
+      ({ revision, compacted } = backup);
       versions = new Map([...copy.versions].map(([key, list]) => [key, [...list]]));
       log = [...copy.log];
     },

@@ -1,28 +1,28 @@
-/** The clock of one simulated process: its timers end with it, and its wall clock jumps alone. */
+/** The clock of one simulated process. Its timers end with the process, and its wall clock can jump by itself. */
 import type { Clock } from '../../../src/state/clock/clock.ts';
 
 export interface ProcessClock extends Clock {
-  /** Milliseconds by which the wall clock is off. */
+  /** Offset of the wall clock in milliseconds. */
   offsetMs: number;
-  /** How many timers are set. */
+  /** Number of active timers. */
   readonly timers: number;
-  /** The process dies: nothing falls due any more. */
+  /** Ends the process: no timer fires any more. */
   kill(): void;
 }
 
-/** @param world the time of everybody */
-export function createProcessClock(world: Clock): ProcessClock {
+/** @param shared the clock that all processes share */
+export function createProcessClock(shared: Clock): ProcessClock {
   const timers = new Set<() => void>();
   let dead = false;
   return {
     offsetMs: 0,
     now() {
-      return world.now() + this.offsetMs;
+      return shared.now() + this.offsetMs;
     },
-    monotonic: () => world.monotonic(),
+    monotonic: () => shared.monotonic(),
     after(ms, callback) {
       if (dead) return () => undefined;
-      const cancel = world.after(ms, () => {
+      const cancel = shared.after(ms, () => {
         timers.delete(end);
         callback();
       });

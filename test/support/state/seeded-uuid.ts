@@ -1,9 +1,9 @@
-/** UUIDs that a seed reproduces: the order of rows, and which server does what, follow from them. */
+/** UUIDs that a seed reproduces. The order of rows and the placement of jobs follow from them. */
 import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import type { Random } from '../random.ts';
 
-/** A UUID of version 4. */
+/** Returns a version 4 UUID. */
 export function uuidOf(random: Random): string {
   const hex = Array.from({ length: 4 }, () =>
     random
@@ -22,7 +22,7 @@ export function uuidOf(random: Random): string {
   return parts.join('-');
 }
 
-/** Has `randomUUID` of node:crypto, for every module of this process, follow `random` until it is disposed. */
+/** Makes `randomUUID` of node:crypto use `random` in every module of this process, until the result is disposed. */
 export function seedUuids(random: Random): Disposable {
   const real = crypto.randomUUID;
   const put = (make: typeof crypto.randomUUID): void => {

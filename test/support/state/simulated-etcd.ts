@@ -1,6 +1,6 @@
 /**
- * An etcd in this process, for histories that a seed reproduces: as much of KV, Watch and Lease as the engine uses, on
- * the injected clock. One member, so it has no elections; what networks do to its answers is in faulty-link.ts.
+ * An in-process etcd for simulations that a seed reproduces. It implements the parts of KV, Watch, and Lease that the
+ * engine uses, on the injected clock. It has one member and no elections; `faulty-link.ts` simulates network faults.
  */
 import { create, toBinary } from '@bufbuild/protobuf';
 import { Code, ConnectError, type ConnectRouter, createRouterTransport, type Transport } from '@connectrpc/connect';
@@ -20,31 +20,31 @@ import {
   type WatchCreateRequest,
 } from '../../../src/state/engine/etcd/client/gen/etcd_pb.ts';
 import type { Random } from '../random.ts';
-import { type Change, createMvccStore, type KeyVersion, type MvccStore, type StoreImage } from './mvcc-store.ts';
+import { type Change, createMvccStore, type KeyVersion, type MvccStore, type StoreBackup } from './mvcc-store.ts';
 
-/** etcd's own default. */
+/** Default of etcd's `--max-txn-ops`. */
 const TXN_OPERATIONS_MAX = 128;
-/** Events of one revision in one message; small, so that the pieces are put together often. */
+/** Events of one revision in one message. A low number, so that the engine often has to join fragments. */
 const FRAGMENT_EVENTS = 4;
 
 export interface SimulatedEtcd {
   readonly transport: Transport;
   readonly revision: bigint;
-  /** Longest time by which a watch is behind. */
+  /** Longest delay of a watch event. */
   watchLagMsMax: number;
-  /** Forgets history up to a revision; watches that are behind it are told so. */
+  /** Compacts the history up to a revision, by default the newest. Cancels watches that are behind it. */
   compact(revision?: bigint): void;
-  /** Ends a lease that some key hangs on, and takes its keys along. */
+  /** Ends a random lease and deletes its keys. */
   loseLease(): void;
-  /** Ends every watch, as a member does that restarts. */
+  /** Ends every watch, like a member that restarts. */
   cutWatches(): void;
-  image(): StoreImage;
+  backup(): StoreBackup;
   /**
-   * Puts an older store back; every watch ends. As a restore from a snapshot does it, it is another cluster then; as a
-   * copy of the data directory that is put back, the same.
+   * Restores an older store and ends every watch. The cluster ID changes (`other`) as after a restore from a snapshot,
+   * or stays (`same`) as after copying the data directory back.
    */
-  restore(image: StoreImage, cluster: 'same' | 'other'): void;
-  /** Every key below a prefix with its value as text. */
+  restore(backup: StoreBackup, cluster: 'same' | 'other'): void;
+  /** Returns every key below a prefix with its value as text. */
   dump(prefix: string): Map<string, string>;
 }
 
@@ -67,12 +67,12 @@ export function createSimulatedEtcd(clock: Clock, random: Random): SimulatedEtcd
     const keys = store.range('', '\u00ff', store.revision).filter(({ lease }) => lease === id);
     store.write(keys.map(({ key }) => ({ key, value: undefined, lease: 0n })));
   };
-  const endWhenDue = (id: bigint): void => {
+  const expireWhenDue = (id: bigint): void => {
     const grant = leases.get(id);
     if (grant === undefined) return;
     const left = grant.endsAt - clock.monotonic();
     if (left <= 0) endLease(id);
-    else clock.after(left, () => endWhenDue(id));
+    else clock.after(left, () => expireWhenDue(id));
   };
   const cutWatches = (): void => {
     watchesEnd.abort(new ConnectError('etcdserver: server stopped', Code.Unavailable));
@@ -96,15 +96,15 @@ export function createSimulatedEtcd(clock: Clock, random: Random): SimulatedEtcd
       if (leases.size > 0) endLease(random.pick([...leases.keys()]));
     },
     cutWatches,
-    image: () => store.image(),
-    restore(image, cluster) {
-      store.restore(image);
+    backup: () => store.backup(),
+    restore(backup, cluster) {
+      store.restore(backup);
       leases.clear();
       if (cluster === 'other') clusterId++;
       cutWatches();
     },
     dump(prefix) {
-      const found = store.range(latin(Buffer.from(prefix)), '\u00ff', store.revision);
+      const found = store.range(toLatin1(Buffer.from(prefix)), '\u00ff', store.revision);
       return new Map(
         found.map(({ key, value }) => [Buffer.from(key, 'latin1').toString(), Buffer.from(value ?? []).toString()]),
       );
@@ -137,7 +137,7 @@ export function createSimulatedEtcd(clock: Clock, random: Random): SimulatedEtcd
   }
 
   async function* follow({ key, rangeEnd, startRevision }: WatchCreateRequest, signal: AbortSignal) {
-    const [from, end] = [latin(key), latin(rangeEnd)];
+    const [from, end] = [toLatin1(key), toLatin1(rangeEnd)];
     let next = startRevision;
     yield { header: header(), created: true };
     for (;;) {
@@ -164,7 +164,7 @@ export function createSimulatedEtcd(clock: Clock, random: Random): SimulatedEtcd
         const id = ++lastLease;
         const ttlMs = Number(TTL) * 1_000;
         leases.set(id, { ttlMs, endsAt: clock.monotonic() + ttlMs });
-        endWhenDue(id);
+        expireWhenDue(id);
         return { header: header(), ID: id, TTL };
       },
       leaseRevoke({ ID }) {
@@ -185,7 +185,7 @@ export function createSimulatedEtcd(clock: Clock, random: Random): SimulatedEtcd
   return etcd;
 }
 
-function latin(bytes: Uint8Array): string {
+function toLatin1(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
 }
 
@@ -204,7 +204,7 @@ function range(store: MvccStore, { key, rangeEnd, limit, revision, sortOrder, ke
   const at = revision > 0n ? revision : store.revision;
   if (at < store.compacted) throw compactedError();
   if (at > store.revision) throw futureError();
-  const found = store.range(latin(key), rangeEnd.length === 0 ? undefined : latin(rangeEnd), at);
+  const found = store.range(toLatin1(key), rangeEnd.length === 0 ? undefined : toLatin1(rangeEnd), at);
   if (sortOrder === RangeRequest_SortOrder.DESCEND) found.reverse();
   const taken = limit > 0n ? found.slice(0, Number(limit)) : found;
   const kvs = taken.map((each) =>
@@ -228,7 +228,7 @@ function runTransaction(
   const put = changes.filter(({ value }) => value !== undefined).map(({ key }) => key);
   if (new Set(put).size < put.length)
     throw new ConnectError('etcdserver: duplicate key given in txn request', Code.InvalidArgument);
-  // Reads come before changes in every transaction of the engine, so they are all answered from before.
+  // The engine's transactions read before they write, so all reads use the state before the changes.
   const responses = steps.map(({ request }) => {
     if (request.case !== 'requestRange') return { response: { case: 'responsePut' as const, value: {} } };
     return { response: { case: 'responseRange' as const, value: range(store, request.value) } };
@@ -240,18 +240,18 @@ function runTransaction(
 function changesOf(store: MvccStore, { request }: RequestOp): Change[] {
   if (request.case === 'requestPut') {
     const { key, value, lease } = request.value;
-    return [{ key: latin(key), value, lease }];
+    return [{ key: toLatin1(key), value, lease }];
   }
   if (request.case !== 'requestDeleteRange') return [];
   const { key, rangeEnd } = request.value;
-  const found = store.range(latin(key), rangeEnd.length === 0 ? undefined : latin(rangeEnd), store.revision);
+  const found = store.range(toLatin1(key), rangeEnd.length === 0 ? undefined : toLatin1(rangeEnd), store.revision);
   return found.map((each) => ({ key: each.key, value: undefined, lease: 0n }));
 }
 
-/** Only EQUAL, of the revision and of the value: what the engine asks. */
+/** Evaluates a compare. Supports only what the engine uses: EQUAL on the revision or the value. */
 function holds(store: MvccStore, { result, key, targetUnion }: Compare): boolean {
   if (result !== Compare_Result.EQUAL) throw new ConnectError('only EQUAL is simulated', Code.Unimplemented);
-  const found = store.get(latin(key), store.revision);
+  const found = store.get(toLatin1(key), store.revision);
   if (targetUnion.case === 'modRevision') return (found?.modified ?? 0n) === targetUnion.value;
   if (targetUnion.case === 'value')
     return found?.value !== undefined && Buffer.compare(found.value, targetUnion.value) === 0;

@@ -1,19 +1,25 @@
-/** What is simulated with a seed, and what must hold then. */
+/** Simulated runs from a seed, and the properties that each of them checks. */
 import assert from 'node:assert/strict';
 import { sleep } from '../../../src/state/clock/clock.ts';
 import type { Random } from '../random.ts';
 import { describeViolation, findViolations, type HistoryOperation } from './history.ts';
-import { createWorld, type FaultLog, makeFaults, type SimulatedNode, type World } from './simulation.ts';
-import { picture } from './state.ts';
+import {
+  createSimulatedCluster,
+  type FaultLog,
+  injectFaults,
+  type SimulatedCluster,
+  type SimulatedNode,
+} from './simulation.ts';
+import { dumpState } from './state.ts';
 import { counters } from './tables.ts';
 import { recordIn, runClients } from './workload.ts';
 
 const KEYS = ['k0', 'k1', 'k2'];
 const CLIENTS = 3;
-/** The key of the head, which only commits move. */
+/** The key of the head, which only commits change. */
 const HEAD = 'accord/head';
 
-/** What a seed gave: the same again whenever it is run. */
+/** The result of a run, which is the same for the same seed. */
 export interface SimulatedRun {
   readonly history: readonly HistoryOperation[];
   readonly faults: FaultLog;
@@ -21,29 +27,29 @@ export interface SimulatedRun {
 }
 
 /**
- * Two or three servers under faults, one of which may vanish and be started again. Fails unless the history is
- * linearizable (so nothing acknowledged is lost and no outcome comes from a batch that was undone), no client's index
- * fell, and all servers and one that is freshly loaded hold the same in the end.
+ * Simulates two or three servers under faults. One of them may vanish and start again. Fails unless the history is
+ * linearizable, no client's index falls, and all servers end with the rows that a newly loaded server has. A
+ * linearizable history proves that no acknowledged write was lost and that no outcome comes from a discarded batch.
  */
 export async function simulateFaults(seed: number): Promise<SimulatedRun> {
-  const world = createWorld(seed);
-  const { random, clock } = world;
+  const cluster = createSimulatedCluster(seed);
+  const { random, clock } = cluster;
   const history: HistoryOperation[] = [];
-  const rumours = new Map<string, number | undefined>();
+  const lastValues = new Map<string, number | undefined>();
   const faults: FaultLog = [];
   let nodes: SimulatedNode[] = [];
   const vanished: SimulatedNode[] = [];
   const calm = new AbortController();
 
   const serve = async (name: string, run: number, signal: AbortSignal): Promise<void> => {
-    const node = await world.start(name);
+    const node = await cluster.start(name);
     nodes = [...nodes, node];
     await runClients({
-      ...clientOptions(world, node, 25),
+      ...clientOptions(cluster, node, 25),
       process: `${name}.${run}`,
       firstValue: (run * 10 + nodes.length) * 1_000_000,
       called: recordIn(history),
-      rumours,
+      lastValues,
       signal,
     });
   };
@@ -70,25 +76,25 @@ export async function simulateFaults(seed: number): Promise<SimulatedRun> {
       ...(random.chance(0.5) ? [serve('c', 0, forever)] : []),
     ];
     await sleep(clock, 100, forever);
-    const breaking = makeFaults(world, () => nodes, faults, calm.signal);
+    const injecting = injectFaults(cluster, () => nodes, faults, calm.signal);
     await Promise.all(serving);
     calm.abort();
-    await breaking;
+    await injecting;
     await sleep(clock, 5_000, forever);
-    await settle(world, nodes, history);
+    await compareServers(cluster, nodes, history);
     for (const { state } of [...nodes, ...vanished]) await state[Symbol.asyncDispose]();
   };
-  await explained(faults, () => world.drive(whole()));
+  await withFaultLog(faults, () => cluster.drive(whole()));
   return { history, faults, simulatedMs: clock.monotonic() };
 }
 
 /**
- * Two servers whose etcd is put back to an older picture. What was acknowledged since is gone, and nobody can help
- * that; but it is told by a new epoch, no client's index falls, and what comes after is linearizable again.
+ * Simulates two servers whose etcd is restored from an older backup. Later acknowledged writes are lost. Fails unless
+ * the servers move to a new epoch, no client's index falls, and the history after the restore is linearizable.
  */
 export async function simulateRestore(seed: number): Promise<SimulatedRun> {
-  const world = createWorld(seed);
-  const { random, clock, etcd } = world;
+  const cluster = createSimulatedCluster(seed);
+  const { random, clock, etcd } = cluster;
   const forever = new AbortController().signal;
   const history: HistoryOperation[] = [];
   const faults: FaultLog = [];
@@ -96,7 +102,7 @@ export async function simulateRestore(seed: number): Promise<SimulatedRun> {
     Promise.all(
       nodes.map((node, i) =>
         runClients({
-          ...clientOptions(world, node, 12),
+          ...clientOptions(cluster, node, 12),
           process: `${node.name}.${phase}`,
           firstValue: (phase * 10 + i + 1) * 1_000_000,
           called: recordIn(into),
@@ -104,28 +110,28 @@ export async function simulateRestore(seed: number): Promise<SimulatedRun> {
       ),
     );
   const whole = async (): Promise<void> => {
-    const nodes = [await world.start('a'), await world.start('b')];
+    const nodes = [await cluster.start('a'), await cluster.start('b')];
     const epoch = nodes[0]?.state.snapshot.epoch ?? 0;
     const indexes = nodes.map(({ state }) => state.snapshot.index);
     await clients(nodes, 0, []);
-    const image = etcd.image();
-    let cut = true;
+    const backup = etcd.backup();
+    let isCut = true;
     await Promise.all([
       clients(nodes, 1, []),
       sleep(clock, random.below(400), forever).then(() => {
-        const cluster = random.pick(['same', 'other'] as const);
-        faults.push(`${clock.monotonic().toFixed(0)} the store goes back, ${cluster} cluster`);
+        const clusterId = random.pick(['same', 'other'] as const);
+        faults.push(`${clock.monotonic().toFixed(0)} the store goes back, ${clusterId} cluster`);
         const head = etcd.dump(HEAD).get(HEAD);
-        etcd.restore(image, cluster);
-        // Put back at once, nothing was lost, and nobody can tell.
-        cut = cluster === 'other' || head !== etcd.dump(HEAD).get(HEAD);
+        etcd.restore(backup, clusterId);
+        // A restore without a commit since the backup loses nothing and cannot be detected.
+        isCut = clusterId === 'other' || head !== etcd.dump(HEAD).get(HEAD);
       }),
     ]);
     await sleep(clock, 20_000, forever);
     for (const [i, { state }] of nodes.entries()) {
-      assert.equal(state.snapshot.epoch > epoch, cut, 'the cut of history is told');
+      assert.equal(state.snapshot.epoch > epoch, isCut, 'the epoch shows the cut of history');
       assert.ok(state.snapshot.index > (indexes[i] ?? 0));
-      assert.equal(state.snapshot.epoch, nodes[0]?.state.snapshot.epoch, 'all go on in the same epoch');
+      assert.equal(state.snapshot.epoch, nodes[0]?.state.snapshot.epoch, 'all servers continue in the same epoch');
     }
     const [first] = nodes;
     await first?.state.consistent();
@@ -133,7 +139,7 @@ export async function simulateRestore(seed: number): Promise<SimulatedRun> {
       const value = first?.state.snapshot.get(counters, key)?.row.value;
       if (value !== undefined)
         history.push({
-          process: 'image',
+          process: 'backup',
           key,
           calledAt: 0,
           returnedAt: clock.monotonic(),
@@ -142,14 +148,14 @@ export async function simulateRestore(seed: number): Promise<SimulatedRun> {
     }
     await sleep(clock, 1, forever);
     await clients(nodes, 2, history);
-    await settle(world, nodes, history);
+    await compareServers(cluster, nodes, history);
     for (const { state } of nodes) await state[Symbol.asyncDispose]();
   };
-  await explained(faults, () => world.drive(whole()));
+  await withFaultLog(faults, () => cluster.drive(whole()));
   return { history, faults, simulatedMs: clock.monotonic() };
 }
 
-function clientOptions({ random, clock }: World, { state }: SimulatedNode, operations: number) {
+function clientOptions({ random, clock }: SimulatedCluster, { state }: SimulatedNode, operations: number) {
   const forever = new AbortController().signal;
   return {
     state,
@@ -162,36 +168,40 @@ function clientOptions({ random, clock }: World, { state }: SimulatedNode, opera
   };
 }
 
-/** Reads everything once more on a server that is freshly loaded, and compares all servers. */
-async function settle(world: World, nodes: readonly SimulatedNode[], history: HistoryOperation[]): Promise<void> {
-  const judge = await world.start('judge');
-  const calledAt = world.clock.monotonic();
-  await Promise.all([judge, ...nodes].map(({ state }) => state.consistent()));
+/** Reads all keys on a newly loaded server, compares all servers with it, and checks the history. */
+async function compareServers(
+  cluster: SimulatedCluster,
+  nodes: readonly SimulatedNode[],
+  history: HistoryOperation[],
+): Promise<void> {
+  const verifier = await cluster.start('verifier');
+  const calledAt = cluster.clock.monotonic();
+  await Promise.all([verifier, ...nodes].map(({ state }) => state.consistent()));
   for (const key of KEYS) {
-    const value = judge.state.snapshot.get(counters, key)?.row.value;
+    const value = verifier.state.snapshot.get(counters, key)?.row.value;
     history.push({
-      process: 'judge',
+      process: 'verifier',
       key,
       calledAt,
-      returnedAt: world.clock.monotonic(),
+      returnedAt: cluster.clock.monotonic(),
       action: { kind: 'read', value },
     });
   }
   for (const { name, state } of nodes) {
     assert.deepEqual(
-      picture(state.snapshot),
-      picture(judge.state.snapshot),
-      `${name} holds something else than what is loaded`,
+      dumpState(state.snapshot),
+      dumpState(verifier.state.snapshot),
+      `the rows of ${name} differ from those of a newly loaded server`,
     );
-    assert.equal(state.snapshot.index, judge.state.snapshot.index);
+    assert.equal(state.snapshot.index, verifier.state.snapshot.index);
   }
-  await judge.state[Symbol.asyncDispose]();
+  await verifier.state[Symbol.asyncDispose]();
   const [violation] = findViolations(history);
   if (violation !== undefined) assert.fail(describeViolation(violation));
 }
 
-/** Adds to an error what was done before it. */
-async function explained(faults: FaultLog, action: () => Promise<void>): Promise<void> {
+/** Runs `action` and adds the injected faults to the message of its error. */
+async function withFaultLog(faults: FaultLog, action: () => Promise<void>): Promise<void> {
   try {
     await action();
   } catch (cause) {

@@ -1,4 +1,4 @@
-/** Whole clusters in one process: states on a simulated etcd, their clients, and faults, all from one seed. */
+/** Simulates a whole cluster in one process: states on a simulated etcd, and faults, reproducible by a seed. */
 import { sleep } from '../../../src/state/clock/clock.ts';
 import type { State } from '../../../src/state/state.ts';
 import { drive } from '../drive.ts';
@@ -9,7 +9,7 @@ import { createFaultyLink, type FaultyLink } from './faulty-link.ts';
 import { createSimulatedEtcd, type SimulatedEtcd } from './simulated-etcd.ts';
 import { openState } from './state.ts';
 
-/** A simulation that takes longer hangs. */
+/** Simulated time after which a simulation is considered stuck. */
 const SIMULATED_MS_MAX = 20 * 60_000;
 const LEASE_MS = 3_000;
 
@@ -19,18 +19,18 @@ export interface SimulatedNode {
   readonly link: FaultyLink;
 }
 
-export interface World {
+export interface SimulatedCluster {
   readonly clock: FakeClock;
   readonly random: Random;
   readonly etcd: SimulatedEtcd;
-  /** Starts a server; resolves when it is loaded. */
+  /** Starts a server. Resolves when it is loaded. */
   start(name: string): Promise<SimulatedNode>;
-  /** Moves time on until `promise` settles. Throws when nothing is left that could settle it. */
+  /** Advances the clock until `promise` settles. Throws if no timer is left. */
   drive<T>(promise: Promise<T>): Promise<T>;
 }
 
-/** A world in which nothing happens yet. */
-export function createWorld(seed: number): World {
+/** Creates a cluster without servers. */
+export function createSimulatedCluster(seed: number): SimulatedCluster {
   const random = createRandom(seed);
   const clock = createFakeClock();
   const etcd = createSimulatedEtcd(clock, random.fork());
@@ -55,12 +55,12 @@ export function createWorld(seed: number): World {
   };
 }
 
-/** Which faults came, for the report of a failure. */
+/** The faults injected so far, for the message of a failed test. */
 export type FaultLog = string[];
 
-/** Makes one fault after another until `signal` aborts, and leaves everything healed. */
-export async function makeFaults(
-  { clock, random, etcd }: World,
+/** Injects one fault after another until `signal` aborts, and then repairs all links. */
+export async function injectFaults(
+  { clock, random, etcd }: SimulatedCluster,
   nodes: () => readonly SimulatedNode[],
   log: FaultLog,
   signal: AbortSignal,
@@ -70,7 +70,7 @@ export async function makeFaults(
       link.delayMsMax = random.below(60);
       return 0;
     },
-    'answers are lost': (link) => {
+    'responses are lost': (link) => {
       link.cutAfter = random.next() * 0.4;
       return random.below(2_000);
     },
@@ -114,14 +114,14 @@ export async function makeFaults(
     const { link, name: node } = random.pick(nodes());
     const ms = faults[name]?.(link.faults) ?? 0;
     log.push(`${clock.monotonic().toFixed(0)} ${node} ${name} ${ms}`);
-    if (ms > 0) clock.after(ms, () => heal(link));
+    if (ms > 0) clock.after(ms, () => repair(link));
   }
-  for (const { link } of nodes()) heal(link);
+  for (const { link } of nodes()) repair(link);
   etcd.watchLagMsMax = 0;
 }
 
-/** Ends what was done to a link; what a half-open one swallowed stays lost. */
-function heal(link: FaultyLink): void {
+/** Removes the faults of a link. Messages that a half-open link dropped stay lost. */
+function repair(link: FaultyLink): void {
   if (link.faults.down === 'gone') return;
   const wasSilent = link.faults.down === 'silent';
   Object.assign(link.faults, {
@@ -131,5 +131,5 @@ function heal(link: FaultyLink): void {
     cutStream: 0,
     down: undefined,
   });
-  if (wasSilent) link.drop(new Error('the other side has forgotten the connection'));
+  if (wasSilent) link.drop(new Error('the other side has dropped the connection'));
 }

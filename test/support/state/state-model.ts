@@ -1,4 +1,4 @@
-/** The state as anybody would write it who had no need to be fast: maps, copied before each write. */
+/** A simple reference model of the state: maps, copied before each write. */
 import { type AnyTable, indexOf, type Stored } from '../../../src/state/table.ts';
 import {
   type Counter,
@@ -19,7 +19,7 @@ import {
 
 type Row = Organization | Team | Token | Use | Counter | Reservation;
 
-/** One change that a write makes. */
+/** One change in a write. */
 export type Operation =
   | {
       readonly kind: 'put';
@@ -30,8 +30,8 @@ export type Operation =
   | { readonly kind: 'expire'; readonly table: AnyTable; readonly limit: number }
   | { readonly kind: 'append'; readonly row: Event };
 
-/** A change that is asked for by numbers, to be made into an operation by what there is. */
-export interface Wish {
+/** Random numbers from which the model derives an operation that fits the existing rows. */
+export interface OperationSeed {
   readonly kind: 'put' | 'delete' | 'expire' | 'append';
   readonly table: string;
   readonly which: number;
@@ -42,10 +42,10 @@ export interface Wish {
 
 type Rows = Map<AnyTable, Map<string, Stored<unknown>>>;
 
-/** What a write of the model did. */
+/** The outcome of a write of the model. */
 export interface ModelWrite {
   readonly operations: readonly Operation[];
-  /** What each operation gave; `undefined` when the write was refused. */
+  /** The result of each operation; `undefined` if the write was rejected. */
   readonly results: readonly unknown[] | undefined;
 }
 
@@ -57,21 +57,24 @@ const ownerOf = new Map<AnyTable, AnyTable>([
   [uses, tokens],
 ]);
 
-/** A refusal by the rules of the state. */
-class Refusal extends Error {
-  override readonly name = 'Refusal';
+/** The rejection of a write by a rule of the state. */
+class Rejection extends Error {
+  override readonly name = 'Rejection';
 }
 
 export interface StateModel {
   readonly index: number;
-  /** What was appended, by key. */
+  /** The appended texts by key. */
   readonly events: ReadonlyMap<string, string>;
-  /** Runs the writes of one batch; each wish list ends in a throw where `throws` says so. */
-  batch(writes: readonly { readonly wishes: readonly Wish[]; readonly throws: boolean }[], now: number): ModelWrite[];
-  /** What lives at `now`, in the order of keys. */
-  living(table: AnyTable, now: number): Stored<unknown>[];
-  /** Takes an index over that others have moved. */
-  follow(index: number): void;
+  /** Runs the writes of one batch. A write with `throws` throws at its end. */
+  batch(
+    writes: readonly { readonly seeds: readonly OperationSeed[]; readonly throws: boolean }[],
+    now: number,
+  ): ModelWrite[];
+  /** Returns the rows that exist at `now`, in the order of their keys. */
+  existingRows(table: AnyTable, now: number): Stored<unknown>[];
+  /** Sets the index after a commit that the model did not make. */
+  setIndex(index: number): void;
 }
 
 export function createModel(index: number): StateModel {
@@ -89,8 +92,8 @@ export function createModel(index: number): StateModel {
   const ownersAlive = (table: AnyTable, row: unknown, now: number): boolean =>
     (table.owners ?? []).every((owner) => {
       const ownerKey = indexOf(table, owner.index).entry(row) ?? '';
-      const standing = of(owner.table).get(ownerKey);
-      return standing !== undefined && isAlive(owner.table, standing.row, now);
+      const existing = of(owner.table).get(ownerKey);
+      return existing !== undefined && isAlive(owner.table, existing.row, now);
     });
   const living = (table: AnyTable, now: number): Stored<unknown>[] =>
     [...of(table)]
@@ -99,15 +102,15 @@ export function createModel(index: number): StateModel {
       .map(([, stored]) => stored);
 
   const put = (table: AnyTable, row: object, at: number, now: number, touched: Set<string>): number => {
-    if (!ownersAlive(table, row, now)) throw new Refusal('owner');
+    if (!ownersAlive(table, row, now)) throw new Rejection('owner');
     const key = table.key(row);
-    const standing = of(table).get(key);
-    const createIndex = standing !== undefined && isAlive(table, standing.row, now) ? standing.createIndex : at;
+    const existing = of(table).get(key);
+    const createIndex = existing !== undefined && isAlive(table, existing.row, now) ? existing.createIndex : at;
     for (const { unique, entry } of table.indexList) {
       if (!unique) continue;
       const occupant = [...of(table)].find(([other, stored]) => other !== key && entry(stored.row) === entry(row));
       if (occupant === undefined) continue;
-      if (isAlive(table, occupant[1].row, now)) throw new Refusal('unique');
+      if (isAlive(table, occupant[1].row, now)) throw new Rejection('unique');
       of(table).delete(occupant[0]);
       touched.add(`${table.name}/${occupant[0]}`);
     }
@@ -116,7 +119,7 @@ export function createModel(index: number): StateModel {
     return createIndex;
   };
 
-  const make = (operation: Operation, at: number, now: number, touched: Set<string>): unknown => {
+  const apply = (operation: Operation, at: number, now: number, touched: Set<string>): unknown => {
     if (operation.kind === 'put') return put(operation.table, operation.row, at, now, touched);
     if (operation.kind === 'append') {
       appended.set(operation.row.id, operation.row.text);
@@ -125,8 +128,8 @@ export function createModel(index: number): StateModel {
     }
     const { table } = operation;
     if (operation.kind === 'delete') {
-      const standing = of(table).get(operation.key);
-      if (standing === undefined || !isAlive(table, standing.row, now)) return false;
+      const existing = of(table).get(operation.key);
+      if (existing === undefined || !isAlive(table, existing.row, now)) return false;
       of(table).delete(operation.key);
       touched.add(`${table.name}/${operation.key}`);
       return true;
@@ -144,26 +147,26 @@ export function createModel(index: number): StateModel {
     return taken;
   };
 
-  /** Makes a wish an operation on what there is. Ids of owners are never used again. */
-  const grant = (wish: Wish, now: number): Operation => {
-    if (wish.kind === 'append') return { kind: 'append', row: { id: `e${++lastId}`, text: String(wish.value) } };
-    if (wish.kind === 'expire')
-      return { kind: 'expire', table: wish.which % 2 === 0 ? tokens : reservations, limit: 1 + (wish.which % 4) };
-    const { kind } = wish;
-    const table = tableNamed(wish.table);
+  /** Derives an operation from the seed and the existing rows. Never uses the ID of an owner again. */
+  const toOperation = (seed: OperationSeed, now: number): Operation => {
+    if (seed.kind === 'append') return { kind: 'append', row: { id: `e${++lastId}`, text: String(seed.value) } };
+    if (seed.kind === 'expire')
+      return { kind: 'expire', table: seed.which % 2 === 0 ? tokens : reservations, limit: 1 + (seed.which % 4) };
+    const { kind } = seed;
+    const table = tableNamed(seed.table);
     const keys = testSchema.owned.has(table)
       ? living(table, now).map(({ row }) => table.key(row as object))
       : [...of(table).keys()];
-    const key = keys[wish.which % (keys.length + 1)] ?? `${table.name}-${++lastId}`;
+    const key = keys[seed.which % (keys.length + 1)] ?? `${table.name}-${++lastId}`;
     if (kind === 'delete') return { kind, table, key };
     const ownerTable = ownerOf.get(table);
-    if (ownerTable === undefined) return { kind, table, row: makeRow(table, wish, key, '', now) };
+    if (ownerTable === undefined) return { kind, table, row: makeRow(table, seed, key, '', now) };
     const ownerKeys = [...of(ownerTable).keys()];
-    if (ownerKeys.length === 0) return grant({ ...wish, table: ownerTable.name }, now);
-    return { kind, table, row: makeRow(table, wish, key, ownerKeys[wish.owner % ownerKeys.length] ?? '', now) };
+    if (ownerKeys.length === 0) return toOperation({ ...seed, table: ownerTable.name }, now);
+    return { kind, table, row: makeRow(table, seed, key, ownerKeys[seed.owner % ownerKeys.length] ?? '', now) };
   };
 
-  /** Rows whose owner is gone go too, at any depth. */
+  /** Drops the rows whose owner is missing, at any depth. */
   const dropOrphans = (): void => {
     for (const table of testSchema.tables) {
       for (const owner of table.owners ?? []) {
@@ -180,27 +183,27 @@ export function createModel(index: number): StateModel {
     get events() {
       return appended;
     },
-    living,
-    follow(next) {
+    existingRows: living,
+    setIndex(next) {
       current = next;
     },
     batch(writes, now) {
       const touched = new Set<string>();
-      const outcomes = writes.map(({ wishes, throws }): ModelWrite => {
+      const outcomes = writes.map(({ seeds, throws }): ModelWrite => {
         const saved = { rows: copy(rows), appended: new Map(appended) };
         const mine = new Set<string>();
         const operations: Operation[] = [];
         try {
-          const results = wishes.map((wish) => {
-            const operation = grant(wish, now);
+          const results = seeds.map((seed) => {
+            const operation = toOperation(seed, now);
             operations.push(operation);
-            return make(operation, current + 1, now, mine);
+            return apply(operation, current + 1, now, mine);
           });
-          if (throws) throw new Refusal('on purpose');
+          if (throws) throw new Rejection('on purpose');
           for (const key of mine) touched.add(key);
           return { operations, results };
         } catch (error) {
-          if (!(error instanceof Refusal)) throw error;
+          if (!(error instanceof Rejection)) throw error;
           ({ rows, appended } = saved);
           return { operations, results: undefined };
         }
@@ -218,7 +221,7 @@ function tableNamed(name: string): AnyTable {
   return table;
 }
 
-function makeRow(table: AnyTable, { value, ttlMs }: Wish, key: string, owner: string, now: number): Row {
+function makeRow(table: AnyTable, { value, ttlMs }: OperationSeed, key: string, owner: string, now: number): Row {
   const few = String(value % 4);
   if (table === organizations) return { id: key, name: String(value) };
   if (table === teams) return { id: key, organization: owner, name: few };

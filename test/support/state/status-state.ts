@@ -1,35 +1,34 @@
-/** What parts that publish status rows see of a state, with other servers that a test plays. */
+/** A fake state for tests of status rows, in which the test acts as the other servers. */
 import type { Engine } from '../../../src/state/engine/engine.ts';
-import { StatusBoard } from '../../../src/state/jobs/status-rows.ts';
+import { StatusRows } from '../../../src/state/jobs/status-rows.ts';
 import type { State } from '../../../src/state/state.ts';
 
 export interface StatusState {
   readonly state: State;
-  /** What was published, by slot. */
+  /** The published values by slot. */
   readonly published: ReadonlyMap<string, unknown>;
-  /** Keys of rows that are there. */
+  /** Keys of the existing rows. */
   readonly rows: Set<string>;
-  /** Another server says something in a slot. */
-  say(node: string, slot: string, value: unknown): void;
-  /** These servers are members from now on. */
-  members(...names: readonly string[]): void;
+  /** Publishes a status row as another server. */
+  publishFrom(node: string, slot: string, value: unknown): void;
+  setLiveNodes(...names: readonly string[]): void;
 }
 
-/** A server alone. */
+/** Creates a fake state whose only live node is `a`. */
 export function statusState(): StatusState {
   const published = new Map<string, unknown>();
   const rows = new Set<string>();
   const listeners = new Set<() => void>();
-  let members: readonly { readonly name: string }[] = [{ name: 'a' }];
+  let liveNodes: readonly { readonly name: string }[] = [{ name: 'a' }];
   const publish: Engine['publish'] = (slot, value) => void published.set(slot, value && JSON.parse(value));
-  const status = new StatusBoard({ publish } as Engine);
+  const status = new StatusRows({ publish } as Engine);
   const state = {
     status,
     snapshot: { get: (_table: unknown, key: string) => (rows.has(key) ? { row: { id: key } } : undefined) },
-    get members() {
-      return members;
+    get liveNodes() {
+      return liveNodes;
     },
-    onMembers(listener: () => void) {
+    onLiveNodes(listener: () => void) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
@@ -38,9 +37,9 @@ export function statusState(): StatusState {
     state: state as unknown as State,
     published,
     rows,
-    say: (node, slot, value) => status.onStatus(node, slot, JSON.stringify(value)),
-    members(...names) {
-      members = names.map((name) => ({ name }));
+    publishFrom: (node, slot, value) => status.onStatus(node, slot, JSON.stringify(value)),
+    setLiveNodes(...names) {
+      liveNodes = names.map((name) => ({ name }));
       for (const listener of listeners) listener();
     },
   };

@@ -1,4 +1,4 @@
-/** Stores for suites that every engine runs. */
+/** Stores for the suites that every engine runs. */
 import type { Clock } from '../../../src/state/clock/clock.ts';
 import type { Engine } from '../../../src/state/engine/engine.ts';
 import { sqliteEngine } from '../../../src/state/engine/sqlite/engine.ts';
@@ -6,25 +6,25 @@ import type { EtcdCluster } from '../process/etcd.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 import { testEngine } from './etcd-node.ts';
 
-/** What differs from one engine on a store to another. */
+/** Settings in which engines on the same store may differ. */
 export interface EngineSettings {
-  /** Endpoints instead of the store's own: a proxy's. */
+  /** Endpoints to use instead of the store's, such as those of a proxy. */
   readonly endpoints?: readonly string[];
   readonly clock?: Clock;
-  /** How long a dead engine is believed alive; only where nodes have leases. */
+  /** Time after which a dead node counts as gone. Only etcd uses it. */
   readonly leaseMs?: number;
 }
 
-/** A store of one test, and engines on it. */
+/** The store of one test. */
 export interface TestStore extends AsyncDisposable {
-  /** An engine that is not open yet. */
+  /** Creates an engine on the store without opening it. */
   engine(settings?: EngineSettings): Engine;
 }
 
-/** Makes a store that nobody else uses. */
+/** Creates an empty store for one test. */
 export type MakeStore = () => Promise<TestStore>;
 
-/** A directory with a database. */
+/** Creates a store in a temporary directory. */
 export async function sqliteStore(): Promise<TestStore> {
   const directory = await temporaryDirectory();
   return {
@@ -38,8 +38,8 @@ const LEASE_MS = 5_000;
 let prefixes = 0;
 
 /**
- * A prefix of its own in a running etcd. The lease is short, so that dead nodes go soon, and yet longer than a busy
- * event loop stands still: a node that lost it would stop its jobs in the middle of a test.
+ * Creates a store under a new prefix of a running etcd. The lease is short, so that dead nodes leave soon, but longer
+ * than a busy event loop can block. A node that lost its lease would stop its jobs in the middle of a test.
  */
 export async function etcdStore(etcd: EtcdCluster): Promise<TestStore> {
   const prefix = `test-${++prefixes}/`;

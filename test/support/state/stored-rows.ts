@@ -1,8 +1,8 @@
-/** What a cluster has stored, as its export shows it: what the API of a peering does not. Secrets are left out. */
+/** Reads stored rows of a cluster from its export, for fields that the peering API does not return. Omits secrets. */
 import assert from 'node:assert/strict';
 import type { Cluster } from '../peering/clusters.ts';
 
-/** The rows of one table. */
+/** Returns the rows of one table. */
 export async function storedRows<T>(cluster: Cluster, table: string): Promise<T[]> {
   const { status, text } = await cluster.request('GET', '/v1/operator/export');
   assert.equal(status, 200, text);
@@ -13,14 +13,14 @@ export async function storedRows<T>(cluster: Cluster, table: string): Promise<T[
     .map(({ value }) => (JSON.parse(value) as [...unknown[], T]).at(-1) as T);
 }
 
-/** The roots that a cluster trusts for its only peer, sorted; none where it has no bundle. */
+/** Returns the CA roots that a cluster trusts for its only peer, sorted; empty if it has no trust bundle. */
 export async function trustedRoots(cluster: Cluster): Promise<string[]> {
   const bundles = await storedRows<{ roots: readonly string[] }>(cluster, 'trust-bundles');
   assert.ok(bundles.length <= 1, `${bundles.length} trust bundles of one peer`);
   return (bundles[0]?.roots ?? []).toSorted();
 }
 
-/** The roots that a cluster tells its peers to trust, sorted. */
+/** Returns the CA roots that a cluster sends to its peers, sorted. */
 export async function announcedRoots(cluster: Cluster): Promise<string[]> {
   const { status, text, json } = await cluster.request('GET', '/v1/operator/ca');
   assert.equal(status, 200, text);
@@ -28,9 +28,9 @@ export async function announcedRoots(cluster: Cluster): Promise<string[]> {
   return Roots.map(({ PEM }) => PEM).toSorted();
 }
 
-/** The epoch of the last stream of a cluster's only peering. */
+/** Returns the stream epoch of a cluster's only peering. */
 export async function streamEpoch(cluster: Cluster): Promise<number> {
   const [row] = await storedRows<{ epoch: number }>(cluster, 'peerings');
-  assert.ok(row, 'there is no peering');
+  assert.ok(row, 'the cluster has no peering');
   return row.epoch;
 }

@@ -1,4 +1,4 @@
-/** A small schema with one of everything: owners of owners, unique and watched indexes, expiry, a store-only table. */
+/** A small schema with every feature of tables: nested owners, unique and watched indexes, expiry, store-only rows. */
 import { type DeepReadonly, defineSchema, defineTable } from '../../../src/state/table.ts';
 
 export interface Organization {
@@ -108,7 +108,7 @@ export const events = defineTable<Event>()({
 
 export const testSchema = defineSchema([events, uses, tokens, reservations, teams, counters, organizations]);
 
-/** Makes a value and everything below it unchangeable, so that whoever changes a row fails. */
+/** Freezes a value deeply, so that changing a shared row throws. */
 export function deepFreeze<T>(value: T): DeepReadonly<T> {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);

@@ -1,4 +1,4 @@
-/** Clients that read and write the same few counters through a state, and what they saw, as a history. */
+/** Clients that read and write the same few counters through a state and record a history of their operations. */
 import { isStateError } from '../../../src/state/errors.ts';
 import type { Reader } from '../../../src/state/memory/reader.ts';
 import type { State } from '../../../src/state/state.ts';
@@ -7,36 +7,36 @@ import type { Random } from '../random.ts';
 import type { Action, HistoryOperation } from './history.ts';
 import { counters } from './tables.ts';
 
-/** Gets what became of an operation: `undefined` when it certainly was not made. */
+/** Receives the outcome of an operation; `undefined` if it was certainly not made. */
 export type Returned = (outcome: HistoryOperation | undefined) => void;
 
 export interface WorkloadOptions {
   readonly state: State;
   readonly random: Random;
-  /** Names the clients in the history. */
+  /** Name of the clients in the history. */
   readonly process: string;
   readonly keys: readonly string[];
   readonly clients: number;
   /** Operations of each client. */
   readonly operations: number;
-  /** Monotonic time, of one clock for all that make one history. */
+  /** Returns monotonic time from one clock for the whole history. */
   readonly now: () => number;
-  /** Gets each operation before it is made, as it has to be recorded if its outcome never becomes known. */
+  /** Receives each operation before it starts, in the form to record if its outcome stays unknown. */
   readonly called: (operation: HistoryOperation) => Returned;
-  /** What a client does between two operations. */
+  /** Waits between two operations of a client. */
   readonly pause?: (random: Random) => Promise<void>;
-  /** Clients end after the operation they are at. */
+  /** Ends each client after its current operation. */
   readonly signal?: AbortSignal;
-  /** Every value that is written differs: this is the first. */
+  /** The first written value. Every later one is different. */
   readonly firstValue: number;
   /**
-   * The last value that some client saw or set, by key; shared by the nodes of one history. A node that is behind meets
-   * it before the commit that made it, and must not refuse for that.
+   * The last value that any client read or wrote, by key, shared by all nodes of one history. A node that is behind
+   * then gets an expected value that it has not seen yet, and must not reject the swap for that reason.
    */
-  readonly rumours?: Map<string, number | undefined>;
+  readonly lastValues?: Map<string, number | undefined>;
 }
 
-/** Records in `history` what is known in the end. */
+/** Returns a recorder that adds each operation with its final outcome to `history`. */
 export const recordIn =
   (history: HistoryOperation[]): WorkloadOptions['called'] =>
   () =>
@@ -44,32 +44,32 @@ export const recordIn =
     if (outcome !== undefined) history.push(outcome);
   };
 
-/** An operation, and what it is if nobody knows whether it was made. */
+/** An operation, and the action to record if its outcome is unknown. */
 interface Attempt {
   readonly unknown: Action;
   readonly run: () => Promise<Action>;
 }
 
-/** Runs all clients to their ends. Rejects on an error that no client should see, and when a client's index falls. */
+/** Runs all clients until they end. Rejects on an unexpected error and if the index of a client falls. */
 export async function runClients(options: WorkloadOptions): Promise<void> {
-  const rumours = options.rumours ?? new Map<string, number | undefined>();
+  const lastValues = options.lastValues ?? new Map<string, number | undefined>();
   let lastValue = options.firstValue;
   const newValue = (): number => ++lastValue;
   const names = Array.from({ length: options.clients }, (_, number) => `${options.process}/${number}`);
-  await Promise.all(names.map((name) => runClient(name, options, options.random.fork(), rumours, newValue)));
+  await Promise.all(names.map((name) => runClient(name, options, options.random.fork(), lastValues, newValue)));
 }
 
 async function runClient(
   name: string,
   { state, keys, operations, now, called, pause, signal }: WorkloadOptions,
   random: Random,
-  rumours: Map<string, number | undefined>,
+  lastValues: Map<string, number | undefined>,
   newValue: () => number,
 ): Promise<void> {
   let index = 0;
   for (let i = 0; i < operations && !signal?.aborted; i++) {
     const key = random.pick(keys);
-    const expected = random.chance(0.5) && rumours.has(key) ? rumours.get(key) : current(state.snapshot, key);
+    const expected = random.chance(0.5) && lastValues.has(key) ? lastValues.get(key) : current(state.snapshot, key);
     const { unknown, run } = random.pick(ATTEMPTS)({
       state,
       key,
@@ -80,7 +80,7 @@ async function runClient(
     const call = { process: name, key, calledAt: now(), returnedAt: undefined, action: unknown };
     const returned = called(call);
     const action = await outcome(run, unknown);
-    if (action !== undefined) rumours.set(key, action.value);
+    if (action !== undefined) lastValues.set(key, action.value);
     returned(action === undefined || action === unknown ? action && call : { ...call, returnedAt: now(), action });
     const { snapshot } = state;
     if (snapshot.index < index) throw new Error(`the index that ${name} saw fell from ${index} to ${snapshot.index}`);
@@ -89,7 +89,7 @@ async function runClient(
   }
 }
 
-/** `undefined`: it was not made. */
+/** Runs an operation. Returns `undefined` if it was certainly not made. */
 async function outcome(run: Attempt['run'], unknown: Action): Promise<Action | undefined> {
   try {
     return await run();
@@ -110,7 +110,7 @@ interface Parameters {
   readonly key: string;
   readonly value: number;
   readonly expected: number | undefined;
-  /** Refuses by a throw rather than by a value. */
+  /** Whether a mismatch throws instead of returning false. */
   readonly throws: boolean;
 }
 
@@ -148,12 +148,12 @@ function addAttempt({ state, key }: Parameters): Attempt {
   };
 }
 
-/** A refusal of a write by its own function. */
+/** The error with which a write function rejects its write. */
 class Mismatch extends Error {
   override readonly name = 'Mismatch';
 }
 
-/** Some refuse by a throw, some by a value: both are outcomes of a batch. */
+/** A mismatch throws or returns false, because both are outcomes of a batch. */
 function swapAttempt({ state, key, value, expected, throws }: Parameters): Attempt {
   const swap = (tx: Transaction): boolean => {
     if (current(tx, key) === expected) {

@@ -20,7 +20,7 @@ describe('setBackGoneStreams', () => {
     await using store = await sqliteStore();
     const clock = createFakeClock();
     await using state = await openState(store.engine(), { schema: defineSchema([peerings]), node: 'a', clock });
-    const [self] = state.members;
+    const [self] = state.liveNodes;
     assert.ok(self);
     await state.write((tx) => {
       tx.put(peerings, activeAt('mine', { node: 'a', incarnation: self.incarnation }));

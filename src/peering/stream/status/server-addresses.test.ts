@@ -9,40 +9,40 @@ const SLOT = 'peering-addresses';
 
 describe('the addresses of the servers', () => {
   it('are those of this one first, then those of the others by name, each once', () => {
-    const { state, say, published } = statusState();
-    say('c', SLOT, ['c:1', 'shared:1']);
-    say('b', SLOT, ['b:1', 'shared:1']);
+    const { state, publishFrom, published } = statusState();
+    publishFrom('c', SLOT, ['c:1', 'shared:1']);
+    publishFrom('b', SLOT, ['b:1', 'shared:1']);
     using addresses = followServerAddresses(state, createFakeClock(), ['a:1']);
     assert.deepEqual(addresses.current(), ['a:1', 'b:1', 'shared:1', 'c:1']);
     assert.deepEqual(published.get(SLOT), ['a:1']);
   });
 
   it('are looked at again when a server comes or goes, and now and then', () => {
-    const { state, say, members } = statusState();
+    const { state, publishFrom, setLiveNodes } = statusState();
     const clock = createFakeClock();
     using addresses = followServerAddresses(state, clock, ['a:1']);
     let told = 0;
     const forget = addresses.onChange(() => {
       told += 1;
     });
-    say('b', SLOT, ['b:1']);
-    members('a', 'b');
+    publishFrom('b', SLOT, ['b:1']);
+    setLiveNodes('a', 'b');
     assert.equal(told, 1);
-    members('a', 'b');
+    setLiveNodes('a', 'b');
     assert.equal(told, 1, 'nothing has changed');
-    say('b', SLOT, ['b:2']);
+    publishFrom('b', SLOT, ['b:2']);
     clock.advance(10_000);
     assert.equal(told, 2);
     assert.deepEqual(addresses.current(), ['a:1', 'b:2']);
     forget();
-    say('b', SLOT, ['b:3']);
+    publishFrom('b', SLOT, ['b:3']);
     clock.advance(10_000);
     assert.equal(told, 2);
   });
 
   it('are no more than a dialer tries', () => {
-    const { state, say } = statusState();
-    say(
+    const { state, publishFrom } = statusState();
+    publishFrom(
       'b',
       SLOT,
       Array.from({ length: 10_000 }, (_, i) => `b:${i}`),

@@ -43,12 +43,12 @@ describe('the times of streams', () => {
   });
 
   it('are the newest that any server has said', () => {
-    const { state, say, members } = statusState();
+    const { state, publishFrom, setLiveNodes } = statusState();
     using times = createStreamTimes(state, createFakeClock(1_000_000), nothing);
-    members('a', 'b', 'c');
-    say('b', SLOT, { p: [2_000_000, 3_000_000, 5] });
-    say('c', 'peering-streams-1', { p: [4_000_000, 0, 0] });
-    say('c', SLOT, { q: [9, 9, 9] });
+    setLiveNodes('a', 'b', 'c');
+    publishFrom('b', SLOT, { p: [2_000_000, 3_000_000, 5] });
+    publishFrom('c', 'peering-streams-1', { p: [4_000_000, 0, 0] });
+    publishFrom('c', SLOT, { q: [9, 9, 9] });
     times.sent('p');
     assert.deepEqual(times.of('p'), { heartbeatMs: 4_000_000, receiveMs: 3_000_000, sendMs: 1_000_000 });
   });

@@ -1,26 +1,31 @@
 /**
- * The state in an etcd cluster: several servers, one state.
+ * The engine for several servers that share one state in an etcd cluster.
  *
- * etcd has the consensus, the durability and the order; this makes of it what engine.ts promises. The parts: `keys`
- * (layout), `client` (calls), `membership` (this server as a node), `follow` and `watch` (what was committed), `commit`
- * and `transaction` (committing), `turns` (fairness), `load`, `import`, `status`, `housekeeping`.
+ * etcd provides consensus, durability, and order; this engine adds what `../engine.ts` promises beyond that. From the
+ * bottom: the key layout and head record, `client/` (calls), `follow/` (loading and watching), `commit/` (commits and
+ * fairness), and `node/` (leases, live nodes, status rows, import, housekeeping).
  *
- * Options refused: etcd's revision as the index (leased and foreign keys move it), requested progress notices as a
- * proof of being current (they can overtake events), leased writer keys (one that ran out would make a commit that was
- * made look as if it had not been).
+ * Rejected alternatives: etcd's revision as the index (leased and foreign keys move it), progress notifications as
+ * proof that a snapshot is current (they can overtake events), and writer keys with a lease (an expired one would make
+ * a commit that was made look as if it had not been).
  *
- * Traps that remain: a scan in reverse makes etcd read its whole range and sort it, so ask for narrow ones.
+ * Remaining trap: a reverse scan makes etcd read and sort its whole range, so callers keep such ranges narrow
+ * [ETCD-61].
  */
 import type { CommitLimits, Engine } from '../engine.ts';
-import { createEtcdClient } from './client/client.ts';
-import { stateErrorOf } from './client/failures.ts';
+import { createEtcdClient, type EtcdClient } from './client/client.ts';
+import { toStateError } from './client/failures.ts';
 import type { EtcdEngineOptions } from './client/options.ts';
-import { createHead } from './commit/create-head.ts';
-import { createKeys } from './keys.ts';
-import { OWN_OPERATIONS } from './limits.ts';
+import { modRevisionEquals, put, readKey } from './client/requests.ts';
+import { decodePosition, encodeHead } from './head-record.ts';
+import { createKeys, type Keys } from './keys.ts';
+import { ENGINE_OPERATIONS, FIRST_INDEX, LAYOUT_FORMAT } from './limits.ts';
 import { createNode, type EtcdNode } from './node/node.ts';
 
-/** Makes the engine; nothing is opened before `open`. */
+/** The generation of a store without an import. */
+const FIRST_GENERATION = '0';
+
+/** Creates the engine. `open` makes the first call to etcd. */
 export function etcdEngine(options: EtcdEngineOptions): Engine {
   const client = createEtcdClient(options);
   const limits = commitLimits(options);
@@ -39,7 +44,7 @@ export function etcdEngine(options: EtcdEngineOptions): Engine {
     async open(identity, follower, signal) {
       const keys = createKeys(options.prefix, identity.storeOnly);
       await createHead(client, keys, options.id, signal).catch((error) => {
-        throw stateErrorOf(error);
+        throw toStateError(error);
       });
       node = createNode({ options, client, keys, identity, follower, limits });
       await node.membership.start(signal);
@@ -51,7 +56,7 @@ export function etcdEngine(options: EtcdEngineOptions): Engine {
     import: (head, pages, signal) => opened().import(head, pages, signal),
     publish: (slot, value) => opened().status.publish(slot, value),
     housekeep: (signal) => opened().housekeep(signal),
-    lastContactMs: () => options.clock.monotonic() - (client.answeredAt() ?? createdAt),
+    lastContactMs: () => options.clock.monotonic() - (client.lastAnswerAt() ?? createdAt),
     async [Symbol.asyncDispose]() {
       await node?.close();
       client.close();
@@ -61,5 +66,31 @@ export function etcdEngine(options: EtcdEngineOptions): Engine {
 
 function commitLimits({ maxTxnOps, maxTxnBytes }: EtcdEngineOptions): CommitLimits {
   const hint = `raise etcd's --max-txn-ops and --max-request-bytes, then etcd.max-txn-ops (${maxTxnOps}) and etcd.max-txn-bytes (${maxTxnBytes})`;
-  return { operationsMax: maxTxnOps - OWN_OPERATIONS, bytesMax: maxTxnBytes, hint };
+  return { operationsMax: maxTxnOps - ENGINE_OPERATIONS, bytesMax: maxTxnBytes, hint };
+}
+
+/**
+ * Creates the head if it is missing. If several nodes start together, one of them creates it [ETCD-21].
+ * @throws StateError `corrupt` if a head exists that this program cannot read
+ */
+async function createHead(client: EtcdClient, keys: Keys, id: () => string, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    const { kv, header } = await readKey(client, keys.head, signal);
+    if (kv !== undefined) {
+      decodePosition(kv);
+      return;
+    }
+    const cluster = id();
+    const head = encodeHead({
+      format: LAYOUT_FORMAT,
+      cluster,
+      epoch: 1,
+      index: FIRST_INDEX,
+      generation: FIRST_GENERATION,
+      etcdCluster: String(header.clusterId),
+      by: `create/${cluster}`,
+    });
+    const transaction = { compare: [modRevisionEquals(keys.head, 0n)], success: [put(keys.head, head)] };
+    await client.retry((endpoint, call) => endpoint.kv.txn(transaction, call), signal);
+  }
 }

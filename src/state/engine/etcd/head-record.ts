@@ -1,25 +1,25 @@
 import { StateError } from '../../errors.ts';
 import type { Head } from '../engine.ts';
-import { text } from './keys.ts';
+import { decodeUtf8 } from './keys.ts';
 import { LAYOUT_FORMAT } from './limits.ts';
 
 /** The value of the head key. */
 export interface HeadRecord extends Head {
   /** Version of the layout. */
   readonly format: number;
-  /** Under which generation the rows lie. */
+  /** The generation of the current rows. */
   readonly generation: string;
-  /** etcd's own cluster_id when the epoch began: another one means that etcd was restored from a snapshot. */
+  /** etcd's own `cluster_id` when the epoch began. Another one means that etcd was restored from a snapshot. */
   readonly etcdCluster: string;
-  /** Which commit made it, as incarnation and batch: two histories can share an index, never this. */
+  /** Incarnation and batch that made this head. Two histories can share an index but never this value [ETCD-19]. */
   readonly by: string;
 }
 
-/** The head at one moment: what a commit is guarded by and a watch goes on from. */
+/** The head key at one revision. It guards a commit, and the watch continues from it. */
 export interface Position {
   readonly record: HeadRecord;
-  /** The head key's value, to the byte. */
-  readonly text: string;
+  /** The value of the head key, byte for byte. */
+  readonly encoded: string;
   readonly modRevision: bigint;
 }
 
@@ -28,14 +28,14 @@ export function encodeHead(record: HeadRecord): string {
   return JSON.stringify({ format, cluster, epoch, index, generation, etcdCluster, by });
 }
 
-/** @throws StateError `corrupt` when it is not a head, or a newer program's */
-export function readPosition(kv: { readonly value: Uint8Array; readonly modRevision: bigint }): Position {
-  const value = text(kv.value);
-  return { record: decodeHead(value), text: value, modRevision: kv.modRevision };
+/** @throws StateError `corrupt` if the value is not a head record or has a newer format [ETCD-20] */
+export function decodePosition(kv: { readonly value: Uint8Array; readonly modRevision: bigint }): Position {
+  const value = decodeUtf8(kv.value);
+  return { record: decodeHead(value), encoded: value, modRevision: kv.modRevision };
 }
 
-/** Only what the contract promises of a head. */
-export function headOf({ cluster, epoch, index }: HeadRecord): Head {
+/** Reduces a head record to the fields of the engine contract. */
+export function toHead({ cluster, epoch, index }: HeadRecord): Head {
   return { cluster, epoch, index };
 }
 
@@ -44,13 +44,13 @@ function decodeHead(value: string): HeadRecord {
   try {
     record = JSON.parse(value);
   } catch (error) {
-    throw notAHead(value, error);
+    throw unreadableHead(value, error);
   }
   if (typeof record?.format === 'number' && record.format > LAYOUT_FORMAT) {
     const message = `the state in etcd has format ${record.format}; this program reads up to ${LAYOUT_FORMAT}: use a newer one`;
     throw new StateError('corrupt', message);
   }
-  if (record === null || !isHead(record)) throw notAHead(value, undefined);
+  if (record === null || !isHead(record)) throw unreadableHead(value, undefined);
   return record;
 }
 
@@ -60,6 +60,6 @@ function isHead(record: Partial<HeadRecord>): record is HeadRecord {
   return counters && [cluster, generation, etcdCluster, by].every((value) => typeof value === 'string');
 }
 
-function notAHead(value: string, cause: unknown): StateError {
+function unreadableHead(value: string, cause: unknown): StateError {
   return new StateError('corrupt', `the head record in etcd cannot be read: ${value.slice(0, 200)}`, { cause });
 }

@@ -1,58 +1,64 @@
 /**
- * The SQLite side of the engine: runs in the worker thread, so that an fsync never stops a read.
+ * The SQL of the engine. It runs in the worker thread, so an fsync never blocks a read.
  *
- * Traps: `locking_mode=EXCLUSIVE` must be set before WAL is entered, and it is the lock against a second process; no
- * other code of this process may open the file, since closing any descriptor of it drops its POSIX locks.
+ * Traps: `locking_mode=EXCLUSIVE` is the lock against a second process and must be set before WAL mode [SQLITE-9]. No
+ * other code of this process may open the file, because closing any descriptor drops its POSIX locks [SQLITE-14].
  */
 import { randomUUID } from 'node:crypto';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Head, ScanRange } from '../engine.ts';
-import { type FlatOperations, type LoadedPage, REMOVE } from './messages.ts';
+import { type EncodedOperations, type LoadedPage, REMOVE } from './messages.ts';
 
 /**
- * Characters of keys and values in one loaded page. Larger ones load no faster, and what holds them on the way stays
- * with the process: with 4 Mi, a million rows take 160 MB more.
+ * Characters of keys and values in one loaded page. Larger pages load no faster, and the process keeps the memory of
+ * their buffers: with 4 Mi characters, a million rows take 160 MB more.
  */
 const PAGE_CHARACTERS = 128 * 1024;
-/** The layout of the tables below; a file of a later layout is not opened. */
+/** The layout version of the tables [SQLITE-17]. */
 const LAYOUT = 1;
-/** Of a store to which nothing was committed; not 0, which a client of blocking queries reads as no index at all. */
+/** The index of a new store. It is not 0, because a blocking query reads 0 as "no index" [STATE-12]. */
 const FIRST_INDEX = 1;
 
-/** Thrown for a file that this version must not touch; the message says what to do. */
+/** The error for a file that this version must leave unchanged. The message contains the remedy. */
 export class LayoutError extends Error {
   override readonly name = 'LayoutError';
 }
 
 export interface Database {
   head(): Head;
-  commit(epoch: number, base: number, operations: FlatOperations, beforeReturn: () => void): 'committed' | 'conflict';
-  /** Starts reading everything but the tables in `except`; `nextPage` continues. */
+  commit(
+    epoch: number,
+    base: number,
+    operations: EncodedOperations,
+    beforeReturn: () => void,
+  ): 'committed' | 'conflict';
+  /** Starts a load of all tables except those in `except`. `nextPage` returns its pages. */
   startLoad(except: readonly string[]): Head;
   nextPage(): LoadedPage | undefined;
   scan(table: string, range: ScanRange): LoadedPage;
+  /** Whether the store has no rows and never had a commit [SQLITE-41]. */
   isEmpty(): boolean;
   begin(): void;
-  put(operations: FlatOperations): void;
+  put(operations: EncodedOperations): void;
   finishImport(head: Head): void;
-  undoImport(): void;
+  rollbackImport(): void;
   close(): void;
 }
 
-/** Opens or creates the file and takes its lock. @throws Error of `node:sqlite` (see `errcode`), LayoutError */
+/** Opens or creates the file and locks it. @throws Error of `node:sqlite` (with `errcode`), LayoutError */
 export function openDatabase(file: string): Database {
   const db = new DatabaseSync(file, { timeout: 0 });
   try {
     db.exec('PRAGMA locking_mode=EXCLUSIVE');
-    // Entering WAL writes to the file, so it comes after the look whether the file is ours.
+    // Entering WAL mode writes to the file, so the layout is checked first [SQLITE-21].
     db.exec('BEGIN IMMEDIATE');
     const layout = checkLayout(db);
     db.exec('COMMIT');
     db.exec('PRAGMA journal_mode=WAL');
     db.exec('PRAGMA synchronous=FULL');
-    // Checkpoints cost two more syncs each: one for about 16 MiB of changes instead of for 4.
+    // A checkpoint costs two more syncs. 4,000 pages are about 16 MiB of changes; the default is 4 MiB [SQLITE-24].
     db.exec('PRAGMA wal_autocheckpoint=4000');
-    if (layout !== LAYOUT) makeLayout(db);
+    if (layout !== LAYOUT) createLayout(db);
   } catch (error) {
     db.close();
     throw error;
@@ -64,7 +70,7 @@ export function openDatabase(file: string): Database {
   const advance = db.prepare('UPDATE head SET idx = idx + 1 WHERE epoch = ? AND idx = ?');
   let pages: Generator<LoadedPage> | undefined;
 
-  const apply = (operations: FlatOperations): void => {
+  const apply = (operations: EncodedOperations): void => {
     const parts = operations.split('\u0000');
     for (let i = 0; i + 3 < parts.length; i += 4) {
       const table = parts[i + 1] as string;
@@ -102,7 +108,7 @@ export function openDatabase(file: string): Database {
       return next?.done === false ? next.value : undefined;
     },
     scan: (table, range) => scan(db, table, range),
-    // A store whose rows were all removed has served indexes that an import would take back.
+    // A store whose rows were all removed has served indexes that an import would reuse.
     isEmpty: () => head().index === FIRST_INDEX && db.prepare('SELECT 1 FROM rows LIMIT 1').get() === undefined,
     begin: () => db.exec('BEGIN IMMEDIATE'),
     put: apply,
@@ -110,14 +116,14 @@ export function openDatabase(file: string): Database {
       db.prepare('UPDATE head SET cluster = ?, epoch = ?, idx = ?').run(cluster, epoch, index);
       db.exec('COMMIT');
     },
-    undoImport() {
+    rollbackImport() {
       if (db.isTransaction) db.exec('ROLLBACK');
     },
     close: () => db.close(),
   };
 }
 
-/** The layout of the file; 0 when nothing is in it. @throws LayoutError */
+/** Returns the layout version of the file, 0 if the file is empty. @throws LayoutError */
 function checkLayout(db: DatabaseSync): number {
   const { user_version: layout } = db.prepare('PRAGMA user_version').get() as { user_version: number };
   if (layout > LAYOUT) {
@@ -132,11 +138,10 @@ function checkLayout(db: DatabaseSync): number {
 }
 
 /**
- * Rows lie in the order in which they came, with an index that leads to them; not WITHOUT ROWID: keys are random, and
- * a tree with the values in it divides its pages several times as often, each time rewriting their neighbours. Files
- * of earlier versions are such trees: the same statements fit both.
+ * Creates the tables and the head. `rows` is not WITHOUT ROWID: keys are random, and a B-tree that contains the values
+ * splits its pages several times as often. Files of earlier versions use it, and the same statements work [SQLITE-22].
  */
-function makeLayout(db: DatabaseSync): void {
+function createLayout(db: DatabaseSync): void {
   db.exec(`
     BEGIN IMMEDIATE;
     CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), cluster TEXT NOT NULL, epoch INTEGER NOT NULL, idx INTEGER NOT NULL);
@@ -151,7 +156,7 @@ function* readPages(db: DatabaseSync, except: ReadonlySet<string>): Generator<Lo
   const nextTable = db.prepare('SELECT min(tbl) AS name FROM rows WHERE tbl > ?');
   const select = db.prepare('SELECT key, value FROM rows WHERE tbl = ? ORDER BY key');
   select.setReturnArrays(true);
-  for (let table = tableAfter(nextTable, ''); table !== null; table = tableAfter(nextTable, table)) {
+  for (let table = nextTableName(nextTable, ''); table !== null; table = nextTableName(nextTable, table)) {
     if (except.has(table)) continue;
     let keys: string[] = [];
     let values: string[] = [];
@@ -170,7 +175,7 @@ function* readPages(db: DatabaseSync, except: ReadonlySet<string>): Generator<Lo
   }
 }
 
-function tableAfter(statement: StatementSync, table: string): string | null {
+function nextTableName(statement: StatementSync, table: string): string | null {
   return (statement.get(table) as { name: string | null }).name;
 }
 

@@ -8,7 +8,7 @@ import { engineContract } from '../contract.suite.ts';
 engineContract('sqlite', sqliteStore);
 
 describe('second engine on a file', () => {
-  it('is refused by the name of the process that holds it, which keeps the lock', async () => {
+  it('fails with locked, names the process that holds the file, and leaves its lock [SQLITE-12] [SQLITE-13]', async () => {
     await using store = await sqliteStore();
     await using first = await openLoadedNode(store.engine());
     for (let attempt = 0; attempt < 2; attempt++) {

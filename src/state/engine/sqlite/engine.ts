@@ -1,30 +1,29 @@
-/** The embedded engine: one process, one SQLite file, all of SQLite in a worker thread. */
+/** The engine for a single server: one SQLite file, with all of SQLite in a worker thread. */
 import { randomUUID } from 'node:crypto';
 import { access, constants, readFile, rm, statfs, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { StateError } from '../../errors.ts';
 import { makeDirectory } from '../../make-directory.ts';
-import type { CommitLimits, Engine, Follower, Identity, Operation, StoredRow } from '../engine.ts';
+import type { CommitLimits, Engine, Follower, NodeIdentity, Operation, StoredRow } from '../engine.ts';
 import {
-  type Answers,
-  type FlatOperations,
+  type EncodedOperations,
   type LoadedPage,
   PUT,
   REMOVE,
   type Request,
-  type WireAnswer,
+  type ResponseMessage,
+  type Responses,
   type WorkerSettings,
 } from './messages.ts';
 
 export interface SqliteEngineOptions {
-  /** The directory of the database; made if missing. */
+  /** The directory of the database. It is created if missing [SQLITE-2]. */
   readonly directory: string;
-  /** See `WorkerSettings`. */
-  readonly simulatedSyncMs?: number;
+  readonly simulatedSyncMs?: WorkerSettings['simulatedSyncMs'];
 }
 
-/** File systems that cannot keep two machines from opening the file at once, by their number in statfs(2). */
+/** File systems that cannot keep two machines from opening the file at once, by `f_type` of statfs(2) [SQLITE-7]. */
 const NETWORK_FILE_SYSTEMS = new Map([
   [0x6969, 'NFS'],
   [0xff534d42, 'CIFS'],
@@ -39,18 +38,18 @@ const LIMITS: CommitLimits = {
   hint: 'SQLite sets no limit',
 };
 
-/** Rows handed to the worker in one message while importing. */
+/** Rows in one message to the worker during an import. */
 const IMPORT_SLICE_ROWS = 5_000;
 
-/** Makes the engine; `open` starts its worker thread and takes the lock of the file. */
+/** Creates the engine. `open` starts its worker thread and locks the file. */
 export function sqliteEngine({ directory, simulatedSyncMs = 0 }: SqliteEngineOptions): Engine {
   const file = path.join(directory, 'accord.db');
   const pidFile = path.join(directory, 'accord.db.pid');
-  let thread: Thread | undefined;
-  let identity: Identity | undefined;
+  let thread: WorkerThread | undefined;
+  let identity: NodeIdentity | undefined;
   let follower: Follower | undefined;
 
-  const opened = (): { thread: Thread; identity: Identity; follower: Follower } => {
+  const opened = (): { thread: WorkerThread; identity: NodeIdentity; follower: Follower } => {
     if (thread === undefined || identity === undefined || follower === undefined) {
       throw new StateError('aborted', 'the database is not open');
     }
@@ -66,70 +65,69 @@ export function sqliteEngine({ directory, simulatedSyncMs = 0 }: SqliteEngineOpt
       await checkDirectory(directory);
       identity = self;
       follower = sink;
-      thread = startThread({ simulatedSyncMs }, (error) => sink.onFatal(error));
+      thread = startWorker({ simulatedSyncMs }, (error) => sink.onFatal(error));
       try {
-        await thread.ask({ kind: 'open', file });
+        await thread.request({ kind: 'open', file });
       } catch (error) {
         await thread.end();
         thread = undefined;
-        throw await explainOpen(error, file, pidFile);
+        throw await toOpenError(error, file, pidFile);
       }
-      // For the message of a second process only, which a full disk may have to do without: the lock is SQLite's and
-      // frees itself when this process dies.
+      // The file serves only the message of a second process, so a full disk may prevent it [SQLITE-11].
       await writeFile(pidFile, `${process.pid}\n`).catch(() => undefined);
-      sink.onMembers([{ name: self.node, incarnation: randomUUID(), formats: self.formats }]);
+      sink.onLiveNodes([{ name: self.node, incarnation: randomUUID(), formats: self.formats }]);
     },
 
     async load(page) {
       const { thread: worker, identity: self } = opened();
-      const head = await worker.ask({ kind: 'load', except: [...self.storeOnly] });
-      let next = worker.ask({ kind: 'page' });
+      const head = await worker.request({ kind: 'load', except: [...self.storeOnly] });
+      let next = worker.request({ kind: 'page' });
       for (;;) {
         const current = await next;
         if (current === undefined) return head;
-        // Asked for before the current one is worked on: the worker reads while this thread parses.
-        next = worker.ask({ kind: 'page' });
-        next.catch(() => undefined); // Its failure is for the turn that awaits it, not for the process.
-        await page(storedRows(current));
+        // The worker reads the next page while this thread processes the current one.
+        next = worker.request({ kind: 'page' });
+        next.catch(() => undefined); // The next iteration handles a failure; until then it must not be unhandled.
+        await page(toStoredRows(current));
       }
     },
 
     async commit({ epoch, base, operations }) {
       const { thread: worker, follower: sink } = opened();
-      const result = await worker.ask({ kind: 'commit', epoch, base, operations: flatten(operations) });
+      const result = await worker.request({ kind: 'commit', epoch, base, operations: encodeOperations(operations) });
       if (result === 'committed') sink.onCommit({ index: base + 1, operations, own: true });
       return result;
     },
 
     async head() {
-      return opened().thread.ask({ kind: 'head' });
+      return opened().thread.request({ kind: 'head' });
     },
 
     async scan(table, range) {
-      return storedRows(await opened().thread.ask({ kind: 'scan', table, range }));
+      return toStoredRows(await opened().thread.request({ kind: 'scan', table, range }));
     },
 
     async import(head, pages) {
       const { thread: worker } = opened();
-      await worker.ask({ kind: 'import-begin' });
+      await worker.request({ kind: 'import-begin' });
       try {
         for await (const rows of pages) {
           for (let start = 0; start < rows.length; start += IMPORT_SLICE_ROWS) {
-            await worker.ask({
+            await worker.request({
               kind: 'import-rows',
-              operations: flatten(rows.slice(start, start + IMPORT_SLICE_ROWS)),
+              operations: encodeOperations(rows.slice(start, start + IMPORT_SLICE_ROWS)),
             });
           }
         }
-        await worker.ask({ kind: 'import-end', head });
+        await worker.request({ kind: 'import-commit', head });
       } catch (error) {
-        await worker.ask({ kind: 'import-undo' });
+        await worker.request({ kind: 'import-rollback' });
         throw error;
       }
     },
 
     publish() {
-      // There is no other node to tell.
+      // Status rows are for other nodes, and this engine has none [SQLITE-42].
     },
 
     lastContactMs: () => 0,
@@ -139,19 +137,19 @@ export function sqliteEngine({ directory, simulatedSyncMs = 0 }: SqliteEngineOpt
       const closing = thread;
       thread = undefined;
       await rm(pidFile, { force: true });
-      await closing.ask({ kind: 'close' }).catch(() => undefined);
+      await closing.request({ kind: 'close' }).catch(() => undefined);
       await closing.end();
     },
   };
 }
 
-interface Thread {
-  ask<R extends Request>(request: R): Promise<Answers[R['kind']]>;
+interface WorkerThread {
+  request<R extends Request>(request: R): Promise<Responses[R['kind']]>;
   end(): Promise<void>;
 }
 
-function startThread(settings: WorkerSettings, onFatal: (error: Error) => void): Thread {
-  // Built, the worker lies beside this file as JavaScript.
+function startWorker(settings: WorkerSettings, onFatal: (error: Error) => void): WorkerThread {
+  // In a build, the worker is a `.js` file like this one.
   const extension = path.extname(import.meta.url);
   const worker = new Worker(new URL(`./worker${extension}`, import.meta.url), { workerData: settings });
   const pending = new Map<number, PromiseWithResolvers<unknown>>();
@@ -162,29 +160,29 @@ function startThread(settings: WorkerSettings, onFatal: (error: Error) => void):
     if (!ended) onFatal(error);
     return error;
   };
-  worker.on('message', ({ id, answer, failure }: WireAnswer) => {
+  worker.on('message', ({ id, response, failure }: ResponseMessage) => {
     const promise = pending.get(id);
     pending.delete(id);
-    if (failure === undefined) promise?.resolve(answer);
+    if (failure === undefined) promise?.resolve(response);
     else if (failure.code === 'fatal') promise?.reject(fatal(failure.message));
     else if (failure.code === 'full')
       promise?.reject(new StateError('full', 'the disk of the database is full: nothing was written'));
     else promise?.reject(new StateError(failure.code, failure.message));
   });
-  const die = (reason: string): void => {
+  const failPending = (reason: string): void => {
     const error = ended ? new StateError('aborted', 'the database is closed') : fatal(reason);
     for (const promise of pending.values()) promise.reject(error);
     pending.clear();
   };
-  worker.on('error', (error) => die(String(error)));
-  worker.on('exit', (code) => die(`its thread ended with code ${code}`));
+  worker.on('error', (error) => failPending(String(error)));
+  worker.on('exit', (code) => failPending(`its thread ended with code ${code}`));
   return {
-    ask<R extends Request>(request: R) {
+    request<R extends Request>(request: R) {
       const promise = Promise.withResolvers<unknown>();
       const id = ++lastId;
       pending.set(id, promise);
       worker.postMessage({ id, request });
-      return promise.promise as Promise<Answers[R['kind']]>;
+      return promise.promise as Promise<Responses[R['kind']]>;
     },
     async end() {
       ended = true;
@@ -193,6 +191,10 @@ function startThread(settings: WorkerSettings, onFatal: (error: Error) => void):
   };
 }
 
+/**
+ * Creates the directory if it is missing.
+ * @throws StateError `unavailable` if it cannot be used [SQLITE-2] [SQLITE-7]
+ */
 async function checkDirectory(directory: string): Promise<void> {
   try {
     await makeDirectory(directory, 0o700);
@@ -203,14 +205,15 @@ async function checkDirectory(directory: string): Promise<void> {
     throw new StateError('unavailable', text, { cause });
   }
   const { type } = await statfs(directory);
-  const network = NETWORK_FILE_SYSTEMS.get(type >>> 0);
-  if (network !== undefined) {
-    const text = `data directory '${directory}' lies on ${network}: SQLite needs a local disk; use a local data-dir, or store etcd`;
+  const fileSystem = NETWORK_FILE_SYSTEMS.get(type >>> 0);
+  if (fileSystem !== undefined) {
+    const text = `data directory '${directory}' is on ${fileSystem}: SQLite needs a local disk; use a local data-dir, or store etcd`;
     throw new StateError('unavailable', text);
   }
 }
 
-async function explainOpen(error: unknown, file: string, pidFile: string): Promise<unknown> {
+/** Adds the file, and for `locked` the process that holds it [SQLITE-12], to the message of a failed `open`. */
+async function toOpenError(error: unknown, file: string, pidFile: string): Promise<unknown> {
   if (!(error instanceof StateError)) return error;
   switch (error.code) {
     case 'locked': {
@@ -228,14 +231,14 @@ async function explainOpen(error: unknown, file: string, pidFile: string): Promi
   }
 }
 
-function flatten(operations: readonly (Operation | StoredRow)[]): FlatOperations {
+function encodeOperations(operations: readonly (Operation | StoredRow)[]): EncodedOperations {
   const parts: string[] = [];
   for (const { table, key, value } of operations) {
     parts.push(value === null ? REMOVE : PUT, table, key, value ?? '');
   }
-  return parts.join('\u0000') as FlatOperations;
+  return parts.join('\u0000') as EncodedOperations;
 }
 
-function storedRows({ table, keys, values }: LoadedPage): StoredRow[] {
+function toStoredRows({ table, keys, values }: LoadedPage): StoredRow[] {
   return keys.map((key, i) => ({ table, key, value: values[i] as string }));
 }

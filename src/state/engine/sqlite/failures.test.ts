@@ -1,4 +1,4 @@
-/** What the SQLite engine does about files that it cannot use, disks that are full, and processes that are killed. */
+/** Tests of the SQLite engine with unusable files, a full disk, and a killed process. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,48 +15,48 @@ import { isStateError, type StateErrorCode } from '../../errors.ts';
 import { sqliteEngine } from './engine.ts';
 
 const WRITER = new URL('../../../../test/support/state/sqlite-writer-main.ts', import.meta.url).pathname;
-/** Acknowledged counts after which the writer is killed. */
+/** Acknowledged writes after which the writer process is killed. */
 const COUNTS = 40;
 
-/** Opening fails with this code and words. */
-async function assertRefused(directory: string, code: StateErrorCode, words: RegExp): Promise<void> {
+/** Asserts that opening fails with this code and a message that matches. */
+async function assertOpenFails(directory: string, code: StateErrorCode, message: RegExp): Promise<void> {
   await using engine = sqliteEngine({ directory });
   await assert.rejects(openNode(engine), (error) => {
     assert.ok(isStateError(error, code), String(error));
-    assert.match(error.message, words);
+    assert.match(error.message, message);
     return true;
   });
 }
 
-/** The lines that a writer says, until it ends or `enough` says so; then it is killed. */
-async function linesOf(child: ChildProcess, enough: (line: string) => boolean): Promise<string[]> {
+/** Reads the lines that a writer process prints until it ends. Kills it when `isLast` returns true. */
+async function linesOf(child: ChildProcess, isLast: (line: string) => boolean): Promise<string[]> {
   const lines: string[] = [];
   const ended = once(child, 'exit');
   assert.ok(child.stdout !== null);
   for await (const line of createInterface({ input: child.stdout })) {
     lines.push(line);
-    if (enough(line)) child.kill('SIGKILL');
+    if (isLast(line)) child.kill('SIGKILL');
   }
   await ended;
   return lines;
 }
 
-describe('sqlite file', { timeout: 60_000 }, () => {
-  it('that is no database is refused, and left as it is', async () => {
+describe('sqlite engine on an unusable file', { timeout: 60_000 }, () => {
+  it('fails with corrupt if the file is not a database [SQLITE-37]', async () => {
     await using directory = await temporaryDirectory();
     await writeFile(path.join(directory.path, 'accord.db'), 'not a database at all'.repeat(100));
-    await assertRefused(directory.path, 'corrupt', /cannot be read.*restore it from an export or a backup/);
+    await assertOpenFails(directory.path, 'corrupt', /cannot be read.*restore it from an export or a backup/);
   });
 
-  it('of another program is refused', async () => {
+  it('fails with corrupt on a database of another program [SQLITE-19]', async () => {
     await using directory = await temporaryDirectory();
     const other = new DatabaseSync(path.join(directory.path, 'accord.db'));
     other.exec('CREATE TABLE songs (title TEXT)');
     other.close();
-    await assertRefused(directory.path, 'corrupt', /not one of Accord: choose another data-dir$/);
+    await assertOpenFails(directory.path, 'corrupt', /not one of Accord: choose another data-dir$/);
   });
 
-  it('of an earlier version, whose rows lie in the tree of their keys, is read and written as it is', async () => {
+  it('reads and writes a file whose rows table is WITHOUT ROWID [SQLITE-22]', async () => {
     await using directory = await temporaryDirectory();
     const earlier = new DatabaseSync(path.join(directory.path, 'accord.db'));
     earlier.exec(`
@@ -81,63 +81,63 @@ describe('sqlite file', { timeout: 60_000 }, () => {
     }
   });
 
-  it('of a later version of Accord is refused', async () => {
+  it('fails with corrupt on a newer layout and names the remedy [SQLITE-20]', async () => {
     await using directory = await temporaryDirectory();
     const later = new DatabaseSync(path.join(directory.path, 'accord.db'));
     later.exec('PRAGMA user_version = 99');
     later.close();
-    await assertRefused(
+    await assertOpenFails(
       directory.path,
       'corrupt',
       /layout 99, this version reads up to 1: run the version of Accord that wrote it, or a later one$/,
     );
   });
 
-  it('in a place that is no directory is refused with the place', async () => {
+  it('fails with unavailable if data-dir is a file, and names it [SQLITE-2]', async () => {
     await using directory = await temporaryDirectory();
-    const place = path.join(directory.path, 'file');
-    await writeFile(place, '');
-    await assertRefused(place, 'unavailable', /file' cannot be used \(E/);
+    const file = path.join(directory.path, 'file');
+    await writeFile(file, '');
+    await assertOpenFails(file, 'unavailable', /file' cannot be used \(E/);
   });
 
-  it('that is a directory is refused as one that cannot be opened, not as a damaged one', async () => {
+  it('fails with unavailable, not with corrupt, if the file is a directory [SQLITE-32]', async () => {
     await using directory = await temporaryDirectory();
     await mkdir(path.join(directory.path, 'accord.db'));
-    await assertRefused(directory.path, 'unavailable', /cannot be opened/);
+    await assertOpenFails(directory.path, 'unavailable', /cannot be opened/);
   });
 });
 
-describe('sqlite process', { timeout: 60_000 }, () => {
-  it('that is killed gives the file free, with everything that it had acknowledged and nothing half', async () => {
+describe('sqlite writer process', { timeout: 60_000 }, () => {
+  it('releases the file when it is killed, with every acknowledged commit complete [SQLITE-8] [SQLITE-25]', async () => {
     await using directory = await temporaryDirectory();
     const child = spawn(process.execPath, [WRITER, directory.path], { stdio: ['ignore', 'pipe', 'inherit'] });
     const lines = await linesOf(child, (line) => Number(line) >= COUNTS);
     await using state = await openState(sqliteEngine({ directory: directory.path }));
     const last = state.snapshot.get(counters, 'last')?.row.value ?? 0;
     assert.ok(last >= Number(lines.at(-1)), `${lines.at(-1)} was acknowledged, ${last} is there`);
-    assert.equal(state.snapshot.all(counters).length, last + 1, 'each commit is there as a whole');
+    assert.equal(state.snapshot.all(counters).length, last + 1, 'each commit is complete');
   });
 
-  it('that lives keeps others out, by its number', async () => {
+  it('locks the file while it runs, and is named by its process id [SQLITE-12]', async () => {
     await using directory = await temporaryDirectory();
     const child = spawn(process.execPath, [WRITER, directory.path], { stdio: ['ignore', 'pipe', 'inherit'] });
-    let refused: Promise<void> | undefined;
+    let failing: Promise<void> | undefined;
     let tried = false;
     await linesOf(child, () => {
-      refused ??= assertRefused(directory.path, 'locked', new RegExp(`process ${child.pid} is using`)).finally(() => {
+      failing ??= assertOpenFails(directory.path, 'locked', new RegExp(`process ${child.pid} is using`)).finally(() => {
         tried = true;
       });
       return tried;
     });
-    await refused;
+    await failing;
   });
 
-  it('on a full disk refuses the write and keeps what there was', async (t) => {
+  it('rejects a write with full on a full disk and keeps the earlier ones [SQLITE-33]', async (t) => {
     await using directory = await temporaryDirectory();
-    // A disk of 3 MB of its own, which goes with the process.
+    // A file system of 3 MB, which is unmounted when the process ends.
     const mounted = ['-rm', 'sh', '-c', 'mount -t tmpfs -o size=3m tmpfs "$1" && exec "$2" "$3" "$1" 20000', 'sh'];
     if (spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'tmpfs', directory.path]).status !== 0) {
-      return t.skip('this system lets nobody mount a small disk');
+      return t.skip('this system does not allow mounting a tmpfs');
     }
     const child = spawn('unshare', [...mounted, directory.path, process.execPath, WRITER], {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -148,9 +148,9 @@ describe('sqlite process', { timeout: 60_000 }, () => {
     assert.ok(acknowledged > 10);
   });
 
-  it('ends when a write fails and nobody knows what is on the disk', async (t) => {
+  it('ends when a commit fails with an unknown outcome [SQLITE-35]', async (t) => {
     await using directory = await temporaryDirectory();
-    // The kernel refuses to let any file grow beyond 400 blocks of 1024 bytes.
+    // The kernel limits every file to 400 blocks of 1024 bytes.
     const limited = ['-c', 'ulimit -f 400 && trap "" XFSZ && exec "$@"', 'bash', process.execPath, WRITER];
     const child = spawn('bash', [...limited, directory.path, '20000'], { stdio: ['ignore', 'pipe', 'inherit'] });
     const lines = await linesOf(child, () => false);

@@ -1,68 +1,70 @@
-/** What the engine asks its worker thread, and what comes back. */
+/** The messages between the SQLite engine and its worker thread. */
 import type { Head, ScanRange } from '../engine.ts';
 
 export type Request =
   | { readonly kind: 'open'; readonly file: string }
-  | { readonly kind: 'commit'; readonly epoch: number; readonly base: number; readonly operations: FlatOperations }
+  | { readonly kind: 'commit'; readonly epoch: number; readonly base: number; readonly operations: EncodedOperations }
   | { readonly kind: 'load'; readonly except: readonly string[] }
   | { readonly kind: 'page' }
   | { readonly kind: 'head' }
   | { readonly kind: 'scan'; readonly table: string; readonly range: ScanRange }
   | { readonly kind: 'import-begin' }
-  | { readonly kind: 'import-rows'; readonly operations: FlatOperations }
-  | { readonly kind: 'import-end'; readonly head: Head }
-  | { readonly kind: 'import-undo' }
+  | { readonly kind: 'import-rows'; readonly operations: EncodedOperations }
+  | { readonly kind: 'import-commit'; readonly head: Head }
+  | { readonly kind: 'import-rollback' }
   | { readonly kind: 'close' };
 
 /**
- * Operations as one text: what to do (`PUT` or `REMOVE`), table, key, value, what to do, … separated by NUL, which none
- * of them contains (JSON escapes it). One text crosses to another thread at a fraction of the cost of many.
+ * Operations as one text of NUL-separated parts: `PUT` or `REMOVE`, table, key, value, and so on [SQLITE-31].
+ * One text crosses to another thread at a fraction of the cost of many.
  */
-export type FlatOperations = string & { readonly flat: unique symbol };
+export type EncodedOperations = string & { readonly encoded: unique symbol };
 
 export const PUT = '+';
 export const REMOVE = '-';
 
-/** A page of one table: keys and values in step. `undefined` ends the load. */
+/** A page of one table; `keys[i]` belongs to `values[i]`. */
 export interface LoadedPage {
   readonly table: string;
   readonly keys: readonly string[];
   readonly values: readonly string[];
 }
 
-export interface Answers {
+/** The response to each kind of request. */
+export interface Responses {
   readonly open: Head;
   readonly commit: 'committed' | 'conflict';
   readonly load: Head;
   readonly head: Head;
+  /** Undefined at the end of the load. */
   readonly page: LoadedPage | undefined;
   readonly scan: LoadedPage;
   readonly 'import-begin': null;
   readonly 'import-rows': null;
-  readonly 'import-end': null;
-  readonly 'import-undo': null;
+  readonly 'import-commit': null;
+  readonly 'import-rollback': null;
   readonly close: null;
 }
 
-export interface WireRequest {
+export interface RequestMessage {
   readonly id: number;
   readonly request: Request;
 }
 
-export interface WireAnswer {
+export interface ResponseMessage {
   readonly id: number;
-  readonly answer?: unknown;
+  readonly response?: unknown;
   readonly failure?: Failure;
 }
 
-/** How a request failed; `fatal` leaves the outcome in doubt, so the process must end. */
+/** The error of a request. After `fatal` the outcome is unknown, so the process must end. */
 export interface Failure {
   readonly code: 'full' | 'locked' | 'corrupt' | 'not-empty' | 'unavailable' | 'fatal';
   readonly message: string;
 }
 
-/** Handed to the worker when it is started. */
+/** Options of the worker thread. */
 export interface WorkerSettings {
-  /** Waits that long before each COMMIT returns, as a slow disk would; for measurements. */
+  /** Delay before each COMMIT returns, in milliseconds, to simulate a slow disk in measurements. */
   readonly simulatedSyncMs: number;
 }

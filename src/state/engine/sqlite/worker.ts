@@ -1,7 +1,7 @@
-/** The worker thread of the SQLite engine: takes one request after another, answers each. */
+/** The worker thread of the SQLite engine. Handles one request at a time [SQLITE-26]. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { type Database, LayoutError, openDatabase } from './database.ts';
-import type { Failure, Request, WireAnswer, WireRequest, WorkerSettings } from './messages.ts';
+import type { Failure, Request, RequestMessage, ResponseMessage, WorkerSettings } from './messages.ts';
 
 /** Primary result codes of SQLite. */
 const SQLITE_BUSY = 5;
@@ -10,21 +10,21 @@ const SQLITE_FULL = 13;
 const SQLITE_NOTADB = 26;
 
 const { simulatedSyncMs } = workerData as WorkerSettings;
-const clock = new Int32Array(new SharedArrayBuffer(4));
+const sleepCell = new Int32Array(new SharedArrayBuffer(4));
 let database: Database | undefined;
 
-const slowDisk = (): void => {
-  if (simulatedSyncMs > 0) Atomics.wait(clock, 0, 0, simulatedSyncMs);
+const simulateSync = (): void => {
+  if (simulatedSyncMs > 0) Atomics.wait(sleepCell, 0, 0, simulatedSyncMs);
 };
 
-function answer(request: Request): unknown {
+function handle(request: Request): unknown {
   if (request.kind === 'open') database = openDatabase(request.file);
   if (database === undefined) throw new Error('the database is not open');
   switch (request.kind) {
     case 'open':
       return database.head();
     case 'commit':
-      return database.commit(request.epoch, request.base, request.operations, slowDisk);
+      return database.commit(request.epoch, request.base, request.operations, simulateSync);
     case 'load':
       return database.startLoad(request.except);
     case 'head':
@@ -40,11 +40,11 @@ function answer(request: Request): unknown {
     case 'import-rows':
       database.put(request.operations);
       return null;
-    case 'import-end':
+    case 'import-commit':
       database.finishImport(request.head);
       return null;
-    case 'import-undo':
-      database.undoImport();
+    case 'import-rollback':
+      database.rollbackImport();
       return null;
     case 'close':
       database.close();
@@ -57,14 +57,15 @@ class NotEmptyError extends Error {
   override readonly name = 'NotEmptyError';
 }
 
-function failureOf(error: unknown, request: Request): Failure {
+/** Maps an error of SQLite to a failure [SQLITE-32]. */
+function toFailure(error: unknown, request: Request): Failure {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof NotEmptyError) return { code: 'not-empty', message };
   if (error instanceof LayoutError) return { code: 'corrupt', message };
   const { errcode } = error as { errcode?: number };
   const primary = errcode === undefined ? undefined : errcode & 0xff;
   if (primary === SQLITE_FULL) return { code: 'full', message };
-  // What a COMMIT that failed in any other way has left on the disk is not known.
+  // After any other failure of a COMMIT, the content of the disk is unknown.
   if (request.kind === 'commit') return { code: 'fatal', message };
   if (primary === SQLITE_CORRUPT || primary === SQLITE_NOTADB) {
     return { code: 'corrupt', message: `${message}; restore it from an export or a backup` };
@@ -73,14 +74,14 @@ function failureOf(error: unknown, request: Request): Failure {
   return { code: primary === SQLITE_BUSY ? 'locked' : 'unavailable', message };
 }
 
-parentPort?.on('message', ({ id, request }: WireRequest) => {
-  let wire: WireAnswer;
+parentPort?.on('message', ({ id, request }: RequestMessage) => {
+  let message: ResponseMessage;
   try {
-    wire = { id, answer: answer(request) };
+    message = { id, response: handle(request) };
   } catch (error) {
-    wire = { id, failure: failureOf(error, request) };
+    message = { id, failure: toFailure(error, request) };
   }
-  parentPort?.postMessage(wire);
-  // Closing the port lets the thread end by itself.
+  parentPort?.postMessage(message);
+  // The thread ends by itself when its port is closed.
   if (request.kind === 'close') parentPort?.close();
 });

@@ -1,20 +1,20 @@
 /**
- * Calls to etcd: one endpoint at a time, the next one when it fails.
+ * Calls to etcd. The client uses one endpoint at a time and moves to the next when a call gets no answer [ETCD-2].
  *
- * A call is never repeated here unless the caller says that it may be (`retry`): whether a failed call was applied is
- * not known, and only the caller knows what a second one would do.
+ * Only `retry` repeats a call. Whether a failed call was applied is unknown, so each caller decides whether a second
+ * attempt is safe [ETCD-5].
  */
 import { type CallOptions, type Client, ConnectError, createClient } from '@connectrpc/connect';
 import { type Clock, sleep } from '../../../clock/clock.ts';
 import { DeadlineError, withDeadline } from '../../../clock/deadline.ts';
 import { StateError } from '../../../errors.ts';
-import { CALL_TIMEOUT_MS, RETRY_MS_MAX, RETRY_MS_MIN } from '../limits.ts';
-import { failureKind, stateErrorOf } from './failures.ts';
+import { CALL_TIMEOUT_MS, RETRY_PAUSE_MS_MAX, RETRY_PAUSE_MS_MIN } from '../limits.ts';
+import { failureKind, toStateError } from './failures.ts';
 import { Auth, KV, Lease, Watch } from './gen/etcd_pb.ts';
 import type { EtcdEngineOptions } from './options.ts';
 import { grpcLink, type Link } from './transport.ts';
 
-/** One endpoint's services. */
+/** The connection to one endpoint and clients of its services. */
 export interface Endpoint extends Link {
   readonly url: string;
   readonly kv: Client<typeof KV>;
@@ -23,41 +23,40 @@ export interface Endpoint extends Link {
   readonly auth: Client<typeof Auth>;
 }
 
-/** What a call is made of: the endpoint to use and the options to pass on. */
-export type Use<T> = (endpoint: Endpoint, options: CallOptions) => Promise<T>;
+/** One call to etcd: uses the given endpoint, and passes the options on. */
+export type Call<T> = (endpoint: Endpoint, options: CallOptions) => Promise<T>;
 
 export interface EtcdClient {
-  /** One try within the deadline. A failure that may be the endpoint's fault moves on to the next one. */
-  attempt<T>(use: Use<T>, signal: AbortSignal, timeoutMs?: number): Promise<T>;
+  /** Makes one attempt within the deadline. If the endpoint does not answer, the next call uses the next endpoint. */
+  attempt<T>(call: Call<T>, signal: AbortSignal, timeoutMs?: number): Promise<T>;
   /**
-   * Tries until etcd answers. For requests that may be made twice.
-   * @throws StateError `unavailable` when the signal aborts; etcd's own refusal as it came
+   * Repeats a call until etcd answers. The request must be safe to repeat.
+   * @throws StateError `unavailable` when the signal aborts; a rejection by etcd unchanged
    */
-  retry<T>(use: Use<T>, signal: AbortSignal, timeoutMs?: number): Promise<T>;
-  /** Runs a stream for as long as it lasts, on the endpoint in use. */
-  stream<T>(use: Use<T>, signal: AbortSignal): Promise<T>;
-  /** The token may have been refused by other means than an error: the next call authenticates again. */
+  retry<T>(call: Call<T>, signal: AbortSignal, timeoutMs?: number): Promise<T>;
+  /** Runs a stream on the current endpoint, without a deadline. */
+  stream<T>(call: Call<T>, signal: AbortSignal): Promise<T>;
+  /** Makes the next call authenticate again. For a token that etcd may have rejected without an error. */
   forgetToken(): void;
-  /** Monotonic time of the last answer, undefined before the first. */
-  answeredAt(): number | undefined;
+  /** Monotonic time of the last successful call, undefined before the first [ETCD-11]. */
+  lastAnswerAt(): number | undefined;
   close(): void;
 }
 
-/** Pause before try number `failures + 1`: none while there are endpoints left that were not tried. */
+/** Returns the pause before the next attempt: none until every endpoint was tried [ETCD-4]. */
 export function retryPauseMs(failures: number, endpoints: number): number {
   if (failures < endpoints) return 0;
-  return Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(failures - endpoints, 10));
+  return Math.min(RETRY_PAUSE_MS_MAX, RETRY_PAUSE_MS_MIN * 2 ** Math.min(failures - endpoints, 10));
 }
 
-/** A client of the endpoints in `options`; nothing is opened before the first call. */
+/** Creates a client of the endpoints in `options`. The first call opens a connection. */
 export function createEtcdClient(options: EtcdEngineOptions): EtcdClient {
   const { clock } = options;
   const endpoints = options.endpoints.map((url) => openEndpoint(url, options));
   const authorization = createAuthorization(options);
   let current = 0;
-  let answeredAt: number | undefined;
-  /** Calls that failed in a row. */
-  let failed = 0;
+  let lastAnswerAt: number | undefined;
+  let failuresInARow = 0;
 
   const endpointInUse = (): Endpoint => {
     const endpoint = endpoints[current % endpoints.length];
@@ -65,59 +64,60 @@ export function createEtcdClient(options: EtcdEngineOptions): EtcdClient {
     return endpoint;
   };
 
-  /** Several calls fail together: only the first of them moves on. */
-  const blame = (endpoint: Endpoint, error: unknown): void => {
+  /** Moves to the next endpoint if etcd did not answer; once if several calls fail together. */
+  const recordFailure = (endpoint: Endpoint, error: unknown): void => {
     if (!(error instanceof ConnectError || error instanceof DeadlineError)) return;
     const kind = failureKind(error);
     if (kind === 'unauthenticated') authorization.forget();
     if (kind !== 'unreachable') return;
-    failed += 1;
-    if (failed === endpoints.length) {
+    failuresInARow += 1;
+    if (failuresInARow === endpoints.length) {
       options.log('warn', 'etcd does not answer', { endpoint: endpoint.url, error: String(error) });
     }
     if (error instanceof DeadlineError) endpoint.drop(error);
     if (endpointInUse() === endpoint) current += 1;
   };
 
-  const run = async <T>(use: Use<T>, signal: AbortSignal, timeoutMs: number): Promise<T> => {
+  const run = async <T>(call: Call<T>, signal: AbortSignal, timeoutMs: number): Promise<T> => {
     const endpoint = endpointInUse();
     try {
       return await withDeadline(clock, timeoutMs, signal, async (inner) => {
         const headers = await authorization.headers(endpoint, inner);
-        return use(endpoint, { signal: inner, headers });
+        return call(endpoint, { signal: inner, headers });
       });
     } catch (error) {
-      if (!signal.aborted) blame(endpoint, error);
+      if (!signal.aborted) recordFailure(endpoint, error);
       throw error;
     }
   };
 
-  const attempt = async <T>(use: Use<T>, signal: AbortSignal, timeoutMs = CALL_TIMEOUT_MS): Promise<T> => {
-    const answer = await run(use, signal, timeoutMs);
-    answeredAt = clock.monotonic();
-    if (failed >= endpoints.length) options.log('info', 'etcd answers again', { endpoint: endpointInUse().url });
-    failed = 0;
+  const attempt = async <T>(call: Call<T>, signal: AbortSignal, timeoutMs = CALL_TIMEOUT_MS): Promise<T> => {
+    const answer = await run(call, signal, timeoutMs);
+    lastAnswerAt = clock.monotonic();
+    if (failuresInARow >= endpoints.length)
+      options.log('info', 'etcd answers again', { endpoint: endpointInUse().url });
+    failuresInARow = 0;
     return answer;
   };
 
   return {
     attempt,
-    stream: (use, signal) => run(use, signal, Number.POSITIVE_INFINITY),
-    async retry(use, signal, timeoutMs) {
+    stream: (call, signal) => run(call, signal, Number.POSITIVE_INFINITY),
+    async retry(call, signal, timeoutMs) {
       let last: unknown;
       for (let failures = 0; ; failures += 1) {
         try {
           await pause(clock, retryPauseMs(failures, endpoints.length), signal);
-          return await attempt(use, signal, timeoutMs);
+          return await attempt(call, signal, timeoutMs);
         } catch (error) {
-          if (signal.aborted) throw givenUp(last ?? error);
-          if (!mayPass(error)) throw error;
+          if (signal.aborted) throw toAbortError(last ?? error);
+          if (!isRetryable(error)) throw error;
           last = error;
         }
       }
     },
     forgetToken: () => authorization.forget(),
-    answeredAt: () => answeredAt,
+    lastAnswerAt: () => lastAnswerAt,
     close() {
       for (const endpoint of endpoints) endpoint.drop(new Error('the engine is closed'));
     },
@@ -137,15 +137,15 @@ function openEndpoint(url: string, options: EtcdEngineOptions): Endpoint {
   };
 }
 
-/** Whether another try can help: anything else is etcd's considered answer. */
-function mayPass(error: unknown): boolean {
+/** Whether another attempt can succeed. Every other failure is an answer of etcd. */
+function isRetryable(error: unknown): boolean {
   const kind = failureKind(error);
   return kind === 'unreachable' || kind === 'unauthenticated';
 }
 
-/** The caller's time is over: its last failure says more than that. */
-function givenUp(error: unknown): StateError {
-  const known = stateErrorOf(error);
+/** Returns the error for a call whose signal aborted: its last failure, if etcd caused it. */
+function toAbortError(error: unknown): StateError {
+  const known = toStateError(error);
   if (known instanceof StateError) return known;
   return new StateError('unavailable', 'etcd did not answer in time', { cause: error });
 }
@@ -156,17 +156,16 @@ function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
 
 interface Authorization {
   headers(endpoint: Endpoint, signal: AbortSignal): Promise<Record<string, string>>;
-  /** The token was refused: the next call authenticates again. */
   forget(): void;
 }
 
-/** Keeps etcd's token; without credentials there is none. */
+/** Returns the header with etcd's token [ETCD-8]; without credentials, no header. */
 function createAuthorization({ credentials, clock }: EtcdEngineOptions): Authorization {
   let token: string | undefined;
   return {
     async headers(endpoint, signal) {
       if (credentials === undefined) return {};
-      // With a deadline of its own: a stream has none that would end a wait for a silent endpoint.
+      // A stream has no deadline, so authentication needs one of its own.
       token ??= await withDeadline(clock, CALL_TIMEOUT_MS, signal, (inner) =>
         authenticate(endpoint, credentials, inner),
       );
@@ -186,8 +185,8 @@ async function authenticate(
   try {
     return (await endpoint.auth.authenticate({ name: username, password }, { signal })).token;
   } catch (error) {
-    // Credentials may be configured before etcd's authentication is enabled; it then refuses to authenticate anyone.
-    if (failureKind(error) === 'refused' && String(error).includes('authentication is not enabled')) return '';
+    // Credentials may be configured before authentication is enabled in etcd [ETCD-9].
+    if (failureKind(error) === 'rejected' && String(error).includes('authentication is not enabled')) return '';
     throw error;
   }
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { DeadlineError } from '../../../clock/deadline.ts';
 import { isStateError } from '../../../errors.ts';
-import { type FailureKind, failureKind, stateErrorOf } from './failures.ts';
+import { type FailureKind, failureKind, toStateError } from './failures.ts';
 
 const CASES: readonly (readonly [string, Code, FailureKind])[] = [
   ['etcdserver: mvcc: database space exceeded', Code.ResourceExhausted, 'no-space'],
@@ -14,9 +14,9 @@ const CASES: readonly (readonly [string, Code, FailureKind])[] = [
   ['etcdserver: mvcc: required revision is a future revision', Code.OutOfRange, 'future'],
   ['etcdserver: requested lease not found', Code.NotFound, 'lease-gone'],
   ['etcdserver: invalid auth token', Code.Unauthenticated, 'unauthenticated'],
-  ['etcdserver: permission denied', Code.PermissionDenied, 'refused'],
-  ['etcdserver: authentication failed, invalid user ID or password', Code.InvalidArgument, 'refused'],
-  // Whatever does not say that the request was not applied is ambiguous.
+  ['etcdserver: permission denied', Code.PermissionDenied, 'rejected'],
+  ['etcdserver: authentication failed, invalid user ID or password', Code.InvalidArgument, 'rejected'],
+  // An error is ambiguous unless it proves that the request was not applied.
   ['etcdserver: leader changed', Code.Unavailable, 'unreachable'],
   ['etcdserver: request timed out', Code.Unavailable, 'unreachable'],
   ['etcdserver: too many requests', Code.ResourceExhausted, 'unreachable'],
@@ -26,19 +26,19 @@ const CASES: readonly (readonly [string, Code, FailureKind])[] = [
   ['protocol error: missing status', Code.Internal, 'unreachable'],
 ];
 
-for (const [words, code, kind] of CASES) {
-  test(`"${words}" (${Code[code]}) is ${kind}`, () => {
-    assert.equal(failureKind(new ConnectError(words, code)), kind);
+for (const [message, code, kind] of CASES) {
+  test(`failureKind returns ${kind} for "${message}" (${Code[code]})`, () => {
+    assert.equal(failureKind(new ConnectError(message, code)), kind);
   });
 }
 
-test('a deadline is unreachable, and unavailable to the state', () => {
+test('an exceeded deadline is unreachable, and becomes the StateError unavailable', () => {
   const error = new DeadlineError('no answer within 2000 ms');
   assert.equal(failureKind(error), 'unreachable');
-  assert.ok(isStateError(stateErrorOf(error), 'unavailable'));
+  assert.ok(isStateError(toStateError(error), 'unavailable'));
 });
 
-test('an error that is not of a call stays as it is', () => {
+test('toStateError returns an error that no call caused unchanged', () => {
   const error = new TypeError('a page could not be parsed');
-  assert.equal(stateErrorOf(error), error);
+  assert.equal(toStateError(error), error);
 });

@@ -1,33 +1,33 @@
 /**
- * What an error of a call to etcd means.
+ * The classification of failed calls to etcd [ETCD-12].
  *
- * Trap: `database space exceeded` is no proof that nothing was changed. The member that first sees the quota exceeded
- * applies the transaction and answers with the refusal all the same (its quota check stands around the apply).
+ * Trap: `database space exceeded` does not prove that nothing changed. The member that first exceeds its quota applies
+ * the transaction and still answers with the rejection [ETCD-13].
  */
 import { Code, ConnectError } from '@connectrpc/connect';
 import { DeadlineError } from '../../../clock/deadline.ts';
 import { StateError } from '../../../errors.ts';
 
-/** A closed set; all but `unreachable` are etcd's own answers. */
+/** The classes of failed calls. All except `unreachable` are answers of etcd. */
 export type FailureKind =
-  /** No answer, or one that does not say whether the request was applied: the connection, a time-out, an election. */
+  /** No answer, or one that leaves open whether the request was applied (timeout, election, cut connection). */
   | 'unreachable'
-  /** Our token is not known (any more); authenticate again. */
+  /** etcd does not know the token. The client authenticates again. */
   | 'unauthenticated'
-  /** The quota is exhausted; applied or not. */
+  /** The quota is exceeded. The request may have been applied. */
   | 'no-space'
-  /** Too many operations or bytes for this etcd; not applied. */
+  /** The request has too many operations or bytes and was not applied. */
   | 'too-large'
-  /** The revision asked for was compacted. */
+  /** The requested revision was compacted. */
   | 'compacted'
-  /** The revision asked for has not been reached: the store went back. */
+  /** The requested revision is above the current one, because the store went back. */
   | 'future'
-  /** The lease is not known; not applied. */
+  /** The lease does not exist. The request was not applied. */
   | 'lease-gone'
-  /** Refused for another reason; not applied. */
-  | 'refused';
+  /** etcd rejected the request for another reason and did not apply it. */
+  | 'rejected';
 
-const BY_MESSAGE: readonly (readonly [RegExp, FailureKind])[] = [
+const MESSAGE_PATTERNS: readonly (readonly [RegExp, FailureKind])[] = [
   [/database space exceeded/, 'no-space'],
   [/too many operations|request is too large|received message larger than max/, 'too-large'],
   [/has been compacted/, 'compacted'],
@@ -36,7 +36,7 @@ const BY_MESSAGE: readonly (readonly [RegExp, FailureKind])[] = [
   [/invalid auth token|revision of auth store is old|user name is empty/, 'unauthenticated'],
 ];
 
-const REFUSALS: ReadonlySet<Code> = new Set([
+const REJECTION_CODES: ReadonlySet<Code> = new Set([
   Code.InvalidArgument,
   Code.NotFound,
   Code.AlreadyExists,
@@ -44,33 +44,33 @@ const REFUSALS: ReadonlySet<Code> = new Set([
   Code.FailedPrecondition,
 ]);
 
-/** Sorts an error of a call. Only what etcd itself is known to say counts as an answer. */
+/** Returns the class of a failed call. Only messages that etcd is known to send count as answers. */
 export function failureKind(error: unknown): FailureKind {
   if (!(error instanceof ConnectError)) return 'unreachable';
-  const known = BY_MESSAGE.find(([words]) => words.test(error.rawMessage));
+  const known = MESSAGE_PATTERNS.find(([pattern]) => pattern.test(error.rawMessage));
   if (known !== undefined) return known[1];
   const fromEtcd = error.rawMessage.startsWith('etcdserver: ');
-  return fromEtcd && REFUSALS.has(error.code) ? 'refused' : 'unreachable';
+  return fromEtcd && REJECTION_CODES.has(error.code) ? 'rejected' : 'unreachable';
 }
 
-/** The error as the state is told of it. What does not come from a call (a page that cannot be parsed) stays as it is. */
-export function stateErrorOf(error: unknown): unknown {
+/** Converts the error of a call to a `StateError` [ETCD-14]. Returns any other error unchanged. */
+export function toStateError(error: unknown): unknown {
   if (!(error instanceof ConnectError || error instanceof DeadlineError)) return error;
-  const words = error instanceof ConnectError ? error.rawMessage : error.message;
+  const message = error instanceof ConnectError ? error.rawMessage : error.message;
   switch (failureKind(error)) {
     case 'no-space':
-      return noSpace(error);
+      return noSpaceError(error);
     case 'too-large':
-      return new StateError('too-large', `etcd refuses a commit of this size: ${words}`, { cause: error });
+      return new StateError('too-large', `etcd rejected a commit of this size: ${message}`, { cause: error });
     case 'unreachable':
-      return new StateError('unavailable', `etcd does not answer: ${words}`, { cause: error });
+      return new StateError('unavailable', `etcd does not answer: ${message}`, { cause: error });
     default:
-      return new StateError('unavailable', `etcd refused the request: ${words}`, { cause: error });
+      return new StateError('unavailable', `etcd rejected the request: ${message}`, { cause: error });
   }
 }
 
-/** What a full etcd means for a caller. */
-export function noSpace(cause: unknown): StateError {
+/** Returns the error for a full etcd. */
+export function noSpaceError(cause: unknown): StateError {
   const message =
     'etcd has reached its space quota: compact and defragment it or raise --quota-backend-bytes, then disarm its NOSPACE alarm';
   return new StateError('full', message, { cause });

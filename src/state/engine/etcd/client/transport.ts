@@ -2,32 +2,36 @@ import type { Transport } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import { PING_INTERVAL_MS, PING_TIMEOUT_MS, STREAM_WINDOW_BYTES } from '../limits.ts';
 
-/** Certificates as PEM text: who may sign etcd's, and who we are. */
+/** TLS options as PEM text. */
 export interface Tls {
+  /** The certificate authority that signs etcd's certificates. */
   readonly ca?: string | undefined;
+  /** This server's client certificate and its key. */
   readonly cert?: string | undefined;
   readonly key?: string | undefined;
 }
 
-/** A way to one endpoint. */
+/** A connection to one endpoint. */
 export interface Link {
   readonly transport: Transport;
-  /** Ends the connection with every call and stream on it; the next call opens a new one. */
+  /** Closes the connection and fails every call and stream on it. The next call opens a new connection. */
   drop(reason: Error): void;
 }
 
-/** gRPC over one HTTP/2 session to `endpoint`, opened when first used and watched by pings while a stream is open. */
+/**
+ * Returns gRPC over one HTTP/2 session. The first call opens it, and pings check it while a stream is open [ETCD-6].
+ */
 export function grpcLink(endpoint: string, tls: Tls | undefined): Link {
   const session = new Http2SessionManager(
     endpoint,
     { pingIntervalMs: PING_INTERVAL_MS, pingTimeoutMs: PING_TIMEOUT_MS },
-    { ...present(tls), settings: { initialWindowSize: STREAM_WINDOW_BYTES } },
+    { ...withoutUndefined(tls), settings: { initialWindowSize: STREAM_WINDOW_BYTES } },
   );
   const transport = createGrpcTransport({ baseUrl: endpoint, sessionManager: session, acceptCompression: [] });
   return { transport, drop: (reason) => session.abort(reason) };
 }
 
-/** Node reads an option that is present but undefined as a mistake. */
-function present(tls: Tls | undefined): { ca?: string; cert?: string; key?: string } {
+/** Removes undefined options, which Node rejects. */
+function withoutUndefined(tls: Tls | undefined): { ca?: string; cert?: string; key?: string } {
   return Object.fromEntries(Object.entries(tls ?? {}).filter(([, pem]) => pem !== undefined));
 }

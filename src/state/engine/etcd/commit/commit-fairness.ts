@@ -1,40 +1,43 @@
 /**
- * Fairness between nodes. A transaction that loses leaves a ticket; nodes let older tickets go first, for a moment.
- * Without it, a node whose way to etcd is a millisecond longer never commits anything under load. Tickets are a
- * courtesy: the guard of the commit alone decides, and one that nobody uses costs every node one wait.
+ * Fairness between nodes that commit at the same time. A node whose transaction loses puts a ticket in etcd, and the
+ * other nodes wait a moment for older tickets. Without tickets, a node that is a millisecond farther from etcd commits
+ * nothing under load.
+ *
+ * Tickets affect only the order [ETCD-42]. A ticket that its owner never uses costs every other node one wait.
  */
 import type { Clock } from '../../../clock/clock.ts';
-import { TURN_WAIT_MS } from '../limits.ts';
-import { createBell } from './notifier.ts';
+import { TICKET_WAIT_MS } from '../limits.ts';
+import { createNotifier } from './notifier.ts';
 
-/** A ticket: the older `created`, the sooner its turn; `changed` tells a renewed one from one that was waited for. */
+/** The revisions of a ticket key. A lower `created` has priority; a new `changed` means that the owner renewed it. */
 export interface Ticket {
   readonly created: bigint;
   readonly changed: bigint;
 }
 
-export interface Turns {
-  /** A node's ticket appeared, was renewed, or (undefined) went. */
+export interface CommitFairness {
+  /** Records a new or renewed ticket of a node, or (undefined) its deletion. */
   observe(node: string, ticket: Ticket | undefined): void;
+  /** Replaces all tickets. */
   reset(tickets: ReadonlyMap<string, Ticket>): void;
-  /** Whether another node's ticket is older than our own. */
+  /** Whether another node has an older ticket than this node. */
   mustWait(): boolean;
-  /** Waits until no other node's ticket is older than ours, at most 100 ms. */
+  /** Waits until no other node has an older ticket, for at most 100 ms [ETCD-40]. */
   wait(signal: AbortSignal): Promise<void>;
 }
 
-/** Tickets as seen by `self`. */
-export function createTurns(self: string, clock: Clock): Turns {
+/** Creates the view of the node `self`. */
+export function createCommitFairness(self: string, clock: Clock): CommitFairness {
   let tickets = new Map<string, Ticket>();
-  /** Tickets that a wait ran out on: their node had its chance. */
-  const forfeited = new Map<string, bigint>();
-  const bell = createBell(clock);
+  /** Tickets for which a wait ran out, until their owners renew them [ETCD-41]. */
+  const ignored = new Map<string, bigint>();
+  const notifier = createNotifier(clock);
 
-  const older = (): readonly (readonly [string, Ticket])[] => {
+  const olderTickets = (): readonly (readonly [string, Ticket])[] => {
     const own = tickets.get(self)?.created;
     return [...tickets].filter(
       ([node, { created, changed }]) =>
-        node !== self && (own === undefined || created < own) && forfeited.get(node) !== changed,
+        node !== self && (own === undefined || created < own) && ignored.get(node) !== changed,
     );
   };
 
@@ -42,24 +45,24 @@ export function createTurns(self: string, clock: Clock): Turns {
     observe(node, ticket) {
       if (ticket === undefined) tickets.delete(node);
       else tickets.set(node, ticket);
-      if (ticket === undefined) forfeited.delete(node);
-      bell.ring();
+      if (ticket === undefined) ignored.delete(node);
+      notifier.notify();
     },
     reset(next) {
       tickets = new Map(next);
-      forfeited.clear();
-      bell.ring();
+      ignored.clear();
+      notifier.notify();
     },
-    mustWait: () => older().length > 0,
+    mustWait: () => olderTickets().length > 0,
     async wait(signal) {
-      const until = clock.monotonic() + TURN_WAIT_MS;
-      while (!signal.aborted && older().length > 0) {
-        const left = until - clock.monotonic();
-        if (left <= 0) {
-          for (const [node, { changed }] of older()) forfeited.set(node, changed);
+      const deadline = clock.monotonic() + TICKET_WAIT_MS;
+      while (!signal.aborted && olderTickets().length > 0) {
+        const remainingMs = deadline - clock.monotonic();
+        if (remainingMs <= 0) {
+          for (const [node, { changed }] of olderTickets()) ignored.set(node, changed);
           return;
         }
-        await bell.wait(left, signal);
+        await notifier.wait(remainingMs, signal);
       }
     },
   };

@@ -1,215 +1,232 @@
 /**
- * Makes commits, one at a time, and never answers before it knows.
+ * Makes commits, one at a time, and returns only when the outcome is known.
  *
- * A failure says nothing about what happened to the transaction, so the same one is sent again until etcd tells: it was
- * made, or the head has moved and it never can be. What the watch shows meanwhile counts as well.
+ * An ambiguous failure leaves open whether etcd applied the transaction. The committer then sends the identical
+ * transaction again, until a response or the watch shows that the commit was made or never can be [ETCD-30] [ETCD-31].
  *
- * A definite refusal ends a commit only if it answers the first sending: after an ambiguous one, a refusal of the second
- * says nothing about the first. `database space exceeded` is followed by a question even then (see failures.ts).
+ * A definite rejection ends a commit only if no earlier sending was ambiguous, because it describes the last sending
+ * only [ETCD-34]. After `database space exceeded` the committer always looks the outcome up [ETCD-35].
  */
 import { type Clock, sleep } from '../../../clock/clock.ts';
 import { StateError } from '../../../errors.ts';
 import type { Commit } from '../../engine.ts';
 import { type EtcdClient, retryPauseMs } from '../client/client.ts';
-import { failureKind, noSpace, stateErrorOf } from '../client/failures.ts';
+import { failureKind, noSpaceError, toStateError } from '../client/failures.ts';
 import type { TxnResponse } from '../client/gen/etcd_pb.ts';
 import type { Log } from '../client/options.ts';
-import { gotten, headerOf, put } from '../client/requests.ts';
-import type { Following, OwnCommit } from '../follow/follow.ts';
-import { otherCluster } from '../follow/head-check.ts';
-import { type Position, readPosition } from '../head-record.ts';
+import { headerOf, put, rangeResult } from '../client/requests.ts';
+import type { CommitTracker, OwnCommit } from '../follow/commit-tracker.ts';
+import { clusterChanged } from '../follow/head-check.ts';
+import { decodePosition, type Position } from '../head-record.ts';
 import type { Keys } from '../keys.ts';
-import type { Membership } from '../node/membership.ts';
-import type { Turns } from './commit-fairness.ts';
+import type { CommitFairness } from './commit-fairness.ts';
 import {
   buildTransaction,
   type GuardedTransaction,
-  inquiry,
+  lookUpTransaction,
   nextHead,
   type Outcome,
-  outcomeOf,
+  readOutcome,
 } from './transaction.ts';
+
+/** The lease that holds this node's name. */
+export interface NodeLease {
+  readonly incarnation: string;
+  /** etcd's ID of the lease. */
+  readonly lease: bigint;
+}
+
+/** This node's leases, as commits need them. */
+export interface NodeLeases {
+  /** Returns the current lease, undefined while it is lost. */
+  live(): NodeLease | undefined;
+  /** Returns the lease of the latest incarnation, also after it was lost; undefined before the node joined. */
+  latest(): NodeLease | undefined;
+}
 
 export interface CommitterOptions {
   readonly client: EtcdClient;
   readonly clock: Clock;
   readonly keys: Keys;
   readonly node: string;
-  readonly membership: Membership;
-  readonly following: Following;
-  readonly turns: Turns;
-  readonly endpoints: number;
+  readonly leases: NodeLeases;
+  readonly tracker: CommitTracker;
+  readonly fairness: CommitFairness;
+  readonly endpointCount: number;
   readonly log: Log;
-  /** The store is ahead of what was delivered. */
+  /** Called when a response shows a head that the watch has not delivered yet. */
   readonly onBehind: (modRevision: bigint) => void;
 }
 
 export interface Committer {
-  /** As `Engine.commit`. */
+  /** Implements `Engine.commit`. */
   commit(commit: Commit, signal: AbortSignal): Promise<'committed' | 'conflict'>;
 }
 
 export function createCommitter(options: CommitterOptions): Committer {
-  const { following, turns, membership, keys, node, client } = options;
+  const { tracker, fairness, leases, keys, node, client } = options;
   let batches = 0;
-  /** Whether a ticket of this node may stand in etcd. */
-  let ticketOut = false;
-  let queueing: Promise<void> | undefined;
+  /** Whether a ticket of this node may exist in etcd. */
+  let mayHaveTicket = false;
+  let ticketPut: Promise<void> | undefined;
 
-  /** Undefined: the head has moved on already. */
-  const base = ({ epoch, base: index }: Commit): Position | undefined => {
-    const position = following.held();
-    return position?.record.epoch === epoch && position.record.index === index ? position : undefined;
+  /** Returns the head that guards the commit, or undefined if the head has already moved [ETCD-29]. */
+  const findBase = ({ epoch, base }: Commit): Position | undefined => {
+    const position = tracker.lastPosition();
+    return position?.record.epoch === epoch && position.record.index === base ? position : undefined;
   };
 
-  /** Stands in line while it waits, or a node that always finds others ahead of it would never get a ticket. */
-  const waitForTurn = async (signal: AbortSignal): Promise<void> => {
-    if (!turns.mustWait()) return;
-    if (!ticketOut) queueing = queue(signal);
-    await turns.wait(signal);
+  /** Puts a ticket before it waits, because a node that only waits would never get its turn [ETCD-39]. */
+  const waitForOlderTickets = async (signal: AbortSignal): Promise<void> => {
+    if (!fairness.mustWait()) return;
+    if (!mayHaveTicket) ticketPut = putTicket(signal);
+    await fairness.wait(signal);
   };
 
-  const queue = async (signal: AbortSignal): Promise<void> => {
-    const lease = membership.live();
+  const putTicket = async (signal: AbortSignal): Promise<void> => {
+    const lease = leases.live();
     if (lease === undefined) return;
-    ticketOut = true;
-    const ticket = put(keys.turn(node), lease.incarnation, lease.lease);
-    // Without the ticket the commit is only later than it could be.
+    mayHaveTicket = true;
+    const ticket = put(keys.ticket(node), lease.incarnation, lease.lease);
+    // Without the ticket the commit is only made later, so a failure is ignored.
     await client.attempt((endpoint, call) => endpoint.kv.txn({ success: [ticket] }, call), signal).catch(() => {});
   };
 
   return {
     async commit(commit, signal) {
-      if (base(commit) === undefined) return 'conflict';
-      await waitForTurn(signal);
-      // A ticket that arrived after the commit which takes it back would stand there for nothing.
-      if (base(commit) !== undefined) await queueing;
-      const position = base(commit);
-      if (position === undefined) return 'conflict';
-      const latest = membership.latest();
+      if (findBase(commit) === undefined) return 'conflict';
+      await waitForOlderTickets(signal);
+      // A ticket that arrived after the commit that removes it would stay in etcd.
+      if (findBase(commit) !== undefined) await ticketPut;
+      const base = findBase(commit);
+      if (base === undefined) return 'conflict';
+      const latest = leases.latest();
       if (latest === undefined) throw new StateError('unavailable', 'this node has not joined the cluster in etcd yet');
       batches += 1;
-      const own = { incarnation: latest.incarnation, batch: String(batches), operations: commit.operations };
-      const made = { ...own, ...nextHead(position, own.incarnation, own.batch) };
-      const transaction = buildTransaction(keys, position, made, node, membership.live()?.lease, ticketOut);
-      const outcome = await resolve(options, position, made, transaction, signal);
-      ticketOut = outcome === 'conflict' && transaction.request !== transaction.withoutTicket;
+      const batch = String(batches);
+      const { incarnation } = latest;
+      const own = { incarnation, batch, operations: commit.operations, ...nextHead(base, incarnation, batch) };
+      const transaction = buildTransaction(keys, base, own, node, leases.live()?.lease, mayHaveTicket);
+      const outcome = await commitUntilKnown(options, base, own, transaction, signal);
+      mayHaveTicket = outcome === 'conflict' && transaction.request !== transaction.withoutTicket;
       return outcome;
     },
   };
 }
 
-/** Sends until the outcome is known, from an answer or from the watch, and sees that the commit is delivered. */
-async function resolve(
+/** Sends the transaction until a response or the watch shows the outcome, and makes sure the commit is delivered. */
+async function commitUntilKnown(
   options: CommitterOptions,
   base: Position,
-  made: Omit<OwnCommit, 'onSeen'>,
+  commit: Omit<OwnCommit, 'onSeen'>,
   transaction: GuardedTransaction,
   signal: AbortSignal,
 ): Promise<'committed' | 'conflict'> {
-  const { following } = options;
+  const { tracker } = options;
   const seen = Promise.withResolvers<Outcome>();
-  const own: OwnCommit = { ...made, onSeen: (revision) => seen.resolve({ kind: 'made', revision }) };
-  const sending: Sending = { base, own, transaction, request: transaction.request, ambiguous: false, known: false };
-  following.expect(own);
+  const own: OwnCommit = { ...commit, onSeen: (revision) => seen.resolve({ kind: 'made', revision }) };
+  const state: SendState = { base, own, transaction, request: transaction.request, ambiguous: false, known: false };
+  tracker.expectOwn(own);
   try {
-    const outcome = await Promise.race([seen.promise, sendUntilKnown(options, sending, signal)]);
+    const outcome = await Promise.race([seen.promise, sendUntilKnown(options, state, signal)]);
     if (outcome.kind === 'conflict') return 'conflict';
     if (outcome.kind === 'made') {
-      following.made(own, outcome.revision);
+      tracker.ownCommitted(own, outcome.revision);
       return 'committed';
     }
-    following.break('etcd no longer tells what became of a commit: its writer key is gone');
-    throw new StateError('outcome-unknown', 'etcd no longer tells whether the write was made');
+    tracker.break('the outcome of a commit cannot be found: its writer key is missing in etcd');
+    throw new StateError('outcome-unknown', 'etcd no longer shows whether the write was made');
   } finally {
-    sending.known = true;
-    following.expect(undefined);
+    state.known = true;
+    tracker.expectOwn(undefined);
   }
 }
 
-interface Sending {
+interface SendState {
   readonly base: Position;
   readonly own: OwnCommit;
   readonly transaction: GuardedTransaction;
-  /** What is sent next. */
+  /** The request of the next sending. */
   request: GuardedTransaction['request'];
-  /** A sending failed without telling whether it was applied. */
+  /** Whether a sending failed and may have been applied. */
   ambiguous: boolean;
-  /** The watch told the outcome: an answer under way is let come, but nothing is sent again. */
+  /** Whether the outcome is known, so that nothing is sent again. */
   known: boolean;
 }
 
-async function sendUntilKnown(options: CommitterOptions, sending: Sending, signal: AbortSignal): Promise<Outcome> {
-  const { client, clock, endpoints } = options;
-  for (let failures = 0; !sending.known; failures += 1) {
+async function sendUntilKnown(options: CommitterOptions, state: SendState, signal: AbortSignal): Promise<Outcome> {
+  const { client, clock, endpointCount } = options;
+  for (let failures = 0; !state.known; failures += 1) {
     try {
-      if (failures > 0) await sleep(clock, retryPauseMs(failures, endpoints), signal);
-      const answer = await client.attempt((endpoint, call) => endpoint.kv.txn(sending.request, call), signal);
-      return readAnswer(options, sending, answer);
+      if (failures > 0) await sleep(clock, retryPauseMs(failures, endpointCount), signal);
+      const response = await client.attempt((endpoint, call) => endpoint.kv.txn(state.request, call), signal);
+      return readResponse(options, state, response);
     } catch (error) {
-      if (signal.aborted) throw unknown(error);
-      if (sending.known) break;
-      const outcome = await afterFailure(options, sending, error, signal);
+      if (signal.aborted) throw outcomeUnknown(error);
+      if (state.known) break;
+      const outcome = await handleFailure(options, state, error, signal);
       if (outcome !== undefined) return outcome;
-      options.log('info', 'a commit is sent again', { batch: sending.own.batch, error: String(error) });
+      options.log('info', 'commit sent again', { batch: state.own.batch, error: String(error) });
     }
   }
-  return { kind: 'untold' }; // The watch was quicker: nobody waits for this.
+  return { kind: 'unknown' }; // The watch was faster, and the caller ignores this result.
 }
 
-/** Undefined: send again. Throws what is definite. */
-async function afterFailure(
+/** Returns the outcome, or undefined to send again. Throws the error of a definite rejection. */
+async function handleFailure(
   options: CommitterOptions,
-  sending: Sending,
+  state: SendState,
   error: unknown,
   signal: AbortSignal,
 ): Promise<Outcome | undefined> {
   switch (failureKind(error)) {
     case 'lease-gone':
-      // Only the failure branch names a lease: the guard has failed, and the next answer says why.
-      sending.request = sending.transaction.withoutTicket;
+      // Only the failure branch names a lease, so the guard has failed. The next response shows the outcome.
+      state.request = state.transaction.withoutTicket;
       return undefined;
     case 'no-space': {
-      const outcome = await inquire(options, sending, signal);
-      if (outcome === undefined && !sending.ambiguous) throw noSpace(error);
+      const outcome = await lookUpOutcome(options, state, signal);
+      if (outcome === undefined && !state.ambiguous) throw noSpaceError(error);
       return outcome;
     }
     case 'too-large':
-    case 'refused':
-      if (!sending.ambiguous) throw stateErrorOf(error);
+    case 'rejected':
+      if (!state.ambiguous) throw toStateError(error);
       return undefined;
     default:
-      sending.ambiguous = true;
+      state.ambiguous = true;
       return undefined;
   }
 }
 
-function readAnswer(options: CommitterOptions, { base, own }: Sending, answer: TxnResponse): Outcome {
-  const { clusterId, revision } = headerOf(answer);
-  if (String(clusterId) !== base.record.etcdCluster) options.following.break(otherCluster(clusterId));
-  if (answer.succeeded) return { kind: 'made', revision };
-  const head = gotten(answer, 0);
+function readResponse(options: CommitterOptions, { base, own }: SendState, response: TxnResponse): Outcome {
+  const { clusterId, revision } = headerOf(response);
+  if (String(clusterId) !== base.record.etcdCluster) options.tracker.break(clusterChanged(clusterId));
+  if (response.succeeded) return { kind: 'made', revision };
+  const head = rangeResult(response, 0);
   if (head !== undefined) options.onBehind(head.modRevision);
-  return outcomeOf(answer, own);
+  return readOutcome(response, own);
 }
 
-/** What became of the commit when etcd refuses to write. Undefined: nothing, and the head stands where it stood. */
-async function inquire(
+/** Looks the outcome up when etcd rejects writes. Returns undefined if the head is unchanged. */
+async function lookUpOutcome(
   { client, keys }: CommitterOptions,
-  { base, own }: Sending,
+  { base, own }: SendState,
   signal: AbortSignal,
 ): Promise<Outcome | undefined> {
   try {
-    const answer = await client.retry((endpoint, call) => endpoint.kv.txn(inquiry(keys, own), call), signal);
-    const head = gotten(answer, 0);
-    const untouched = head !== undefined && readPosition(head).text === base.text;
-    return untouched ? undefined : outcomeOf(answer, own);
+    const transaction = lookUpTransaction(keys, own);
+    const response = await client.retry((endpoint, call) => endpoint.kv.txn(transaction, call), signal);
+    const head = rangeResult(response, 0);
+    const unchanged = head !== undefined && decodePosition(head).encoded === base.encoded;
+    return unchanged ? undefined : readOutcome(response, own);
   } catch (error) {
-    throw unknown(error);
+    throw outcomeUnknown(error);
   }
 }
 
-function unknown(cause: unknown): StateError {
-  const message = 'the wait for etcd was ended before it had told whether the write was made';
-  return new StateError('outcome-unknown', message, { cause });
+function outcomeUnknown(cause: unknown): StateError {
+  return new StateError('outcome-unknown', 'the wait for etcd ended before the outcome of the write was known', {
+    cause,
+  });
 }

@@ -1,29 +1,28 @@
 import type { Clock } from '../../../clock/clock.ts';
 
-/** Wakes whoever waits; a ring that nobody waits for is not kept. */
-export interface Bell {
-  ring(): void;
-  /** Resolves at the next ring, after `ms` milliseconds, or when the signal aborts, whichever is first. */
+/** Wakes all current waiters. A notification without waiters has no effect. */
+export interface Notifier {
+  notify(): void;
+  /** Resolves at the next notification, after `ms` milliseconds, or when the signal aborts, whichever comes first. */
   wait(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-/** A bell on `clock`. */
-export function createBell(clock: Clock): Bell {
-  const waiting = new Set<() => void>();
+export function createNotifier(clock: Clock): Notifier {
+  const waiters = new Set<() => void>();
   return {
-    ring() {
-      for (const wake of [...waiting]) wake();
+    notify() {
+      for (const wake of [...waiters]) wake();
     },
     wait(ms, signal) {
       return new Promise((resolve) => {
         const wake = (): void => {
-          waiting.delete(wake);
+          waiters.delete(wake);
           cancel();
           signal.removeEventListener('abort', wake);
           resolve();
         };
         const cancel = clock.after(ms, wake);
-        waiting.add(wake);
+        waiters.add(wake);
         signal.addEventListener('abort', wake, { once: true });
         if (signal.aborted) wake();
       });

@@ -1,33 +1,43 @@
+/** The transactions that make a commit and find its outcome [ETCD-23]. */
 import type { Operation } from '../../engine.ts';
 import type { TxnResponse } from '../client/gen/etcd_pb.ts';
-import { get, gotten, holds, put, remove, type Step, type Transaction, unchangedSince } from '../client/requests.ts';
-import type { OwnCommit } from '../follow/follow.ts';
+import {
+  get,
+  modRevisionEquals,
+  put,
+  rangeResult,
+  remove,
+  type TxnOperation,
+  type TxnRequest,
+  valueEquals,
+} from '../client/requests.ts';
+import type { OwnCommit } from '../follow/commit-tracker.ts';
 import { encodeHead, type Position } from '../head-record.ts';
-import { type Keys, text } from '../keys.ts';
+import { decodeUtf8, type Keys } from '../keys.ts';
 
-/** A commit as etcd gets it. Sent again until its outcome is known, always the same. */
+/** A commit as it is sent to etcd, unchanged each time, until its outcome is known. */
 export interface GuardedTransaction {
-  readonly request: Transaction;
-  /** The same without the ticket, for when its lease is gone: only the failure branch differs. */
-  readonly withoutTicket: Transaction;
+  readonly request: TxnRequest;
+  /** The same transaction for a node whose lease is gone. Only the failure branch differs [ETCD-36]. */
+  readonly withoutTicket: TxnRequest;
 }
 
-/** What a transaction's answer says about the commit. */
+/** The outcome of a commit. */
 export type Outcome =
   | { readonly kind: 'made'; readonly revision: bigint }
-  /** The head moved: not made, and it never can be. */
+  /** The head has moved: the commit was not made and never can be. */
   | { readonly kind: 'conflict' }
-  /** Neither: the writer key, which would tell, is gone. */
-  | { readonly kind: 'untold' };
+  /** The writer key is missing, so the outcome cannot be found [ETCD-33]. */
+  | { readonly kind: 'unknown' };
 
 /**
- * Builds the transaction that makes `own` after `base`.
- * @param ticket the node and the lease for a ticket if it loses; undefined while there is no lease
- * @param ticketOut whether a ticket of this node may stand in etcd, to be taken back
+ * Builds the transaction that makes `own` on `base`.
+ * @param ticketLease the lease for a ticket if the commit loses; undefined while this node has no lease
+ * @param removeTicket whether a ticket of this node may exist, which the commit then removes
  *
- * The guard compares the head's mod_revision, and its value as well: after a restore from a snapshot the same revision
- * can belong to another history. The ticket is removed before the rows are put, so that whoever sees the events of an
- * own commit can stop at the first row.
+ * The guard compares the revision and also the value of the head, because the same revision can belong to another
+ * history after a restore [ETCD-24]. The operations on engine keys come before the rows, so a reader of the events of
+ * an own commit can stop at the first row.
  */
 export function buildTransaction(
   keys: Keys,
@@ -35,44 +45,44 @@ export function buildTransaction(
   own: Omit<OwnCommit, 'onSeen'>,
   node: string,
   ticketLease: bigint | undefined,
-  ticketOut: boolean,
+  removeTicket: boolean,
 ): GuardedTransaction {
-  const rows = own.operations.map((operation) => rowStep(keys, own.record.generation, operation));
+  const rows = own.operations.map((operation) => rowOperation(keys, own.record.generation, operation));
   const writer = keys.writer(own.incarnation);
-  const compare = [unchangedSince(keys.head, base.modRevision), holds(keys.head, base.text)];
-  const removal = ticketOut ? [remove(keys.turn(node))] : [];
-  const success = [put(keys.head, own.text), put(writer, own.batch), ...removal, ...rows];
+  const compare = [modRevisionEquals(keys.head, base.modRevision), valueEquals(keys.head, base.encoded)];
+  const removal = removeTicket ? [remove(keys.ticket(node))] : [];
+  const success = [put(keys.head, own.encoded), put(writer, own.batch), ...removal, ...rows];
   const failure = [get(keys.head), get(writer)];
   const withoutTicket = { compare, success, failure };
   if (ticketLease === undefined) return { request: withoutTicket, withoutTicket };
-  const ticket = put(keys.turn(node), own.incarnation, ticketLease);
+  const ticket = put(keys.ticket(node), own.incarnation, ticketLease);
   return { request: { compare, success, failure: [...failure, ticket] }, withoutTicket };
 }
 
-/** Reads what the failure branch reads, and changes nothing: what is asked when etcd refuses to write. */
-export function inquiry(keys: Keys, own: Pick<OwnCommit, 'incarnation'>): Transaction {
+/** Builds a transaction that reads what the failure branch reads. For an etcd that rejects writes [ETCD-35]. */
+export function lookUpTransaction(keys: Keys, own: Pick<OwnCommit, 'incarnation'>): TxnRequest {
   return { success: [get(keys.head), get(keys.writer(own.incarnation))] };
 }
 
-/** The outcome by what a failure branch (or an inquiry, then possibly undefined: nothing happened yet) read. */
-export function outcomeOf(answer: TxnResponse, own: Pick<OwnCommit, 'batch'>): Outcome {
-  const writer = gotten(answer, 1);
-  if (writer === undefined) return { kind: 'untold' };
-  if (text(writer.value) === own.batch) return { kind: 'made', revision: writer.modRevision };
+/** Reads the outcome from the response of a failure branch or of `lookUpTransaction`, given that the head has moved. */
+export function readOutcome(response: TxnResponse, own: Pick<OwnCommit, 'batch'>): Outcome {
+  const writer = rangeResult(response, 1);
+  if (writer === undefined) return { kind: 'unknown' };
+  if (decodeUtf8(writer.value) === own.batch) return { kind: 'made', revision: writer.modRevision };
   return { kind: 'conflict' };
 }
 
-/** The new head of a commit on `base`, as record and as text. */
+/** Returns the head that a commit on `base` makes, as a record and encoded. */
 export function nextHead(
   { record }: Position,
   incarnation: string,
   batch: string,
-): { record: Position['record']; text: string } {
+): Pick<OwnCommit, 'record' | 'encoded'> {
   const next = { ...record, index: record.index + 1, by: `${incarnation}/${batch}` };
-  return { record: next, text: encodeHead(next) };
+  return { record: next, encoded: encodeHead(next) };
 }
 
-function rowStep(keys: Keys, generation: string, operation: Operation): Step {
+function rowOperation(keys: Keys, generation: string, operation: Operation): TxnOperation {
   const key = keys.row(generation, operation);
   return operation.value === null ? remove(key) : put(key, operation.value);
 }

@@ -1,26 +1,28 @@
-/** Reads of the head, compared with what was followed: how a store that went back is noticed. */
+/** Compares reads of the head with the followed position, to detect a store that went back. */
 import { StateError } from '../../../errors.ts';
 import type { EtcdClient } from '../client/client.ts';
 import { failureKind } from '../client/failures.ts';
 import { readKey } from '../client/requests.ts';
-import { type Position, readPosition } from '../head-record.ts';
-import { type Keys, text } from '../keys.ts';
-import type { Following } from './follow.ts';
+import { decodePosition, type Position } from '../head-record.ts';
+import { decodeUtf8, type Keys } from '../keys.ts';
+import type { CommitTracker } from './commit-tracker.ts';
 
-interface Parts {
+interface HeadReadOptions {
   readonly client: EtcdClient;
   readonly keys: Keys;
-  readonly following: Following;
+  readonly tracker: CommitTracker;
 }
 
-/** A linearizable read of the head. A head that went back, or another etcd, ends the following. */
-export async function readHead({ client, keys, following }: Parts, signal: AbortSignal): Promise<Position> {
-  const begun = following.position();
+/**
+ * Reads the head with linearizable consistency. Reports a break if it went back or belongs to another etcd [ETCD-52].
+ */
+export async function readHead({ client, keys, tracker }: HeadReadOptions, signal: AbortSignal): Promise<Position> {
+  const begun = tracker.position();
   const { kv, header } = await readKey(client, keys.head, signal);
-  const read = kv === undefined ? undefined : readPosition(kv);
+  const read = kv === undefined ? undefined : decodePosition(kv);
   if (begun !== undefined) {
-    if (String(header.clusterId) !== begun.record.etcdCluster) following.break(otherCluster(header.clusterId));
-    following.compare(begun, read);
+    if (String(header.clusterId) !== begun.record.etcdCluster) tracker.break(clusterChanged(header.clusterId));
+    tracker.compareHead(begun, read);
   }
   if (read === undefined)
     throw new StateError('unavailable', 'the head record is gone from etcd: was the prefix removed?');
@@ -28,32 +30,33 @@ export async function readHead({ client, keys, following }: Parts, signal: Abort
 }
 
 /**
- * Whether a watch that starts at revision `from` continues what was followed: the store must have come as far, and
- * the head at the revision of the position must be the one that is held, to the byte.
- * @returns why not
+ * Checks that a watch from revision `from` continues the followed history [ETCD-49]. The store must have reached that
+ * revision, and the head at the revision of the position must equal the position byte for byte.
+ * @returns the reason why the watch cannot continue, or undefined
  */
-export async function otherHistory(
-  { client, keys, following }: Parts,
+export async function findHistoryMismatch(
+  { client, keys, tracker }: HeadReadOptions,
   from: bigint,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const position = following.position();
+  const position = tracker.position();
   if (position === undefined) return undefined;
   try {
     const { kv, header } = await readKey(client, keys.head, signal, position.modRevision);
-    if (String(header.clusterId) !== position.record.etcdCluster) return otherCluster(header.clusterId);
+    if (String(header.clusterId) !== position.record.etcdCluster) return clusterChanged(header.clusterId);
     if (header.revision < from - 1n) return `etcd went back from revision ${from - 1n} to ${header.revision}`;
-    if (kv === undefined || text(kv.value) !== position.text)
-      return `the head at revision ${position.modRevision} is another one`;
+    if (kv === undefined || decodeUtf8(kv.value) !== position.encoded)
+      return `the head at revision ${position.modRevision} is a different one`;
     return undefined;
   } catch (error) {
     if (failureKind(error) === 'future') return `etcd went back behind revision ${position.modRevision}`;
-    // What is compacted cannot be compared: the watch itself tells whether it can go on.
+    // A compacted revision cannot be compared. If the watch needs it, etcd cancels the watch.
     if (failureKind(error) === 'compacted') return undefined;
     throw error;
   }
 }
 
-export function otherCluster(clusterId: bigint): string {
-  return `etcd is another cluster now (${clusterId}): it was restored from a snapshot`;
+/** Returns the reason of a break for a response with another `cluster_id`. */
+export function clusterChanged(clusterId: bigint): string {
+  return `etcd now has another cluster ID (${clusterId}): it was restored from a snapshot`;
 }

@@ -1,8 +1,8 @@
 /**
- * Reads the whole state at one revision of etcd.
+ * Reads the whole state at one revision of etcd [ETCD-56].
  *
- * Trap: a page's size in bytes cannot be asked for, only its number of rows, so each page's limit follows from the
- * rows seen before it. Pages of 5,000 rows took 42 s for a million rows, pages of 16 MiB 7 s.
+ * etcd limits a page by rows and not by bytes, so the row limit of each page follows from the mean row size of the
+ * previous one [ETCD-57]. A million rows took 42 s in pages of 5,000 rows, and 7 s in pages of 16 MiB.
  */
 import { setImmediate } from 'node:timers/promises';
 import { StateError } from '../../../errors.ts';
@@ -10,58 +10,59 @@ import { EPOCH_STEP, type Head, type StoredRow } from '../../engine.ts';
 import type { EtcdClient } from '../client/client.ts';
 import { failureKind } from '../client/failures.ts';
 import type { KeyValue, RangeResponse } from '../client/gen/etcd_pb.ts';
-import { decodeKeyValue, holds, put, readKey, readRange, unchangedSince } from '../client/requests.ts';
-import { encodeHead, type Position, readPosition } from '../head-record.ts';
-import { after, type KeyRange, type Keys, type ParsedKey } from '../keys.ts';
-import { PAGE_BYTES, PAGE_ROWS_FIRST, PAGE_ROWS_MAX, PAGE_TIMEOUT_MS, SLICE_ROWS } from '../limits.ts';
+import { decodeKeyValue, modRevisionEquals, put, readKey, readRange, valueEquals } from '../client/requests.ts';
+import { decodePosition, encodeHead, type Position } from '../head-record.ts';
+import { type KeyRange, type Keys, keyAfter, type ParsedKey } from '../keys.ts';
+import { DECODE_SLICE_ROWS, PAGE_BYTES, PAGE_ROWS_FIRST, PAGE_ROWS_MAX, PAGE_TIMEOUT_MS } from '../limits.ts';
 
-/** Where a load begins: the head, and the revision at which everything is read. */
-export interface Pinned {
+/** The head at the start of a load, and the revision at which the load reads everything. */
+export interface PinnedRevision {
   readonly position: Position;
   readonly revision: bigint;
 }
 
-/** What etcd keeps by lease, as it stood at the pinned revision. */
-export interface Leased {
+/** The leased keys at the pinned revision. */
+export interface LeasedKeys {
   readonly nodes: readonly [ParsedKey, KeyValue][];
-  readonly turns: readonly [ParsedKey, KeyValue][];
+  readonly tickets: readonly [ParsedKey, KeyValue][];
   readonly statuses: readonly [ParsedKey, KeyValue][];
 }
 
 /**
- * Chooses the revision to read. A store that went back behind `floor`, was restored into another cluster, or holds
- * another history of the same epoch (`diverged`) is moved to a new epoch first, at an index above all that was served;
- * whichever node is first does it for all.
+ * Chooses the revision that a load reads. First moves the store to a new epoch if it lies behind `floor`, was restored
+ * into another etcd cluster, or contains another history of the same epoch (`diverged`) [ETCD-58].
  */
-export async function pin(
+export async function pinRevision(
   client: EtcdClient,
   keys: Keys,
   floor: Head | undefined,
   diverged: boolean,
   id: () => string,
   signal: AbortSignal,
-): Promise<Pinned> {
+): Promise<PinnedRevision> {
   for (;;) {
     const { kv, header } = await readKey(client, keys.head, signal);
     if (kv === undefined) throw new StateError('corrupt', 'the head record is gone from etcd: was the prefix removed?');
-    const position = readPosition(kv);
+    const position = decodePosition(kv);
     const etcdCluster = String(header.clusterId);
-    if (!needsEpoch(position, etcdCluster, floor, diverged)) return { position, revision: header.revision };
-    await moveEpoch(client, keys, position, etcdCluster, floor, id(), signal);
+    if (!needsNewEpoch(position, etcdCluster, floor, diverged)) return { position, revision: header.revision };
+    await startEpoch(client, keys, position, etcdCluster, floor, id(), signal);
   }
 }
 
-function needsEpoch({ record }: Position, etcdCluster: string, floor: Head | undefined, diverged: boolean): boolean {
+function needsNewEpoch({ record }: Position, etcdCluster: string, floor: Head | undefined, diverged: boolean): boolean {
   if (record.etcdCluster !== etcdCluster) return true;
   if (floor === undefined) return false;
   return record.index < floor.index || record.epoch < floor.epoch || (diverged && record.epoch === floor.epoch);
 }
 
-/** Guarded by the head that was read; if another node was quicker its epoch is looked at next. */
-async function moveEpoch(
+/**
+ * Tries once to start a new epoch, guarded by the head that was read. If another node wins, the caller reads its head.
+ */
+async function startEpoch(
   client: EtcdClient,
   keys: Keys,
-  { record, text, modRevision }: Position,
+  { record, encoded: text, modRevision }: Position,
   etcdCluster: string,
   floor: Head | undefined,
   by: string,
@@ -71,29 +72,29 @@ async function moveEpoch(
   const index = Math.max(record.index, floor?.index ?? 0) + EPOCH_STEP;
   const next = encodeHead({ ...record, epoch, index, etcdCluster, by: `epoch/${by}` });
   const transaction = {
-    compare: [unchangedSince(keys.head, modRevision), holds(keys.head, text)],
+    compare: [modRevisionEquals(keys.head, modRevision), valueEquals(keys.head, text)],
     success: [put(keys.head, next)],
   };
   await client.retry((endpoint, call) => endpoint.kv.txn(transaction, call), signal);
 }
 
 /**
- * Reads everything at the pinned revision: the leased keys, and the rows, handed over in slices.
- * @returns undefined when etcd compacted the revision meanwhile: begin again
+ * Reads the leased keys and then the rows at the pinned revision, and passes the rows to `page`.
+ * @returns undefined if etcd compacted the revision during the load, which must then start again
  */
-export async function loadPinned(
+export async function loadAtRevision(
   client: EtcdClient,
   keys: Keys,
-  pinned: Pinned,
+  pinned: PinnedRevision,
   page: (rows: readonly StoredRow[]) => Promise<void>,
   signal: AbortSignal,
-): Promise<Leased | undefined> {
+): Promise<LeasedKeys | undefined> {
   const read = async (range: KeyRange): Promise<[ParsedKey, KeyValue][]> =>
     (await readRange(client, range, pinned.revision, signal)).map((kv) => [keys.parse(kv.key), kv]);
   try {
-    const leased = {
+    const leased: LeasedKeys = {
       nodes: await read(keys.nodes),
-      turns: await read(keys.turns),
+      tickets: await read(keys.tickets),
       statuses: await read(keys.statuses),
     };
     await readRows(client, keys, pinned, page, signal);
@@ -104,38 +105,38 @@ export async function loadPinned(
   }
 }
 
-/** The next page is on its way while one is decoded. */
+/** Reads the rows in pages, and requests the next page while it decodes the current one. */
 async function readRows(
   client: EtcdClient,
   keys: Keys,
-  { position, revision }: Pinned,
+  { position, revision }: PinnedRevision,
   page: (rows: readonly StoredRow[]) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
   const { generation } = position.record;
-  const range = keys.loaded(generation);
+  const range = keys.loadedRows(generation);
   const read = (key: Uint8Array, limit: number): Promise<RangeResponse> => {
     const request = { key, rangeEnd: range.rangeEnd, limit: BigInt(limit), revision };
     return client.retry((endpoint, call) => endpoint.kv.range(request, call), signal, PAGE_TIMEOUT_MS);
   };
-  const readRow = keys.rowReader(generation);
+  const decodeRow = keys.rowDecoder(generation);
   let next: Promise<RangeResponse> | undefined = read(range.key, PAGE_ROWS_FIRST);
   while (next !== undefined) {
     const { kvs, more }: RangeResponse = await next;
     const last = kvs.at(-1);
-    next = more && last !== undefined ? read(after(decodeKeyValue(last).key), rowsOfNextPage(kvs)) : undefined;
-    next?.catch(() => {}); // Its failure is for the turn that awaits it, not for the process.
-    for (let start = 0; start < kvs.length; start += SLICE_ROWS) {
+    next = more && last !== undefined ? read(keyAfter(decodeKeyValue(last).key), nextPageRows(kvs)) : undefined;
+    next?.catch(() => {}); // The next iteration handles a failure; until then it must not be unhandled.
+    for (let start = 0; start < kvs.length; start += DECODE_SLICE_ROWS) {
       signal.throwIfAborted();
-      const slice = kvs.slice(start, start + SLICE_ROWS).map(decodeKeyValue);
-      await page(slice.map((kv) => readRow(kv.key, kv.value)));
+      const slice = kvs.slice(start, start + DECODE_SLICE_ROWS).map(decodeKeyValue);
+      await page(slice.map((kv) => decodeRow(kv.key, kv.value)));
       await setImmediate();
     }
   }
 }
 
-/** As many rows as make a page of the size aimed at, by the mean of the page before. */
-export function rowsOfNextPage(kvs: readonly Uint8Array[]): number {
+/** Returns the row limit for a page of the target size, from the mean row size of the previous page. */
+export function nextPageRows(kvs: readonly Uint8Array[]): number {
   const bytes = kvs.reduce((sum, kv) => sum + kv.byteLength, 0);
   const mean = Math.max(1, bytes / Math.max(1, kvs.length));
   return Math.min(PAGE_ROWS_MAX, Math.max(1, Math.floor(PAGE_BYTES / mean)));

@@ -1,10 +1,10 @@
 /**
- * Follows everything below the prefix in one stream, revision by revision. A stream that is cut goes on at the next
- * revision, on the next endpoint, without anybody noticing; what cannot go on is told by `onLost`.
+ * Watches all keys below the prefix with one stream and delivers them revision by revision. A stream that is cut
+ * continues at the next revision on the next endpoint. `onLost` reports a watch that cannot continue.
  *
- * Traps: etcd sends one revision in pieces when it is large (`fragment`); several revisions may share an answer; the
- * stream of a member without a leader stays silent unless `hasleader` is asked for; a stream to a store that was
- * restored waits quietly for a revision that is long taken, which is why each start compares the head as well.
+ * Traps: etcd splits a large revision into several responses (`fragment`), and one response may contain several
+ * revisions [ETCD-44]. A member without a leader stays silent unless the call sends `hasleader` [ETCD-7]. A watch on a
+ * restored store would wait for a revision that is already used, so each start also compares the head [ETCD-49].
  */
 import { type CallOptions, Code, ConnectError } from '@connectrpc/connect';
 import { type Clock, sleep } from '../../../clock/clock.ts';
@@ -12,41 +12,39 @@ import { type EtcdClient, retryPauseMs } from '../client/client.ts';
 import type { Event, WatchResponse } from '../client/gen/etcd_pb.ts';
 import type { Log } from '../client/options.ts';
 import type { KeyRange } from '../keys.ts';
-import { CALL_TIMEOUT_MS, RETRY_MS_MAX } from '../limits.ts';
-import type { RevisionEvents } from './follow.ts';
+import { CALL_TIMEOUT_MS, RETRY_PAUSE_MS_MAX } from '../limits.ts';
+import type { RevisionEvents } from './commit-tracker.ts';
 
-/** What the watch needs. */
 export interface WatchOptions {
   readonly client: EtcdClient;
   readonly clock: Clock;
   readonly log: Log;
   readonly range: KeyRange;
-  /** Called with each revision once, in order. */
+  /** Receives each revision once, in order. */
   readonly onRevision: (revision: RevisionEvents) => void;
-  /** Whether a stream that starts again at `from` goes on with the same history. Undefined: it does. */
-  readonly verify: (from: bigint, signal: AbortSignal) => Promise<string | undefined>;
-  /** The watch ended and cannot go on; `diverged`: because the store holds another history. */
+  /** Returns why a stream from revision `from` would not continue the same history, or undefined if it does. */
+  readonly findMismatch: (from: bigint, signal: AbortSignal) => Promise<string | undefined>;
+  /** Called when the watch cannot continue. `diverged` is true if the store contains another history. */
   readonly onLost: (reason: string, diverged: boolean) => void;
-  /** Whoever is told of revisions failed: going on would leave one out. */
+  /** Called when `onRevision` throws, because continuing would skip a revision. */
   readonly onFatal: (error: Error) => void;
 }
 
-/** A watch that is running. */
 export interface RunningWatch {
   stop(): void;
-  /** Starts the stream again unless something came through it within the last seconds. */
-  nudge(): void;
+  /** Restarts the stream unless a message arrived within the last 2 s [ETCD-53]. */
+  restartIfSilent(): void;
 }
 
-/** Starts to watch from revision `from` on. */
+/** Starts a watch at revision `from`. */
 export function startWatch(options: WatchOptions, from: bigint): RunningWatch {
   const stopped = new AbortController();
-  const state = { next: from, heardAt: options.clock.monotonic(), restart: (_reason: string): void => {} };
+  const state: WatchState = { next: from, lastMessageAt: options.clock.monotonic(), restart: () => {} };
   void run(options, state, stopped.signal);
   return {
     stop: () => stopped.abort(new Error('the watch is stopped')),
-    nudge() {
-      if (options.clock.monotonic() - state.heardAt >= CALL_TIMEOUT_MS) state.restart('the watch is behind');
+    restartIfSilent() {
+      if (options.clock.monotonic() - state.lastMessageAt >= CALL_TIMEOUT_MS) state.restart('the watch is behind');
     },
   };
 }
@@ -54,12 +52,12 @@ export function startWatch(options: WatchOptions, from: bigint): RunningWatch {
 interface WatchState {
   /** The next revision to deliver. */
   next: bigint;
-  heardAt: number;
+  lastMessageAt: number;
   restart: (reason: string) => void;
 }
 
-/** A watch that etcd ended for good. */
-class WatchLost extends Error {
+/** The error of a watch that cannot continue. */
+class WatchLostError extends Error {
   override readonly name = 'WatchLost';
   readonly diverged: boolean;
 
@@ -78,17 +76,17 @@ async function run(options: WatchOptions, state: WatchState, signal: AbortSignal
       await stream(options, state, signal);
     } catch (error) {
       if (signal.aborted) return;
-      if (error instanceof WatchLost) {
+      if (error instanceof WatchLostError) {
         options.onLost(error.message, error.diverged);
         return;
       }
-      options.log('info', 'the watch on etcd was cut and goes on', { error: String(error), from: String(state.next) });
+      options.log('info', 'watch restarted', { error: String(error), from: String(state.next) });
     }
-    if (state.next !== next || options.clock.monotonic() - startedAt > 2 * RETRY_MS_MAX) failures = 0;
+    if (state.next !== next || options.clock.monotonic() - startedAt > 2 * RETRY_PAUSE_MS_MAX) failures = 0;
   }
 }
 
-/** One stream, until it is cut. */
+/** Runs one stream until it is cut. */
 async function stream(options: WatchOptions, state: WatchState, signal: AbortSignal): Promise<void> {
   const ended = new AbortController();
   const onAbort = (): void => ended.abort(signal.reason);
@@ -101,10 +99,10 @@ async function stream(options: WatchOptions, state: WatchState, signal: AbortSig
       const inner: CallOptions = { ...call, headers: { ...call.headers, hasleader: 'true' } };
       const pieces: Event[] = [];
       for await (const response of endpoint.watch.watch(requests(options.range, state.next, ended.signal), inner)) {
-        state.heardAt = options.clock.monotonic();
+        state.lastMessageAt = options.clock.monotonic();
         if (response.created) {
           cancelTimer();
-          await verified(options, state.next, ended.signal);
+          await checkHistory(options, state.next, ended.signal);
         }
         checkCanceled(options.client, response);
         for (const event of response.events) pieces.push(event);
@@ -119,7 +117,7 @@ async function stream(options: WatchOptions, state: WatchState, signal: AbortSig
   }
 }
 
-/** The one request, and then an open direction until the stream is cut: closing it would end the watch. */
+/** Sends the create request and keeps the request direction open, because closing it would end the watch. */
 async function* requests(range: KeyRange, from: bigint, signal: AbortSignal) {
   const create = { key: range.key, rangeEnd: range.rangeEnd, startRevision: from, fragment: true };
   yield { request: { case: 'createRequest' as const, value: create } };
@@ -129,22 +127,22 @@ async function* requests(range: KeyRange, from: bigint, signal: AbortSignal) {
   });
 }
 
-async function verified(options: WatchOptions, from: bigint, signal: AbortSignal): Promise<void> {
-  const reason = await options.verify(from, signal);
-  if (reason !== undefined) throw new WatchLost(reason, true);
+async function checkHistory(options: WatchOptions, from: bigint, signal: AbortSignal): Promise<void> {
+  const reason = await options.findMismatch(from, signal);
+  if (reason !== undefined) throw new WatchLostError(reason, true);
 }
 
-/** etcd cancels a watch whose token it does not know, and does not say that this was the reason. */
+/** Throws if etcd canceled the watch. etcd does not report an unknown token, so the token is dropped [ETCD-10]. */
 function checkCanceled(client: EtcdClient, response: WatchResponse): void {
   if (!response.canceled) return;
   if (response.compactRevision > 0n) {
-    throw new WatchLost(`etcd has compacted what happened before revision ${response.compactRevision}`, false);
+    throw new WatchLostError(`etcd has compacted the history before revision ${response.compactRevision}`, false);
   }
   client.forgetToken();
   throw new ConnectError(`etcd canceled the watch: ${response.cancelReason}`, Code.Unavailable);
 }
 
-/** Hands over whole revisions; what a stream that started again repeats is left out. */
+/** Delivers complete revisions, and skips those that a restarted stream repeats. */
 function deliver(options: WatchOptions, state: WatchState, events: readonly Event[], signal: AbortSignal): void {
   let start = 0;
   while (start < events.length && !signal.aborted) {
@@ -153,17 +151,17 @@ function deliver(options: WatchOptions, state: WatchState, events: readonly Even
     while (end < events.length && revisionOf(events[end]) === revision) end += 1;
     if (revision >= state.next) {
       state.next = revision + 1n;
-      handOver(options, { revision, events: events.slice(start, end) });
+      deliverOne(options, { revision, events: events.slice(start, end) });
     }
     start = end;
   }
 }
 
-function handOver(options: WatchOptions, revision: RevisionEvents): void {
+function deliverOne(options: WatchOptions, revision: RevisionEvents): void {
   try {
     options.onRevision(revision);
   } catch (error) {
-    options.onFatal(new Error(`revision ${revision.revision} could not be taken over`, { cause: error }));
+    options.onFatal(new Error(`revision ${revision.revision} could not be applied`, { cause: error }));
     throw error;
   }
 }

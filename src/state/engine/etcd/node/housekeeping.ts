@@ -1,20 +1,20 @@
 /**
- * What one node does for the store every minute or so; two at once do no harm.
+ * Maintenance of the store, which one node runs every 60 s. Two nodes that run it at once do no harm [ETCD-80].
  *
- * - Compaction to the revision of some minutes ago. etcd does not know which revision belongs to which time, so this
- *   notes it; a node that takes the task over therefore begins to compact only after that time.
- * - Writer keys of vanished nodes. They must outlive any doubt about their last commit, so they go only when they have
- *   not changed for as long as history is kept.
- * - Rows of other generations: what an import that failed has left. Only when commits have been made, because until
- *   then an import may be under way; the head it is guarded by has moved since.
+ * - Compacts history older than `etcd.compact`. etcd does not record which revision belongs to which time, so this file
+ *   does; a node that takes over the job starts to compact only after that time [ETCD-81].
+ * - Deletes the writer keys of vanished incarnations that have not changed for as long as history is kept, because a
+ *   writer key must outlive any doubt about its last commit [ETCD-82].
+ * - Deletes the rows of other generations, which failed imports left. Waits for the first commit, because an import may
+ *   be in progress until then; the commit makes its guard fail [ETCD-83].
  */
 import type { Clock } from '../../../clock/clock.ts';
 import type { EtcdClient } from '../client/client.ts';
-import { failureKind, stateErrorOf } from '../client/failures.ts';
-import { decodeKeyValue, readKey, readRange, remove, removeRange, unchangedSince } from '../client/requests.ts';
-import { readPosition } from '../head-record.ts';
-import { after, type KeyRange, type Keys, text } from '../keys.ts';
-import { FIRST_INDEX, REMOVED_AT_ONCE, SAMPLE_MS, WRITER_KEPT_MS } from '../limits.ts';
+import { failureKind, toStateError } from '../client/failures.ts';
+import { decodeKeyValue, modRevisionEquals, readKey, readRange, remove, removeRange } from '../client/requests.ts';
+import { decodePosition } from '../head-record.ts';
+import { decodeUtf8, type KeyRange, type Keys, keyAfter } from '../keys.ts';
+import { DELETE_BATCH_KEYS, FIRST_INDEX, HOUSEKEEPING_INTERVAL_MS, WRITER_KEY_RETENTION_MS } from '../limits.ts';
 import { parseNode } from './live-nodes.ts';
 
 export interface HousekeepingOptions {
@@ -24,40 +24,40 @@ export interface HousekeepingOptions {
   readonly compactMs: number | 'off';
 }
 
-/** A revision and the monotonic time at which it was the newest. */
-interface Sample {
+/** The newest revision at a monotonic time. */
+interface RevisionSample {
   readonly revision: bigint;
   readonly at: number;
 }
 
-/** A writer key as it was found, and since when it has looked like that. */
-interface Seen {
+/** The revision of a writer key, and the monotonic time since which it has not changed. */
+interface SeenWriter {
   readonly revision: bigint;
   readonly since: number;
 }
 
-/** Returns the task; it keeps what it noted between calls. */
+/** Creates the task. It keeps its records between runs. */
 export function createHousekeeping(options: HousekeepingOptions): (signal: AbortSignal) => Promise<void> {
-  const samples: Sample[] = [];
-  const writers = new Map<string, Seen>();
+  const samples: RevisionSample[] = [];
+  const writers = new Map<string, SeenWriter>();
   return async (signal) => {
     try {
       await removeDeadWriters(options, writers, signal);
       await removeOtherGenerations(options, signal);
       await compact(options, samples, signal);
     } catch (error) {
-      throw stateErrorOf(error);
+      throw toStateError(error);
     }
   };
 }
 
-async function compact(options: HousekeepingOptions, samples: Sample[], signal: AbortSignal): Promise<void> {
+async function compact(options: HousekeepingOptions, samples: RevisionSample[], signal: AbortSignal): Promise<void> {
   const { client, keys, clock, compactMs } = options;
   if (compactMs === 'off') return;
   const { header } = await readKey(client, keys.head, signal);
   const now = clock.monotonic();
   const newest = samples.at(-1);
-  if (newest === undefined || now - newest.at >= Math.min(SAMPLE_MS, compactMs)) {
+  if (newest === undefined || now - newest.at >= Math.min(HOUSEKEEPING_INTERVAL_MS, compactMs)) {
     samples.push({ revision: header.revision, at: now });
   }
   const old = samples.findLastIndex(({ at }) => now - at >= compactMs);
@@ -67,19 +67,19 @@ async function compact(options: HousekeepingOptions, samples: Sample[], signal: 
   await client
     .retry((endpoint, call) => endpoint.kv.compact({ revision: target.revision }, call), signal)
     .catch((error) => {
-      // Another node was quicker and compacted more.
+      // Another node has compacted a later revision.
       if (failureKind(error) !== 'compacted') throw error;
     });
 }
 
 async function removeDeadWriters(
   { client, keys, clock, compactMs }: HousekeepingOptions,
-  seen: Map<string, Seen>,
+  seen: Map<string, SeenWriter>,
   signal: AbortSignal,
 ): Promise<void> {
   const nodes = await readRange(client, keys.nodes, 0n, signal);
-  const live = new Set(nodes.map((kv) => parseNode(text(kv.value)).incarnation));
-  const keptMs = compactMs === 'off' ? WRITER_KEPT_MS : compactMs;
+  const live = new Set(nodes.map((kv) => parseNode(decodeUtf8(kv.value)).incarnation));
+  const keptMs = compactMs === 'off' ? WRITER_KEY_RETENTION_MS : compactMs;
   const now = clock.monotonic();
   const found = await readRange(client, keys.writers, 0n, signal);
   const present = new Set<string>();
@@ -91,7 +91,7 @@ async function removeDeadWriters(
     if (before?.revision !== modRevision) {
       seen.set(parsed.incarnation, { revision: modRevision, since: now });
     } else if (now - before.since >= keptMs) {
-      const transaction = { compare: [unchangedSince(key, modRevision)], success: [remove(key)] };
+      const transaction = { compare: [modRevisionEquals(key, modRevision)], success: [remove(key)] };
       await client.retry((endpoint, call) => endpoint.kv.txn(transaction, call), signal);
     }
   }
@@ -101,21 +101,21 @@ async function removeDeadWriters(
 async function removeOtherGenerations({ client, keys }: HousekeepingOptions, signal: AbortSignal): Promise<void> {
   const { kv } = await readKey(client, keys.head, signal);
   if (kv === undefined) return;
-  const { generation, index } = readPosition(kv).record;
+  const { generation, index } = decodePosition(kv).record;
   if (index === FIRST_INDEX) return;
   const current = keys.generation(generation);
   await removeInBatches(client, { key: keys.generations.key, rangeEnd: current.key }, signal);
   await removeInBatches(client, { key: current.rangeEnd, rangeEnd: keys.generations.rangeEnd }, signal);
 }
 
-/** Never more in one request than etcd removes in a moment. */
+/** Deletes a range in requests of limited size, because etcd serves no other request during a deletion. */
 async function removeInBatches(client: EtcdClient, range: KeyRange, signal: AbortSignal): Promise<void> {
   for (;;) {
-    const request = { ...range, limit: REMOVED_AT_ONCE, keysOnly: true };
+    const request = { ...range, limit: DELETE_BATCH_KEYS, keysOnly: true };
     const { kvs, more } = await client.retry((endpoint, call) => endpoint.kv.range(request, call), signal);
     const last = kvs.at(-1);
     if (last === undefined) return;
-    const batch = { key: range.key, rangeEnd: after(decodeKeyValue(last).key) };
+    const batch = { key: range.key, rangeEnd: keyAfter(decodeKeyValue(last).key) };
     await client.retry((endpoint, call) => endpoint.kv.txn({ success: [removeRange(batch)] }, call), signal);
     if (!more) return;
   }

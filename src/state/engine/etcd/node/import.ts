@@ -1,27 +1,26 @@
 /**
- * Fills an empty store. The rows go into a generation of their own, which one transaction makes the current one: until
- * then nobody sees any of them, and a failed import leaves only keys that the housekeeping removes.
+ * Fills an empty store. The rows are put under a new generation, and one transaction makes it the current one. Until
+ * then no node sees any of the rows, and housekeeping deletes the rows of a failed import [ETCD-62] [ETCD-65].
  */
-
 import { StateError } from '../../../errors.ts';
 import type { Head, StoredRow } from '../../engine.ts';
 import type { EtcdClient } from '../client/client.ts';
-import { stateErrorOf } from '../client/failures.ts';
-import { holds, put, readKey, type Step, unchangedSince } from '../client/requests.ts';
-import { encodeHead, readPosition } from '../head-record.ts';
+import { toStateError } from '../client/failures.ts';
+import { modRevisionEquals, put, readKey, type TxnOperation, valueEquals } from '../client/requests.ts';
+import { decodePosition, encodeHead } from '../head-record.ts';
 import type { Keys } from '../keys.ts';
-import { FIRST_INDEX, IMPORT_PARALLEL } from '../limits.ts';
+import { FIRST_INDEX, IMPORT_TRANSACTIONS_MAX } from '../limits.ts';
 
 export interface ImportOptions {
   readonly client: EtcdClient;
   readonly keys: Keys;
-  /** Name of the new generation, used by nobody else. */
+  /** The unique name of the new generation. */
   readonly generation: string;
   readonly operationsMax: number;
   readonly bytesMax: number;
 }
 
-/** As `Engine.import`. */
+/** Implements `Engine.import`. */
 export async function importRows(
   options: ImportOptions,
   head: Head,
@@ -32,65 +31,65 @@ export async function importRows(
   try {
     const { kv } = await readKey(client, keys.head, signal);
     if (kv === undefined) throw new StateError('corrupt', 'the head record is gone from etcd');
-    const base = readPosition(kv);
-    if (base.record.index !== FIRST_INDEX) throw notEmpty();
+    const base = decodePosition(kv);
+    if (base.record.index !== FIRST_INDEX) throw notEmptyError();
     await putAll(options, pages, signal);
     const next = encodeHead({ ...base.record, ...head, generation, by: `import/${generation}` });
     const transaction = {
-      compare: [unchangedSince(keys.head, base.modRevision), holds(keys.head, base.text)],
+      compare: [modRevisionEquals(keys.head, base.modRevision), valueEquals(keys.head, base.encoded)],
       success: [put(keys.head, next)],
     };
     await client.retry((endpoint, call) => endpoint.kv.txn(transaction, call), signal);
-    const { kv: now } = await readKey(client, keys.head, signal);
-    // Read back rather than believed: the answer of a transaction that was made can get lost.
-    if (now === undefined || readPosition(now).record.generation !== generation) throw notEmpty();
+    const { kv: current } = await readKey(client, keys.head, signal);
+    // The response of a transaction that was made can be lost, so only the head shows the outcome [ETCD-64].
+    if (current === undefined || decodePosition(current).record.generation !== generation) throw notEmptyError();
   } catch (error) {
-    throw stateErrorOf(error);
+    throw toStateError(error);
   }
 }
 
-/** Puts may be repeated, so each transaction is sent until it is answered; a few at once. */
+/** Puts all rows, a few transactions in parallel. Repeating a put is safe, so each is sent until etcd answers. */
 async function putAll(
   options: ImportOptions,
   pages: AsyncIterable<readonly StoredRow[]>,
   signal: AbortSignal,
 ): Promise<void> {
-  const underWay = new Set<Promise<void>>();
-  for await (const steps of transactions(options, pages)) {
-    if (underWay.size >= IMPORT_PARALLEL) await Promise.race(underWay);
+  const inFlight = new Set<Promise<void>>();
+  for await (const operations of transactions(options, pages)) {
+    if (inFlight.size >= IMPORT_TRANSACTIONS_MAX) await Promise.race(inFlight);
     const sent = options.client
-      .retry((endpoint, call) => endpoint.kv.txn({ success: [...steps] }, call), signal)
+      .retry((endpoint, call) => endpoint.kv.txn({ success: [...operations] }, call), signal)
       .then(() => {
-        underWay.delete(sent);
+        inFlight.delete(sent);
       });
-    sent.catch(() => {}); // Rejections are taken by the race and by the last wait.
-    underWay.add(sent);
+    sent.catch(() => {}); // `race` and `all` handle the rejection.
+    inFlight.add(sent);
   }
-  await Promise.all(underWay);
+  await Promise.all(inFlight);
 }
 
-/** Cuts pages of rows into transactions that etcd takes. */
+/** Splits pages of rows into transactions within the commit limits. */
 async function* transactions(
   { keys, generation, operationsMax, bytesMax }: ImportOptions,
   pages: AsyncIterable<readonly StoredRow[]>,
-): AsyncGenerator<readonly Step[]> {
-  let steps: Step[] = [];
+): AsyncGenerator<readonly TxnOperation[]> {
+  let operations: TxnOperation[] = [];
   let size = 0;
   for await (const rows of pages) {
     for (const row of rows) {
       const rowSize = Buffer.byteLength(row.key) + Buffer.byteLength(row.value);
-      if (steps.length >= operationsMax || (steps.length > 0 && size + rowSize > bytesMax)) {
-        yield steps;
-        steps = [];
+      if (operations.length >= operationsMax || (operations.length > 0 && size + rowSize > bytesMax)) {
+        yield operations;
+        operations = [];
         size = 0;
       }
-      steps.push(put(keys.row(generation, row), row.value));
+      operations.push(put(keys.row(generation, row), row.value));
       size += rowSize;
     }
   }
-  if (steps.length > 0) yield steps;
+  if (operations.length > 0) yield operations;
 }
 
-function notEmpty(): StateError {
+function notEmptyError(): StateError {
   return new StateError('not-empty', 'the store in etcd already holds a state');
 }

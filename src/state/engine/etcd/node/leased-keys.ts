@@ -1,48 +1,48 @@
 import type { Clock } from '../../../clock/clock.ts';
 import type { Follower } from '../../engine.ts';
 import { Event_Type, type KeyValue } from '../client/gen/etcd_pb.ts';
-import { createTurns, type Ticket, type Turns } from '../commit/commit-fairness.ts';
-import type { ObserveLeased } from '../follow/follow.ts';
-import type { Leased } from '../follow/load.ts';
-import { text } from '../keys.ts';
-import { createPresence, type Presence } from './live-nodes.ts';
+import { type CommitFairness, createCommitFairness, type Ticket } from '../commit/commit-fairness.ts';
+import type { OnLeasedKey } from '../follow/commit-tracker.ts';
+import type { LeasedKeys } from '../follow/load.ts';
+import { decodeUtf8 } from '../keys.ts';
+import { createLiveNodes, type LiveNodes } from './live-nodes.ts';
 
-/** What nodes keep by lease, as this node sees it: who is there, their status rows, their tickets. */
-export interface LeasedView {
-  readonly presence: Presence;
-  readonly turns: Turns;
-  readonly observe: ObserveLeased;
-  /** Replaces everything by what a load has read. */
-  reset(leased: Leased): void;
+/** This node's view of all leased keys: live nodes, status rows, and tickets. */
+export interface LeasedKeysView {
+  readonly liveNodes: LiveNodes;
+  readonly fairness: CommitFairness;
+  readonly observe: OnLeasedKey;
+  /** Replaces everything with the keys that a load has read. */
+  reset(leased: LeasedKeys): void;
 }
 
-export function createLeasedView(
+export function createLeasedKeysView(
   self: string,
   incarnation: () => string | undefined,
   follower: Follower,
   clock: Clock,
-): LeasedView {
-  const presence = createPresence(self, incarnation, follower);
-  const turns = createTurns(self, clock);
+): LeasedKeysView {
+  const liveNodes = createLiveNodes(self, incarnation, follower);
+  const fairness = createCommitFairness(self, clock);
   return {
-    presence,
-    turns,
+    liveNodes,
+    fairness,
     observe(key, { type, kv }) {
-      const alive = type === Event_Type.DELETE ? undefined : kv;
-      const value = alive === undefined ? null : text(alive.value);
-      if (key.kind === 'node') presence.observeNode(key.name, value);
-      else if (key.kind === 'status') presence.observeStatus(key.name, key.slot, value);
-      else if (key.kind === 'turn') turns.observe(key.name, alive === undefined ? undefined : ticketOf(alive));
+      const current = type === Event_Type.DELETE ? undefined : kv;
+      const value = current === undefined ? null : decodeUtf8(current.value);
+      if (key.kind === 'node') liveNodes.observeNode(key.name, value);
+      else if (key.kind === 'status') liveNodes.observeStatus(key.name, key.slot, value);
+      else if (key.kind === 'ticket') fairness.observe(key.name, current === undefined ? undefined : toTicket(current));
     },
-    reset({ nodes, turns: found, statuses }) {
-      presence.reset(nodes, statuses);
+    reset({ nodes, tickets: found, statuses }) {
+      liveNodes.reset(nodes, statuses);
       const tickets = new Map<string, Ticket>();
-      for (const [key, kv] of found) if (key.kind === 'turn') tickets.set(key.name, ticketOf(kv));
-      turns.reset(tickets);
+      for (const [key, kv] of found) if (key.kind === 'ticket') tickets.set(key.name, toTicket(kv));
+      fairness.reset(tickets);
     },
   };
 }
 
-function ticketOf({ createRevision, modRevision }: KeyValue): Ticket {
+function toTicket({ createRevision, modRevision }: KeyValue): Ticket {
   return { created: createRevision, changed: modRevision };
 }

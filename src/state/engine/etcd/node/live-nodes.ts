@@ -1,42 +1,41 @@
-import type { Follower, Member } from '../../engine.ts';
+import type { Follower, LiveNode } from '../../engine.ts';
 import type { KeyValue } from '../client/gen/etcd_pb.ts';
-import { type ParsedKey, text } from '../keys.ts';
+import { decodeUtf8, type ParsedKey } from '../keys.ts';
 
-/** The value of a node's key. */
+/** The value of a `nodes/<name>` key. */
 export interface NodeRecord {
   readonly incarnation: string;
   readonly formats: Readonly<Record<string, number>>;
-  /** When it joined, ISO 8601; for people. */
+  /** The time at which the node joined, in ISO 8601. Only messages use it. */
   readonly since: string;
 }
 
-/** Who is alive, and the status rows of the others, as the follower is told of them. */
-export interface Presence {
+/** The live nodes and the status rows of the other nodes. Reports changes of them to the follower. */
+export interface LiveNodes {
   observeNode(name: string, value: string | null): void;
   observeStatus(node: string, slot: string, value: string | null): void;
-  /** Replaces everything by what was read at one revision; the follower hears of the differences. */
+  /** Replaces everything with the keys of one revision, and reports the differences. */
   reset(nodes: readonly [ParsedKey, KeyValue][], statuses: readonly [ParsedKey, KeyValue][]): void;
-  /** This node's lease was lost or won: tells the members again. */
+  /** Reports the live nodes if they changed. Called when this node lost its lease or joined again. */
   refresh(): void;
-  members(): readonly Member[];
 }
 
-/** `incarnation` is this node's own, undefined while its lease is lost. */
-export function createPresence(self: string, incarnation: () => string | undefined, follower: Follower): Presence {
-  let nodes = new Map<string, Member>();
+/** @param incarnation this node's incarnation, undefined while its lease is lost */
+export function createLiveNodes(self: string, incarnation: () => string | undefined, follower: Follower): LiveNodes {
+  let nodes = new Map<string, LiveNode>();
   const statuses = new Map<string, { node: string; slot: string; value: string }>();
-  let told = '';
+  let lastReported = '';
 
-  /** Of this node's own key only the one that belongs to the lease it holds counts. */
-  const members = (): readonly Member[] =>
-    [...nodes.values()].filter((member) => member.name !== self || member.incarnation === incarnation());
+  /** This node counts as live only while it holds the lease that its key belongs to [ETCD-72]. */
+  const list = (): readonly LiveNode[] =>
+    [...nodes.values()].filter((node) => node.name !== self || node.incarnation === incarnation());
 
   const refresh = (): void => {
-    const now = members();
-    const telling = JSON.stringify(now);
-    if (telling === told) return;
-    told = telling;
-    follower.onMembers(now);
+    const current = list();
+    const encoded = JSON.stringify(current);
+    if (encoded === lastReported) return;
+    lastReported = encoded;
+    follower.onLiveNodes(current);
   };
 
   const observeStatus = (node: string, slot: string, value: string | null): void => {
@@ -49,25 +48,24 @@ export function createPresence(self: string, incarnation: () => string | undefin
   };
 
   return {
-    members,
     refresh,
     observeStatus,
     observeNode(name, value) {
       if (value === null) nodes.delete(name);
-      else nodes.set(name, memberOf(name, value));
+      else nodes.set(name, toLiveNode(name, value));
       refresh();
     },
     reset(nextNodes, nextStatuses) {
       nodes = new Map();
       for (const [key, kv] of nextNodes) {
-        if (key.kind === 'node') nodes.set(key.name, memberOf(key.name, text(kv.value)));
+        if (key.kind === 'node') nodes.set(key.name, toLiveNode(key.name, decodeUtf8(kv.value)));
       }
       refresh();
       const gone = new Set(statuses.keys());
       for (const [key, kv] of nextStatuses) {
         if (key.kind !== 'status') continue;
         gone.delete(`${key.name}/${key.slot}`);
-        observeStatus(key.name, key.slot, text(kv.value));
+        observeStatus(key.name, key.slot, decodeUtf8(kv.value));
       }
       for (const id of gone) {
         const row = statuses.get(id);
@@ -77,7 +75,7 @@ export function createPresence(self: string, incarnation: () => string | undefin
   };
 }
 
-/** What stands in a node's key; a key that cannot be read is a node about which nothing is known. */
+/** Decodes the value of a node's key. An unreadable value is a live node with unknown formats [ETCD-75]. */
 export function parseNode(value: string): NodeRecord {
   try {
     const { incarnation = '', formats = {}, since = '' }: Partial<NodeRecord> = JSON.parse(value);
@@ -87,7 +85,7 @@ export function parseNode(value: string): NodeRecord {
   }
 }
 
-function memberOf(name: string, value: string): Member {
+function toLiveNode(name: string, value: string): LiveNode {
   const { incarnation, formats } = parseNode(value);
   return { name, incarnation, formats };
 }

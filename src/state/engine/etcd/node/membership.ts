@@ -1,38 +1,28 @@
 /**
- * This server as a node of the cluster: its name, held by a lease.
+ * This server's membership in the cluster: it holds its node name by a lease.
  *
- * The lease counts as lost here before etcd lets it run out: at the time when the last keep-alive that was answered had
- * been sent, plus the TTL, less a margin, on this machine's monotonic clock. So a process that was frozen finds out by
- * itself that it must not act as the node any more. It then joins again, as a new incarnation with a new lease.
+ * On this machine's monotonic clock the lease counts as lost 80 % of its TTL after the last answered keep-alive was
+ * sent, so before etcd expires it [ETCD-70]. A suspended process therefore finds out by itself that it is no longer
+ * live. It then joins again with a new lease and a new incarnation [ETCD-72].
  */
 import { Code, ConnectError } from '@connectrpc/connect';
 import { type Clock, sleep } from '../../../clock/clock.ts';
 import { withDeadline } from '../../../clock/deadline.ts';
 import { isStateError, StateError } from '../../../errors.ts';
 import type { EtcdClient } from '../client/client.ts';
-import { failureKind, stateErrorOf } from '../client/failures.ts';
+import { failureKind, toStateError } from '../client/failures.ts';
 import type { KeyValue } from '../client/gen/etcd_pb.ts';
 import type { Log } from '../client/options.ts';
-import { get, gotten, put, readKey, unchangedSince } from '../client/requests.ts';
-import { type Keys, text } from '../keys.ts';
-import { CLOSE_TIMEOUT_MS, JOIN_GRACE_MS, RETRY_MS_MAX } from '../limits.ts';
+import { get, modRevisionEquals, put, rangeResult, readKey } from '../client/requests.ts';
+import type { NodeLease, NodeLeases } from '../commit/commit.ts';
+import { decodeUtf8, type Keys } from '../keys.ts';
+import { CLOSE_TIMEOUT_MS, JOIN_GRACE_MS, RETRY_PAUSE_MS_MAX } from '../limits.ts';
 import { type NodeRecord, parseNode } from './live-nodes.ts';
 
-/** A node's hold on its name. */
-export interface NodeLease {
-  readonly incarnation: string;
-  /** etcd's id of the lease. */
-  readonly lease: bigint;
-}
-
-export interface Membership {
-  /** Joins, and keeps the lease from then on. @throws StateError `name-taken`, `unavailable` */
+export interface Membership extends NodeLeases {
+  /** Joins the cluster and then keeps the lease alive. @throws StateError `name-taken`, `unavailable` */
   start(signal: AbortSignal): Promise<void>;
-  /** Undefined while the lease is lost. */
-  live(): NodeLease | undefined;
-  /** The incarnation that joined last, its lease lost or not; undefined before the first. */
-  latest(): NodeLease | undefined;
-  /** Leaves at once, if etcd answers soon; otherwise the lease runs out. */
+  /** Revokes the lease if etcd answers within 1 s; otherwise the lease expires [ETCD-76]. */
   close(): Promise<void>;
 }
 
@@ -45,75 +35,76 @@ export interface MembershipOptions {
   readonly node: string;
   readonly formats: Readonly<Record<string, number>>;
   readonly leaseMs: number;
-  /** The lease was lost, or won again. */
+  /** Called when the lease is lost, and when the node has joined again. */
   readonly onChange: () => void;
-  /** After each keep-alive that was answered. */
-  readonly onBeat: (signal: AbortSignal) => void;
+  /** Called after each answered keep-alive. */
+  readonly onKeepAlive: (signal: AbortSignal) => void;
   readonly onFatal: (error: Error) => void;
 }
 
-/** A lease that is held until `lostAt` (monotonic) unless it is kept alive. */
-interface Held extends NodeLease {
+/** A lease that counts as lost from the monotonic time `lostAt`, which every keep-alive moves. */
+interface HeldLease extends NodeLease {
   readonly ttlMs: number;
   lostAt: number;
 }
 
-/** Part of the TTL by which a lease counts as lost early: etcd's clock and the way of the answer differ from ours. */
-const MARGIN = 1 / 5;
+/** Part of the TTL by which a lease counts as lost early, for the difference between etcd's clock and this one. */
+const LEASE_MARGIN = 1 / 5;
 
-/** Keep-alives in one TTL. */
-const BEATS = 3;
+const KEEP_ALIVES_PER_TTL = 3;
 
 export function createMembership(options: MembershipOptions): Membership {
   const { client, clock, log } = options;
   const closed = new AbortController();
-  /** Every incarnation that this process tried to join as: a key that names one of them may be taken over. */
-  const mine = new Set<string>();
-  let held: Held | undefined;
+  /**
+   * Every incarnation that this process used in an attempt to join. It may take over a key that names one [ETCD-69].
+   */
+  const ownIncarnations = new Set<string>();
+  let held: HeldLease | undefined;
   let running = Promise.resolve();
-  let toldWaiting = false;
+  let loggedFailure = false;
 
-  const live = (): Held | undefined => (held !== undefined && clock.monotonic() < held.lostAt ? held : undefined);
+  const live = (): HeldLease | undefined => (held !== undefined && clock.monotonic() < held.lostAt ? held : undefined);
 
   const joinAgain = async (signal: AbortSignal): Promise<void> => {
     try {
-      held = await join(options, mine, signal);
-      toldWaiting = false;
+      held = await join(options, ownIncarnations, signal);
+      loggedFailure = false;
       log('info', 'joined the cluster', { node: options.node, incarnation: held.incarnation });
       options.onChange();
     } catch (error) {
       if (signal.aborted) return;
       if (isStateError(error, 'name-taken')) throw error;
-      if (!toldWaiting) log('warn', 'cannot join the cluster, trying until it can', { error: String(error) });
-      toldWaiting = true;
-      await sleep(clock, RETRY_MS_MAX, signal);
+      if (!loggedFailure) log('warn', 'joining the cluster failed, retrying', { error: String(error) });
+      loggedFailure = true;
+      await sleep(clock, RETRY_PAUSE_MS_MAX, signal);
     }
   };
 
-  const lose = (): void => {
+  const loseLease = (): void => {
     if (held !== undefined) held.lostAt = Number.NEGATIVE_INFINITY;
-    log('warn', 'the lease of this node is lost', { node: options.node });
+    log('warn', 'lease lost', { node: options.node });
     options.onChange();
   };
 
-  const beat = async (lease: Held, signal: AbortSignal): Promise<void> => {
+  const renew = async (lease: HeldLease, signal: AbortSignal): Promise<void> => {
     const sentAt = clock.monotonic();
     const alive = await keepAlive(client, clock, lease, lease.lostAt - sentAt, signal);
     if (signal.aborted) return;
     if (alive) lease.lostAt = lostAt(sentAt, lease.ttlMs);
-    // Not by the clock alone: a timer may end a hair before the time at which the lease counts as lost.
-    if (!alive || live() === undefined) lose();
-    else options.onBeat(signal);
+    // `live` alone does not suffice, because a timer may fire just before the lease counts as lost.
+    if (!alive || live() === undefined) loseLease();
+    else options.onKeepAlive(signal);
   };
 
-  const keep = async (signal: AbortSignal): Promise<void> => {
+  const keepLease = async (signal: AbortSignal): Promise<void> => {
     while (!signal.aborted) {
       const lease = live();
       if (lease === undefined) {
         await joinAgain(signal);
       } else {
-        await sleep(clock, lease.ttlMs / BEATS, signal);
-        await beat(lease, signal);
+        await sleep(clock, lease.ttlMs / KEEP_ALIVES_PER_TTL, signal);
+        await renew(lease, signal);
       }
     }
   };
@@ -123,13 +114,13 @@ export function createMembership(options: MembershipOptions): Membership {
     latest: () => held,
     async start(signal) {
       try {
-        held = await join(options, mine, signal);
+        held = await join(options, ownIncarnations, signal);
       } catch (error) {
-        // A full etcd grants no lease, but it can be read: this node joins when there is room again.
+        // A full etcd grants no lease but serves reads. This node joins when etcd has space [ETCD-74].
         if (!isStateError(error, 'full')) throw error;
-        log('warn', 'etcd is full: not joined yet', { node: options.node });
+        log('warn', 'joining the cluster postponed, etcd is full', { node: options.node });
       }
-      running = keep(closed.signal).catch((error) => {
+      running = keepLease(closed.signal).catch((error) => {
         if (!closed.signal.aborted) options.onFatal(error instanceof Error ? error : new Error(String(error)));
       });
     },
@@ -143,66 +134,66 @@ export function createMembership(options: MembershipOptions): Membership {
   };
 }
 
-/** Takes the name when it is free, waiting as long as a dead holder's lease can last. */
-async function join(options: MembershipOptions, mine: Set<string>, signal: AbortSignal): Promise<Held> {
+/** Joins when the name is free. Waits as long as the lease of a dead holder can last [ETCD-68]. */
+async function join(options: MembershipOptions, ownIncarnations: Set<string>, signal: AbortSignal): Promise<HeldLease> {
   const { client, clock, keys, node, leaseMs } = options;
-  const until = clock.monotonic() + leaseMs + JOIN_GRACE_MS;
+  const deadline = clock.monotonic() + leaseMs + JOIN_GRACE_MS;
   for (;;) {
-    // What counts is when it was asked: a process that stood still since then knows an old answer only.
+    // The time of the request counts: the answer is old if the process was suspended after it.
     const askedAt = clock.monotonic();
     const { kv: holder } = await readKey(client, keys.node(node), signal).catch((error) => {
-      throw stateErrorOf(error);
+      throw toStateError(error);
     });
-    if (holder === undefined || mine.has(parseNode(text(holder.value)).incarnation)) {
-      const held = await tryJoin(options, mine, holder?.modRevision ?? 0n, signal);
+    if (holder === undefined || ownIncarnations.has(parseNode(decodeUtf8(holder.value)).incarnation)) {
+      const held = await tryJoin(options, ownIncarnations, holder?.modRevision ?? 0n, signal);
       if (held !== undefined) return held;
-    } else if (askedAt >= until) {
-      throw nameTaken(node, holder);
+    } else if (askedAt >= deadline) {
+      throw nameTakenError(node, holder);
     } else {
-      await sleep(clock, Math.min(leaseMs / 10, RETRY_MS_MAX), signal);
+      await sleep(clock, Math.min(leaseMs / 10, RETRY_PAUSE_MS_MAX), signal);
     }
   }
 }
 
-/** Undefined: somebody else was quicker, or the lease ran out meanwhile. */
+/** Tries once to join. Returns undefined if another server took the name first or the lease expired. */
 async function tryJoin(
   options: MembershipOptions,
-  mine: Set<string>,
+  ownIncarnations: Set<string>,
   holderRevision: bigint,
   signal: AbortSignal,
-): Promise<Held | undefined> {
+): Promise<HeldLease | undefined> {
   const { client, clock, keys, node, formats, leaseMs } = options;
   const sentAt = clock.monotonic();
   const incarnation = options.id();
-  mine.add(incarnation);
+  ownIncarnations.add(incarnation);
   try {
     const request = { TTL: BigInt(Math.ceil(leaseMs / 1000)) };
     const grant = await client.retry((endpoint, call) => endpoint.lease.leaseGrant(request, call), signal);
     const record: NodeRecord = { incarnation, formats, since: new Date(clock.now()).toISOString() };
     const transaction = {
-      compare: [unchangedSince(keys.node(node), holderRevision)],
+      compare: [modRevisionEquals(keys.node(node), holderRevision)],
       success: [put(keys.node(node), JSON.stringify(record), grant.ID), put(keys.writer(incarnation), '0')],
       failure: [get(keys.node(node))],
     };
     const answer = await client.retry((endpoint, call) => endpoint.kv.txn(transaction, call), signal);
-    const holder = answer.succeeded ? undefined : gotten(answer, 0);
-    // A first try whose answer was lost may have made the key that stopped the second.
+    const holder = answer.succeeded ? undefined : rangeResult(answer, 0);
+    // The call may have been repeated after its first response was lost, and then finds the key it created itself.
     const joined =
-      answer.succeeded || (holder !== undefined && parseNode(text(holder.value)).incarnation === incarnation);
+      answer.succeeded || (holder !== undefined && parseNode(decodeUtf8(holder.value)).incarnation === incarnation);
     if (!joined) return undefined;
     const ttlMs = Number(grant.TTL) * 1000;
     return { incarnation, lease: grant.ID, ttlMs, lostAt: lostAt(sentAt, ttlMs) };
   } catch (error) {
     if (failureKind(error) === 'lease-gone') return undefined;
-    throw stateErrorOf(error);
+    throw toStateError(error);
   }
 }
 
 function lostAt(sentAt: number, ttlMs: number): number {
-  return sentAt + ttlMs * (1 - MARGIN);
+  return sentAt + ttlMs * (1 - LEASE_MARGIN);
 }
 
-/** False when etcd does not know the lease any more, or did not answer within `ms`. */
+/** Sends one keep-alive. Returns false if the lease does not exist or etcd did not answer within `ms`. */
 async function keepAlive(
   client: EtcdClient,
   clock: Clock,
@@ -234,12 +225,12 @@ async function revoke(client: EtcdClient, { lease }: NodeLease): Promise<void> {
   try {
     await client.attempt((endpoint, call) => endpoint.lease.leaseRevoke({ ID: lease }, call), never, CLOSE_TIMEOUT_MS);
   } catch {
-    // The lease runs out by itself.
+    // The lease expires by itself.
   }
 }
 
-function nameTaken(node: string, holder: KeyValue): StateError {
-  const { incarnation, since } = parseNode(text(holder.value));
+function nameTakenError(node: string, holder: KeyValue): StateError {
+  const { incarnation, since } = parseNode(decodeUtf8(holder.value));
   const message = `the node name "${node}" is held by another live server (incarnation ${incarnation}, since ${since}): give each server its own node.name`;
   return new StateError('name-taken', message);
 }

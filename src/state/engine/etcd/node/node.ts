@@ -1,36 +1,36 @@
-/** The parts of an opened engine, put together for one node. */
+/** Assembles the parts of an opened engine. */
 import { sleep } from '../../../clock/clock.ts';
 import { withDeadline } from '../../../clock/deadline.ts';
-import type { CommitLimits, Engine, Follower, Head, Identity, ScanRange, StoredRow } from '../../engine.ts';
+import type { CommitLimits, Engine, Follower, Head, NodeIdentity, ScanRange, StoredRow } from '../../engine.ts';
 import type { EtcdClient } from '../client/client.ts';
-import { stateErrorOf } from '../client/failures.ts';
+import { toStateError } from '../client/failures.ts';
 import { RangeRequest_SortOrder } from '../client/gen/etcd_pb.ts';
 import type { EtcdEngineOptions } from '../client/options.ts';
 import { decodeKeyValue } from '../client/requests.ts';
 import { type Committer, createCommitter } from '../commit/commit.ts';
-import { createFollowing, type Following } from '../follow/follow.ts';
-import { otherHistory, readHead } from '../follow/head-check.ts';
-import { loadPinned, pin } from '../follow/load.ts';
+import { type CommitTracker, createCommitTracker } from '../follow/commit-tracker.ts';
+import { findHistoryMismatch, readHead } from '../follow/head-check.ts';
+import { loadAtRevision, pinRevision } from '../follow/load.ts';
 import { type RunningWatch, startWatch } from '../follow/watch.ts';
-import { headOf } from '../head-record.ts';
+import { toHead } from '../head-record.ts';
 import type { Keys } from '../keys.ts';
-import { CALL_TIMEOUT_MS, HEAD_CHECK_MS, PAGE_TIMEOUT_MS, SAMPLE_MS } from '../limits.ts';
+import { CALL_TIMEOUT_MS, HEAD_CHECK_TIMEOUT_MS, HOUSEKEEPING_INTERVAL_MS, PAGE_TIMEOUT_MS } from '../limits.ts';
 import { createHousekeeping } from './housekeeping.ts';
 import { importRows } from './import.ts';
-import { createLeasedView, type LeasedView } from './leased-keys.ts';
+import { createLeasedKeysView, type LeasedKeysView } from './leased-keys.ts';
 import { createMembership, type Membership } from './membership.ts';
 import { createStatusPublisher, type StatusPublisher } from './status.ts';
 
-export interface NodeParts {
+export interface NodeOptions {
   readonly options: EtcdEngineOptions;
   readonly client: EtcdClient;
   readonly keys: Keys;
-  readonly identity: Identity;
+  readonly identity: NodeIdentity;
   readonly follower: Follower;
   readonly limits: CommitLimits;
 }
 
-/** What an engine can do once it is open; as in the contract. */
+/** An opened engine. The methods of `Engine` fulfill its contract. */
 export interface EtcdNode extends Pick<Engine, 'load' | 'head' | 'scan' | 'import'> {
   readonly membership: Membership;
   readonly committer: Committer;
@@ -39,33 +39,38 @@ export interface EtcdNode extends Pick<Engine, 'load' | 'head' | 'scan' | 'impor
   close(): Promise<void>;
 }
 
-export function createNode(parts: NodeParts): EtcdNode {
-  const { options, client, keys, identity, follower, limits } = parts;
+export function createNode(nodeOptions: NodeOptions): EtcdNode {
+  const { options, client, keys, identity, follower, limits } = nodeOptions;
   const { clock, log } = options;
   let watch: RunningWatch | undefined;
-  let cancelNudge: (() => void) | undefined;
+  let cancelRestart: (() => void) | undefined;
 
-  const view: LeasedView = createLeasedView(identity.node, () => membership.live()?.incarnation, follower, clock);
-  const following: Following = createFollowing(keys, follower, view.observe, () => watch?.stop());
+  const view: LeasedKeysView = createLeasedKeysView(
+    identity.node,
+    () => membership.live()?.incarnation,
+    follower,
+    clock,
+  );
+  const tracker: CommitTracker = createCommitTracker(keys, follower, view.observe, () => watch?.stop());
   const head = async (signal: AbortSignal): Promise<Head> => {
-    const { record, modRevision } = await orStateError(() => readHead({ client, keys, following }, signal));
+    const { record, modRevision } = await withStateErrors(() => readHead({ client, keys, tracker }, signal));
     onBehind(modRevision);
-    return headOf(record);
+    return toHead(record);
   };
 
-  /** The watch has a moment to deliver what is known to exist; then it counts as broken and starts again. */
+  /** Gives the watch 2 s to deliver the head at `modRevision`, and then restarts it [ETCD-53]. */
   const onBehind = (modRevision: bigint): void => {
-    const behind = (): boolean => (following.position()?.modRevision ?? modRevision) < modRevision;
-    if (!behind()) return;
-    cancelNudge ??= clock.after(CALL_TIMEOUT_MS, () => {
-      cancelNudge = undefined;
-      if (behind()) watch?.nudge();
+    const isBehind = (): boolean => (tracker.position()?.modRevision ?? modRevision) < modRevision;
+    if (!isBehind()) return;
+    cancelRestart ??= clock.after(CALL_TIMEOUT_MS, () => {
+      cancelRestart = undefined;
+      if (isBehind()) watch?.restartIfSilent();
     });
   };
 
-  /** A head that went back, or a watch that is silent, is noticed even when nobody reads or writes. */
+  /** Reads the head after each keep-alive, to notice a store that went back without any request [ETCD-54]. */
   const checkHead = (signal: AbortSignal): void => {
-    withDeadline(clock, HEAD_CHECK_MS, signal, head).catch(() => {});
+    withDeadline(clock, HEAD_CHECK_TIMEOUT_MS, signal, head).catch(() => {});
   };
 
   const membership: Membership = createMembership({
@@ -78,10 +83,10 @@ export function createNode(parts: NodeParts): EtcdNode {
     formats: identity.formats,
     leaseMs: options.leaseMs,
     onChange() {
-      if (membership.live() !== undefined) status.putAgain();
-      view.presence.refresh();
+      if (membership.live() !== undefined) status.putAllAgain();
+      view.liveNodes.refresh();
     },
-    onBeat: checkHead,
+    onKeepAlive: checkHead,
     onFatal: (error) => follower.onFatal(error),
   });
   const status = createStatusPublisher({ client, keys, clock, log, node: identity.node, live: membership.live });
@@ -91,32 +96,32 @@ export function createNode(parts: NodeParts): EtcdNode {
     keys,
     log,
     node: identity.node,
-    membership,
-    following,
-    turns: view.turns,
-    endpoints: options.endpoints.length,
+    leases: membership,
+    tracker,
+    fairness: view.fairness,
+    endpointCount: options.endpoints.length,
     onBehind,
   });
   const housekeepOnce = createHousekeeping({ client, keys, clock, compactMs: options.compactMs });
 
-  const orStateError = async <T>(action: () => Promise<T>): Promise<T> => {
+  const withStateErrors = async <T>(action: () => Promise<T>): Promise<T> => {
     try {
       return await action();
     } catch (error) {
-      throw stateErrorOf(error);
+      throw toStateError(error);
     }
   };
 
-  const follow = (from: bigint): RunningWatch =>
+  const startFollowing = (from: bigint): RunningWatch =>
     startWatch(
       {
         client,
         clock,
         log,
         range: keys.all,
-        onRevision: (revision) => following.apply(revision),
-        verify: (next, signal) => otherHistory({ client, keys, following }, next, signal),
-        onLost: (reason, diverged) => following.break(reason, diverged),
+        onRevision: (revision) => tracker.apply(revision),
+        findMismatch: (next, signal) => findHistoryMismatch({ client, keys, tracker }, next, signal),
+        onLost: (reason, diverged) => tracker.break(reason, diverged),
         onFatal: (error) => follower.onFatal(error),
       },
       from,
@@ -130,30 +135,32 @@ export function createNode(parts: NodeParts): EtcdNode {
     async load(page, restart, floor, signal) {
       watch?.stop();
       for (;;) {
-        const pinned = await orStateError(() => pin(client, keys, floor, following.diverged(), options.id, signal));
-        const leased = await orStateError(() => loadPinned(client, keys, pinned, page, signal));
+        const pinned = await withStateErrors(() =>
+          pinRevision(client, keys, floor, tracker.hasDiverged(), options.id, signal),
+        );
+        const leased = await withStateErrors(() => loadAtRevision(client, keys, pinned, page, signal));
         if (leased === undefined) {
           restart();
           continue;
         }
-        following.begin(pinned.position);
+        tracker.start(pinned.position);
         view.reset(leased);
-        watch = follow(pinned.revision + 1n);
-        return headOf(pinned.position.record);
+        watch = startFollowing(pinned.revision + 1n);
+        return toHead(pinned.position.record);
       }
     },
-    scan: (table, range, signal) => orStateError(() => scan(parts, following, table, range, signal)),
+    scan: (table, range, signal) => withStateErrors(() => scan(nodeOptions, tracker, table, range, signal)),
     import: (to, pages, signal) => importRows({ client, keys, generation: options.id(), ...limits }, to, pages, signal),
     async housekeep(signal) {
       while (!signal.aborted) {
         await housekeepOnce(signal).catch((error) => {
-          if (!signal.aborted) log('warn', 'housekeeping in etcd failed', { error: String(error) });
+          if (!signal.aborted) log('warn', 'housekeeping failed', { error: String(error) });
         });
-        await sleep(clock, SAMPLE_MS, signal).catch(() => {});
+        await sleep(clock, HOUSEKEEPING_INTERVAL_MS, signal).catch(() => {});
       }
     },
     async close() {
-      cancelNudge?.();
+      cancelRestart?.();
       watch?.stop();
       await status.close();
       await membership.close();
@@ -162,19 +169,19 @@ export function createNode(parts: NodeParts): EtcdNode {
 }
 
 async function scan(
-  { client, keys }: NodeParts,
-  following: Following,
+  { client, keys }: NodeOptions,
+  tracker: CommitTracker,
   table: string,
   { from, to, limit, reverse = false }: ScanRange,
   signal: AbortSignal,
 ): Promise<readonly StoredRow[]> {
-  const { record } = following.held() ?? (await readHead({ client, keys, following }, signal));
+  const { record } = tracker.lastPosition() ?? (await readHead({ client, keys, tracker }, signal));
   const request = {
-    ...keys.table(record.generation, table, from, to),
+    ...keys.tableRange(record.generation, table, from, to),
     limit: BigInt(limit),
     sortOrder: reverse ? RangeRequest_SortOrder.DESCEND : RangeRequest_SortOrder.NONE,
   };
   const answer = await client.retry((endpoint, call) => endpoint.kv.range(request, call), signal, PAGE_TIMEOUT_MS);
-  const readRow = keys.rowReader(record.generation);
+  const readRow = keys.rowDecoder(record.generation);
   return answer.kvs.map(decodeKeyValue).map((kv) => readRow(kv.key, kv.value));
 }
