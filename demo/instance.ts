@@ -1,7 +1,6 @@
 /**
- * `node instance.ts --data-dir DIR NAME`: an instance of a service, such as a user of Accord would have one. It answers
- * over HTTP with who it is, is registered with the server whose credentials are in DIR, and reports that it lives until
- * it does not.
+ * `node instance.ts --data-dir DIR NAME`: an example service instance. It answers HTTP requests with its name, registers with the
+ * server whose credentials are in DIR, and renews its TTL check until it is stopped.
  */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -11,9 +10,9 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
-/** Without a report for this long the instance counts as dead. */
+/** TTL of the check: without a report for this long the instance is critical. */
 const TIME_TO_LIVE = '2s';
-/** Several reports fit into it, also on a machine that is busy. */
+/** Interval of reports. Several fit into the TTL, even on a busy machine. */
 const REPORT_MS = 300;
 const REPORT_MS_MAX = 5_000;
 

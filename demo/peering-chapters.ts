@@ -1,75 +1,77 @@
-/** Two clusters, the peering between them, and what it is for: services of one found, and failed over to, in the other. */
+/** Chapters about peering: two clusters, services of one found in the other, and failover. */
 import type { Chapter } from './step.ts';
 
-/** Free ports: the commands after these learn them from the answers. */
+/** Free ports. Later commands get them from the output. */
 const LISTEN = '--http-address 127.0.0.1:0 --peering-address 127.0.0.1:0 --log-format text';
 
 const clusters: Chapter = {
   title: 'Two clusters',
   steps: [
     {
-      why: 'A cluster begins as one process and one folder: the database is embedded, nothing else has to run.',
+      title: 'Start the first cluster. It is one process and one folder; the database is embedded.',
       command: `accord server --data-dir west --node-name west-1 --cluster-datacenter west \\
   ${LISTEN}`,
       background: 'west',
-      shows: [/^Accord is at/m, /^Its first credentials are in/m],
-      finds: { WEST: /^Accord is at (.+)$/m },
+      matches: [/^Accord is at/m, /^Its first credentials are in/m],
+      captures: { WEST: /^Accord is at (.+)$/m },
     },
     {
-      why: 'The second one answers over DNS, too. DNS knows no tokens, so this one lets in who has none.',
+      title:
+        'Start the second cluster, with DNS. DNS queries carry no token, so this cluster allows requests without one.',
       command: `accord server --data-dir east --node-name east-1 --cluster-datacenter east \\
   ${LISTEN} \\
   --dns-address 127.0.0.1:0 --acl-default-policy allow`,
       background: 'east',
-      shows: [/^Accord is at/m, /^Its first credentials are in/m, /DNS listener ready/],
-      finds: { EAST: /^Accord is at (.+)$/m, EAST_DNS: /DNS listener ready address=127\.0\.0\.1:(\d+)/ },
+      matches: [/^Accord is at/m, /^Its first credentials are in/m, /DNS listener ready/],
+      captures: { EAST: /^Accord is at (.+)$/m, EAST_DNS: /DNS listener ready address=127\.0\.0\.1:(\d+)/ },
     },
     {
-      why: 'Both are ready. The command line finds address and token in the folder of the server that it is to ask.',
+      title: 'Both are ready. The command line finds the address and the token in the data directory of the server.',
       command: `accord status --data-dir west
 accord status --data-dir east`,
-      shows: [/(?:^Ready +yes\n(?:.*\n)*){2}/m],
-      eventually: true,
+      matches: [/(?:^Ready +yes\n(?:.*\n)*){2}/m],
+      retry: true,
     },
     {
-      why: 'A peering token is a secret that works once: it goes through a pipe and stands on no command line.',
+      title:
+        'Connect them. The peering token is a secret that works once, so it goes through a pipe and not onto a command line.',
       command: `accord peering generate-token east --data-dir west |
   accord peering establish west --data-dir east`,
-      shows: [/Established peering west/],
+      matches: [/Established peering west/],
     },
     {
-      why: 'ACTIVE says that a live stream connects them, now: it is what is so, not what is configured.',
+      title: 'ACTIVE means that a live stream connects the clusters.',
       command: `accord peering read west --until ACTIVE --data-dir east > /dev/null
 accord peering list --data-dir east`,
-      shows: [/^west +default +ACTIVE/m],
+      matches: [/^west +default +ACTIVE/m],
     },
     {
-      why: 'Why does it connect, or not? Every step of the way is tried, and what to do is said where one fails.',
+      title: 'Diagnose the connection. The check tries every step and prints a remedy for a failing one.',
       command: 'accord peering check west --data-dir east',
-      shows: [/^passed +tls/m, /^passed +clock/m],
-      hides: [/^failed/m],
+      matches: [/^passed +tls/m, /^passed +clock/m],
+      excludes: [/^failed/m],
     },
   ],
 };
 
-/** @param hasDig whether there is the program that most people would ask with */
+/** @param hasDig whether this machine has dig */
 const services = (hasDig: boolean): Chapter => ({
   title: 'Services of one cluster, found in the other',
   steps: [
     {
-      why: 'Two services go into the catalog of west.',
+      title: 'Register two services in the catalog of west.',
       command: `accord catalog register --node app-1 --node-address 10.0.0.1 --service web --port 8080 --data-dir west
 accord catalog register --node app-2 --node-address 10.0.0.2 --service billing --port 9090 --data-dir west`,
-      shows: [/(?:^Registered\.\n){2}/m],
+      matches: [/(?:^Registered\.\n){2}/m],
     },
     {
-      why: 'The third one is a program that really runs: it registers itself, and reports again and again that it lives.',
+      title: 'Start a third service. This program registers itself and renews its health check.',
       command: 'node "$DEMO/instance.ts" --data-dir west orders',
       background: 'west-orders',
-      shows: [/^orders of west answers at/m],
+      matches: [/^orders of west answers at/m],
     },
     {
-      why: 'Nothing leaves a cluster unless an entry says so. What an entry would change can be seen before it does.',
+      title: 'Preview an export. A cluster exports only the services that a configuration entry names.',
       command: `cat > exports.json <<'END'
 {"Kind": "exported-services", "Name": "default", "Services": [
   {"Name": "web",     "Consumers": [{"Peer": "east"}]},
@@ -77,29 +79,30 @@ accord catalog register --node app-2 --node-address 10.0.0.2 --service billing -
   {"Name": "orders",  "Consumers": [{"Peer": "east"}]}]}
 END
 accord config-entry preview exports.json --data-dir west`,
-      shows: [/^east +gains +billing$/m, /^east +gains +orders$/m, /^east +gains +web$/m],
+      matches: [/^east +gains +billing$/m, /^east +gains +orders$/m, /^east +gains +web$/m],
     },
     {
-      why: 'Written, they are in the other cluster a moment later, and follow every change from then on.',
+      title: 'Write the entry. The services appear in the other cluster and follow every later change.',
       command: `accord config-entry write exports.json --data-dir west
 accord peering imported-services west --data-dir east`,
-      shows: [/^billing +1$/m, /^orders +1$/m, /^web +1$/m],
-      eventually: true,
+      matches: [/^billing +1$/m, /^orders +1$/m, /^web +1$/m],
+      retry: true,
     },
     {
-      why: 'Programs of east find them over HTTP, in the shapes that Consul has: its libraries work as they are.',
+      title: 'Find a service from east over HTTP. The answer has the same JSON as in Consul.',
       command: `curl -s "$EAST/v1/health/service/billing?peer=west&passing&pretty"`,
-      shows: [/"Node": "app-2"/, /"Address": "10\.0\.0\.2"/, /"PeerName": "west"/],
+      matches: [/"Node": "app-2"/, /"Address": "10\.0\.0\.2"/, /"PeerName": "west"/],
     },
     {
-      why: 'And over DNS, which every program speaks: port 8080 on the node at 10.0.0.1.',
+      title: 'Find a service from east over DNS: port 8080 on the node at 10.0.0.1.',
       command: hasDig ? DIG : RESOLVE,
-      shows: [/10\.0\.0\.1/, /8080/],
+      matches: [/10\.0\.0\.1/, /8080/],
     },
     {
-      why: 'Why is a service not there? Every step of its way is looked at, and the one where it stops is named.',
+      title:
+        'Diagnose a missing service. The command checks every step between the clusters and names the failing one.',
       command: 'accord service explain ledger --peer east --data-dir west',
-      shows: [/on its way to east: stops at "registered"/],
+      matches: [/on its way to east: stops at "registered"/],
     },
   ],
 });
@@ -107,7 +110,7 @@ accord peering imported-services west --data-dir east`,
 const DIG = `dig @127.0.0.1 -p $EAST_DNS +short web.service.west.peer.accord A
 dig @127.0.0.1 -p $EAST_DNS +short web.service.west.peer.accord SRV`;
 
-/** The same where there is no dig. */
+/** The same queries on a machine without dig. */
 const RESOLVE = `node --input-type=module -e "
 import { Resolver } from 'node:dns/promises';
 const resolver = new Resolver();
@@ -115,46 +118,46 @@ resolver.setServers(['127.0.0.1:$EAST_DNS']);
 console.log(await resolver.resolve4('web.service.west.peer.accord'));
 console.log(await resolver.resolveSrv('web.service.west.peer.accord'));"`;
 
-/** A request to an instance of orders, wherever it is. */
+/** A request to a healthy instance of orders, local or imported. */
 const CALL = `curl -s "http://$(accord catalog health orders --passing --failover west --data-dir east |
   awk 'NR == 2 { print $2 }')"`;
 
 const failover: Chapter = {
-  title: 'An instance dies',
+  title: 'Failover',
   steps: [
     {
-      why: 'East runs orders, too.',
+      title: 'Start an instance of orders in east.',
       command: 'node "$DEMO/instance.ts" --data-dir east orders',
       background: 'east-orders',
-      shows: [/^orders of east answers at/m],
-      finds: { EAST_ORDERS: /process (\d+)/ },
+      matches: [/^orders of east answers at/m],
+      captures: { EAST_ORDERS: /process (\d+)/ },
     },
     {
-      why: 'Who asks with failover gets the instances at home while one of them is well. It is found, and called:',
+      title: 'Query with failover. While a local instance is healthy, the answer contains the local instances.',
       command: CALL,
-      shows: [/^orders of east$/m],
-      // On a busy machine a report may be late, and the next one mends that.
-      eventually: true,
+      matches: [/^orders of east$/m],
+      // On a busy machine a report can be late.
+      retry: true,
     },
     {
-      why: 'Now that program is killed, without a chance to say goodbye.',
+      title: 'Kill the local instance.',
       command: 'kill -9 $EAST_ORDERS',
     },
     {
-      why: 'Its reports stay away, its check turns critical, and the same command calls the peer: nobody changed anything.',
+      title: 'Its check becomes critical, and the same command now reaches the instance in west.',
       command: CALL,
-      shows: [/^orders of west$/m],
-      eventually: true,
+      matches: [/^orders of west$/m],
+      retry: true,
     },
     {
-      why: 'The answer says whose instances they are.',
+      title: 'A header of the answer names the cluster of the instances.',
       command: `curl -si "$EAST/v1/health/service/orders?passing&failover=west" | grep -i answered-by
 accord catalog health orders --data-dir east`,
-      shows: [/^x-service-answered-by: west/im, /^critical /m],
-      eventually: true,
+      matches: [/^x-service-answered-by: west/im, /^critical /m],
+      retry: true,
     },
   ],
 };
 
-/** In the order in which they are played. @param hasDig whether this machine has dig */
+/** Returns the chapters in order. @param hasDig whether this machine has dig */
 export const peeringChapters = (hasDig: boolean): readonly Chapter[] => [clusters, services(hasDig), failover];

@@ -1,22 +1,22 @@
-/** A step of the demo, as data: why it matters, what is typed, and what must hold of the answer. */
+/** A step of the demo as data: its title, its command, and the expected output. */
 
 export interface Step {
-  /** One sentence for the reader. */
-  readonly why: string;
-  /** For the shell, as it is shown; it may have several lines. */
+  /** One or two sentences for the reader. */
+  readonly title: string;
+  /** The shell command as printed. May have several lines. */
   readonly command: string;
-  /** Each matches the answer, which is what the command writes to standard output and standard error. */
-  readonly shows?: readonly RegExp[];
-  /** None matches it. */
-  readonly hides?: readonly RegExp[];
-  /** 0 unless given: some commands are right to refuse. */
+  /** Patterns that must match standard output and standard error. */
+  readonly matches?: readonly RegExp[];
+  /** Patterns that must not match. */
+  readonly excludes?: readonly RegExp[];
+  /** The expected exit code; 0 by default. */
   readonly exitCode?: number;
-  /** What takes a moment to come true: the command is run again until it holds. */
-  readonly eventually?: boolean;
-  /** A program that runs on; what it writes goes to the log of this name, and is its answer. */
+  /** Whether to run the command again until its output matches. */
+  readonly retry?: boolean;
+  /** Name of the log file of a program that keeps running. Its log is the output. */
   readonly background?: string;
-  /** Variables for the commands that follow, each the first group of a pattern in the answer. */
-  readonly finds?: Readonly<Record<string, RegExp>>;
+  /** Variables for later commands, each the first group of a pattern in the output. */
+  readonly captures?: Readonly<Record<string, RegExp>>;
 }
 
 export interface Chapter {
@@ -24,29 +24,30 @@ export interface Chapter {
   readonly steps: readonly Step[];
 }
 
-/** What a command did. */
+/** The result of a command. */
 export interface Outcome {
-  /** `undefined`: it runs on, or it was ended by a signal. */
+  /** `undefined` if the program is running or was ended by a signal. */
   readonly exitCode: number | undefined;
-  readonly answer: string;
+  readonly output: string;
 }
 
-/** What does not hold of an outcome, in words; empty when all does. */
-export function complaintsAbout(step: Step, outcome: Outcome): readonly string[] {
-  const { shows = [], hides = [], finds = {} } = step;
-  const { answer } = outcome;
+/** Returns the unmet expectations of a step, one line each. */
+export function failuresOf(step: Step, outcome: Outcome): readonly string[] {
+  const { matches = [], excludes = [], captures = {} } = step;
+  const { output } = outcome;
   return [
-    ...complaintsAboutEnd(step, outcome),
-    ...shows.filter((pattern) => !pattern.test(answer)).map((pattern) => `the answer lacks ${pattern}`),
-    ...hides.filter((pattern) => pattern.test(answer)).map((pattern) => `the answer has ${pattern}`),
-    ...Object.entries(finds)
-      .filter(([, pattern]) => pattern.exec(answer)?.[1] === undefined)
-      .map(([name, pattern]) => `the answer does not tell ${name}: it lacks ${pattern}`),
+    ...exitFailures(step, outcome),
+    ...matches.filter((pattern) => !pattern.test(output)).map((pattern) => `the output does not match ${pattern}`),
+    ...excludes.filter((pattern) => pattern.test(output)).map((pattern) => `the output matches ${pattern}`),
+    ...Object.entries(captures)
+      .filter(([, pattern]) => pattern.exec(output)?.[1] === undefined)
+      .map(([name, pattern]) => `the output has no ${name}: it does not match ${pattern}`),
   ];
 }
 
-function complaintsAboutEnd({ background, exitCode: wanted = 0 }: Step, { exitCode }: Outcome): readonly string[] {
-  if (background !== undefined) return exitCode === undefined ? [] : [`it ended with ${exitCode}, and should run on`];
-  if (exitCode === undefined) return ['it took too long and was ended'];
-  return exitCode === wanted ? [] : [`it ended with ${exitCode}, and should end with ${wanted}`];
+function exitFailures({ background, exitCode: wanted = 0 }: Step, { exitCode }: Outcome): readonly string[] {
+  if (background !== undefined)
+    return exitCode === undefined ? [] : [`exited with ${exitCode}, expected to keep running`];
+  if (exitCode === undefined) return ['timed out'];
+  return exitCode === wanted ? [] : [`exited with ${exitCode}, expected ${wanted}`];
 }

@@ -1,57 +1,58 @@
-/** Who may do what on a workspace: teams that not everybody sees, access in detail, and the reason for each decision. */
+/** Chapters about team access: secret teams, permissions on a workspace, and the explanation of a decision. */
 import type { Chapter } from './step.ts';
 
-/** How somebody other than the first administrator asks. */
+/** Returns the options of a command as another user. */
 const as = (user: string): string => `--address $WEST --api-token-file ${user}.token`;
 
 const organization: Chapter = {
   title: 'An organization and its teams',
   steps: [
     {
-      why: 'Three people. Each has a token of their own; it is shown once, and Accord keeps a hash of it.',
+      title: 'Create three users. Each token is shown once; Accord stores only its hash.',
       command: `for NAME in ada cleo dan; do
   accord user create $NAME --email $NAME@example.org --data-dir west > $NAME.token
 done
 accord user list --data-dir west`,
-      shows: [/\bada\b/, /\bcleo\b/, /\bdan\b/],
+      matches: [/\bada\b/, /\bcleo\b/, /\bdan\b/],
     },
     {
-      why: 'Who makes an organization owns it. The others come in by their e-mail addresses.',
+      title: 'Create an organization as ada, who becomes its owner, and add the others by email address.',
       command: `accord organization create acme --email it@example.org ${as('ada')} > /dev/null
 accord organization add-member acme cleo@example.org ${as('ada')}
 accord organization add-member acme dan@example.org ${as('ada')}
 accord organization list-members acme ${as('ada')}`,
-      shows: [/\bada\b/, /\bcleo\b/, /\bdan\b/],
+      matches: [/\bada\b/, /\bcleo\b/, /\bdan\b/],
     },
     {
-      why: 'One team is for everybody to see, the other one is secret. Cleo is in both, dan only in the first.',
+      title: 'Create a visible team and a secret team. Cleo is in both, dan only in the visible one.',
       command: `accord team create acme/platform --visibility organization ${as('ada')} > /dev/null
 accord team create acme/review --visibility secret ${as('ada')} > /dev/null
 accord team add-member acme/platform cleo dan ${as('ada')}
 accord team add-member acme/review cleo ${as('ada')}
 accord team list acme ${as('ada')}`,
-      shows: [/^platform\b/m, /^review\b/m, /\bsecret\b/],
+      matches: [/^platform\b/m, /^review\b/m, /\bsecret\b/],
     },
     {
-      why: 'A secret team does not exist for who is not in it: no list has it,',
+      title: 'Dan cannot see the secret team in a list,',
       command: `accord team list acme ${as('dan')}`,
-      shows: [/^platform\b/m],
-      hides: [/review/],
+      matches: [/^platform\b/m],
+      excludes: [/review/],
     },
     {
-      why: 'and who asks for it gets what somebody gets who asks for a team that was never made.',
+      title: 'and a request for it gets the same 404 as a request for a team that does not exist.',
       command: `accord team show acme/review ${as('dan')}`,
       exitCode: 1,
-      hides: [/secret/],
+      excludes: [/secret/],
     },
   ],
 };
 
 const access: Chapter = {
-  title: 'Who may do what, and why',
+  title: 'Permissions and their explanation',
   steps: [
     {
-      why: 'Access in a file, as it should be: a level, or each permission by itself. What differs is shown, then done.',
+      title:
+        'Apply team access from a file, by level or by single permission. The command prints the difference first.',
       command: `cat > access.yaml <<'END'
 workspaces:
   acme/billing:
@@ -60,26 +61,26 @@ workspaces:
 END
 accord workspace create acme/billing ${as('ada')} > /dev/null
 accord team-access apply access.yaml --yes ${as('ada')}`,
-      shows: [/platform/, /review/],
+      matches: [/platform/, /review/],
     },
     {
-      why: 'What may cleo do, who is in both teams? The highest of each counts, and the answer says which team gives it.',
+      title: 'Explain what cleo may do. The highest permission of both teams counts, and each line names its source.',
       command: `accord access explain --workspace acme/billing --user cleo ${as('ada')}`,
-      shows: [/^runs +apply +.*review/m, /^state-versions +read +.*platform/m],
+      matches: [/^runs +apply +.*review/m, /^state-versions +read +.*platform/m],
     },
     {
-      why: 'What may dan do? He sees his own team in the answer, and nothing of the other one.',
+      title: 'Explain what dan may do. He sees his own team and nothing about the secret one.',
       command: `accord access explain --workspace acme/billing ${as('dan')}`,
-      shows: [/^runs +read +.*platform/m],
-      hides: [/review/],
+      matches: [/^runs +read +.*platform/m],
+      excludes: [/review/],
     },
     {
-      why: 'Every change is in the audit log, written in the same commit as the change itself.',
+      title: 'Every change has an audit entry, written in the same commit.',
       command: 'accord audit --limit 5 --data-dir west',
-      shows: [/team/],
+      matches: [/team/],
     },
   ],
 };
 
-/** In the order in which they are played; they stand on the cluster west. */
+/** The chapters in order. They run on the cluster west. */
 export const teamAccessChapters: readonly Chapter[] = [organization, access];

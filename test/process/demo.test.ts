@@ -70,7 +70,7 @@ describe('the demo, kept running', () => {
 
   test('holds in every step, whatever settings there are around it', async () => {
     folder = await demo.printed(/cd (\S+) && \. \.\/env\.sh\n(?:.*\n)*Ctrl-C/);
-    assert.match(demo.output(), /^All \d+ steps held, in \d+\.\d s\.$/m);
+    assert.match(demo.output(), /^All \d+ steps passed, in \d+\.\d s\.$/m);
   });
 
   test('prints no colours where there is no terminal, and no secret', () => {
@@ -111,7 +111,7 @@ test('a demo whose step does not hold says which, and ends with 1', async () => 
   await chmod(broken, 0o755);
   await using demo = startDemo([], { PATH: `${programs.path}:${process.env['PATH']}` });
   assert.equal(await demo.ended(), 1);
-  assert.match(demo.output(), /this does not hold: A cluster begins .*\nit ended with 2, and should run on\n/);
+  assert.match(demo.output(), /step failed: Start the first cluster.*\nexited with 2, expected to keep running\n/);
   const folder = /in (\S+)\n/.exec(demo.output())?.[1] ?? '';
   assert.ok(folder !== '' && !existsSync(folder), folder);
 });
