@@ -1,8 +1,8 @@
-/** Who may do what to which peering: every endpoint, with and without the grant for the name in the partition. */
+/** Authorization of the peering endpoints: each with and without a grant on the name in the partition. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { generated, record, seen } from '../../test/support/peering/peering.ts';
-import { type Api, type MadeToken, startApi } from '../../test/support/process/api.ts';
+import { mustGenerate, mustReadRecord, statusAndText } from '../../test/support/peering/peering.ts';
+import { type Api, type CreatedToken, startApi } from '../../test/support/process/api.ts';
 import type { Answer } from '../../test/support/process/server.ts';
 import { peerings } from './record/record.ts';
 
@@ -44,7 +44,7 @@ const operations: Readonly<Record<string, Operation>> = {
   },
 };
 
-/** A grant, and whether it lets its holder read and write `Prod-1` in `eu`. */
+/** Grants, and whether each permits reading and writing `Prod-1` in `eu`. */
 const grants: readonly (readonly [grant: string, reads: boolean, writes: boolean])[] = [
   ['peering:read@eu', true, false],
   ['peering:write@eu', true, true],
@@ -62,19 +62,19 @@ const grants: readonly (readonly [grant: string, reads: boolean, writes: boolean
   ['config:write@*=prod-1', false, false],
 ];
 
-describe('with a grant', () => {
+describe('grants on peerings', () => {
   let api: Api;
   before(async () => {
     api = await startApi();
     await api.makePartitions('eu', 'us');
-    for (const partition of ['eu', 'us']) await generated(api, 'Prod-1', { Partition: partition });
+    for (const partition of ['eu', 'us']) await mustGenerate(api, 'Prod-1', { Partition: partition });
   });
   after(() => api[Symbol.asyncDispose]());
 
   for (const [grant, reads, writes] of grants) {
     for (const [what, operation] of Object.entries(operations)) {
       const allowed = operation.access === 'read' ? reads : writes;
-      test(`${grant} one ${allowed ? 'may' : 'may not'} ${what} a peering`, async () => {
+      test(`${grant} ${allowed ? 'permits' : 'does not permit'} ${what} of a peering`, async () => {
         const holder = await api.makeToken([grant], { Partition: 'us' });
         if (allowed) await taken(operation, holder.SecretID);
         else await refused(operation, holder, !grant.includes('@*'));
@@ -88,20 +88,20 @@ describe('with a grant', () => {
   async function taken(operation: Operation, token: string): Promise<void> {
     for (const name of ['Prod-1', 'prod-1']) {
       const answer = await ask(operation, name, 'eu', token);
-      // There is no peering token at hand for each: to be asked for a better one is to be let in.
+      // The token is invalid, so 400 proves that the grant was accepted.
       assert.equal(answer.status, operation === operations['establish'] ? 400 : 200, answer.text);
     }
-    // What was deleted is removed, and made again.
+    // Recreates the deleted peering.
     await api.state.write((tx) => {
       for (const { row } of tx.list(peerings, 'partition', 'eu')) tx.delete(peerings, row.id);
     });
-    await generated(api, 'Prod-1', { Partition: 'eu' });
+    await mustGenerate(api, 'Prod-1', { Partition: 'eu' });
   }
 
-  /** What is hidden, what is absent and, without a grant everywhere, what cannot be: in the same bytes. */
-  async function refused(operation: Operation, holder: MadeToken, alsoNowhere: boolean): Promise<void> {
+  /** Returns the responses for hidden, missing and impossible names, which must be identical. */
+  async function refused(operation: Operation, holder: CreatedToken, alsoNowhere: boolean): Promise<void> {
     const text = `Permission denied: token with AccessorID '${holder.AccessorID}' lacks permission 'peering:${operation.access}'`;
-    const before = await record(api, 'prod-1', '?partition=eu');
+    const before = await mustReadRecord(api, 'prod-1', '?partition=eu');
     const places = [
       ['Prod-1', 'eu'],
       ['prod-1', 'eu'],
@@ -109,14 +109,14 @@ describe('with a grant', () => {
       ...(alsoNowhere ? [['prod-1', 'nowhere']] : []),
     ];
     for (const [name = '', partition = ''] of places) {
-      assert.deepEqual(seen(await ask(operation, name, partition, holder.SecretID)), [403, text]);
+      assert.deepEqual(statusAndText(await ask(operation, name, partition, holder.SecretID)), [403, text]);
     }
-    assert.deepEqual(await record(api, 'prod-1', '?partition=eu'), before);
+    assert.deepEqual(await mustReadRecord(api, 'prod-1', '?partition=eu'), before);
   }
 });
 
-describe('which partition a request is about', () => {
-  test('is said by query, body and header, which must agree, or else by the token', async () => {
+describe('the partition of a request', () => {
+  test('comes from query, body and header, which must agree, or from the token', async () => {
     await using api = await startApi();
     await api.makePartitions('eu', 'us');
     const headers = { 'x-service-partition': 'us' };
@@ -144,20 +144,20 @@ describe('which partition a request is about', () => {
 describe('in the community edition', () => {
   const TEXT = 'Invalid query parameter: "partition" - Partitions are an Accord Enterprise feature';
 
-  test('a partition is refused wherever it is named, before anything else is asked', async () => {
+  test('returns 400 for a partition in the query, header or body before any other check', async () => {
     await using api = await startApi({ edition: 'community' });
     for (const [what, { method, path, body }] of Object.entries(operations)) {
       const answer = await api.request(method, path('a', 'default'), { body: body?.('a', 'eu'), token: 'unknown' });
-      assert.deepEqual(seen(answer), [400, TEXT], what);
+      assert.deepEqual(statusAndText(answer), [400, TEXT], what);
     }
     for (const partition of ['*', 'default', 'eu']) {
-      assert.deepEqual(seen(await api.request('GET', `/v1/peerings?partition=${partition}`)), [400, TEXT]);
+      assert.deepEqual(statusAndText(await api.request('GET', `/v1/peerings?partition=${partition}`)), [400, TEXT]);
     }
   });
 
-  test('everything is in the default one, which may be named in a body', async () => {
+  test('uses the default partition, which a body may name', async () => {
     await using api = await startApi({ edition: 'community' });
-    await generated(api, 'a', { Partition: 'Default' });
+    await mustGenerate(api, 'a', { Partition: 'Default' });
     const answer = await api.request('GET', '/v1/peerings?partition=');
     assert.equal(answer.json<{ Partition: string }[]>()[0]?.Partition, 'default');
     assert.equal((await api.request('GET', '/v1/peering/a')).status, 200);

@@ -1,4 +1,4 @@
-/** What the requests about peerings say. */
+/** Schemas of the request bodies of the peering API. */
 import { type Static, Type } from 'typebox';
 import { ServiceError } from '../http/errors.ts';
 
@@ -13,7 +13,7 @@ export const tokenRequestSchema = Type.Object(
     Partition: partition,
     ServerExternalAddresses: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'Addresses under which other clusters reach this one, each host:port.',
+        description: 'Addresses at which other clusters reach this one, each host:port.',
       }),
     ),
     Meta: meta,
@@ -26,7 +26,7 @@ export type TokenRequest = Static<typeof tokenRequestSchema>;
 export const establishRequestSchema = Type.Object(
   {
     PeerName: name,
-    PeeringToken: Type.Optional(Type.String({ description: 'Required. From the other cluster.' })),
+    PeeringToken: Type.Optional(Type.String({ description: 'Required. The token that the other cluster generated.' })),
     Partition: partition,
     Meta: meta,
   },
@@ -34,7 +34,7 @@ export const establishRequestSchema = Type.Object(
 );
 export type EstablishRequest = Static<typeof establishRequestSchema>;
 
-/** A field without which there is nothing to do. @throws ServiceError `bad-request` when it is absent or empty */
+/** Returns `value`. @throws ServiceError `bad-request` when it is absent or empty */
 export function required(value: string | undefined, field: string, doing: string): string {
   if (value !== undefined && value !== '') return value;
   throw new ServiceError('bad-request', `${field} is required in the payload when ${doing}.`);

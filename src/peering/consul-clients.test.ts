@@ -1,53 +1,53 @@
-/** `compat = consul`: what Consul's own clients rely on. */
+/** The behavior with `compat: consul` ([PEER-101] to [PEER-103]). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { generate, generated, peer, seen } from '../../test/support/peering/peering.ts';
+import { mustGenerate, mustPeer, requestToken, statusAndText } from '../../test/support/peering/peering.ts';
 import { startApi } from '../../test/support/process/api.ts';
-import type { ShownPeering } from './record/record-to-json.ts';
+import type { PeeringJson } from './record/record-to-json.ts';
 
-test("records have Consul's states and all keys of the stream, in lists and alone", async () => {
+test("records have Consul's states and all keys of StreamStatus, alone and in lists", async () => {
   await using api = await startApi({ consul: true });
   await using other = await startApi();
-  await generated(api, 'accepting');
-  await generated(api, 'gone');
+  await mustGenerate(api, 'accepting');
+  await mustGenerate(api, 'gone');
   await api.request('DELETE', '/v1/peering/gone');
-  await peer(other, 'x', api, 'dialing');
-  const list = (await api.request('GET', '/v1/peerings')).json<ShownPeering[]>();
+  await mustPeer(other, 'x', api, 'dialing');
+  const list = (await api.request('GET', '/v1/peerings')).json<PeeringJson[]>();
   assert.deepEqual(
     list.map(({ Name, State }) => `${Name} ${State}`),
     ['accepting PENDING', 'dialing ESTABLISHING', 'gone DELETING'],
   );
   for (const { Partition: _, ...listed } of list) {
-    const read = (await api.request('GET', `/v1/peering/${listed.Name}`)).json<ShownPeering>();
+    const read = (await api.request('GET', `/v1/peering/${listed.Name}`)).json<PeeringJson>();
     assert.deepEqual(read, listed);
     const { LastHeartbeat, LastReceive, LastSend } = read.StreamStatus;
     assert.deepEqual([LastHeartbeat, LastReceive, LastSend], [null, null, null]);
   }
   const filtered = await api.request('GET', '/v1/peerings?state=pending');
   assert.deepEqual(
-    filtered.json<ShownPeering[]>().map(({ Name }) => Name),
+    filtered.json<PeeringJson[]>().map(({ Name }) => Name),
     ['accepting'],
   );
-  assert.deepEqual(seen(await api.request('GET', '/v1/peerings?state=INITIAL')), [
+  assert.deepEqual(statusAndText(await api.request('GET', '/v1/peerings?state=INITIAL')), [
     400,
     'Invalid state "INITIAL": want PENDING or ESTABLISHING or ACTIVE or FAILING or DELETING or TERMINATED',
   ]);
 });
 
-test('new names are lower case only; a peering is found whatever the case', async () => {
+test('requires lower case for new names, and ignores case in lookups', async () => {
   await using api = await startApi({ consul: true });
-  assert.deepEqual(seen(await generate(api, 'East')), [
+  assert.deepEqual(statusAndText(await requestToken(api, 'East')), [
     400,
     "East is not a valid peer name: a valid peering name must consist of lower case alphanumeric characters or '-', must start and end with an alphanumeric character, and be at most 63 characters long",
   ]);
-  await generated(api, 'east');
+  await mustGenerate(api, 'east');
   assert.equal((await api.request('GET', '/v1/peering/EAST')).status, 200);
 });
 
-test('the token comes in X-Consul-Token, and headers come in both names', async () => {
+test('accepts X-Consul-Token and sends headers under both names', async () => {
   await using api = await startApi({ consul: true });
-  await generated(api, 'prod-1');
-  await generated(api, 'west');
+  await mustGenerate(api, 'prod-1');
+  await mustGenerate(api, 'west');
   const { SecretID } = await api.makeToken(['peering:read@default=prod-*']);
   const headers = { 'x-consul-token': SecretID };
   const answer = await api.request('GET', '/v1/peerings', { token: null, headers });

@@ -1,58 +1,60 @@
 /**
- * Stream secrets at the start of a server that has a data key: those that lie in clear, since the state had no data key
- * when they were agreed, are sealed. A bounded number at once; what a start that is cut off leaves in clear, the next one
- * seals.
+ * Encryption of existing stream secrets when a server starts with a data key for the first time ([PEER-92]). A start
+ * that is interrupted leaves the remaining secrets to the next one.
  */
 import type { Log } from '../http/telemetry/log.ts';
 import type { State } from '../state/state.ts';
 import type { DeepReadonly, Table } from '../state/table.ts';
-import { SEALED_AT_ONCE_MAX } from './limits.ts';
+import { ENCRYPTIONS_IN_PARALLEL_MAX } from './limits.ts';
 import type { SecretStore, StoredSecret } from './record/encrypted-secret.ts';
-import { links, streamSecretPlace, type Tombstone, tombstones } from './record/secrets.ts';
+import { links, streamSecretContext, type Tombstone, tombstones } from './record/secrets.ts';
 
-interface Parts {
+interface EncryptionDependencies {
   readonly state: State;
   readonly secrets: SecretStore;
   readonly log: Log;
 }
 
 /**
- * Seals the secrets in links and in tombstones. Nothing happens without a data key. To be called once the data key is
- * known to be that of the state. @throws StateError
+ * Encrypts the plain secrets in links and tombstones. Does nothing without a data key. The caller must have verified
+ * that the data key belongs to the state. @throws StateError
  */
-export async function sealStreamSecrets({ state, secrets, log }: Parts): Promise<void> {
-  const renewed = (secret: StoredSecret, peeringId: string): StoredSecret | undefined => {
-    const next = secrets.renew(secret, streamSecretPlace(peeringId));
+export async function encryptStreamSecrets({ state, secrets, log }: EncryptionDependencies): Promise<void> {
+  const encrypt = (secret: StoredSecret, peeringId: string): StoredSecret | undefined => {
+    const next = secrets.encryptIfPlain(secret, streamSecretContext(peeringId));
     return next === secret ? undefined : next;
   };
-  const inLinks = await sealTable(state, links, (row) => {
-    const secret = renewed(row.secret, row.peeringId);
+  const inLinks = await encryptTable(state, links, (row) => {
+    const secret = encrypt(row.secret, row.peeringId);
     return secret && { ...row, secret };
   });
-  const inTombstones = await sealTable(state, tombstones, (row): DeepReadonly<Tombstone> | undefined => {
-    const secret = row.link && renewed(row.link.secret, row.peeringId);
+  const inTombstones = await encryptTable(state, tombstones, (row): DeepReadonly<Tombstone> | undefined => {
+    const secret = row.link && encrypt(row.link.secret, row.peeringId);
     return row.link && secret && { ...row, link: { ...row.link, secret } };
   });
   const count = inLinks + inTombstones;
-  if (count > 0) log.info({ count }, 'the stream secrets of peerings are encrypted with the data key from now on');
+  if (count > 0) log.info({ count }, 'stream secrets encrypted with the data key');
 }
 
-/** @param sealed a row with its secret sealed; undefined: it is, or has none. @returns how many rows were changed */
-async function sealTable<Row>(
+/**
+ * @param encrypted returns the row with its secret encrypted, or `undefined` when there is nothing to encrypt
+ * @returns the number of rows changed
+ */
+async function encryptTable<Row>(
   state: State,
   table: Table<Row, string>,
-  sealed: (row: DeepReadonly<Row>) => DeepReadonly<Row> | undefined,
+  encrypted: (row: DeepReadonly<Row>) => DeepReadonly<Row> | undefined,
 ): Promise<number> {
-  const inClear = state.snapshot.all(table).filter(({ row }) => sealed(row) !== undefined);
-  const keys = inClear.map(({ row }) => table.key(row));
-  for (let from = 0; from < keys.length; from += SEALED_AT_ONCE_MAX) {
-    const some = keys.slice(from, from + SEALED_AT_ONCE_MAX);
-    // A row a write: what fits into one commit, the state knows best.
+  const plain = state.snapshot.all(table).filter(({ row }) => encrypted(row) !== undefined);
+  const keys = plain.map(({ row }) => table.key(row));
+  for (let from = 0; from < keys.length; from += ENCRYPTIONS_IN_PARALLEL_MAX) {
+    const batch = keys.slice(from, from + ENCRYPTIONS_IN_PARALLEL_MAX);
+    // One write per row: the write queue groups them into commits that fit.
     await Promise.all(
-      some.map((key) =>
+      batch.map((key) =>
         state.write((tx) => {
           const row = tx.get(table, key)?.row;
-          const next = row && sealed(row);
+          const next = row && encrypted(row);
           if (next !== undefined) tx.put(table, next);
         }),
       ),

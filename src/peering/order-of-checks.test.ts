@@ -1,7 +1,7 @@
-/** Of several faults the first in the documented order is told: peering-decisions, "Order of checks". */
+/** The order of validation in the peering endpoints ([PEER-13]). */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { generated, peer } from '../../test/support/peering/peering.ts';
+import { mustGenerate, mustPeer } from '../../test/support/peering/peering.ts';
 import { type Api, startApi } from '../../test/support/process/api.ts';
 
 interface Fault {
@@ -21,20 +21,20 @@ const META = { body: { Meta: { 'a b': '' } }, status: 400, text: /^meta tags fai
 const METHOD = { method: 'PATCH', status: 405, text: /^method PATCH not allowed$/ };
 const UNKNOWN_FIELD = { body: { Unknown: 1 }, status: 400, text: /^Body decoding failed: / };
 
-describe('of several faults the first is told', () => {
+describe('a request with several errors reports the first in the documented order', () => {
   let api: Api;
   let other: Api;
   let tokens: Readonly<Record<'unknown' | 'reader', string>>;
-  /** Tokens of peerings, by what is wrong with them; `fine`: nothing. */
+  /** Peering tokens, keyed by their error. `fine` is valid. */
   const peeringTokens: Record<string, string> = {};
   before(async () => {
     api = await startApi();
     other = await startApi();
     tokens = { unknown: 'unknown', reader: (await api.makeToken(['peering:read@*'])).SecretID };
-    await peer(other, 'x', api, 'dialing');
-    await generated(api, 'accepting');
-    peeringTokens['own'] = await generated(api, 'mine');
-    peeringTokens['fine'] = await generated(other, 'y');
+    await mustPeer(other, 'x', api, 'dialing');
+    await mustGenerate(api, 'accepting');
+    peeringTokens['own'] = await mustGenerate(api, 'mine');
+    peeringTokens['fine'] = await mustGenerate(other, 'y');
   });
   after(async () => {
     await api[Symbol.asyncDispose]();
@@ -127,7 +127,7 @@ describe('of several faults the first is told', () => {
     }
   }
 
-  test('reading, deleting and what is about tokens: name, partition, grant, partition, existence', async () => {
+  test('checks name, partition syntax, grant, partition and peering when reading, deleting and on /token', async () => {
     const { SecretID: none } = await api.makeToken([]);
     const { SecretID: all } = await api.makeToken(['peering:write@*']);
     for (const [method, path, access] of [
@@ -148,7 +148,7 @@ describe('of several faults the first is told', () => {
     }
   });
 
-  test('OPTIONS and 405 name the methods, also of names that are paths of the API', async () => {
+  test('OPTIONS and 405 list the methods, also for names that are API paths', async () => {
     for (const [path, allow] of [
       ['/v1/peering/east', 'GET, DELETE, HEAD, OPTIONS'],
       ['/v1/peering/east/token', 'GET, DELETE, HEAD, OPTIONS'],

@@ -1,38 +1,25 @@
-/** What every operation on peerings gets. */
-import type { Credentials } from '../credentials/operation.ts';
+/** The dependencies and settings that every operation on peerings receives. */
+import type { Credentials } from '../credentials/request-context.ts';
 import type { Clock } from '../state/clock/clock.ts';
 import type { SecretStore } from './record/encrypted-secret.ts';
+import type { StreamTimesSource } from './record/record-to-json.ts';
 import type { PeeringName } from './spans.ts';
 import type { PeeringToken } from './token/token.ts';
 import type { ServerIdentity } from './trust/identity.ts';
 
-/** When a peering's stream last did something, in milliseconds since 1970; exact on the stream's own server. */
-export interface StreamTimes {
-  readonly heartbeatMs?: number;
-  readonly receiveMs?: number;
-  readonly sendMs?: number;
-}
-
-/** The times of all peerings' streams, as this server knows them. */
-export interface StreamClock {
-  of(peeringId: string): StreamTimes | undefined;
-  /** Another number when some time has changed, at most once a second: what is made of the times can be kept for it. */
-  readonly tick: number;
-}
-
-/** Where the other cluster could not be reached, a line for each address. */
+/** The other cluster could not be reached. The message has one line per address. */
 export class ExchangeUnreachable extends Error {
   override readonly name = 'ExchangeUnreachable';
 }
 
-/** The other cluster does not take the secret. */
+/** The other cluster rejected the establishment secret. */
 export class ExchangeRefused extends Error {
   override readonly name = 'ExchangeRefused';
 }
 
 /**
- * Gives a token's establishment secret to the cluster that made it, and gets a stream secret for it.
- * @param peering what it is for, as traces name it
+ * Exchanges the establishment secret of a token with the cluster that generated it, and returns the stream secret.
+ * @param peering the peering that traces name
  * @throws ExchangeRefused, ExchangeUnreachable
  */
 export type Exchange = (token: PeeringToken, signal: AbortSignal, peering: PeeringName) => Promise<string>;
@@ -43,10 +30,10 @@ export interface PeeringService {
   readonly identity: ServerIdentity;
   readonly secrets: SecretStore;
   readonly exchange: Exchange;
-  readonly streams: StreamClock;
-  /** `host:port` under which other clusters reach the servers of this one: its own first, then those of the others. */
+  readonly streams: StreamTimesSource;
+  /** Returns the addresses, `host:port`, that the servers of this cluster advertise: this server's first. */
   readonly addresses: () => readonly string[];
-  /** `peering.token-ttl`; 0: tokens do not expire. */
+  /** `peering.token-ttl`, in milliseconds. 0: tokens do not expire. */
   readonly tokenTtlMs: number;
   /** `limits.peerings`. */
   readonly peeringsMax: number;

@@ -1,4 +1,7 @@
-/** What Prometheus is told of peerings: how many there are for everybody, and each one for who may know its name. */
+/**
+ * The Prometheus metrics of the peering service. Totals are visible to every caller; metrics with the name of a peering
+ * are in a registry of their own.
+ */
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Metrics } from '../http/operators/metrics.ts';
 import type { DeepReadonly } from '../state/table.ts';
@@ -6,21 +9,21 @@ import { type Peering, peerings } from './record/record.ts';
 import type { RunningPeering } from './start-peering.ts';
 import type { PeeringTraffic } from './stream/status/stream-traffic.ts';
 
-/** The states of the record, and `FAILING` for one that lost its stream. */
+/** The states of a record, and `FAILING` for one with a `Failing` reason ([PEER-28]). */
 const STATES = ['INITIAL', 'ACTIVE', 'FAILING', 'TERMINATED'] as const;
 
-/** Adds the metrics; they are collected when they are asked for. */
+/** Registers the metrics. They are collected on each scrape. */
 export function peeringMetrics(
-  { registry, named }: Pick<Metrics, 'registry' | 'named'>,
+  { registry, restricted }: Pick<Metrics, 'registry' | 'restricted'>,
   peering: RunningPeering,
 ): void {
   addTotals(registry, peering);
-  addStates(named, peering);
-  addTimes(named, peering);
-  for (const [name, help, read] of COUNTERS) addCounter(named, peering, name, help, read);
+  addStates(restricted, peering);
+  addTimes(restricted, peering);
+  for (const [name, help, read] of COUNTERS) addCounter(restricted, peering, name, help, read);
 }
 
-const shownState = ({ state, failing }: DeepReadonly<Peering>): (typeof STATES)[number] =>
+const metricState = ({ state, failing }: DeepReadonly<Peering>): (typeof STATES)[number] =>
   failing === undefined ? state : 'FAILING';
 
 function rowsOf({ service }: RunningPeering): DeepReadonly<Peering>[] {
@@ -36,7 +39,7 @@ function addTotals(registry: Registry, peering: RunningPeering): void {
     registers,
     collect() {
       for (const state of STATES) this.set({ state }, 0);
-      for (const row of rowsOf(peering)) this.inc({ state: shownState(row) });
+      for (const row of rowsOf(peering)) this.inc({ state: metricState(row) });
     },
   });
   new Gauge({
@@ -49,19 +52,19 @@ function addTotals(registry: Registry, peering: RunningPeering): void {
   });
   new Gauge({
     name: 'accord_peer_connections_unproven',
-    help: 'Connections of peers that have shown no secret yet',
+    help: 'Connections of peers that have not authenticated yet',
     registers,
     collect() {
-      this.set(peering.listener.unprovenCount);
+      this.set(peering.listener.unauthenticatedCount);
     },
   });
   new Counter({
     name: 'accord_peer_connections_refused_total',
-    help: 'Connections of peers that were closed because too many had shown no secret',
+    help: 'Connections of peers that were closed because too many had not authenticated',
     registers,
     collect() {
       this.reset();
-      this.inc(peering.listener.refusedCount);
+      this.inc(peering.listener.displacedCount);
     },
   });
 }
@@ -72,12 +75,12 @@ const labelsOf = ({ partition, name }: DeepReadonly<Peering>) => ({ partition, p
 function addStates(named: Registry, peering: RunningPeering): void {
   new Gauge({
     name: 'accord_peering_state',
-    help: '1 for the state that the peering is in',
+    help: '1 for the current state of the peering',
     labelNames: [...LABELS, 'state'],
     registers: [named],
     collect() {
       this.reset();
-      for (const row of rowsOf(peering)) this.set({ ...labelsOf(row), state: shownState(row) }, 1);
+      for (const row of rowsOf(peering)) this.set({ ...labelsOf(row), state: metricState(row) }, 1);
     },
   });
 }
@@ -99,7 +102,7 @@ function addTimes(named: Registry, peering: RunningPeering): void {
   });
   new Gauge({
     name: 'accord_peering_round_trip_seconds',
-    help: 'From sending a resource to its acknowledgement, the time to apply it included; the latest one on this server',
+    help: 'Time from sending a resource to its acknowledgement, the latest one on this server',
     labelNames: LABELS,
     registers: [named],
     collect() {
@@ -114,14 +117,14 @@ function addTimes(named: Registry, peering: RunningPeering): void {
 
 type Read = (traffic: Readonly<PeeringTraffic>) => number;
 
-/** Of this server's streams since it started. */
+/** Counters of this server's streams since its start. */
 const COUNTERS: readonly (readonly [name: string, help: string, read: Read])[] = [
   ['accord_peering_received_messages_total', 'Messages received', ({ messagesIn }) => messagesIn],
   ['accord_peering_sent_messages_total', 'Messages sent', ({ messagesOut }) => messagesOut],
   ['accord_peering_received_bytes_total', 'Bytes of messages received', ({ bytesIn }) => bytesIn],
   ['accord_peering_sent_bytes_total', 'Bytes of messages sent', ({ bytesOut }) => bytesOut],
-  ['accord_peering_nacks_received_total', 'Resources that the peer refused', ({ refusedByPeer }) => refusedByPeer],
-  ['accord_peering_nacks_sent_total', 'Resources of the peer that were refused', ({ refusedHere }) => refusedHere],
+  ['accord_peering_nacks_received_total', 'Resources that the peer rejected', ({ refusedByPeer }) => refusedByPeer],
+  ['accord_peering_nacks_sent_total', 'Resources of the peer that were rejected', ({ refusedHere }) => refusedHere],
   ['accord_peering_reconnects_total', 'Streams opened after the first one', ({ opened }) => Math.max(0, opened - 1)],
 ];
 

@@ -1,6 +1,6 @@
 /**
- * What is done behind a deletion: the imported data goes in bounded commits, then the record, not before it could be
- * read for some seconds. The rows say what is left to do, so the job can stop and go on anywhere.
+ * The background job that removes deleted peerings: first the imported data in bounded commits ([PEER-67]), then the
+ * record ([PEER-68]). The rows describe the remaining work, so any server can continue the job.
  */
 import { traced } from '../http/telemetry/tracing.ts';
 import { type Clock, sleep } from '../state/clock/clock.ts';
@@ -10,60 +10,64 @@ import type { State } from '../state/state.ts';
 import type { DeepReadonly, Table } from '../state/table.ts';
 import { importProblems } from './catalog/tables/import-problem.ts';
 import { importedServiceKey, importedServices } from './catalog/tables/imported-service.ts';
-import { READABLE_AFTER_DELETION_MS, REMOVAL_BATCH_ROWS, REMOVAL_LOOK_MS } from './limits.ts';
+import { READABLE_AFTER_DELETION_MS, REMOVAL_BATCH_ROWS, REMOVAL_POLL_MS } from './limits.ts';
 import { type Peering, peerings } from './record/record.ts';
-import { peeringNamed, peeringSpan } from './spans.ts';
+import { lookupPeeringName, peeringSpan } from './spans.ts';
 
-interface Parts {
+interface RemovalDependencies {
   readonly state: State;
   readonly clock: Clock;
 }
 
-/** Clears away what TERMINATED peerings leave behind. */
+/** Creates the job. It also deletes the imported data of peerings that the other side terminated. */
 export function peeringRemovalJob(state: State, clock: Clock): Job {
   return {
     name: 'peering-removal',
     async run(signal) {
       while (!signal.aborted) {
         for (const { row } of state.snapshot.list(peerings, 'terminated', ''))
-          await clear({ state, clock }, row, signal);
-        await sleep(clock, REMOVAL_LOOK_MS, signal);
+          await removeIfDue({ state, clock }, row, signal);
+        await sleep(clock, REMOVAL_POLL_MS, signal);
       }
     },
   };
 }
 
-async function clear({ state, clock }: Parts, { id }: DeepReadonly<Peering>, signal: AbortSignal): Promise<void> {
+async function removeIfDue(
+  { state, clock }: RemovalDependencies,
+  { id }: DeepReadonly<Peering>,
+  signal: AbortSignal,
+): Promise<void> {
   const { snapshot } = state;
-  if (hasImports(snapshot, id)) {
-    await traced(peeringSpan('accord.peering.clear', peeringNamed(snapshot, id)), async () => {
-      await clearTable(state, importedServices, id, signal);
-      await clearTable(state, importProblems, id, signal);
+  if (hasImportedRows(snapshot, id)) {
+    await traced(peeringSpan('accord.peering.clear', lookupPeeringName(snapshot, id)), async () => {
+      await deleteRows(state, importedServices, id, signal);
+      await deleteRows(state, importProblems, id, signal);
     });
   }
-  if (hasImports(state.snapshot, id) || !mayGo(state.snapshot, id, clock.now())) return;
-  await traced(peeringSpan('accord.peering.remove', peeringNamed(snapshot, id)), async () => {
+  if (hasImportedRows(state.snapshot, id) || !canRemoveRecord(state.snapshot, id, clock.now())) return;
+  await traced(peeringSpan('accord.peering.remove', lookupPeeringName(snapshot, id)), async () => {
     await state.write(
       (tx) => {
-        if (mayGo(tx, id, tx.now)) tx.delete(peerings, id);
+        if (canRemoveRecord(tx, id, tx.now)) tx.delete(peerings, id);
       },
       { signal },
     );
   });
 }
 
-const hasImports = (reader: Reader, id: string): boolean =>
+const hasImportedRows = (reader: Reader, id: string): boolean =>
   reader.list(importedServices, 'peering', id, { limit: 1 }).length > 0 ||
   reader.list(importProblems, 'peering', id, { limit: 1 }).length > 0;
 
-/** It was deleted here, and long enough ago for who deleted it to have seen it. */
-function mayGo(reader: Reader, id: string, nowMs: number): boolean {
+/** Whether the peering was deleted here, and at least READABLE_AFTER_DELETION_MS ago. */
+function canRemoveRecord(reader: Reader, id: string, nowMs: number): boolean {
   const deletedAt = reader.get(peerings, id)?.row.deletedAt;
   return deletedAt !== undefined && Date.parse(deletedAt) + READABLE_AFTER_DELETION_MS <= nowMs;
 }
 
-/** Stops when it is TERMINATED no more. */
-async function clearTable<Row extends { readonly peeringId: string; readonly service: string }>(
+/** Deletes the imported rows of a peering in batches. Stops when the peering is no longer TERMINATED. */
+async function deleteRows<Row extends { readonly peeringId: string; readonly service: string }>(
   state: State,
   table: Table<Row, 'peering'>,
   id: string,

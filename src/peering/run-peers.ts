@@ -1,14 +1,14 @@
 /**
- * The peering service between its listener and its endpoints: what holds streams, dials, accepts and clears up. How
- * connections come and go is the caller's: sockets, or a simulated network.
+ * The peering service without its listener and endpoints: streams, dialing, accepting and background jobs. The caller
+ * provides the connections, which are sockets or a simulated network.
  */
-import type { Credentials } from '../credentials/operation.ts';
+import type { Credentials } from '../credentials/request-context.ts';
 import type { Log } from '../http/telemetry/log.ts';
 import type { Clock } from '../state/clock/clock.ts';
 import { expiryJob } from '../state/jobs/expiry.ts';
 import type { Job } from '../state/jobs/placement.ts';
 import { catalogJobs } from './catalog/catalog-jobs.ts';
-import { exportedRecordsJob } from './export/exported-names-job.ts';
+import { exportedNamesJob } from './export/exported-names-job.ts';
 import { createExporter, type Exporter } from './export/exporter.ts';
 import type { PeeringService } from './peering-context.ts';
 import type { SecretStore } from './record/encrypted-secret.ts';
@@ -18,19 +18,18 @@ import { type Acceptor, createAcceptor } from './stream/accepting/acceptor.ts';
 import { exchangeSecret } from './stream/accepting/exchange-secret.ts';
 import type { SessionTimes } from './stream/contract.ts';
 import { createExchange } from './stream/dialing/exchange.ts';
-import type { ConnectPeer } from './stream/dialing/peer-connection.ts';
 import { superviseDialing } from './stream/dialing/supervisor.ts';
 import { createLiveStreams, type LiveStreams } from './stream/status/live-streams.ts';
-import { orphanedStreamsJob, setBackGoneStreams } from './stream/status/orphaned-streams.ts';
-import { createRefusalLog } from './stream/status/rejection-log.ts';
+import { orphanedStreamsJob, resetOrphanedPeerings } from './stream/status/orphaned-streams.ts';
+import { createRefusalLog } from './stream/status/refusal-log.ts';
 import { followServerAddresses } from './stream/status/server-addresses.ts';
 import { createStreamTimes } from './stream/status/stream-times.ts';
 import { createStreamTraffic, type StreamTraffic } from './stream/status/stream-traffic.ts';
-import type { StreamParts } from './stream/stream-dependencies.ts';
+import type { ConnectPeer, StreamDependencies } from './stream/stream-dependencies.ts';
 import { certificateJob } from './trust/certificate-job.ts';
 import type { ServerIdentity } from './trust/identity.ts';
 
-export interface PeersParts {
+export interface PeersOptions {
   readonly credentials: Credentials;
   /** This server's name. */
   readonly node: string;
@@ -38,7 +37,7 @@ export interface PeersParts {
   readonly log: Log;
   readonly identity: ServerIdentity;
   readonly secrets: SecretStore;
-  /** Where other clusters reach this server, `host:port`. */
+  /** The addresses, `host:port`, at which other clusters reach this server. */
   readonly addresses: readonly string[];
   readonly connect: ConnectPeer;
   readonly version: string;
@@ -47,7 +46,7 @@ export interface PeersParts {
   readonly tokenTtlMs: number;
   readonly peeringsMax: number;
   readonly streamsMax: number;
-  /** Numbers from 0 up to 1. */
+  /** Returns a number from 0 up to 1, as `Math.random` does. */
   readonly random: () => number;
 }
 
@@ -56,12 +55,12 @@ export interface RunningPeers extends AsyncDisposable {
   readonly acceptor: Acceptor;
   readonly live: LiveStreams;
   readonly traffic: StreamTraffic;
-  /** Dials no more, and says goodbye on the streams that are open; resolves when their records are told. */
+  /** Stops dialing and closes the open streams. Resolves when their records are updated. */
   stop(): Promise<void>;
 }
 
-/** Needs a loaded state whose first start has been made. @throws StateError */
-export async function runPeers(parts: PeersParts): Promise<RunningPeers> {
+/** Starts the service. Requires a loaded state that has completed its first start. @throws StateError */
+export async function runPeers(parts: PeersOptions): Promise<RunningPeers> {
   const { credentials, node, clock, log, identity, secrets, connect, version, sessions, random } = parts;
   const { state, edition } = credentials;
   await using opened = new AsyncDisposableStack();
@@ -74,9 +73,9 @@ export async function runPeers(parts: PeersParts): Promise<RunningPeers> {
   const times = opened.use(createStreamTimes(state, clock, forget));
   const addresses = opened.use(followServerAddresses(state, clock, parts.addresses));
   const live = opened.use(createLiveStreams({ state, node, clock, log, traffic, addresses }));
-  if (live.holder() !== undefined) await setBackGoneStreams(state, new AbortController().signal);
+  if (live.holder() !== undefined) await resetOrphanedPeerings(state, new AbortController().signal);
   const exporter = opened.use(createExporter({ state, clock, log }));
-  const stream: StreamParts = {
+  const stream: StreamDependencies = {
     state,
     clock,
     log,
@@ -108,7 +107,7 @@ export async function runPeers(parts: PeersParts): Promise<RunningPeers> {
     exchangeSecret: (presented) => exchangeSecret(service, presented),
     streamsMax: parts.streamsMax,
   });
-  for (const job of jobsOf(service, exporter, log)) state.addJob(job);
+  for (const job of backgroundJobs(service, exporter, log)) state.addJob(job);
   const dialing = new AbortController();
   const supervision = superviseDialing({ ...stream, connect, secrets, random }, dialing.signal);
   opened.defer(async () => {
@@ -130,19 +129,19 @@ export async function runPeers(parts: PeersParts): Promise<RunningPeers> {
   };
 }
 
-function jobsOf(
+function backgroundJobs(
   { credentials: { state }, clock, secrets, identity }: PeeringService,
   exporter: Exporter,
   log: Log,
 ): Job[] {
-  const nothingMore = (): void => undefined;
+  const noFollowUp = (): void => undefined;
   return [
     peeringRemovalJob(state, clock),
     orphanedStreamsJob(state, clock),
-    exportedRecordsJob({ state, exporter, clock, log }),
+    exportedNamesJob({ state, exporter, clock, log }),
     certificateJob({ state, clock, secrets, name: identity, log }),
-    expiryJob(state, tombstones, clock, nothingMore),
-    expiryJob(state, reservations, clock, nothingMore),
+    expiryJob(state, tombstones, clock, noFollowUp),
+    expiryJob(state, reservations, clock, noFollowUp),
     ...catalogJobs(state, clock),
   ];
 }

@@ -1,10 +1,18 @@
-/** Where secrets of peerings must not be. */
+/** Confidentiality of peering secrets. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { closed, generate, generated, opened, peer, present, record } from '../../test/support/peering/peering.ts';
+import {
+  encodeContent,
+  mustGenerate,
+  mustPeer,
+  mustReadRecord,
+  requestEstablish,
+  requestToken,
+  tokenContent,
+} from '../../test/support/peering/peering.ts';
 import { startApi } from '../../test/support/process/api.ts';
-import { dataKeySealer } from '../state/transfer/encryption.ts';
-import { links, streamSecretPlace } from './record/secrets.ts';
+import { dataKeyCipher } from '../state/transfer/encryption.ts';
+import { links, streamSecretContext } from './record/secrets.ts';
 
 interface Entry {
   readonly Action: string;
@@ -15,51 +23,54 @@ interface Entry {
   readonly After: unknown;
 }
 
-test('no secret is in the log, the audit log, an answer or an export in clear', async () => {
-  for (const dataKey of [undefined, dataKeySealer(Buffer.alloc(32, 7))]) {
+test('writes no secret to the log, the audit log, a response or an export', async () => {
+  for (const dataKey of [undefined, dataKeyCipher(Buffer.alloc(32, 7))]) {
     await using api = await startApi(dataKey === undefined ? {} : { dataKey });
     await using other = await startApi();
-    const token = await generated(api, 'east', { Meta: { note: 'private-meta' } });
-    const secrets = [token, opened(token).EstablishmentSecret];
-    await peer(other, 'x', api, 'west');
-    const { ID } = await record(api, 'west');
+    const token = await mustGenerate(api, 'east', { Meta: { note: 'private-meta' } });
+    const secrets = [token, tokenContent(token).EstablishmentSecret];
+    await mustPeer(other, 'x', api, 'west');
+    const { ID } = await mustReadRecord(api, 'west');
     const link = api.state.snapshot.get(links, ID)?.row;
     assert.ok(link !== undefined);
     assert.equal('sealed' in link.secret, dataKey !== undefined);
-    secrets.push(api.peering.secrets.open(link.secret, streamSecretPlace(ID)));
-    const refused = closed({ ...opened(token), CA: ['x'] });
+    secrets.push(api.peering.secrets.decrypt(link.secret, streamSecretContext(ID)));
+    const refused = encodeContent({ ...tokenContent(token), CA: ['x'] });
     secrets.push(refused);
-    await present(api, 'more', refused);
-    await present(other, 'y', token);
-    await present(other, 'y', token);
-    await generate(api, 'east', { PeeringToken: token });
+    await requestEstablish(api, 'more', refused);
+    await requestEstablish(other, 'y', token);
+    await requestEstablish(other, 'y', token);
+    await requestToken(api, 'east', { PeeringToken: token });
     await api.request('POST', '/v1/peering/establish', { body: `{"PeeringToken":"${token}"` });
     await api.request('DELETE', '/v1/peering/west');
-    const told = await Promise.all(
+    const responses = await Promise.all(
       ['/v1/audit', '/v1/operator/export', '/v1/peerings', '/v1/peering/east', '/v1/peering/east/token'].map((path) =>
         api.request('GET', path),
       ),
     );
-    const texts = [api.log(), other.log(), ...told.map(({ text }) => text)];
+    const texts = [api.log(), other.log(), ...responses.map(({ text }) => text)];
     for (const secret of secrets) for (const text of texts) assert.ok(!text.includes(secret), text.slice(0, 200));
     for (const log of [api.log(), other.log()]) assert.ok(!log.includes('private-meta'));
   }
 });
 
-test('every change is in the audit log, with the record before and after', async () => {
+test('audits every change with the record before and after', async () => {
   await using api = await startApi();
   await using other = await startApi();
   await api.makePartitions('eu');
   const query = '?partition=eu';
-  const listed = async (name: string): Promise<unknown> => ({ ...(await record(api, name, query)), Partition: 'eu' });
-  await present(other, 'x', await generated(api, 'east', { Partition: 'eu' }));
+  const listed = async (name: string): Promise<unknown> => ({
+    ...(await mustReadRecord(api, name, query)),
+    Partition: 'eu',
+  });
+  await requestEstablish(other, 'x', await mustGenerate(api, 'east', { Partition: 'eu' }));
   const first = await listed('east');
-  await generated(api, 'EAST', { Partition: 'eu', Meta: { a: '1' } });
+  await mustGenerate(api, 'EAST', { Partition: 'eu', Meta: { a: '1' } });
   const second = await listed('east');
   await api.request('DELETE', `/v1/peering/east/token${query}`);
   await api.request('DELETE', `/v1/peering/east${query}`);
   const third = await listed('east');
-  await present(api, 'west', await generated(other, 'y'), { Partition: 'eu' });
+  await requestEstablish(api, 'west', await mustGenerate(other, 'y'), { Partition: 'eu' });
   const dialing = await listed('west');
   const entries = (await api.request('GET', '/v1/audit')).json<Entry[]>().filter(({ Type }) => Type === 'peering');
   assert.deepEqual(

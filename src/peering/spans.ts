@@ -1,5 +1,4 @@
-/** What the spans of the peering service say: which peering, and which call of the peer stream's protocol. */
-
+/** The trace spans of the peering service: background work, and calls of the peer stream protocol. */
 import { Code } from '@connectrpc/connect';
 import { type Attributes, type Span, SpanKind } from '@opentelemetry/api';
 import { failSpan, type SpanStart } from '../http/telemetry/tracing.ts';
@@ -7,23 +6,23 @@ import type { Reader } from '../state/memory/reader.ts';
 import { peerings } from './record/record.ts';
 import { PeerStreamService } from './stream/wire/gen/peering/peerstream_pb.ts';
 
-/** What people know a peering by. */
+/** The name of a peering and its partition. */
 export interface PeeringName {
   readonly name: string;
   readonly partition: string;
 }
 
-/** Undefined: there is no such peering, or not any more. */
-export const peeringNamed = (reader: Reader, peeringId: string): PeeringName | undefined =>
+/** Returns the name of a peering, or `undefined` when it does not exist. */
+export const lookupPeeringName = (reader: Reader, peeringId: string): PeeringName | undefined =>
   reader.get(peerings, peeringId)?.row;
 
-/** @param peering undefined: it is not known which; its partition is empty where that is not known */
+/** @param peering `undefined` when unknown. Its partition is empty when unknown. */
 const peeringAttributes = (peering: PeeringName | undefined): Attributes => ({
   ...(peering !== undefined && { 'accord.peering.name': peering.name }),
   ...(peering !== undefined && peering.partition !== '' && { 'accord.peering.partition': peering.partition }),
 });
 
-/** A span of the background, which begins a trace of its own. */
+/** Returns a span of background work, which is the root of its own trace. */
 export const peeringSpan = (name: string, peering: PeeringName | undefined): SpanStart => ({
   name,
   kind: SpanKind.INTERNAL,
@@ -31,14 +30,14 @@ export const peeringSpan = (name: string, peering: PeeringName | undefined): Spa
   attributes: peeringAttributes(peering),
 });
 
-/** By the semantic conventions of OpenTelemetry for RPC. */
+/** Name and attributes of a call, by OpenTelemetry's semantic conventions for RPC. */
 const rpc = (method: keyof typeof PeerStreamService.method, attributes: Attributes): Omit<SpanStart, 'kind'> => {
   const called = `${PeerStreamService.typeName}/${PeerStreamService.method[method].name}`;
   return { name: called, attributes: { 'rpc.system.name': 'grpc', 'rpc.method': called, ...attributes } };
 };
 
-/** One attempt to call a server of a peer. */
-export const dialSpan = (
+/** Returns the span of one call to a server of a peer. */
+export const clientSpan = (
   method: keyof typeof PeerStreamService.method,
   peering: PeeringName | undefined,
   address: string,
@@ -49,8 +48,8 @@ export const dialSpan = (
   return { ...rpc(method, { ...server, ...peeringAttributes(peering) }), kind: SpanKind.CLIENT };
 };
 
-/** One call of a peer. */
-export const servedSpan = (
+/** Returns the span of one call from a peer. */
+export const serverSpan = (
   method: keyof typeof PeerStreamService.method,
   peering: PeeringName | undefined,
   address: string,
@@ -59,8 +58,8 @@ export const servedSpan = (
   return { ...rpc(method, attributes), kind: SpanKind.SERVER, root: true };
 };
 
-/** Statuses that are the server's fault; the others are the caller's, and no error of the span of who serves it. */
-const SERVER_FAULTS = new Set<Code>([
+/** Statuses that mark a server span as failed. The others are errors of the caller. */
+const SERVER_ERROR_CODES = new Set<Code>([
   Code.Unknown,
   Code.DeadlineExceeded,
   Code.Unimplemented,
@@ -69,12 +68,12 @@ const SERVER_FAULTS = new Set<Code>([
   Code.DataLoss,
 ]);
 
-/** A call that was served has ended with a status. */
-export function statusOfServed(span: Span, code: Code, message: string): void {
+/** Sets the status of a server span. */
+export function setServerSpanStatus(span: Span, code: Code, message: string): void {
   const name = statusName(code);
   span.setAttribute('rpc.status_code', name);
-  if (SERVER_FAULTS.has(code)) failSpan(span, name, message);
+  if (SERVER_ERROR_CODES.has(code)) failSpan(span, name, message);
 }
 
-/** As the conventions write it: `PERMISSION_DENIED`. */
+/** Returns the name of a code in the form of the conventions: `PERMISSION_DENIED`. */
 export const statusName = (code: Code): string => Code[code].replaceAll(/(?<=[a-z])(?=[A-Z])/g, '_').toUpperCase();

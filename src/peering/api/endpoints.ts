@@ -1,35 +1,36 @@
-/** The endpoints of peerings: who asks is read from the request here, everything else is in the operations. */
+/** The endpoints of peerings. Each reads the request and calls one operation. */
 import { Type } from 'typebox';
-import type { Asked } from '../../credentials/operation.ts';
-import { askedBy } from '../../credentials/request-context.ts';
+import { type RequestContext, requestContextOf } from '../../credentials/request-context.ts';
 import { type Answer, emptyAnswer } from '../../http/answer.ts';
+import type { BlockingQueries, Evaluate } from '../../http/blocking/blocking-query.ts';
 import { FILTERED } from '../../http/blocking/read-headers.ts';
-import type { Reads } from '../../http/blocking/reads.ts';
-import { type Call, callerSignal, pathParameter } from '../../http/call.ts';
+import { type Call, disconnectSignal, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import { jsonAnswer } from '../../http/v1/json-answer.ts';
 import { PARTITION_OR_ALL } from '../../http/v1/parameters.ts';
 import { parseBody } from '../../http/v1/parse-body.ts';
 import { establishRequestSchema, tokenRequestSchema } from '../bodies.ts';
+import { peeringQuery } from '../find/find-peering.ts';
 import type { PeeringService } from '../peering-context.ts';
-import { createRecordTexts } from '../record/record-to-json.ts';
+import {
+  createRecordJsonCache,
+  type RecordJsonCache,
+  recordListSchema,
+  recordSchema,
+} from '../record/record-to-json.ts';
 import { deletePeering } from './delete-peering.ts';
 import { establish } from './establish.ts';
 import { generateToken } from './generate-token.ts';
 import { peeringExportsSchema, readPeeringExports } from './list-exported-to-peer.ts';
 import { peeringImportsSchema, readPeeringImports } from './list-imported-from-peer.ts';
-import { listParameters, readListPage } from './list-page.ts';
-import { listPeerings } from './list-peerings.ts';
-import { readPeering } from './read-peering.ts';
-import { readToken, tokenStatusSchema } from './read-token.ts';
-import { recordListSchema, recordSchema } from './record-schema.ts';
-import { revokeToken } from './revoke-token.ts';
+import { listParameters, listPeerings, readListFilter } from './list-peerings.ts';
+import { readToken, revokeToken, tokenStatusSchema } from './peering-token.ts';
 
 /** `/v1/peering…` and `/v1/peerings`. */
-export function peeringEndpoints(service: PeeringService, reads: Reads): Endpoint[] {
+export function peeringEndpoints(service: PeeringService, reads: BlockingQueries): Endpoint[] {
   const { consul } = service;
-  const texts = createRecordTexts(service.streams, consul);
-  const asked = (call: Call): Asked => askedBy(call, consul);
+  const records = createRecordJsonCache(service.streams, consul);
+  const context = (call: Call): RequestContext => requestContextOf(call, consul);
   return [
     {
       method: 'POST',
@@ -39,7 +40,7 @@ export function peeringEndpoints(service: PeeringService, reads: Reads): Endpoin
       answer: Type.Object({ PeeringToken: Type.String() }),
       async handle(call) {
         const body = parseBody(tokenRequestSchema, call.body);
-        return jsonAnswer(call, await generateToken(service, asked(call), body, callerSignal(call)));
+        return jsonAnswer(call, await generateToken(service, context(call), body, disconnectSignal(call)));
       },
     },
     {
@@ -50,7 +51,7 @@ export function peeringEndpoints(service: PeeringService, reads: Reads): Endpoin
       answer: Type.Object({}),
       async handle(call) {
         const body = parseBody(establishRequestSchema, call.body);
-        await establish(service, asked(call), body, callerSignal(call));
+        await establish(service, context(call), body, disconnectSignal(call));
         return jsonAnswer(call, {});
       },
     },
@@ -60,43 +61,43 @@ export function peeringEndpoints(service: PeeringService, reads: Reads): Endpoin
       summary: 'Reads a peering',
       blocking: true,
       answer: recordSchema(consul),
-      handle: (call) => reads.answer(call, readPeering(service, texts, asked(call), pathParameter(call, 'name'))),
+      handle: (call) => reads.answer(call, readPeering(service, records, context(call), pathParameter(call, 'name'))),
     },
     {
       method: 'DELETE',
       path: '/v1/peering/:name',
-      summary: 'Deletes a peering; its data is removed in the background',
-      handle: (call) => done(deletePeering(service, asked(call), pathParameter(call, 'name'))),
+      summary: 'Deletes a peering and removes its data in the background',
+      handle: (call) => emptyAfter(deletePeering(service, context(call), pathParameter(call, 'name'))),
     },
     {
       method: 'GET',
       path: '/v1/peering/:name/token',
-      summary: 'Tells whether an unused token of a peering is out, never the token',
+      summary: 'Reads the status of the unused token of a peering',
       blocking: true,
       answer: tokenStatusSchema,
-      handle: (call) => reads.answer(call, readToken(service, asked(call), pathParameter(call, 'name'))),
+      handle: (call) => reads.answer(call, readToken(service, context(call), pathParameter(call, 'name'))),
     },
     {
       method: 'DELETE',
       path: '/v1/peering/:name/token',
       summary: 'Revokes the unused token of a peering',
-      handle: (call) => done(revokeToken(service, asked(call), pathParameter(call, 'name'))),
+      handle: (call) => emptyAfter(revokeToken(service, context(call), pathParameter(call, 'name'))),
     },
     {
       method: 'GET',
       path: '/v1/peering/:name/exported-services',
-      summary: 'Lists what a peer gets, and what of it is too large to be sent',
+      summary: 'Lists the services exported to a peer, and those too large to send',
       blocking: true,
       answer: peeringExportsSchema,
-      handle: (call) => reads.answer(call, readPeeringExports(service, asked(call), pathParameter(call, 'name'))),
+      handle: (call) => reads.answer(call, readPeeringExports(service, context(call), pathParameter(call, 'name'))),
     },
     {
       method: 'GET',
       path: '/v1/peering/:name/imported-services',
-      summary: 'Lists what came from a peer, and what of it could not be taken',
+      summary: 'Lists the services imported from a peer, and those rejected',
       blocking: true,
       answer: peeringImportsSchema,
-      handle: (call) => reads.answer(call, readPeeringImports(service, asked(call), pathParameter(call, 'name'))),
+      handle: (call) => reads.answer(call, readPeeringImports(service, context(call), pathParameter(call, 'name'))),
     },
     {
       method: 'GET',
@@ -108,14 +109,22 @@ export function peeringEndpoints(service: PeeringService, reads: Reads): Endpoin
       answer: recordListSchema(consul),
       answerHeaders: [FILTERED],
       handle: (call) =>
-        reads.answer(call, listPeerings(service, texts, asked(call), readListPage(call.query, consul)), {
+        reads.answer(call, listPeerings(service, records, context(call), readListFilter(call.query, consul)), {
           cacheable: true,
         }),
     },
   ];
 }
 
-const done = async (operation: Promise<void>): Promise<Answer> => {
+const emptyAfter = async (operation: Promise<void>): Promise<Answer> => {
   await operation;
   return emptyAnswer;
 };
+
+const readPeering = (
+  service: PeeringService,
+  records: RecordJsonCache,
+  context: RequestContext,
+  name: string,
+): Evaluate =>
+  peeringQuery(service, { context, name, access: 'read' }, (stored) => ({ body: () => records.read(stored) }));

@@ -1,45 +1,46 @@
 /**
- * `POST /v1/peering/establish`: becomes the dialing side of a peering. The name is held, the token's secret is exchanged
- * with the cluster that made it, and only then something is written: an establish that fails leaves nothing behind. It
- * does not wait for a stream.
+ * `POST /v1/peering/establish`: becomes the dialing side of a peering ([PEER-53]). It reserves the name, exchanges the
+ * token's secret with the other cluster, and then writes the record, so a failed establish leaves no record. It does
+ * not wait for a stream.
  */
 import { randomUUID } from 'node:crypto';
-import { type Asked, originOf, writeFor } from '../../credentials/operation.ts';
+import { originOf, type RequestContext, writeForRequest } from '../../credentials/request-context.ts';
 import { ServiceError } from '../../http/errors.ts';
 import type { Stored } from '../../state/table.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
 import { type EstablishRequest, required } from '../bodies.ts';
-import { findPeering, type Wanted, withBodyPartition } from '../find/find-peering.ts';
+import { findPeering, type PeeringRequest, withBodyPartition } from '../find/find-peering.ts';
 import { SECRET_CHARACTERS_MAX } from '../limits.ts';
 import { ExchangeRefused, ExchangeUnreachable, type PeeringService } from '../peering-context.ts';
 import { checkMeta } from '../record/meta.ts';
-import { checkNewPeerName } from '../record/peer-name.ts';
-import { establishedAgain, newPeering, type Peering, type PeerServer, peerings } from '../record/record.ts';
+import { checkNewPeerName } from '../record/names.ts';
+import { newPeering, type Peering, type PeerServer, peerings, reestablished } from '../record/record.ts';
 import { recordPeeringChange } from '../record/record-change.ts';
-import { refuseReserved, refuseTooMany, release, reserve } from '../record/reservation.ts';
-import { links, streamSecretPlace } from '../record/secrets.ts';
+import { checkNotReserved, checkPeeringLimit, releaseName, reserveName } from '../record/reservation.ts';
+import { links, streamSecretContext } from '../record/secrets.ts';
 import type { PeeringName } from '../spans.ts';
 import { decodeToken } from '../token/decode-token.ts';
 import { clusterOf, type PeeringToken, trustDomainOf } from '../token/token.ts';
-import { afterRemoval, BeingRemoved, beingDeleted } from './await-removal.ts';
+import { BeingRemoved, beingDeletedError, retryAfterRemoval } from './await-removal.ts';
 
-/** An establish whose token and body are as they must be. */
+/** A validated request. */
 interface Establish {
-  readonly wanted: Wanted;
+  readonly target: PeeringRequest;
   readonly token: PeeringToken;
   readonly meta: EstablishRequest['Meta'];
-  /** Names the reservation, and the record if it is a new one. */
+  /** The ID of the reservation, and of a new record. */
   readonly id: string;
 }
 
 /**
- * @param signal ends the wait for a name that is still being removed. Later the caller may leave: a token that is being
- *   exchanged would be spent for nothing
+ * Establishes a peering.
+ * @param signal aborts the wait for a name that is still being removed. The exchange itself is not aborted, because the
+ *   token would be lost ([PEER-55])
  * @throws ServiceError `bad-request` | `permission-denied` | `conflict` | `rate-limited` | `unavailable`, StateError
  */
 export async function establish(
   service: PeeringService,
-  given: Asked,
+  requestContext: RequestContext,
   body: EstablishRequest,
   signal: AbortSignal,
 ): Promise<void> {
@@ -47,35 +48,37 @@ export async function establish(
   const name = required(body.PeerName, 'PeerName', doing);
   const text = required(body.PeeringToken, 'PeeringToken', doing);
   checkNewPeerName(name, service.consul);
-  const wanted: Wanted = { asked: withBodyPartition(given, body.Partition), name, access: 'write' };
-  await refuseWithoutGrant(service, wanted);
+  const target: PeeringRequest = { context: withBodyPartition(requestContext, body.Partition), name, access: 'write' };
+  await checkGrant(service, target);
   const token = decodeToken(text, service.clock.now());
   checkMeta(body.Meta);
-  refuseOwnCluster(service, token);
+  checkOtherCluster(service, token);
 
   const { credentials, clock } = service;
   const { state } = credentials;
-  const asked: Establish = { wanted, token, meta: body.Meta, id: randomUUID() };
-  const partition = await afterRemoval({ state, clock, name, signal }, () =>
-    writeFor(credentials, wanted.asked, (tx) => hold(service, tx, asked)),
+  const request: Establish = { target, token, meta: body.Meta, id: randomUUID() };
+  const partition = await retryAfterRemoval({ state, clock, name, signal }, () =>
+    writeForRequest(credentials, target.context, (tx) => reserve(service, tx, request)),
   );
   try {
     const streamSecret = await exchange(service, token, { name, partition });
-    await state.write((tx) => finish(service, tx, asked, streamSecret));
+    await state.write((tx) => commit(service, tx, request, streamSecret));
   } catch (error) {
-    // Where the store is away, too, the reservation ends by itself.
-    await state.write((tx) => release(tx, { partition, name, id: asked.id })).catch(() => undefined);
+    // If the store is unavailable too, the reservation expires.
+    await state.write((tx) => releaseName(tx, { partition, name, id: request.id })).catch(() => undefined);
     throw error;
   }
 }
 
-/** Nothing is read out of a token, and no certificate parsed, for who lacks the grant. */
-async function refuseWithoutGrant({ credentials }: PeeringService, wanted: Wanted): Promise<void> {
+/**
+ * Checks the grant before the token is decoded, so that callers without it cannot make the server parse certificates.
+ */
+async function checkGrant({ credentials }: PeeringService, target: PeeringRequest): Promise<void> {
   await credentials.state.consistent();
-  findPeering(credentials, credentials.state.snapshot, wanted);
+  findPeering(credentials, credentials.state.snapshot, target);
 }
 
-function refuseOwnCluster({ identity }: PeeringService, { ServerName }: PeeringToken): void {
+function checkOtherCluster({ identity }: PeeringService, { ServerName }: PeeringToken): void {
   if (clusterOf(ServerName) !== clusterOf(identity.serverName)) return;
   throw new ServiceError(
     'bad-request',
@@ -83,20 +86,20 @@ function refuseOwnCluster({ identity }: PeeringService, { ServerName }: PeeringT
   );
 }
 
-/** Holds the name for this establish. @returns the partition */
-function hold(service: PeeringService, tx: Transaction, { wanted, token, id }: Establish): string | BeingRemoved {
-  const { partition, stored } = findPeering(service.credentials, tx, wanted);
-  const { name } = wanted;
-  refuseReserved(tx, { partition, name });
+/** Reserves the name. @returns the partition */
+function reserve(service: PeeringService, tx: Transaction, { target, token, id }: Establish): string | BeingRemoved {
+  const { partition, stored } = findPeering(service.credentials, tx, target);
+  const { name } = target;
+  checkNotReserved(tx, { partition, name });
   if (stored?.row.deletedAt !== undefined) return new BeingRemoved(stored.row.id);
-  refuseOther(stored, token, name);
-  if (stored === undefined) refuseTooMany(tx, service.peeringsMax);
-  reserve(tx, { partition, name, id });
+  checkSameCluster(stored, token, name);
+  if (stored === undefined) checkPeeringLimit(tx, service.peeringsMax);
+  reserveName(tx, { partition, name, id });
   return partition;
 }
 
-/** A name has one role, and means one cluster: what refers to a peer by name must not change its target silently. */
-function refuseOther(stored: Stored<Peering> | undefined, token: PeeringToken, name: string): void {
+/** Checks that the name has the dialing role and means the same cluster as before ([PEER-63], [PEER-64]). */
+function checkSameCluster(stored: Stored<Peering> | undefined, token: PeeringToken, name: string): void {
   if (stored === undefined) return;
   const { role, state, peer } = stored.row;
   const cannot = `cannot create peering with name: "${name}"`;
@@ -124,42 +127,42 @@ async function exchange(service: PeeringService, token: PeeringToken, peering: P
     throw cause;
   }
   if (secret !== '' && secret.length <= SECRET_CHARACTERS_MAX) return secret;
-  throw new ServiceError('unavailable', 'the other cluster has taken the token and given no stream secret for it');
+  throw new ServiceError('unavailable', 'the other cluster accepted the token but returned no valid stream secret');
 }
 
-/** Writes what was agreed, unless the peering was deleted meanwhile or the caller may not any more. */
-function finish(service: PeeringService, tx: Transaction, asked: Establish, streamSecret: string): void {
-  const { wanted, token, id } = asked;
-  const { name } = wanted;
-  const { caller, partition, stored } = findPeering(service.credentials, tx, wanted);
-  refuseReserved(tx, { partition, name, id });
-  if (stored?.row.deletedAt !== undefined) throw beingDeleted(name);
-  refuseOther(stored, token, name);
-  const after = tx.put(peerings, nextRow(asked, partition, stored));
+/** Writes the record after checking grant, role and deletion again ([PEER-60]). */
+function commit(service: PeeringService, tx: Transaction, request: Establish, streamSecret: string): void {
+  const { target, token, id } = request;
+  const { name } = target;
+  const { caller, partition, stored } = findPeering(service.credentials, tx, target);
+  checkNotReserved(tx, { partition, name, id });
+  if (stored?.row.deletedAt !== undefined) throw beingDeletedError(name);
+  checkSameCluster(stored, token, name);
+  const after = tx.put(peerings, nextRow(request, partition, stored));
   const peeringId = after.row.id;
   tx.put(links, {
     peeringId,
-    secret: service.secrets.seal(streamSecret, streamSecretPlace(peeringId)),
+    secret: service.secrets.encrypt(streamSecret, streamSecretContext(peeringId)),
     roots: token.CA,
     trustDomain: trustDomainOf(token.ServerName),
   });
-  release(tx, { partition, name, id });
-  recordPeeringChange(tx, originOf(wanted.asked, caller), { action: 'establish', before: stored, after });
+  releaseName(tx, { partition, name, id });
+  recordPeeringChange(tx, originOf(target.context, caller), { action: 'establish', before: stored, after });
 }
 
 function nextRow(
-  { wanted, token, meta, id }: Establish,
+  { target, token, meta, id }: Establish,
   partition: string,
   stored: Stored<Peering> | undefined,
 ): Peering {
   const remote = { partition: token.Remote.Partition, datacenter: token.Remote.Datacenter };
   const peer = peerServerOf(token);
-  if (stored !== undefined) return establishedAgain(stored.row, { peer, remote, meta: meta ?? stored.row.meta });
-  const fresh = newPeering({ id, name: wanted.name, partition, role: 'dialing', meta: meta ?? {}, peer });
+  if (stored !== undefined) return reestablished(stored.row, { peer, remote, meta: meta ?? stored.row.meta });
+  const fresh = newPeering({ id, name: target.name, partition, role: 'dialing', meta: meta ?? {}, peer });
   return { ...fresh, remote };
 }
 
-/** Addresses that were given by hand are the only ones, and stay. */
+/** Manual addresses, if any, are the only addresses ([PEER-19]). */
 function peerServerOf({ PeerID, ServerName, ManualServerAddresses, ServerAddresses }: PeeringToken): PeerServer {
   const manual = ManualServerAddresses !== null;
   return { id: PeerID, serverName: ServerName, addresses: manual ? ManualServerAddresses : ServerAddresses, manual };

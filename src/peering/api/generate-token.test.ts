@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
-import { generate, generated, opened, peer, present, record, seen } from '../../../test/support/peering/peering.ts';
+import {
+  mustGenerate,
+  mustPeer,
+  mustReadRecord,
+  requestEstablish,
+  requestToken,
+  statusAndText,
+  tokenContent,
+} from '../../../test/support/peering/peering.ts';
 import { type Api, sharedApi, startApi } from '../../../test/support/process/api.ts';
 import { peerings, terminatedByPeer } from '../record/record.ts';
 import { acceptedSecrets } from '../record/secrets.ts';
@@ -10,23 +18,23 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 
 const rowOf = (api: Api, id: string) => api.state.snapshot.get(peerings, id)?.row;
 
-describe('a peering token', () => {
-  test('tells who made it, where, and what to present, in the order of the wire', async () => {
+describe('a generated peering token', () => {
+  test('contains all fields in the documented order', async () => {
     await using api = await startApi();
-    const answer = await generate(api, 'East');
+    const answer = await requestToken(api, 'East');
     assert.equal(answer.status, 200, answer.text);
     assert.equal(answer.headers['content-type'], 'application/json');
     assert.deepEqual(Object.keys(answer.json<object>()), ['PeeringToken']);
     const { PeeringToken } = answer.json<{ PeeringToken: string }>();
     const { identity } = api.peering;
-    const token = opened(PeeringToken);
+    const token = tokenContent(PeeringToken);
     assert.match(token.EstablishmentSecret, UUID);
     const expected = {
       CA: identity.roots(api.state.snapshot),
       ManualServerAddresses: null,
       ServerAddresses: ['127.0.0.1:8503'],
       ServerName: identity.serverName,
-      PeerID: (await record(api, 'east')).ID,
+      PeerID: (await mustReadRecord(api, 'east')).ID,
       EstablishmentSecret: token.EstablishmentSecret,
       Remote: { Partition: 'default', Datacenter: 'dc1', Locality: null },
     };
@@ -34,41 +42,44 @@ describe('a peering token', () => {
     assert.ok(token.CA.every((pem) => pem.endsWith('-----END CERTIFICATE-----\n')));
   });
 
-  test('has the addresses that were given by hand beside those of the servers, and the partition', async () => {
+  test('contains manual addresses, server addresses and the partition', async () => {
     await using api = await startApi({ peering: { addresses: () => ['a:1', 'b:2'] } });
     await api.makePartitions('Eu');
-    const token = opened(
-      await generated(api, 'east', { Partition: 'eu', ServerExternalAddresses: ['lb.example.com:443', '[::1]:1'] }),
+    const token = tokenContent(
+      await mustGenerate(api, 'east', { Partition: 'eu', ServerExternalAddresses: ['lb.example.com:443', '[::1]:1'] }),
     );
     assert.deepEqual(token.ManualServerAddresses, ['lb.example.com:443', '[::1]:1']);
     assert.deepEqual(token.ServerAddresses, ['a:1', 'b:2']);
     assert.equal(token.Remote.Partition, 'Eu');
-    assert.equal(opened(await generated(api, 'west', { ServerExternalAddresses: [] })).ManualServerAddresses, null);
+    assert.equal(
+      tokenContent(await mustGenerate(api, 'west', { ServerExternalAddresses: [] })).ManualServerAddresses,
+      null,
+    );
   });
 
-  test('names no partition where there are none', async () => {
+  test('contains no partition in the community edition', async () => {
     await using api = await startApi({ edition: 'community' });
-    assert.equal(opened(await generated(api, 'east', { Partition: 'default' })).Remote.Partition, '');
+    assert.equal(tokenContent(await mustGenerate(api, 'east', { Partition: 'default' })).Remote.Partition, '');
   });
 
-  test('is kept as a hash, with its maker and its end', async () => {
+  test('is stored as a hash with accessor ID and expiry', async () => {
     const clock = createFakeClock(Date.UTC(2030, 0, 1));
     await using api = await startApi({ clock, peering: { tokenTtlMs: 60_000 } });
     const { AccessorID, SecretID } = await api.makeToken(['peering:write']);
-    const answer = await generate(api, 'east', {}, { token: SecretID });
-    const { PeerID, EstablishmentSecret } = opened(answer.json<{ PeeringToken: string }>().PeeringToken);
-    const kept = api.state.snapshot.get(acceptedSecrets, PeerID)?.row;
-    assert.equal(kept?.establishment?.accessorId, AccessorID);
-    assert.equal(kept.establishment.createTime, '2030-01-01T00:00:00.000Z');
-    assert.equal(kept.establishment.expirationTime, '2030-01-01T00:01:00.000Z');
-    assert.ok(!JSON.stringify(kept).includes(EstablishmentSecret));
+    const answer = await requestToken(api, 'east', {}, { token: SecretID });
+    const { PeerID, EstablishmentSecret } = tokenContent(answer.json<{ PeeringToken: string }>().PeeringToken);
+    const stored = api.state.snapshot.get(acceptedSecrets, PeerID)?.row;
+    assert.equal(stored?.establishment?.accessorId, AccessorID);
+    assert.equal(stored.establishment.createTime, '2030-01-01T00:00:00.000Z');
+    assert.equal(stored.establishment.expirationTime, '2030-01-01T00:01:00.000Z');
+    assert.ok(!JSON.stringify(stored).includes(EstablishmentSecret));
   });
 });
 
-describe('generating a token', () => {
-  test('makes a record of the accepting side', async () => {
+describe('POST /v1/peering/token', () => {
+  test('creates an accepting record', async () => {
     await using api = await startApi();
-    await generated(api, 'East', { Meta: { env: 'prod' } });
+    await mustGenerate(api, 'East', { Meta: { env: 'prod' } });
     const index = api.state.snapshot.index;
     const answer = await api.request('GET', '/v1/peering/EAST');
     const { ID } = answer.json<{ ID: string }>();
@@ -86,93 +97,93 @@ describe('generating a token', () => {
     assert.equal(answer.text, JSON.stringify(shown));
   });
 
-  test('again keeps the record, and its Meta unless some is given; the token of before dies', async () => {
+  test('keeps an existing record, replaces Meta if given, and invalidates the previous token', async () => {
     await using api = await startApi();
     await using other = await startApi();
-    const first = await generated(api, 'east', { Meta: { a: '1' } });
-    const before = await record(api, 'east');
-    const second = await generated(api, 'EAST');
-    assert.deepEqual(await record(api, 'east'), before);
-    assert.notEqual(opened(first).EstablishmentSecret, opened(second).EstablishmentSecret);
-    assert.equal((await present(other, 'west', first)).status, 403);
-    await generated(api, 'east', { Meta: { b: '2' } });
-    const { Meta, ID, ModifyIndex, CreateIndex } = await record(api, 'east');
+    const first = await mustGenerate(api, 'east', { Meta: { a: '1' } });
+    const before = await mustReadRecord(api, 'east');
+    const second = await mustGenerate(api, 'EAST');
+    assert.deepEqual(await mustReadRecord(api, 'east'), before);
+    assert.notEqual(tokenContent(first).EstablishmentSecret, tokenContent(second).EstablishmentSecret);
+    assert.equal((await requestEstablish(other, 'west', first)).status, 403);
+    await mustGenerate(api, 'east', { Meta: { b: '2' } });
+    const { Meta, ID, ModifyIndex, CreateIndex } = await mustReadRecord(api, 'east');
     assert.deepEqual([Meta, ID, CreateIndex], [{ b: '2' }, before.ID, before.CreateIndex]);
     assert.ok(ModifyIndex > before.ModifyIndex);
-    await generated(api, 'east', { Meta: {} });
-    assert.equal((await record(api, 'east')).Meta, undefined);
-    await generated(api, 'east', { Meta: null });
-    assert.equal((await record(api, 'east')).Name, 'east');
+    await mustGenerate(api, 'east', { Meta: {} });
+    assert.equal((await mustReadRecord(api, 'east')).Meta, undefined);
+    await mustGenerate(api, 'east', { Meta: null });
+    assert.equal((await mustReadRecord(api, 'east')).Name, 'east');
   });
 
-  test('again keeps the stream secrets, so that a live stream stays', async () => {
+  test('keeps the stream secrets of an existing record', async () => {
     await using api = await startApi();
     await using other = await startApi();
-    await peer(api, 'east', other, 'west');
-    const { ID } = await record(api, 'east');
+    await mustPeer(api, 'east', other, 'west');
+    const { ID } = await mustReadRecord(api, 'east');
     const pending = api.state.snapshot.get(acceptedSecrets, ID)?.row.pending;
     assert.notEqual(pending, undefined);
-    await generated(api, 'east');
+    await mustGenerate(api, 'east');
     assert.equal(api.state.snapshot.get(acceptedSecrets, ID)?.row.pending, pending);
   });
 
-  test('over a record that the other side has terminated makes another one with another ID', async () => {
+  test('replaces a record that the other side terminated with one of a new ID', async () => {
     await using api = await startApi();
-    const first = opened(await generated(api, 'east', { Meta: { a: '1' } })).PeerID;
+    const first = tokenContent(await mustGenerate(api, 'east', { Meta: { a: '1' } })).PeerID;
     await api.state.write((tx) => {
       const row = tx.get(peerings, first)?.row;
       const next = row && terminatedByPeer(row);
       if (next !== undefined) tx.put(peerings, next);
     });
-    assert.equal((await record(api, 'east')).State, 'TERMINATED');
-    const second = opened(await generated(api, 'East')).PeerID;
+    assert.equal((await mustReadRecord(api, 'east')).State, 'TERMINATED');
+    const second = tokenContent(await mustGenerate(api, 'East')).PeerID;
     assert.notEqual(second, first);
-    const { ID, Name, State, Meta, CreateIndex, ModifyIndex } = await record(api, 'east');
+    const { ID, Name, State, Meta, CreateIndex, ModifyIndex } = await mustReadRecord(api, 'east');
     assert.deepEqual([ID, Name, State, Meta], [second, 'East', 'INITIAL', undefined]);
     assert.equal(CreateIndex, ModifyIndex);
     assert.equal(rowOf(api, first), undefined);
     assert.equal(api.state.snapshot.get(acceptedSecrets, first), undefined);
   });
 
-  test('at once, many times, makes one record whose last token alone is good', async () => {
+  test('creates one record for parallel requests, whose last token is the valid one', async () => {
     await using api = await startApi();
     await using other = await startApi();
-    const tokens = await Promise.all(Array.from({ length: 16 }, (_, i) => generated(api, i % 2 ? 'east' : 'EAST')));
-    assert.equal(new Set(tokens.map((token) => opened(token).PeerID)).size, 1);
+    const tokens = await Promise.all(Array.from({ length: 16 }, (_, i) => mustGenerate(api, i % 2 ? 'east' : 'EAST')));
+    assert.equal(new Set(tokens.map((token) => tokenContent(token).PeerID)).size, 1);
     const statuses: number[] = [];
-    for (const [i, token] of tokens.entries()) statuses.push((await present(other, `p${i}`, token)).status);
+    for (const [i, token] of tokens.entries()) statuses.push((await requestEstablish(other, `p${i}`, token)).status);
     assert.deepEqual(
       [statuses.filter((status) => status === 200).length, statuses.filter((status) => status === 403).length],
       [1, 15],
     );
   });
 
-  test('takes names that are paths of the API', async () => {
+  test('accepts names that are API paths', async () => {
     await using api = await startApi();
     for (const name of ['token', 'establish']) {
-      await generated(api, name);
-      assert.equal((await record(api, name)).Name, name);
+      await mustGenerate(api, name);
+      assert.equal((await mustReadRecord(api, name)).Name, name);
       assert.equal((await api.request('DELETE', `/v1/peering/${name}`)).status, 200);
     }
   });
 
-  test('keeps names of different partitions apart', async () => {
+  test('creates separate records for a name in different partitions', async () => {
     await using api = await startApi();
     await api.makePartitions('eu');
-    const ids = [await generated(api, 'east'), await generated(api, 'east', { Partition: 'eu' })].map(
-      (token) => opened(token).PeerID,
+    const ids = [await mustGenerate(api, 'east'), await mustGenerate(api, 'east', { Partition: 'eu' })].map(
+      (token) => tokenContent(token).PeerID,
     );
     assert.notEqual(ids[0], ids[1]);
-    assert.equal((await record(api, 'east', '?partition=eu')).ID, ids[1]);
+    assert.equal((await mustReadRecord(api, 'east', '?partition=eu')).ID, ids[1]);
   });
 });
 
-describe('a name that has another role', () => {
-  test('is no name for a token', async () => {
+describe('a name with the dialing role', () => {
+  test('returns 409', async () => {
     await using api = await startApi();
     await using other = await startApi();
-    await peer(other, 'x', api, 'East');
-    assert.deepEqual(seen(await generate(api, 'east')), [
+    await mustPeer(other, 'x', api, 'East');
+    assert.deepEqual(statusAndText(await requestToken(api, 'east')), [
       409,
       'cannot create peering with name: "east"; there is already an established peering',
     ]);
@@ -180,19 +191,19 @@ describe('a name that has another role', () => {
 });
 
 describe('limits.peerings', () => {
-  test('refuses one more record, and takes what makes none', async () => {
+  test('returns 429 for one more record, and permits a new token of an existing one', async () => {
     await using api = await startApi({ peering: { peeringsMax: 2 } });
     await using other = await startApi();
-    await generated(api, 'a');
-    await generated(api, 'b');
+    await mustGenerate(api, 'a');
+    await mustGenerate(api, 'b');
     const full = [429, 'there are 2 peerings already (limits.peerings)'];
-    assert.deepEqual(seen(await generate(api, 'c')), full);
-    assert.deepEqual(seen(await present(api, 'c', await generated(other, 'x'))), full);
-    await generated(api, 'A');
+    assert.deepEqual(statusAndText(await requestToken(api, 'c')), full);
+    assert.deepEqual(statusAndText(await requestEstablish(api, 'c', await mustGenerate(other, 'x'))), full);
+    await mustGenerate(api, 'A');
   });
 });
 
-describe('what a request for a token must be', () => {
+describe('validation of POST /v1/peering/token', () => {
   const shared = sharedApi();
   const long = 'x'.repeat(513);
   const invalid = (name: string): string =>
@@ -249,7 +260,7 @@ describe('what a request for a token must be', () => {
     ],
   ];
   for (const [what, body, text] of refused) {
-    test(`${what} is refused and changes nothing`, async () => {
+    test(`rejects ${what} and changes nothing`, async () => {
       const api = shared();
       const { snapshot } = api.state;
       const answer = await api.request('POST', '/v1/peering/token', { body });
@@ -261,7 +272,7 @@ describe('what a request for a token must be', () => {
     });
   }
 
-  test('keys match without regard to case, and what is as large as may be is taken', async () => {
+  test('ignores the case of keys, and accepts Meta at its limits', async () => {
     const api = shared();
     const body = {
       peername: 'a'.repeat(63),

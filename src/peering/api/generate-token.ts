@@ -1,9 +1,9 @@
 /**
- * `POST /v1/peering/token`: makes the record of the accepting side, or takes the one there is, and a token for the other
- * cluster. The unused token of before dies; a live stream stays.
+ * `POST /v1/peering/token`: generates a token for the other cluster, and the record of the accepting side if it does
+ * not exist. The previous unused token becomes invalid. A live stream remains ([PEER-34]).
  */
 import { randomUUID } from 'node:crypto';
-import { type Asked, originOf, writeFor } from '../../credentials/operation.ts';
+import { originOf, type RequestContext, writeForRequest } from '../../credentials/request-context.ts';
 import { ServiceError } from '../../http/errors.ts';
 import type { DeepReadonly, Stored } from '../../state/table.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
@@ -11,27 +11,28 @@ import { required, type TokenRequest } from '../bodies.ts';
 import { findPeering, withBodyPartition } from '../find/find-peering.ts';
 import type { PeeringService } from '../peering-context.ts';
 import { checkMeta } from '../record/meta.ts';
-import { checkNewPeerName } from '../record/peer-name.ts';
+import { checkNewPeerName } from '../record/names.ts';
 import { newPeering, type Peering, peerings } from '../record/record.ts';
 import { recordPeeringChange } from '../record/record-change.ts';
-import { refuseReserved, refuseTooMany } from '../record/reservation.ts';
+import { checkNotReserved, checkPeeringLimit } from '../record/reservation.ts';
 import { acceptedSecrets, type Establishment, hashOf } from '../record/secrets.ts';
 import { checkServerAddresses } from '../record/server-address.ts';
 import { encodeToken } from '../token/token.ts';
-import { afterRemoval, BeingRemoved } from './await-removal.ts';
+import { BeingRemoved, retryAfterRemoval } from './await-removal.ts';
 
-/** The answer; the token is shown this once. */
+/** The response, which is the only one that contains the token. */
 export interface GeneratedToken {
   readonly PeeringToken: string;
 }
 
 /**
- * @param signal ends the wait for a name that is still being removed
+ * Generates a token.
+ * @param signal aborts the wait for a name that is still being removed
  * @throws ServiceError `bad-request` | `permission-denied` | `conflict` | `rate-limited`, StateError
  */
 export async function generateToken(
   service: PeeringService,
-  given: Asked,
+  requestContext: RequestContext,
   body: TokenRequest,
   signal: AbortSignal,
 ): Promise<GeneratedToken> {
@@ -39,21 +40,21 @@ export async function generateToken(
   checkNewPeerName(name, service.consul);
   const { credentials, clock } = service;
   const { state } = credentials;
-  const asked = withBodyPartition(given, body.Partition);
+  const context = withBodyPartition(requestContext, body.Partition);
   const addresses = body.ServerExternalAddresses ?? [];
   const id = randomUUID();
   const secret = randomUUID();
   const hash = hashOf(secret);
 
   const generate = (tx: Transaction): Stored<Peering> | BeingRemoved => {
-    const { caller, partition, stored } = findPeering(credentials, tx, { asked, name, access: 'write' });
+    const { caller, partition, stored } = findPeering(credentials, tx, { context, name, access: 'write' });
     checkMeta(body.Meta);
     checkServerAddresses(addresses);
-    refuseReserved(tx, { partition, name });
+    checkNotReserved(tx, { partition, name });
     if (stored?.row.deletedAt !== undefined) return new BeingRemoved(stored.row.id);
-    refuseDialing(stored?.row, name);
+    checkNotDialing(stored?.row, name);
     const before = removeTerminated(tx, stored);
-    if (before === undefined) refuseTooMany(tx, service.peeringsMax);
+    if (before === undefined) checkPeeringLimit(tx, service.peeringsMax);
     const after =
       before === undefined
         ? tx.put(peerings, newPeering({ id, name, partition, role: 'accepting', meta: body.Meta ?? {} }))
@@ -61,20 +62,22 @@ export async function generateToken(
     const peeringId = after.row.id;
     const establishment = newEstablishment(service, hash, caller.accessorId, tx.now);
     tx.put(acceptedSecrets, { ...tx.get(acceptedSecrets, peeringId)?.row, peeringId, establishment });
-    recordPeeringChange(tx, originOf(asked, caller), { action: 'generate-token', before: stored, after });
+    recordPeeringChange(tx, originOf(context, caller), { action: 'generate-token', before: stored, after });
     return after;
   };
-  const made = await afterRemoval({ state, clock, name, signal }, () => writeFor(credentials, asked, generate));
-  return { PeeringToken: tokenFor(service, made.row, secret, addresses) };
+  const stored = await retryAfterRemoval({ state, clock, name, signal }, () =>
+    writeForRequest(credentials, context, generate),
+  );
+  return { PeeringToken: tokenFor(service, stored.row, secret, addresses) };
 }
 
-function refuseDialing(row: DeepReadonly<Peering> | undefined, name: string): void {
+function checkNotDialing(row: DeepReadonly<Peering> | undefined, name: string): void {
   if (row?.role !== 'dialing') return;
   const text = `cannot create peering with name: "${name}"; there is already an established peering`;
   throw new ServiceError('conflict', text);
 }
 
-/** One that the other side has terminated makes room: the next one has another ID, and nothing of this one. */
+/** Removes a record that the other side terminated, so that the new one gets a new ID ([PEER-35]). */
 function removeTerminated(tx: Transaction, stored: Stored<Peering> | undefined): Stored<Peering> | undefined {
   if (stored?.row.state !== 'TERMINATED') return stored;
   tx.delete(acceptedSecrets, stored.row.id);
@@ -82,7 +85,7 @@ function removeTerminated(tx: Transaction, stored: Stored<Peering> | undefined):
   return undefined;
 }
 
-/** Leaves the record as it is, its index too, where nothing in it changes. */
+/** Replaces `Meta`. Equal `Meta` does not write the record, so its index does not change. */
 function withMeta(tx: Transaction, stored: Stored<Peering>, meta: TokenRequest['Meta']): Stored<Peering> {
   if (meta === undefined || sameMeta(meta, stored.row.meta)) return stored;
   return tx.put(peerings, { ...stored.row, meta });
@@ -121,7 +124,7 @@ function tokenFor(
     PeerID: row.id,
     EstablishmentSecret: secret,
     Remote: {
-      // Without partitions, a Consul cluster of that edition leaves it empty, too.
+      // The community edition has no partitions. Consul leaves the field empty too.
       Partition: credentials.edition === 'community' ? '' : row.partition,
       Datacenter: identity.datacenter,
       Locality: null,

@@ -1,22 +1,25 @@
-/** `GET /v1/peering/:name/imported-services`: what came from the peer, and what could not be taken. Can wait. */
+/** `GET /v1/peering/:name/imported-services`: the services imported from the peer ([SVC-82]). A blocking query. */
 import { type Static, Type } from 'typebox';
-import type { Asked } from '../../credentials/operation.ts';
-import type { Evaluate } from '../../http/blocking/reads.ts';
-import { MEMO_ENTRY_BYTES } from '../../state/limits.ts';
+import type { RequestContext } from '../../credentials/request-context.ts';
+import type { Evaluate } from '../../http/blocking/blocking-query.ts';
+import { LIST_ELEMENT_BYTES } from '../../state/limits.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
 import { importProblems } from '../catalog/tables/import-problem.ts';
 import { importedServiceKey, importedServices } from '../catalog/tables/imported-service.ts';
-import { readOfPeering } from '../find/peering-read.ts';
+import { peeringQuery } from '../find/find-peering.ts';
 import type { PeeringService } from '../peering-context.ts';
 
 const importedSchema = Type.Object(
   {
     Service: Type.String(),
-    Instances: Type.Integer({ minimum: 0, description: 'Those that are there: of before, when it was refused since.' }),
+    Instances: Type.Integer({
+      minimum: 0,
+      description: 'The instances in the catalog. With Refused, those of the last accepted version.',
+    }),
     Refused: Type.Optional(
       Type.Object(
         { Reason: Type.String(), Since: Type.String({ format: 'date-time' }) },
-        { description: 'What the peer last sent could not be taken; it has been told so.' },
+        { description: 'Why the last version that the peer sent was rejected. The peer received the reason.' },
       ),
     ),
   },
@@ -26,16 +29,19 @@ type Imported = Readonly<Static<typeof importedSchema>>;
 
 export const peeringImportsSchema = Type.Array(importedSchema);
 
-/** By the name of the service: what the peer names, and what came of it. @throws ServiceError `bad-request` */
-export function readPeeringImports(service: PeeringService, asked: Asked, name: string): Evaluate {
+/**
+ * Returns the services that the peer lists, and those imported or rejected, by name.
+ * @throws ServiceError `bad-request`
+ */
+export function readPeeringImports(service: PeeringService, context: RequestContext, name: string): Evaluate {
   const { state } = service.credentials;
-  return readOfPeering(service, { asked, name, access: 'read' }, ({ row: { id, imported } }, snapshot) => ({
+  return peeringQuery(service, { context, name, access: 'read' }, ({ row: { id, imported } }, snapshot) => ({
     alsoWatched: [state.watchEntry(importedServices, 'peering', id), state.watchEntry(importProblems, 'peering', id)],
     body: () =>
-      snapshot.memo(
+      snapshot.memoize(
         `imported services\0${id}`,
         () => importedFrom(snapshot, id, imported),
-        (services) => services.length * MEMO_ENTRY_BYTES,
+        (services) => services.length * LIST_ELEMENT_BYTES,
       ),
   }));
 }

@@ -1,40 +1,47 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
-import { generated, indexOf, opened, peer, record, seen } from '../../../test/support/peering/peering.ts';
+import {
+  indexOfAnswer,
+  mustGenerate,
+  mustPeer,
+  mustReadRecord,
+  statusAndText,
+  tokenContent,
+} from '../../../test/support/peering/peering.ts';
 import { type Api, sharedApi, startApi } from '../../../test/support/process/api.ts';
 import type { Answer, RequestOptions } from '../../../test/support/process/server.ts';
 import { peerings, streamOpened } from '../record/record.ts';
-import type { ShownPeering } from '../record/record-to-json.ts';
+import type { PeeringJson } from '../record/record-to-json.ts';
 
 const list = (api: Api, query = '', options?: RequestOptions): Promise<Answer> =>
   api.request('GET', `/v1/peerings${query}`, options);
 const names = (answer: Answer): string[] => {
   assert.equal(answer.status, 200, answer.text);
-  return answer.json<ShownPeering[]>().map(({ Name }) => Name);
+  return answer.json<PeeringJson[]>().map(({ Name }) => Name);
 };
 const FILTERED = 'x-service-results-filtered-by-acls';
 
-describe('a list of peerings', () => {
-  test('is empty at first', async () => {
+describe('GET /v1/peerings', () => {
+  test('returns an empty array without peerings', async () => {
     await using api = await startApi();
     assert.equal((await list(api)).text, '[]');
   });
 
-  test('has what is read, with the partition, by name without regard to case', async () => {
+  test('returns the records with their partition, by name without regard to case', async () => {
     await using api = await startApi();
     await using other = await startApi();
-    await generated(api, 'b', { Meta: { k: 'v' } });
-    await generated(api, 'C');
-    await generated(api, 'A');
-    await peer(other, 'x', api, 'D');
+    await mustGenerate(api, 'b', { Meta: { k: 'v' } });
+    await mustGenerate(api, 'C');
+    await mustGenerate(api, 'A');
+    await mustPeer(other, 'x', api, 'D');
     const answer = await list(api);
     assert.deepEqual(names(answer), ['A', 'b', 'C', 'D']);
-    for (const { Partition, ...rest } of answer.json<ShownPeering[]>()) {
+    for (const { Partition, ...rest } of answer.json<PeeringJson[]>()) {
       assert.equal(Partition, 'default');
-      assert.deepEqual(rest, await record(api, rest.Name));
+      assert.deepEqual(rest, await mustReadRecord(api, rest.Name));
     }
-    const keys = answer.json<ShownPeering[]>().map((shown) => Object.keys(shown).join(' '));
+    const keys = answer.json<PeeringJson[]>().map((shown) => Object.keys(shown).join(' '));
     assert.equal(keys[1], 'ID Name State Partition StreamStatus Meta CreateIndex ModifyIndex Remote');
     assert.equal(
       keys[3],
@@ -44,43 +51,43 @@ describe('a list of peerings', () => {
     assert.equal(pretty.text, `${JSON.stringify(answer.json(), null, 4)}\n`);
   });
 
-  test('has those of one partition, or with * of all that the caller may read', async () => {
+  test('returns one partition, or with * all that the caller may read', async () => {
     await using api = await startApi();
     await api.makePartitions('Eu', 'us');
-    await generated(api, 'b');
-    await generated(api, 'b', { Partition: 'eu' });
-    await generated(api, 'a', { Partition: 'us' });
+    await mustGenerate(api, 'b');
+    await mustGenerate(api, 'b', { Partition: 'eu' });
+    await mustGenerate(api, 'a', { Partition: 'us' });
     assert.deepEqual(names(await list(api)), ['b']);
     assert.deepEqual(names(await list(api, '?partition=EU')), ['b']);
     const all = await list(api, '?partition=*');
     assert.deepEqual(
-      all.json<ShownPeering[]>().map(({ Name, Partition }) => `${Name}/${Partition}`),
+      all.json<PeeringJson[]>().map(({ Name, Partition }) => `${Name}/${Partition}`),
       ['a/us', 'b/default', 'b/Eu'],
     );
     assert.equal(all.headers[FILTERED], undefined);
     const { SecretID: token } = await api.makeToken(['peering:read@eu'], { Partition: 'us' });
     const some = await list(api, '?partition=*', { token });
     assert.deepEqual(
-      some.json<ShownPeering[]>().map(({ Partition }) => Partition),
+      some.json<PeeringJson[]>().map(({ Partition }) => Partition),
       ['Eu'],
     );
     assert.equal(some.headers[FILTERED], 'true');
     assert.equal((await list(api, '', { token })).status, 403);
   });
 
-  test('is compressed for who accepts that', async () => {
+  test('is compressed when the client accepts gzip', async () => {
     await using api = await startApi();
-    for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) await generated(api, name);
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) await mustGenerate(api, name);
     const answer = await list(api, '', { headers: { 'accept-encoding': 'gzip' } });
     assert.equal(answer.headers['content-encoding'], 'gzip');
     assert.equal(answer.headers.vary, 'Accept-Encoding');
   });
 });
 
-describe('what a caller may not read', () => {
-  test('is left out, and said to be, whatever the request leaves out besides', async () => {
+describe('peerings that the caller may not read', () => {
+  test('are omitted with X-Service-Results-Filtered, with and without query parameters', async () => {
     await using api = await startApi();
-    for (const name of ['east', 'prod-1', 'Prod-2', 'west']) await generated(api, name);
+    for (const name of ['east', 'prod-1', 'Prod-2', 'west']) await mustGenerate(api, name);
     const { SecretID: token } = await api.makeToken(['peering:read@default=prod-*', 'peering:write@default=EAST']);
     for (const [query, expected] of [
       ['', ['east', 'prod-1', 'Prod-2']],
@@ -99,27 +106,27 @@ describe('what a caller may not read', () => {
     assert.equal((await list(api, '?name-prefix=prod')).headers[FILTERED], undefined);
   });
 
-  test('is not said to be left out when there is nothing of it', async () => {
+  test('do not set the header for a partition that has no such peerings', async () => {
     await using api = await startApi();
-    await generated(api, 'prod-1');
+    await mustGenerate(api, 'prod-1');
     const { SecretID: token } = await api.makeToken(['peering:read@default=prod-*']);
     assert.equal((await list(api, '', { token })).headers[FILTERED], undefined);
     assert.equal((await list(api, '?partition=*', { token })).headers[FILTERED], undefined);
   });
 
-  test('looks like nothing at all to one who may read none of what is there', async () => {
+  test('look like an empty list to a caller that may read none of them', async () => {
     await using api = await startApi();
     const { SecretID: token } = await api.makeToken(['peering:read@default=none']);
     const before = await list(api, '', { token });
-    await generated(api, 'east');
+    await mustGenerate(api, 'east');
     const after = await list(api, '', { token });
     assert.deepEqual([before.text, after.text], ['[]', '[]']);
     assert.equal(after.headers[FILTERED], 'true');
   });
 
-  test('is worked out for each caller, though answers are shared', async () => {
+  test('are determined per caller, although responses are shared', async () => {
     await using api = await startApi();
-    for (const name of ['a', 'b', 'c']) await generated(api, name);
+    for (const name of ['a', 'b', 'c']) await mustGenerate(api, name);
     const tokens = new Map<string, string>();
     for (const grants of [['a'], ['b'], ['a', 'c'], ['c', 'a']]) {
       const grant = `peering:read@default=${grants.join(',')}`;
@@ -133,14 +140,14 @@ describe('what a caller may not read', () => {
   });
 });
 
-describe('parameters of a list', () => {
+describe('query parameters of GET /v1/peerings', () => {
   const shared = sharedApi();
 
-  test('state leaves those in that state', async () => {
+  test('state selects the peerings in that state', async () => {
     await using api = await startApi();
-    for (const name of ['a', 'b', 'c']) await generated(api, name);
+    for (const name of ['a', 'b', 'c']) await mustGenerate(api, name);
     await api.request('DELETE', '/v1/peering/a');
-    const { ID } = await record(api, 'b');
+    const { ID } = await mustReadRecord(api, 'b');
     await api.state.write((tx) => {
       const row = tx.get(peerings, ID)?.row;
       const next = row && streamOpened(row, { node: 'a', incarnation: 'i' });
@@ -150,15 +157,15 @@ describe('parameters of a list', () => {
     assert.deepEqual(names(await list(api, '?state=active')), ['b']);
     assert.deepEqual(names(await list(api, '?state=INITIAL')), ['c']);
     assert.deepEqual(names(await list(api, '?state=')), ['a', 'b', 'c']);
-    assert.deepEqual(seen(await list(api, '?state=FAILING')), [
+    assert.deepEqual(statusAndText(await list(api, '?state=FAILING')), [
       400,
       'Invalid state "FAILING": want INITIAL or ACTIVE or TERMINATED',
     ]);
   });
 
-  test('name-prefix, after and limit page through it', async () => {
+  test('name-prefix, after and limit page through the list', async () => {
     const api = shared();
-    for (const name of ['Prod-1', 'prod-2', 'PROD-3', 'prodigy', 'pro', 'east']) await generated(api, name);
+    for (const name of ['Prod-1', 'prod-2', 'PROD-3', 'prodigy', 'pro', 'east']) await mustGenerate(api, name);
     assert.deepEqual(names(await list(api, '?name-prefix=pRoD-')), ['Prod-1', 'prod-2', 'PROD-3']);
     assert.deepEqual(names(await list(api, '?name-prefix=prod-&limit=2')), ['Prod-1', 'prod-2']);
     assert.deepEqual(names(await list(api, '?name-prefix=prod-&limit=2&after=PROD-2')), ['PROD-3']);
@@ -166,18 +173,18 @@ describe('parameters of a list', () => {
     assert.deepEqual(names(await list(api, '?after=none-of-these&limit=1')), ['pro']);
     for (const limit of ['0', '-1', 'x', '1.5']) {
       const text = `Invalid limit "${limit}": want a whole number from 1`;
-      assert.deepEqual(seen(await list(api, `?limit=${limit}`)), [400, text]);
+      assert.deepEqual(statusAndText(await list(api, `?limit=${limit}`)), [400, text]);
     }
   });
 
-  test('after with a partition pages through equal names', async () => {
+  test('after with a partition pages through equal names of several partitions', async () => {
     await using api = await startApi();
     await api.makePartitions('Eu', 'us');
-    for (const Partition of ['default', 'eu', 'us']) await generated(api, 'same', { Partition });
+    for (const Partition of ['default', 'eu', 'us']) await mustGenerate(api, 'same', { Partition });
     const paged: string[] = [];
     let after = '';
     do {
-      const page: ShownPeering[] = (await list(api, `?partition=*&limit=1&after=${after}`)).json();
+      const page: PeeringJson[] = (await list(api, `?partition=*&limit=1&after=${after}`)).json();
       after = page.map(({ Name, Partition }) => `${Name}/${Partition}`).join();
       paged.push(...page.map(({ Partition = '' }) => Partition));
     } while (after !== '');
@@ -185,45 +192,45 @@ describe('parameters of a list', () => {
     assert.deepEqual(names(await list(api, '?partition=*&after=same')), []);
   });
 
-  test('cached says how old it is, and cannot be consistent', async () => {
+  test('cached returns the age of the result, and cannot be combined with consistent', async () => {
     const answer = await list(shared(), '?cached');
     assert.deepEqual([answer.headers['x-cache'], answer.headers.age], ['HIT', '0']);
-    assert.deepEqual(seen(await list(shared(), '?cached&consistent')), [
+    assert.deepEqual(statusAndText(await list(shared(), '?cached&consistent')), [
       400,
       'Cannot specify ?cached with ?consistent, conflicting semantics.',
     ]);
   });
 });
 
-describe('a query that waits on a list of peerings', () => {
-  test('wakes when one there is made, changed or removed, and its index only rises', async () => {
+describe('a blocking query of GET /v1/peerings', () => {
+  test('wakes when a peering is created, changed or removed, and its index only increases', async () => {
     await using api = await startApi({ clock: createFakeClock() });
     await api.makePartitions('eu');
-    let index = indexOf(await list(api, '?partition=eu'));
+    let index = indexOfAnswer(await list(api, '?partition=eu'));
     let id = '';
     const changes: readonly (() => Promise<unknown>)[] = [
       async () => {
-        id = opened(await generated(api, 'east', { Partition: 'eu' })).PeerID;
+        id = tokenContent(await mustGenerate(api, 'east', { Partition: 'eu' })).PeerID;
       },
-      () => generated(api, 'east', { Partition: 'eu', Meta: { a: '1' } }),
+      () => mustGenerate(api, 'east', { Partition: 'eu', Meta: { a: '1' } }),
       () => api.request('DELETE', '/v1/peering/east?partition=eu'),
       () => api.state.write((tx) => tx.delete(peerings, id)),
     ];
     for (const makeChange of changes) {
-      const { answer } = await api.hold(`/v1/peerings?partition=eu&index=${index}`);
-      await generated(api, `other${index}`);
+      const { answer } = await api.startBlockingQuery(`/v1/peerings?partition=eu&index=${index}`);
+      await mustGenerate(api, `other${index}`);
       assert.equal(api.reads.waitingCount, 1, 'a peering of another partition wakes nobody');
       await makeChange();
-      const next = indexOf(await answer);
+      const next = indexOfAnswer(await answer);
       assert.ok(next > index);
       index = next;
-      assert.ok(indexOf(await list(api, '?partition=eu')) >= index);
+      assert.ok(indexOfAnswer(await list(api, '?partition=eu')) >= index);
     }
   });
 
-  test('wakes when the grants of its caller change', async () => {
+  test('wakes when the grants of the caller change', async () => {
     await using api = await startApi({ clock: createFakeClock() });
-    for (const name of ['a', 'b']) await generated(api, name);
+    for (const name of ['a', 'b']) await mustGenerate(api, name);
     const { AccessorID, SecretID: token } = await api.makeToken(['peering:read@default=a']);
     const grant = (...Names: string[]) => ({ Resource: 'peering', Access: 'read', Partition: 'default', Names });
     let before = await list(api, '', { token });
@@ -231,22 +238,22 @@ describe('a query that waits on a list of peerings', () => {
       [[grant('a', 'b')], ['a', 'b']],
       [[grant('b')], ['b']],
     ] as const) {
-      const { answer } = await api.hold(`/v1/peerings?index=${indexOf(before)}`, { token });
+      const { answer } = await api.startBlockingQuery(`/v1/peerings?index=${indexOfAnswer(before)}`, { token });
       await api.request('PUT', `/v1/acl/token/${AccessorID}`, { body: { Grants: grants } });
       const after = await answer;
       assert.deepEqual(names(after), expected);
-      assert.ok(indexOf(after) > indexOf(before));
+      assert.ok(indexOfAnswer(after) > indexOfAnswer(before));
       before = after;
     }
   });
 
-  test('of all partitions wakes when one comes, and for a peering in any', async () => {
+  test('wakes with partition=* for a new partition, and for a peering in any', async () => {
     await using api = await startApi({ clock: createFakeClock() });
-    let index = indexOf(await list(api, '?partition=*'));
-    for (const makeChange of [() => api.makePartitions('eu'), () => generated(api, 'east', { Partition: 'eu' })]) {
-      const { answer } = await api.hold(`/v1/peerings?partition=*&index=${index}`);
+    let index = indexOfAnswer(await list(api, '?partition=*'));
+    for (const makeChange of [() => api.makePartitions('eu'), () => mustGenerate(api, 'east', { Partition: 'eu' })]) {
+      const { answer } = await api.startBlockingQuery(`/v1/peerings?partition=*&index=${index}`);
       await makeChange();
-      const next = indexOf(await answer);
+      const next = indexOfAnswer(await answer);
       assert.ok(next > index);
       index = next;
     }

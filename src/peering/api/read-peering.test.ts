@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
-import { generated, indexOf, opened, seen } from '../../../test/support/peering/peering.ts';
+import { indexOfAnswer, mustGenerate, statusAndText, tokenContent } from '../../../test/support/peering/peering.ts';
 import { type Api, startApi } from '../../../test/support/process/api.ts';
-import type { StreamTimes } from '../peering-context.ts';
 import { type Peering, peerings, streamLost, streamOpened } from '../record/record.ts';
-import type { ShownPeering } from '../record/record-to-json.ts';
+import type { PeeringJson, StreamTimes } from '../record/record-to-json.ts';
 
 async function change(api: Api, id: string, next: (row: Peering) => Peering | undefined): Promise<void> {
   await api.state.write((tx) => {
@@ -15,26 +14,26 @@ async function change(api: Api, id: string, next: (row: Peering) => Peering | un
   });
 }
 
-describe('reading a peering', () => {
-  test('finds it whatever the case of the name', async () => {
+describe('GET /v1/peering/:name', () => {
+  test('ignores the case of the name', async () => {
     await using api = await startApi();
-    await generated(api, 'East');
+    await mustGenerate(api, 'East');
     const texts = new Set<string>();
     for (const name of ['East', 'east', 'EAST']) texts.add((await api.request('GET', `/v1/peering/${name}`)).text);
     assert.equal(texts.size, 1);
   });
 
-  test('of one that is not there is a 404 with an index', async () => {
+  test('returns 404 with an index for a missing peering', async () => {
     await using api = await startApi();
     const answer = await api.request('GET', '/v1/peering/East');
-    assert.deepEqual(seen(answer), [404, 'Peering not found for "East"']);
-    assert.equal(indexOf(answer), api.state.snapshot.index);
+    assert.deepEqual(statusAndText(answer), [404, 'Peering not found for "East"']);
+    assert.equal(indexOfAnswer(answer), api.state.snapshot.index);
     for (const header of ['knownleader', 'lastcontact', 'effective-consistency', 'default-acl-policy']) {
       assert.notEqual(answer.headers[`x-service-${header}`], undefined);
     }
   });
 
-  test('of a name that cannot be is refused', async () => {
+  test('returns 400 for an invalid name', async () => {
     await using api = await startApi();
     for (const name of ['a_b', 'a%2Fb', '-a', 'a'.repeat(64), '%0A']) {
       const answer = await api.request('GET', `/v1/peering/${name}`);
@@ -43,9 +42,9 @@ describe('reading a peering', () => {
     }
   });
 
-  test('takes HEAD, indents for pretty, and tells errors as problems who accepts them', async () => {
+  test('supports HEAD, pretty, and problem documents', async () => {
     await using api = await startApi();
-    await generated(api, 'east');
+    await mustGenerate(api, 'east');
     const plain = await api.request('GET', '/v1/peering/east');
     const head = await api.request('HEAD', '/v1/peering/east');
     assert.deepEqual([head.status, head.text, head.headers['content-length']], [200, '', String(plain.text.length)]);
@@ -57,12 +56,12 @@ describe('reading a peering', () => {
     assert.equal(problem.headers['content-type'], 'application/problem+json');
   });
 
-  test('shows the times of its stream as they are now', async () => {
+  test('returns the current stream times', async () => {
     const times = new Map<string, StreamTimes>();
     const streams = { of: (id: string) => times.get(id), tick: 0 };
     await using api = await startApi({ peering: { streams } });
-    const id = opened(await generated(api, 'east')).PeerID;
-    const status = async () => (await api.request('GET', '/v1/peering/east')).json<ShownPeering>().StreamStatus;
+    const id = tokenContent(await mustGenerate(api, 'east')).PeerID;
+    const status = async () => (await api.request('GET', '/v1/peering/east')).json<PeeringJson>().StreamStatus;
     assert.deepEqual(await status(), { ImportedServices: null, ExportedServices: [] });
     times.set(id, { heartbeatMs: 1_000, receiveMs: 2_500, sendMs: 0 });
     streams.tick += 1;
@@ -73,16 +72,16 @@ describe('reading a peering', () => {
     times.set(id, { receiveMs: 3_000 });
     streams.tick += 1;
     assert.deepEqual(Object.keys(await status()), ['ImportedServices', 'ExportedServices', 'LastReceive']);
-    const [listed] = (await api.request('GET', '/v1/peerings')).json<ShownPeering[]>();
+    const [listed] = (await api.request('GET', '/v1/peerings')).json<PeeringJson[]>();
     assert.equal(listed?.StreamStatus.LastReceive, '1970-01-01T00:00:03.000Z');
   });
 });
 
-describe('a query that waits on a peering', () => {
-  test('wakes at every change of it, and at no other', async () => {
+describe('a blocking query of GET /v1/peering/:name', () => {
+  test('wakes at every change of the peering, and at no other', async () => {
     await using api = await startApi({ clock: createFakeClock() });
-    const id = opened(await generated(api, 'east')).PeerID;
-    let index = indexOf(await api.request('GET', '/v1/peering/east'));
+    const id = tokenContent(await mustGenerate(api, 'east')).PeerID;
+    let index = indexOfAnswer(await api.request('GET', '/v1/peering/east'));
     const changes: readonly (readonly [(row: Peering) => Peering | undefined, state: string])[] = [
       [(row) => streamOpened(row, { node: 'a', incarnation: 'i' }) as Peering, 'ACTIVE'],
       [(row) => ({ ...row, imported: ['web'] }), 'ACTIVE'],
@@ -92,49 +91,49 @@ describe('a query that waits on a peering', () => {
       ],
     ];
     for (const [next, state] of changes) {
-      const { answer } = await api.hold(`/v1/peering/east?index=${index}`);
-      await generated(api, 'other');
-      await generated(api, 'east');
+      const { answer } = await api.startBlockingQuery(`/v1/peering/east?index=${index}`);
+      await mustGenerate(api, 'other');
+      await mustGenerate(api, 'east');
       assert.equal(api.reads.waitingCount, 1);
       await change(api, id, next);
-      const told = await answer;
-      assert.equal(told.json<ShownPeering>().State, state);
-      assert.ok(indexOf(told) > index);
-      index = indexOf(told);
+      const response = await answer;
+      assert.equal(response.json<PeeringJson>().State, state);
+      assert.ok(indexOfAnswer(response) > index);
+      index = indexOfAnswer(response);
     }
   });
 
-  test('that is not there wakes when it appears, and with 404 when it goes', async () => {
+  test('wakes when a missing peering appears, and with 404 when it is removed', async () => {
     await using api = await startApi({ clock: createFakeClock() });
     const missing = await api.request('GET', '/v1/peering/east');
-    const appears = await api.hold(`/v1/peering/EAST?index=${indexOf(missing)}`);
-    const id = opened(await generated(api, 'east')).PeerID;
+    const appears = await api.startBlockingQuery(`/v1/peering/EAST?index=${indexOfAnswer(missing)}`);
+    const id = tokenContent(await mustGenerate(api, 'east')).PeerID;
     const there = await appears.answer;
     assert.equal(there.status, 200);
-    assert.ok(indexOf(there) > indexOf(missing));
-    const goes = await api.hold(`/v1/peering/east?index=${indexOf(there)}`);
+    assert.ok(indexOfAnswer(there) > indexOfAnswer(missing));
+    const goes = await api.startBlockingQuery(`/v1/peering/east?index=${indexOfAnswer(there)}`);
     await api.state.write((tx) => tx.delete(peerings, id));
     const gone = await goes.answer;
-    assert.deepEqual(seen(gone), [404, 'Peering not found for "east"']);
-    assert.ok(indexOf(gone) > indexOf(there));
+    assert.deepEqual(statusAndText(gone), [404, 'Peering not found for "east"']);
+    assert.ok(indexOfAnswer(gone) > indexOfAnswer(there));
   });
 
-  test('ends with 403 when its token goes', async () => {
+  test('returns 403 when the ACL token of the caller is deleted', async () => {
     await using api = await startApi({ clock: createFakeClock() });
-    const index = indexOf(await api.request('GET', '/v1/peering/east'));
+    const index = indexOfAnswer(await api.request('GET', '/v1/peering/east'));
     const { AccessorID, SecretID } = await api.makeToken(['peering:read@default=east']);
-    const { answer } = await api.hold(`/v1/peering/east?index=${index + 1}`, { token: SecretID });
+    const { answer } = await api.startBlockingQuery(`/v1/peering/east?index=${index + 1}`, { token: SecretID });
     await api.request('DELETE', `/v1/acl/token/${AccessorID}`);
-    assert.deepEqual(seen(await answer), [403, 'ACL not found']);
+    assert.deepEqual(statusAndText(await answer), [403, 'ACL not found']);
   });
 
-  test('takes the parameters of every read', async () => {
+  test('accepts the query parameters of all reads', async () => {
     await using api = await startApi();
-    await generated(api, 'east');
+    await mustGenerate(api, 'east');
     const read = (query: string) => api.request('GET', `/v1/peering/east?${query}`);
-    assert.deepEqual(seen(await read('index=x')), [400, 'Invalid index']);
-    assert.deepEqual(seen(await read('wait=5')), [400, 'Invalid wait time']);
-    assert.deepEqual(seen(await read('stale&consistent')), [
+    assert.deepEqual(statusAndText(await read('index=x')), [400, 'Invalid index']);
+    assert.deepEqual(statusAndText(await read('wait=5')), [400, 'Invalid wait time']);
+    assert.deepEqual(statusAndText(await read('stale&consistent')), [
       400,
       'Cannot specify ?stale with ?consistent, conflicting semantics.',
     ]);

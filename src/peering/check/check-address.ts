@@ -1,86 +1,106 @@
-/** Everything between this server and one address of another cluster, step by step until one fails. */
+/** The connection check of the addresses of another cluster: one step after another, until one fails ([PEER-94]). */
 import type { Clock } from '../../state/clock/clock.ts';
+import { ADDRESSES_MAX } from '../limits.ts';
 import { checkClock, checkVersion } from './compare-peer-info.ts';
 import { connectTcp } from './connect-tcp.ts';
 import type { CheckId } from './findings.ts';
-import { openTls, type Proof } from './open-tls.ts';
+import { openTls, type PeerIdentity } from './open-tls.ts';
 import { probePeer } from './probe-peer.ts';
 import { type Check, skipped } from './report.ts';
 import { type Resolve, resolveHost } from './resolve-host.ts';
 
-/** What checks of addresses need from around. */
-export interface Surroundings {
+/** The dependencies of address checks. */
+export interface CheckEnvironment {
   readonly clock: Clock;
   readonly resolve: Resolve;
-  /** Of this server. */
+  /** The version of this server. */
   readonly version: string;
   readonly randomId: () => string;
 }
 
-/** Another cluster, and how to know that it is the right one. */
-export interface Peer extends Proof {
-  /** Its ID of the peering. */
+/** Another cluster, and the identity that it must prove. */
+export interface Peer extends PeerIdentity {
+  /** The other cluster's ID of the peering. */
   readonly id: string;
 }
 
 const STEPS: readonly CheckId[] = ['dns', 'tcp', 'tls', 'server-name', 'grpc', 'version', 'clock'];
 
-/** A check for each step; those after one that failed are skipped. @param address `host:port` */
+/** Returns one check per step. The steps after a failed one are skipped. @param address `host:port` */
 export async function checkAddress(
-  around: Surroundings,
+  environment: CheckEnvironment,
   address: string,
   peer: Peer,
   signal: AbortSignal,
 ): Promise<Check[]> {
   const checks: Check[] = [];
-  let markMs = around.clock.monotonic();
-  const note = (...made: readonly Check[]): void => {
-    const nowMs = around.clock.monotonic();
-    const DurationMs = Math.round((nowMs - markMs) * 10) / 10;
-    markMs = nowMs;
-    for (const { ID, ...found } of made) {
-      const timed = found.Status === 'skipped' ? {} : { DurationMs };
-      checks.push({ ID, Address: address, ...found, ...timed });
+  let stepStartMs = environment.clock.monotonic();
+  const record = (...results: readonly Check[]): void => {
+    const nowMs = environment.clock.monotonic();
+    const DurationMs = Math.round((nowMs - stepStartMs) * 10) / 10;
+    stepStartMs = nowMs;
+    for (const { ID, ...result } of results) {
+      const duration = result.Status === 'skipped' ? {} : { DurationMs };
+      checks.push({ ID, Address: address, ...result, ...duration });
     }
   };
-  await attempt(around, address, peer, signal, note);
-  const tried = new Set(checks.map(({ ID }) => ID));
-  note(...STEPS.filter((id) => !tried.has(id)).map((id) => skipped(id)));
+  await runSteps(environment, address, peer, signal, record);
+  const done = new Set(checks.map(({ ID }) => ID));
+  record(...STEPS.filter((id) => !done.has(id)).map((id) => skipped(id)));
   return checks;
 }
 
-async function attempt(
-  { clock, resolve, version, randomId }: Surroundings,
+async function runSteps(
+  { clock, resolve, version, randomId }: CheckEnvironment,
   address: string,
   peer: Peer,
   signal: AbortSignal,
-  note: (...made: readonly Check[]) => void,
+  record: (...results: readonly Check[]) => void,
 ): Promise<void> {
   const { host, port } = splitAddress(address);
   using open = new DisposableStack();
 
   const resolved = await resolveHost(resolve, host, signal);
-  note(resolved.check);
+  record(resolved.check);
   if (resolved.value === undefined) return;
 
   const tcp = await connectTcp(resolved.value, port, signal);
-  note(tcp.check);
+  record(tcp.check);
   if (tcp.value === undefined) return;
   const socket = tcp.value;
   open.defer(() => socket.destroy());
 
-  const secured = await openTls(socket, peer, signal);
-  note(...secured.checks);
-  if (secured.value === undefined) return;
+  const tlsResult = await openTls(socket, peer, signal);
+  record(...tlsResult.checks);
+  if (tlsResult.value === undefined) return;
 
   const probe = { address, peerId: peer.id, unusedSecret: randomId(), version };
-  const { check, value: said } = await probePeer(clock, secured.value, probe, signal);
-  note(check);
-  if (said !== undefined) note(checkVersion(said, version), checkClock(said, secured.value.certificate));
+  const { check, value: info } = await probePeer(clock, tlsResult.value, probe, signal);
+  record(check);
+  if (info !== undefined) record(checkVersion(info, version), checkClock(info, tlsResult.value.certificate));
 }
 
-/** The parts of `host:port`; an IPv6 address loses its brackets. */
+/** Splits `host:port` and removes the brackets of an IPv6 address. */
 function splitAddress(address: string): { readonly host: string; readonly port: number } {
   const colon = address.lastIndexOf(':');
   return { host: address.slice(0, colon).replace(/^\[(.*)\]$/, '$1'), port: Number(address.slice(colon + 1)) };
+}
+
+/**
+ * Checks up to ADDRESSES_MAX addresses in parallel. A peering needs one working address, so a failure at another one is
+ * then a warning ([PEER-96]).
+ */
+export async function checkAddresses(
+  environment: CheckEnvironment,
+  addresses: readonly string[],
+  peer: Peer,
+  signal: AbortSignal,
+): Promise<Check[]> {
+  const each = await Promise.all(
+    addresses.slice(0, ADDRESSES_MAX).map((address) => checkAddress(environment, address, peer, signal)),
+  );
+  const isReachable = each.some((checks) => checks.every(({ Status }) => Status !== 'failed'));
+  return each
+    .flat()
+    .map((check) => (isReachable && check.Status === 'failed' ? { ...check, Status: 'warning' } : check));
 }

@@ -16,7 +16,7 @@ const refuse = async (): Promise<never> => {
   throw new ConnectError('invalid peering establishment secret', Code.PermissionDenied);
 };
 
-/** A dialing peering, as establishing it would have left it. */
+/** Writes a dialing peering, as an establish does. */
 async function makeDialing(api: Api, name: string, { serverName, roots }: TestCluster, addresses: readonly string[]) {
   const peer = { id: PEER_ID, serverName, addresses, manual: false };
   const row = newPeering({ id: randomUUID(), name, partition: 'default', role: 'dialing', meta: {}, peer });
@@ -33,14 +33,14 @@ async function checked(api: Api, name: string): Promise<CheckReport> {
   return answer.json<CheckReport>();
 }
 
-describe('the check of a peering', () => {
+describe('GET /v1/peering/:name/check', () => {
   const api = sharedApi();
   let cluster: TestCluster;
   before(async () => {
     cluster = await makeCluster();
   });
 
-  test('of one that dials tries every address, and says which side this is', async (t) => {
+  test('checks every address of a dialing peering and reports the role', async (t) => {
     const { address } = await startPeer(t, cluster, refuse);
     await makeDialing(api(), 'Dials', cluster, [address]);
     const { Name, Healthy, Checks } = await checked(api(), 'dials');
@@ -51,7 +51,7 @@ describe('the check of a peering', () => {
     ]);
   });
 
-  test('of one that dials and was ended by the other side says so, and tries nothing', async () => {
+  test('checks no address of a dialing peering that the other side terminated', async () => {
     const row = await makeDialing(api(), 'ended', cluster, ['127.0.0.1:1']);
     await api().state.write((tx) => {
       tx.delete(links, row.id);
@@ -62,7 +62,7 @@ describe('the check of a peering', () => {
     assert.deepEqual(summary(Checks), ['role passed', 'stream failed deleted-there']);
   });
 
-  test('of one that accepts tells what becomes of its token, and what tokens name', async () => {
+  test('reports the token and the advertised addresses of an accepting peering', async () => {
     await api().request('POST', '/v1/peering/token', { body: { PeerName: 'accepts' } });
     const outstanding = await checked(api(), 'accepts');
     assert.equal(outstanding.Healthy, true);
@@ -74,14 +74,14 @@ describe('the check of a peering', () => {
     assert.deepEqual([revoked.Healthy, summary(revoked.Checks)[1]], [false, 'token failed token-missing']);
   });
 
-  test('says no secret, neither in the answer nor in the log', async (t) => {
+  test('writes no secret to the response or the log', async (t) => {
     const { address } = await startPeer(t, cluster, refuse);
     await makeDialing(api(), 'secretive', cluster, [address]);
     const { text } = await api().request('GET', '/v1/peering/secretive/check');
     assert.ok(!`${text}${api().log()}`.includes('the stream secret'));
   });
 
-  test('needs peering:write for the name, and only then tells whether there is one', async () => {
+  test('requires peering:write on the name before it reveals whether the peering exists', async () => {
     await makeDialing(api(), 'guarded', cluster, []);
     const reader = await api().makeToken(['peering:read']);
     const limited = await api().makeToken(['peering:write=guard*']);
@@ -95,7 +95,7 @@ describe('the check of a peering', () => {
     assert.equal(await status('guardian', limited.SecretID ?? ''), 404);
   });
 
-  test('of what is not there, or of what is no name, is refused', async () => {
+  test('returns 404 for a missing peering and 400 for an invalid name', async () => {
     const missing = await api().request('GET', '/v1/peering/nobody/check');
     assert.deepEqual([missing.status, missing.text], [404, 'Peering not found for "nobody"']);
     const bad = await api().request('GET', '/v1/peering/a..b/check');
@@ -103,34 +103,34 @@ describe('the check of a peering', () => {
     assert.match(bad.text, /^a\.\.b is not a valid peer name/);
   });
 
-  test('leaves the name "check" to peerings', async () => {
+  test('checks a peering with the name "check"', async () => {
     await makeDialing(api(), 'check', cluster, []);
     assert.equal((await api().request('GET', '/v1/peering/check')).json<{ Name: string }>().Name, 'check');
     assert.equal((await checked(api(), 'check')).Name, 'check');
     assert.equal((await api().request('DELETE', '/v1/peering/check')).status, 200);
   });
 
-  test('ends when its caller leaves', async (t) => {
+  test('ends when the client disconnects', async (t) => {
     const server = await startTcp(t, () => undefined);
     await makeDialing(api(), 'left', cluster, [server.address]);
     const leaving = new AbortController();
-    const met = once(server.met, 'data');
+    const met = once(server.events, 'data');
     const answer = api().request('GET', '/v1/peering/left/check', { signal: leaving.signal });
     const cut = assert.rejects(answer);
     await met;
     leaving.abort();
     await cut;
     await until('the connection to the peer is closed', async () => (await server.open()) === 0);
-    assert.doesNotMatch(api().log(), /a request failed/);
+    assert.doesNotMatch(api().log(), /request failed/);
   });
 });
 
-test('the check of a peering answers when its time is over', async (t) => {
+test('returns a report at the timeout', async (t) => {
   const clock = createFakeClock(Date.now());
   await using api = await startApi({ clock });
   const server = await startTcp(t, () => undefined);
   await makeDialing(api, 'silent', await makeCluster(), [server.address]);
-  server.met.once('data', () => clock.advance(CHECK_MS_MAX));
+  server.events.once('data', () => clock.advance(CHECK_MS_MAX));
   const { Healthy, Checks } = await checked(api, 'silent');
   assert.deepEqual([Healthy, summary(Checks).at(-1)], [false, 'tls failed tls-timed-out']);
 });

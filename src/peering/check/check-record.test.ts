@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  deletedHere,
+  markDeleted,
   newPeering,
   type Peering,
   streamLost,
   streamOpened,
-  streamRefused,
+  streamOpenFailed,
   terminatedByPeer,
 } from '../record/record.ts';
-import { checkAdvertised, checkOutstanding, checkStream } from './check-record.ts';
+import { checkAdvertised, checkStream, checkTokenUse } from './check-record.ts';
 
 const NOW_MS = Date.UTC(2026, 0, 31);
 const at = (ms: number): string => new Date(NOW_MS + ms).toISOString();
@@ -19,21 +19,21 @@ const active = streamOpened(fresh, { node: 'a', incarnation: 'b' });
 assert.ok(active !== undefined);
 const failing = { since: at(0), reason: 'heartbeat timeout' };
 
-test('the stream is judged by the state of the record', () => {
+test('checkStream reports the state of the record', () => {
   const rows: readonly [row: Peering | undefined, found: string, detail: string | undefined][] = [
     [fresh, 'stream-not-yet', undefined],
     [active as Peering, 'passed', 'ACTIVE'],
     [
       streamLost(active, active.stream.epoch, failing) as Peering,
       'stream-failing',
-      `heartbeat timeout, since ${at(0)}; there was one before`,
+      `heartbeat timeout, since ${at(0)}; one was open before`,
     ],
     [
-      streamRefused(fresh, { since: at(0), reason: 'connection refused' }) as Peering,
+      streamOpenFailed(fresh, { since: at(0), reason: 'connection refused' }) as Peering,
       'stream-failing',
-      `connection refused, since ${at(0)}; there has never been one`,
+      `connection refused, since ${at(0)}; none was open before`,
     ],
-    [deletedHere(fresh, at(0)) as Peering, 'deleted-here', `at ${at(0)}`],
+    [markDeleted(fresh, at(0)) as Peering, 'deleted-here', `at ${at(0)}`],
     [terminatedByPeer(fresh) as Peering, 'deleted-there', undefined],
   ];
   for (const [row, found, detail] of rows) {
@@ -43,34 +43,31 @@ test('the stream is judged by the state of the record', () => {
   }
 });
 
-test('the token of an accepting peering is judged by what is left of it', () => {
+test('checkTokenUse reports whether a token is unused, used, expired or missing', () => {
   const establishment = { hash: 'h', createTime: at(-1) };
   const peeringId = fresh.id;
-  const judged = (secrets: Parameters<typeof checkOutstanding>[1], row: Peering = fresh): string => {
-    const { Status, Code, Detail = '' } = checkOutstanding(row, secrets, NOW_MS);
+  const judged = (secrets: Parameters<typeof checkTokenUse>[1], row: Peering = fresh): string => {
+    const { Status, Code, Detail = '' } = checkTokenUse(row, secrets, NOW_MS);
     return `${Code ?? Status} ${Detail}`.trim();
   };
   assert.equal(judged(undefined), 'token-missing');
   assert.equal(judged({ peeringId }), 'token-missing');
-  assert.equal(
-    judged({ peeringId, establishment }),
-    `passed one made at ${at(-1)} waits to be used, until it is revoked`,
-  );
+  assert.equal(judged({ peeringId, establishment }), `passed unused; generated at ${at(-1)}, does not expire`);
   assert.equal(
     judged({ peeringId, establishment: { ...establishment, expirationTime: at(1) } }),
-    `passed one made at ${at(-1)} waits to be used, until ${at(1)}`,
+    `passed unused; generated at ${at(-1)}, expires at ${at(1)}`,
   );
   const expired = { ...establishment, expirationTime: at(0) };
   assert.equal(judged({ peeringId, establishment: expired }), `token-expired at ${at(0)}`);
   assert.equal(
     judged({ peeringId, active: 'h', establishment: expired }),
-    `passed one was used; a later one has expired at ${at(0)}`,
+    `passed used; a later token expired at ${at(0)}`,
   );
-  assert.equal(judged({ peeringId, pending: 'h' }), 'passed it was used');
+  assert.equal(judged({ peeringId, pending: 'h' }), 'passed used');
   assert.equal(judged(undefined, terminatedByPeer(fresh) as Peering), 'skipped');
 });
 
-test('loopback among the advertised addresses is a warning', () => {
+test('checkAdvertised warns about loopback addresses', () => {
   for (const address of [
     '127.0.0.1:8503',
     '127.9.9.9:1',

@@ -26,7 +26,7 @@ const tokenOf = ({ serverName, roots }: TestCluster, addresses: readonly string[
     Remote: { Partition: '', Datacenter: 'dc2', Locality: null },
   });
 
-describe('the check of a token', () => {
+describe('POST /v1/peering/check', () => {
   const api = sharedApi();
   let cluster: TestCluster;
   before(async () => {
@@ -40,23 +40,23 @@ describe('the check of a token', () => {
     return answer.json<CheckReport>();
   };
 
-  test('tries its addresses and spends nothing', async (t) => {
+  test('checks the addresses of the token without using it', async (t) => {
     const server = await startPeer(t, cluster, refuse);
-    const asked = once(server.met, 'request') as Promise<ExchangeSecretRequest[]>;
+    const requested = once(server.events, 'request') as Promise<ExchangeSecretRequest[]>;
     const { snapshot } = api().state;
     const { Name, Healthy, Checks } = await report(tokenOf(cluster, [server.address]));
     assert.deepEqual([Name, Healthy], [undefined, true]);
     assert.deepEqual(summary(Checks), [
       ...['token passed', 'dns passed', 'tcp passed', 'tls passed', 'server-name passed', 'grpc passed'],
     ]);
-    const [request] = await asked;
+    const [request] = await requested;
     assert.equal(request?.PeerID, PEER_ID);
     assert.notEqual(request?.EstablishmentSecret, SECRET);
     assert.equal(api().state.snapshot, snapshot);
     assert.ok(!api().log().includes(SECRET));
   });
 
-  test('that cannot be read is a finding, in the words of establish', async () => {
+  test('reports a token that cannot be decoded with the error text of establish', async () => {
     for (const [token, detail] of [
       ['!', 'failed to decode token'],
       [tokenOf({ ...cluster, roots: [] }, ['a:1']), 'peering token CA value is empty'],
@@ -68,13 +68,15 @@ describe('the check of a token', () => {
     }
   });
 
-  test('of the own cluster is a finding', async () => {
-    const made = await api().request('POST', '/v1/peering/token', { body: { PeerName: 'own' } });
-    const { Healthy, Checks } = await report(made.json<{ PeeringToken: string }>().PeeringToken);
+  test('reports a token of this cluster', async () => {
+    const generated = await api().request('POST', '/v1/peering/token', { body: { PeerName: 'own' } });
+    const { Healthy, Checks } = await report(generated.json<{ PeeringToken: string }>().PeeringToken);
     assert.deepEqual([Healthy, summary(Checks)], [false, ['token failed token-own-cluster']]);
+    assert.match(Checks[0]?.Remedy ?? '', /^establish the peering in the other cluster/);
+    assert.equal(Checks[0]?.Mend, Checks[0]?.Remedy);
   });
 
-  test('needs peering:write for some name, before anything is read out of it', async () => {
+  test('requires peering:write on some name before it decodes the token', async () => {
     const { SecretID: reader = '' } = await api().makeToken(['peering:read']);
     const { SecretID: limited = '' } = await api().makeToken(['peering:write=east']);
     assert.deepEqual(
@@ -85,7 +87,7 @@ describe('the check of a token', () => {
     assert.equal((await check({ PeeringToken: '!', Partition: 'eu' }, limited)).status, 403);
   });
 
-  test('refuses a body that is not as it must be', async () => {
+  test('returns 400 for an invalid body', async () => {
     for (const [body, words] of [
       [{}, 'PeeringToken is required in the payload when checking a peering token.'],
       [{ PeeringToken: 1 }, 'Body decoding failed: PeeringToken: want a string, got a number'],

@@ -1,66 +1,68 @@
-/** `POST /v1/peering/check`: whether a token could establish a peering from here. The token is not used up. */
+/** `POST /v1/peering/check`: checks whether a token can establish a peering from here, without using it ([PEER-99]). */
 import { type Static, Type } from 'typebox';
-import { lacks } from '../../credentials/caller.ts';
-import { permitsSome } from '../../credentials/grant.ts';
-import { type Asked, locate } from '../../credentials/operation.ts';
+import { permissionDenied } from '../../credentials/caller.ts';
+import { permitsAnyName } from '../../credentials/grant.ts';
+import { type RequestContext, resolveCaller } from '../../credentials/request-context.ts';
 import { existingPartition } from '../../credentials/request-partition.ts';
 import { ServiceError } from '../../http/errors.ts';
 import { required } from '../bodies.ts';
 import { withBodyPartition } from '../find/find-peering.ts';
 import { decodeToken } from '../token/decode-token.ts';
 import { clusterOf, type PeeringToken, tokenAddresses } from '../token/token.ts';
-import { checkAddresses } from './check-addresses.ts';
+import { checkAddresses } from './check-address.ts';
 import type { PeeringChecks } from './check-peering.ts';
-import { type CheckReport, faulty, passed, reportOf } from './report.ts';
+import { type CheckReport, finding, passed, reportOf } from './report.ts';
 
-/** The body. */
 export const tokenCheckSchema = Type.Object(
   {
-    PeeringToken: Type.Optional(Type.String({ description: 'Required. From the other cluster.' })),
+    PeeringToken: Type.Optional(Type.String({ description: 'Required. The token that the other cluster generated.' })),
     Partition: Type.Optional(Type.String()),
   },
   { additionalProperties: false },
 );
 
 /**
- * Needs `peering:write` for some name in the partition, as establishing does: it makes this server connect somewhere.
- * @param caller aborts when who asked has left
+ * Checks a token. Requires `peering:write` on some name in the partition, because the server opens connections.
+ * @param callerSignal aborts when the client disconnects
  * @throws ServiceError `bad-request` | `permission-denied` | `rate-limited` | `unavailable`; StateError
  */
 export async function checkToken(
-  { service, around, runner }: PeeringChecks,
-  asked: Asked,
+  { service, environment, runner }: PeeringChecks,
+  context: RequestContext,
   body: Static<typeof tokenCheckSchema>,
   callerSignal: AbortSignal,
 ): Promise<CheckReport> {
-  const given = required(body.PeeringToken, 'PeeringToken', 'checking a peering token');
+  const text = required(body.PeeringToken, 'PeeringToken', 'checking a peering token');
   const { credentials, clock, identity } = service;
   await credentials.state.consistent();
   const { snapshot } = credentials.state;
-  const { caller, partition } = locate(credentials, snapshot, withBodyPartition(asked, body.Partition));
-  if (!permitsSome(caller.grants, 'peering', 'write', partition)) {
-    throw lacks(caller, { resource: 'peering', access: 'write' });
+  const { caller, partition } = resolveCaller(credentials, snapshot, withBodyPartition(context, body.Partition));
+  if (!permitsAnyName(caller.grants, 'peering', 'write', partition)) {
+    throw permissionDenied(caller, { resource: 'peering', access: 'write' });
   }
   existingPartition(snapshot, partition);
 
-  const token = readToken(given, clock.now());
-  if (typeof token === 'string') return reportOf([faulty('token-invalid', token)]);
+  const token = tryDecodeToken(text, clock.now());
+  if (typeof token === 'string') return reportOf([finding('token-invalid', token)]);
   if (clusterOf(token.ServerName) === clusterOf(identity.serverName)) {
-    return reportOf([faulty('token-own-cluster', token.ServerName)]);
+    return reportOf([finding('token-own-cluster', token.ServerName)]);
   }
   const peer = { id: token.PeerID, serverName: token.ServerName, roots: token.CA };
   const addresses = tokenAddresses(token);
-  const tried = await runner.run(callerSignal, (signal) => checkAddresses(around, addresses, peer, signal));
-  return reportOf([passed('token', `of ${token.ServerName}; ${UNKNOWN_HERE}`), ...tried]);
+  const addressChecks = await runner.run(callerSignal, (signal) =>
+    checkAddresses(environment, addresses, peer, signal),
+  );
+  return reportOf([passed('token', `of ${token.ServerName}; ${USE_UNKNOWN}`), ...addressChecks]);
 }
 
-/** A token says nothing of its own end, and asking would spend it. */
-const UNKNOWN_HERE = 'whether it was used, revoked or has expired, its maker alone knows: accord peering token there';
+/** A token does not contain its expiry, and asking the other cluster would use it. */
+const USE_UNKNOWN =
+  'only the other cluster knows whether the token was used, revoked or has expired: run accord peering token there';
 
-/** The token, or what is wrong with it. */
-function readToken(given: string, nowMs: number): PeeringToken | string {
+/** Returns the token, or the message of the decoding error. */
+function tryDecodeToken(text: string, nowMs: number): PeeringToken | string {
   try {
-    return decodeToken(given, nowMs);
+    return decodeToken(text, nowMs);
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'bad-request') return error.message;
     throw error;

@@ -11,7 +11,7 @@ const clockAt = (offsetMs: number, uncertaintyMs = 0): ReturnType<typeof checkCl
   return checkClock({ metadata, atMs: AT_MS, uncertaintyMs }, certificate);
 };
 
-test('clocks may differ by a minute, and by what is not known better', () => {
+test('checkClock accepts a difference of a minute plus the measurement error', () => {
   for (const [offsetMs, uncertaintyMs, status] of [
     [0, 0, 'passed'],
     [60_000, 0, 'passed'],
@@ -25,24 +25,24 @@ test('clocks may differ by a minute, and by what is not known better', () => {
   }
 });
 
-test('clocks between which a certificate is not valid any more, or not yet, are a failure', () => {
+test('checkClock fails when the certificate is not valid by the peer clock', () => {
   assert.deepEqual([clockAt(3 * DAY_MS).Code, clockAt(3 * DAY_MS + 1).Code], ['clock-off', 'clock-far']);
   assert.deepEqual([clockAt(-DAY_MS).Code, clockAt(-DAY_MS - 1).Code], ['clock-off', 'clock-far']);
 });
 
-test('the difference of clocks is told in seconds, and which is ahead', () => {
-  assert.equal(clockAt(90_500, 250).Detail, 'theirs is 90.5 s ahead of ours, give or take 0.3 s');
-  assert.equal(clockAt(-1_000).Detail, 'theirs is 1.0 s behind ours, give or take 0.0 s');
+test('checkClock reports the difference in seconds and which clock is ahead', () => {
+  assert.equal(clockAt(90_500, 250).Detail, 'theirs is 90.5 s ahead of ours, within 0.3 s');
+  assert.equal(clockAt(-1_000).Detail, 'theirs is 1.0 s behind ours, within 0.0 s');
 });
 
-test('a clock that is not told, or in words of no use, is not judged', () => {
+test('checkClock is skipped when the time is missing or invalid', () => {
   for (const headers of [{}, { 'accord-time': 'noon' }]) {
-    const said = { metadata: new Headers(headers), atMs: AT_MS, uncertaintyMs: 0 };
-    assert.equal(checkClock(said, certificate).Status, 'skipped');
+    const info = { metadata: new Headers(headers), atMs: AT_MS, uncertaintyMs: 0 };
+    assert.equal(checkClock(info, certificate).Status, 'skipped');
   }
 });
 
-test('a version is judged where one is told', () => {
+test('checkVersion is skipped when the peer reports no version', () => {
   const versionOf = (version?: string): ReturnType<typeof checkVersion> =>
     checkVersion({ metadata: new Headers(version === undefined ? {} : { 'accord-version': version }) }, '1.14.0');
   assert.equal(versionOf().Status, 'skipped');

@@ -1,12 +1,11 @@
-/** The second step: a TCP connection, made as the dialer makes it, over all addresses of the name. */
+/** The step `tcp`: connects as the dialer does, to any of the addresses of a name. */
 import type { LookupAddress } from 'node:dns';
 import { once } from 'node:events';
 import net from 'node:net';
-import type { FaultCode } from './findings.ts';
-import { faulty, passed } from './report.ts';
-import { outcomeOf, type Step } from './step.ts';
+import type { FindingCode } from './findings.ts';
+import { finding, outcomeOf, passed, type Step } from './report.ts';
 
-const FAULT_OF: Readonly<Record<string, FaultCode>> = {
+const FINDING_BY_ERRNO: Readonly<Record<string, FindingCode>> = {
   ECONNREFUSED: 'tcp-refused',
   ETIMEDOUT: 'tcp-timed-out',
   EHOSTUNREACH: 'tcp-unreachable',
@@ -14,7 +13,7 @@ const FAULT_OF: Readonly<Record<string, FaultCode>> = {
   EHOSTDOWN: 'tcp-unreachable',
   ENETDOWN: 'tcp-unreachable',
   EADDRNOTAVAIL: 'tcp-unreachable',
-  // A firewall on this machine.
+  // A firewall on this machine causes the next two.
   EACCES: 'tcp-unreachable',
   EPERM: 'tcp-unreachable',
 };
@@ -26,7 +25,7 @@ export async function connectTcp(
   signal: AbortSignal,
 ): Promise<Step<net.Socket>> {
   const socket = net.connect({
-    // Never looked up: the answer is known.
+    // Never resolved, because `lookup` returns the known addresses.
     host: 'peer.invalid',
     port,
     lookup: (_host, _options, answer) => answer(null, [...addresses]),
@@ -34,19 +33,19 @@ export async function connectTcp(
   });
   const outcome = await outcomeOf(once(socket, 'connect', { signal }), signal);
   if (outcome.kind === 'done') {
-    // Who reads it next has handlers of its own; a connection that breaks in between must not end the process.
+    // An error before the TLS layer adds its handlers must not end the process.
     socket.on('error', () => undefined);
     return { check: passed('tcp', `${socket.remoteAddress}`), value: socket };
   }
   socket.on('error', () => undefined).destroy();
   if (outcome.kind === 'timed-out') {
-    return { check: faulty('tcp-timed-out', addresses.map(({ address }) => address).join(', ')) };
+    return { check: finding('tcp-timed-out', addresses.map(({ address }) => address).join(', ')) };
   }
   const errors = errorsIn(outcome.error);
   const detail = errors.map(({ message }) => message).join('; ');
-  return { check: faulty(FAULT_OF[errors[0]?.code ?? ''] ?? 'tcp-failed', detail) };
+  return { check: finding(FINDING_BY_ERRNO[errors[0]?.code ?? ''] ?? 'tcp-failed', detail) };
 }
 
-/** A name with several addresses fails with one error for each. */
+/** Returns the errors of all addresses. Node reports several as an AggregateError. */
 const errorsIn = (error: NodeJS.ErrnoException): readonly NodeJS.ErrnoException[] =>
   error instanceof AggregateError ? error.errors : [error];

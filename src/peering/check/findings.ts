@@ -1,9 +1,9 @@
 /**
- * Everything that a connection check can find wrong: which check finds it, what it means, and what to do. The codes are
- * part of the API; docs/peering.md shows this table, and a test compares the two.
+ * The findings of a connection check, each with its check, cause and remedy. The codes are part of the API.
+ * docs/peering.md contains this table, and a test compares the two.
  */
 
-/** The checks, in the order in which they are made and shown. */
+/** The checks, in the order of the report. */
 export const CHECK_IDS = [
   'role',
   'token',
@@ -19,206 +19,207 @@ export const CHECK_IDS = [
 ] as const;
 export type CheckId = (typeof CHECK_IDS)[number];
 
-export interface Fault {
+export interface Finding {
   readonly id: CheckId;
-  /** It does not keep the peering from connecting. */
+  /** Whether the peering can connect in spite of the finding. */
   readonly warning?: true;
   readonly cause: string;
-  readonly mend: string;
+  readonly remedy: string;
 }
 
 const NEW_TOKEN = 'generate a new token in the other cluster and establish the peering again';
-const ANOTHER_CLUSTER = 'if that is a new cluster, delete the peering and begin with a token of it';
-const PASS_THROUGH = 'let load balancers and proxies on the way pass TCP through to the port of peering.address there';
+const ANOTHER_CLUSTER = 'if it is a new cluster, delete the peering and establish a new one with its token';
+const PASS_THROUGH = 'configure load balancers and proxies to pass TCP through to the port of peering.address there';
 
-const FAULTS = {
+const FINDINGS = {
   'token-invalid': {
     id: 'token',
-    cause: 'the peering token cannot be read',
-    mend: 'copy it again, whole; if it stays so, generate a new one',
+    cause: 'the peering token cannot be decoded',
+    remedy: 'copy the whole token again; if the problem remains, generate a new token',
   },
   'token-own-cluster': {
     id: 'token',
-    cause: 'the peering token was made by this very cluster',
-    mend: 'establish the peering in the other cluster, or generate the token there',
+    cause: 'this cluster generated the peering token',
+    remedy: 'establish the peering in the other cluster, or generate the token there',
   },
   'token-missing': {
     id: 'token',
-    cause: 'no peering token waits to be used, and none was used',
-    mend: 'generate a token here and establish the peering in the other cluster with it',
+    cause: 'the peering has no unused token, and no token was used before',
+    remedy: 'generate a token here and establish the peering in the other cluster with it',
   },
   'token-expired': {
     id: 'token',
-    cause: 'the peering token has expired before it was used',
-    mend: 'generate a token here and establish the peering in the other cluster with it',
+    cause: 'the peering token expired before it was used',
+    remedy: 'generate a token here and establish the peering in the other cluster with it',
   },
   'stream-failing': {
     id: 'stream',
-    cause: 'there is no stream',
-    mend: 'mend what else fails here; for an accepting peering, check it in the other cluster, which dials',
+    cause: 'no stream is open',
+    remedy: 'fix the other findings; for an accepting peering, run the check in the other cluster, which dials',
   },
   'stream-secret-refused': {
     id: 'stream',
     cause:
-      'the other cluster does not take the secret of this peering: a newer token was used there, or one of the two was restored from an older backup',
-    mend: `${NEW_TOKEN}, both under the names that it has`,
+      'the other cluster rejects the secret of this peering: a newer token was used there, or one of the two clusters was restored from an older backup',
+    remedy: `${NEW_TOKEN}, under the existing names on both sides`,
   },
   'stream-unknown-there': {
     id: 'stream',
     cause:
       'the other cluster does not know this peering: it was deleted there long ago, or that cluster was restored from an older backup',
-    mend: `${NEW_TOKEN}, here under the name that it has; or delete it here`,
+    remedy: `${NEW_TOKEN}, under the existing name here; or delete the peering here`,
   },
   'link-missing': {
     id: 'stream',
-    cause: 'there is no secret here to open a stream with: this cluster was started from an export without secrets',
-    mend: `${NEW_TOKEN}, both under the names that it has`,
+    cause: 'this cluster has no secret to open a stream with, because it was started from an export without secrets',
+    remedy: `${NEW_TOKEN}, under the existing names on both sides`,
   },
   'stream-not-yet': {
     id: 'stream',
     warning: true,
-    cause: 'there was no stream yet',
-    mend: 'wait a moment; then check the peering in the cluster that dials',
+    cause: 'no stream has been opened yet',
+    remedy: 'wait a moment, then run the check in the cluster that dials',
   },
   'deleted-here': {
     id: 'stream',
     cause: 'the peering was deleted in this cluster',
-    mend: 'delete it in the other cluster too, or begin anew with a new token',
+    remedy: 'delete the peering in the other cluster too, or establish a new one with a new token',
   },
   'deleted-there': {
     id: 'stream',
     cause: 'the peering was deleted in the other cluster',
-    mend: 'delete it here too, or begin anew with a new token',
+    remedy: 'delete the peering here too, or establish a new one with a new token',
   },
   'advertise-loopback': {
     id: 'advertise',
     warning: true,
-    cause: 'an address in the tokens of this cluster is loopback: only clusters on this machine reach it',
-    mend: 'set peering.advertise, or generate the token with --external-address, and use the new token',
+    cause: 'this cluster advertises a loopback address, which only clusters on this machine can reach',
+    remedy: 'set peering.advertise, or generate the token with --external-address, and use the new token',
   },
   'dns-not-found': {
     id: 'dns',
-    cause: 'the name does not exist in DNS, as this server sees it',
-    mend: 'add the name to DNS, or generate a new token with an address that this server can resolve',
+    cause: 'the name does not exist in DNS, as seen by this server',
+    remedy: 'add the name to DNS, or generate a new token with an address that this server can resolve',
   },
   'dns-unavailable': {
     id: 'dns',
-    cause: 'DNS gave no answer for now',
-    mend: 'see that this server reaches its DNS resolver, and check again',
+    cause: 'the DNS resolver reports a temporary failure',
+    remedy: 'make sure that this server reaches its DNS resolver, then check again',
   },
   'dns-timed-out': {
     id: 'dns',
-    cause: 'DNS did not answer in time',
-    mend: 'see that this server reaches its DNS resolver, and check again',
+    cause: 'the DNS resolver did not answer in time',
+    remedy: 'make sure that this server reaches its DNS resolver, then check again',
   },
   'tcp-refused': {
     id: 'tcp',
-    cause: 'nothing listens at that address and port',
-    mend: 'start the server there; see that peering.address there has this port, or what forwards to it',
+    cause: 'no server listens at that address and port',
+    remedy:
+      'start the server there; make sure that peering.address there has this port, or that the port is forwarded to it',
   },
   'tcp-unreachable': {
     id: 'tcp',
-    cause: 'no way leads from this server to that address',
-    mend: 'mend routes or firewall between the clusters, or generate a new token with an address that can be reached',
+    cause: 'this server has no route to that address',
+    remedy: 'fix routes or firewalls between the clusters, or generate a new token with a reachable address',
   },
   'tcp-timed-out': {
     id: 'tcp',
     cause: 'that address does not answer',
-    mend: 'let the port through every firewall on the way; see that the machine is up and the address is right',
+    remedy:
+      'open the port in every firewall between the clusters; make sure that the machine is running and the address is right',
   },
   'tcp-failed': {
     id: 'tcp',
-    cause: 'no connection could be made',
-    mend: "see the detail, which is in the system's words",
+    cause: 'the connection failed',
+    remedy: 'see the detail, which is the error of the operating system',
   },
   'tls-none': {
     id: 'tls',
-    cause: 'what answers there does not speak TLS',
-    mend: 'use the port of peering.address there; the HTTP API has another',
+    cause: 'the server at that address does not speak TLS',
+    remedy: 'use the port of peering.address there, which is not the port of the HTTP API',
   },
   'tls-closed': {
     id: 'tls',
     cause: 'the connection was closed during the TLS handshake',
-    mend: `start the server there; ${PASS_THROUGH}`,
+    remedy: `start the server there; ${PASS_THROUGH}`,
   },
   'tls-refused': {
     id: 'tls',
-    cause: 'the other side refused the TLS handshake',
-    mend: PASS_THROUGH,
+    cause: 'the other side rejected the TLS handshake',
+    remedy: PASS_THROUGH,
   },
   'tls-timed-out': {
     id: 'tls',
-    cause: 'the connection was accepted, and then nothing was said',
-    mend: `see that the server there is up and well; ${PASS_THROUGH}`,
+    cause: 'the server accepted the connection but did not answer the TLS handshake',
+    remedy: `make sure that the server there is healthy; ${PASS_THROUGH}`,
   },
   'tls-not-trusted': {
     id: 'tls',
-    cause: 'the certificate is not one of the cluster that made the token',
-    mend: `let nothing on the way end TLS; if that cluster has replaced its root meanwhile, ${NEW_TOKEN}; ${ANOTHER_CLUSTER}`,
+    cause: 'the certificate is not from the cluster that generated the token',
+    remedy: `make sure that nothing between the clusters terminates TLS; if that cluster has replaced its CA root, ${NEW_TOKEN}; ${ANOTHER_CLUSTER}`,
   },
   'tls-expired': {
     id: 'tls',
-    cause: 'the certificate has expired, by the clock here',
-    mend: 'set the clocks of both clusters right; then see the log of the other cluster, which renews its certificate',
+    cause: 'the certificate has expired by the clock of this server',
+    remedy: 'correct the clocks of both clusters; then see the log of the other cluster, which renews its certificate',
   },
   'tls-not-yet-valid': {
     id: 'tls',
-    cause: 'the certificate is not valid yet, by the clock here',
-    mend: 'set the clocks of both clusters right',
+    cause: 'the certificate is not valid yet by the clock of this server',
+    remedy: 'correct the clocks of both clusters',
   },
   'tls-no-http2': {
     id: 'tls',
-    cause: 'TLS works, without HTTP/2 (ALPN h2)',
-    mend: PASS_THROUGH,
+    cause: 'TLS works, but without HTTP/2 (ALPN h2)',
+    remedy: PASS_THROUGH,
   },
   'server-name-wrong': {
     id: 'server-name',
-    cause: 'the certificate is for another server name than the peering asks for',
-    mend: `see that the address leads to the right cluster; ${ANOTHER_CLUSTER}`,
+    cause: 'the certificate is for another server name than the one expected',
+    remedy: `make sure that the address belongs to the right cluster; ${ANOTHER_CLUSTER}`,
   },
   'grpc-no-peering': {
     id: 'grpc',
-    cause: 'what answers there is no peering service',
-    mend: PASS_THROUGH,
+    cause: 'the server at that address is not a peering service',
+    remedy: PASS_THROUGH,
   },
   'grpc-timed-out': {
     id: 'grpc',
-    cause: 'the connection works, and no answer came in time',
-    mend: 'see the log and the load of the server there',
+    cause: 'the connection works, but the server did not answer the call in time',
+    remedy: 'see the log and the load of the server there',
   },
   'grpc-failed': {
     id: 'grpc',
-    cause: 'the peering service answered with an error',
-    mend: 'see the detail, and the log of the server there',
+    cause: 'the peering service returned an error',
+    remedy: 'see the detail, and the log of the server there',
   },
   'grpc-elsewhere': {
     id: 'grpc',
     warning: true,
-    cause: 'this server of the other cluster cannot serve the peering now; another one can',
-    mend: 'nothing, as long as another address works',
+    cause: 'this server of the other cluster cannot serve the peering now, but another one can',
+    remedy: 'nothing, while another address works',
   },
   'version-old': {
     id: 'version',
     cause: 'the other cluster runs a version that is too old to peer with',
-    mend: 'upgrade the other cluster',
+    remedy: 'upgrade the other cluster',
   },
   'clock-off': {
     id: 'clock',
     warning: true,
     cause: 'the clocks of the two clusters differ by more than a minute',
-    mend: 'synchronize the clocks (NTP) of both clusters',
+    remedy: 'synchronize the clocks (NTP) of both clusters',
   },
   'clock-far': {
     id: 'clock',
-    cause: 'the clocks differ so much that certificates which one cluster makes are not valid for the other',
-    mend: 'synchronize the clocks (NTP) of both clusters',
+    cause: 'the clocks differ so much that certificates of one cluster are not valid in the other',
+    remedy: 'synchronize the clocks (NTP) of both clusters',
   },
-} as const satisfies Readonly<Record<string, Fault>>;
+} as const satisfies Readonly<Record<string, Finding>>;
 
-export type FaultCode = keyof typeof FAULTS;
+export type FindingCode = keyof typeof FINDINGS;
 
-/** What a code means. */
-export const faultOf = (code: FaultCode): Fault => FAULTS[code];
+export const findingOf = (code: FindingCode): Finding => FINDINGS[code];
 
-/** Every code, for tests and documents that must name them all. */
-export const faultCodes = Object.keys(FAULTS) as readonly FaultCode[];
+/** All codes, for the API schema and the test of the documentation. */
+export const findingCodes = Object.keys(FINDINGS) as readonly FindingCode[];

@@ -1,12 +1,12 @@
-/** Every bound of the connection check, each with its reason. */
+/** The limits of the connection check. */
 
 const SECOND = 1_000;
 
-/** How long a check takes at most, over all addresses: who asks waits for it. The dialer gives one connection as long. */
+/** Timeout of a check, all addresses together. The dialer uses the same timeout for one connection. */
 export const CHECK_MS_MAX = 10 * SECOND;
-/** Checks of one server at once: each opens up to 64 connections and asks DNS as often. */
-export const CHECKS_AT_ONCE_MAX = 8;
-/** Clocks further apart make logs and times that do not fit together, long before certificates stop being valid. */
+/** Checks in parallel on one server. Each opens up to 64 connections and makes as many DNS queries. */
+export const CHECKS_IN_PARALLEL_MAX = 8;
+/** Clocks that differ more make logs hard to compare, long before certificates become invalid. */
 export const CLOCK_WARNING_MS = 60 * SECOND;
-/** How much of what another server says is shown. */
+/** Characters of a text from another server that a report contains. */
 export const FOREIGN_TEXT_LENGTH_MAX = 200;

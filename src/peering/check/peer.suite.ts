@@ -1,4 +1,4 @@
-/** What the tests of this part share: servers of every kind that could stand at the address of a peer. */
+/** Fixtures of the connection check: the kinds of servers that can listen at the address of a peer. */
 import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import http2 from 'node:http2';
@@ -11,13 +11,13 @@ import { systemClock } from '../../state/clock/clock.ts';
 import { createSecretStore } from '../record/encrypted-secret.ts';
 import { type ExchangeSecretRequest, PeerStreamService } from '../stream/wire/gen/peering/peerstream_pb.ts';
 import { serverKeyPlace } from '../trust/authority.ts';
-import { makeAuthority, makeServerCertificate } from '../trust/make-certificates.ts';
-import { clusterName } from '../trust/names.ts';
-import { checkAddress, type Peer, type Surroundings } from './check-address.ts';
+import { clusterName } from '../trust/cluster-name.ts';
+import { createAuthority, issueServerCertificate } from '../trust/issue-certificates.ts';
+import { type CheckEnvironment, checkAddress, type Peer } from './check-address.ts';
 import type { Check } from './report.ts';
 import { systemResolve } from './resolve-host.ts';
 
-/** A cluster as its peers see it. */
+/** The identity of a cluster. */
 export interface TestCluster {
   readonly serverName: string;
   readonly roots: readonly string[];
@@ -27,27 +27,27 @@ export interface TestCluster {
 
 export const HOUR_MS = 3_600_000;
 
-/** @param ageMs how old its server certificate is; negative: it is of the future */
+/** @param ageMs the age of its server certificate. A negative one is not valid yet. */
 export async function makeCluster(ageMs = 0): Promise<TestCluster> {
   const name = clusterName(randomUUID(), 'dc2');
   const secrets = createSecretStore(undefined);
-  const authority = await makeAuthority({ name, secrets, nowMs: Date.now() });
+  const authority = await createAuthority({ name, secrets, nowMs: Date.now() });
   const nowMs = Date.now() - ageMs;
-  const { certificate, key } = await makeServerCertificate(authority, { name, secrets, nowMs });
+  const { certificate, key } = await issueServerCertificate(authority, { name, secrets, nowMs });
   return {
     serverName: name.serverName,
     roots: [authority.root.certificate],
     cert: certificate,
-    key: secrets.open(key, serverKeyPlace(authority.id)),
+    key: secrets.decrypt(key, serverKeyPlace(authority.id)),
   };
 }
 
-/** A server that lives as long as the test, and emits what it meets. */
+/** A server that is closed at the end of the test. */
 export interface TestServer {
   readonly address: string;
-  /** `connection`, `data`, `request`. */
-  readonly met: EventEmitter;
-  /** Connections that are open. */
+  /** Emits `connection`, `data` and `request`. */
+  readonly events: EventEmitter;
+  /** Returns the number of open connections. */
   open(): Promise<number>;
 }
 
@@ -67,12 +67,12 @@ async function listen(t: TestContext, server: net.Server, met = new EventEmitter
   const { port } = server.address() as net.AddressInfo;
   return {
     address: `127.0.0.1:${port}`,
-    met,
+    events: met,
     open: () => new Promise((resolve, reject) => server.getConnections((e, count) => (e ? reject(e) : resolve(count)))),
   };
 }
 
-/** Plain TCP; `answer` says what it does with the first bytes. */
+/** Starts a plain TCP server. `answer` handles the first bytes of a connection. */
 export function startTcp(t: TestContext, answer: (socket: net.Socket) => void): Promise<TestServer> {
   const met = new EventEmitter();
   const server = net.createServer((socket) => {
@@ -84,7 +84,7 @@ export function startTcp(t: TestContext, answer: (socket: net.Socket) => void): 
   return listen(t, server, met);
 }
 
-/** TLS that offers these protocols, and says nothing more. */
+/** Starts a TLS server that offers these protocols and answers nothing. */
 export function startTls(t: TestContext, { cert, key }: TestCluster, protocols: string[]): Promise<TestServer> {
   const server = tls.createServer({ cert, key, ALPNProtocols: protocols });
   server.on('tlsClientError', () => undefined);
@@ -95,7 +95,7 @@ export function startTls(t: TestContext, { cert, key }: TestCluster, protocols: 
   return listen(t, server);
 }
 
-/** HTTP/2 over TLS without gRPC. */
+/** Starts an HTTP/2 server over TLS without gRPC. */
 export function startHttp2(
   t: TestContext,
   { cert, key }: TestCluster,
@@ -113,7 +113,7 @@ export function startHttp2(
 
 type Exchange = (request: ExchangeSecretRequest, context: HandlerContext) => Promise<never>;
 
-/** A peering service; without `exchange` a gRPC server of something else. */
+/** Starts a peering service, or without `exchange` a gRPC server with another service. */
 export function startPeer(t: TestContext, { cert, key }: TestCluster, exchange?: Exchange): Promise<TestServer> {
   const met = new EventEmitter();
   const service: Partial<ServiceImpl<typeof PeerStreamService>> =
@@ -138,32 +138,31 @@ export function startPeer(t: TestContext, { cert, key }: TestCluster, exchange?:
 export const UNUSED_SECRET = '6f0a5f0e-1f4f-4c38-9d19-0c0a9f0a3f55';
 export const PEER_ID = '1b7bd4ae-3c86-4f3c-8d6b-b9d5a7a5d0c1';
 
-/** What checks get from around in tests. */
-export const around: Surroundings = {
+export const environment: CheckEnvironment = {
   clock: systemClock,
   resolve: systemResolve,
   version: '1.14.0',
   randomId: () => UNUSED_SECRET,
 };
 
-/** The peer that a cluster is to who dials it. */
+/** Returns the peer that a dialer of this cluster expects. */
 export const peerOf = ({ serverName, roots }: TestCluster): Peer => ({ id: PEER_ID, serverName, roots });
 
-/** Checks an address under a signal that nothing aborts unless one is given. */
+/** Checks one address. The default signal never aborts. */
 export const checkOne = (
   address: string,
   peer: Peer,
   signal: AbortSignal = new AbortController().signal,
-  changed: Partial<Surroundings> = {},
-): Promise<Check[]> => checkAddress({ ...around, ...changed }, address, peer, signal);
+  changed: Partial<CheckEnvironment> = {},
+): Promise<Check[]> => checkAddress({ ...environment, ...changed }, address, peer, signal);
 
-/** `dns passed`, `tcp failed tcp-refused`, …: what was tried. */
+/** Summarizes the checks that were made: `dns passed`, `tcp failed tcp-refused`. */
 export const summary = (checks: readonly Check[]): string[] =>
   checks
     .filter(({ Status }) => Status !== 'skipped')
     .map(({ ID, Status, Code }) => (Code === undefined ? `${ID} ${Status}` : `${ID} ${Status} ${Code}`));
 
-/** Aborts when the event happens. */
+/** Returns a signal that aborts on the event. */
 export function abortOn(emitter: EventEmitter, event: string): AbortSignal {
   const controller = new AbortController();
   emitter.once(event, () => controller.abort());

@@ -1,7 +1,6 @@
 /**
- * The last steps: whether a peering service answers, and what it says of its version and its clock. The question is an
- * exchange with a secret that nobody has ever made: that it is refused shows that the service is there, and spends
- * nothing. (An empty secret would not do: a service that has none left may take it for a match.)
+ * The step `grpc`: calls `ExchangeSecret` with a random secret. The refusal proves that a peering service answers, and
+ * uses up no token ([PEER-97]). An empty secret is not safe, because a service without a secret may accept it.
  */
 import { create } from '@bufbuild/protobuf';
 import { Code, ConnectError, createClient } from '@connectrpc/connect';
@@ -14,9 +13,9 @@ import {
 } from '../stream/wire/gen/peering/peerstream_pb.ts';
 import { ACCORD_VERSION_HEADER } from '../stream/wire/headers.ts';
 import { FOREIGN_TEXT_LENGTH_MAX } from './limits.ts';
-import type { Secured } from './open-tls.ts';
-import { faulty, passed } from './report.ts';
-import type { Step } from './step.ts';
+import type { SecureConnection } from './open-tls.ts';
+import type { Step } from './report.ts';
+import { finding, passed } from './report.ts';
 
 export interface Probe {
   readonly address: string;
@@ -24,27 +23,27 @@ export interface Probe {
   readonly peerId: string;
   /** A random UUID. */
   readonly unusedSecret: string;
-  /** Ours. */
+  /** The version of this server. */
   readonly version: string;
 }
 
-/** What a peering service said besides its refusal. */
-export interface Said {
-  /** Its headers and trailers. */
+/** The metadata and time of a peering service's response. */
+export interface PeerInfo {
+  /** Headers and trailers. */
   readonly metadata: Headers;
-  /** When it said so: the middle of the call, milliseconds since 1970 by the clock here. */
+  /** The middle of the call, in milliseconds since 1970 by the clock of this server. */
   readonly atMs: number;
-  /** How far off that may be. */
+  /** The maximum error of `atMs`. */
   readonly uncertaintyMs: number;
 }
 
-/** Asks what is at the other end of a secured connection. */
+/** Calls the service at the other end of an authenticated connection. */
 export async function probePeer(
   clock: Clock,
-  { socket }: Pick<Secured, 'socket'>,
+  { socket }: Pick<SecureConnection, 'socket'>,
   probe: Probe,
   signal: AbortSignal,
-): Promise<Step<Said>> {
+): Promise<Step<PeerInfo>> {
   const baseUrl = `https://${probe.address}`;
   const session = new Http2SessionManager(baseUrl, {}, { createConnection: () => socket });
   const client = createClient(
@@ -58,38 +57,38 @@ export async function probePeer(
   const startMs = clock.monotonic();
   try {
     await client.exchangeSecret(request, { signal, headers: { [ACCORD_VERSION_HEADER]: probe.version } });
-    return { check: faulty('grpc-no-peering', 'it took a secret that nobody has made') };
+    return { check: finding('grpc-no-peering', 'it accepted a random secret') };
   } catch (thrown) {
-    if (signal.aborted) return { check: faulty('grpc-timed-out') };
+    if (signal.aborted) return { check: finding('grpc-timed-out') };
     const uncertaintyMs = (clock.monotonic() - startMs) / 2;
-    return judge(ConnectError.from(thrown), { atMs: clock.now() - uncertaintyMs, uncertaintyMs });
+    return interpretError(ConnectError.from(thrown), { atMs: clock.now() - uncertaintyMs, uncertaintyMs });
   } finally {
     session.abort();
   }
 }
 
-/** An answer to the exchange is some hundred bytes. */
+/** A response to the exchange has a few hundred bytes. */
 const ANSWER_BYTES_MAX = 64 * 1024;
 
-function judge(error: ConnectError, when: Omit<Said, 'metadata'>): Step<Said> {
+function interpretError(error: ConnectError, when: Omit<PeerInfo, 'metadata'>): Step<PeerInfo> {
   const detail = `${Code[error.code]}: ${error.rawMessage.slice(0, FOREIGN_TEXT_LENGTH_MAX)}`;
-  // A proxy's own 403 would pass for a refusal: only gRPC gives a status of its own.
+  // A 403 of a proxy is not a refusal of the service. Only gRPC sets `grpc-status`.
   const isGrpc = error.metadata.has('grpc-status');
-  if (!isGrpc) return { check: faulty(isAnswer(error) ? 'grpc-no-peering' : 'grpc-failed', detail) };
+  if (!isGrpc) return { check: finding(isAnswer(error) ? 'grpc-no-peering' : 'grpc-failed', detail) };
   const value = { metadata: error.metadata, ...when };
   switch (error.code) {
     case Code.PermissionDenied:
       return { check: passed('grpc', 'a peering service'), value };
     case Code.Unimplemented:
-      return { check: faulty('grpc-no-peering', detail) };
+      return { check: finding('grpc-no-peering', detail) };
     default: {
       const [leader] = error.findDetails(LeaderAddressSchema);
-      if (leader === undefined) return { check: faulty('grpc-failed', detail), value };
-      return { check: faulty('grpc-elsewhere', leader.address.slice(0, FOREIGN_TEXT_LENGTH_MAX)), value };
+      if (leader === undefined) return { check: finding('grpc-failed', detail), value };
+      return { check: finding('grpc-elsewhere', leader.address.slice(0, FOREIGN_TEXT_LENGTH_MAX)), value };
     }
   }
 }
 
-/** Whether an HTTP answer came, rather than a broken connection. */
+/** Whether the error is an HTTP response and not a broken connection. */
 const isAnswer = ({ cause, rawMessage }: ConnectError): boolean =>
   cause === undefined && /^(HTTP \d|unsupported content type|protocol error)/.test(rawMessage);

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { ServiceError } from '../../http/errors.ts';
-import { CHECKS_AT_ONCE_MAX } from './limits.ts';
+import { CHECKS_IN_PARALLEL_MAX } from './limits.ts';
 import { createCheckRunner } from './run-check.ts';
 
 const stays = new AbortController().signal;
 
-test('a check is told when its time is over, and what it found by then counts', async () => {
+test('aborts the signal at the timeout and returns the result of the check', async () => {
   const clock = createFakeClock();
   const runner = createCheckRunner(clock, 10_000);
   const running = runner.run(stays, async (signal) => {
@@ -17,10 +17,10 @@ test('a check is told when its time is over, and what it found by then counts', 
   });
   clock.advance(10_000);
   assert.equal(await running, 'found');
-  assert.equal(clock.timers, 0);
+  assert.equal(clock.timerCount, 0);
 });
 
-test('a check ends for nothing when its caller leaves', async () => {
+test('rejects when the client disconnects', async () => {
   const caller = new AbortController();
   const runner = createCheckRunner(createFakeClock(), 10_000);
   const running = runner.run(caller.signal, async (signal) => {
@@ -31,10 +31,10 @@ test('a check ends for nothing when its caller leaves', async () => {
   await assert.rejects(running, (error) => error instanceof ServiceError && error.code === 'unavailable');
 });
 
-test('checks at once are bounded, and one that ends or fails makes room', async () => {
+test('limits the checks that run in parallel', async () => {
   const clock = createFakeClock();
   const runner = createCheckRunner(clock, 10_000);
-  const waiting = Array.from({ length: CHECKS_AT_ONCE_MAX }, () =>
+  const waiting = Array.from({ length: CHECKS_IN_PARALLEL_MAX }, () =>
     runner.run(stays, (signal) => once(signal, 'abort').then(() => Promise.reject(new Error('failed')))),
   );
   await assert.rejects(

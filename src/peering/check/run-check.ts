@@ -1,32 +1,32 @@
-/** Running checks for a caller: bounded in time and number, and for nobody who has left. */
+/** Runs connection checks with a timeout and a limit on how many run in parallel ([PEER-100]). */
 import { ServiceError } from '../../http/errors.ts';
 import type { Clock } from '../../state/clock/clock.ts';
-import { CHECKS_AT_ONCE_MAX } from './limits.ts';
+import { CHECKS_IN_PARALLEL_MAX } from './limits.ts';
 
 export interface CheckRunner {
   /**
-   * Runs checks under a signal that aborts when their time is over or the caller leaves.
-   * @throws ServiceError `rate-limited`, or `unavailable` when the caller has left
+   * Runs checks under a signal that aborts at the timeout or when the client disconnects.
+   * @throws ServiceError `rate-limited`, or `unavailable` when the client has disconnected
    */
   run<T>(caller: AbortSignal, checks: (signal: AbortSignal) => Promise<T>): Promise<T>;
 }
 
-/** @param timeMs how long one run may take */
+/** @param timeMs the timeout of one run */
 export function createCheckRunner(clock: Clock, timeMs: number): CheckRunner {
   let running = 0;
   return {
     async run(caller, checks) {
-      if (running >= CHECKS_AT_ONCE_MAX) {
-        const text = `${CHECKS_AT_ONCE_MAX} connection checks are under way on this server: try again when they are done`;
+      if (running >= CHECKS_IN_PARALLEL_MAX) {
+        const text = `${CHECKS_IN_PARALLEL_MAX} connection checks are under way on this server: try again when they are done`;
         throw new ServiceError('rate-limited', text, { retryAfterSeconds: Math.ceil(timeMs / 1_000) });
       }
       running += 1;
-      const over = new AbortController();
-      const cancel = clock.after(timeMs, () => over.abort());
+      const timeout = new AbortController();
+      const cancel = clock.after(timeMs, () => timeout.abort());
       try {
-        const result = await checks(AbortSignal.any([caller, over.signal]));
-        // Nobody reads it; it must not pass for a fault of ours in the log.
-        if (caller.aborted) throw new ServiceError('unavailable', 'the caller left before the check was done');
+        const result = await checks(AbortSignal.any([caller, timeout.signal]));
+        // The response is lost. `unavailable` keeps the log free of an internal error.
+        if (caller.aborted) throw new ServiceError('unavailable', 'the client disconnected before the check finished');
         return result;
       } finally {
         cancel();

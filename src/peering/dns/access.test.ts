@@ -1,35 +1,35 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import { imported, importFrom, registered } from '../../../test/support/peering/catalog.ts';
-import { ask, startTestDns, type TestDns } from '../../../test/support/peering/dns.ts';
-import { generated } from '../../../test/support/peering/peering.ts';
+import { importedInstance, importFrom, mustRegister } from '../../../test/support/peering/catalog.ts';
+import { query, startTestDns, type TestDns } from '../../../test/support/peering/dns.ts';
+import { mustGenerate } from '../../../test/support/peering/peering.ts';
 import { sharedApi, startApi } from '../../../test/support/process/api.ts';
 import { rcodes } from './rcodes.ts';
 
 const { NOERROR, NXDOMAIN, SERVFAIL } = rcodes;
 
-/** Every kind of name that shows something. */
+/** One name of each kind. */
 const NAMES = [
   ...['web.service.accord', '_web._tcp.service.accord', 'v1.web.service.accord', 'n1.node.accord'],
   ...['web.service.east.peer.accord', 'far.node.east.peer.accord'],
 ];
 
 const outcomes = async ({ port }: TestDns, names: readonly string[]): Promise<number[]> => {
-  const given: number[] = [];
-  for (const name of names) given.push((await ask(port, name, 'ANY')).rcode);
-  return given;
+  const codes: number[] = [];
+  for (const name of names) codes.push((await query(port, name, 'ANY')).rcode);
+  return codes;
 };
 
-describe('who asks over DNS', () => {
+describe('a DNS client', () => {
   const api = sharedApi();
   before(async () => {
-    await registered(api(), { Service: { Service: 'web', Tags: ['v1'] } });
-    await registered(api(), { Node: 'n2', Service: { Service: 'db' } });
-    await generated(api(), 'east');
-    await importFrom(api(), 'east', 'web', [imported('web', 'far')]);
+    await mustRegister(api(), { Service: { Service: 'web', Tags: ['v1'] } });
+    await mustRegister(api(), { Node: 'n2', Service: { Service: 'db' } });
+    await mustGenerate(api(), 'east');
+    await importFrom(api(), 'east', 'web', [importedInstance('web', 'far')]);
   });
 
-  test('finds nothing with the anonymous token, which may nothing', async () => {
+  test('gets NXDOMAIN with the anonymous token, which has no grants', async () => {
     await using dns = await startTestDns(api(), { token: null });
     assert.deepEqual(
       await outcomes(dns, NAMES),
@@ -37,7 +37,7 @@ describe('who asks over DNS', () => {
     );
   });
 
-  test('finds with a token what it may read: names, and nodes with something of that on them', async () => {
+  test('resolves the services that the token may read, and the nodes of their instances', async () => {
     const { SecretID } = await api().makeToken(['services:read=web']);
     await using dns = await startTestDns(api(), { token: SecretID });
     assert.deepEqual(
@@ -53,29 +53,29 @@ describe('who asks over DNS', () => {
     );
   });
 
-  test('is in the partition of the token', async () => {
+  test('resolves names in the partition of the token', async () => {
     await api().makePartitions('eu');
-    await registered(api(), { Node: 'e1', Address: '10.5.0.1', Partition: 'eu' });
+    await mustRegister(api(), { Node: 'e1', Address: '10.5.0.1', Partition: 'eu' });
     const { SecretID } = await api().makeToken(['services:read@eu'], { Partition: 'eu' });
     await using dns = await startTestDns(api(), { token: SecretID });
-    assert.deepEqual((await ask(dns.port, 'web.service.accord', 'A')).answers, ['web.service.accord A 10.5.0.1']);
+    assert.deepEqual((await query(dns.port, 'web.service.accord', 'A')).answers, ['web.service.accord A 10.5.0.1']);
     assert.deepEqual(await outcomes(dns, ['n1.node.accord']), [NXDOMAIN]);
   });
 
-  test('is told of a failure when the token is gone, not that nothing exists; the log says so once', async () => {
+  test('gets SERVFAIL and not NXDOMAIN when the token is deleted, with one log line', async () => {
     const { SecretID, AccessorID } = await api().makeToken(['services:read']);
     await using dns = await startTestDns(api(), { token: SecretID });
     assert.deepEqual(await outcomes(dns, ['web.service.accord']), [NOERROR]);
     assert.equal((await api().request('DELETE', `/v1/acl/token/${AccessorID}`)).status, 200);
     assert.deepEqual(await outcomes(dns, ['web.service.accord', 'n1.node.accord']), [SERVFAIL, SERVFAIL]);
-    assert.equal(dns.log().match(/questions over DNS cannot be answered/g)?.length, 1);
+    assert.equal(dns.log().match(/DNS question failed/g)?.length, 1);
     assert.ok(!dns.log().includes(SecretID));
   });
 });
 
-test('who asks over DNS finds everything where the default policy allows it', async () => {
+test('resolves all names with a default policy of allow', async () => {
   await using api = await startApi({ policy: { defaultPolicy: 'allow' } });
-  await registered(api);
+  await mustRegister(api);
   await using dns = await startTestDns(api, { token: null });
   assert.deepEqual(await outcomes(dns, ['web.service.accord', 'n1.node.accord']), [NOERROR, NOERROR]);
 });

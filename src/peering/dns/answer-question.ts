@@ -1,30 +1,37 @@
-/** The answer to a question, from one picture of the state. */
+/** Answers a DNS question from one snapshot of the state. */
 import type { Question } from 'dns-packet';
-import { readName } from './name.ts';
+import { parseName } from './name.ts';
 import { type Rcode, rcodes } from './rcodes.ts';
-import { type GivenRecord, hostOfInstance, hostRecords, refusalOfAny, serviceRecords, soaRecord } from './records.ts';
-import { type Found, find } from './resolve.ts';
+import {
+  hostOfInstance,
+  hostRecords,
+  minimalAnyRecord,
+  type ReplyRecord,
+  serviceRecords,
+  soaRecord,
+} from './records.ts';
+import { type Resolution, resolveName } from './resolve.ts';
 import type { Zone } from './zone.ts';
 
 export interface Reply {
   readonly rcode: Rcode;
-  /** In the order in which they are given, as far as they fit; made when they are asked for. */
-  readonly answers: Iterable<GivenRecord>;
-  /** There is nothing to answer with: the SOA says so. */
-  readonly authority?: GivenRecord['record'];
+  /** In order. Computed lazily, because only as many as fit are needed. */
+  readonly answers: Iterable<ReplyRecord>;
+  /** The SOA record of a negative answer. */
+  readonly authority?: ReplyRecord['record'];
 }
 
 const refused: Reply = { rcode: rcodes.REFUSED, answers: [] };
 
-/** Zones are not handed out whole. */
+/** Zone transfers, which are refused. */
 const TRANSFERS: readonly string[] = ['AXFR', 'IXFR'];
 
-/** Answers. @throws ServiceError `permission-denied` for a token that is unknown or has expired */
+/** Answers a question. @throws ServiceError `permission-denied` when the token is unknown or has expired */
 export function answerQuestion(zone: Zone, { name, type, class: network }: Question): Reply {
-  const sought = readName(name, zone.domain);
-  if (sought === undefined || network !== 'IN' || TRANSFERS.includes(type)) return refused;
+  const parsed = parseName(name, zone.domain);
+  if (parsed === undefined || network !== 'IN' || TRANSFERS.includes(type)) return refused;
   const { snapshot } = zone.credentials.state;
-  const found = find(zone, snapshot, sought);
+  const found = resolveName(zone, snapshot, parsed);
   const authority = soaRecord(zone, snapshot.index);
   if (found.kind === 'nothing') return { rcode: rcodes.NXDOMAIN, answers: [], authority };
   const answers = recordsOf(zone, name, type, found, authority);
@@ -42,11 +49,11 @@ function* recordsOf(
   zone: Zone,
   name: string,
   type: string,
-  found: Found,
-  soa: GivenRecord['record'],
-): Generator<GivenRecord> {
+  found: Resolution,
+  soa: ReplyRecord['record'],
+): Generator<ReplyRecord> {
   if (type === 'ANY') {
-    yield { record: refusalOfAny(name, zone.ttlSeconds) };
+    yield { record: minimalAnyRecord(name, zone.ttlSeconds) };
   } else if (found.kind === 'apex') {
     if (type === 'SOA') yield { record: { ...soa, name } };
   } else if (found.kind === 'instances' && type === 'SRV') {
@@ -58,7 +65,7 @@ function* recordsOf(
 
 const HOST_TYPES: readonly string[] = ['A', 'AAAA', 'CNAME'];
 
-function hostsOf(found: Found) {
+function hostsOf(found: Resolution) {
   if (found.kind === 'host') return found.host === undefined ? [] : [found.host];
   if (found.kind !== 'instances') return [];
   return found.instances.map(hostOfInstance).filter((host) => host !== undefined);

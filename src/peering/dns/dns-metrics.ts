@@ -1,10 +1,10 @@
-/** What Prometheus is told of discovery over DNS; no names of services, so everybody may see it. */
+/** The Prometheus metrics of the DNS listener. They contain no names, so they are visible to every caller. */
 import { Counter, Gauge } from 'prom-client';
 import type { Metrics } from '../../http/operators/metrics.ts';
 import { rcodes } from './rcodes.ts';
 import type { RunningDns } from './start-dns.ts';
 
-/** Adds the metrics; they are collected when they are asked for. */
+/** Registers the metrics. They are collected on each scrape. */
 export function dnsMetrics({ registry }: Pick<Metrics, 'registry'>, dns: RunningDns): void {
   const registers = [registry];
   new Counter({
@@ -20,7 +20,7 @@ export function dnsMetrics({ registry }: Pick<Metrics, 'registry'>, dns: Running
   });
   new Counter({
     name: 'accord_dns_ignored_total',
-    help: 'Messages to the DNS listener that were no questions and were not answered',
+    help: 'Messages to the DNS listener that were not questions and were not answered',
     registers,
     collect() {
       this.reset();

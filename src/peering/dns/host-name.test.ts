@@ -21,12 +21,12 @@ const hosts: Readonly<Record<string, Host | undefined>> = {
 };
 
 for (const [text, host] of Object.entries(hosts)) {
-  test(`${JSON.stringify(text)} is ${JSON.stringify(host) ?? 'nothing that the DNS can say'}`, () => {
+  test(`${JSON.stringify(text)} is ${JSON.stringify(host) ?? 'not representable'}`, () => {
     assert.deepEqual(readHost(text), host);
   });
 }
 
-test('every address has a label, and the label says the address', () => {
+test('addressOfLabel inverts labelOfAddress', () => {
   fc.assert(
     fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), (text) => {
       const host = readHost(text);

@@ -1,27 +1,34 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { encode } from 'dns-packet';
-import { registered } from '../../../test/support/peering/catalog.ts';
-import { ednsOf, exchangeUdp, question, read, startTestDns, type TestDns } from '../../../test/support/peering/dns.ts';
+import { mustRegister } from '../../../test/support/peering/catalog.ts';
+import {
+  decodeAnswer,
+  ednsOption,
+  encodeQuery,
+  exchangeUdp,
+  startTestDns,
+  type TestDns,
+} from '../../../test/support/peering/dns.ts';
 import { sharedApi } from '../../../test/support/process/api.ts';
 import { createRandom } from '../../../test/support/random.ts';
-import { LOG_LINE_MS, UDP_ANSWER_BYTES_MAX } from './limits.ts';
-import { createQuietLog } from './rate-limited-log.ts';
+import { LOG_INTERVAL_MS, UDP_ANSWER_BYTES_MAX } from './limits.ts';
+import { createRateLimitedLog } from './rate-limited-log.ts';
 import { rcodes } from './rcodes.ts';
 import { createResponder } from './respond.ts';
 
 const { BADVERS, FORMERR, NOERROR, NOTIMP, REFUSED } = rcodes;
 
-describe('messages that are no proper questions', () => {
+describe('invalid DNS messages', () => {
   const api = sharedApi();
   let dns: TestDns;
   before(async () => {
-    await registered(api());
+    await mustRegister(api());
     dns = await startTestDns(api());
   });
   after(() => dns[Symbol.asyncDispose]());
 
-  const web = (): Buffer => question('web.service.accord', 'A');
+  const web = (): Buffer => encodeQuery('web.service.accord', 'A');
   const withFlags = (flags: number): Buffer => {
     const message = web();
     message.writeUInt16BE(flags, 2);
@@ -35,7 +42,7 @@ describe('messages that are no proper questions', () => {
   const withNameBytes = (...bytes: readonly number[]): Buffer =>
     Buffer.concat([web().subarray(0, 12), Buffer.from(bytes), Buffer.from([0, 1, 0, 1])]);
   const withOptions = (...names: readonly string[]): Buffer => {
-    const additionals = names.map(() => ednsOf(1232));
+    const additionals = names.map(() => ednsOption(1232));
     return encode({ id: 4711, questions: [{ name: 'web.service.accord', type: 'A' }], additionals });
   };
 
@@ -60,25 +67,25 @@ describe('messages that are no proper questions', () => {
     test(what, async () => {
       const sent = message();
       const answer = await exchangeUdp(dns.port, sent);
-      const { packet } = read(answer);
+      const { packet } = decodeAnswer(answer);
       assert.equal((packet.flags ?? 0) & 0xf, rcode);
       assert.deepEqual([answer.length, packet.id, packet.flag_qr], [12, 4711, true]);
     });
   }
 
-  test('a version of EDNS that is not there yet is told from those that are', async () => {
+  test('return BADVERS for an unsupported EDNS version', async () => {
     const message = encode({
       id: 1,
       questions: [{ name: 'web.service.accord', type: 'A' }],
-      additionals: [ednsOf(1232, 1)],
+      additionals: [ednsOption(1232, 1)],
     });
-    const { packet, answers, rcode } = read(await exchangeUdp(dns.port, message));
+    const { packet, answers, rcode } = decodeAnswer(await exchangeUdp(dns.port, message));
     const [edns] = packet.additionals ?? [];
     assert.ok(edns?.type === 'OPT');
     assert.deepEqual([(edns.extendedRcode << 4) | rcode, edns.ednsVersion, answers], [BADVERS, 0, []]);
   });
 
-  test('types and classes without a name come back as they came', async () => {
+  test('get unknown types and classes copied to the response', async () => {
     for (const [type, network, rcode] of [
       [65_280, 1, NOERROR],
       [1, 1_234, REFUSED],
@@ -87,21 +94,21 @@ describe('messages that are no proper questions', () => {
       message.writeUInt16BE(type, message.length - 4);
       message.writeUInt16BE(network, message.length - 2);
       const answer = await exchangeUdp(dns.port, message);
-      assert.equal(read(answer).rcode, rcode);
+      assert.equal(decodeAnswer(answer).rcode, rcode);
       assert.deepEqual(answer.subarray(12, message.length), message.subarray(12));
     }
   });
 
-  test('what is too short, or an answer, is not answered', async () => {
+  test('get no response when they are too short or are responses', async () => {
     const isAnswer = withFlags(1 << 15);
     const before = dns.traffic.ignoredCount;
-    const good = question('web.service.accord', 'A', { packet: { id: 5 } });
+    const good = encodeQuery('web.service.accord', 'A', { packet: { id: 5 } });
     const answer = await exchangeUdp(dns.port, Buffer.alloc(0), Buffer.alloc(11), isAnswer, good);
-    assert.equal(read(answer).packet.id, 5);
+    assert.equal(decodeAnswer(answer).packet.id, 5);
     assert.equal(dns.traffic.ignoredCount, before + 3);
   });
 
-  test('whatever comes, nothing is thrown, little is sent, and what was right is answered after it', async () => {
+  test('never cause an exception or a large response, and valid questions still work', async () => {
     const random = createRandom(20_260_101);
     const unsaid: unknown[] = [];
     const zone = {
@@ -112,7 +119,7 @@ describe('messages that are no proper questions', () => {
       random: random.next,
     };
     const responder = createResponder(zone, { warn: (error) => void unsaid.push(error) });
-    const seeds = [web(), question('web.service.accord', 'SRV', { takes: 4_096 }), withOptions('', '')];
+    const seeds = [web(), encodeQuery('web.service.accord', 'SRV', { udpPayloadSize: 4_096 }), withOptions('', '')];
     for (let round = 0; round < 20_000; round++) {
       let message = Buffer.from(random.pick(seeds));
       for (let change = random.below(6); change >= 0; change--) {
@@ -126,27 +133,27 @@ describe('messages that are no proper questions', () => {
       assert.ok(answer.length <= UDP_ANSWER_BYTES_MAX);
       assert.equal(answer.readUInt16BE(0), message.readUInt16BE(0));
       assert.ok((answer.readUInt16BE(2) & 0x8000) !== 0);
-      // Each can be read; no answer is answered again, so two servers never talk to each other.
-      read(answer);
+      // Responses are valid and are not answered again, so two servers cannot loop.
+      decodeAnswer(answer);
       assert.equal(responder.respond(answer, 'udp'), undefined);
     }
     assert.deepEqual(unsaid, []);
-    assert.equal(read(await exchangeUdp(dns.port, web())).rcode, NOERROR);
+    assert.equal(decodeAnswer(await exchangeUdp(dns.port, web())).rcode, NOERROR);
   });
 });
 
-test('trouble that every question makes is one line of log in a while', () => {
+test('logs a repeated failure once per interval', () => {
   const lines: unknown[] = [];
-  const log = createQuietLog({ warn: (fields: unknown) => void lines.push(fields) } as never, {
+  const log = createRateLimitedLog({ warn: (fields: unknown) => void lines.push(fields) } as never, {
     now: () => 0,
-    monotonic: () => LOG_LINE_MS,
+    monotonic: () => LOG_INTERVAL_MS,
     after: () => () => undefined,
   });
   const zone = { domain: 'accord', ttlSeconds: 0, secretHash: undefined, random: () => 0, credentials: {} as never };
   const responder = createResponder(zone, log);
   for (let i = 0; i < 1_000; i++) {
-    const answer = responder.respond(question('web.service.accord', 'A'), 'udp');
-    assert.equal(answer && read(answer).rcode, rcodes.SERVFAIL);
+    const answer = responder.respond(encodeQuery('web.service.accord', 'A'), 'udp');
+    assert.equal(answer && decodeAnswer(answer).rcode, rcodes.SERVFAIL);
   }
   assert.equal(lines.length, 1);
 });

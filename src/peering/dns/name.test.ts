@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readName, type Sought } from './name.ts';
+import { type ParsedName, parseName } from './name.ts';
 
 const here = { peer: undefined };
-const between: Sought = { kind: 'between' };
-const nothing: Sought = { kind: 'nothing' };
+const between: ParsedName = { kind: 'empty-non-terminal' };
+const nothing: ParsedName = { kind: 'nothing' };
 
-const names: Readonly<Record<string, Sought | undefined>> = {
+const names: Readonly<Record<string, ParsedName | undefined>> = {
   accord: { kind: 'apex' },
   ACCORD: { kind: 'apex' },
   'web.service.accord': { kind: 'service', ...here, service: 'web' },
@@ -44,13 +44,13 @@ const names: Readonly<Record<string, Sought | undefined>> = {
   'web.service.accord.example': undefined,
 };
 
-for (const [name, sought] of Object.entries(names)) {
-  test(`${name} asks for ${JSON.stringify(sought) ?? 'something outside'}`, () => {
-    assert.deepEqual(readName(name, 'accord'), sought);
+for (const [name, expected] of Object.entries(names)) {
+  test(`parses ${name} as ${JSON.stringify(expected) ?? 'outside the domain'}`, () => {
+    assert.deepEqual(parseName(name, 'accord'), expected);
   });
 }
 
-test('a domain may have several labels', () => {
-  assert.deepEqual(readName('web.service.a.example', 'a.example'), { kind: 'service', ...here, service: 'web' });
-  assert.equal(readName('web.service.example', 'a.example'), undefined);
+test('accepts a domain with several labels', () => {
+  assert.deepEqual(parseName('web.service.a.example', 'a.example'), { kind: 'service', ...here, service: 'web' });
+  assert.equal(parseName('web.service.example', 'a.example'), undefined);
 });

@@ -1,47 +1,46 @@
-/** A message as a question, judged before a byte of it is trusted: who sends it need not be a resolver. */
+/** Parsing of DNS messages, which are untrusted input. */
 import { type Answer, DNSSEC_OK, decode, encode, type Question } from 'dns-packet';
 import { ADDITIONALS_MAX } from './limits.ts';
 import { type Rcode, rcodes } from './rcodes.ts';
 
 export interface Query {
   readonly id: number;
-  /** Goes back as it came. */
+  /** Copied to the response. */
   readonly recursionDesired: boolean;
   readonly question: Question;
-  /** The question as it came, byte for byte: it goes back in the same case. */
+  /** The question as received. The response repeats these bytes, which preserves the case. */
   readonly questionBytes: Buffer;
   readonly edns: Edns | undefined;
 }
 
 export interface Edns {
-  /** Bytes that the sender takes over UDP. */
+  /** Bytes that the client accepts over UDP. */
   readonly payloadSize: number;
   readonly version: number;
-  /** Goes back as it came (RFC 3225); there are no signatures here. */
+  /** Copied to the response (RFC 3225). Responses are not signed. */
   readonly flags: number;
 }
 
-/** What a message is. */
-export type ReadMessage =
+/** A parsed message. */
+export type ParsedMessage =
   | { readonly kind: 'query'; readonly query: Query }
-  /** To be answered with this and nothing else. */
+  /** A message answered with a code and no records. */
   | { readonly kind: 'refused'; readonly rcode: Rcode }
-  /** Not to be answered: too short to be, or an answer itself, which two servers could send each other for ever. */
+  /** A message without an answer: too short, or itself a response, which would cause a loop between two servers. */
   | { readonly kind: 'ignored' };
 
-/** Bytes of a header. */
 export const HEADER_BYTES = 12;
 
 const RESPONSE = 1 << 15;
 const OPCODE = 0xf << 11;
 export const RECURSION_DESIRED = 1 << 8;
 
-/** The flags of an answer without content: of the question it keeps what RFC 1035 says it must. */
+/** Returns the flags of a response, with those of the question that RFC 1035 requires. */
 export const answerFlags = (message: Buffer): number =>
   RESPONSE | (message.readUInt16BE(2) & (OPCODE | RECURSION_DESIRED));
 
-/** Reads a message; never throws. */
-export function readMessage(message: Buffer): ReadMessage {
+/** Parses a message. Never throws. */
+export function parseMessage(message: Buffer): ParsedMessage {
   if (message.length < HEADER_BYTES) return { kind: 'ignored' };
   const flags = message.readUInt16BE(2);
   if ((flags & RESPONSE) !== 0) return { kind: 'ignored' };
@@ -50,7 +49,7 @@ export function readMessage(message: Buffer): ReadMessage {
   return query === undefined ? { kind: 'refused', rcode: rcodes.FORMERR } : { kind: 'query', query };
 }
 
-/** Asked of the header, so that a message of thousands of records is not decoded. */
+/** Reads the counts in the header, so that a message with thousands of records is not decoded. */
 function hasOneQuestion(message: Buffer): boolean {
   const [questions, answers, authorities, additionals] = [4, 6, 8, 10].map((at) => message.readUInt16BE(at));
   return questions === 1 && answers === 0 && authorities === 0 && (additionals ?? 0) <= ADDITIONALS_MAX;
@@ -61,8 +60,8 @@ function decodeQuery(message: Buffer, flags: number): Query | undefined {
     const { id = 0, questions: [question] = [], additionals = [] } = decode(message);
     const options = additionals.filter((record) => record.type === 'OPT');
     if (question === undefined || options.length > 1) return undefined;
-    const questionBytes = bytesOfQuestion(message, question);
-    const edns = readEdns(options[0]);
+    const questionBytes = questionBytesOf(message, question);
+    const edns = parseEdns(options[0]);
     if (questionBytes === undefined || edns === 'wrong') return undefined;
     return { id, recursionDesired: (flags & RECURSION_DESIRED) !== 0, question, questionBytes, edns };
   } catch {
@@ -70,18 +69,18 @@ function decodeQuery(message: Buffer, flags: number): Query | undefined {
   }
 }
 
-/** Bytes of type and class, after the name. */
+/** Type and class follow the name. */
 const TYPE_AND_CLASS_BYTES = 4;
 
-/** Undefined for a name that does not read as what it is: with dots in its labels, or bytes that are no text. */
-function bytesOfQuestion(message: Buffer, { name }: Question): Buffer | undefined {
+/** Returns `undefined` when the decoded name is ambiguous: dots inside labels, or bytes that are not text. */
+function questionBytesOf(message: Buffer, { name }: Question): Buffer | undefined {
   const encoded = encode({ questions: [{ name, type: 'A' }] }).subarray(HEADER_BYTES);
   const bytes = message.subarray(HEADER_BYTES, HEADER_BYTES + encoded.length);
   const nameLength = encoded.length - TYPE_AND_CLASS_BYTES;
   return bytes.subarray(0, nameLength).equals(encoded.subarray(0, nameLength)) ? bytes : undefined;
 }
 
-function readEdns(option: Answer | undefined): Edns | undefined | 'wrong' {
+function parseEdns(option: Answer | undefined): Edns | undefined | 'wrong' {
   if (option?.type !== 'OPT') return undefined;
   const { name, udpPayloadSize: payloadSize, ednsVersion: version, flags } = option;
   return name === '.' ? { payloadSize, version, flags: flags & DNSSEC_OK } : 'wrong';

@@ -1,21 +1,20 @@
-/** A log that strangers cannot fill: one line for each message in a while, with how often it came meanwhile. */
+/** A log that clients cannot flood: one line per message and interval, with the number of suppressed ones. */
 import type { Log } from '../../http/telemetry/log.ts';
 import type { Clock } from '../../state/clock/clock.ts';
-import { LOG_LINE_MS } from './limits.ts';
+import { LOG_INTERVAL_MS } from './limits.ts';
 
-export interface QuietLog {
-  /** @param message one of few: each is counted on its own */
+export interface RateLimitedLog {
+  /** @param message a fixed phrase, because messages are counted separately */
   warn(error: unknown, message: string): void;
 }
 
-/** None said yet. */
-export function createQuietLog(log: Log, clock: Clock): QuietLog {
+export function createRateLimitedLog(log: Log, clock: Clock): RateLimitedLog {
   const lines = new Map<string, { at: number; unsaid: number }>();
   return {
     warn(error, message) {
       const now = clock.monotonic();
       const line = lines.get(message);
-      if (line !== undefined && now - line.at < LOG_LINE_MS) {
+      if (line !== undefined && now - line.at < LOG_INTERVAL_MS) {
         line.unsaid += 1;
         return;
       }

@@ -1,102 +1,105 @@
 /**
- * What stands behind a name, as far as the caller may read it. What it may not read does not exist for it, and neither
- * does a service of which nothing can be used.
+ * Resolution of parsed names. Names that the caller may not read do not exist for it, and neither do services without a
+ * usable instance.
  *
- * The current snapshot answers, without asking the store whether there is a newer one: names are found while the store
- * cannot be reached, and at most as late as this server learns of commits.
+ * Reads are stale: they use the snapshot of this server without a barrier, so names resolve while the store is
+ * unavailable.
  */
 import { authenticate, type Caller } from '../../credentials/caller.ts';
 import { permits } from '../../credentials/grant.ts';
-import { MEMO_ENTRY_BYTES } from '../../state/limits.ts';
+import { LIST_ELEMENT_BYTES } from '../../state/limits.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
-import { type NodeSource, nodeSource, serviceSource, wholeSource } from '../catalog/query/catalog-queries.ts';
-import type { FoundInstance, FoundNode } from '../catalog/query/resolved-instances.ts';
-import { visibleOf } from '../catalog/query/visibility.ts';
+import { type CatalogResult, queryNode, queryPartition, queryService } from '../catalog/query/catalog-queries.ts';
+import type { ResolvedInstance, ResolvedNode } from '../catalog/query/resolved-instances.ts';
+import { filterVisible } from '../catalog/query/visibility.ts';
 import { type Host, readHost } from './host-name.ts';
-import type { Sought } from './name.ts';
+import type { ParsedName } from './name.ts';
 import type { Zone } from './zone.ts';
 
-export type Found =
+export type Resolution =
   | { readonly kind: 'nothing' }
-  /** The name is there and has no records. */
-  | { readonly kind: 'between' }
+  /** The name exists and has no records. */
+  | { readonly kind: 'empty-non-terminal' }
   | { readonly kind: 'apex' }
   | { readonly kind: 'host'; readonly host: Host | undefined }
   /** At least one. */
-  | { readonly kind: 'instances'; readonly instances: readonly FoundInstance[] };
+  | { readonly kind: 'instances'; readonly instances: readonly ResolvedInstance[] };
 
-const NOTHING: Found = { kind: 'nothing' };
+const NOTHING: Resolution = { kind: 'nothing' };
 
-/** Looks in the partition of the token. @throws ServiceError `permission-denied` for a token that is unknown or has expired */
-export function find(zone: Zone, snapshot: Snapshot, sought: Sought): Found {
-  switch (sought.kind) {
+/**
+ * Resolves a name in the partition of the token.
+ * @throws ServiceError `permission-denied` when the token is unknown or has expired
+ */
+export function resolveName(zone: Zone, snapshot: Snapshot, name: ParsedName): Resolution {
+  switch (name.kind) {
     case 'apex':
-    case 'between':
+    case 'empty-non-terminal':
     case 'nothing':
-      return sought;
+      return name;
     case 'address':
-      return { kind: 'host', host: readHost(sought.address) };
+      return { kind: 'host', host: readHost(name.address) };
     case 'node':
-      return findNode(zone, snapshot, sought);
+      return findNode(zone, snapshot, name);
     case 'service':
-      return findService(zone, snapshot, sought);
+      return findService(zone, snapshot, name);
   }
 }
 
 const callerOf = ({ credentials, secretHash }: Zone, snapshot: Snapshot): Caller =>
   authenticate(snapshot, secretHash, credentials.policy);
 
-type SoughtService = Extract<Sought, { readonly kind: 'service' }>;
+type ServiceName = Extract<ParsedName, { readonly kind: 'service' }>;
 
-function findService(zone: Zone, snapshot: Snapshot, { peer, service, tag }: SoughtService): Found {
+function findService(zone: Zone, snapshot: Snapshot, { peer, service, tag }: ServiceName): Resolution {
   const { partition, grants } = callerOf(zone, snapshot);
   if (!permits(grants, { resource: 'services', access: 'read', partition, name: service })) return NOTHING;
-  const { instances } = serviceSource(zone.credentials.state, snapshot, { partition, peer }, service);
+  const { instances } = queryService(zone.credentials.state, snapshot, { partition, peer }, service);
   const usable = instances.filter((found) => isUsable(found) && (tag === undefined || hasTag(found, tag)));
   return usable.length === 0 ? NOTHING : { kind: 'instances', instances: usable };
 }
 
-const isUsable = ({ status }: FoundInstance): boolean => status === 'passing' || status === 'warning';
+const isUsable = ({ status }: ResolvedInstance): boolean => status === 'passing' || status === 'warning';
 
-/** @param tag in lower case: names in the DNS have none */
-const hasTag = ({ instance }: FoundInstance, tag: string): boolean =>
+/** @param tag in lower case, as in a parsed name */
+const hasTag = ({ instance }: ResolvedInstance, tag: string): boolean =>
   instance.service.tags.some((has) => has.toLowerCase() === tag);
 
-type SoughtNode = Extract<Sought, { readonly kind: 'node' }>;
+type NodeName = Extract<ParsedName, { readonly kind: 'node' }>;
 
-function findNode(zone: Zone, snapshot: Snapshot, { peer, node }: SoughtNode): Found {
+function findNode(zone: Zone, snapshot: Snapshot, { peer, node }: NodeName): Resolution {
   const { state } = zone.credentials;
   const caller = callerOf(zone, snapshot);
   const { partition } = caller;
   const source =
     peer === undefined
-      ? nodeSource(state, snapshot, { partition, peer }, node)
+      ? queryNode(state, snapshot, { partition, peer }, node)
       : nodesOfPeer(zone, snapshot, { partition, peer }).get(node);
-  const [seen] = source === undefined ? [] : visibleOf(caller, partition, source).nodes;
+  const [seen] = source === undefined ? [] : filterVisible(caller, partition, source).nodes;
   return seen === undefined ? NOTHING : { kind: 'host', host: readHost(seen.node.address) };
 }
 
-interface OfPeer {
+interface PeerScope {
   readonly partition: string;
   readonly peer: string;
 }
 
-/** The nodes of a peer with what is on them, by name in lower case; gathered once a snapshot. */
-function nodesOfPeer(zone: Zone, snapshot: Snapshot, ofPeer: OfPeer): ReadonlyMap<string, NodeSource> {
+/** Returns the nodes of a peer with their services, by name in lower case. Computed once per snapshot. */
+function nodesOfPeer(zone: Zone, snapshot: Snapshot, ofPeer: PeerScope): ReadonlyMap<string, CatalogResult> {
   const { partition, peer } = ofPeer;
-  const make = (): ReadonlyMap<string, NodeSource> => {
-    const whole = wholeSource(zone.credentials.state, snapshot, ofPeer);
-    const instances = Map.groupBy(whole.instances, ({ on }) => keyOf(on));
+  const make = (): ReadonlyMap<string, CatalogResult> => {
+    const whole = queryPartition(zone.credentials.state, snapshot, ofPeer);
+    const instances = Map.groupBy(whole.instances, ({ resolvedNode }) => nodeKey(resolvedNode));
     return new Map(
       whole.nodes.map((node) => {
-        const key = keyOf(node);
+        const key = nodeKey(node);
         return [key, { ...whole, nodes: [node], instances: instances.get(key) ?? [] }];
       }),
     );
   };
   const key = `dns nodes\0${partition.toLowerCase()}\0${peer}`;
   // A map's entry, a source and a list of one node for each.
-  return snapshot.memo(key, make, (nodes) => nodes.size * 3 * MEMO_ENTRY_BYTES);
+  return snapshot.memoize(key, make, (nodes) => nodes.size * 3 * LIST_ELEMENT_BYTES);
 }
 
-const keyOf = ({ node }: FoundNode): string => node.name.toLowerCase();
+const nodeKey = ({ node }: ResolvedNode): string => node.name.toLowerCase();

@@ -1,8 +1,8 @@
-/** From a message to the answer, whatever the message is; nothing that comes over the network gets past here as an error. */
+/** Responses to DNS messages. Every error becomes a response code, so no message can cause an exception. */
 import { answerQuestion, type Reply } from './answer-question.ts';
 import { TCP_ANSWER_BYTES_MAX, UDP_ANSWER_BYTES_MAX, UDP_ANSWER_BYTES_MIN } from './limits.ts';
-import { type Query, readMessage } from './query.ts';
-import type { QuietLog } from './rate-limited-log.ts';
+import { parseMessage, type Query } from './query.ts';
+import type { RateLimitedLog } from './rate-limited-log.ts';
 import { type Rcode, type RcodeName, rcodeName, rcodes } from './rcodes.ts';
 import { writeRefusal, writeReply } from './write-reply.ts';
 import type { Zone } from './zone.ts';
@@ -10,37 +10,36 @@ import type { Zone } from './zone.ts';
 export type Transport = 'udp' | 'tcp';
 
 export interface Responder {
-  /** @returns undefined: it is not answered */
+  /** Returns the response, or `undefined` for a message that must not be answered. */
   respond(message: Buffer, over: Transport): Buffer | undefined;
-  /** Answers by outcome. */
+  /** Number of responses by code. */
   readonly answered: ReadonlyMap<RcodeName, number>;
-  /** Messages that were not answered. */
+  /** Number of messages without a response. */
   readonly ignoredCount: number;
 }
 
-/** Nothing asked yet. */
-export function createResponder(zone: Zone, log: QuietLog): Responder {
+export function createResponder(zone: Zone, log: RateLimitedLog): Responder {
   const answered = new Map<RcodeName, number>();
   let ignoredCount = 0;
   const count = (rcode: Rcode): void => {
     const name = rcodeName(rcode);
     answered.set(name, (answered.get(name) ?? 0) + 1);
   };
-  const written = (message: Buffer, query: Query, over: Transport): Buffer => {
+  const answer = (message: Buffer, query: Query, over: Transport): Buffer => {
     try {
       const reply = replyTo(zone, query);
       const bytes = writeReply(query, reply, bytesMaxOf(query, over));
       count(reply.rcode);
       return bytes;
     } catch (error) {
-      log.warn(error, 'questions over DNS cannot be answered');
+      log.warn(error, 'DNS question failed');
       count(rcodes.SERVFAIL);
       return writeRefusal(message, rcodes.SERVFAIL);
     }
   };
   return {
     respond(message, over) {
-      const read = readMessage(message);
+      const read = parseMessage(message);
       switch (read.kind) {
         case 'ignored':
           ignoredCount += 1;
@@ -49,7 +48,7 @@ export function createResponder(zone: Zone, log: QuietLog): Responder {
           count(read.rcode);
           return writeRefusal(message, read.rcode);
         case 'query':
-          return written(message, read.query, over);
+          return answer(message, read.query, over);
       }
     },
     answered,

@@ -3,14 +3,21 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { before, describe, test } from 'node:test';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
-import { imported, importFrom, registered } from '../../../test/support/peering/catalog.ts';
-import { answersOf, ask, framed, question, read, startTestDns } from '../../../test/support/peering/dns.ts';
-import { generated } from '../../../test/support/peering/peering.ts';
+import { importedInstance, importFrom, mustRegister } from '../../../test/support/peering/catalog.ts';
+import {
+  decodeAnswer,
+  encodeQuery,
+  lengthPrefixed,
+  query,
+  readAnswers,
+  startTestDns,
+} from '../../../test/support/peering/dns.ts';
+import { mustGenerate } from '../../../test/support/peering/peering.ts';
 import { sharedApi } from '../../../test/support/process/api.ts';
 import { until } from '../../../test/support/until.ts';
 import { QUERY_BYTES_MAX, TCP_CONNECTIONS_MAX, TCP_IDLE_MS } from './limits.ts';
 
-/** An open connection; how it ends is the test's to look at. */
+/** Opens a connection. Errors are left to the test. */
 async function opened(port: number): Promise<Socket> {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => undefined);
@@ -27,39 +34,39 @@ const closed = (socket: Socket): Promise<void> =>
 
 describe('DNS over TCP', () => {
   const api = sharedApi();
-  before(() => registered(api()));
-  const numbered = (id: number): Buffer => framed(question('web.service.accord', 'A', { packet: { id } }));
+  before(() => mustRegister(api()));
+  const numbered = (id: number): Buffer => lengthPrefixed(encodeQuery('web.service.accord', 'A', { packet: { id } }));
 
-  test('answers questions of one connection in order, however they are cut', async () => {
+  test('answers the questions of a connection in order, however they are split into packets', async () => {
     await using dns = await startTestDns(api());
     const socket = await opened(dns.port);
     const all = Buffer.concat(Array.from({ length: 100 }, (_, id) => numbered(id)));
     for (let at = 0; at < all.length; at += 7) socket.write(all.subarray(at, at + 7));
-    const answers = await answersOf(socket, 100);
+    const answers = await readAnswers(socket, 100);
     assert.deepEqual(
-      answers.map((answer) => read(answer).packet.id),
+      answers.map((answer) => decodeAnswer(answer).packet.id),
       Array.from({ length: 100 }, (_, id) => id),
     );
     socket.destroy();
     await until('the connection is forgotten', () => dns.connectionCount === 0);
   });
 
-  test('answers what was asked before the asker closed its side', async () => {
+  test('answers questions sent before the client half-closes the connection', async () => {
     await using dns = await startTestDns(api());
     const socket = await opened(dns.port);
     socket.end(Buffer.concat([numbered(1), numbered(2)]));
-    assert.equal((await answersOf(socket, 3)).length, 2);
+    assert.equal((await readAnswers(socket, 3)).length, 2);
   });
 
-  test('ends a connection without a whole question in time, also one that sends a byte now and then', async () => {
+  test('closes a connection without a complete question within TCP_IDLE_MS, even if it sends single bytes', async () => {
     const clock = createFakeClock();
     await using dns = await startTestDns(api(), { clock });
     const socket = await opened(dns.port);
     socket.write(numbered(1));
-    assert.equal((await answersOf(socket, 1)).length, 1);
+    assert.equal((await readAnswers(socket, 1)).length, 1);
     clock.advance(TCP_IDLE_MS - 1);
     socket.write(numbered(2));
-    assert.equal((await answersOf(socket, 1)).length, 1);
+    assert.equal((await readAnswers(socket, 1)).length, 1);
     clock.advance(TCP_IDLE_MS - 1);
     assert.equal(dns.connectionCount, 1);
     socket.write(numbered(3).subarray(0, 5));
@@ -68,7 +75,7 @@ describe('DNS over TCP', () => {
     assert.equal(dns.connectionCount, 0);
   });
 
-  test('ends a connection whose question is longer than any', async () => {
+  test('closes a connection whose question is too long', async () => {
     await using dns = await startTestDns(api());
     const socket = await opened(dns.port);
     const length = Buffer.alloc(2);
@@ -77,7 +84,7 @@ describe('DNS over TCP', () => {
     await closed(socket);
   });
 
-  test('has room for one more connection always: the quietest goes', async () => {
+  test('closes the longest idle connection to accept a further one', async () => {
     await using dns = await startTestDns(api());
     const sockets: Socket[] = [];
     for (let i = 0; i < TCP_CONNECTIONS_MAX; i++) sockets.push(await opened(dns.port));
@@ -85,33 +92,33 @@ describe('DNS over TCP', () => {
     const [first, second] = sockets;
     assert.ok(first !== undefined && second !== undefined);
     first.write(numbered(1));
-    assert.equal((await answersOf(first, 1)).length, 1);
-    assert.equal((await ask(dns.port, 'web.service.accord', 'A', { over: 'tcp' })).answers.length, 1);
+    assert.equal((await readAnswers(first, 1)).length, 1);
+    assert.equal((await query(dns.port, 'web.service.accord', 'A', { over: 'tcp' })).answers.length, 1);
     await closed(second);
     first.write(numbered(2));
-    assert.equal((await answersOf(first, 1)).length, 1);
+    assert.equal((await readAnswers(first, 1)).length, 1);
     for (const socket of sockets) socket.destroy();
   });
 
-  test('does not read on while its answers are not taken', async () => {
+  test('stops reading while the client does not receive its answers', async () => {
     const clock = createFakeClock();
     await using dns = await startTestDns(api(), { clock });
-    await generated(api(), 'east');
+    await mustGenerate(api(), 'east');
     const crowd = Array.from({ length: 1_000 }, (_, i) => {
-      const instance = imported('crowd', `n${i}`);
+      const instance = importedInstance('crowd', `n${i}`);
       return { ...instance, node: { ...instance.node, address: `10.0.${i >> 8}.${i & 255}` } };
     });
     await importFrom(api(), 'east', 'crowd', crowd);
     const socket = await opened(dns.port);
-    // Some 40 kB each: far more than the system takes.
-    const one = framed(question('crowd.service.east.peer.accord', 'A'));
+    // About 40 kB each, more than the socket buffers hold.
+    const one = lengthPrefixed(encodeQuery('crowd.service.east.peer.accord', 'A'));
     socket.write(Buffer.concat(new Array(1_000).fill(one)));
     const answered = (): number => dns.traffic.answered.get('NOERROR') ?? 0;
     await until('some are answered', () => answered() > 0);
     let before: number;
     do {
       before = answered();
-      await ask(dns.port, 'none.service.accord', 'A', { over: 'tcp' });
+      await query(dns.port, 'none.service.accord', 'A', { over: 'tcp' });
       await new Promise((resolve) => setTimeout(resolve, 50));
     } while (answered() > before);
     assert.ok(answered() < 1_000);
@@ -120,13 +127,13 @@ describe('DNS over TCP', () => {
     socket.destroy();
   });
 
-  test('lets out the answers that were given when it stops', async () => {
+  test('sends pending answers when it stops', async () => {
     const dns = await startTestDns(api());
     const socket = await opened(dns.port);
     socket.write(numbered(1));
     await until('it is answered', () => dns.traffic.answered.get('NOERROR') === 1);
     await dns[Symbol.asyncDispose]();
-    assert.equal((await answersOf(socket, 2)).length, 1);
+    assert.equal((await readAnswers(socket, 2)).length, 1);
     await assert.rejects(opened(dns.port));
   });
 });

@@ -1,32 +1,42 @@
 /**
- * Questions and answers over TCP, each after its length: several one after another on a connection, sent without waiting
- * for answers if the client likes, and answered in order. A client that does not take its answers is not read any more.
+ * DNS over TCP. Messages have a length prefix. A client may send several questions without waiting, and gets the
+ * answers in order. The server stops reading from a client that does not receive its answers.
  */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../../state/clock/clock.ts';
-import { QUERY_BYTES_MAX, TCP_CLOSING_MS, TCP_CONNECTIONS_MAX, TCP_IDLE_MS, TCP_QUESTIONS_A_TURN } from './limits.ts';
-import type { QuietLog } from './rate-limited-log.ts';
+import {
+  QUERY_BYTES_MAX,
+  TCP_CLOSE_TIMEOUT_MS,
+  TCP_CONNECTIONS_MAX,
+  TCP_IDLE_MS,
+  TCP_QUESTIONS_PER_TURN,
+} from './limits.ts';
+import type { RateLimitedLog } from './rate-limited-log.ts';
 import type { Responder } from './respond.ts';
-import type { Listen } from './serve-udp.ts';
+import type { ListenAddress } from './serve-udp.ts';
 
 export interface TcpService extends AsyncDisposable {
   readonly address: AddressInfo;
   readonly connectionCount: number;
 }
 
-export interface Around {
+export interface TcpDependencies {
   readonly clock: Clock;
-  readonly log: QuietLog;
+  readonly log: RateLimitedLog;
 }
 
-/** Answers until it is disposed. @throws Error of the system, such as EADDRINUSE */
-export async function serveTcp({ host, port }: Listen, responder: Responder, around: Around): Promise<TcpService> {
-  const { clock, log } = around;
-  /** Each with what ends it unless it asks in time; the one that was quiet the longest first. */
+/** Starts the TCP listener. @throws a system error, such as EADDRINUSE */
+export async function serveTcp(
+  { host, port }: ListenAddress,
+  responder: Responder,
+  dependencies: TcpDependencies,
+): Promise<TcpService> {
+  const { clock, log } = dependencies;
+  /** The open connections, each with the function that cancels its idle timer. The longest idle one is first. */
   const connections = new Map<Socket, () => void>();
-  const isBusy = (socket: Socket): void => {
+  const markActive = (socket: Socket): void => {
     connections.get(socket)?.();
     connections.delete(socket);
     connections.set(
@@ -34,28 +44,28 @@ export async function serveTcp({ host, port }: Listen, responder: Responder, aro
       clock.after(TCP_IDLE_MS, () => socket.destroy()),
     );
   };
-  const displaceOne = (): void => {
-    const [quietest] = connections.keys();
-    if (quietest !== undefined) forget(quietest);
-    quietest?.destroy();
+  const closeLongestIdle = (): void => {
+    const [idle] = connections.keys();
+    if (idle !== undefined) forget(idle);
+    idle?.destroy();
   };
   const forget = (socket: Socket): void => {
     connections.get(socket)?.();
     connections.delete(socket);
   };
   const server = createServer({ noDelay: true }, (socket) => {
-    if (connections.size >= TCP_CONNECTIONS_MAX) displaceOne();
-    isBusy(socket);
+    if (connections.size >= TCP_CONNECTIONS_MAX) closeLongestIdle();
+    markActive(socket);
     socket.once('close', () => forget(socket));
-    // A connection that breaks has nobody who could be told, now or after its last question.
+    // An error closes the connection, which is all there is to do.
     socket.on('error', () => undefined);
-    answerAll(socket, responder, () => connections.has(socket) && isBusy(socket)).catch(() => socket.destroy());
+    answerAll(socket, responder, () => connections.has(socket) && markActive(socket)).catch(() => socket.destroy());
   });
   server.listen(port, host);
   await once(server, 'listening');
-  server.on('error', (error) => log.warn(error, 'connections for DNS cannot be taken'));
+  server.on('error', (error) => log.warn(error, 'DNS connection failed'));
   return {
-    address: server.address() as AddressInfo, // of a listening TCP server
+    address: server.address() as AddressInfo, // because the server listens on TCP
     get connectionCount() {
       return connections.size;
     },
@@ -63,7 +73,7 @@ export async function serveTcp({ host, port }: Listen, responder: Responder, aro
       const closed = once(server, 'close');
       server.close();
       for (const socket of connections.keys()) socket.destroySoon();
-      const cancel = clock.after(TCP_CLOSING_MS, () => {
+      const cancel = clock.after(TCP_CLOSE_TIMEOUT_MS, () => {
         for (const socket of connections.keys()) socket.destroy();
       });
       await closed;
@@ -72,28 +82,28 @@ export async function serveTcp({ host, port }: Listen, responder: Responder, aro
   };
 }
 
-/** Reads questions and answers each, until the client or a question too long ends it. */
+/** Answers questions until the client closes the connection or sends one that is too long. */
 async function answerAll(socket: Socket, { respond }: Responder, onQuestion: () => void): Promise<void> {
   let unread: Buffer = Buffer.alloc(0);
-  let ofTurn = 0;
+  let answeredCount = 0;
   for await (const chunk of socket as AsyncIterable<Buffer>) {
     unread = unread.length === 0 ? chunk : Buffer.concat([unread, chunk]);
-    for (let length = lengthOfNext(unread); length !== undefined; length = lengthOfNext(unread)) {
+    for (let length = nextLength(unread); length !== undefined; length = nextLength(unread)) {
       if (length > QUERY_BYTES_MAX) return;
       if (unread.length < LENGTH_BYTES + length) break;
       const message = unread.subarray(LENGTH_BYTES, LENGTH_BYTES + length);
       unread = unread.subarray(LENGTH_BYTES + length);
       onQuestion();
       const answer = respond(message, 'tcp');
-      if (answer !== undefined && !socket.write(withLength(answer))) await untilTaken(socket);
-      if (++ofTurn % TCP_QUESTIONS_A_TURN === 0) await setImmediate();
+      if (answer !== undefined && !socket.write(withLength(answer))) await waitForDrain(socket);
+      if (++answeredCount % TCP_QUESTIONS_PER_TURN === 0) await setImmediate();
     }
   }
 }
 
 const LENGTH_BYTES = 2;
 
-const lengthOfNext = (unread: Buffer): number | undefined =>
+const nextLength = (unread: Buffer): number | undefined =>
   unread.length < LENGTH_BYTES ? undefined : unread.readUInt16BE(0);
 
 function withLength(answer: Buffer): Buffer {
@@ -103,8 +113,8 @@ function withLength(answer: Buffer): Buffer {
   return framed;
 }
 
-/** Resolves when the client has taken what was written; rejects when the connection ends. */
-async function untilTaken(socket: Socket): Promise<void> {
+/** Waits until the socket's buffer is empty. Rejects when the connection closes. */
+async function waitForDrain(socket: Socket): Promise<void> {
   const ended = new AbortController();
   if (socket.destroyed) ended.abort();
   const onClose = (): void => ended.abort();

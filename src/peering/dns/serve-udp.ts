@@ -1,25 +1,29 @@
-/** Questions and answers over UDP. */
+/** DNS over UDP. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { isIPv6 } from 'node:net';
 import { UDP_UNSENT_BYTES_MAX } from './limits.ts';
-import type { QuietLog } from './rate-limited-log.ts';
+import type { RateLimitedLog } from './rate-limited-log.ts';
 import type { Responder } from './respond.ts';
 
 export interface UdpService extends AsyncDisposable {
   readonly address: AddressInfo;
 }
 
-export interface Listen {
-  /** An address. */
+export interface ListenAddress {
+  /** An IP address. */
   readonly host: string;
-  /** 0: any free one. */
+  /** 0 selects a free port. */
   readonly port: number;
 }
 
-/** Answers until it is disposed. @throws Error of the system, such as EADDRINUSE */
-export async function serveUdp({ host, port }: Listen, { respond }: Responder, log: QuietLog): Promise<UdpService> {
+/** Starts the UDP listener. @throws a system error, such as EADDRINUSE */
+export async function serveUdp(
+  { host, port }: ListenAddress,
+  { respond }: Responder,
+  log: RateLimitedLog,
+): Promise<UdpService> {
   const socket = createSocket(isIPv6(host) ? 'udp6' : 'udp4');
   socket.bind(port, host);
   try {
@@ -28,11 +32,11 @@ export async function serveUdp({ host, port }: Listen, { respond }: Responder, l
     socket.close();
     throw error;
   }
-  socket.on('error', (error) => log.warn(error, 'the UDP socket for DNS failed'));
+  socket.on('error', (error) => log.warn(error, 'DNS UDP socket failed'));
   socket.on('message', (message, { address, port: from }) => {
     if (from === 0 || socket.getSendQueueSize() > UDP_UNSENT_BYTES_MAX) return;
     const answer = respond(message, 'udp');
-    // Whether it arrives is never known; who misses it asks again.
+    // Send errors are ignored, because clients retry.
     if (answer !== undefined) socket.send(answer, from, address, () => undefined);
   });
   return {

@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { imported, importFrom } from '../../../test/support/peering/catalog.ts';
-import { ask, startTestDns, type TestDns } from '../../../test/support/peering/dns.ts';
-import { generated } from '../../../test/support/peering/peering.ts';
+import { importedInstance, importFrom } from '../../../test/support/peering/catalog.ts';
+import { query, startTestDns, type TestDns } from '../../../test/support/peering/dns.ts';
+import { mustGenerate } from '../../../test/support/peering/peering.ts';
 import { sharedApi } from '../../../test/support/process/api.ts';
 import type { Instance } from '../catalog/tables/instance.ts';
 import { TCP_ANSWER_BYTES_MAX, UDP_ANSWER_BYTES_MAX, UDP_ANSWER_BYTES_MIN } from './limits.ts';
 
-/** Instances each at an address of its own. */
+/** Instances with distinct addresses. */
 const instances = (service: string, count: number): Instance[] =>
   Array.from({ length: count }, (_, i) => {
-    const instance = imported(service, `n${i}`);
+    const instance = importedInstance(service, `n${i}`);
     return { ...instance, node: { ...instance.node, address: `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}` } };
   });
 
-describe('answers that are too long', () => {
+describe('answers that exceed the size limit', () => {
   const api = sharedApi();
   let dns: TestDns;
   before(async () => {
-    await generated(api(), 'east');
+    await mustGenerate(api(), 'east');
     for (const [service, count] of [
       ['few', 5],
       ['many', 100],
@@ -31,7 +31,7 @@ describe('answers that are too long', () => {
   after(() => dns[Symbol.asyncDispose]());
   const name = (service: string): string => `${service}.service.east.peer.accord`;
 
-  test('are cut over UDP at what the asker takes, and say so', async () => {
+  test('are truncated over UDP at the size of the client, with the TC flag', async () => {
     const sizes: [takes: number | undefined, bytesMax: number][] = [
       [undefined, UDP_ANSWER_BYTES_MIN],
       [100, UDP_ANSWER_BYTES_MIN],
@@ -42,8 +42,13 @@ describe('answers that are too long', () => {
     ];
     for (const [takes, bytesMax] of sizes) {
       for (const type of ['A', 'SRV']) {
-        const { bytes, isCut, answers, packet } = await ask(dns.port, name('many'), type, {
-          ...(takes !== undefined && { takes }),
+        const {
+          bytes,
+          isTruncated: isCut,
+          answers,
+          packet,
+        } = await query(dns.port, name('many'), type, {
+          ...(takes !== undefined && { udpPayloadSize: takes }),
         });
         const record = bytes / answers.length;
         assert.ok(isCut && bytes <= bytesMax && bytes + record > bytesMax, `${type} ${takes}: ${bytes} bytes`);
@@ -56,20 +61,20 @@ describe('answers that are too long', () => {
     }
   });
 
-  test('are whole over TCP, with the addresses of all targets', async () => {
-    const { isCut, answers, additionals } = await ask(dns.port, name('many'), 'SRV', { over: 'tcp' });
+  test('are complete over TCP, with the addresses of all targets', async () => {
+    const { isTruncated: isCut, answers, additionals } = await query(dns.port, name('many'), 'SRV', { over: 'tcp' });
     assert.deepEqual([isCut, new Set(answers).size, new Set(additionals).size], [false, 100, 100]);
   });
 
-  test('are cut over TCP too at what its length can say, each time to others', async () => {
-    const first = await ask(dns.port, name('crowd'), 'A', { over: 'tcp' });
-    const second = await ask(dns.port, name('crowd'), 'A', { over: 'tcp' });
-    assert.ok(first.isCut && first.bytes <= TCP_ANSWER_BYTES_MAX && first.answers.length > 1_000);
+  test('are truncated over TCP at 65,535 bytes, each time to other records', async () => {
+    const first = await query(dns.port, name('crowd'), 'A', { over: 'tcp' });
+    const second = await query(dns.port, name('crowd'), 'A', { over: 'tcp' });
+    assert.ok(first.isTruncated && first.bytes <= TCP_ANSWER_BYTES_MAX && first.answers.length > 1_000);
     assert.notDeepEqual(new Set(first.answers), new Set(second.answers));
   });
 
-  test('lose first what only saves a further question, and are not incomplete without it', async () => {
-    const { isCut, answers, additionals, bytes } = await ask(dns.port, name('few'), 'SRV');
+  test('omit additional records first, without the TC flag', async () => {
+    const { isTruncated: isCut, answers, additionals, bytes } = await query(dns.port, name('few'), 'SRV');
     assert.deepEqual([isCut, answers.length], [false, 5]);
     assert.ok(additionals.length < 5 && bytes <= UDP_ANSWER_BYTES_MIN);
   });

@@ -1,11 +1,11 @@
-/** Replies as messages no longer than the asker takes: what does not fit is left out, and that is said. */
+/** Encoding of replies. A reply that exceeds the size limit is truncated and has the TC flag. */
 import { type Answer, AUTHORITATIVE_ANSWER, encode, encodingLength, TRUNCATED_RESPONSE } from 'dns-packet';
 import type { Reply } from './answer-question.ts';
 import { UDP_ANSWER_BYTES_MAX } from './limits.ts';
 import { answerFlags, type Edns, HEADER_BYTES, type Query, RECURSION_DESIRED } from './query.ts';
 import { type Rcode, rcodes } from './rcodes.ts';
 
-/** The header alone, for a message that cannot be answered. @param message one with a whole header */
+/** Encodes a response without records. @param message the message, with a complete header */
 export function writeRefusal(message: Buffer, rcode: Rcode): Buffer {
   const header = Buffer.alloc(HEADER_BYTES);
   header.writeUInt16BE(message.readUInt16BE(0), 0);
@@ -13,7 +13,7 @@ export function writeRefusal(message: Buffer, rcode: Rcode): Buffer {
   return header;
 }
 
-/** A whole answer of at most `bytesMax`, if the question itself leaves room. */
+/** Encodes a reply of at most `bytesMax` bytes, unless the question alone is longer. */
 export function writeReply(
   { id, recursionDesired, question, questionBytes, edns }: Query,
   reply: Reply,
@@ -21,54 +21,54 @@ export function writeReply(
 ): Buffer {
   const options = edns === undefined ? [] : [ednsRecord(edns, reply.rcode)];
   const authorities = reply.authority === undefined ? [] : [reply.authority];
-  const fixed = HEADER_BYTES + questionBytes.length + lengthOf(options) + lengthOf(authorities);
-  const { answers, additionals, isCut } = fill(reply, bytesMax - fixed);
+  const fixed = HEADER_BYTES + questionBytes.length + encodedLength(options) + encodedLength(authorities);
+  const { answers, additionals, isTruncated } = fitRecords(reply, bytesMax - fixed);
   const message = encode({
     id,
     type: 'response',
     flags:
       (reply.rcode === rcodes.NOERROR || reply.rcode === rcodes.NXDOMAIN ? AUTHORITATIVE_ANSWER : 0) |
       (recursionDesired ? RECURSION_DESIRED : 0) |
-      (isCut ? TRUNCATED_RESPONSE : 0) |
+      (isTruncated ? TRUNCATED_RESPONSE : 0) |
       (reply.rcode & HEADER_RCODE),
     questions: [question],
     answers,
     authorities,
     additionals: [...additionals, ...options],
   });
-  // The name has been compared with what was encoded of it; type and class may be ones that have no name.
+  // The question is copied, because its type and class may have no name to encode.
   questionBytes.copy(message, HEADER_BYTES);
   return message;
 }
 
-/** What of an outcome stands in the header; the rest is in EDNS. */
+/** The bits of a response code in the header. The EDNS record has the others. */
 const HEADER_RCODE = 0xf;
 const HEADER_RCODE_BITS = 4;
 
-const lengthOf = (records: Answer[]): number => encodingLength({ answers: records }) - HEADER_BYTES;
+const encodedLength = (records: Answer[]): number => encodingLength({ answers: records }) - HEADER_BYTES;
 
-/** Answers go before what only saves a further question, and only a missing answer makes the whole incomplete. */
-function fill({ answers: given }: Reply, bytesMax: number) {
+/** Selects the records that fit: answers first, then additional ones. Only an omitted answer counts as truncation. */
+function fitRecords({ answers: records }: Reply, bytesMax: number) {
   const answers: Answer[] = [];
   const additionals: Answer[] = [];
-  const helpful = new Map<string, Answer>();
+  const additionalByName = new Map<string, Answer>();
   let left = bytesMax;
-  let isCut = false;
-  for (const { record, additional } of given) {
-    const length = lengthOf([record]);
-    isCut = length > left;
-    if (isCut) break;
+  let isTruncated = false;
+  for (const { record, additional } of records) {
+    const length = encodedLength([record]);
+    isTruncated = length > left;
+    if (isTruncated) break;
     left -= length;
     answers.push(record);
-    if (additional !== undefined) helpful.set(additional.name, additional);
+    if (additional !== undefined) additionalByName.set(additional.name, additional);
   }
-  for (const additional of helpful.values()) {
-    const length = lengthOf([additional]);
+  for (const additional of additionalByName.values()) {
+    const length = encodedLength([additional]);
     if (length > left) break;
     left -= length;
     additionals.push(additional);
   }
-  return { answers, additionals, isCut };
+  return { answers, additionals, isTruncated };
 }
 
 const ednsRecord = ({ flags }: Edns, rcode: Rcode): Answer => ({

@@ -1,5 +1,5 @@
-/** What answers depend on besides the question. */
-import type { Credentials } from '../../credentials/operation.ts';
+/** The settings and dependencies of DNS answers. */
+import type { Credentials } from '../../credentials/request-context.ts';
 
 export interface Zone {
   readonly credentials: Credentials;
@@ -7,8 +7,8 @@ export interface Zone {
   readonly domain: string;
   /** `dns.ttl` */
   readonly ttlSeconds: number;
-  /** The hash of the token that questions are answered with; undefined: the anonymous token. */
+  /** The hash of the ACL token whose grants apply to all questions. `undefined`: the anonymous token. */
   readonly secretHash: string | undefined;
-  /** Numbers from 0 up to 1. */
+  /** Returns a number from 0 up to 1, as `Math.random` does. */
   readonly random: () => number;
 }

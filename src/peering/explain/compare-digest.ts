@@ -1,67 +1,68 @@
-/** Compares what was imported with what the peer says that it has sent; pure. */
+/** Comparison of imported services with the digest in which the peer reports what it sent. Pure. */
 import { nameKey } from '../config-entries/config-entry.ts';
-import type { IncomingInsight, ReceivedDigest } from '../stream/status/delivery-status.ts';
-import type { HeldStream } from './local-stream.ts';
+import type { IncomingDelivery, ReceivedDigest } from '../stream/status/delivery-status.ts';
+import type { StreamLocation } from './local-stream.ts';
 
-/** How a service stands here. */
+/** The state of an imported service, compared with the digest. */
 export type Comparison =
   | 'same'
-  /** The peer has sent it, and it is not here. */
+  /** The peer sent the service, but it is not imported. */
   | 'missing'
-  /** The peer has sent something else since. */
+  /** The peer has sent a newer version. */
   | 'stale'
-  /** The peer does not export it to this cluster. */
+  /** The service is imported, but the peer does not export it to this cluster. */
   | 'extra'
-  /** The peer exports it and could not send it as it is now. */
+  /** The peer exports the service but could not send its current version. */
   | 'unsent'
-  /** What is here came after the digest, which can tell nothing about it. */
+  /** The imported version arrived after the digest, which therefore does not cover it. */
   | 'newer';
 
-/** What a digest says about single services. */
-export interface Digested {
+/** A digest with its services indexed by name. */
+export interface IndexedDigest {
   readonly received: ReceivedDigest;
-  /** By name, in the form in which names are compared. */
+  /** Keyed by name, in the form in which names are compared. */
   readonly services: ReadonlyMap<string, { readonly name: string; readonly contentHash: string }>;
 }
 
-/** The digest of a stream that is held here. */
-export function digestOf(stream: HeldStream): Digested | undefined {
+/** Indexes the last digest of a stream, or returns `undefined` when this server has none. */
+export function indexDigest(stream: StreamLocation): IndexedDigest | undefined {
   const received = stream.kind === 'here' ? stream.insight.incoming.digest() : undefined;
   if (received === undefined) return undefined;
   const { services } = received.digest;
   const named = services.map(
     ({ name, hash }) => [nameKey(name), { name, contentHash: Buffer.from(hash).toString('base64url') }] as const,
   );
-  return { received, services: new Map(named) };
+  return { received: received, services: new Map(named) };
 }
 
-/** Why there is nothing to compare with. */
-export function noDigestReason(stream: HeldStream): string {
-  if (stream.kind === 'none') return 'there is no stream';
-  if (stream.kind === 'elsewhere') return `only server ${stream.server} can compare, which holds the stream: ask it`;
-  if (stream.insight.peerVersion === undefined) return 'the peer is no Accord: it does not tell what it has sent';
-  return 'the peer has not told yet what it has sent';
+/** Explains why this server has no digest. */
+export function noDigestReason(stream: StreamLocation): string {
+  if (stream.kind === 'none') return 'no stream is open';
+  if (stream.kind === 'elsewhere')
+    return `only server ${stream.server}, which holds the stream, can compare: send the request there`;
+  if (stream.insight.peerVersion === undefined) return 'the peer is not an Accord cluster and sends no digest';
+  return 'the peer has not sent a digest yet';
 }
 
-/** A service as the state has it. */
-export interface KeptService {
+/** A service in the state of this cluster. */
+export interface LocalService {
   readonly service: string;
-  /** Of the row of what was imported; undefined: there is none. */
+  /** The hash of the imported row. `undefined` when the service is not imported. */
   readonly contentHash: string | undefined;
-  /** The newest list names it. */
+  /** Whether the peer's newest list contains the service. */
   readonly listed: boolean;
 }
 
-/** Compares one service. @returns undefined: it is neither here nor there */
+/** Compares one service. Returns `undefined` when it exists neither here nor in the digest. */
 export function compareService(
-  { received, services }: Digested,
-  incoming: IncomingInsight,
-  { service, contentHash: kept, listed }: KeptService,
+  { received, services }: IndexedDigest,
+  incoming: IncomingDelivery,
+  { service, contentHash: localHash, listed }: LocalService,
 ): Comparison | undefined {
   const there = services.get(nameKey(service));
-  const taken = incoming.taken(service);
-  // The same can come in other bytes, which changes nothing in the row.
-  const here = kept === undefined ? undefined : (taken?.contentHash ?? kept);
+  const taken = incoming.applied(service);
+  // Equal content can arrive with another hash and then does not change the row.
+  const here = localHash === undefined ? undefined : (taken?.contentHash ?? localHash);
   const isNewer = (order: number | undefined): boolean => order !== undefined && order > received.order;
   if (there === undefined) {
     if (here === undefined) return undefined;
@@ -71,6 +72,6 @@ export function compareService(
   if (isNewer(taken?.order)) return 'newer';
   if (there.contentHash === '') return 'unsent';
   if (here !== undefined) return 'stale';
-  // A list after the digest has taken it away.
+  // A list newer than the digest may have removed the service.
   return isNewer(incoming.listOrder) && !listed ? 'newer' : 'missing';
 }

@@ -1,30 +1,33 @@
-/** The way of a service from one cluster to the other, step by step, and where it stops. */
+/** The diagnosis of a service between two clusters: its steps, and the first one that it does not pass ([SVC-93]). */
 import { type Static, Type } from 'typebox';
+import type { DeepReadonly } from '../../state/table.ts';
+import type { Peering } from '../record/record.ts';
+import type { StreamLocation } from './local-stream.ts';
 
-/** On the way to the peer, in their order. */
+/** The steps of an exported service, in order. */
 export const OUTGOING_STEPS = ['registered', 'exported', 'peering', 'stream', 'sent', 'acknowledged'] as const;
-/** On the way from the peer. */
+/** The steps of an imported service, in order. */
 const INCOMING_STEPS = ['peering', 'stream', 'listed', 'imported', 'current'] as const;
 
 const statusSchema = Type.Enum(['passed', 'failed', 'waiting', 'unknown', 'skipped'], {
   description:
-    'failed: somebody has to do something. waiting: it is on its way. unknown: this server cannot tell. skipped: an earlier step is in the way.',
+    'failed: an operator must act. waiting: in progress. unknown: this server does not know. skipped: an earlier step did not pass.',
 });
 
-const walkSchema = (steps: readonly string[], title: string) =>
+const diagnosisSchema = (steps: readonly string[], title: string) =>
   Type.Object(
     {
       Arrives: Type.Optional(
         Type.Boolean({
-          description: 'Nothing stops it. Absent: this server cannot tell; the one that Server names can.',
+          description: 'Whether the service passes all steps. Absent when only the server in Server knows.',
         }),
       ),
-      StopsAt: Type.Optional(Type.Enum([...steps], { description: 'The first step that it has not come past.' })),
+      StopsAt: Type.Optional(Type.Enum([...steps], { description: 'The first step that the service does not pass.' })),
       Steps: Type.Array(
         Type.Object({
           Step: Type.Enum([...steps]),
           Status: statusSchema,
-          Detail: Type.Optional(Type.String({ description: 'What was found.' })),
+          Detail: Type.Optional(Type.String({ description: 'The reason for the status.' })),
         }),
       ),
     },
@@ -36,46 +39,61 @@ export const explanationSchema = Type.Object(
     Service: Type.String(),
     Peer: Type.String(),
     Server: Type.Optional(
-      Type.String({ description: 'The server that holds the stream, where it is another one: it can tell more.' }),
+      Type.String({ description: 'The server that holds the stream, if it is another one. It knows more.' }),
     ),
-    Outgoing: walkSchema(OUTGOING_STEPS, 'OutgoingWalk'),
-    Incoming: walkSchema(INCOMING_STEPS, 'IncomingWalk'),
+    Outgoing: diagnosisSchema(OUTGOING_STEPS, 'OutgoingDiagnosis'),
+    Incoming: diagnosisSchema(INCOMING_STEPS, 'IncomingDiagnosis'),
   },
   { title: 'ServiceExplanation' },
 );
 
 export type Explanation = Static<typeof explanationSchema>;
-export type Walk = Explanation['Outgoing'];
-export type Status = Static<typeof statusSchema>;
+export type Diagnosis = Explanation['Outgoing'];
+export type StepStatus = Static<typeof statusSchema>;
 
-/** What was found at one step. */
-export interface Finding {
-  readonly status: Status;
+/** The result of one step. */
+export interface StepResult {
+  readonly status: StepStatus;
   readonly detail?: string | undefined;
-  /** Whether the service comes past this step. */
+  /** Whether the service passes this step. */
   readonly passes: 'yes' | 'no' | 'unknown';
 }
 
-export const passed = (detail?: string): Finding => ({ status: 'passed', detail, passes: 'yes' });
-export const failed = (detail: string): Finding => ({ status: 'failed', detail, passes: 'no' });
-export const waiting = (detail: string): Finding => ({ status: 'waiting', detail, passes: 'no' });
-/** Nobody here can tell, so nobody here can say that the service stops, or that it arrives. */
-export const unknown = (detail: string): Finding => ({ status: 'unknown', detail, passes: 'unknown' });
-/** Nobody here can tell, and the service is there all the same. */
-export const untold = (detail: string): Finding => ({ status: 'unknown', detail, passes: 'yes' });
-export const skipped: Finding = { status: 'skipped', passes: 'no' };
+export const passed = (detail?: string): StepResult => ({ status: 'passed', detail, passes: 'yes' });
+export const failed = (detail: string): StepResult => ({ status: 'failed', detail, passes: 'no' });
+export const waiting = (detail: string): StepResult => ({ status: 'waiting', detail, passes: 'no' });
+/** This server does not know the step, so it does not know whether the service arrives. */
+export const unknown = (detail: string): StepResult => ({ status: 'unknown', detail, passes: 'unknown' });
+/** This server cannot verify the step, but the service is imported. */
+export const unverified = (detail: string): StepResult => ({ status: 'unknown', detail, passes: 'yes' });
+export const skipped: StepResult = { status: 'skipped', passes: 'no' };
 
-/** The walk over these steps with these findings, in their order. */
-export function walkOf(findings: readonly (readonly [step: string, finding: Finding])[]): Walk {
-  const stop = findings.find(([, { passes }]) => passes === 'no')?.[0];
-  const isKnown = stop !== undefined || findings.every(([, { passes }]) => passes === 'yes');
+/** Returns the diagnosis for the results of all steps, in order. */
+export function diagnosisOf(results: readonly (readonly [step: string, finding: StepResult])[]): Diagnosis {
+  const stop = results.find(([, { passes }]) => passes === 'no')?.[0];
+  const isKnown = stop !== undefined || results.every(([, { passes }]) => passes === 'yes');
   return {
     ...(isKnown && { Arrives: stop === undefined }),
     ...(stop !== undefined && { StopsAt: stop }),
-    Steps: findings.map(([Step, { status: Status, detail }]) => ({
+    Steps: results.map(([Step, { status: Status, detail }]) => ({
       Step,
       Status,
       ...(detail !== undefined && { Detail: detail }),
     })),
   };
+}
+
+/** Reports the state of the peering's record. */
+export function peeringStep({ state, failing, deletedAt }: DeepReadonly<Peering>): StepResult {
+  if (state === 'ACTIVE') return passed('ACTIVE');
+  if (deletedAt !== undefined) return failed(`TERMINATED: deleted here at ${deletedAt}`);
+  if (state === 'TERMINATED') return failed('TERMINATED: deleted by the other side');
+  if (failing === undefined) return waiting('INITIAL: no stream has been opened yet');
+  return failed(`failing since ${failing.since}: ${failing.reason}`);
+}
+
+/** Reports which server holds the stream. */
+export function streamStep(stream: StreamLocation): StepResult {
+  if (stream.kind === 'none') return waiting('the stream is opening or closing');
+  return passed(stream.kind === 'here' ? 'held by this server' : `held by server ${stream.server}`);
 }

@@ -1,6 +1,6 @@
-/** The endpoints that tell why a service is not where it is looked for. */
+/** The endpoints that diagnose missing services. */
 import { Type } from 'typebox';
-import { askedBy } from '../../credentials/request-context.ts';
+import { requestContextOf } from '../../credentials/request-context.ts';
 import { FILTERED } from '../../http/blocking/read-headers.ts';
 import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
@@ -12,42 +12,46 @@ import { WILDCARD } from '../config-entries/config-entry.ts';
 import { checkServiceName } from '../config-entries/edit/check-names.ts';
 import { explanationSchema } from './diagnosis.ts';
 import { diffPeering, peeringDiffSchema } from './diff-peering.ts';
-import { type Explaining, explainService } from './explain-service.ts';
+import { type ExplainDependencies, explainService } from './explain-service.ts';
 
-export interface ExplainEndpoints extends Explaining {
-  /** `compat = consul`: also takes `X-Consul-Token`. */
+export interface ExplainEndpoints extends ExplainDependencies {
+  /** `compat: consul`. */
   readonly consul: boolean;
 }
 
 const SERVICE: Parameter = {
   name: 'service',
-  description: 'Required. The name of the service, here and there.',
+  description: 'Required. The name of the service.',
   schema: Type.String(),
 };
 
 /** `GET /v1/peering/:name/explain`, `GET /v1/peering/:name/diff`. */
-export function explainEndpoints({ consul, ...explaining }: ExplainEndpoints): Endpoint[] {
+export function explainEndpoints({ consul, ...dependencies }: ExplainEndpoints): Endpoint[] {
   return [
     {
       method: 'GET',
       path: '/v1/peering/:name/explain',
-      summary: 'Tells where a service stops on its way to a peer, and from it',
+      summary: 'Diagnoses why a service does not reach a peer, or does not arrive from it',
       query: [SERVICE],
       answer: explanationSchema,
       async handle(call) {
         const service = readService(call.query);
         const about = { name: pathParameter(call, 'name'), service };
-        return jsonAnswer(call, await explainService(explaining, askedBy(call, consul), about));
+        return jsonAnswer(call, await explainService(dependencies, requestContextOf(call, consul), about));
       },
     },
     {
       method: 'GET',
       path: '/v1/peering/:name/diff',
-      summary: 'Compares what came from a peer with what the peer says that it has sent',
+      summary: 'Compares the services imported from a peer with those it reports to have sent',
       answer: peeringDiffSchema,
       answerHeaders: [FILTERED],
       async handle(call) {
-        const { diff, filtered } = await diffPeering(explaining, askedBy(call, consul), pathParameter(call, 'name'));
+        const { diff, filtered } = await diffPeering(
+          dependencies,
+          requestContextOf(call, consul),
+          pathParameter(call, 'name'),
+        );
         return jsonAnswer(call, diff, { headers: filtered ? [FILTERED.name, 'true'] : [] });
       },
     },

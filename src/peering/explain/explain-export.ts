@@ -1,62 +1,63 @@
-/** Why a peer does not have a service of this cluster: from the catalog to the peer's answer. */
+/** The diagnosis of an exported service, from registration to the peer's acknowledgement ([SVC-94]). */
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import { localInstances } from '../catalog/query/local-instances.ts';
-import { exportedServicesOf } from '../config-entries/exported-services.ts';
-import { type Decision, decidingLine } from '../config-entries/matching-export-rule.ts';
+import { exportedServicesEntry } from '../config-entries/exported-services.ts';
+import { type ExportDecision, matchingExportRule } from '../config-entries/matching-export-rule.ts';
 import { MESSAGE_BYTES_MAX } from '../limits.ts';
 import type { Peering } from '../record/record.ts';
 import {
-  type Finding,
+  type Diagnosis,
+  diagnosisOf,
   failed,
   OUTGOING_STEPS,
   passed,
+  peeringStep,
+  type StepResult,
   skipped,
+  streamStep,
   unknown,
-  type Walk,
   waiting,
-  walkOf,
 } from './diagnosis.ts';
-import type { HeldStream } from './local-stream.ts';
-import { peeringStep, streamStep } from './peering-steps.ts';
+import type { StreamLocation } from './local-stream.ts';
 
-/** Whose way it is. */
-export interface Explained {
-  readonly row: DeepReadonly<Peering>;
+/** The service to diagnose, with the peering and its stream. */
+export interface DiagnosisInput {
+  readonly peering: DeepReadonly<Peering>;
   readonly service: string;
-  readonly stream: HeldStream;
+  readonly stream: StreamLocation;
 }
 
-/** Ends at the first step that stops the service: none after it can pass. */
-export function outgoingWalk(reader: Reader, { row, service, stream }: Explained): Walk {
-  const look: Record<(typeof OUTGOING_STEPS)[number], () => Finding> = {
+/** Diagnoses a service. Skips the steps after the first one that does not pass, because none of them can. */
+export function diagnoseExport(reader: Reader, { peering: row, service, stream }: DiagnosisInput): Diagnosis {
+  const steps: Record<(typeof OUTGOING_STEPS)[number], () => StepResult> = {
     registered: () => registeredStep(localInstances(reader, row.partition, service).length),
     exported: () =>
-      exportedStep(decidingLine(exportedServicesOf(reader, row.partition), { service, peerName: row.name })),
+      exportedStep(matchingExportRule(exportedServicesEntry(reader, row.partition), { service, peerName: row.name })),
     peering: () => peeringStep(row),
     stream: () => streamStep(stream),
     sent: () => sentStep(stream, service),
     acknowledged: () => acknowledgedStep(stream, service),
   };
   let stopped = false;
-  return walkOf(
+  return diagnosisOf(
     OUTGOING_STEPS.map((step) => {
-      const finding = stopped ? skipped : look[step]();
-      stopped ||= finding.passes === 'no';
-      return [step, finding];
+      const result = stopped ? skipped : steps[step]();
+      stopped ||= result.passes === 'no';
+      return [step, result];
     }),
   );
 }
 
-const registeredStep = (instances: number): Finding =>
+const registeredStep = (instances: number): StepResult =>
   instances === 0
     ? failed('no service of this name is registered in the partition')
     : passed(instances === 1 ? '1 instance' : `${instances} instances`);
 
-function exportedStep(decision: Decision): Finding {
+function exportedStep(decision: ExportDecision): StepResult {
   switch (decision.kind) {
     case 'never':
-      return failed('the servers of a cluster themselves are never exported');
+      return failed('the servers of the cluster are never exported');
     case 'no-entry':
       return failed('the partition has no exported-services entry');
     case 'no-line':
@@ -68,21 +69,22 @@ function exportedStep(decision: Decision): Finding {
   }
 }
 
-/** What is on a stream is known where it is held, and nowhere else. */
-const askThere = (server: string): Finding => unknown(`server ${server} holds the stream, and it alone knows: ask it`);
+/** Only the server that holds a stream knows what was sent on it ([SVC-95]). */
+const onlyKnownThere = (server: string): StepResult =>
+  unknown(`only server ${server}, which holds the stream, knows: send the request there`);
 
-function sentStep(stream: HeldStream, service: string): Finding {
-  if (stream.kind === 'elsewhere') return askThere(stream.server);
-  const fate = stream.kind === 'here' ? stream.insight.fate(service) : undefined;
-  if (fate === undefined || fate.kind === 'unsent') return waiting('what it is now is not sent yet');
+function sentStep(stream: StreamLocation, service: string): StepResult {
+  if (stream.kind === 'elsewhere') return onlyKnownThere(stream.server);
+  const fate = stream.kind === 'here' ? stream.insight.deliveryStatus(service) : undefined;
+  if (fate === undefined || fate.kind === 'unsent') return waiting('the current version has not been sent yet');
   if (fate.kind !== 'too-large') return passed();
-  return failed(`not sent: ${fate.bytes} bytes are more than the ${MESSAGE_BYTES_MAX} of a message`);
+  return failed(`not sent: ${fate.bytes} bytes exceed the message limit of ${MESSAGE_BYTES_MAX} bytes`);
 }
 
-function acknowledgedStep(stream: HeldStream, service: string): Finding {
-  if (stream.kind === 'elsewhere') return askThere(stream.server);
-  const fate = stream.kind === 'here' ? stream.insight.fate(service) : undefined;
-  if (fate?.kind === 'acknowledged') return passed('the peer has it as it is now');
-  if (fate?.kind === 'refused') return failed(`the peer has refused it: ${fate.refusal.message}`);
-  return waiting('the peer has not answered yet');
+function acknowledgedStep(stream: StreamLocation, service: string): StepResult {
+  if (stream.kind === 'elsewhere') return onlyKnownThere(stream.server);
+  const fate = stream.kind === 'here' ? stream.insight.deliveryStatus(service) : undefined;
+  if (fate?.kind === 'acknowledged') return passed('the peer acknowledged the current version');
+  if (fate?.kind === 'refused') return failed(`rejected by the peer: ${fate.refusal.message}`);
+  return waiting('the peer has not acknowledged it yet');
 }

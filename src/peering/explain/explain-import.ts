@@ -1,42 +1,52 @@
-/** Why a service of a peer is not here, or not as it is there: from the peering to what was imported. */
+/** The diagnosis of an imported service, from the peering to its current version ([SVC-93]). */
 import type { Reader } from '../../state/memory/reader.ts';
 import { importProblems } from '../catalog/tables/import-problem.ts';
 import { importedServiceKey, importedServices } from '../catalog/tables/imported-service.ts';
 import { nameKey } from '../config-entries/config-entry.ts';
-import { type Comparison, compareService, digestOf, type KeptService, noDigestReason } from './compare-digest.ts';
-import { type Finding, failed, passed, skipped, untold, type Walk, waiting, walkOf } from './diagnosis.ts';
-import type { Explained } from './explain-export.ts';
-import type { HeldStream } from './local-stream.ts';
-import { peeringStep, streamStep } from './peering-steps.ts';
+import { type Comparison, compareService, indexDigest, type LocalService, noDigestReason } from './compare-digest.ts';
+import {
+  type Diagnosis,
+  diagnosisOf,
+  failed,
+  passed,
+  peeringStep,
+  type StepResult,
+  skipped,
+  streamStep,
+  unverified,
+  waiting,
+} from './diagnosis.ts';
+import type { DiagnosisInput } from './explain-export.ts';
+import type { StreamLocation } from './local-stream.ts';
 
-/** What was imported stays when the link is lost, so the steps after that are looked at all the same. */
-export function incomingWalk(reader: Reader, { row, service, stream }: Explained): Walk {
+/** Diagnoses a service. Imported services remain without a stream, so a failed step does not skip the later ones. */
+export function diagnoseImport(reader: Reader, { peering: row, service, stream }: DiagnosisInput): Diagnosis {
   const key = importedServiceKey(row.id, service);
   const found = reader.get(importedServices, key)?.row;
   const refusal = reader.get(importProblems, key)?.row;
   const named = row.imported.find((name) => nameKey(name) === nameKey(service));
-  const kept = { service, contentHash: found?.contentHash, listed: named !== undefined };
-  const comparison = comparisonOf(stream, kept);
+  const local = { service, contentHash: found?.contentHash, listed: named !== undefined };
+  const comparison = comparisonOf(stream, local);
 
   const peering = peeringStep(row);
-  const listed = named === undefined ? unlisted(comparison) : passed('the peer names it in its list');
-  const imported = (): Finding => {
-    if (refusal !== undefined) return failed(`refused here since ${refusal.since}: ${refusal.reason}`);
+  const listed = named === undefined ? unlisted(comparison) : passed("in the peer's list of exported services");
+  const imported = (): StepResult => {
+    if (refusal !== undefined) return failed(`rejected here since ${refusal.since}: ${refusal.reason}`);
     if (found !== undefined) return passed(importedDetail(found.instances.length, stream, service));
     if (named === undefined) return skipped;
     return comparison === 'unsent'
-      ? failed('the peer cannot send it: ask there')
-      : waiting('the peer has not sent it yet, or has no instance of it');
+      ? failed('the peer cannot send it: see the diagnosis there')
+      : waiting('the peer has not sent it yet, or has no instances of it');
   };
-  const current = (): Finding => {
+  const current = (): StepResult => {
     if (found === undefined) return skipped;
-    if (comparison === 'same') return passed('as the peer has sent it last');
-    if (comparison === 'unsent') return failed('the peer cannot send what it is there now: ask there');
-    if (comparison === 'stale') return waiting('the peer has sent something else since');
-    if (comparison === 'newer') return passed('came after the peer last told what it has sent');
-    return untold(noDigestReason(stream));
+    if (comparison === 'same') return passed('equal to the version that the peer sent last');
+    if (comparison === 'unsent') return failed('the peer cannot send its current version: see the diagnosis there');
+    if (comparison === 'stale') return waiting('the peer has sent a newer version');
+    if (comparison === 'newer') return passed('received after the last digest');
+    return unverified(noDigestReason(stream));
   };
-  return walkOf([
+  return diagnosisOf([
     ['peering', peering],
     ['stream', peering.status === 'passed' ? streamStep(stream) : skipped],
     ['listed', listed],
@@ -45,19 +55,19 @@ export function incomingWalk(reader: Reader, { row, service, stream }: Explained
   ]);
 }
 
-const unlisted = (comparison: Comparison | undefined): Finding =>
+const unlisted = (comparison: Comparison | undefined): StepResult =>
   comparison === undefined || comparison === 'extra'
-    ? failed('the peer does not export it to this cluster: its list does not name it')
-    : waiting('the peer exports it, and its list has not come yet');
+    ? failed('the peer does not export it to this cluster: it is not in its list')
+    : waiting('the peer exports it, but its list has not arrived yet');
 
-function comparisonOf(stream: HeldStream, kept: KeptService): Comparison | undefined {
-  const digested = digestOf(stream);
+function comparisonOf(stream: StreamLocation, local: LocalService): Comparison | undefined {
+  const digested = indexDigest(stream);
   if (digested === undefined || stream.kind !== 'here') return undefined;
-  return compareService(digested, stream.insight.incoming, kept);
+  return compareService(digested, stream.insight.incoming, local);
 }
 
-function importedDetail(instances: number, stream: HeldStream, service: string): string {
+function importedDetail(instances: number, stream: StreamLocation, service: string): string {
   const count = instances === 1 ? '1 instance' : `${instances} instances`;
-  const taken = stream.kind === 'here' ? stream.insight.incoming.taken(service) : undefined;
+  const taken = stream.kind === 'here' ? stream.insight.incoming.applied(service) : undefined;
   return taken === undefined ? count : `${count}, last sent at ${new Date(taken.atMs).toISOString()}`;
 }

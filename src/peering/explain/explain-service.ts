@@ -1,46 +1,46 @@
-/** `GET /v1/peering/:name/explain`: where a service stops on its way to a peer, or from it. */
+/** `GET /v1/peering/:name/explain`: diagnoses a service exported to a peer, or imported from it ([SVC-93]). */
 import { authorize } from '../../credentials/caller.ts';
-import { type Asked, type Credentials, locate } from '../../credentials/operation.ts';
+import { type Credentials, type RequestContext, resolveCaller } from '../../credentials/request-context.ts';
 import { findPeering, peeringNotFound } from '../find/find-peering.ts';
-import { checkPeerName } from '../record/peer-name.ts';
+import { checkPeerName } from '../record/names.ts';
 import type { Explanation } from './diagnosis.ts';
-import { outgoingWalk } from './explain-export.ts';
-import { incomingWalk } from './explain-import.ts';
-import { type HeldStreams, heldStream } from './local-stream.ts';
+import { diagnoseExport } from './explain-export.ts';
+import { diagnoseImport } from './explain-import.ts';
+import { type LocalStreams, locateStream } from './local-stream.ts';
 
-export interface Explaining {
+export interface ExplainDependencies {
   readonly credentials: Credentials;
-  readonly streams: HeldStreams;
+  readonly streams: LocalStreams;
 }
 
 /**
- * Needs `peering:read` for the peering and `services:read` for the service.
- * @param service a name that could be a service's
+ * Diagnoses a service in both directions. Requires `peering:read` on the peering and `services:read` on the service.
+ * @param service a syntactically valid name
  * @throws ServiceError `bad-request` | `permission-denied` | `not-found` | `unavailable`
  */
 export async function explainService(
-  { credentials, streams }: Explaining,
-  asked: Asked,
+  { credentials, streams }: ExplainDependencies,
+  context: RequestContext,
   { name, service }: { readonly name: string; readonly service: string },
 ): Promise<Explanation> {
   checkPeerName(name);
   const { state } = credentials;
   await state.consistent();
   const { snapshot } = state;
-  const located = locate(credentials, snapshot, asked);
+  const located = resolveCaller(credentials, snapshot, context);
   authorize(located.caller, { resource: 'peering', access: 'read', partition: located.partition, name });
-  // Before anything is looked for: who may not read it learns nothing.
+  // Checked before any lookup, so that callers without the grant cannot learn what exists.
   authorize(located.caller, { resource: 'services', access: 'read', partition: located.partition, name: service });
-  const { stored } = findPeering(credentials, snapshot, { asked, name, access: 'read' });
+  const { stored } = findPeering(credentials, snapshot, { context, name, access: 'read' });
   if (stored === undefined) throw peeringNotFound(name);
   const { row } = stored;
-  const stream = heldStream(streams, row);
-  const explained = { row, service, stream };
+  const stream = locateStream(streams, row);
+  const input = { peering: row, service, stream };
   return {
     Service: service,
     Peer: row.name,
     ...(stream.kind === 'elsewhere' && { Server: stream.server }),
-    Outgoing: outgoingWalk(snapshot, explained),
-    Incoming: incomingWalk(snapshot, explained),
+    Outgoing: diagnoseExport(snapshot, input),
+    Incoming: diagnoseImport(snapshot, input),
   };
 }

@@ -1,41 +1,96 @@
-/** Finds the peering that a request names, once the grant for that name is there: who lacks it learns nothing. */
+/** Lookup of the peering that a request names, and blocking queries about one peering. */
 import { authorize, type Caller } from '../../credentials/caller.ts';
 import type { Access } from '../../credentials/grant.ts';
-import { type Asked, type Credentials, locate } from '../../credentials/operation.ts';
+import { partitionKey } from '../../credentials/partition.ts';
+import {
+  type Credentials,
+  type RequestContext,
+  resolveCaller,
+  waitOptionsOf,
+} from '../../credentials/request-context.ts';
 import { existingPartition } from '../../credentials/request-partition.ts';
+import type { Evaluate, ReadResult } from '../../http/blocking/blocking-query.ts';
 import { ServiceError } from '../../http/errors.ts';
 import type { Reader } from '../../state/memory/reader.ts';
+import type { Snapshot } from '../../state/memory/snapshot.ts';
+import type { Watched } from '../../state/state.ts';
 import type { Stored } from '../../state/table.ts';
+import type { PeeringService } from '../peering-context.ts';
+import { checkPeerName } from '../record/names.ts';
 import { nameEntry, type Peering, peerings } from '../record/record.ts';
 
-/** What a request is about. */
-export interface Wanted {
-  readonly asked: Asked;
+/** The peering that a request names, and the access that it needs. */
+export interface PeeringRequest {
+  readonly context: RequestContext;
   readonly name: string;
   readonly access: Access;
 }
 
 export interface FoundPeering {
   readonly caller: Caller;
-  /** As it was first named. */
+  /** In its original spelling. */
   readonly partition: string;
   readonly stored: Stored<Peering> | undefined;
 }
 
-/** @throws ServiceError `bad-request` | `permission-denied` */
-export function findPeering(credentials: Credentials, reader: Reader, { asked, name, access }: Wanted): FoundPeering {
-  const { caller, partition: wanted } = locate(credentials, reader, asked);
-  authorize(caller, { resource: 'peering', access, partition: wanted, name });
-  const partition = existingPartition(reader, wanted);
+/**
+ * Finds a peering. Checks the grant on the name first, so that a caller without it cannot learn whether the peering or
+ * the partition exists. @throws ServiceError `bad-request` | `permission-denied`
+ */
+export function findPeering(
+  credentials: Credentials,
+  reader: Reader,
+  { context, name, access }: PeeringRequest,
+): FoundPeering {
+  const { caller, partition: requested } = resolveCaller(credentials, reader, context);
+  authorize(caller, { resource: 'peering', access, partition: requested, name });
+  const partition = existingPartition(reader, requested);
   return { caller, partition, stored: reader.find(peerings, 'name', nameEntry(partition, name)) };
 }
 
-/** A request with the partition that its body names. */
-export function withBodyPartition(asked: Asked, partition: string | undefined): Asked {
-  return { ...asked, partitions: { ...asked.partitions, body: partition } };
+/** Returns the context with the partition that the request body names. */
+export function withBodyPartition(context: RequestContext, partition: string | undefined): RequestContext {
+  return { ...context, partitions: { ...context.partitions, body: partition } };
 }
 
-/** The refusal for a peering that is not there. */
 export function peeringNotFound(name: string): ServiceError {
   return new ServiceError('not-found', `Peering not found for "${name}"`);
 }
+
+/**
+ * The result of a query about an existing peering. `alsoWatched` is in addition to the record and the caller's token.
+ */
+export interface PeeringQueryResult extends Pick<ReadResult, 'body' | 'expiresAtMs'> {
+  readonly alsoWatched?: readonly Watched[];
+}
+
+/**
+ * Creates a blocking query about one peering. It can also wait for a peering that does not exist yet ([PEER-12]).
+ * @throws ServiceError `bad-request` for an invalid name
+ */
+export function peeringQuery(
+  { credentials }: PeeringService,
+  request: PeeringRequest,
+  read: (stored: Stored<Peering>, snapshot: Snapshot) => PeeringQueryResult,
+): Evaluate {
+  checkPeerName(request.name);
+  const { state } = credentials;
+  return (snapshot) => {
+    const { caller, partition, stored } = findPeering(credentials, snapshot, request);
+    if (stored === undefined) {
+      const watched = state.watchEntry(peerings, 'partition', partitionKey(partition));
+      return { ...waitOptionsOf(caller), watched, error: peeringNotFound(request.name) };
+    }
+    const { alsoWatched = [], expiresAtMs, ...result } = read(stored, snapshot);
+    const waiting = waitOptionsOf(caller);
+    return {
+      ...waiting,
+      expiresAtMs: earlier(waiting.expiresAtMs, expiresAtMs),
+      watched: [state.watchRow(peerings, stored.row.id), ...alsoWatched],
+      ...result,
+    };
+  };
+}
+
+const earlier = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);

@@ -1,39 +1,42 @@
 /**
- * Secrets that must be kept in clear for use (private keys, stream secrets), as they lie in rows: sealed with the data
- * key where the server has one, else in clear. The form says which, so that a state can be given a data key later.
+ * Storage of private keys and stream secrets, which the server needs in plain text. They are encrypted with the data
+ * key when the server has one ([PEER-92]). Each stored secret records its form, so a data key can be added later.
  */
-import type { Sealer } from '../../state/transfer/encryption.ts';
+import type { TextCipher } from '../../state/transfer/encryption.ts';
 
-/** A secret as a row holds it; a plain JSON value. */
+/** A secret in a row: encrypted, or plain text. */
 export type StoredSecret =
   | {
-      /** Encrypted with the data key and bound to its place; base64. */
+      /** The base64 ciphertext, authenticated with its context. */
       readonly sealed: string;
     }
   | { readonly clear: string };
 
-/** Writes and reads stored secrets. A place is the table, key and field where the secret stands; it never changes. */
+/**
+ * Encrypts and decrypts stored secrets. `context` is the table, key and field of the secret. It is authenticated, so a
+ * ciphertext cannot be moved to another row.
+ */
 export interface SecretStore {
-  /** Seals the text with the data key; in clear without one. */
-  seal(text: string, place: string): StoredSecret;
-  /** The text again. @throws DataKeyError when it is sealed and the data key is missing or another one */
-  open(stored: StoredSecret, place: string): string;
-  /** The same secret as this server writes it: sealed now if it was in clear and there is a data key. */
-  renew(stored: StoredSecret, place: string): StoredSecret;
+  /** Encrypts with the data key. Without one, the secret remains plain text. */
+  encrypt(text: string, context: string): StoredSecret;
+  /** @throws DataKeyError when the secret is encrypted and the data key is missing or different */
+  decrypt(stored: StoredSecret, context: string): string;
+  /** Encrypts a plain secret if there is a data key. Otherwise returns `stored` itself. */
+  encryptIfPlain(stored: StoredSecret, context: string): StoredSecret;
 }
 
-/** Thrown for a secret that this server's settings cannot open. Its message tells an operator which setting to mend. */
+/** The data key cannot decrypt a stored secret. The message names the setting to correct. */
 export class DataKeyError extends Error {
   override readonly name = 'DataKeyError';
 }
 
-/** Stored secrets under the key of `data-key-file`; `undefined`: the setting is not given. */
-export function createSecretStore(dataKey: Sealer | undefined): SecretStore {
-  const seal = (text: string, place: string): StoredSecret =>
-    dataKey === undefined ? { clear: text } : { sealed: dataKey.seal(text, place) };
+/** @param dataKey the key of `data-key-file`; `undefined` without that setting */
+export function createSecretStore(dataKey: TextCipher | undefined): SecretStore {
+  const encrypt = (text: string, context: string): StoredSecret =>
+    dataKey === undefined ? { clear: text } : { sealed: dataKey.encrypt(text, context) };
   return {
-    seal,
-    open(stored, place) {
+    encrypt,
+    decrypt(stored, context) {
       if ('clear' in stored) return stored.clear;
       if (dataKey === undefined) {
         throw new DataKeyError(
@@ -41,7 +44,7 @@ export function createSecretStore(dataKey: Sealer | undefined): SecretStore {
         );
       }
       try {
-        return dataKey.unseal(stored.sealed, place);
+        return dataKey.decrypt(stored.sealed, context);
       } catch (cause) {
         throw new DataKeyError(
           'data-key-file holds another key than the one that secrets in the state are encrypted with: set it to the file that holds that one',
@@ -49,6 +52,7 @@ export function createSecretStore(dataKey: Sealer | undefined): SecretStore {
         );
       }
     },
-    renew: (stored, place) => ('clear' in stored && dataKey !== undefined ? seal(stored.clear, place) : stored),
+    encryptIfPlain: (stored, context) =>
+      'clear' in stored && dataKey !== undefined ? encrypt(stored.clear, context) : stored,
   };
 }

@@ -1,10 +1,10 @@
-/** What people may attach to a peering. Values can be private: no text quotes them. */
+/** Validation of `Meta` ([PEER-7]). Values may be private, so no error text contains one ([PEER-8]). */
 import { ServiceError } from '../../http/errors.ts';
 import { META_KEY_CHARACTERS_MAX, META_PAIRS_MAX, META_VALUE_BYTES_MAX } from '../limits.ts';
 
 const KEY = new RegExp(`^[A-Za-z0-9_-]{1,${META_KEY_CHARACTERS_MAX}}$`);
 
-/** @throws ServiceError `bad-request` naming the key that is wrong, or whose value is */
+/** @throws ServiceError `bad-request` naming the wrong key, or the key of the wrong value */
 export function checkMeta(meta: Readonly<Record<string, string>> = {}): void {
   const pairs = Object.entries(meta);
   if (pairs.length > META_PAIRS_MAX) {
@@ -23,5 +23,5 @@ export function checkMeta(meta: Readonly<Record<string, string>> = {}): void {
 
 const failed = (what: string): ServiceError => new ServiceError('bad-request', `meta tags failed validation: ${what}`);
 
-/** A key that is too long is shown as far as a good one could go. */
+/** Quotes a key, cut to the maximum length. */
 const quoted = (key: string): string => JSON.stringify(key.slice(0, META_KEY_CHARACTERS_MAX));

@@ -2,19 +2,23 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Compile } from 'typebox/schema';
 import type { Stored } from '../../state/table.ts';
-import { recordListSchema, recordSchema } from '../api/record-schema.ts';
-import type { StreamTimes } from '../peering-context.ts';
 import {
-  deletedHere,
+  markDeleted,
   newPeering,
   type Peering,
   type Role,
   streamLost,
   streamOpened,
-  streamRefused,
+  streamOpenFailed,
   terminatedByPeer,
 } from './record.ts';
-import { createRecordTexts, showPeering } from './record-to-json.ts';
+import {
+  createRecordJsonCache,
+  peeringToJson,
+  recordListSchema,
+  recordSchema,
+  type StreamTimes,
+} from './record-to-json.ts';
 
 const stored = (row: unknown): Stored<Peering> => ({ row: row as Peering, createIndex: 7, modifyIndex: 9 });
 
@@ -22,26 +26,26 @@ const SINCE = '2030-01-01T00:00:00.000Z';
 const FAILING = { since: SINCE, reason: 'heartbeat timeout' };
 
 function begin(role: Role): Peering {
-  const given = { id: '11111111-2222-4333-8444-555555555555', name: 'East', partition: 'eu', role, meta: {} };
+  const fields = { id: '11111111-2222-4333-8444-555555555555', name: 'East', partition: 'eu', role, meta: {} };
   const peer = { id: '99999999-2222-4333-8444-555555555555', serverName: 's', addresses: ['a:1'], manual: false };
-  return newPeering(role === 'dialing' ? { ...given, peer } : given);
+  return newPeering(role === 'dialing' ? { ...fields, peer } : fields);
 }
 
-/** A row in every state that there is. */
+/** Rows in all states. */
 function inEveryState(role: Role): Readonly<Record<string, unknown>> {
   const initial = begin(role);
   const active = streamOpened(initial, { node: 'a', incarnation: 'i' });
   return {
     initial,
-    refused: streamRefused(initial, FAILING),
+    refused: streamOpenFailed(initial, FAILING),
     active,
     lost: active && streamLost(active, 1, FAILING),
     terminated: active && terminatedByPeer(active),
-    deleted: active && deletedHere(active, SINCE),
+    deleted: active && markDeleted(active, SINCE),
   };
 }
 
-describe('the state of a record', () => {
+describe('stateToJson', () => {
   const rows: readonly (readonly [Role, state: string, ours: string, consul: string])[] = [
     ['accepting', 'initial', 'INITIAL', 'PENDING'],
     ['accepting', 'refused', 'INITIAL', 'FAILING'],
@@ -57,11 +61,11 @@ describe('the state of a record', () => {
     ['dialing', 'deleted', 'TERMINATED', 'DELETING'],
   ];
   for (const [role, state, ours, consul] of rows) {
-    test(`${role}, ${state}: ${ours}, for Consul's clients ${consul}`, () => {
+    test(`returns ${ours}, or ${consul} with compat: consul, for ${role} ${state}`, () => {
       const row = stored(inEveryState(role)[state]);
-      const shown = showPeering(row, {});
+      const shown = peeringToJson(row, {});
       assert.equal(shown.State, ours);
-      assert.equal(showPeering(row, { consul: true }).State, consul);
+      assert.equal(peeringToJson(row, { consul: true }).State, consul);
       const isFailing = consul === 'FAILING';
       assert.deepEqual(shown.Failing, isFailing ? { Since: SINCE, Reason: 'heartbeat timeout' } : undefined);
       assert.equal(shown.DeletedAt, state === 'deleted' ? SINCE : undefined);
@@ -70,8 +74,8 @@ describe('the state of a record', () => {
   }
 });
 
-describe('a record', () => {
-  test('has everything that it can have in the documented order', () => {
+describe('peeringToJson', () => {
+  test('returns all fields in the documented order', () => {
     const row = {
       ...(inEveryState('dialing')['lost'] as Peering),
       meta: { env: 'prod' },
@@ -81,7 +85,7 @@ describe('a record', () => {
     };
     const times = { heartbeatMs: 0, receiveMs: 1, sendMs: 2 };
     assert.equal(
-      JSON.stringify(showPeering(stored(row), { times, listed: true })),
+      JSON.stringify(peeringToJson(stored(row), { times, listed: true })),
       '{"ID":"11111111-2222-4333-8444-555555555555","Name":"East","State":"INITIAL","Partition":"eu",' +
         '"PeerID":"99999999-2222-4333-8444-555555555555","PeerServerName":"s","PeerServerAddresses":["a:1"],' +
         '"StreamStatus":{"ImportedServices":["web"],"ExportedServices":["db"],' +
@@ -91,15 +95,15 @@ describe('a record', () => {
     );
   });
 
-  test("has all keys of its stream for Consul's clients", () => {
-    const shown = showPeering(stored(begin('accepting')), { consul: true, times: { receiveMs: 0 } });
+  test('returns all keys of StreamStatus with compat: consul', () => {
+    const shown = peeringToJson(stored(begin('accepting')), { consul: true, times: { receiveMs: 0 } });
     assert.equal(
       JSON.stringify(shown.StreamStatus),
       '{"ImportedServices":null,"ExportedServices":[],"LastHeartbeat":null,"LastReceive":"1970-01-01T00:00:00.000Z","LastSend":null}',
     );
   });
 
-  test('is as its schema says, in every state and for every client', () => {
+  test('matches the schema in every state, with and without compat: consul', () => {
     for (const consul of [false, true]) {
       const one = Compile(recordSchema(consul));
       const many = Compile(recordListSchema(consul));
@@ -107,7 +111,7 @@ describe('a record', () => {
         for (const [state, row] of Object.entries(inEveryState(role))) {
           for (const times of [undefined, {}, { heartbeatMs: 0, receiveMs: 1, sendMs: 2 }]) {
             const shown = (listed: boolean): unknown =>
-              JSON.parse(JSON.stringify(showPeering(stored(row), { consul, times, listed })));
+              JSON.parse(JSON.stringify(peeringToJson(stored(row), { consul, times, listed })));
             assert.ok(one.Check(shown(false)), `${role} ${state}`);
             assert.ok(many.Check([shown(true)]), `${role} ${state}`);
             assert.ok(!many.Check([shown(false)]));
@@ -118,24 +122,24 @@ describe('a record', () => {
   });
 });
 
-describe('the text of a record', () => {
-  test('is made once for a version of the row and a tick', () => {
+describe('RecordJsonCache', () => {
+  test('serializes a row once per version and tick', () => {
     let times: StreamTimes = { receiveMs: 0 };
-    const asked: string[] = [];
+    const lookups: string[] = [];
     const streams = {
       tick: 0,
       of(id: string) {
-        asked.push(id);
+        lookups.push(id);
         return times;
       },
     };
-    const texts = createRecordTexts(streams, false);
+    const texts = createRecordJsonCache(streams, false);
     const row = stored(begin('accepting'));
     const first = texts.read(row);
     assert.equal(texts.read(row), first);
     assert.equal(texts.listed(row), texts.listed(row));
     assert.notEqual(texts.listed(row), first.text);
-    assert.equal(asked.length, 2);
+    assert.equal(lookups.length, 2);
     times = { receiveMs: 1_000 };
     assert.equal(texts.read(row), first, 'the same tick');
     streams.tick += 1;

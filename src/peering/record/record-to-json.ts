@@ -1,35 +1,49 @@
-/** How a peering is shown. Key order is that of the API's table, additions last; which are there: peering-decisions, "The record". */
+/** The JSON form of a peering ([PEER-14], [PEER-15]) and its schema. The key order is part of the API. */
+import { type TSchema, Type } from 'typebox';
 import { JsonText } from '../../http/v1/json-answer.ts';
 import type { DeepReadonly, Stored } from '../../state/table.ts';
-import type { StreamClock, StreamTimes } from '../peering-context.ts';
 import type { Peering } from './record.ts';
 
-/** The document of a peering. */
-export interface ShownPeering {
+/** The last activity of a peering's stream, in milliseconds since 1970. Exact on the server that holds the stream. */
+export interface StreamTimes {
+  readonly heartbeatMs?: number;
+  readonly receiveMs?: number;
+  readonly sendMs?: number;
+}
+
+/** The stream times of all peerings, as known on this server. */
+export interface StreamTimesSource {
+  of(peeringId: string): StreamTimes | undefined;
+  /** Changes when any time changes, at most once a second. Cached results are valid for one tick. */
+  readonly tick: number;
+}
+
+/** A peering in an API response. */
+export interface PeeringJson {
   readonly ID: string;
   readonly Name: string;
-  /** `INITIAL`, `ACTIVE` or `TERMINATED`; with `compat = consul` one of Consul's. */
+  /** One of STATES, or with `compat: consul` one of CONSUL_STATES. */
   readonly State: string;
-  /** In lists. */
+  /** In lists only. */
   readonly Partition?: string;
-  /** Dialing side, as the next two. */
+  /** Dialing side only, as are the next two. */
   readonly PeerID?: string;
   readonly PeerServerName?: string;
   readonly PeerServerAddresses?: readonly string[];
-  readonly StreamStatus: ShownStream;
-  /** When some was given. */
+  readonly StreamStatus: StreamStatusJson;
+  /** Absent when empty. */
   readonly Meta?: Readonly<Record<string, string>>;
   readonly CreateIndex: number;
   readonly ModifyIndex: number;
-  /** Until it is deleted here. */
+  /** Absent once the peering is deleted here. */
   readonly Remote?: { readonly Partition: string; readonly Datacenter: string };
   readonly DeletedAt?: string;
   readonly Failing?: { readonly Since: string; readonly Reason: string };
 }
 
-/** Times are RFC 3339, there once they have a value; null without only for Consul's clients. */
-export interface ShownStream {
-  /** Null when there are none. */
+/** Times are RFC 3339. A time without a value is absent, or `null` with `compat: consul` ([PEER-102]). */
+export interface StreamStatusJson {
+  /** `null` when empty. */
   readonly ImportedServices: readonly string[] | null;
   readonly ExportedServices: readonly string[];
   readonly LastHeartbeat?: string | null;
@@ -37,33 +51,31 @@ export interface ShownStream {
   readonly LastSend?: string | null;
 }
 
-/** How it is to be shown. */
-export interface ShowOptions {
+export interface PeeringJsonOptions {
   readonly times?: StreamTimes | undefined;
-  /** `compat = consul`. */
+  /** `compat: consul`. */
   readonly consul?: boolean;
-  /** In a list, with its partition. */
+  /** Whether the peering is an element of a list. */
   readonly listed?: boolean;
 }
 
-/** Makes the document. */
-export function showPeering(
+export function peeringToJson(
   stored: Stored<Peering>,
-  { times, consul = false, listed = false }: ShowOptions,
-): ShownPeering {
+  { times, consul = false, listed = false }: PeeringJsonOptions,
+): PeeringJson {
   const { row, createIndex, modifyIndex } = stored;
   const { peer, meta, remote, deletedAt, failing } = row;
   return {
     ID: row.id,
     Name: row.name,
-    State: shownState(row, consul),
+    State: stateToJson(row, consul),
     ...(listed && { Partition: row.partition }),
     ...(peer && { PeerID: peer.id, PeerServerName: peer.serverName, PeerServerAddresses: peer.addresses }),
     StreamStatus: {
       ImportedServices: row.imported.length === 0 ? null : row.imported,
       ExportedServices: row.exported,
       ...(consul && { LastHeartbeat: null, LastReceive: null, LastSend: null }),
-      ...(times && shownTimes(times)),
+      ...(times && timesToJson(times)),
     },
     ...(Object.keys(meta).length > 0 && { Meta: meta }),
     CreateIndex: createIndex,
@@ -75,13 +87,12 @@ export function showPeering(
   };
 }
 
-/** The states that records are shown with. */
+/** The states in API responses. */
 export const STATES = ['INITIAL', 'ACTIVE', 'TERMINATED'] as const;
-/** Those of Consul, with `compat = consul`. */
+/** The states with `compat: consul` ([PEER-101]). */
 export const CONSUL_STATES = ['PENDING', 'ESTABLISHING', 'ACTIVE', 'FAILING', 'DELETING', 'TERMINATED'] as const;
 
-/** The state of a record in the words of the API, or of Consul's. */
-export function shownState(
+export function stateToJson(
   row: DeepReadonly<Peering>,
   consul: boolean,
 ): (typeof STATES | typeof CONSUL_STATES)[number] {
@@ -91,53 +102,99 @@ export function shownState(
   return row.role === 'accepting' ? 'PENDING' : 'ESTABLISHING';
 }
 
-function shownTimes({ heartbeatMs, receiveMs, sendMs }: StreamTimes): Partial<ShownStream> {
+function timesToJson({ heartbeatMs, receiveMs, sendMs }: StreamTimes): Partial<StreamStatusJson> {
   return {
-    ...(heartbeatMs !== undefined && { LastHeartbeat: timeText(heartbeatMs) }),
-    ...(receiveMs !== undefined && { LastReceive: timeText(receiveMs) }),
-    ...(sendMs !== undefined && { LastSend: timeText(sendMs) }),
+    ...(heartbeatMs !== undefined && { LastHeartbeat: formatTime(heartbeatMs) }),
+    ...(receiveMs !== undefined && { LastReceive: formatTime(receiveMs) }),
+    ...(sendMs !== undefined && { LastSend: formatTime(sendMs) }),
   };
 }
 
-const timeText = (ms: number): string => new Date(ms).toISOString();
+const formatTime = (ms: number): string => new Date(ms).toISOString();
 
-/** Records as JSON text, each made once for a version of its row and a tick of the streams' times. */
-export interface RecordTexts {
-  /** As one that is read. */
+/** A cache of records as JSON text, valid for one version of the row and one tick of the stream times. */
+export interface RecordJsonCache {
+  /** Returns the response body of a single record. */
   read(stored: Stored<Peering>): JsonText;
-  /** As an element of a list. */
+  /** Returns the record as an element of a list. */
   listed(stored: Stored<Peering>): string;
 }
 
-interface Kept {
+interface CachedJson {
   readonly tick: number;
   read?: JsonText;
   listed?: string;
 }
 
-/** Texts of the records of one server. */
-export function createRecordTexts(streams: StreamClock, consul: boolean): RecordTexts {
-  const kept = new WeakMap<Stored<Peering>, Kept>();
-  const keptFor = (stored: Stored<Peering>): Kept => {
+export function createRecordJsonCache(streams: StreamTimesSource, consul: boolean): RecordJsonCache {
+  const cache = new WeakMap<Stored<Peering>, CachedJson>();
+  const entryOf = (stored: Stored<Peering>): CachedJson => {
     const { tick } = streams;
-    const found = kept.get(stored);
-    if (found?.tick === tick) return found;
-    const fresh: Kept = { tick };
-    kept.set(stored, fresh);
-    return fresh;
+    const cached = cache.get(stored);
+    if (cached?.tick === tick) return cached;
+    const entry: CachedJson = { tick };
+    cache.set(stored, entry);
+    return entry;
   };
-  const textOf = (stored: Stored<Peering>, listed: boolean): string =>
-    JSON.stringify(showPeering(stored, { times: streams.of(stored.row.id), consul, listed }));
+  const serialize = (stored: Stored<Peering>, listed: boolean): string =>
+    JSON.stringify(peeringToJson(stored, { times: streams.of(stored.row.id), consul, listed }));
   return {
     read(stored) {
-      const texts = keptFor(stored);
-      texts.read ??= new JsonText(textOf(stored, false));
-      return texts.read;
+      const entry = entryOf(stored);
+      entry.read ??= new JsonText(serialize(stored, false));
+      return entry.read;
     },
     listed(stored) {
-      const texts = keptFor(stored);
-      texts.listed ??= textOf(stored, true);
-      return texts.listed;
+      const entry = entryOf(stored);
+      entry.listed ??= serialize(stored, true);
+      return entry.listed;
     },
   };
 }
+
+const time = (description: string): TSchema => Type.String({ format: 'date-time', description });
+const uuid = (description: string): TSchema => Type.String({ format: 'uuid', description });
+
+/** @param consul `compat: consul`: Consul's states, and `null` for times without a value */
+function properties(consul: boolean): Record<string, TSchema> {
+  const streamTime = (description: string): TSchema =>
+    consul ? Type.Union([time(description), Type.Null()]) : Type.Optional(time(description));
+  return {
+    ID: uuid('Generated by the server and never reused.'),
+    Name: Type.String({ description: 'As first given. Names are compared without regard to case.' }),
+    State: consul ? Type.Enum([...CONSUL_STATES]) : Type.Enum([...STATES]),
+    PeerID: Type.Optional(uuid("The other side's ID of the peering. Dialing side only.")),
+    PeerServerName: Type.Optional(Type.String()),
+    PeerServerAddresses: Type.Optional(Type.Array(Type.String())),
+    StreamStatus: Type.Object({
+      ImportedServices: Type.Union([Type.Array(Type.String()), Type.Null()]),
+      ExportedServices: Type.Array(Type.String()),
+      LastHeartbeat: streamTime('When the last heartbeat was received.'),
+      LastReceive: streamTime('When the last message of any kind was received.'),
+      LastSend: streamTime('When the last message was sent.'),
+    }),
+    Meta: Type.Optional(Type.Record(Type.String(), Type.String())),
+    CreateIndex: Type.Integer({ minimum: 1 }),
+    ModifyIndex: Type.Integer({ minimum: 1 }),
+    Remote: Type.Optional(
+      Type.Object(
+        { Partition: Type.String(), Datacenter: Type.String() },
+        { description: 'Empty until known. Absent once the peering is deleted here.' },
+      ),
+    ),
+    DeletedAt: Type.Optional(time('When the peering was deleted here.')),
+    Failing: Type.Optional(
+      Type.Object(
+        { Since: time('The first failure.'), Reason: Type.String() },
+        { description: 'Why there is no stream, after one was lost or could not be opened.' },
+      ),
+    ),
+  };
+}
+
+/** The schema of a single record. */
+export const recordSchema = (consul: boolean): TSchema => Type.Object(properties(consul), { title: 'Peering' });
+
+/** The schema of a list of records, each with its partition. */
+export const recordListSchema = (consul: boolean): TSchema =>
+  Type.Array(Type.Object({ ...properties(consul), Partition: Type.String() }, { title: 'ListedPeering' }));

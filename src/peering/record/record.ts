@@ -1,71 +1,71 @@
 /**
- * The record of a peering: its row, its states, and what may become of it. Pure; every function gives the next row, or
- * `undefined` where nothing may change. Rules: peering-decisions, "States"; state.md, "Streams of peerings, fenced".
+ * The record of a peering: its table and its state transitions ([PEER-22] to [PEER-31]). The transitions are pure: each
+ * returns the next row, or `undefined` when the record must not change.
  */
 import { partitionKey } from '../../credentials/partition.ts';
 import { type DeepReadonly, defineTable } from '../../state/table.ts';
 
-/** Which side of the stream this cluster is on: it generated the token, or it was given one. */
+/** The side of this cluster: it generated the token (`accepting`) or presented it (`dialing`). */
 export type Role = 'accepting' | 'dialing';
 
 export type PeeringState = 'INITIAL' | 'ACTIVE' | 'TERMINATED';
 
-/** Why a peering that had a stream has none. */
+/** Why a peering has no stream. */
 export interface Failing {
   /** RFC 3339, UTC. */
   readonly since: string;
   readonly reason: string;
-  /** The link itself is at fault, for the connection check. */
+  /** Set when only a new token helps, for the connection check. */
   readonly link?: DeadLink;
 }
 
-/** The other side answers, and does not take the secret, or does not know the peering: only a new token helps. */
+/** The other side rejected the stream secret (`refused`) or does not know the peering (`unknown`). */
 export type DeadLink = 'refused' | 'unknown';
 
-/** The stream that counts: the newest authenticated one. */
+/** The current stream: the newest authenticated one. */
 export interface CurrentStream {
-  /** The server that holds it, and which of its lives. */
+  /** The server that holds the stream, and that server's incarnation. */
   readonly node: string;
   readonly incarnation: string;
-  /** One higher for every stream of the peering: what a stream of a lower one writes is refused. */
+  /** One higher for each new stream of the peering. Writes of a stream with a lower epoch are rejected ([PEER-76]). */
   readonly epoch: number;
 }
 
-/** What a dialing side knows of the other one. */
+/** The servers of the other side, as the dialing side knows them. */
 export interface PeerServer {
   /** The other side's ID of the peering. */
   readonly id: string;
-  /** The name in its certificate. */
+  /** The name in their certificates. */
   readonly serverName: string;
-  /** `host:port`, in the order in which they are tried. */
+  /** `host:port`, in the order in which they are dialed. */
   readonly addresses: readonly string[];
-  /** The addresses were given by hand, with the token: those that the peer pushes do not replace them. */
+  /** Whether the token had manual addresses. Addresses that the peer sends do not replace these ([PEER-19]). */
   readonly manual: boolean;
 }
 
 export interface Peering {
   /** UUID, never used again. */
   readonly id: string;
-  /** As first given; compared without regard to case. */
+  /** As first given. Names are compared without regard to case. */
   readonly name: string;
   readonly partition: string;
   readonly role: Role;
   readonly state: PeeringState;
-  /** Set while it is INITIAL after a stream was lost, or cannot be had. */
+  /** Set in INITIAL after a stream was lost or could not be opened. */
   readonly failing?: Failing;
   readonly meta: Readonly<Record<string, string>>;
-  /** What the other side says of itself; empty strings until it has. */
+  /** The other side's partition and datacenter. Empty until it sends them. */
   readonly remote: { readonly partition: string; readonly datacenter: string };
   /** Dialing side only. */
   readonly peer?: PeerServer;
-  /** Present exactly while it is ACTIVE. */
+  /** Present exactly in ACTIVE. */
   readonly stream?: CurrentStream;
   /** The highest epoch given to a stream so far. */
   readonly epoch: number;
   /** Names of services, sorted. */
   readonly imported: readonly string[];
   readonly exported: readonly string[];
-  /** When it was deleted here, RFC 3339. A TERMINATED record without was ended by the other side. */
+  /** Time of deletion, RFC 3339. A TERMINATED record without it was terminated by the other side. */
   readonly deletedAt?: string;
 }
 
@@ -77,29 +77,29 @@ export const peerings = defineTable<Peering>()({
     name: { entry: ({ partition, name }) => nameEntry(partition, name), unique: true },
     partition: { entry: ({ partition }) => partitionKey(partition), watched: true },
     role: { entry: ({ role }) => role },
-    // Where streams are, to find those whose server is gone.
+    // The server of the stream, to find streams whose server is no longer live.
     holder: { entry: ({ stream }) => (stream === undefined ? undefined : holderEntry(stream)) },
-    // What a background job has still to clear away.
+    // Records for the removal job.
     terminated: { entry: ({ state }) => (state === 'TERMINATED' ? '' : undefined) },
   },
 });
 
-/** The entry of a name in a partition, in the form in which names are compared. */
+/** The index entry of a name in a partition, in the form in which names are compared. */
 export const nameEntry = (partition: string, name: string): string =>
   `${partitionKey(partition)}/${name.toLowerCase()}`;
 
-/** The entry of one life of a server, for the streams that it holds. */
+/** The index entry of one incarnation of a server. */
 export const holderEntry = ({ node, incarnation }: Pick<CurrentStream, 'node' | 'incarnation'>): string =>
   `${node}/${incarnation}`;
 
 type Row = DeepReadonly<Peering>;
 
-/** A record as it begins. */
+/** Returns a new record, in INITIAL. */
 export function newPeering(
-  given: Pick<Peering, 'id' | 'name' | 'partition' | 'role' | 'meta'> & { readonly peer?: PeerServer },
+  fields: Pick<Peering, 'id' | 'name' | 'partition' | 'role' | 'meta'> & { readonly peer?: PeerServer },
 ): Peering {
   return {
-    ...given,
+    ...fields,
     state: 'INITIAL',
     remote: { partition: '', datacenter: '' },
     epoch: 0,
@@ -108,56 +108,59 @@ export function newPeering(
   };
 }
 
-/** A stream was authenticated: it is the newest, so it counts from now on. Undefined: TERMINATED is final. */
+/** Makes an authenticated stream the current one. Returns `undefined` for TERMINATED, which is final. */
 export function streamOpened(
   row: Row,
   stream: Omit<CurrentStream, 'epoch'>,
   remote: Peering['remote'] = row.remote,
 ): (Row & { readonly stream: CurrentStream }) | undefined {
   if (row.state === 'TERMINATED') return undefined;
-  const { failing: _mended, ...kept } = row;
+  const { failing: _resolved, ...rest } = row;
   const epoch = row.epoch + 1;
-  return { ...kept, state: 'ACTIVE', remote, epoch, stream: { ...stream, epoch } };
+  return { ...rest, state: 'ACTIVE', remote, epoch, stream: { ...stream, epoch } };
 }
 
-/** The stream with this epoch is gone. Undefined: another one counts by now, or none. */
+/** Removes the stream with this epoch. Returns `undefined` when it is not the current stream. */
 export function streamLost(row: Row, epoch: number, failing: Failing): Row | undefined {
   if (row.stream?.epoch !== epoch) return undefined;
-  const { stream: _gone, ...kept } = row;
-  return { ...kept, state: 'INITIAL', failing };
+  const { stream: _lost, ...rest } = row;
+  return { ...rest, state: 'INITIAL', failing };
 }
 
-/** Another attempt to open a stream has failed: says why, keeping since when. Undefined: nothing new to say. */
-export function streamRefused(row: Row, failing: Failing): Row | undefined {
+/**
+ * Updates the reason after a failed attempt to open a stream and keeps `since`. Returns `undefined` for the same
+ * reason.
+ */
+export function streamOpenFailed(row: Row, failing: Failing): Row | undefined {
   if (row.state !== 'INITIAL') return undefined;
   if (row.failing?.reason === failing.reason && row.failing.link === failing.link) return undefined;
   return { ...row, failing: { ...failing, since: row.failing?.since ?? failing.since } };
 }
 
-/** Deleted here, at `deletedAt`. Undefined: it was before, and that time stands. */
-export function deletedHere(row: Row, deletedAt: string): Row | undefined {
+/** Marks the record as deleted here. Returns `undefined` when it already was, which keeps the first time. */
+export function markDeleted(row: Row, deletedAt: string): Row | undefined {
   return row.deletedAt === undefined ? { ...terminated(row), deletedAt } : undefined;
 }
 
-/** The other side has deleted it. Undefined: it is TERMINATED already. */
+/** Marks the record as deleted by the other side. Returns `undefined` when it is already TERMINATED. */
 export function terminatedByPeer(row: Row): Row | undefined {
   return row.state === 'TERMINATED' ? undefined : terminated(row);
 }
 
 function terminated(row: Row): Row {
-  const { stream: _ended, failing: _over, ...kept } = row;
-  return { ...kept, state: 'TERMINATED', imported: [], exported: [] };
+  const { stream: _stream, failing: _failing, ...rest } = row;
+  return { ...rest, state: 'TERMINATED', imported: [], exported: [] };
 }
 
 /**
- * A new token of the same cluster was presented to a dialing record: ID and epoch go on, so that what streams of before
- * still write is refused. One that the other side had terminated begins anew.
+ * Applies a new token of the same cluster to a dialing record ([PEER-62]). ID and epoch remain, so writes of earlier
+ * streams are still rejected. A record that the other side terminated returns to INITIAL.
  */
-export function establishedAgain(row: Row, given: Pick<Row, 'meta' | 'peer' | 'remote'>): Row {
-  const { failing: _old, ...kept } = row;
-  return { ...kept, ...given, state: row.state === 'TERMINATED' ? 'INITIAL' : row.state };
+export function reestablished(row: Row, fields: Pick<Row, 'meta' | 'peer' | 'remote'>): Row {
+  const { failing: _resolved, ...rest } = row;
+  return { ...rest, ...fields, state: row.state === 'TERMINATED' ? 'INITIAL' : row.state };
 }
 
-/** Whether a write that comes from the stream with this epoch still counts. */
+/** Whether the stream with this epoch is the current one, so that its writes are accepted. */
 export const isCurrent = (row: Row | undefined, epoch: number): row is Row & { readonly stream: CurrentStream } =>
   row?.stream?.epoch === epoch;

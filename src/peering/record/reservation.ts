@@ -1,44 +1,57 @@
-/** The hidden reservation of a name while an establish talks to the other cluster. */
+/** Reservation of a name while an establish is in flight ([PEER-54]), and the limit on the number of peerings. */
+import type { PartitionUse } from '../../credentials/api/delete-partition.ts';
+import { partitionKey } from '../../credentials/partition.ts';
 import { ServiceError } from '../../http/errors.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
-import { RESERVATION_MS } from '../limits.ts';
+import { RESERVATION_TTL_MS } from '../limits.ts';
 import { nameEntry, peerings } from './record.ts';
 import { type Reservation, reservations, tombstones } from './secrets.ts';
 
-/** A name in a partition, and who holds it. */
-export type HeldName = Pick<Reservation, 'partition' | 'name' | 'id'>;
+/** A name in a partition, and the ID of the establish that reserves it. */
+export type ReservedName = Pick<Reservation, 'partition' | 'name' | 'id'>;
 
-/** Holds the name for RESERVATION_MS. */
-export function reserve(tx: Transaction, held: HeldName): void {
-  tx.put(reservations, { ...held, until: new Date(tx.now + RESERVATION_MS).toISOString() });
+/** Reserves the name for RESERVATION_TTL_MS. */
+export function reserveName(tx: Transaction, name: ReservedName): void {
+  tx.put(reservations, { ...name, until: new Date(tx.now + RESERVATION_TTL_MS).toISOString() });
 }
 
-/** Gives the name back, if it is still held by this id. */
-export function release(tx: Transaction, { partition, name, id }: HeldName): void {
+/** Releases the name if this ID still reserves it. */
+export function releaseName(tx: Transaction, { partition, name, id }: ReservedName): void {
   const key = nameEntry(partition, name);
   if (tx.get(reservations, key)?.row.id === id) tx.delete(reservations, key);
 }
 
-/** Refuses while somebody else holds the name. @throws ServiceError `conflict` */
-export function refuseReserved(reader: Reader, { partition, name, id }: Omit<HeldName, 'id'> & { id?: string }): void {
-  const held = reader.get(reservations, nameEntry(partition, name));
-  if (held === undefined || held.row.id === id) return;
+/** @throws ServiceError `conflict` while another establish reserves the name */
+export function checkNotReserved(
+  reader: Reader,
+  { partition, name, id }: Omit<ReservedName, 'id'> & { id?: string },
+): void {
+  const reservation = reader.get(reservations, nameEntry(partition, name));
+  if (reservation === undefined || reservation.row.id === id) return;
   throw new ServiceError('conflict', `peering "${name}" is being established`);
 }
 
 /**
- * Refuses one more peering where there are as many as there may be. Held names count, and so do deleted peerings whose
- * other side has still to be told: each is dialed as one that lives is. @throws ServiceError `rate-limited`
+ * Checks that one more peering is within `limits.peerings` ([PEER-39]). Reservations count, and so do tombstones of the
+ * dialing role, because the server dials for each of them. @throws ServiceError `rate-limited`
  */
-export function refuseTooMany(reader: Reader, peeringsMax: number): void {
+export function checkPeeringLimit(reader: Reader, peeringsMax: number): void {
   const count = reader.count(peerings) + reader.count(reservations);
   if (count + reader.count(tombstones) < peeringsMax) return;
-  const untold = reader.list(tombstones, 'role', 'dialing');
-  // For a while a deleted peering has both, a record and a tombstone.
-  const gone = untold.filter(({ row }) => reader.get(peerings, row.peeringId) === undefined).length;
-  if (count + gone < peeringsMax) return;
+  const unconfirmed = reader.list(tombstones, 'role', 'dialing');
+  // Until its record is removed, a deleted peering has both a record and a tombstone.
+  const deletedCount = unconfirmed.filter(({ row }) => reader.get(peerings, row.peeringId) === undefined).length;
+  if (count + deletedCount < peeringsMax) return;
   const text = `there are ${peeringsMax} peerings already (limits.peerings)`;
-  const deleted = `${gone} of them were deleted, and the other clusters are away and could not be told yet`;
-  throw new ServiceError('rate-limited', gone === 0 ? text : `${text}; ${deleted}`);
+  const deleted = `${deletedCount} of them were deleted, and the other clusters are away and could not be told yet`;
+  throw new ServiceError('rate-limited', deletedCount === 0 ? text : `${text}; ${deleted}`);
 }
+
+/** Returns the peering or reservation that prevents the deletion of a partition. */
+export const usedByPeerings: PartitionUse = (reader, partition) => {
+  const [peering] = reader.list(peerings, 'partition', partition, { limit: 1 });
+  if (peering !== undefined) return `peering "${peering.row.name}"`;
+  const reservation = reader.all(reservations).find(({ row }) => partitionKey(row.partition) === partition);
+  return reservation === undefined ? undefined : `peering "${reservation.row.name}", which is being established`;
+};

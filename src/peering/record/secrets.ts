@@ -1,21 +1,21 @@
 /**
- * What peerings keep secret. The accepting side keeps hashes only: the SHA-256 of an establishment secret, of the
- * pending stream secret that it was exchanged for, and of the active one. The dialing side must present its stream
- * secret, so it keeps it (sealed where a data key is set), with the roots that it trusts.
+ * The tables with the secrets of peerings, and the checks of presented secrets. The accepting side stores SHA-256
+ * hashes: of the establishment secret, the pending stream secret and the active one. The dialing side must present its
+ * stream secret, so it stores the secret itself, encrypted if there is a data key.
  */
 import { hash, randomUUID, timingSafeEqual } from 'node:crypto';
 import { type DeepReadonly, defineTable } from '../../state/table.ts';
 import type { StoredSecret } from './encrypted-secret.ts';
 import { nameEntry, type PeerServer, peerings, type Role } from './record.ts';
 
-/** An unused peering token, as its maker's side remembers it. */
+/** An unused peering token on the accepting side. */
 export interface Establishment {
   readonly hash: string;
-  /** The accessor ID of the ACL token that made it; undefined: the anonymous token. */
+  /** The accessor ID of the ACL token that generated it. `undefined`: the anonymous token. */
   readonly accessorId?: string;
   /** RFC 3339. */
   readonly createTime: string;
-  /** RFC 3339; undefined: never. */
+  /** RFC 3339. `undefined`: never expires. */
   readonly expirationTime?: string;
 }
 
@@ -36,13 +36,13 @@ export const acceptedSecrets = defineTable<AcceptedSecrets>()({
   holdsSecrets: true,
 });
 
-/** What the dialing side needs to open a stream. */
+/** The secret and CA roots with which the dialing side opens a stream. */
 export interface Link {
   readonly peeringId: string;
   readonly secret: StoredSecret;
-  /** PEM certificates, each ending in a newline: what the token named, then what the last trust bundle names. */
+  /** PEM certificates, each ending in a newline: from the token at first, later from the last trust bundle. */
   readonly roots: readonly string[];
-  /** Of the other cluster; empty where its server name does not tell. */
+  /** The other cluster's. Empty when its server name has no trust domain. */
   readonly trustDomain: string;
 }
 
@@ -55,23 +55,23 @@ export const links = defineTable<Link>()({
   holdsSecrets: true,
 });
 
-/** A link whose record is gone: with what that said of whom to dial, and as whom. */
+/** The link of a deleted peering, with the fields of its record that dialing needs. */
 export interface TombstoneLink extends Omit<Link, 'peeringId'> {
   readonly peer: PeerServer;
-  /** The record's; absent in rows that were written before they were kept. */
+  /** Absent in rows of earlier versions, as is `partition`. */
   readonly name?: string;
   readonly partition?: string;
 }
 
-/** What stays of a deleted peering until the other side knows: enough to tell it, and nobody else. */
+/** The tombstone of a deleted peering ([PEER-71]). It contains what is needed to report the deletion to the peer. */
 export interface Tombstone {
   readonly peeringId: string;
   readonly role: Role;
-  /** RFC 3339: it is forgotten then. */
+  /** Expiry, RFC 3339. */
   readonly until: string;
-  /** Accepting side: hashes of the stream secrets that get the answer. */
+  /** Accepting side: hashes of the stream secrets whose holders learn of the deletion. */
   readonly hashes: readonly string[];
-  /** Dialing side: how to reach the other one. */
+  /** Dialing side: how to reach the other side. */
   readonly link?: TombstoneLink;
 }
 
@@ -84,13 +84,13 @@ export const tombstones = defineTable<Tombstone>()({
   holdsSecrets: true,
 });
 
-/** A name that an establish under way holds, so that a failed one leaves nothing behind. */
+/** A name reserved by an establish in flight. */
 export interface Reservation {
   readonly partition: string;
   readonly name: string;
-  /** Whose it is. */
+  /** The ID of the establish. */
   readonly id: string;
-  /** RFC 3339. */
+  /** Expiry, RFC 3339. */
   readonly until: string;
 }
 
@@ -102,39 +102,42 @@ export const reservations = defineTable<Reservation>()({
   expiresAt: ({ until }) => Date.parse(until),
 });
 
-/** What is kept of a secret here, as base64. Secrets are random UUIDs: no salt is needed. */
+/** Returns the hash of a secret, as base64. Secrets are random UUIDs, so it needs no salt. */
 export const hashOf = (secret: string): string => hash('sha256', secret, 'base64');
 
-/** Whether a presented secret has the kept hash; in constant time. */
+/** Whether a presented secret has this hash. Takes constant time. */
 function matchesHash(presented: string, hash: string | undefined): boolean {
   if (hash === undefined) return false;
   return timingSafeEqual(Buffer.from(hashOf(presented), 'base64'), Buffer.from(hash, 'base64'));
 }
 
-/** Whether who presents a stream secret was a peer of the deleted peering. */
-export function isOfTombstone({ hashes }: DeepReadonly<Tombstone>, presented: string): boolean {
-  // All are compared whatever the first one gives.
+/** Whether a presented stream secret belongs to the deleted peering. */
+export function matchesTombstone({ hashes }: DeepReadonly<Tombstone>, presented: string): boolean {
+  // Compares all hashes, so that the time does not depend on the match.
   return hashes.filter((hash) => matchesHash(presented, hash)).length > 0;
 }
 
-/** The tombstone once a peer that presented this secret knows; undefined: nobody else has to be told. */
-export function toldTo(tombstone: DeepReadonly<Tombstone>, presented: string): DeepReadonly<Tombstone> | undefined {
+/** Removes the hash of a peer that confirmed the deletion. Returns `undefined` when no hash is left ([PEER-74]). */
+export function confirmTombstone(
+  tombstone: DeepReadonly<Tombstone>,
+  presented: string,
+): DeepReadonly<Tombstone> | undefined {
   const hashes = tombstone.hashes.filter((hash) => !matchesHash(presented, hash));
   return hashes.length === 0 ? undefined : { ...tombstone, hashes };
 }
 
-/** Whether there is a token that could still be used. */
+/** Whether a token is unused and has not expired. */
 export function isOutstanding(establishment: Establishment | undefined, nowMs: number): establishment is Establishment {
   if (establishment === undefined) return false;
   const { expirationTime } = establishment;
   return expirationTime === undefined || Date.parse(expirationTime) > nowMs;
 }
 
-/** Stands for the hash of a secret that is not there, so that it is refused at the same cost as a wrong one. */
+/** The hash compared when there is no secret, so that a missing secret costs the same as a wrong one. */
 const NO_HASH = hashOf(randomUUID());
 
-/** The establishment secret was presented: it is spent, and a pending stream secret stands in its place. */
-export function exchanged(
+/** Replaces the presented establishment secret with a pending stream secret. Returns `undefined` for a wrong one. */
+export function spendEstablishmentSecret(
   secrets: DeepReadonly<AcceptedSecrets> | undefined,
   presented: string,
   pendingHash: string,
@@ -143,24 +146,26 @@ export function exchanged(
   const establishment = secrets?.establishment;
   const matches = matchesHash(presented, establishment?.hash ?? NO_HASH);
   if (!matches || secrets === undefined || !isOutstanding(establishment, nowMs)) return undefined;
-  const { establishment: _spent, ...kept } = secrets;
-  return { ...kept, pending: pendingHash };
+  const { establishment: _spent, ...rest } = secrets;
+  return { ...rest, pending: pendingHash };
 }
 
-/** Which stream secret was presented; a pending one that is used becomes the active one. Undefined: neither. */
-export function presentedStreamSecret(
+/**
+ * Matches a presented stream secret. A pending one becomes the active one. Returns `undefined` when neither matches.
+ */
+export function matchStreamSecret(
   secrets: DeepReadonly<AcceptedSecrets> | undefined,
   presented: string,
 ): { readonly which: 'active' | 'pending'; readonly next: AcceptedSecrets } | undefined {
   if (secrets === undefined) return undefined;
-  // Both are compared whatever the first one gives.
+  // Compares both hashes, so that the time does not depend on the match.
   const active = matchesHash(presented, secrets.active);
   const pending = matchesHash(presented, secrets.pending);
   if (active) return { which: 'active', next: secrets };
   if (!pending || secrets.pending === undefined) return undefined;
-  const { pending: promoted, ...kept } = secrets;
-  return { which: 'pending', next: { ...kept, active: promoted } };
+  const { pending: promoted, ...rest } = secrets;
+  return { which: 'pending', next: { ...rest, active: promoted } };
 }
 
-/** Where the stream secret of a dialing peering stands, in its link or its tombstone. */
-export const streamSecretPlace = (peeringId: string): string => `${links.name}/${peeringId}/secret`;
+/** The encryption context of the stream secret in a link or a tombstone. */
+export const streamSecretContext = (peeringId: string): string => `${links.name}/${peeringId}/secret`;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { checkServerAddresses } from './server-address.ts';
 
-describe('the address of a peer server', () => {
+describe('checkServerAddresses', () => {
   for (const address of [
     'a:1',
     '127.0.0.1:8503',
@@ -13,7 +13,7 @@ describe('the address of a peer server', () => {
     '[2001:db8::1]:8503',
     '1a.example:1',
   ]) {
-    test(`can be ${address}`, () => checkServerAddresses([address]));
+    test(`accepts ${address}`, () => checkServerAddresses([address]));
   }
   for (const address of [
     '',
@@ -40,7 +40,7 @@ describe('the address of a peer server', () => {
     `${'a'.repeat(64)}:1`,
     'a:1\n',
   ]) {
-    test(`cannot be ${JSON.stringify(address)}`, () => {
+    test(`rejects ${JSON.stringify(address)}`, () => {
       assert.throws(() => checkServerAddresses(['a:1', address]), {
         code: 'bad-request',
         message: `${address} is not a valid peering server address`,

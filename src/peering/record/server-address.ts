@@ -1,4 +1,4 @@
-/** Addresses of peer servers: `host:port`, an IPv6 address in brackets. */
+/** Syntax of peer server addresses: `host:port`, with an IPv6 address in brackets ([PEER-9]). */
 import { isIPv4, isIPv6 } from 'node:net';
 import { ServiceError } from '../../http/errors.ts';
 import { ADDRESSES_MAX } from '../limits.ts';
@@ -7,14 +7,14 @@ const IPV6 = /^\[([^\]]+)\]:(\d{1,5})$/;
 const HOST = /^([^:[\]]+):(\d{1,5})$/;
 const DNS_NAME =
   /^(?=.{1,253}$)[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?)*\.?$/;
-/** What only an IPv4 address may look like. */
+/** Digits and dots only. Such a text must be an IPv4 address. */
 const NUMBERS = /^[\d.]+$/;
 const PORT_MAX = 65_535;
 
-/** Whether it is a name that DNS could resolve, and no address. */
+/** Whether `text` is a DNS name rather than an IP address. */
 export const isDnsName = (text: string): boolean => DNS_NAME.test(text) && !NUMBERS.test(text);
 
-/** @throws ServiceError `bad-request` naming the first that is wrong, or that they are too many */
+/** @throws ServiceError `bad-request` naming the first wrong address, or when there are too many */
 export function checkServerAddresses(addresses: readonly string[]): void {
   if (addresses.length > ADDRESSES_MAX) {
     const text = `${addresses.length} peering server addresses are too many, want at most ${ADDRESSES_MAX}`;
@@ -26,7 +26,7 @@ export function checkServerAddresses(addresses: readonly string[]): void {
   }
 }
 
-/** Whether it is `host:port` with a host that could be one. */
+/** Whether `text` is `host:port` with a valid host and port. */
 export function isServerAddress(text: string): boolean {
   const [, bracketed, ipv6Port] = IPV6.exec(text) ?? [];
   if (bracketed !== undefined) return isIPv6(bracketed) && isPort(ipv6Port);

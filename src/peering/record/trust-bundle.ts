@@ -1,11 +1,11 @@
-/** The roots of a peer's cluster, as its trust bundle last named them: by them its services are known in a mesh. */
+/** The table of trust bundles: the CA roots that a peer last sent, with which a mesh verifies its services. */
 import { defineTable } from '../../state/table.ts';
 import { peerings } from './record.ts';
 
 export interface TrustBundle {
   readonly peeringId: string;
   readonly trustDomain: string;
-  /** PEM, each ending in a newline. */
+  /** PEM certificates, each ending in a newline. */
   readonly roots: readonly string[];
 }
 

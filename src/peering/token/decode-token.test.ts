@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { closed, generated, opened } from '../../../test/support/peering/peering.ts';
+import { encodeContent, mustGenerate, tokenContent } from '../../../test/support/peering/peering.ts';
 import { sharedApi } from '../../../test/support/process/api.ts';
 import { ServiceError } from '../../http/errors.ts';
 import { decodeToken } from './decode-token.ts';
@@ -10,11 +10,11 @@ import { clusterOf, encodeToken, type PeeringToken, tokenAddresses, trustDomainO
 const PEER_ID = '11111111-2222-4333-8444-555555555555';
 const SECRET = '99999999-8888-4777-8666-555555555555';
 
-describe('reading a peering token', () => {
+describe('decodeToken', () => {
   const shared = sharedApi();
   const now = Date.now();
   const good = async (): Promise<PeeringToken> => ({
-    CA: opened(await generated(shared(), 'east')).CA,
+    CA: tokenContent(await mustGenerate(shared(), 'east')).CA,
     ManualServerAddresses: null,
     ServerAddresses: ['127.0.0.1:8503', 'peer.example.com:1'],
     ServerName: 'server.dc1.peering.11111111-0000-4000-8000-000000000000.accord',
@@ -23,24 +23,27 @@ describe('reading a peering token', () => {
     Remote: { Partition: 'default', Datacenter: 'dc1', Locality: null },
   });
 
-  test('gives what was written, and takes white space as people carry it', async () => {
+  test('returns the encoded token, and ignores whitespace', async () => {
     const token = await good();
     const text = encodeToken(token);
     assert.deepEqual(decodeToken(text, now), token);
     assert.deepEqual(decodeToken(`\n ${text.replaceAll(/.{64}/g, '$&\r\n')}\n`, now), token);
   });
 
-  test('ignores unknown keys, takes null for absent, and gives every root its last newline', async () => {
+  test('ignores unknown keys, treats null as absent, and ends every root with a newline', async () => {
     const token = await good();
     const { Remote: _, ...rest } = token;
     const other = { ...rest, CA: token.CA.map((pem) => pem.trim()), Unknown: { deep: [1] }, Remote: null };
-    const read = decodeToken(closed(other), now);
+    const read = decodeToken(encodeContent(other), now);
     assert.deepEqual(read, { ...token, Remote: { Partition: '', Datacenter: '', Locality: null } });
-    const manual = decodeToken(closed({ ...token, ServerAddresses: null, ManualServerAddresses: ['lb:1'] }), now);
+    const manual = decodeToken(
+      encodeContent({ ...token, ServerAddresses: null, ManualServerAddresses: ['lb:1'] }),
+      now,
+    );
     assert.deepEqual(tokenAddresses(manual), ['lb:1']);
   });
 
-  test('gives the addresses in the order in which to try them, each once', async () => {
+  test('returns distinct addresses in the order in which to try them', async () => {
     const token = { ...(await good()), ManualServerAddresses: ['b:1', 'a:1'], ServerAddresses: ['c:1', 'a:1'] };
     assert.deepEqual(tokenAddresses(token), ['b:1', 'a:1', 'c:1']);
   });
@@ -78,8 +81,8 @@ describe('reading a peering token', () => {
     ['a field twice', { ca: [] }, 'failed to decode token: json: duplicate field "CA"'],
   ];
   for (const [what, edit, text] of edits) {
-    test(`refuses one with ${what}`, async () => {
-      const error = refusalOf(closed({ ...(await good()), ...edit }), now);
+    test(`rejects a token with ${what}`, async () => {
+      const error = refusalOf(encodeContent({ ...(await good()), ...edit }), now);
       assert.equal(error.code, 'bad-request');
       if (typeof text === 'string') assert.equal(error.message, text);
       else assert.match(error.message, text);
@@ -94,20 +97,20 @@ describe('reading a peering token', () => {
     ['bytes that are no text', '////'],
     ['a text that is no JSON', Buffer.from('hello').toString('base64')],
   ] as const) {
-    test(`refuses ${what}`, () => assert.equal(refusalOf(text, now).message, 'failed to decode token'));
+    test(`rejects ${what}`, () => assert.equal(refusalOf(text, now).message, 'failed to decode token'));
   }
 
-  test('refuses what is no object', () => {
-    assert.equal(refusalOf(closed([]), now).message, 'failed to decode token: want an object, got an array');
-    assert.equal(refusalOf(closed(null), now).message, 'failed to decode token: want an object, got null');
+  test('rejects JSON that is not an object', () => {
+    assert.equal(refusalOf(encodeContent([]), now).message, 'failed to decode token: want an object, got an array');
+    assert.equal(refusalOf(encodeContent(null), now).message, 'failed to decode token: want an object, got null');
   });
 
-  test('refuses what is too long without looking at it', () => {
+  test('rejects a token that is too long without decoding it', () => {
     const text = 'failed to decode token: it has 262145 characters, want at most 262144';
     assert.equal(refusalOf('!'.repeat(262_145), now).message, text);
   });
 
-  test('refuses one whose CA has expired, or is not valid yet', async () => {
+  test('rejects a CA root that has expired or is not valid yet', async () => {
     const text = encodeToken(await good());
     const century = 100 * 365 * 86_400_000;
     assert.match(refusalOf(text, now + century).message, /^peering token invalid CA: the certificate expired at /);
@@ -120,17 +123,17 @@ describe('reading a peering token', () => {
   const TEXTS =
     /^(failed to decode token|peering token (CA|server addresses|server name|peer ID|establishment secret) value is |peering token invalid CA: |peering token remote (value is no name: |datacenter ".*" is not that of the server name)|.*is not a valid peering server address$|\d+ peering server addresses are too many)/s;
 
-  test('gives a token or a fitting refusal whatever a field holds', async () => {
+  test('returns a token or a bad-request error for any value of a field', async () => {
     const token = await good();
     fc.assert(
       fc.property(fc.constantFrom(...Object.keys(token)), fc.jsonValue(), (key, value) =>
-        isReadOrRefused(closed({ ...token, [key]: value })),
+        isReadOrRefused(encodeContent({ ...token, [key]: value })),
       ),
       { numRuns: 500 },
     );
   });
 
-  test('gives a token or a fitting refusal wherever the text is cut or changed', async () => {
+  test('returns a token or a bad-request error when the text is truncated or changed', async () => {
     const text = encodeToken(await good());
     const place = fc.nat(text.length - 1);
     const character = fc.constantFrom(...'ABCxyz019+/=-_ \n"{');
@@ -144,7 +147,7 @@ describe('reading a peering token', () => {
     );
   });
 
-  test('refuses bytes at random', () => {
+  test('rejects random bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         assert.match(refusalOf(Buffer.from(bytes).toString('base64'), now).message, TEXTS);
@@ -169,7 +172,7 @@ describe('reading a peering token', () => {
   }
 });
 
-describe('a server name', () => {
+describe('trustDomainOf', () => {
   for (const [serverName, trustDomain] of [
     ['server.dc1.peering.1111.consul', '1111.consul'],
     ['Server.DC1.Peering.1111.Accord', '1111.accord'],
@@ -177,7 +180,7 @@ describe('a server name', () => {
     ['server.peering.1111.accord', ''],
     ['peer.example.com', ''],
   ] as const) {
-    test(`${serverName} tells the trust domain "${trustDomain}"`, () => {
+    test(`returns "${trustDomain}" for ${serverName}`, () => {
       assert.equal(trustDomainOf(serverName), trustDomain);
       assert.equal(clusterOf(serverName), trustDomain || serverName.toLowerCase());
     });

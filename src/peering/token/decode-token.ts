@@ -1,30 +1,27 @@
-/**
- * Reads a peering token that somebody presents: anything can be in it. Unknown keys are ignored, as every reader of
- * these tokens does. Texts: peering-decisions, "States".
- */
+/** Decoding and validation of a presented peering token ([PEER-48] to [PEER-50]), which is untrusted input. */
 import { type Static, Type } from 'typebox';
 import { ServiceError } from '../../http/errors.ts';
-import { fitSchema } from '../../http/json/fit-schema.ts';
-import { JsonProblem, parseStrictJson } from '../../http/json/strict-json.ts';
+import { normalizeJson } from '../../http/json/normalize-json.ts';
+import { JsonError, parseStrictJson } from '../../http/json/strict-json.ts';
 import { TOKEN_CHARACTERS_MAX } from '../limits.ts';
-import { isRemoteName, REMOTE_NAME_WANTED } from '../record/remote-name.ts';
+import { isRemoteName, REMOTE_NAME_WANTED } from '../record/names.ts';
 import { checkServerAddresses, isDnsName } from '../record/server-address.ts';
 import { parseRoots, RootError } from '../trust/roots.ts';
 import { isDatacenterOf, type PeeringToken } from './token.ts';
 
-const texts = Type.Optional(Type.Array(Type.String()));
-const text = Type.Optional(Type.String());
+const optionalStrings = Type.Optional(Type.Array(Type.String()));
+const optionalString = Type.Optional(Type.String());
 const UNKNOWN_IGNORED = { additionalProperties: true };
 
 const tokenSchema = Type.Object(
   {
-    CA: texts,
-    ManualServerAddresses: texts,
-    ServerAddresses: texts,
-    ServerName: text,
-    PeerID: text,
-    EstablishmentSecret: text,
-    Remote: Type.Optional(Type.Object({ Partition: text, Datacenter: text }, UNKNOWN_IGNORED)),
+    CA: optionalStrings,
+    ManualServerAddresses: optionalStrings,
+    ServerAddresses: optionalStrings,
+    ServerName: optionalString,
+    PeerID: optionalString,
+    EstablishmentSecret: optionalString,
+    Remote: Type.Optional(Type.Object({ Partition: optionalString, Datacenter: optionalString }, UNKNOWN_IGNORED)),
   },
   UNKNOWN_IGNORED,
 );
@@ -33,11 +30,11 @@ const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * The token, every field of which is as it must be. White space around and in it goes: it was carried by hand.
- * @param nowMs when its certificates must be valid
+ * Decodes a token and validates every field. Ignores whitespace, because tokens are copied by hand.
+ * @param nowMs the time at which its certificates must be valid
  * @throws ServiceError `bad-request`
  */
-export function decodeToken(given: string, nowMs: number): PeeringToken {
+export function decodeToken(text: string, nowMs: number): PeeringToken {
   const {
     CA = [],
     ManualServerAddresses = [],
@@ -46,26 +43,28 @@ export function decodeToken(given: string, nowMs: number): PeeringToken {
     PeerID = '',
     EstablishmentSecret = '',
     Remote = {},
-  } = parse(given);
-  refuseEmpty(CA.length, 'CA');
-  refuseEmpty(ManualServerAddresses.length + ServerAddresses.length, 'server addresses');
-  refuseEmpty(ServerName.length, 'server name');
-  refuseEmpty(PeerID.length, 'peer ID');
-  refuseEmpty(EstablishmentSecret.length, 'establishment secret');
-  if (!isDnsName(ServerName)) throw refusal('peering token server name value is not a DNS name');
-  if (!UUID.test(PeerID)) throw refusal('peering token peer ID value is not a UUID');
-  if (!UUID.test(EstablishmentSecret)) throw refusal('peering token establishment secret value is not a UUID');
+  } = parse(text);
+  rejectEmpty(CA.length, 'CA');
+  rejectEmpty(ManualServerAddresses.length + ServerAddresses.length, 'server addresses');
+  rejectEmpty(ServerName.length, 'server name');
+  rejectEmpty(PeerID.length, 'peer ID');
+  rejectEmpty(EstablishmentSecret.length, 'establishment secret');
+  if (!isDnsName(ServerName)) throw invalidToken('peering token server name value is not a DNS name');
+  if (!UUID.test(PeerID)) throw invalidToken('peering token peer ID value is not a UUID');
+  if (!UUID.test(EstablishmentSecret)) throw invalidToken('peering token establishment secret value is not a UUID');
   const { Partition = '', Datacenter = '' } = Remote;
   if (!isRemoteName(Partition) || !isRemoteName(Datacenter)) {
-    throw refusal(`peering token remote value is no name: want ${REMOTE_NAME_WANTED}`);
+    throw invalidToken(`peering token remote value is no name: want ${REMOTE_NAME_WANTED}`);
   }
   if (!isDatacenterOf(ServerName, Datacenter)) {
-    throw refusal(`peering token remote datacenter "${Datacenter}" is not that of the server name "${ServerName}"`);
+    throw invalidToken(
+      `peering token remote datacenter "${Datacenter}" is not that of the server name "${ServerName}"`,
+    );
   }
   checkServerAddresses(ManualServerAddresses);
   checkServerAddresses(ServerAddresses);
   return {
-    CA: rootsOf(CA, nowMs),
+    CA: validRoots(CA, nowMs),
     ManualServerAddresses: ManualServerAddresses.length === 0 ? null : ManualServerAddresses,
     ServerAddresses,
     ServerName,
@@ -75,40 +74,41 @@ export function decodeToken(given: string, nowMs: number): PeeringToken {
   };
 }
 
-const UNREADABLE = 'failed to decode token';
+const DECODE_FAILED = 'failed to decode token';
 
-function parse(given: string): Static<typeof tokenSchema> {
-  if (given.length > TOKEN_CHARACTERS_MAX) {
-    throw refusal(`${UNREADABLE}: it has ${given.length} characters, want at most ${TOKEN_CHARACTERS_MAX}`);
+function parse(text: string): Static<typeof tokenSchema> {
+  if (text.length > TOKEN_CHARACTERS_MAX) {
+    throw invalidToken(`${DECODE_FAILED}: it has ${text.length} characters, want at most ${TOKEN_CHARACTERS_MAX}`);
   }
-  const base64 = given.replaceAll(/\s+/g, '');
-  if (base64.length % 4 !== 0 || !BASE64.test(base64)) throw refusal(UNREADABLE);
+  const base64 = text.replaceAll(/\s+/g, '');
+  if (base64.length % 4 !== 0 || !BASE64.test(base64)) throw invalidToken(DECODE_FAILED);
   let value: unknown;
   try {
     value = parseStrictJson(Buffer.from(base64, 'base64'));
   } catch (cause) {
-    if (cause instanceof JsonProblem) throw refusal(UNREADABLE, cause);
+    if (cause instanceof JsonError) throw invalidToken(DECODE_FAILED, cause);
     throw cause;
   }
   try {
-    return fitSchema(tokenSchema, value) as Static<typeof tokenSchema>;
+    return normalizeJson(tokenSchema, value) as Static<typeof tokenSchema>;
   } catch (cause) {
-    if (cause instanceof JsonProblem) throw refusal(`${UNREADABLE}: ${cause.message}`, cause);
+    if (cause instanceof JsonError) throw invalidToken(`${DECODE_FAILED}: ${cause.message}`, cause);
     throw cause;
   }
 }
 
-function rootsOf(pems: readonly string[], nowMs: number): string[] {
+function validRoots(pems: readonly string[], nowMs: number): string[] {
   try {
     return parseRoots(pems, nowMs).map(({ pem }) => pem);
   } catch (cause) {
-    if (cause instanceof RootError) throw refusal(`peering token invalid CA: ${cause.message}`, cause);
+    if (cause instanceof RootError) throw invalidToken(`peering token invalid CA: ${cause.message}`, cause);
     throw cause;
   }
 }
 
-function refuseEmpty(length: number, field: string): void {
-  if (length === 0) throw refusal(`peering token ${field} value is empty`);
+function rejectEmpty(length: number, field: string): void {
+  if (length === 0) throw invalidToken(`peering token ${field} value is empty`);
 }
 
-const refusal = (message: string, cause?: Error): ServiceError => new ServiceError('bad-request', message, { cause });
+const invalidToken = (message: string, cause?: Error): ServiceError =>
+  new ServiceError('bad-request', message, { cause });

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { createRandom } from '../../../test/support/random.ts';
-import { inRandomOrder } from './random-order.ts';
+import { inRandomOrder } from './records.ts';
 
-test('items in random order are the items, each once', () => {
+test('inRandomOrder yields every item once', () => {
   fc.assert(
     fc.property(fc.array(fc.nat()), fc.integer(), (items, seed) => {
       const order = [...inRandomOrder(items, createRandom(seed).next)];
@@ -16,7 +16,7 @@ test('items in random order are the items, each once', () => {
   );
 });
 
-test('every order of items comes, each about as often', () => {
+test('inRandomOrder yields all permutations about equally often', () => {
   const random = createRandom(1);
   const counts = new Map<string, number>();
   for (let i = 0; i < 6_000; i++) {
