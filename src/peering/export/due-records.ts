@@ -1,20 +1,20 @@
-/** Which records are due to be written, and who waits for some to be. */
+/** A queue of the records that are due to be written. */
 
-/** IDs, each once, in the order in which they became due. */
+/** IDs without duplicates, in the order in which they became due. */
 export interface DueRecords {
   add(id: string): void;
   delete(id: string): void;
-  /** Takes the first of them out. */
-  take(most: number): readonly string[];
-  /** Resolves when there are some, or the signal aborts; leaves nothing behind at the signal. For one at a time. */
-  some(signal: AbortSignal): Promise<void>;
+  /** Removes and returns up to `max` IDs. */
+  take(max: number): readonly string[];
+  /** Resolves when the queue has an ID, or the signal aborts. Only one caller may wait at a time. */
+  whenNotEmpty(signal: AbortSignal): Promise<void>;
 }
 
 export function createDueRecords(): DueRecords {
   const due = new Set<string>();
   let wake: () => void = () => undefined;
 
-  const woken = (signal: AbortSignal): Promise<void> =>
+  const nextAdd = (signal: AbortSignal): Promise<void> =>
     new Promise((resolve) => {
       wake = () => {
         signal.removeEventListener('abort', wake);
@@ -29,13 +29,13 @@ export function createDueRecords(): DueRecords {
       wake();
     },
     delete: (id) => void due.delete(id),
-    take(most) {
-      const ids = [...due.values().take(most)];
+    take(max) {
+      const ids = [...due.values().take(max)];
       for (const id of ids) due.delete(id);
       return ids;
     },
-    async some(signal) {
-      while (due.size === 0 && !signal.aborted) await woken(signal);
+    async whenNotEmpty(signal) {
+      while (due.size === 0 && !signal.aborted) await nextAdd(signal);
     },
   };
 }

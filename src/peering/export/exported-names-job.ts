@@ -1,9 +1,7 @@
 /**
- * Keeps what records say is exported true, whether a stream lives or not: `ExportedServices` is always shown. So it is a
- * job of one server, and not of those that hold streams: there is one writer for each record, a peering that waits for its
- * first stream is told of as well, and streams that move from server to server write nothing.
+ * The background job that keeps `ExportedServices` of every record current, with or without a stream ([SVC-77]). It
+ * runs on one server, so each record has one writer and a stream that moves to another server causes no write.
  */
-
 import type { Log } from '../../http/telemetry/log.ts';
 import { type Clock, sleep } from '../../state/clock/clock.ts';
 import { isStateError } from '../../state/errors.ts';
@@ -12,104 +10,120 @@ import type { State } from '../../state/state.ts';
 import { peerings } from '../record/record.ts';
 import { createDueRecords } from './due-records.ts';
 import type { Exporter, PeerExports } from './exporter.ts';
-import { RECORD_PAUSE_MS, RECORDS_AT_ONCE } from './limits.ts';
+import { NAMES_WRITE_INTERVAL_MS, NAMES_WRITES_IN_PARALLEL_MAX } from './limits.ts';
 
-export interface ExportedRecordsParts {
+export interface ExportedNamesDependencies {
   readonly state: State;
   readonly exporter: Exporter;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Writes a record only when the set of names is another one. */
-export function exportedRecordsJob(parts: ExportedRecordsParts): Job {
+/** Returns the job. It writes a record only when the set of names has changed. */
+export function exportedNamesJob(dependencies: ExportedNamesDependencies): Job {
   return {
     name: 'exported-records',
     async run(signal) {
-      const records = createRecords(parts);
+      const peers = trackPeerings(dependencies);
       const ending = new AbortController();
       const either = AbortSignal.any([signal, ending.signal]);
       try {
-        await Promise.all([followPeerings(parts.state, records, either), writeDue(parts, records, either)]);
+        await Promise.all([
+          followChanges(dependencies.state, peers, either),
+          writeDueNames(dependencies, peers, either),
+        ]);
       } finally {
         ending.abort();
-        records.end();
+        peers.close();
       }
     },
   };
 }
 
-interface Records {
-  /** The peering is there, has changed, or is gone. */
-  look(id: string): void;
-  /** Resolves when some are due. */
-  some(signal: AbortSignal): Promise<void>;
-  /** Takes some that are due, with their names. */
-  take(most: number): readonly (readonly [id: string, names: readonly string[]])[];
-  end(): void;
+/** The peerings that are not `TERMINATED`, each with a subscription to the exporter. */
+interface TrackedPeerings {
+  /** Starts or ends the subscription of a peering after its row changed. */
+  review(id: string): void;
+  /** Resolves when a record is due, or the signal aborts. */
+  whenDue(signal: AbortSignal): Promise<void>;
+  /** Returns up to `max` due records with the names to write. */
+  take(max: number): readonly (readonly [id: string, names: readonly string[]])[];
+  close(): void;
 }
 
-function createRecords({ state, exporter }: ExportedRecordsParts): Records {
+function trackPeerings({ state, exporter }: ExportedNamesDependencies): TrackedPeerings {
   const exports = new Map<string, PeerExports>();
   const due = createDueRecords();
   return {
-    look(id) {
+    review(id) {
       const row = state.snapshot.get(peerings, id)?.row;
       if (row === undefined || row.state === 'TERMINATED') {
-        exports.get(id)?.end();
+        exports.get(id)?.close();
         exports.delete(id);
         due.delete(id);
       } else if (!exports.has(id)) {
         const peer = { partition: row.partition, peerName: row.name };
-        exports.set(id, exporter.follow(peer, { listChanged: () => due.add(id) }));
+        exports.set(id, exporter.subscribe(peer, { listChanged: () => due.add(id) }));
         due.add(id);
       }
     },
-    some: (signal) => due.some(signal),
-    take: (most) =>
-      due.take(most).flatMap((id) => {
+    whenDue: (signal) => due.whenNotEmpty(signal),
+    take: (max) =>
+      due.take(max).flatMap((id) => {
         const names = exports.get(id)?.names();
         return names === undefined ? [] : [[id, names] as const];
       }),
-    end() {
-      for (const one of exports.values()) one.end();
+    close() {
+      for (const subscription of exports.values()) subscription.close();
     },
   };
 }
 
-async function followPeerings(state: State, records: Records, signal: AbortSignal): Promise<void> {
+async function followChanges(state: State, peers: TrackedPeerings, signal: AbortSignal): Promise<void> {
   const feed = state.changes(signal);
-  for (const { row } of state.snapshot.all(peerings)) records.look(row.id);
+  for (const { row } of state.snapshot.all(peerings)) peers.review(row.id);
   for await (const { changes } of feed) {
-    for (const { table, key } of changes) if (table === peerings) records.look(key);
+    for (const { table, key } of changes) if (table === peerings) peers.review(key);
   }
 }
 
-async function writeDue({ state, clock, log }: ExportedRecordsParts, records: Records, signal: AbortSignal) {
+async function writeDueNames(
+  { state, clock, log }: ExportedNamesDependencies,
+  peers: TrackedPeerings,
+  signal: AbortSignal,
+) {
   while (!signal.aborted) {
-    await records.some(signal);
-    await Promise.all(records.take(RECORDS_AT_ONCE).map(([id, names]) => write(state, id, names, signal, log)));
-    await sleep(clock, RECORD_PAUSE_MS, signal).catch(() => undefined);
+    await peers.whenDue(signal);
+    await Promise.all(
+      peers.take(NAMES_WRITES_IN_PARALLEL_MAX).map(([id, names]) => writeNames(state, id, names, signal, log)),
+    );
+    await sleep(clock, NAMES_WRITE_INTERVAL_MS, signal).catch(() => undefined);
   }
 }
 
-async function write(state: State, id: string, names: readonly string[], signal: AbortSignal, log: Log): Promise<void> {
+async function writeNames(
+  state: State,
+  id: string,
+  names: readonly string[],
+  signal: AbortSignal,
+  log: Log,
+): Promise<void> {
   try {
     await state.write(
       (tx) => {
         const row = tx.get(peerings, id)?.row;
-        if (row === undefined || row.state === 'TERMINATED' || isSame(row.exported, names)) return;
+        if (row === undefined || row.state === 'TERMINATED' || sameNames(row.exported, names)) return;
         tx.put(peerings, { ...row, exported: names });
       },
       { signal },
     );
   } catch (error) {
-    // What does not fit does not fit later either; the streams send it all the same.
+    // A retry would fail as well. Streams send the services regardless of the record.
     if (!isStateError(error, 'too-large')) throw error;
     const peering = state.snapshot.get(peerings, id)?.row.name;
-    log.warn({ error, peering }, 'a record cannot hold the names of all services that are exported');
+    log.warn({ error, peering }, 'record too small for the names of exported services');
   }
 }
 
-const isSame = (a: readonly string[], b: readonly string[]): boolean =>
+const sameNames = (a: readonly string[], b: readonly string[]): boolean =>
   a === b || (a.length === b.length && a.every((name, i) => name === b[i]));

@@ -1,14 +1,19 @@
-/** Whatever is registered, exported and taken back, in whatever order: a peer is never sent what its entry does not allow. */
+/** Random registrations and entries: a peer never receives a service that its entry does not export. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
-import { startExporter, startPeer, type TestExporter, type TestPeer } from '../../../test/support/peering/exporting.ts';
+import {
+  startExporter,
+  startPeer,
+  type TestExporter,
+  type TestPeer,
+} from '../../../test/support/peering/test-exporter.ts';
 import { type Api, startApi } from '../../../test/support/process/api.ts';
 import { until } from '../../../test/support/until.ts';
 import { nextTurn } from '../../state/clock/next-turn.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
-import { foldChecks } from '../catalog/query/fold-checks.ts';
 import { localInstances } from '../catalog/query/local-instances.ts';
+import { overallStatus } from '../catalog/query/overall-status.ts';
 import { catalogNodes } from '../catalog/tables/catalog-node.ts';
 import { catalogServiceKey, catalogServices } from '../catalog/tables/catalog-service.ts';
 import { configEntries, entryKey, nameKey } from '../config-entries/config-entry.ts';
@@ -36,7 +41,7 @@ type Step =
   | { readonly do: 'take'; readonly peer: number; readonly count: number }
   | { readonly do: 'reconnect'; readonly peer: number };
 
-/** Mostly the same ones, so that they come and go often; what is done to others must not matter. */
+/** Mostly the same value, so that it appears and disappears often, and sometimes another one. */
 const mostly = <T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> =>
   fc.oneof({ weight: 4, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: fc.constantFrom(usual, ...others) });
 const partition = mostly('default', 'eu');
@@ -67,16 +72,16 @@ before(async () => {
 });
 after(() => api[Symbol.asyncDispose]());
 
-/** Nodes of one run have keys that no other run uses: those of removed owners never come back. */
-let lives = 0;
+/** Makes the keys of nodes unique, because the key of a deleted owner is never used again. */
+let nodesCreated = 0;
 
 function change(tx: Transaction, todo: Step): void {
   if (todo.do === 'register') {
-    const standing = tx.find(catalogNodes, 'name', `${todo.partition}/${todo.node}`);
-    const uid = standing?.row.uid ?? tx.once(() => `node-${++lives}`);
+    const existing = tx.find(catalogNodes, 'name', `${todo.partition}/${todo.node}`);
+    const uid = existing?.row.uid ?? tx.memoizeAcrossRetries(() => `node-${++nodesCreated}`);
     const on = { uid, name: todo.node, partition: todo.partition, address: '10.0.0.1', id: '' };
-    if (standing === undefined) tx.put(catalogNodes, { ...on, taggedAddresses: {}, meta: {}, checks: [] });
-    const made = {
+    if (existing === undefined) tx.put(catalogNodes, { ...on, taggedAddresses: {}, meta: {}, checks: [] });
+    const registered = {
       id: todo.service,
       name: todo.service,
       kind: '',
@@ -88,7 +93,7 @@ function change(tx: Transaction, todo: Step): void {
       weights: { passing: 1, warning: 1 },
       taggedAddresses: {},
     };
-    tx.put(catalogServices, { node: uid, partition: todo.partition, service: made, checks: [] });
+    tx.put(catalogServices, { node: uid, partition: todo.partition, service: registered, checks: [] });
   } else if (todo.do === 'deregister' || todo.do === 'lose') {
     const uid = tx.find(catalogNodes, 'name', `${todo.partition}/${todo.node}`)?.row.uid;
     if (uid === undefined) return;
@@ -110,7 +115,7 @@ interface Place {
 
 const places: readonly Place[] = PARTITIONS.flatMap((of) => PEERS.map((peerName) => ({ partition: of, peerName })));
 
-/** What the entry of now allows, as a peer would have it. */
+/** Returns the services that the current entry exports, in the form of `TestPeer.services`. */
 function allowed({ partition: of, peerName }: Place): Readonly<Record<string, readonly string[]>> {
   const { snapshot } = api.state;
   const { names } = exportsTo(snapshot, { partition: of, peerName });
@@ -118,29 +123,31 @@ function allowed({ partition: of, peerName }: Place): Readonly<Record<string, re
     names.map((name) => [
       nameKey(name),
       localInstances(snapshot, of, name).map(({ node: on, service: { id, port }, checks }) =>
-        `${on.name}/${id}:${port} ${checks.length === 0 ? '' : foldChecks(checks)}`.trim(),
+        `${on.name}/${id}:${port} ${checks.length === 0 ? '' : overallStatus(checks)}`.trim(),
       ),
     ]),
   );
 }
 
-/** What one message brought must be allowed at the moment in which it was read. */
+/** Receives one message and asserts that its content is exported at that moment. */
 function takeChecked(one: TestPeer, place: Place): void {
-  const what = one.take();
-  if (what === undefined) return;
-  const may = allowed(place);
-  if (what === 'list') for (const name of Object.keys(one.has)) assert.ok(name in may, `${name} in a list`);
-  const name = nameKey(what.slice('service/'.length));
-  if (what !== 'list' && one.has[name] !== undefined) assert.deepEqual(one.has[name], may[name], what);
+  const message = one.receive();
+  if (message === undefined) return;
+  const exported = allowed(place);
+  if (message === 'list')
+    for (const name of Object.keys(one.services)) assert.ok(name in exported, `${name} in a list`);
+  const name = nameKey(message.slice('service/'.length));
+  if (message !== 'list' && one.services[name] !== undefined)
+    assert.deepEqual(one.services[name], exported[name], message);
 }
 
-/** Does what changes the state; what changes a peer is done with it. */
+/** Runs a step. Returns the write of a step that changes the state. */
 function act(todo: Step, peers: TestPeer[], exporter: TestExporter): Promise<unknown> | undefined {
   if (todo.do !== 'take' && todo.do !== 'reconnect') return api.state.write((tx) => change(tx, todo));
   const place = places[todo.peer] as Place;
   const one = peers[todo.peer] as TestPeer;
   if (todo.do === 'reconnect') {
-    one.end();
+    one.close();
     peers[todo.peer] = startPeer(exporter, place.peerName, place.partition);
   } else {
     for (let i = 0; i < todo.count; i++) takeChecked(one, place);
@@ -155,18 +162,18 @@ async function run(steps: readonly Step[]): Promise<void> {
   for (const todo of steps) {
     const writing = act(todo, peers, exporter);
     if (writing !== undefined) writes.push(writing);
-    // Some become one batch, some are seen one by one.
+    // Some writes share a batch, others are committed one by one.
     if (writes.length % 4 !== 0) await Promise.all(writes);
   }
   await Promise.all(writes);
-  // What was on lost nodes is dropped, and so told, between commits: one of the job that removes may stand in between.
-  await until('what was lost is dropped', () => !api.state.snapshot.ownersInDoubt);
+  // The job that deletes rows of removed nodes may still be running.
+  await until('orphaned rows are deleted', () => !api.state.snapshot.mayHaveOrphans);
   for (let turn = 0; turn < 10; turn++) await nextTurn();
   for (const [i, one] of peers.entries()) {
     const place = places[i] as Place;
-    while (one.waiting.length > 0) takeChecked(one, place);
-    assert.deepEqual(one.has, allowed(place), JSON.stringify(place));
-    one.end();
+    while (one.pending.length > 0) takeChecked(one, place);
+    assert.deepEqual(one.services, allowed(place), JSON.stringify(place));
+    one.close();
   }
   assert.doesNotMatch(exporter.log(), /"level":"error"/);
   await api.state.write((tx) => {
@@ -175,7 +182,7 @@ async function run(steps: readonly Step[]): Promise<void> {
   });
 }
 
-test('what a peer is sent is what its entry allows then, and in the end all of it', async () => {
+test('a peer receives only exported services, and at the end all of them', async () => {
   await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 80, size: 'max' }), run), {
     numRuns: 200,
   });

@@ -1,143 +1,145 @@
 /**
- * What goes to which peer, for everybody on this server who needs to know: the streams, and the job that keeps the
- * records true. The state's changes are followed once for all of them, and each service is encoded once for all.
+ * The exported services of every peer, for the streams and for the job that keeps the records current. The exporter
+ * follows the change feed once for all subscriptions and encodes each service once for all peers.
  *
- * A change becomes: the services that it touches, what they look like now, who gets them. That is done in bounded slices,
- * the first of them at once, so that one change is told in the turn of its commit and ten thousand do not stop the server.
- * What a follower asks for is decided by the picture of now, never by what it was told.
+ * It processes changes in bounded slices. The first slice runs at once, so that a single change is reported in the
+ * event-loop turn of its commit. Ten thousand changes do not block the server. Reads always use the current snapshot.
  */
-
 import { partitionKey } from '../../credentials/partition.ts';
 import type { Log } from '../../http/telemetry/log.ts';
 import { type Clock, sleep } from '../../state/clock/clock.ts';
 import { isStateError } from '../../state/errors.ts';
-import { MEMO_ENTRY_BYTES } from '../../state/limits.ts';
+import { LIST_ELEMENT_BYTES } from '../../state/limits.ts';
 import type { State } from '../../state/state.ts';
 import type { Change } from '../../state/watch/change-feed.ts';
 import { localServiceNames, servicesChangedBy } from '../catalog/query/local-instances.ts';
 import { catalogEntry } from '../catalog/tables/catalog-node.ts';
 import { configEntries } from '../config-entries/config-entry.ts';
-import { exportedServicesKey, isExportedTo, type PeerOf } from '../config-entries/exported-services.ts';
+import { exportedServicesKey, isExportedTo, type PeerRef } from '../config-entries/exported-services.ts';
+import { CHANGE_FEED_RETRY_MS, SERVICES_PER_TURN, SUBSCRIPTIONS_PER_TURN } from './limits.ts';
+import { createServicePayloads, type ServicePayload } from './service-payloads.ts';
 import {
-  createFollower,
-  type Follower,
+  createSubscription,
+  type ExportListener,
   isCurrent,
-  namesOf,
-  noteAnswer,
+  reconcileAnswer,
+  refreshNames,
   registeredName,
-  renewFollower,
   reviewService,
-  type Told,
-} from './follower.ts';
-import { FOLLOW_AGAIN_MS, FOLLOWERS_A_TURN, SERVICES_A_TURN } from './limits.ts';
-import { type Content, createContents } from './service-payloads.ts';
+  type Subscription,
+  sortedNames,
+} from './subscription.ts';
 
-/** What one peer gets. */
+/** The exported services of one peer. */
 export interface PeerExports {
-  /** The names, sorted; the same array until they change. */
+  /** Returns the sorted names. The array is the same until they change. */
   names(): readonly string[];
-  /** Undefined: the peer does not get it, or it is not registered. */
-  content(service: string): Content | undefined;
-  /** Nothing is told any more. */
-  end(): void;
+  /** Returns `undefined` when the service is not exported to the peer or not registered. */
+  payload(service: string): ServicePayload | undefined;
+  /** Ends the subscription. */
+  close(): void;
 }
 
 export interface Exporter extends AsyncDisposable {
-  /** Follows what a peer gets. What it gets now is asked for, not told. */
-  follow(peer: PeerOf, told: Told): PeerExports;
-  /** How often a service was encoded so far. */
-  readonly encodings: number;
-  /** Services that are remembered for those who were told of them; none that goes to nobody. */
-  readonly remembered: number;
+  /** Subscribes to the exports of a peer. The listener gets changes only; the caller reads the initial services. */
+  subscribe(peer: PeerRef, listener: ExportListener): PeerExports;
+  /** Number of encodings so far. */
+  readonly encodingCount: number;
+  /** Number of services whose last announced payload is held. A service without a subscriber is not held. */
+  readonly announcedCount: number;
 }
 
-export interface ExporterParts {
+export interface ExporterDependencies {
   readonly state: State;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Follows a loaded state until it is disposed of. */
-export function createExporter({ state, clock, log }: ExporterParts): Exporter {
-  const contents = createContents();
-  /** What the followers of a service were last told of, by `catalogEntry`. */
-  const toldContents = new Map<string, Content>();
-  const byPartition = new Map<string, Set<Follower>>();
-  /** What is to be looked at again: services by their `catalogEntry`, and followers. */
+/** Creates an exporter over a loaded state. It follows the state until it is disposed. */
+export function createExporter({ state, clock, log }: ExporterDependencies): Exporter {
+  const payloads = createServicePayloads();
+  /** The payload that subscribers were last notified of, by `catalogEntry`. */
+  const announced = new Map<string, ServicePayload>();
+  /** By partition. */
+  const subscriptions = new Map<string, Set<Subscription>>();
+  /** Services to review, by `catalogEntry`. */
   const dueServices = new Set<string>();
-  const dueFollowers = new Set<Follower>();
+  const dueSubscriptions = new Set<Subscription>();
   const ending = new AbortController();
   let scheduled = false;
 
-  const followersIn = (partition: string): ReadonlySet<Follower> => byPartition.get(partition) ?? NOBODY;
+  const subscriptionsIn = (partition: string): ReadonlySet<Subscription> =>
+    subscriptions.get(partition) ?? NO_SUBSCRIPTIONS;
 
-  function note(change: Change): void {
-    if (byPartition.size === 0) return;
+  function onChange(change: Change): void {
+    if (subscriptions.size === 0) return;
     for (const entry of servicesChangedBy(state.snapshot, change)) dueServices.add(entry);
-    for (const { table, key } of change.changes) if (table === configEntries) noteEntry(key);
-    if (!scheduled) settleSome();
+    for (const { table, key } of change.changes) if (table === configEntries) onEntryChange(key);
+    if (!scheduled) processSlice();
   }
 
-  function noteEntry(key: string): void {
-    for (const [partition, followers] of byPartition) {
-      if (exportedServicesKey(partition) === key) for (const follower of followers) dueFollowers.add(follower);
+  function onEntryChange(key: string): void {
+    for (const [partition, subscribers] of subscriptions) {
+      if (exportedServicesKey(partition) === key)
+        for (const subscription of subscribers) dueSubscriptions.add(subscription);
     }
   }
 
-  /** Looks at a slice of what is due, and comes back for the rest. */
-  function settleSome(): void {
-    scheduled = dueServices.size > SERVICES_A_TURN || dueFollowers.size > FOLLOWERS_A_TURN;
-    if (scheduled) setImmediate(settleSome);
-    for (const entry of takeSome(dueServices, SERVICES_A_TURN)) tryTo(() => review(entry));
-    for (const follower of takeSome(dueFollowers, FOLLOWERS_A_TURN)) tryTo(() => renew(follower));
+  /** Processes one slice, and schedules the next one when more is due. */
+  function processSlice(): void {
+    scheduled = dueServices.size > SERVICES_PER_TURN || dueSubscriptions.size > SUBSCRIPTIONS_PER_TURN;
+    if (scheduled) setImmediate(processSlice);
+    for (const entry of takeFirst(dueServices, SERVICES_PER_TURN)) logErrors(() => reviewEntry(entry));
+    for (const subscription of takeFirst(dueSubscriptions, SUBSCRIPTIONS_PER_TURN))
+      logErrors(() => refresh(subscription));
   }
 
-  function tryTo(look: () => void): void {
+  function logErrors(action: () => void): void {
     try {
-      look();
+      action();
     } catch (error) {
-      log.error({ error }, 'what is exported could not be worked out');
+      log.error({ error }, 'exported services not computed');
     }
   }
 
-  function review(entry: string): void {
-    const { partition, key } = partsOf(entry);
-    const followers = followersIn(partition);
+  function reviewEntry(entry: string): void {
+    const { partition, key } = splitEntry(entry);
+    const subscribers = subscriptionsIn(partition);
     const reader = state.snapshot;
     const registered = registeredName(reader, partition, key);
-    const wanted = [...followers].some(
-      ({ peer, told }) =>
-        registered !== undefined && told.serviceChanged !== undefined && isExportedTo(reader, peer, key),
+    const wanted = [...subscribers].some(
+      ({ peer, listener }) =>
+        registered !== undefined && listener.serviceChanged !== undefined && isExportedTo(reader, peer, key),
     );
-    const content = wanted ? contents.of(reader, partition, key) : undefined;
-    const changed = content !== toldContents.get(entry);
-    if (content !== undefined) toldContents.set(entry, content);
-    for (const follower of followers) reviewService(reader, follower, { name: key, registered, changed });
+    const payload = wanted ? payloads.get(reader, partition, key) : undefined;
+    const changed = payload !== announced.get(entry);
+    if (payload !== undefined) announced.set(entry, payload);
+    for (const subscription of subscribers) reviewService(reader, subscription, { name: key, registered, changed });
     forgetUnused(entry);
   }
 
-  function renew(follower: Follower): void {
+  function refresh(subscription: Subscription): void {
     const { snapshot } = state;
-    const { partition } = follower.peer;
-    const services = snapshot.memo(
+    const { partition } = subscription.peer;
+    const services = snapshot.memoize(
       `local service names\0${partitionKey(partition)}`,
       () => localServiceNames(snapshot, partition),
-      (names) => names.length * MEMO_ENTRY_BYTES,
+      (names) => names.length * LIST_ELEMENT_BYTES,
     );
-    const before = follower.names;
-    renewFollower(snapshot, follower, services);
-    for (const key of before.keys()) if (!follower.names.has(key)) forgetUnused(catalogEntry(partition, key));
+    const before = subscription.names;
+    refreshNames(snapshot, subscription, services);
+    for (const key of before.keys()) if (!subscription.names.has(key)) forgetUnused(catalogEntry(partition, key));
   }
 
-  /** Keeps no bytes that go to nobody, neither those of now nor those that were told last. */
+  /** Frees the payloads of a service that no subscriber reads. */
   function forgetUnused(entry: string): void {
-    if (!contents.has(entry) && !toldContents.has(entry)) return;
-    const { partition, key } = partsOf(entry);
-    for (const { names, told } of followersIn(partition)) {
-      if (told.serviceChanged !== undefined && names.has(key)) return;
+    if (!payloads.has(entry) && !announced.has(entry)) return;
+    const { partition, key } = splitEntry(entry);
+    for (const { names, listener } of subscriptionsIn(partition)) {
+      if (listener.serviceChanged !== undefined && names.has(key)) return;
     }
-    contents.forget(entry);
-    toldContents.delete(entry);
+    payloads.forget(entry);
+    announced.delete(entry);
   }
 
   async function followState(): Promise<void> {
@@ -145,62 +147,62 @@ export function createExporter({ state, clock, log }: ExporterParts): Exporter {
     while (!signal.aborted) {
       try {
         const changes = state.changes(signal);
-        noteAll();
-        for await (const change of changes) note(change);
+        reviewAll();
+        for await (const change of changes) onChange(change);
       } catch (error) {
         if (isStateError(error, 'fell-behind')) continue;
-        log.error({ error }, 'what is exported could not be followed');
-        await sleep(clock, FOLLOW_AGAIN_MS, signal).catch(() => undefined);
+        log.error({ error }, 'change feed of exported services failed');
+        await sleep(clock, CHANGE_FEED_RETRY_MS, signal).catch(() => undefined);
       }
     }
   }
 
-  /** Nobody knows what has changed: the names, and any of the services. */
-  function noteAll(): void {
-    for (const [partition, followers] of byPartition) {
-      for (const follower of followers) {
-        dueFollowers.add(follower);
-        for (const key of follower.names.keys()) dueServices.add(catalogEntry(partition, key));
+  /** Marks all subscriptions and their services as due, because changes may have been missed. */
+  function reviewAll(): void {
+    for (const [partition, subscribers] of subscriptions) {
+      for (const subscription of subscribers) {
+        dueSubscriptions.add(subscription);
+        for (const key of subscription.names.keys()) dueServices.add(catalogEntry(partition, key));
       }
     }
-    if (!scheduled) settleSome();
+    if (!scheduled) processSlice();
   }
 
   const following = followState();
 
   return {
-    get encodings() {
-      return contents.encodings;
+    get encodingCount() {
+      return payloads.encodingCount;
     },
-    get remembered() {
-      return toldContents.size;
+    get announcedCount() {
+      return announced.size;
     },
-    follow(peer, told) {
-      const follower = createFollower(state.snapshot, peer, told);
+    subscribe(peer, listener) {
+      const subscription = createSubscription(state.snapshot, peer, listener);
       const partition = partitionKey(peer.partition);
-      const followers = byPartition.get(partition) ?? new Set();
-      byPartition.set(partition, followers.add(follower));
+      const subscribers = subscriptions.get(partition) ?? new Set();
+      subscriptions.set(partition, subscribers.add(subscription));
       return {
         names() {
-          if (!isCurrent(state.snapshot, follower)) renew(follower);
-          return namesOf(follower);
+          if (!isCurrent(state.snapshot, subscription)) refresh(subscription);
+          return sortedNames(subscription);
         },
-        content(service) {
+        payload(service) {
           const { snapshot } = state;
           const allowed = isExportedTo(snapshot, peer, service);
-          const content = allowed ? contents.of(snapshot, peer.partition, service) : undefined;
-          // What a follower knows from an answer counts as told: the opposite of it is news again.
-          noteAnswer(snapshot, follower, service, content !== undefined);
+          const payload = allowed ? payloads.get(snapshot, peer.partition, service) : undefined;
+          // The caller now knows whether it gets the service, so a later reversal must be reported.
+          reconcileAnswer(snapshot, subscription, service, payload !== undefined);
           const entry = catalogEntry(peer.partition, service);
-          // Who is the first to ask is told by the answer.
-          if (content !== undefined && !toldContents.has(entry)) toldContents.set(entry, content);
-          return content;
+          // The first reader of a payload needs no notification of it.
+          if (payload !== undefined && !announced.has(entry)) announced.set(entry, payload);
+          return payload;
         },
-        end() {
-          followers.delete(follower);
-          dueFollowers.delete(follower);
-          for (const key of follower.names.keys()) forgetUnused(catalogEntry(peer.partition, key));
-          if (followers.size === 0) byPartition.delete(partition);
+        close() {
+          subscribers.delete(subscription);
+          dueSubscriptions.delete(subscription);
+          for (const key of subscription.names.keys()) forgetUnused(catalogEntry(peer.partition, key));
+          if (subscribers.size === 0) subscriptions.delete(partition);
         },
       };
     },
@@ -211,17 +213,17 @@ export function createExporter({ state, clock, log }: ExporterParts): Exporter {
   };
 }
 
-const NOBODY: ReadonlySet<Follower> = new Set();
+const NO_SUBSCRIPTIONS: ReadonlySet<Subscription> = new Set();
 
-/** Takes out of a set what came first. */
-function takeSome<T>(due: Set<T>, most: number): T[] {
-  const some = [...due.values().take(most)];
-  for (const one of some) due.delete(one);
-  return some;
+/** Removes and returns up to `max` elements in insertion order. */
+function takeFirst<T>(due: Set<T>, max: number): T[] {
+  const first = [...due.values().take(max)];
+  for (const element of first) due.delete(element);
+  return first;
 }
 
-/** The parts of a `catalogEntry`: a partition's name has no slash. */
-function partsOf(entry: string): { readonly partition: string; readonly key: string } {
+/** Splits a `catalogEntry` at its first slash. The name of a partition contains none. */
+function splitEntry(entry: string): { readonly partition: string; readonly key: string } {
   const slash = entry.indexOf('/');
   return { partition: entry.slice(0, slash), key: entry.slice(slash + 1) };
 }

@@ -12,7 +12,7 @@ import {
 import { decodeResource, readMessage } from '../stream/wire/messages.ts';
 import { encodeInstances } from './instance-to-wire.ts';
 
-/** The services that a Consul has exported: see test/data/peer-stream/README.md. */
+/** Returns services that a Consul server exported, from the recordings in test/data/peer-stream. */
 function recordedServices(name: string, consul: string): readonly ExportedService[] {
   const file = new URL(`../../../test/data/peer-stream/${name}.jsonl`, import.meta.url);
   const lines = readFileSync(file, 'utf8').trim().split('\n');
@@ -74,7 +74,7 @@ const check = (id: string, status: string): InstanceCheck => ({
   serviceTags: ['v1'],
 });
 
-test('services without a mesh go out as Consul sends them, field for field', () => {
+test('encodeInstances encodes services without a mesh like Consul, field by field', () => {
   const plain = [...recordedServices('peer-accepts', 'acceptor'), ...recordedServices('peer-dials', 'dialer')];
   const own = plain.filter(({ Nodes }) =>
     Nodes.every(({ Service }) => Service?.Connect === undefined && Service?.Kind === ''),
@@ -83,22 +83,22 @@ test('services without a mesh go out as Consul sends them, field for field', () 
   for (const service of own) assert.deepEqual(decoded(instancesOf(service)), service);
 });
 
-test('what an instance is to a peer comes out again at the other end', () => {
+test('instanceFromWire decodes what encodeInstances encodes', () => {
   const [there] = instancesOf(decoded([instance()]));
   assert.deepEqual(there, { ...instance(), node: { ...instance().node, partition: '' } });
 });
 
-test('equal instances are equal bytes, in whatever order their maps were made', () => {
+test('encodeInstances gives equal bytes for maps in another order [STREAM-61]', () => {
   const one = instance();
   const { meta, taggedAddresses } = one.node;
-  const turned = <T>(map: Readonly<Record<string, T>>): Record<string, T> =>
+  const reversed = <T>(map: Readonly<Record<string, T>>): Record<string, T> =>
     Object.fromEntries(Object.entries(map).reverse());
-  const other = { ...one, node: { ...one.node, meta: turned(meta), taggedAddresses: turned(taggedAddresses) } };
+  const other = { ...one, node: { ...one.node, meta: reversed(meta), taggedAddresses: reversed(taggedAddresses) } };
   assert.notDeepEqual(Object.keys(other.node.meta), Object.keys(meta));
   assert.deepEqual(encodeInstances([other]), encodeInstances([one]));
 });
 
-test('our partition, our index and how checks are run are not told', () => {
+test('encodeInstances omits partition, peer name, indexes and details of checks [STREAM-61]', () => {
   const message = decoded([instance({ checks: [check('a', 'passing')] })]);
   const [node] = message.Nodes;
   assert.equal(node?.Node?.Partition, '');
@@ -112,7 +112,7 @@ test('our partition, our index and how checks are run are not told', () => {
   );
 });
 
-describe('the checks of an instance become one', () => {
+describe('encodeInstances folds the checks of an instance [STREAM-62]', () => {
   const cases: readonly (readonly [checks: readonly InstanceCheck[], status: string])[] = [
     [[check('a', 'passing'), check('b', 'passing')], 'passing'],
     [[check('a', 'passing'), check('b', 'warning')], 'warning'],
@@ -138,7 +138,7 @@ describe('the checks of an instance become one', () => {
     });
   }
 
-  test('and none where there is none', () => {
+  test('into no check when it has none', () => {
     assert.deepEqual(decoded([instance()]).Nodes[0]?.Checks, []);
   });
 });

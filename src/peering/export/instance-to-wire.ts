@@ -1,10 +1,9 @@
 /**
- * Instances that were registered here, as they go to peers. The other side has its own names for the peer and for its
- * partition, and its own indexes: none of ours are told. How the checks are run is nobody's business there either: an
- * instance has one, which says the worst of them.
+ * Encodes local instances for peers. The messages omit this cluster's partition, peer name and indexes ([STREAM-61]).
+ * Each instance has one check with the folded status ([STREAM-62]).
  */
 import { create, toBinary } from '@bufbuild/protobuf';
-import { foldChecks } from '../catalog/query/fold-checks.ts';
+import { overallStatus } from '../catalog/query/overall-status.ts';
 import type { Instance, InstanceNode, InstanceService } from '../catalog/tables/instance.ts';
 import { ExportedServiceSchema } from '../stream/wire/gen/peering/peerstream_pb.ts';
 import {
@@ -20,22 +19,22 @@ import {
   WeightsSchema,
 } from '../stream/wire/gen/peering/service_pb.ts';
 
-/** The bytes of an ExportedService: the same for the same instances in the same order. */
+/** Returns an encoded `ExportedService`. Equal instances in the same order give equal bytes. */
 export const encodeInstances = (instances: readonly Instance[]): Uint8Array =>
   toBinary(ExportedServiceSchema, create(ExportedServiceSchema, { Nodes: instances.map(instanceToWire) }));
 
-/** Made for the instance once: of a service with a thousand, one changes at a time. */
-const made = new WeakMap<Instance, CheckServiceNode>();
+/** Messages by instance, because usually only one instance of a service changes at a time. */
+const messages = new WeakMap<Instance, CheckServiceNode>();
 
 function instanceToWire(instance: Instance): CheckServiceNode {
-  let wire = made.get(instance);
+  let wire = messages.get(instance);
   if (wire === undefined) {
     wire = create(CheckServiceNodeSchema, {
       Node: nodeToWire(instance.node),
       Service: serviceToWire(instance.service),
       Checks: overallCheck(instance),
     });
-    made.set(instance, wire);
+    messages.set(instance, wire);
   }
   return wire;
 }
@@ -46,8 +45,8 @@ const nodeToWire = ({ id, name, address, datacenter, taggedAddresses, meta }: In
     Node: name,
     Address: address,
     Datacenter: datacenter,
-    TaggedAddresses: inKeyOrder(taggedAddresses),
-    Meta: inKeyOrder(meta),
+    TaggedAddresses: sortedByKey(taggedAddresses),
+    Meta: sortedByKey(meta),
   });
 
 function serviceToWire(service: InstanceService): NodeService {
@@ -58,11 +57,11 @@ function serviceToWire(service: InstanceService): NodeService {
     Service: service.name,
     Tags: [...service.tags],
     Address: service.address,
-    Meta: inKeyOrder(service.meta),
+    Meta: sortedByKey(service.meta),
     Port: service.port,
     Weights: create(WeightsSchema, { Passing: weights.passing, Warning: weights.warning }),
     TaggedAddresses: Object.fromEntries(
-      Object.entries(inKeyOrder(taggedAddresses)).map(([tag, { address, port }]) => [
+      Object.entries(sortedByKey(taggedAddresses)).map(([tag, { address, port }]) => [
         tag,
         create(ServiceAddressSchema, { Address: address, Port: port }),
       ]),
@@ -72,7 +71,7 @@ function serviceToWire(service: InstanceService): NodeService {
   });
 }
 
-/** One check for all of an instance; none where there is none, as what is not checked counts as passing. */
+/** Returns one check for all checks of an instance, or none for an instance without checks. */
 function overallCheck({ node, service, checks }: Instance): HealthCheck[] {
   if (checks.length === 0) return [];
   return [
@@ -80,7 +79,7 @@ function overallCheck({ node, service, checks }: Instance): HealthCheck[] {
       Node: node.name,
       CheckID: `${service.id}:overall-check`,
       Name: 'overall-check',
-      Status: foldChecks(checks),
+      Status: overallStatus(checks),
       ServiceID: service.id,
       ServiceName: service.name,
       EnterpriseMeta: {},
@@ -88,7 +87,7 @@ function overallCheck({ node, service, checks }: Instance): HealthCheck[] {
   ];
 }
 
-/** A map has no order on the wire: with one, equal content is equal bytes. */
-function inKeyOrder<T>(map: Readonly<Record<string, T>>): Record<string, T> {
+/** Sorts a map by key, so that equal maps have equal bytes. */
+function sortedByKey<T>(map: Readonly<Record<string, T>>): Record<string, T> {
   return Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

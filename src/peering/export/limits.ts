@@ -1,17 +1,17 @@
-/** Every bound of what is exported, each with its reason. */
+/** The limits of exporting services. */
 
-/** Services that are looked at again in one turn: about five milliseconds when each has a hundred followers. */
-export const SERVICES_A_TURN = 256;
-/** Followers whose names are worked out anew in one turn; each is about a millisecond for 10,000 services. */
-export const FOLLOWERS_A_TURN = 4;
-/** Pause before the state is followed again after a fault: it must not become a loop. */
-export const FOLLOW_AGAIN_MS = 1_000;
+/** Services reviewed in one event-loop turn. They take about 5 ms with a hundred subscriptions each. */
+export const SERVICES_PER_TURN = 256;
+/** Subscriptions refreshed in one event-loop turn. Each takes about 1 ms with 10,000 services. */
+export const SUBSCRIPTIONS_PER_TURN = 4;
+/** Pause before the change feed is opened again after an error. */
+export const CHANGE_FEED_RETRY_MS = 1_000;
 /**
- * Between two writes of what records say is exported: a burst of new services is a few writes of the records' rows, which
- * hold all names, and not one for each service.
+ * Minimum time between two writes of exported names. A record contains all names, so a burst of new services needs few
+ * writes.
  */
-export const RECORD_PAUSE_MS = 200;
-/** Records that are written side by side: they become one commit. */
-export const RECORDS_AT_ONCE = 64;
-/** Instances up to which a service fits into a message whatever they say: one instance is at most about 80 KiB. */
+export const NAMES_WRITE_INTERVAL_MS = 200;
+/** Records written in parallel. They become one commit. */
+export const NAMES_WRITES_IN_PARALLEL_MAX = 64;
+/** A service with so many instances always fits into one message, because an instance has at most about 80 KiB. */
 export const SMALL_SERVICE_INSTANCES = 100;

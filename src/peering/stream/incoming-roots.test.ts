@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
-import { generated } from '../../../test/support/peering/peering.ts';
+import { mustGenerate } from '../../../test/support/peering/peering-requests.ts';
 import { type Api, sharedApi } from '../../../test/support/process/api.ts';
 import { createSecretStore } from '../record/encrypted-secret.ts';
 import { peerings, streamOpened } from '../record/record.ts';
 import { trustBundles } from '../record/trust-bundle.ts';
+import { clusterName } from '../trust/cluster-name.ts';
+import { createAuthority } from '../trust/issue-certificates.ts';
 import { BACKDATED_MS, ROOT_LIFE_MS } from '../trust/limits.ts';
-import { createAuthority } from '../trust/make-certificates.ts';
-import { clusterName } from '../trust/names.ts';
 import { ApplyRefused } from './contract.ts';
 import { incomingResources } from './importing/incoming-resources.ts';
 import { PeeringTrustBundleSchema } from './wire/gen/peering/peering_pb.ts';
@@ -29,7 +29,7 @@ describe('a received trust bundle', () => {
 
   /** Applies a trust bundle to a peering at this time. @returns the roots that are trusted afterwards */
   async function applyBundle(to: Api, peering: string, atMs: number, RootPEMs: string[]): Promise<readonly string[]> {
-    await generated(to, peering);
+    await mustGenerate(to, peering);
     const { id, epoch } = await to.state.write((tx) => {
       const stored = tx.find(peerings, 'name', `default/${peering}`);
       const row = stored && streamOpened(stored.row, { node: 'a', incarnation: '1' });

@@ -40,8 +40,6 @@ export const REASON_CHARACTERS_MAX = 1_024;
  * decoded. A message of the maximum size could contain thirty times as many.
  */
 export const RESOURCE_PARTS_MAX = 131_072;
-/** The estimated size of a response without its content and id: two URLs, nonce, operation, and lengths. */
-export const ENVELOPE_BYTES = 512;
 /** How long an ending session waits for the transport to write its last messages, and then for the peer to close. */
 export const CLOSING_MS = 5_000;
 /**

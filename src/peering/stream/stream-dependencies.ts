@@ -9,9 +9,9 @@ import { lookupPeeringName } from '../spans.ts';
 import type { ServerIdentity } from '../trust/identity.ts';
 import type { SessionCallbacks, SessionTimes } from './contract.ts';
 import type { LiveStreams } from './status/live-streams.ts';
-import type { RefusalLog } from './status/rejection-log.ts';
+import type { RefusalLog } from './status/refusal-log.ts';
 import type { ServerAddresses } from './status/server-addresses.ts';
-import type { StreamTimeBoard } from './status/stream-times.ts';
+import type { StreamTimesTracker } from './status/stream-times.ts';
 import type { StreamTraffic } from './status/stream-traffic.ts';
 import type { ReplicationMessage } from './wire/gen/peering/peerstream_pb.ts';
 
@@ -22,7 +22,7 @@ export interface StreamDependencies {
   readonly identity: ServerIdentity;
   readonly addresses: ServerAddresses;
   readonly live: LiveStreams;
-  readonly times: StreamTimeBoard;
+  readonly times: StreamTimesTracker;
   readonly traffic: StreamTraffic;
   readonly refusals: RefusalLog;
   readonly exporter: Exporter;

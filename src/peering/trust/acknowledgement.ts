@@ -1,7 +1,7 @@
 /**
- * Which peers have acknowledged the trust bundle that names an announced root. Only peers that dial this cluster verify
- * its certificate, so only they are asked; and only those that a new root would cut off: an unused token counts for
- * nobody. Who is away is waited for as well, until the stage ends.
+ * Acknowledgements of the trust bundle that contains an announced CA root. Only peers that dial this cluster verify its
+ * certificate, so a rotation waits for peerings of the accepting role. It ignores unused tokens, and it waits for
+ * disconnected peers until the stage ends ([PEER-87]).
  */
 import { hash } from 'node:crypto';
 import type { Reader } from '../../state/memory/reader.ts';
@@ -9,12 +9,12 @@ import { type DeepReadonly, defineTable } from '../../state/table.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
 import { type Peering, peerings } from '../record/record.ts';
 import { acceptedSecrets } from '../record/secrets.ts';
-import { authorityOf, bundleOf } from './authority.ts';
+import { authorityRow, trustedRoots } from './authority.ts';
 
-/** The last bundle of a rotation that a peer has acknowledged. One of an earlier rotation counts for nothing. */
+/** The last trust bundle that a peer acknowledged. It is ignored when it belongs to an earlier rotation. */
 export interface Acknowledgement {
   readonly peeringId: string;
-  /** `bundleFingerprint` of what it trusts. */
+  /** `bundleFingerprint` of the acknowledged CA roots. */
   readonly bundle: string;
   /** RFC 3339. */
   readonly time: string;
@@ -31,44 +31,49 @@ export const acknowledgements = defineTable<Acknowledgement>()({
   owners: [{ table: peerings, index: 'peering' }],
 });
 
-/** Stands for a set of roots, in whatever order they are named. @param roots PEM, as `ServerIdentity.roots` gives them */
+/**
+ * Returns a hash of a set of CA roots that does not depend on their order.
+ * @param roots PEM, as in `ServerIdentity.roots`
+ */
 export const bundleFingerprint = (roots: readonly string[]): string =>
   hash('sha256', roots.toSorted().join(''), 'base64url');
 
-/** The fingerprint that is waited for; undefined: no root is announced. */
+/** Returns the fingerprint that peers have to acknowledge, or `undefined` when no CA root is announced. */
 export function awaitedBundle(reader: Reader): string | undefined {
-  const row = authorityOf(reader);
-  return row.rotation?.stage === 'announced' ? bundleFingerprint(bundleOf(row)) : undefined;
+  const row = authorityRow(reader);
+  return row.rotation?.stage === 'announced' ? bundleFingerprint(trustedRoots(row)) : undefined;
 }
 
-/** Whether an acknowledgement of this peer would change anything: without, no write is needed. */
-export function wantsAcknowledgement(reader: Reader, peeringId: string): boolean {
+/** Whether an acknowledgement of this peer would change the state. If not, the caller can skip the write. */
+export function awaitsAcknowledgement(reader: Reader, peeringId: string): boolean {
   const bundle = awaitedBundle(reader);
   return bundle !== undefined && reader.get(acknowledgements, peeringId)?.row.bundle !== bundle;
 }
 
 /**
- * The peer has acknowledged a trust bundle. Does nothing unless it is the one that is waited for.
- * @param rootsFingerprint `bundleFingerprint` of the roots that it was sent
+ * Records that a peer acknowledged a trust bundle. Ignores a bundle other than the awaited one ([STREAM-70]).
+ * @param rootsFingerprint `bundleFingerprint` of the CA roots that were sent to it
  */
 export function recordAcknowledgement(tx: Transaction, peeringId: string, rootsFingerprint: string): void {
-  if (rootsFingerprint !== awaitedBundle(tx) || !wantsAcknowledgement(tx, peeringId)) return;
+  if (rootsFingerprint !== awaitedBundle(tx) || !awaitsAcknowledgement(tx, peeringId)) return;
   if (tx.get(peerings, peeringId) === undefined) return;
   tx.put(acknowledgements, { peeringId, bundle: rootsFingerprint, time: new Date(tx.now).toISOString() });
 }
 
-/** The peers that an announced root waits for, by ID; empty when none is announced. */
-export function unacknowledged(reader: Reader): readonly DeepReadonly<Peering>[] {
+/**
+ * Returns the peerings that an announced CA root waits for, in order of ID. The list is empty when none is announced.
+ */
+export function unacknowledgedPeerings(reader: Reader): readonly DeepReadonly<Peering>[] {
   const bundle = awaitedBundle(reader);
   if (bundle === undefined) return [];
   return reader
     .list(peerings, 'role', 'accepting')
     .map(({ row }) => row)
-    .filter((row) => isConnected(reader, row) && reader.get(acknowledgements, row.id)?.row.bundle !== bundle);
+    .filter((row) => hasUsedToken(reader, row) && reader.get(acknowledgements, row.id)?.row.bundle !== bundle);
 }
 
-/** Whether the other side has used its token: it trusts what that named, and would lose its way back. */
-function isConnected(reader: Reader, { id, state }: DeepReadonly<Peering>): boolean {
+/** Whether the peer has used its token. It then trusts the old CA root only, and a rotation could lock it out. */
+function hasUsedToken(reader: Reader, { id, state }: DeepReadonly<Peering>): boolean {
   if (state === 'TERMINATED') return false;
   const secrets = reader.get(acceptedSecrets, id)?.row;
   return secrets?.active !== undefined || secrets?.pending !== undefined;

@@ -3,29 +3,35 @@ import { describe, test } from 'node:test';
 import type { DeepReadonly } from '../../state/table.ts';
 import {
   type Authority,
-  announced,
-  bundleOf,
+  announceRoot,
   type CertificateAuthority,
-  type Issued,
+  type IssuedCertificate,
   newAuthority,
   nextStep,
-  renewalMs,
-  retired,
-  rotatedBack,
-  serverRenewed,
-  switched,
+  renewalTimeMs,
+  replaceServerCertificate,
+  retireRoot,
+  revertRotation,
+  switchRoot,
+  trustedRoots,
 } from './authority.ts';
-import { ANNOUNCED_MS, CHECK_ANNOUNCED_MS, CHECK_MS, ROOT_LEFT_MS, SWITCHED_MS } from './limits.ts';
+import {
+  ANNOUNCED_CHECK_INTERVAL_MS,
+  ANNOUNCED_MS,
+  CHECK_INTERVAL_MS,
+  ROTATE_BEFORE_EXPIRY_MS,
+  SWITCHED_MS,
+} from './limits.ts';
 
 const HOUR = 60 * 60 * 1_000;
 const DAY = 24 * HOUR;
 const START = Date.UTC(2030, 0, 1);
 const at = (ms: number): string => new Date(START + ms).toISOString();
 
-const issued = (what: string, days: number): Issued => ({
-  certificate: `${what}\n`,
-  key: { clear: `key of ${what}` },
-  fingerprint: what,
+const issued = (name: string, days: number): IssuedCertificate => ({
+  certificate: `${name}\n`,
+  key: { clear: `key of ${name}` },
+  fingerprint: name,
   notBefore: at(0),
   notAfter: at(days * DAY),
 });
@@ -36,17 +42,17 @@ const authority = (id: string): Authority => ({
 });
 
 type Row = DeepReadonly<CertificateAuthority>;
-/** A transition that the test knows to be possible. */
-const sure = (row: Row | undefined): Row => row ?? assert.fail('nothing may change');
+/** Asserts that a transition was allowed. */
+const allowed = (row: Row | undefined): Row => row ?? assert.fail('the transition is not allowed');
 
 const stable = newAuthority(authority('one'));
-const inAnnounced = sure(announced(stable, authority('two'), at(0)));
-const inSwitched = sure(switched(inAnnounced, at(HOUR)));
-const afterwards = sure(retired(inSwitched, at(2 * HOUR)));
+const inAnnounced = allowed(announceRoot(stable, authority('two'), at(0)));
+const inSwitched = allowed(switchRoot(inAnnounced, at(HOUR)));
+const finished = allowed(retireRoot(inSwitched, at(2 * HOUR)));
 
-describe('a rotation', () => {
-  test('first trusts both roots and serves the old one, then the new one, then trusts that alone', () => {
-    const seen = [stable, inAnnounced, inSwitched, afterwards].map((row) => [row.current.id, ...bundleOf(row)]);
+describe('rotation', () => {
+  test('trusts both roots while it serves the old one, then the new one, then trusts only the new one [PEER-86]', () => {
+    const seen = [stable, inAnnounced, inSwitched, finished].map((row) => [row.current.id, ...trustedRoots(row)]);
     assert.deepEqual(seen, [
       ['one', 'root one\n'],
       ['one', 'root one\n', 'root two\n'],
@@ -55,62 +61,74 @@ describe('a rotation', () => {
     ]);
   });
 
-  test('leaves no key of the retired root, and says which it was', () => {
-    assert.doesNotMatch(JSON.stringify(afterwards), /key of (root|server) one/);
-    assert.deepEqual(afterwards.retired, { id: 'one', time: at(2 * HOUR) });
+  test('deletes the keys of the old root and records its ID', () => {
+    assert.doesNotMatch(JSON.stringify(finished), /key of (root|server) one/);
+    assert.deepEqual(finished.retired, { id: 'one', time: at(2 * HOUR) });
   });
 
-  test('goes back from both stages to what was before', () => {
-    assert.deepEqual(rotatedBack(inAnnounced), stable);
-    assert.deepEqual(rotatedBack(inSwitched), stable);
+  test('can be reverted from both stages [PEER-89]', () => {
+    assert.deepEqual(revertRotation(inAnnounced), stable);
+    assert.deepEqual(revertRotation(inSwitched), stable);
   });
 
-  test('takes every step from its own stage only', () => {
+  test('allows each transition only in its own stage', () => {
     const steps: readonly (readonly [name: string, step: (row: Row) => Row | undefined, from: Row[]])[] = [
-      ['announced', (row) => announced(row, authority('three'), at(0)), [stable, afterwards]],
-      ['switched', (row) => switched(row, at(0)), [inAnnounced]],
-      ['retired', (row) => retired(row, at(0)), [inSwitched]],
-      ['rotatedBack', rotatedBack, [inAnnounced, inSwitched]],
+      ['announced', (row) => announceRoot(row, authority('three'), at(0)), [stable, finished]],
+      ['switched', (row) => switchRoot(row, at(0)), [inAnnounced]],
+      ['retired', (row) => retireRoot(row, at(0)), [inSwitched]],
+      ['rotatedBack', revertRotation, [inAnnounced, inSwitched]],
     ];
     for (const [name, step, from] of steps) {
-      const possible = [stable, inAnnounced, inSwitched, afterwards].filter((row) => step(row) !== undefined);
+      const possible = [stable, inAnnounced, inSwitched, finished].filter((row) => step(row) !== undefined);
       assert.deepEqual(possible, from, name);
     }
   });
 
-  test('a renewed server certificate is that of the served root, or of nobody', () => {
+  test('replaces the server certificate only under the served root', () => {
     const renewed = issued('renewed', 90);
-    assert.equal(serverRenewed(inAnnounced, 'one', renewed)?.current.server, renewed);
-    assert.equal(serverRenewed(inSwitched, 'one', renewed), undefined);
+    assert.equal(replaceServerCertificate(inAnnounced, 'one', renewed)?.current.server, renewed);
+    assert.equal(replaceServerCertificate(inSwitched, 'one', renewed), undefined);
   });
 });
 
-describe('the next step', () => {
-  const lastYearMs = 3650 * DAY - ROOT_LEFT_MS;
-  /** With a server certificate that is not due then. */
+describe('nextStep', () => {
+  const lastYearMs = 3650 * DAY - ROTATE_BEFORE_EXPIRY_MS;
+  /** Returns the row with a server certificate that is not due for renewal. */
   const fresh = (row: Row): Row => ({
     ...row,
     current: { ...row.current, server: { ...row.current.server, notAfter: at(36_500 * DAY) } },
   });
-  const cases: readonly (readonly [what: string, row: Row, peers: number, ms: number, step: unknown])[] = [
-    ['nothing is due', stable, 0, 0, { action: 'wait', ms: CHECK_MS }],
-    ['just before two thirds of 90 days', stable, 0, 60 * DAY - 1, { action: 'wait', ms: CHECK_MS }],
-    ['after two thirds of 90 days', stable, 0, 60 * DAY, { action: 'renew' }],
-    ['a renewal comes before all else', inAnnounced, 0, 60 * DAY, { action: 'renew' }],
-    ['just before the last year of the root', fresh(stable), 0, lastYearMs - 1, { action: 'wait', ms: CHECK_MS }],
-    ['in the last year of the root', fresh(stable), 0, lastYearMs, { action: 'rotate' }],
-    ['a peer is waited for', inAnnounced, 1, 0, { action: 'wait', ms: CHECK_ANNOUNCED_MS }],
-    ['no peer is waited for', inAnnounced, 0, 0, { action: 'switch' }],
-    ['just before the announcement ends', inAnnounced, 1, ANNOUNCED_MS - 1, { action: 'wait', ms: CHECK_ANNOUNCED_MS }],
-    ['the announcement ends', inAnnounced, 1, ANNOUNCED_MS, { action: 'switch' }],
-    ['the new root is served', inSwitched, 0, HOUR, { action: 'wait', ms: CHECK_MS }],
-    ['it has been for long enough', inSwitched, 0, HOUR + SWITCHED_MS, { action: 'retire' }],
+  const cases: readonly (readonly [name: string, row: Row, peers: number, ms: number, step: unknown])[] = [
+    ['waits when nothing is due', stable, 0, 0, { action: 'wait', ms: CHECK_INTERVAL_MS }],
+    ['waits just before two thirds of 90 days', stable, 0, 60 * DAY - 1, { action: 'wait', ms: CHECK_INTERVAL_MS }],
+    ['renews after two thirds of 90 days [PEER-85]', stable, 0, 60 * DAY, { action: 'renew' }],
+    ['renews before any other step', inAnnounced, 0, 60 * DAY, { action: 'renew' }],
+    [
+      'waits just before the last year of the root',
+      fresh(stable),
+      0,
+      lastYearMs - 1,
+      { action: 'wait', ms: CHECK_INTERVAL_MS },
+    ],
+    ['rotates in the last year of the root [PEER-85]', fresh(stable), 0, lastYearMs, { action: 'rotate' }],
+    ['waits for an unacknowledged peer', inAnnounced, 1, 0, { action: 'wait', ms: ANNOUNCED_CHECK_INTERVAL_MS }],
+    ['switches when every peer has acknowledged', inAnnounced, 0, 0, { action: 'switch' }],
+    [
+      'waits just before ANNOUNCED times out',
+      inAnnounced,
+      1,
+      ANNOUNCED_MS - 1,
+      { action: 'wait', ms: ANNOUNCED_CHECK_INTERVAL_MS },
+    ],
+    ['switches when ANNOUNCED times out', inAnnounced, 1, ANNOUNCED_MS, { action: 'switch' }],
+    ['waits while SWITCHED lasts', inSwitched, 0, HOUR, { action: 'wait', ms: CHECK_INTERVAL_MS }],
+    ['retires the old root when SWITCHED ends', inSwitched, 0, HOUR + SWITCHED_MS, { action: 'retire' }],
   ];
-  for (const [what, row, peers, ms, step] of cases) {
-    test(what, () => assert.deepEqual(nextStep(row, peers, START + ms), step));
+  for (const [name, row, peers, ms, step] of cases) {
+    test(name, () => assert.deepEqual(nextStep(row, peers, START + ms), step));
   }
 
-  test('a renewal is due after two thirds of a life', () => {
-    assert.equal(renewalMs(issued('x', 90)), START + 60 * DAY);
+  test('computes a renewal after two thirds of the lifetime', () => {
+    assert.equal(renewalTimeMs(issued('x', 90)), START + 60 * DAY);
   });
 });

@@ -6,87 +6,89 @@ import { until } from '../../../test/support/until.ts';
 import { auditLog } from '../../audit/record.ts';
 import { bundleFingerprint, recordAcknowledgement } from './acknowledgement.ts';
 import { rotate } from './api/rotate.ts';
-import { authorityOf } from './authority.ts';
+import { authorityRow } from './authority.ts';
 import {
+  ANNOUNCED_CHECK_INTERVAL_MS,
   ANNOUNCED_MS,
-  CHECK_ANNOUNCED_MS,
-  CHECK_MS,
-  ROOT_LEFT_MS,
+  CHECK_INTERVAL_MS,
   ROOT_LIFE_MS,
+  ROTATE_BEFORE_EXPIRY_MS,
   SERVER_LIFE_MS,
   SWITCHED_MS,
 } from './limits.ts';
-import { askedWith, dial, makePeering, openTrust, type TrustFixture } from './trust.suite.ts';
+import { dial, makePeering, openTrust, requestContextFor, type TrustFixture } from './trust.suite.ts';
 
-const stage = ({ state }: TrustFixture): string => authorityOf(state.snapshot).rotation?.stage ?? 'stable';
-const reaches = (fixture: TrustFixture, wanted: string): Promise<void> =>
+const stage = ({ state }: TrustFixture): string => authorityRow(state.snapshot).rotation?.stage ?? 'stable';
+const untilStage = (fixture: TrustFixture, wanted: string): Promise<void> =>
   until(`the stage is ${wanted}`, () => stage(fixture) === wanted);
 const actions = async ({ state }: TrustFixture): Promise<string[]> => {
   const entries = await state.scan(auditLog, { limit: 100 }, AbortSignal.timeout(10_000));
-  return entries.map(({ row }) => `${row.actor === 'system' ? 'system' : 'somebody'} ${row.action}`);
+  return entries.map(({ row }) => `${row.actor === 'system' ? 'system' : 'caller'} ${row.action}`);
 };
 const acknowledge = ({ state, identity }: TrustFixture, id: string): Promise<void> =>
   state.write((tx) => recordAcknowledgement(tx, id, bundleFingerprint(identity.roots(tx))));
 
-test('a server certificate is renewed after two thirds of its life, by itself, under the same root', async () => {
-  // It ends at the machine's time, by which TLS goes.
-  const clock = createFakeClock(Date.now() - SERVER_LIFE_MS);
-  await using fixture = await openTrust({ clock });
-  const { identity, state } = fixture;
-  const [first, roots] = [identity.current(), identity.roots(state.snapshot)];
-  fixture.startJob();
-  clock.advance(SERVER_LIFE_MS / 2);
-  await clock.run(CHECK_MS);
-  assert.equal(identity.current(), first);
-  clock.advance(SERVER_LIFE_MS / 2 - CHECK_MS);
-  await clock.run(0);
-  await until('it serves another one', () => identity.current() !== first);
-  assert.deepEqual(identity.roots(state.snapshot), roots);
-  assert.equal(await dial(first, roots, identity.serverName), 'CERT_HAS_EXPIRED');
-  assert.equal(await dial(identity.current(), roots, identity.serverName), 'h2');
-  assert.deepEqual((await actions(fixture)).slice(0, 2), ['system create', 'system renew']);
-});
+describe('certificate job', () => {
+  test('renews the server certificate after two thirds of its lifetime, under the same root [PEER-85]', async () => {
+    // The certificate expires at the current time, because TLS uses the machine's clock.
+    const clock = createFakeClock(Date.now() - SERVER_LIFE_MS);
+    await using fixture = await openTrust({ clock });
+    const { identity, state } = fixture;
+    const [first, roots] = [identity.current(), identity.roots(state.snapshot)];
+    fixture.startJob();
+    clock.advance(SERVER_LIFE_MS / 2);
+    await clock.run(CHECK_INTERVAL_MS);
+    assert.equal(identity.current(), first);
+    clock.advance(SERVER_LIFE_MS / 2 - CHECK_INTERVAL_MS);
+    await clock.run(0);
+    await until('the server serves another certificate', () => identity.current() !== first);
+    assert.deepEqual(identity.roots(state.snapshot), roots);
+    assert.equal(await dial(first, roots, identity.serverName), 'CERT_HAS_EXPIRED');
+    assert.equal(await dial(identity.current(), roots, identity.serverName), 'h2');
+    assert.deepEqual((await actions(fixture)).slice(0, 2), ['system create', 'system renew']);
+  });
 
-test('a root in its last year is rotated by itself', async () => {
-  const clock = createFakeClock();
-  await using fixture = await openTrust({ clock });
-  await makePeering(fixture.state, 'east');
-  clock.advance(ROOT_LIFE_MS - ROOT_LEFT_MS);
-  fixture.startJob();
-  await reaches(fixture, 'announced');
-  assert.ok((await actions(fixture)).includes('system rotate'));
+  test('rotates a root in its last year [PEER-85]', async () => {
+    const clock = createFakeClock();
+    await using fixture = await openTrust({ clock });
+    await makePeering(fixture.state, 'east');
+    clock.advance(ROOT_LIFE_MS - ROTATE_BEFORE_EXPIRY_MS);
+    fixture.startJob();
+    await untilStage(fixture, 'announced');
+    assert.ok((await actions(fixture)).includes('system rotate'));
+  });
 });
 
 describe('a rotation', () => {
-  test('serves the new root once all have acknowledged, retires the old one later, and cuts nobody off', async () => {
+  test('switches after all acknowledgements and later retires the old root, and every handshake succeeds [PEER-86]', async () => {
     await using fixture = await openTrust();
     const { clock, identity, state } = fixture;
     const ids = [await makePeering(state, 'east'), await makePeering(state, 'west')];
     const [oldRoot, oldServed] = [identity.roots(state.snapshot), identity.current()];
     fixture.startJob();
-    await rotate(fixture.trust, askedWith(fixture.token));
+    await rotate(fixture.trust, requestContextFor(fixture.token));
     const bundle = identity.roots(state.snapshot);
     assert.equal(bundle.length, 2);
 
     await acknowledge(fixture, ids[0] ?? '');
-    await clock.run(CHECK_ANNOUNCED_MS);
+    await clock.run(ANNOUNCED_CHECK_INTERVAL_MS);
     assert.equal(stage(fixture), 'announced');
     assert.equal(await dial(identity.current(), oldRoot, identity.serverName), 'h2');
 
     await acknowledge(fixture, ids[1] ?? '');
-    await reaches(fixture, 'switched');
+    await untilStage(fixture, 'switched');
     await until('the new certificate is served', () => identity.current() !== oldServed);
-    // Who has acknowledged trusts the bundle: whatever is served is fine. A newcomer's token names both, too.
+    // A peer that acknowledged trusts both roots, so either certificate is accepted. New tokens also contain both.
     for (const served of [oldServed, identity.current()]) {
       assert.equal(await dial(served, bundle, identity.serverName), 'h2');
     }
     assert.deepEqual(identity.roots(state.snapshot).toSorted(), bundle.toSorted());
 
-    clock.advance(SWITCHED_MS - 2 * CHECK_MS);
-    await clock.run(CHECK_MS);
+    clock.advance(SWITCHED_MS - 2 * CHECK_INTERVAL_MS);
+    await clock.run(CHECK_INTERVAL_MS);
     assert.equal(stage(fixture), 'switched');
-    await clock.run(2 * CHECK_MS);
-    await reaches(fixture, 'stable');
+    await clock.run(2 * CHECK_INTERVAL_MS);
+    await untilStage(fixture, 'stable');
     const newRoot = identity.roots(state.snapshot);
     assert.deepEqual(
       newRoot,
@@ -94,57 +96,57 @@ describe('a rotation', () => {
     );
     assert.equal(await dial(identity.current(), newRoot, identity.serverName), 'h2');
     assert.notEqual(await dial(identity.current(), oldRoot, identity.serverName), 'h2');
-    assert.deepEqual(await actions(fixture), ['system create', 'somebody rotate', 'system switch', 'system retire']);
+    assert.deepEqual(await actions(fixture), ['system create', 'caller rotate', 'system switch', 'system retire']);
   });
 
-  test('goes on without those who have not acknowledged for seven days', async () => {
+  test('switches after seven days without an acknowledgement [PEER-86]', async () => {
     await using fixture = await openTrust();
-    await makePeering(fixture.state, 'away');
+    await makePeering(fixture.state, 'disconnected');
     fixture.startJob();
-    await rotate(fixture.trust, askedWith(fixture.token));
-    fixture.clock.advance(ANNOUNCED_MS - 2 * CHECK_ANNOUNCED_MS);
-    await fixture.clock.run(CHECK_ANNOUNCED_MS);
+    await rotate(fixture.trust, requestContextFor(fixture.token));
+    fixture.clock.advance(ANNOUNCED_MS - 2 * ANNOUNCED_CHECK_INTERVAL_MS);
+    await fixture.clock.run(ANNOUNCED_CHECK_INTERVAL_MS);
     assert.equal(stage(fixture), 'announced');
-    await fixture.clock.run(2 * CHECK_ANNOUNCED_MS);
-    await reaches(fixture, 'switched');
+    await fixture.clock.run(2 * ANNOUNCED_CHECK_INTERVAL_MS);
+    await untilStage(fixture, 'switched');
   });
 
-  test('goes on after a crash where it was, from the row alone', async () => {
+  test('resumes after a crash from the stored row', async () => {
     await using store = await sqliteStore();
     const clock = createFakeClock();
     let bundle: readonly string[];
     {
       await using fixture = await openTrust({ engine: store.engine(), clock });
-      await rotate(fixture.trust, askedWith(fixture.token));
+      await rotate(fixture.trust, requestContextFor(fixture.token));
       bundle = fixture.identity.roots(fixture.state.snapshot);
-      // It dies before the job has done anything.
+      // The server stops before the job has run.
     }
     {
       await using fixture = await openTrust({ engine: store.engine(), clock });
       assert.deepEqual(fixture.identity.roots(fixture.state.snapshot), bundle);
       fixture.startJob();
-      await reaches(fixture, 'switched');
+      await untilStage(fixture, 'switched');
     }
     await using fixture = await openTrust({ engine: store.engine(), clock });
     assert.deepEqual(fixture.identity.roots(fixture.state.snapshot), bundle.toReversed());
     clock.advance(SWITCHED_MS);
     fixture.startJob();
-    await reaches(fixture, 'stable');
+    await untilStage(fixture, 'stable');
     assert.deepEqual(fixture.identity.roots(fixture.state.snapshot), bundle.slice(1));
   });
 
-  test('of two servers whose jobs run at once each step is taken once', async () => {
+  test('takes each step once when two jobs run in parallel', async () => {
     await using fixture = await openTrust();
     fixture.startJob();
     fixture.startJob();
-    await rotate(fixture.trust, askedWith(fixture.token));
-    await reaches(fixture, 'switched');
+    await rotate(fixture.trust, requestContextFor(fixture.token));
+    await untilStage(fixture, 'switched');
     fixture.clock.advance(SWITCHED_MS);
-    // Either job may still be at its last step, and set its timer only when it is through.
+    // Either job may still be in its previous step and set its timer only afterwards.
     await until('the stage is stable', async () => {
-      await fixture.clock.run(CHECK_MS);
+      await fixture.clock.run(CHECK_INTERVAL_MS);
       return stage(fixture) === 'stable';
     });
-    assert.deepEqual(await actions(fixture), ['system create', 'somebody rotate', 'system switch', 'system retire']);
+    assert.deepEqual(await actions(fixture), ['system create', 'caller rotate', 'system switch', 'system retire']);
   });
 });

@@ -1,6 +1,7 @@
 /**
- * Renews the server certificate, moves a rotation on, and begins one before the root expires. It runs on one server;
- * what it does it does in guarded writes that look again, so a second one, or a crash between two steps, does no harm.
+ * The background job that renews the server certificate, advances a rotation, and starts one before the CA root expires
+ * ([PEER-85], [PEER-86]). It runs on one server. Every write checks again that its step is due, so a second job or a
+ * crash between two steps is harmless.
  */
 import { SYSTEM } from '../../audit/record.ts';
 import type { Log } from '../../http/telemetry/log.ts';
@@ -11,24 +12,24 @@ import type { State } from '../../state/state.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import { entryTopic, rowTopic, type Topic } from '../../state/watch/change-notifier.ts';
 import type { SecretStore } from '../record/encrypted-secret.ts';
-import { acknowledgements, awaitedBundle, unacknowledged } from './acknowledgement.ts';
+import { acknowledgements, awaitedBundle, unacknowledgedPeerings } from './acknowledgement.ts';
 import {
   AUTHORITY_KEY,
-  announced,
+  announceRoot,
   authorities,
-  authorityOf,
+  authorityRow,
   type CertificateAuthority,
   nextStep,
-  retired,
+  replaceServerCertificate,
+  retireRoot,
   type Step,
-  serverRenewed,
-  switched,
+  switchRoot,
 } from './authority.ts';
-import { makeAuthority, makeServerCertificate } from './make-certificates.ts';
-import type { ClusterName } from './names.ts';
-import { recordAuthority } from './record-authority.ts';
+import type { ClusterName } from './cluster-name.ts';
+import { createAuthority, issueServerCertificate } from './issue-certificates.ts';
+import { recordAuthorityChange } from './record-authority-change.ts';
 
-export interface CertificateJobParts {
+export interface CertificateJobDependencies {
   readonly state: State;
   readonly clock: Clock;
   readonly secrets: SecretStore;
@@ -38,89 +39,89 @@ export interface CertificateJobParts {
 
 type Row = DeepReadonly<CertificateAuthority>;
 type Action = Exclude<Step['action'], 'wait'>;
-/** The next row; undefined: there is nothing to change any more. */
+/** A transition: returns the next row, or `undefined` when it is not allowed any more. */
 type Change = (row: Row, now: string) => Row | undefined;
 
-/** The job; add it once the identity is open. */
-export function certificateJob(parts: CertificateJobParts): Job {
-  const { state, clock } = parts;
+/** Returns the job. Requires `prepareAuthority` to have run. */
+export function certificateJob(dependencies: CertificateJobDependencies): Job {
+  const { state, clock } = dependencies;
   return {
     name: 'certificates',
     async run(signal) {
       while (!signal.aborted) {
         const { snapshot } = state;
         const step = dueStep(snapshot, clock.now());
-        if (step.action === 'wait') await changeWithin(state, clock, topics(snapshot), step.ms, signal);
-        else await take(step.action, parts, signal);
+        if (step.action === 'wait') await waitForChange(state, clock, watchedTopics(snapshot), step.ms, signal);
+        else await applyStep(step.action, dependencies, signal);
       }
     },
   };
 }
 
 const dueStep = (reader: Reader, nowMs: number): Step =>
-  nextStep(authorityOf(reader), unacknowledged(reader).length, nowMs);
+  nextStep(authorityRow(reader), unacknowledgedPeerings(reader).length, nowMs);
 
-/** Makes what the step needs, then takes it if it is still due. */
-async function take(action: Action, parts: CertificateJobParts, signal: AbortSignal): Promise<void> {
-  const { state, log } = parts;
-  const change = await prepare(action, parts);
+/** Issues the certificates that a step needs, and commits the step if it is still due. */
+async function applyStep(action: Action, dependencies: CertificateJobDependencies, signal: AbortSignal): Promise<void> {
+  const { state, log } = dependencies;
+  const change = await prepare(action, dependencies);
   const after = await state.write(
     (tx) => {
-      const before = authorityOf(tx);
+      const before = authorityRow(tx);
       if (dueStep(tx, tx.now).action !== action) return undefined;
       const next = change(before, new Date(tx.now).toISOString());
       if (next === undefined) return undefined;
-      recordAuthority(tx, SYSTEM, action, before, next);
+      recordAuthorityChange(tx, SYSTEM, action, before, next);
       return tx.put(authorities, next).row;
     },
     { signal },
   );
-  if (after !== undefined) log.info({ action, root: after.current.root.fingerprint }, 'certificate authority');
+  if (after !== undefined) log.info({ action, root: after.current.root.fingerprint }, 'certificate authority changed');
 }
 
-async function prepare(action: Action, { state, clock, secrets, name }: CertificateJobParts): Promise<Change> {
+async function prepare(action: Action, { state, clock, secrets, name }: CertificateJobDependencies): Promise<Change> {
   const options = { name, secrets, nowMs: clock.now() };
   switch (action) {
     case 'renew': {
-      const { current } = authorityOf(state.snapshot);
-      const server = await makeServerCertificate(current, options);
-      return (row) => serverRenewed(row, current.id, server);
+      const { current } = authorityRow(state.snapshot);
+      const server = await issueServerCertificate(current, options);
+      return (row) => replaceServerCertificate(row, current.id, server);
     }
     case 'rotate': {
-      const next = await makeAuthority(options);
-      return (row, now) => announced(row, next, now);
+      const next = await createAuthority(options);
+      return (row, now) => announceRoot(row, next, now);
     }
     case 'switch':
-      return switched;
+      return switchRoot;
     case 'retire':
-      return retired;
+      return retireRoot;
   }
 }
 
-function topics(reader: Reader): Topic[] {
+function watchedTopics(reader: Reader): Topic[] {
   const bundle = awaitedBundle(reader);
   const row = rowTopic(authorities, AUTHORITY_KEY);
   return bundle === undefined ? [row] : [row, entryTopic(acknowledgements, 'bundle', bundle)];
 }
 
-/** Resolves when one of the topics changes or the time is over. @throws the signal's reason */
-function changeWithin(
+/** Resolves when one of the topics changes, or after `ms`. @throws the signal's reason */
+function waitForChange(
   state: State,
   clock: Clock,
-  changing: readonly Topic[],
+  topics: readonly Topic[],
   ms: number,
   signal: AbortSignal,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = (settle: () => void) => (): void => {
-      forget();
-      cancel();
+      stopWaiting();
+      cancelTimer();
       signal.removeEventListener('abort', onAbort);
       settle();
     };
     const onAbort = end(() => reject(signal.reason));
-    const forget = state.wait(changing, end(resolve));
-    const cancel = clock.after(ms, end(resolve));
+    const stopWaiting = state.wait(topics, end(resolve));
+    const cancelTimer = clock.after(ms, end(resolve));
     signal.addEventListener('abort', onAbort, { once: true });
   });
 }

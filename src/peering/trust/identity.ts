@@ -1,6 +1,6 @@
 /**
- * What this cluster is to its peers: a name, the certificate that proves it, and the roots by which they check that. The
- * row of the certificate authority decides (authority.ts); every server follows it and serves what it says now.
+ * The identity of this cluster towards its peers: its names, the server certificate, and the CA roots that peers trust.
+ * Every server follows the row of the certificate authority and serves the certificate in it.
  */
 import { cluster } from '../../credentials/cluster.ts';
 import type { Log } from '../../http/telemetry/log.ts';
@@ -10,26 +10,32 @@ import type { State } from '../../state/state.ts';
 import { rowTopic } from '../../state/watch/change-notifier.ts';
 import type { SecretStore } from '../record/encrypted-secret.ts';
 import { bundleFingerprint } from './acknowledgement.ts';
-import { AUTHORITY_KEY, type Authority, authorities, authorityOf, bundleOf, serverKeyPlace } from './authority.ts';
-import { prepareAuthority } from './first-authority.ts';
-import { type ClusterName, clusterName } from './names.ts';
+import { AUTHORITY_KEY, type Authority, authorities, authorityRow, serverKeyPlace, trustedRoots } from './authority.ts';
+import { type ClusterName, clusterName } from './cluster-name.ts';
+import { prepareAuthority } from './prepare-authority.ts';
 
-/** The certificate that the peer listener serves, with its key; both PEM. */
+/** The certificate of the peer listener and its private key, both in PEM. */
 export interface ServedCertificate {
   readonly cert: string;
   readonly key: string;
 }
 
 export interface ServerIdentity extends ClusterName, Disposable {
-  /** What the peer listener serves now; the same object until it changes. */
+  /** Returns the certificate to serve. The object is the same until the certificate changes. */
   current(): ServedCertificate;
-  /** Calls the listener after every change of `current` or `roots`, made here or by another server. @returns forgets it */
+  /**
+   * Calls the listener after every change of `current` or `roots`, by any server.
+   * @returns a function that removes it
+   */
   onChange(listener: () => void): () => void;
-  /** The roots that tokens and the trust bundle name, PEM, each ending in a newline; the one that is served first. */
+  /**
+   * Returns the CA roots of peering tokens and of the trust bundle. PEM, each with a newline at its end, the served one
+   * first.
+   */
   roots(reader: Reader): readonly string[];
 }
 
-export interface IdentityParts {
+export interface IdentityDependencies {
   readonly state: State;
   readonly clock: Clock;
   readonly secrets: SecretStore;
@@ -37,32 +43,36 @@ export interface IdentityParts {
 }
 
 /**
- * Makes the certificate authority if the state has none, seals its keys if they lie in clear and there is a data key,
- * and follows it from there. Needs a loaded state that knows its datacenter.
- * @throws DataKeyError when the keys are sealed and the data key is missing or another one; StateError
+ * Prepares the certificate authority and follows its row. Requires a loaded state after the first start.
+ * @throws DataKeyError when the keys are encrypted and the data key is missing or different, StateError
  */
-export async function openServerIdentity({ state, clock, secrets, log }: IdentityParts): Promise<ServerIdentity> {
+export async function openServerIdentity({
+  state,
+  clock,
+  secrets,
+  log,
+}: IdentityDependencies): Promise<ServerIdentity> {
   const name = clusterName(state.snapshot.cluster, datacenterOf(state.snapshot));
   await prepareAuthority({ state, clock, secrets, log, name });
 
   const listeners = new Set<() => void>();
-  let seen = authorityOf(state.snapshot);
-  let served = openServed(seen.current, secrets);
+  let lastRow = authorityRow(state.snapshot);
+  let served = decryptServed(lastRow.current, secrets);
   const onChange = (): void => {
-    const next = authorityOf(state.snapshot);
+    const next = authorityRow(state.snapshot);
     const { server } = next.current;
-    const sameServer = server.fingerprint === seen.current.server.fingerprint;
-    if (sameServer && bundleFingerprint(bundleOf(next)) === bundleFingerprint(bundleOf(seen))) return;
+    const sameServer = server.fingerprint === lastRow.current.server.fingerprint;
+    if (sameServer && bundleFingerprint(trustedRoots(next)) === bundleFingerprint(trustedRoots(lastRow))) return;
     if (!sameServer) {
       try {
-        served = openServed(next.current, secrets);
+        served = decryptServed(next.current, secrets);
       } catch (error) {
-        log.error({ error }, 'the new server certificate for peers cannot be used here: the old one is still served');
+        log.error({ error }, 'certificate not replaced: the new key cannot be decrypted');
         return;
       }
-      log.info({ fingerprint: server.fingerprint, notAfter: server.notAfter }, 'new server certificate for peers');
+      log.info({ fingerprint: server.fingerprint, notAfter: server.notAfter }, 'certificate renewed');
     }
-    seen = next;
+    lastRow = next;
     for (const listener of listeners) listener();
   };
   const stopFollowing = state.follow([rowTopic(authorities, AUTHORITY_KEY)], onChange);
@@ -74,17 +84,17 @@ export async function openServerIdentity({ state, clock, secrets, log }: Identit
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    roots: (reader) => bundleOf(authorityOf(reader)),
+    roots: (reader) => trustedRoots(authorityRow(reader)),
     [Symbol.dispose]: stopFollowing,
   };
 }
 
 function datacenterOf(reader: Reader): string {
-  const decided = reader.get(cluster, 'cluster');
-  if (decided === undefined) throw new TypeError('the identity is opened after the first start has been made');
-  return decided.row.datacenter;
+  const stored = reader.get(cluster, 'cluster');
+  if (stored === undefined) throw new TypeError('the server identity was opened before the first start was committed');
+  return stored.row.datacenter;
 }
 
-function openServed({ id, server }: Authority, secrets: SecretStore): ServedCertificate {
-  return { cert: server.certificate, key: secrets.open(server.key, serverKeyPlace(id)) };
+function decryptServed({ id, server }: Authority, secrets: SecretStore): ServedCertificate {
+  return { cert: server.certificate, key: secrets.decrypt(server.key, serverKeyPlace(id)) };
 }

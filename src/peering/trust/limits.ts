@@ -1,32 +1,32 @@
-/** Every bound and span of the cluster's certificates, each with its reason. */
+/** The lifetimes and limits of certificates and CA roots. */
 
 const SECOND = 1_000;
 const HOUR = 60 * 60 * SECOND;
 const DAY = 24 * HOUR;
 
-/** Certificates begin this long before they are made: the clocks of peers differ. */
+/** How long before its creation a certificate becomes valid, because the clocks of peers differ ([PEER-84]). */
 export const BACKDATED_MS = HOUR;
-/** A root lives ten years: changing it reaches into every peer. */
+/** Lifetime of a CA root: ten years, because every peer has to learn a new one. */
 export const ROOT_LIFE_MS = 3_652 * DAY;
-/** With this left of a root's life a rotation begins by itself: a year to notice one that cannot end. */
-export const ROOT_LEFT_MS = 365 * DAY;
-/** A stolen key of a server is of use no longer than this; it is renewed after two thirds, so a month is left to mend. */
+/** Remaining lifetime of a CA root at which the job starts a rotation. A year is enough to notice one that is stuck. */
+export const ROTATE_BEFORE_EXPIRY_MS = 365 * DAY;
+/** Lifetime of a server certificate, after which a stolen key is useless. Renewal leaves a month to fix a failure. */
 export const SERVER_LIFE_MS = 90 * DAY;
-/** The share of its life after which a server certificate is renewed. */
+/** Share of its lifetime after which a server certificate is renewed. */
 export const RENEWAL_SHARE = 2 / 3;
-/** How long peers that are away may keep a new root from being served (peering-decisions, "Identity"). */
+/** How long disconnected peers can delay the switch to a new CA root ([PEER-86]). */
 export const ANNOUNCED_MS = 7 * DAY;
-/** How long the previous root stays trusted after the switch: every server has switched, and there is a way back. */
+/** How long the old CA root remains trusted after the switch, so that an operator can revert the rotation. */
 export const SWITCHED_MS = DAY;
-/** How often the job looks whether something is due; the wall clock may jump over any timer that is set once. */
-export const CHECK_MS = HOUR;
-/** While a rotation waits for peers: they leave and are deleted without a word to the job. */
-export const CHECK_ANNOUNCED_MS = 5 * SECOND;
+/** Interval at which the job checks for a due step. A single timer could be skipped by a clock jump. */
+export const CHECK_INTERVAL_MS = HOUR;
+/** That interval while a rotation waits for peers, because the job is not notified of deleted peerings. */
+export const ANNOUNCED_CHECK_INTERVAL_MS = 5 * SECOND;
 
-/** Peers that have not acknowledged, in one answer: enough to see who they are; their number is told besides. */
-export const UNACKNOWLEDGED_SHOWN_MAX = 100;
+/** Unacknowledged peers listed in one response. The response also contains their total number. */
+export const UNACKNOWLEDGED_LISTED_MAX = 100;
 
-/** Roots in a token or a trust bundle: a cluster has one, or two while it rotates. */
+/** CA roots in a peering token or trust bundle. A cluster has one, or two during a rotation. */
 export const ROOTS_MAX = 16;
-/** Characters of one root in PEM: an RSA certificate of 16,384 bits has a third of them. */
+/** Characters of one CA root in PEM. A certificate with a 16,384-bit RSA key has a third of that. */
 export const ROOT_CHARACTERS_MAX = 32 * 1024;

@@ -1,18 +1,18 @@
-/** Reads the roots that another cluster names, in a token or a trust bundle, before anything is trusted. */
+/** Validates the CA roots of another cluster, from a peering token or a trust bundle ([PEER-50], [STREAM-69]). */
 import { X509Certificate } from 'node:crypto';
 import { ROOT_CHARACTERS_MAX, ROOTS_MAX } from './limits.ts';
 
-/** A root that may be trusted. */
+/** A validated CA root. */
 export interface Root {
   /** PEM, ending in a newline. */
   readonly pem: string;
-  /** SHA-256 as OpenSSL shows it: `AB:CD:…`. */
+  /** SHA-256 in OpenSSL's format: `AB:CD:…`. */
   readonly fingerprint: string;
   /** Milliseconds since 1970. */
   readonly notAfterMs: number;
 }
 
-/** Thrown for what is no root. Its message follows `peering token invalid CA: `. */
+/** A CA root is not usable. The message is appended to `peering token invalid CA: `. */
 export class RootError extends Error {
   override readonly name = 'RootError';
 }
@@ -20,68 +20,68 @@ export class RootError extends Error {
 const ONE_CERTIFICATE = /^\s*-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----\s*$/;
 
 /**
- * Every root of the list, in its order.
+ * Parses the CA roots of a peering token, in their order.
  * @param pems one certificate each
  * @throws RootError unless each is a CA certificate that is valid at `nowMs`
  */
 export function parseRoots(pems: readonly string[], nowMs: number): readonly Root[] {
-  return readRoots(pems).map((read) => {
-    const { which, certificate } = read;
+  return parseCertificates(pems).map((parsed) => {
+    const { which, certificate } = parsed;
     const { validFromDate } = certificate;
-    if (hasExpired(read, nowMs)) throw expired(read);
+    if (hasExpired(parsed, nowMs)) throw expiredError(parsed);
     if (validFromDate.getTime() > nowMs) {
       throw new RootError(
-        `${which} is not valid before ${validFromDate.toISOString()}, and here it is ${new Date(nowMs).toISOString()}`,
+        `${which} is not valid before ${validFromDate.toISOString()}, and the time of this server is ${new Date(nowMs).toISOString()}`,
       );
     }
-    return rootOf(read);
+    return toRoot(parsed);
   });
 }
 
 /**
- * The roots that can be of use, now or later: those that have not expired at `nowMs`. For a bundle that replaces the one
- * before and is not sent again until it changes: refused for one root's dates, it would leave the peer trusting none of
- * the new ones. A root that is not valid yet, as one made a moment ago is to a clock that is behind, stays; TLS judges
- * it when it is used.
+ * Returns the CA roots of a trust bundle that have not expired at `nowMs`. One expired root does not invalidate the
+ * bundle, because a refused bundle is not sent again before it changes. Roots that are not valid yet are kept, because
+ * the clock of this server may be behind. TLS checks the dates when a root is used.
  * @param pems one certificate each, at least one
  * @throws RootError unless each is a CA certificate, and one has not expired
  */
 export function unexpiredRoots(pems: readonly string[], nowMs: number): readonly Root[] {
-  const read = readRoots(pems);
-  const [first] = read;
-  const left = read.filter((one) => !hasExpired(one, nowMs));
-  if (first !== undefined && left.length === 0) throw expired(first);
-  return left.map(rootOf);
+  const parsed = parseCertificates(pems);
+  const [first] = parsed;
+  const unexpired = parsed.filter((root) => !hasExpired(root, nowMs));
+  if (first !== undefined && unexpired.length === 0) throw expiredError(first);
+  return unexpired.map(toRoot);
 }
 
-/** A root of a list, and what it is called in messages. */
-interface ReadRoot {
+/** A parsed certificate. */
+interface ParsedRoot {
+  /** Names the certificate in error messages. */
   readonly which: string;
   readonly pem: string;
   readonly certificate: X509Certificate;
 }
 
-/** Checks everything but the dates. */
-function readRoots(pems: readonly string[]): readonly ReadRoot[] {
+/** Parses CA certificates without checking their dates. @throws RootError */
+function parseCertificates(pems: readonly string[]): readonly ParsedRoot[] {
   if (pems.length > ROOTS_MAX)
-    throw new RootError(`it names ${pems.length} certificates, at most ${ROOTS_MAX} are taken`);
+    throw new RootError(`it contains ${pems.length} certificates, want at most ${ROOTS_MAX}`);
   return pems.map((pem, i) => {
     const which = pems.length === 1 ? 'the certificate' : `certificate ${i + 1}`;
     const certificate = parse(pem, which);
-    if (!certificate.ca) throw new RootError(`${which} is not the one of a certificate authority`);
+    if (!certificate.ca) throw new RootError(`${which} is not a CA certificate`);
     return { which, pem, certificate };
   });
 }
 
-const rootOf = ({ pem, certificate: { fingerprint256, validToDate } }: ReadRoot): Root => ({
+const toRoot = ({ pem, certificate: { fingerprint256, validToDate } }: ParsedRoot): Root => ({
   pem: `${pem.trim()}\n`,
   fingerprint: fingerprint256,
   notAfterMs: validToDate.getTime(),
 });
 
-const hasExpired = ({ certificate }: ReadRoot, nowMs: number): boolean => certificate.validToDate.getTime() <= nowMs;
+const hasExpired = ({ certificate }: ParsedRoot, nowMs: number): boolean => certificate.validToDate.getTime() <= nowMs;
 
-const expired = ({ which, certificate }: ReadRoot): RootError =>
+const expiredError = ({ which, certificate }: ParsedRoot): RootError =>
   new RootError(`${which} expired at ${certificate.validToDate.toISOString()}`);
 
 function parse(pem: string, which: string): X509Certificate {

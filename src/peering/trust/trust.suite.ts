@@ -1,4 +1,4 @@
-/** What the tests of this part share: the identity of a cluster on a store of its own, peers in it, and a handshake. */
+/** Fixtures of the tests of certificates: a cluster identity with its own store, peerings, and TLS handshakes. */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import http2 from 'node:http2';
@@ -10,21 +10,21 @@ import { temporaryDirectory } from '../../../test/support/temporary-directory.ts
 import { auditLog } from '../../audit/record.ts';
 import { aclTokens } from '../../credentials/acl-token.ts';
 import { cluster } from '../../credentials/cluster.ts';
-import { EVERYTHING, type Grant } from '../../credentials/grant.ts';
-import type { Asked } from '../../credentials/operation.ts';
+import { ALL_GRANTS, type Grant } from '../../credentials/grant.ts';
 import { DEFAULT_PARTITION, partitions } from '../../credentials/partition.ts';
+import type { RequestContext } from '../../credentials/request-context.ts';
 import { hashSecret } from '../../credentials/secret.ts';
 import { createLog } from '../../http/telemetry/log.ts';
 import type { Engine } from '../../state/engine/engine.ts';
 import { sqliteEngine } from '../../state/engine/sqlite/engine.ts';
 import type { State } from '../../state/state.ts';
 import { defineSchema } from '../../state/table.ts';
-import type { Sealer } from '../../state/transfer/encryption.ts';
+import type { TextCipher } from '../../state/transfer/encryption.ts';
 import { createSecretStore, type SecretStore } from '../record/encrypted-secret.ts';
 import { newPeering, peerings, type Role } from '../record/record.ts';
 import { acceptedSecrets } from '../record/secrets.ts';
 import { acknowledgements } from './acknowledgement.ts';
-import type { Trust } from './api/operation.ts';
+import type { TrustContext } from './api/trust-context.ts';
 import { authorities } from './authority.ts';
 import { certificateJob } from './certificate-job.ts';
 import { openServerIdentity, type ServedCertificate, type ServerIdentity } from './identity.ts';
@@ -35,11 +35,11 @@ const SCHEMA = defineSchema([
 ]);
 
 export interface TrustSettings {
-  /** SQLite in a folder of its own unless given. */
+  /** Defaults to SQLite in a new folder. */
   readonly engine?: Engine;
   readonly node?: string;
   readonly clock?: FakeClock;
-  readonly dataKey?: Sealer;
+  readonly dataKey?: TextCipher;
 }
 
 export interface TrustFixture extends AsyncDisposable {
@@ -47,30 +47,30 @@ export interface TrustFixture extends AsyncDisposable {
   readonly state: State;
   readonly secrets: SecretStore;
   readonly identity: ServerIdentity;
-  readonly trust: Trust;
-  /** The secret ID of a token that holds every grant. */
+  readonly trust: TrustContext;
+  /** The secret ID of a token with every grant. */
   readonly token: string;
-  /** Messages logged so far. */
+  /** The messages logged so far. */
   readonly messages: readonly string[];
-  /** Runs the job here from now on. */
+  /** Starts the certificate job. */
   startJob(): void;
 }
 
-/** The identity of the cluster whose state is in the engine. The clock begins at the machine's time: TLS goes by that. */
+/** Opens the identity of a cluster. The fake clock starts at the current time, because TLS checks dates against it. */
 export async function openTrust(settings: TrustSettings = {}): Promise<TrustFixture> {
   const { clock = createFakeClock(Date.now()), dataKey } = settings;
-  await using parts = new AsyncDisposableStack();
-  const engine = settings.engine ?? sqliteEngine({ directory: parts.use(await temporaryDirectory()).path });
-  const state = parts.use(await openState(engine, { schema: SCHEMA, node: settings.node ?? 'a', clock }));
-  await decideCluster(state);
+  await using stack = new AsyncDisposableStack();
+  const engine = settings.engine ?? sqliteEngine({ directory: stack.use(await temporaryDirectory()).path });
+  const state = stack.use(await openState(engine, { schema: SCHEMA, node: settings.node ?? 'a', clock }));
+  await createCluster(state);
   const messages: string[] = [];
   const destination = { write: (line: string) => void messages.push((JSON.parse(line) as { msg: string }).msg) };
   const log = createLog({ level: 'debug', format: 'json', destination });
   const secrets = createSecretStore(dataKey);
-  const identity = parts.use(await openServerIdentity({ state, clock, secrets, log }));
+  const identity = stack.use(await openServerIdentity({ state, clock, secrets, log }));
   const credentials = { state, policy: { enabled: true, defaultPolicy: 'deny' }, edition: 'enterprise' } as const;
-  const token = await makeToken(state, EVERYTHING);
-  const owned = parts.move();
+  const token = await makeToken(state, ALL_GRANTS);
+  const owned = stack.move();
   return {
     clock,
     state,
@@ -84,8 +84,8 @@ export async function openTrust(settings: TrustSettings = {}): Promise<TrustFixt
   };
 }
 
-/** What the first start of a server leaves. */
-async function decideCluster(state: State): Promise<void> {
+/** Writes the rows that the first start of a server creates. */
+async function createCluster(state: State): Promise<void> {
   await state.write((tx) => {
     if (tx.get(cluster, 'cluster') !== undefined) return;
     tx.put(cluster, { id: 'cluster', datacenter: 'dc1', createTime: new Date(tx.now).toISOString() });
@@ -93,18 +93,23 @@ async function decideCluster(state: State): Promise<void> {
   });
 }
 
-/** Makes an ACL token. @returns its secret ID */
+/** Creates an ACL token. @returns its secret ID */
 export async function makeToken(state: State, grants: readonly Grant[]): Promise<string> {
   const secret = randomUUID();
   await state.write((tx) => {
     const createTime = new Date(tx.now).toISOString();
-    const common = { accessorId: tx.once(randomUUID), description: '', partition: DEFAULT_PARTITION, createTime };
+    const common = {
+      accessorId: tx.memoizeAcrossRetries(randomUUID),
+      description: '',
+      partition: DEFAULT_PARTITION,
+      createTime,
+    };
     tx.put(aclTokens, { ...common, secretHash: hashSecret(secret), grants });
   });
   return secret;
 }
 
-/** Makes a peering. @param connected whether the other side has used its token. @returns its ID */
+/** Creates a peering. @param connected whether the peer has used its token. @returns the ID of the peering */
 export async function makePeering(
   state: State,
   name: string,
@@ -124,8 +129,8 @@ export async function makePeering(
   return id;
 }
 
-/** A request without a partition of its own, by the token with this secret ID. */
-export const askedWith = (token: string): Asked => ({
+/** Returns the context of a request that names no partition. @param token a secret ID */
+export const requestContextFor = (token: string): RequestContext => ({
   secretHash: hashSecret(token),
   partitions: { query: undefined, header: undefined },
   address: '127.0.0.1',
@@ -135,8 +140,8 @@ export const askedWith = (token: string): Asked => ({
 });
 
 /**
- * What a dialer gets that trusts `ca` alone and asks for `serverName`: `h2` after a handshake over HTTP/2, else the code
- * of the failure.
+ * Makes a TLS handshake with `served` as a client that trusts only `ca` and verifies `serverName`. Returns the ALPN
+ * protocol, or the error code when the handshake failed.
  */
 export async function dial(served: ServedCertificate, ca: readonly string[], serverName: string): Promise<string> {
   const server = http2.createSecureServer(served);

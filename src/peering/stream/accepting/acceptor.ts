@@ -1,18 +1,18 @@
-/** The accepting side of streams: what the peer listener serves. */
+/** The accepting side: the secret exchange and streams of the peer listener. It works over any transport. */
 import { create } from '@bufbuild/protobuf';
 import { Code, ConnectError, type ConnectRouter, type HandlerContext } from '@connectrpc/connect';
 import { toServiceError } from '../../../http/errors.ts';
 import { startSpan } from '../../../http/telemetry/tracing.ts';
-import { peeringNamed, servedSpan, statusOfServed } from '../../spans.ts';
+import { lookupPeeringName, serverSpan, setServerSpanStatus } from '../../spans.ts';
 import type { Authorization, Open, SessionHandle } from '../contract.ts';
 import { outgoingResources } from '../exporting/outgoing-resources.ts';
 import { incomingResources } from '../importing/incoming-resources.ts';
-import { tracedOpening } from '../opening-spans.ts';
+import { traceOpen } from '../opening-spans.ts';
 import { driveSession } from '../session/drive-session.ts';
-import { insightOf } from '../status/delivery-status.ts';
+import { streamDelivery } from '../status/delivery-status.ts';
 import { createOpenRate, type OpenRate } from '../status/open-rate.ts';
-import { acceptOpen, reportTold } from '../status/stream-record.ts';
-import { type StreamParts, watchSession } from '../stream-dependencies.ts';
+import { acceptOpen, confirmDeletion } from '../status/stream-record.ts';
+import { recordTraffic, type StreamDependencies } from '../stream-dependencies.ts';
 import {
   type ExchangeSecretRequest,
   type ExchangeSecretResponse,
@@ -25,85 +25,90 @@ import { peerVersionProblem } from '../wire/peer-version.ts';
 import type { PresentedSecret } from './exchange-secret.ts';
 import { type PeerCall, peerCall } from './peer-listener.ts';
 
-export interface AcceptorParts extends StreamParts {
-  /** Spends an establishment secret. @returns a stream secret @throws ServiceError, StateError */
+export interface AcceptorDependencies extends StreamDependencies {
+  /** Uses up an establishment secret. @returns a stream secret @throws ServiceError, StateError */
   readonly exchangeSecret: (presented: PresentedSecret) => Promise<string>;
   /** `limits.streams` */
   readonly streamsMax: number;
 }
 
-/** A call of another cluster, whatever it came over. */
+/** A call from another cluster. */
 export interface AcceptedCall extends PeerCall {
-  /** What the caller says its version is; null: nothing, so it is no Accord. */
+  /** The version in `accord-version`. A Consul cluster sends none ([STREAM-12]). */
   readonly version: string | null;
-  /** Aborts when the connection is gone. */
-  readonly gone: AbortSignal;
+  /** Aborts when the caller disconnects. */
+  readonly disconnected: AbortSignal;
 }
 
-/** The accepting side's half of the protocol. Calls throw ConnectErrors. */
+/** The RPC handlers of the accepting side. They throw `ConnectError`. */
 export interface Acceptor {
   exchange(request: ExchangeSecretRequest, call: AcceptedCall): Promise<ExchangeSecretResponse>;
-  /** Serves a stream. @returns what goes out on it */
+  /** Serves a stream. @returns the outgoing messages */
   stream(incoming: AsyncIterable<ReplicationMessage>, call: AcceptedCall): AsyncIterable<ReplicationMessage>;
 }
 
-/** The calls of the peer listener. */
+/** Returns the gRPC routes of the peer listener, with the headers of [STREAM-10]. */
 export function peerRoutes(
   acceptor: Acceptor,
-  { version: ours, clock }: Pick<AcceptorParts, 'version' | 'clock'>,
+  { version: ours, clock }: Pick<AcceptorDependencies, 'version' | 'clock'>,
 ): (router: ConnectRouter) => void {
-  const introduced = (context: HandlerContext): AcceptedCall => {
+  const acceptedCall = (context: HandlerContext): AcceptedCall => {
     context.responseHeader.set(ACCORD_VERSION_HEADER, ours);
     context.responseHeader.set(ACCORD_TIME_HEADER, new Date(clock.now()).toISOString());
     const version = context.requestHeader.get(ACCORD_VERSION_HEADER);
-    return { ...peerCall(context.values), version, gone: context.signal };
+    return { ...peerCall(context.values), version, disconnected: context.signal };
   };
   return (router) => {
     router.service(PeerStreamService, {
-      exchangeSecret: (request, context) => acceptor.exchange(request, introduced(context)),
+      exchangeSecret: (request, context) => acceptor.exchange(request, acceptedCall(context)),
       async *streamResources(incoming, context) {
-        yield* acceptor.stream(incoming, introduced(context));
+        yield* acceptor.stream(incoming, acceptedCall(context));
       },
     });
   };
 }
 
-/** Accepts over any transport. */
-export function createAcceptor(parts: AcceptorParts): Acceptor {
-  const rate = createOpenRate(parts.clock);
+/** Creates the RPC handlers. */
+export function createAcceptor(dependencies: AcceptorDependencies): Acceptor {
+  const rate = createOpenRate(dependencies.clock);
   return {
     async exchange(request, call) {
-      refuseTooOld(parts, call);
-      return await exchange(parts, request, call);
+      rejectOldVersion(dependencies, call);
+      return await exchange(dependencies, request, call);
     },
     stream(incoming, call) {
-      refuseTooOld(parts, call);
-      return serveStream(parts, rate, incoming, call);
+      rejectOldVersion(dependencies, call);
+      return serveStream(dependencies, rate, incoming, call);
     },
   };
 }
 
 async function exchange(
-  parts: AcceptorParts,
+  dependencies: AcceptorDependencies,
   { PeerID: peerId, EstablishmentSecret: establishmentSecret }: ExchangeSecretRequest,
-  { address, gone }: AcceptedCall,
+  { address, disconnected: gone }: AcceptedCall,
 ): Promise<ExchangeSecretResponse> {
-  const peering = peeringNamed(parts.state.snapshot, peerId);
-  const span = startSpan(servedSpan('exchangeSecret', peering, address));
+  const peering = lookupPeeringName(dependencies.state.snapshot, peerId);
+  const span = startSpan(serverSpan('exchangeSecret', peering, address));
   try {
-    const streamSecret = await parts.exchangeSecret({ peerId, establishmentSecret, address, gone });
+    const streamSecret = await dependencies.exchangeSecret({
+      peerId,
+      establishmentSecret,
+      address,
+      disconnected: gone,
+    });
     return create(ExchangeSecretResponseSchema, { StreamSecret: streamSecret });
   } catch (error) {
-    const told = asConnectError(parts, error, peering?.name);
-    if (span !== undefined) statusOfServed(span, told.code, told.rawMessage);
-    throw told;
+    const connectError = toConnectError(dependencies, error, peering?.name);
+    if (span !== undefined) setServerSpanStatus(span, connectError.code, connectError.rawMessage);
+    throw connectError;
   } finally {
     span?.end();
   }
 }
 
 function serveStream(
-  parts: AcceptorParts,
+  dependencies: AcceptorDependencies,
   rate: OpenRate,
   incoming: AsyncIterable<ReplicationMessage>,
   call: AcceptedCall,
@@ -112,47 +117,47 @@ function serveStream(
   let opening: Open | undefined;
   const authorize = async (open: Open): Promise<Authorization> => {
     opening = open;
-    const refusal = overLimit(parts);
+    const refusal = limitRefusal(dependencies);
     if (refusal !== undefined) return refusal;
-    const holder = parts.live.holder();
-    if (holder === undefined) return elsewhere(parts);
-    const outcome = await acceptOpen(parts.state, open, holder, rate);
+    const holder = dependencies.live.holder();
+    if (holder === undefined) return leaseRefusal(dependencies);
+    const outcome = await acceptOpen(dependencies.state, open, holder, rate);
     if (outcome.kind !== 'accepted') return outcome;
     const { epoch, name } = outcome;
     peeringId = open.PeerID;
-    call.prove();
-    // Its Open was the first thing received, before it was known whose it was.
-    parts.times.received(peeringId, 'open');
-    parts.traffic.opened(peeringId);
-    const outgoing = outgoingResources(parts, { peeringId, name, side: 'accepting' });
-    const incoming = incomingResources(parts, peeringId, Promise.resolve(epoch));
-    const insight = insightOf(call.version ?? undefined, outgoing, incoming);
-    void parts.live.add({ peeringId, name, side: 'accepting', epoch, session, insight });
-    if (insight.peerVersion !== undefined) session.subscribe('digest');
+    call.markAuthenticated();
+    // Counts the `Open`, which was received before its peering was known.
+    dependencies.times.received(peeringId, 'open');
+    dependencies.traffic.opened(peeringId);
+    const outgoing = outgoingResources(dependencies, { peeringId, name, side: 'accepting' });
+    const incoming = incomingResources(dependencies, peeringId, Promise.resolve(epoch));
+    const delivery = streamDelivery(call.version ?? undefined, outgoing, incoming);
+    void dependencies.live.add({ peeringId, name, side: 'accepting', epoch, session, delivery });
+    if (delivery.peerVersion !== undefined) session.subscribe('digest');
     return { kind: 'accepted', outgoing, incoming };
   };
   const session = driveSession({
     side: 'accepting',
-    clock: parts.clock,
-    times: parts.sessions,
-    owner: {
-      ...watchSession(parts, () => peeringId),
+    clock: dependencies.clock,
+    times: dependencies.sessions,
+    callbacks: {
+      ...recordTraffic(dependencies, () => peeringId),
       authorize: (open) =>
-        tracedOpening(peeringNamed(parts.state.snapshot, open.PeerID), call.address, () => authorize(open)),
+        traceOpen(lookupPeeringName(dependencies.state.snapshot, open.PeerID), call.address, () => authorize(open)),
     },
   });
-  void forgetOnceTold(parts, session, () => opening);
+  void removeConfirmedTombstone(dependencies, session, () => opening);
   session.reset.addEventListener('abort', () => call.reset(), { once: true });
-  session.receive(incoming, call.gone);
+  session.receive(incoming, call.disconnected);
   return session.outgoing;
 }
 
 /**
- * Who was told of a deletion, and says that it knows, need not be told again: an Accord says so once it has kept it. A
- * Consul never does, and that it leaves in order proves nothing: its gRPC may end the stream before what came is kept.
+ * Removes the tombstone of a peer that has confirmed the deletion ([PEER-74]). Accord confirms after it has committed
+ * the deletion ([STREAM-83]). Consul never confirms: a stream that it closes in order may have ended before its commit.
  */
-async function forgetOnceTold(
-  { state, log }: AcceptorParts,
+async function removeConfirmedTombstone(
+  { state, log }: AcceptorDependencies,
   session: SessionHandle,
   opening: () => Open | undefined,
 ): Promise<void> {
@@ -161,37 +166,37 @@ async function forgetOnceTold(
   if (kind !== 'terminated-here' || open === undefined) return;
   if (!(await session.confirmed)) return;
   try {
-    await reportTold(state, open.PeerID, open.StreamSecretID);
+    await confirmDeletion(state, open.PeerID, open.StreamSecretID);
   } catch (error) {
-    log.debug({ error }, 'that a peer knows of a deletion could not be kept: its tombstone stays until it expires');
+    log.debug({ error }, 'tombstone not removed');
   }
 }
 
-/** @throws ConnectError for an Accord that is too old to peer with */
-function refuseTooOld({ version }: AcceptorParts, call: AcceptedCall): void {
+/** @throws ConnectError `failed-precondition` for an unsupported version of Accord ([STREAM-11]) */
+function rejectOldVersion({ version }: AcceptorDependencies, call: AcceptedCall): void {
   const problem = peerVersionProblem(call.version, version);
   if (problem !== undefined) throw new ConnectError(problem, Code.FailedPrecondition);
 }
 
-/** Names no other server: whether that has room is not known here, and two that are full would name each other. */
-function overLimit({ live, streamsMax }: AcceptorParts): Authorization | undefined {
+/** Returns a refusal without `LeaderAddress`, because two servers at their limit would name each other. */
+function limitRefusal({ live, streamsMax }: AcceptorDependencies): Authorization | undefined {
   if (live.count < streamsMax) return undefined;
   const message = `limits.streams: this server holds ${streamsMax} streams already`;
   return { kind: 'refused', status: { code: Code.ResourceExhausted, message } };
 }
 
-/** Refuses what any server with a lease can serve, and names one. */
-function elsewhere({ addresses }: AcceptorParts): Authorization {
+/** Returns a refusal with the address of another live server. */
+function leaseRefusal({ addresses }: AcceptorDependencies): Authorization {
   const message = 'this server cannot serve streams now';
-  return { kind: 'refused', status: { code: Code.FailedPrecondition, message, leader: addresses.elsewhere() } };
+  return { kind: 'refused', status: { code: Code.FailedPrecondition, message, leader: addresses.otherServer() } };
 }
 
-/** What the other cluster is told of a failure: never more than its kind. */
-function asConnectError({ log }: AcceptorParts, error: unknown, peering: string | undefined): ConnectError {
+/** Returns the error for the other cluster. It reveals no detail of a failure ([STREAM-21]). */
+function toConnectError({ log }: AcceptorDependencies, error: unknown, peering: string | undefined): ConnectError {
   const { code, message, cause } = toServiceError(error);
   if (code === 'permission-denied') return new ConnectError(message, Code.PermissionDenied);
-  if (code === 'internal') log.error({ error: cause ?? error, peering }, 'an exchange of secrets failed');
-  else log.warn({ error, peering }, 'an exchange of secrets could not be done');
+  if (code === 'internal') log.error({ error: cause ?? error, peering }, 'secret exchange failed');
+  else log.warn({ error, peering }, 'secret exchange unavailable');
   return code === 'internal'
     ? new ConnectError('internal error', Code.Internal)
     : new ConnectError('the cluster cannot exchange secrets now', Code.Unavailable);

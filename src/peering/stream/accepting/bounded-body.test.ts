@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { framed } from '../../../../test/support/peering/raw-peer.ts';
-import { UNPROVEN_BYTES_MAX } from '../../limits.ts';
-import { boundedUntil } from './bounded-body.ts';
+import { grpcFrame } from '../../../../test/support/peering/raw-peer.ts';
+import { UNAUTHENTICATED_BYTES_MAX } from '../../limits.ts';
+import { limitUnauthenticatedBytes } from './bounded-body.ts';
 
-/** What passes of these chunks, or the code that ends it. */
-async function passed(chunks: readonly Uint8Array[], isProven = (): boolean => false): Promise<number | Code> {
+/** Returns the number of bytes that pass, or the error code. */
+async function passed(chunks: readonly Uint8Array[], isAuthorized = (): boolean => false): Promise<number | Code> {
   async function* body(): AsyncGenerator<Uint8Array> {
     yield* chunks;
   }
   let bytes = 0;
   try {
-    for await (const chunk of boundedUntil(body(), isProven)) bytes += chunk.length;
+    for await (const chunk of limitUnauthenticatedBytes(body(), isAuthorized)) bytes += chunk.length;
   } catch (error) {
     return ConnectError.from(error).code;
   }
@@ -21,29 +21,33 @@ async function passed(chunks: readonly Uint8Array[], isProven = (): boolean => f
 
 const inBytes = (whole: Buffer): Buffer[] => Array.from(whole, (byte) => Buffer.from([byte]));
 
-describe('the body of a stranger', () => {
-  it('passes as it is while it is small, however it is cut', async () => {
-    const messages = Buffer.concat([framed(Buffer.alloc(100, 0xff)), framed(Buffer.alloc(0)), framed(Buffer.alloc(7))]);
+describe('limitUnauthenticatedBytes', () => {
+  it('passes a small body in any chunks', async () => {
+    const messages = Buffer.concat([
+      grpcFrame(Buffer.alloc(100, 0xff)),
+      grpcFrame(Buffer.alloc(0)),
+      grpcFrame(Buffer.alloc(7)),
+    ]);
     assert.equal(await passed([messages]), messages.length);
     assert.equal(await passed(inBytes(messages)), messages.length);
   });
 
-  it('ends where it is too much', async () => {
-    assert.equal(await passed([Buffer.alloc(UNPROVEN_BYTES_MAX)]), UNPROVEN_BYTES_MAX);
-    assert.equal(await passed([Buffer.alloc(UNPROVEN_BYTES_MAX), Buffer.alloc(1)]), Code.ResourceExhausted);
+  it('rejects a body above the limit [STREAM-32]', async () => {
+    assert.equal(await passed([Buffer.alloc(UNAUTHENTICATED_BYTES_MAX)]), UNAUTHENTICATED_BYTES_MAX);
+    assert.equal(await passed([Buffer.alloc(UNAUTHENTICATED_BYTES_MAX), Buffer.alloc(1)]), Code.ResourceExhausted);
   });
 
-  it('ends where a message is announced that would be too much, in any place and however it is cut', async () => {
-    const large = framed(Buffer.alloc(1), { length: UNPROVEN_BYTES_MAX + 1 });
-    const later = Buffer.concat([framed(Buffer.alloc(50, 0xff)), large]);
+  it('rejects the length of a large message at any position and in any chunks [STREAM-32]', async () => {
+    const large = grpcFrame(Buffer.alloc(1), { length: UNAUTHENTICATED_BYTES_MAX + 1 });
+    const later = Buffer.concat([grpcFrame(Buffer.alloc(50, 0xff)), large]);
     for (const chunks of [[large], [later], inBytes(later)]) assert.equal(await passed(chunks), Code.ResourceExhausted);
   });
 
-  it('is not bounded once its sender has shown a secret', async () => {
-    const large = framed(Buffer.alloc(10 * UNPROVEN_BYTES_MAX));
-    let proven = false;
-    assert.equal(await passed([framed(Buffer.alloc(9)), large], () => proven), Code.ResourceExhausted);
-    proven = true;
-    assert.equal(await passed([framed(Buffer.alloc(9)), large], () => proven), 14 + large.length);
+  it('has no limit after authorization', async () => {
+    const large = grpcFrame(Buffer.alloc(10 * UNAUTHENTICATED_BYTES_MAX));
+    let authorized = false;
+    assert.equal(await passed([grpcFrame(Buffer.alloc(9)), large], () => authorized), Code.ResourceExhausted);
+    authorized = true;
+    assert.equal(await passed([grpcFrame(Buffer.alloc(9)), large], () => authorized), 14 + large.length);
   });
 });

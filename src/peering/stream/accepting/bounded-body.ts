@@ -1,26 +1,27 @@
-/** What a stranger may send before it has shown a secret. */
+/** The limit on the bytes of a call before it is authorized. */
 import { Code, ConnectError } from '@connectrpc/connect';
-import { UNPROVEN_BYTES_MAX } from '../../limits.ts';
+import { UNAUTHENTICATED_BYTES_MAX } from '../../limits.ts';
 
-/** Of gRPC: a flag, and the length of the message that follows. */
+/** The gRPC prefix of a message: a flag and its length. */
 const PREFIX_BYTES = 5;
 
 /**
- * The body of a call as it is, until its sender has sent more than strangers need, or says that it will: room for a
- * message is made when its length is known, so five bytes could take eight megabytes. Once `isProven`, all of it passes.
+ * Passes on the body of a call. Until `isAuthorized`, it rejects a call that sends, or announces a message of, more
+ * than `UNAUTHENTICATED_BYTES_MAX` bytes ([STREAM-32]). The buffer of a message is allocated when its length is known,
+ * so a prefix of 5 bytes could allocate 8 MiB.
  * @throws ConnectError `resource-exhausted`
  */
-export async function* boundedUntil(
+export async function* limitUnauthenticatedBytes(
   body: AsyncIterable<Uint8Array>,
-  isProven: () => boolean,
+  isAuthorized: () => boolean,
 ): AsyncGenerator<Uint8Array> {
-  const announced = lengthReader();
+  const largestMessage = messageLengthReader();
   let bytes = 0;
   for await (const chunk of body) {
-    if (!isProven()) {
+    if (!isAuthorized()) {
       bytes += chunk.byteLength;
-      if (bytes > UNPROVEN_BYTES_MAX || announced(chunk) > UNPROVEN_BYTES_MAX) {
-        const text = `more than ${UNPROVEN_BYTES_MAX} bytes before the stream was authorized`;
+      if (bytes > UNAUTHENTICATED_BYTES_MAX || largestMessage(chunk) > UNAUTHENTICATED_BYTES_MAX) {
+        const text = `more than ${UNAUTHENTICATED_BYTES_MAX} bytes before the stream was authorized`;
         throw new ConnectError(text, Code.ResourceExhausted);
       }
     }
@@ -28,26 +29,26 @@ export async function* boundedUntil(
   }
 }
 
-/** Follows the messages of a body. The function gives the largest length that a chunk announces. */
-function lengthReader(): (chunk: Uint8Array) => number {
+/** Returns a function that parses successive chunks of a body and returns the largest message length in a chunk. */
+function messageLengthReader(): (chunk: Uint8Array) => number {
   const prefix = new DataView(new ArrayBuffer(PREFIX_BYTES));
-  let have = 0;
+  let prefixBytes = 0;
   let messageBytes = 0;
   return (chunk) => {
     let largest = 0;
     let at = 0;
     while (at < chunk.byteLength) {
       if (messageBytes > 0) {
-        const passed = Math.min(messageBytes, chunk.byteLength - at);
-        messageBytes -= passed;
-        at += passed;
+        const skipped = Math.min(messageBytes, chunk.byteLength - at);
+        messageBytes -= skipped;
+        at += skipped;
         continue;
       }
-      prefix.setUint8(have, chunk[at] ?? 0);
-      have += 1;
+      prefix.setUint8(prefixBytes, chunk[at] ?? 0);
+      prefixBytes += 1;
       at += 1;
-      if (have < PREFIX_BYTES) continue;
-      have = 0;
+      if (prefixBytes < PREFIX_BYTES) continue;
+      prefixBytes = 0;
       messageBytes = prefix.getUint32(1);
       largest = Math.max(largest, messageBytes);
     }

@@ -1,38 +1,38 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createFakeClock } from '../../../../test/support/fake-clock.ts';
-import { generated, opened, record } from '../../../../test/support/peering/peering.ts';
+import { mustGenerate, mustReadRecord, tokenContent } from '../../../../test/support/peering/peering-requests.ts';
 import { type Api, startApi } from '../../../../test/support/process/api.ts';
 import { ServiceError } from '../../../http/errors.ts';
 import { isStateError } from '../../../state/errors.ts';
 import { peerings, terminatedByPeer } from '../../record/record.ts';
-import { acceptedSecrets, hashOf, presentedStreamSecret } from '../../record/secrets.ts';
+import { acceptedSecrets, hashOf, matchStreamSecret } from '../../record/secrets.ts';
 import { exchangeSecret } from './exchange-secret.ts';
 
 const exchange = (api: Api, peerId: string, establishmentSecret: string): Promise<string> =>
-  exchangeSecret(api.peering, { peerId, establishmentSecret, address: '192.0.2.1', gone: { aborted: false } });
+  exchangeSecret(api.peering, { peerId, establishmentSecret, address: '192.0.2.1', disconnected: { aborted: false } });
 
 const isRefused = (error: unknown): boolean =>
   error instanceof ServiceError &&
   error.code === 'permission-denied' &&
   error.message === 'invalid peering establishment secret';
 
-describe('exchanging an establishment secret', () => {
-  test('gives a stream secret, of which a hash is kept, and leaves the record as it is', async () => {
+describe('exchangeSecret', () => {
+  test('returns a stream secret, stores its hash, and does not change the record [STREAM-19]', async () => {
     await using api = await startApi();
-    const { PeerID, EstablishmentSecret } = opened(await generated(api, 'east'));
-    const before = await record(api, 'east');
+    const { PeerID, EstablishmentSecret } = tokenContent(await mustGenerate(api, 'east'));
+    const before = await mustReadRecord(api, 'east');
     const secret = await exchange(api, PeerID, EstablishmentSecret);
-    const kept = api.state.snapshot.get(acceptedSecrets, PeerID)?.row;
-    assert.deepEqual(kept, { peeringId: PeerID, pending: hashOf(secret) });
-    assert.equal(presentedStreamSecret(kept, secret)?.which, 'pending');
-    assert.equal(presentedStreamSecret(kept, EstablishmentSecret), undefined);
-    assert.deepEqual(await record(api, 'east'), before);
+    const stored = api.state.snapshot.get(acceptedSecrets, PeerID)?.row;
+    assert.deepEqual(stored, { peeringId: PeerID, pending: hashOf(secret) });
+    assert.equal(matchStreamSecret(stored, secret)?.which, 'pending');
+    assert.equal(matchStreamSecret(stored, EstablishmentSecret), undefined);
+    assert.deepEqual(await mustReadRecord(api, 'east'), before);
   });
 
-  test('is done once, however often it is asked for at once', async () => {
+  test('succeeds for only one of several concurrent calls', async () => {
     await using api = await startApi();
-    const { PeerID, EstablishmentSecret } = opened(await generated(api, 'east'));
+    const { PeerID, EstablishmentSecret } = tokenContent(await mustGenerate(api, 'east'));
     const results = await Promise.allSettled(
       Array.from({ length: 8 }, () => exchange(api, PeerID, EstablishmentSecret)),
     );
@@ -40,38 +40,38 @@ describe('exchanging an establishment secret', () => {
     for (const result of results) if (result.status === 'rejected') assert.ok(isRefused(result.reason));
   });
 
-  test('is not done for who has left, and can still be done', async () => {
+  test('does not use up the secret when the caller has disconnected [STREAM-22]', async () => {
     await using api = await startApi();
-    const { PeerID: peerId, EstablishmentSecret } = opened(await generated(api, 'east'));
+    const { PeerID: peerId, EstablishmentSecret } = tokenContent(await mustGenerate(api, 'east'));
     const presented = { peerId, establishmentSecret: EstablishmentSecret, address: '192.0.2.1' };
-    await assert.rejects(exchangeSecret(api.peering, { ...presented, gone: AbortSignal.abort() }), (error) =>
+    await assert.rejects(exchangeSecret(api.peering, { ...presented, disconnected: AbortSignal.abort() }), (error) =>
       isStateError(error, 'aborted'),
     );
     assert.notEqual(await exchange(api, peerId, EstablishmentSecret), '');
   });
 
-  test('puts a later pending secret in the place of an unused one, and keeps the active one', async () => {
+  test('replaces an unused pending secret and keeps the active one', async () => {
     await using api = await startApi();
-    const { PeerID, EstablishmentSecret } = opened(await generated(api, 'east'));
+    const { PeerID, EstablishmentSecret } = tokenContent(await mustGenerate(api, 'east'));
     const first = await exchange(api, PeerID, EstablishmentSecret);
     await api.state.write((tx) => {
-      const next = presentedStreamSecret(tx.get(acceptedSecrets, PeerID)?.row, first)?.next;
+      const next = matchStreamSecret(tx.get(acceptedSecrets, PeerID)?.row, first)?.next;
       if (next !== undefined) tx.put(acceptedSecrets, next);
     });
-    const second = await exchange(api, PeerID, opened(await generated(api, 'east')).EstablishmentSecret);
-    const third = await exchange(api, PeerID, opened(await generated(api, 'east')).EstablishmentSecret);
-    const kept = api.state.snapshot.get(acceptedSecrets, PeerID)?.row;
+    const second = await exchange(api, PeerID, tokenContent(await mustGenerate(api, 'east')).EstablishmentSecret);
+    const third = await exchange(api, PeerID, tokenContent(await mustGenerate(api, 'east')).EstablishmentSecret);
+    const stored = api.state.snapshot.get(acceptedSecrets, PeerID)?.row;
     assert.deepEqual(
-      [first, second, third].map((secret) => presentedStreamSecret(kept, secret)?.which),
+      [first, second, third].map((secret) => matchStreamSecret(stored, secret)?.which),
       ['active', undefined, 'pending'],
     );
   });
 
-  test('is refused in the same words whatever is wrong, and changes nothing', async () => {
+  test('rejects every invalid secret with the same text and changes nothing [STREAM-20]', async () => {
     const clock = createFakeClock();
     await using api = await startApi({ clock, peering: { tokenTtlMs: 60_000 } });
     const tokenOf = async (name: string): Promise<readonly [string, string]> => {
-      const { PeerID, EstablishmentSecret } = opened(await generated(api, name));
+      const { PeerID, EstablishmentSecret } = tokenContent(await mustGenerate(api, name));
       return [PeerID, EstablishmentSecret];
     };
     const expired = await tokenOf('expired');
@@ -112,9 +112,9 @@ describe('exchanging an establishment secret', () => {
     await exchange(api, id, secret);
   });
 
-  test('is in the audit log, with where it came from', async () => {
+  test('writes an audit entry with the address of the caller', async () => {
     await using api = await startApi();
-    const { PeerID, EstablishmentSecret } = opened(await generated(api, 'East'));
+    const { PeerID, EstablishmentSecret } = tokenContent(await mustGenerate(api, 'East'));
     await exchange(api, PeerID, EstablishmentSecret);
     const [entry] = (await api.request('GET', '/v1/audit?limit=1')).json<Record<string, unknown>[]>();
     const { Actor, Address, Action, Type, Subject, Partition, Before, After } = entry ?? {};

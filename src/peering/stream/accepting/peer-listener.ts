@@ -1,6 +1,6 @@
 /**
- * The listener for peer streams: TLS with the cluster's certificate, HTTP/2, gRPC. Whoever can reach it may connect, so
- * everything that somebody can take before they have shown a secret is bounded: connections, streams, bytes, time.
+ * The listener for peer streams: gRPC over HTTP/2 over TLS with the cluster's certificate ([STREAM-5] to [STREAM-9]).
+ * It accepts any client, so it limits connections, streams, bytes and time of clients without an authorized stream.
  */
 import { once } from 'node:events';
 import type { Http2ServerRequest, Http2ServerResponse, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
@@ -16,38 +16,38 @@ import {
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
 import type { Log } from '../../../http/telemetry/log.ts';
 import type { Clock } from '../../../state/clock/clock.ts';
-import { MESSAGE_BYTES_MAX, STREAMS_OF_CONNECTION_MAX } from '../../limits.ts';
+import { MESSAGE_BYTES_MAX, STREAMS_PER_CONNECTION_MAX } from '../../limits.ts';
 import type { ServerIdentity } from '../../trust/identity.ts';
 import { CLOSING_MS } from '../limits.ts';
 import { BINARY_OPTIONS } from '../wire/messages.ts';
-import { boundedUntil } from './bounded-body.ts';
-import { createUnprovenConnections, type Endpoint } from './unauthenticated-connections.ts';
+import { limitUnauthenticatedBytes } from './bounded-body.ts';
+import { createUnauthenticatedConnections, type RemoteEndpoint } from './unauthenticated-connections.ts';
 
-/** The HTTP/2 stream of a call, for its handler. */
+/** The HTTP/2 stream of a call. */
 export interface PeerCall {
-  /** The address of the caller. */
+  /** The IP address of the caller. */
   readonly address: string;
-  /** Who called has shown a secret: the bounds for strangers end. */
-  prove(): void;
-  /** Tears the stream down, whatever still waits to be written. */
+  /** Lifts the limits on unauthenticated callers, after the caller has presented a valid secret. */
+  markAuthenticated(): void;
+  /** Resets the stream and discards unwritten data. */
   reset(): void;
 }
 
 const CALL = createContextKey<PeerCall | undefined>(undefined);
 
-/** The call behind a handler's context. */
+/** Returns the call of a handler's context. */
 export function peerCall(values: ContextValues): PeerCall {
   const call = values.get(CALL);
-  if (call === undefined) throw new TypeError('a handler of the peer listener is called by the peer listener alone');
+  if (call === undefined) throw new TypeError('the handler was not called by the peer listener');
   return call;
 }
 
 export interface PeerListenerOptions {
   readonly host: string;
-  /** 0: any free one. */
+  /** 0 selects a free port. */
   readonly port: number;
   readonly identity: ServerIdentity;
-  /** How long a connection may stay without a stream that has shown a secret. */
+  /** How long a connection may stay open without an authorized stream ([STREAM-34]). */
   readonly handshakeMs: number;
   readonly clock: Clock;
   readonly log: Log;
@@ -55,27 +55,27 @@ export interface PeerListenerOptions {
 
 export interface PeerListener extends AsyncDisposable {
   readonly address: AddressInfo;
-  /** Connections that have shown no secret yet. */
-  readonly unprovenCount: number;
-  /** Connections that were closed because there were too many of those. */
-  readonly refusedCount: number;
-  /** Serves calls from now on; those that came before were told to come back. */
+  /** Number of connections without an authorized stream. */
+  readonly unauthenticatedCount: number;
+  /** Number of connections closed because of the limit on these. */
+  readonly displacedCount: number;
+  /** Starts to serve calls. Calls before that get status 503. */
   serve(routes: (router: ConnectRouter) => void): void;
-  /** Takes no more connections. */
+  /** Stops accepting connections. */
   close(): void;
 }
 
 interface Connection {
-  readonly endpoint: Endpoint;
-  /** Streams on it that have shown a secret. */
-  proven: number;
+  readonly endpoint: RemoteEndpoint;
+  /** Number of its authorized streams. */
+  authenticatedStreams: number;
   cancel: () => void;
 }
 
-/** Listens. @throws Error of the system, such as EADDRINUSE */
+/** Opens the listener. @throws Error of the system, such as `EADDRINUSE` */
 export async function listenForPeers(options: PeerListenerOptions): Promise<PeerListener> {
   const { identity, clock, log, handshakeMs } = options;
-  const unproven = createUnprovenConnections();
+  const unauthenticated = createUnauthenticatedConnections();
   const sessions = new Map<ServerHttp2Session, Connection>();
   let handlers: ReadonlyMap<string, Handler> | undefined;
 
@@ -84,70 +84,73 @@ export async function listenForPeers(options: PeerListenerOptions): Promise<Peer
     minVersion: 'TLSv1.2',
     ALPNProtocols: ['h2'],
     handshakeTimeout: handshakeMs,
-    // For who asks for no protocol, and is told which one it is.
+    // For clients without ALPN, which get a 403 response.
     unknownProtocolTimeout: handshakeMs,
-    settings: { maxConcurrentStreams: STREAMS_OF_CONNECTION_MAX },
+    settings: { maxConcurrentStreams: STREAMS_PER_CONNECTION_MAX },
   });
 
-  server.on('connection', (socket: Socket) => unproven.add(socket));
-  // Of handshakes that failed and of connections that broke: nobody is there to be told.
-  server.on('tlsClientError', (error) => log.debug({ error }, 'a TLS handshake of a peer failed'));
-  server.on('sessionError', (error) => log.debug({ error }, 'a connection of a peer failed'));
+  server.on('connection', (socket: Socket) => unauthenticated.add(socket));
+  server.on('tlsClientError', (error) => log.debug({ error }, 'peer TLS handshake failed'));
+  server.on('sessionError', (error) => log.debug({ error }, 'peer connection failed'));
 
-  const expectProof = (session: ServerHttp2Session, connection: Connection): void => {
+  const startHandshakeTimer = (session: ServerHttp2Session, connection: Connection): void => {
     connection.cancel();
     connection.cancel = clock.after(handshakeMs, () => session.destroy());
   };
   server.on('session', (session) => {
     const { remoteAddress, remotePort } = session.socket;
-    const connection: Connection = { endpoint: { remoteAddress, remotePort }, proven: 0, cancel: () => undefined };
+    const connection: Connection = {
+      endpoint: { remoteAddress, remotePort },
+      authenticatedStreams: 0,
+      cancel: () => undefined,
+    };
     sessions.set(session, connection);
-    expectProof(session, connection);
+    startHandshakeTimer(session, connection);
     session.once('close', () => {
       connection.cancel();
       sessions.delete(session);
     });
   });
 
-  const prove = (stream: ServerHttp2Stream): void => {
-    // On the server's side every session is one of the server's.
+  const countAuthenticated = (stream: ServerHttp2Stream): void => {
+    // The type is narrower on the server side.
     const session = stream.session as ServerHttp2Session | undefined;
     const connection = session && sessions.get(session);
     if (session === undefined || connection === undefined) return;
     connection.cancel();
-    connection.proven += 1;
-    unproven.prove(connection.endpoint);
+    connection.authenticatedStreams += 1;
+    unauthenticated.markAuthenticated(connection.endpoint);
     stream.once('close', () => {
-      connection.proven -= 1;
-      if (connection.proven === 0 && sessions.has(session)) expectProof(session, connection);
+      connection.authenticatedStreams -= 1;
+      if (connection.authenticatedStreams === 0 && sessions.has(session)) startHandshakeTimer(session, connection);
     });
   };
 
-  const answer = async (request: Http2ServerRequest, response: Http2ServerResponse): Promise<void> => {
+  const handleRequest = async (request: Http2ServerRequest, response: Http2ServerResponse): Promise<void> => {
     const handler = handlers?.get(request.url);
-    const status = handler === undefined ? (handlers === undefined ? 503 : 404) : refusal(request);
+    const status = handler === undefined ? (handlers === undefined ? 503 : 404) : requestProblem(request);
     if (handler === undefined || status !== undefined) {
       response.writeHead(status ?? 404).end();
       return;
     }
-    let isProven = false;
+    let isAuthorized = false;
     const call: PeerCall = {
       address: request.socket.remoteAddress ?? '',
-      prove() {
-        isProven = true;
-        prove(request.stream);
+      markAuthenticated() {
+        isAuthorized = true;
+        countAuthenticated(request.stream);
       },
       reset: () => request.stream.close(constants.NGHTTP2_CANCEL),
     };
     const values = createContextValues().set(CALL, call);
     const universal = universalRequestFromNodeRequest(request, response, undefined, values);
     const body = universal.body as AsyncIterable<Uint8Array>;
-    const answered = await handler({ ...universal, body: boundedUntil(body, () => isProven) });
+    const answered = await handler({ ...universal, body: limitUnauthenticatedBytes(body, () => isAuthorized) });
     await universalResponseToNodeResponse(answered, response);
   };
   server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) => {
     const { stream } = request;
-    // Who has its answer and does not leave holds a stream, with whatever it had still to say.
+    // Resets the stream of a client that has its response but does not close its half.
     stream.once('finish', () => {
       if (!stream.destroyed)
         stream.once(
@@ -155,36 +158,38 @@ export async function listenForPeers(options: PeerListenerOptions): Promise<Peer
           clock.after(CLOSING_MS, () => stream.close(constants.NGHTTP2_CANCEL)),
         );
     });
-    // Whatever a stranger can make fail ends its own call, and nothing else.
-    answer(request, response).catch((error: unknown) => {
-      log.debug({ error }, 'a call of a peer was cut');
+    // A client can cause errors here. They must end its call only.
+    handleRequest(request, response).catch((error: unknown) => {
+      log.debug({ error }, 'peer call failed');
       stream.close(constants.NGHTTP2_INTERNAL_ERROR);
     });
   });
 
-  const forget = identity.onChange(() => server.setSecureContext({ ...identity.current(), minVersion: 'TLSv1.2' }));
+  const removeListener = identity.onChange(() =>
+    server.setSecureContext({ ...identity.current(), minVersion: 'TLSv1.2' }),
+  );
   server.listen({ host: options.host, port: options.port });
   await once(server, 'listening');
-  server.on('error', (error) => log.warn({ error }, 'a connection of a peer could not be accepted'));
+  server.on('error', (error) => log.warn({ error }, 'peer connection not accepted'));
 
   return {
     address: server.address() as AddressInfo,
-    get unprovenCount() {
-      return unproven.size;
+    get unauthenticatedCount() {
+      return unauthenticated.size;
     },
-    get refusedCount() {
-      return unproven.displacedCount;
+    get displacedCount() {
+      return unauthenticated.displacedCount;
     },
     serve(routes) {
       handlers = handlersByPath(routes);
     },
     close: () => server.close(),
     async [Symbol.asyncDispose]() {
-      forget();
+      removeListener();
       const closed = once(server, 'close');
       server.close();
       for (const session of sessions.keys()) session.destroy();
-      unproven.destroy();
+      unauthenticated.destroy();
       await closed;
     },
   };
@@ -205,11 +210,11 @@ function handlersByPath(routes: (router: ConnectRouter) => void): ReadonlyMap<st
   return new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
 }
 
-/** Of gRPC with protobuf: JSON, which a client may ask for as well, is more to go wrong, and no peer speaks it. */
+/** The content types of gRPC with protobuf. No peer uses gRPC with JSON, so it is not offered. */
 const CONTENT_TYPES: ReadonlySet<string | undefined> = new Set(['application/grpc', 'application/grpc+proto']);
 
-/** The HTTP status for a request that is no call, or that names no host, without which it has no URL. */
-function refusal({ headers, authority }: Http2ServerRequest): number | undefined {
+/** Returns the HTTP status for a request with another content type, or with an authority that makes no URL. */
+function requestProblem({ headers, authority }: Http2ServerRequest): number | undefined {
   if (!CONTENT_TYPES.has(headers['content-type'])) return 415;
   return URL.canParse(`https://${authority ?? ''}`) ? undefined : 400;
 }

@@ -3,16 +3,16 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { until } from '../../../../test/support/until.ts';
-import { UNPROVEN_CONNECTIONS_MAX } from '../../limits.ts';
-import { createUnprovenConnections, type UnprovenConnections } from './unauthenticated-connections.ts';
+import { UNAUTHENTICATED_CONNECTIONS_MAX } from '../../limits.ts';
+import { createUnauthenticatedConnections, type UnauthenticatedConnections } from './unauthenticated-connections.ts';
 
-describe('connections that have shown no secret', { timeout: 60_000 }, () => {
-  let unproven: UnprovenConnections;
+describe('unauthenticated connections', { timeout: 60_000 }, () => {
+  let connections: UnauthenticatedConnections;
   const accepted: Socket[] = [];
   const server = createServer((socket) => {
     accepted.push(socket);
     socket.on('error', () => undefined).resume();
-    unproven.add(socket);
+    connections.add(socket);
   });
   before(async () => {
     server.listen(0, '0.0.0.0');
@@ -26,35 +26,38 @@ describe('connections that have shown no secret', { timeout: 60_000 }, () => {
     const before = accepted.length;
     const sockets = Array.from({ length: count }, () => connect({ port, host: '127.0.0.1', localAddress }));
     for (const socket of sockets) socket.on('error', () => undefined).resume();
-    await until('they are accepted', () => accepted.length === before + count);
+    await until('the connections are accepted', () => accepted.length === before + count);
     return sockets;
   }
 
-  it('are held until they close or show one', async () => {
-    unproven = createUnprovenConnections();
+  it('count until they close or are authenticated', async () => {
+    connections = createUnauthenticatedConnections();
     const [first, second] = await open('127.0.0.1', 2);
-    assert.equal(unproven.size, 2);
-    unproven.prove({ remoteAddress: '127.0.0.1', remotePort: first?.localPort });
-    unproven.prove({ remoteAddress: '127.0.0.1', remotePort: first?.localPort });
-    unproven.prove({ remoteAddress: undefined, remotePort: undefined });
-    assert.equal(unproven.size, 1);
+    assert.equal(connections.size, 2);
+    connections.markAuthenticated({ remoteAddress: '127.0.0.1', remotePort: first?.localPort });
+    connections.markAuthenticated({ remoteAddress: '127.0.0.1', remotePort: first?.localPort });
+    connections.markAuthenticated({ remoteAddress: undefined, remotePort: undefined });
+    assert.equal(connections.size, 1);
     second?.destroy();
-    await until('none is held', () => unproven.size === 0);
+    await until('no connection is counted', () => connections.size === 0);
     first?.destroy();
-    assert.equal(unproven.displacedCount, 0);
+    assert.equal(connections.displacedCount, 0);
   });
 
-  it('displace those of whoever holds most, the oldest first, when they are too many', async () => {
-    unproven = createUnprovenConnections();
+  it('displace the oldest connection of the address with most connections at the limit [STREAM-33]', async () => {
+    connections = createUnauthenticatedConnections();
     const few = await open('127.0.0.2', 3);
     const many: Socket[] = [];
-    for (let i = 0; i < 8; i += 1) many.push(...(await open('127.0.0.1', UNPROVEN_CONNECTIONS_MAX / 8)));
-    assert.equal(unproven.size, UNPROVEN_CONNECTIONS_MAX);
-    assert.equal(unproven.displacedCount, 3);
-    await until('the oldest of the many are closed', () => many.slice(0, 3).every(({ destroyed }) => destroyed));
+    for (let i = 0; i < 8; i += 1) many.push(...(await open('127.0.0.1', UNAUTHENTICATED_CONNECTIONS_MAX / 8)));
+    assert.equal(connections.size, UNAUTHENTICATED_CONNECTIONS_MAX);
+    assert.equal(connections.displacedCount, 3);
+    await until('the oldest connections are closed', () => many.slice(0, 3).every(({ destroyed }) => destroyed));
     assert.ok(many.slice(3).every(({ destroyed }) => !destroyed));
     assert.ok(few.every(({ destroyed }) => !destroyed));
-    unproven.destroy();
-    await until('all are closed', () => unproven.size === 0 && [...many, ...few].every(({ destroyed }) => destroyed));
+    connections.destroy();
+    await until(
+      'all are closed',
+      () => connections.size === 0 && [...many, ...few].every(({ destroyed }) => destroyed),
+    );
   });
 });

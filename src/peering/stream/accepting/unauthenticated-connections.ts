@@ -1,28 +1,28 @@
 /**
- * Connections that have shown no secret yet. Anybody can open them, so their number is bounded; when there are too many,
- * one of whoever holds most makes room. A flood from one address so displaces itself, and a peer that comes back gets in.
+ * The limit on connections without an authorized stream ([STREAM-33]). At the limit, a new connection closes the oldest
+ * one of the address with most connections. A flood from one address therefore displaces itself and not the peers.
  */
 import type { Socket } from 'node:net';
-import { UNPROVEN_CONNECTIONS_MAX } from '../../limits.ts';
+import { UNAUTHENTICATED_CONNECTIONS_MAX } from '../../limits.ts';
 
-export interface UnprovenConnections {
+export interface UnauthenticatedConnections {
   readonly size: number;
-  /** Connections that were closed because there were too many. */
+  /** Number of connections closed because of the limit. */
   readonly displacedCount: number;
-  /** Holds a connection until it closes or is proven; closes another one if there are too many. */
+  /** Counts a connection until it closes or is authenticated. Closes another one at the limit. */
   add(socket: Socket): void;
-  /** Who is behind the connection, whichever layer of it is given, has shown a secret. */
-  prove(socket: Endpoint): void;
-  /** Closes all. */
+  /** Stops counting the connection of an authenticated peer. */
+  markAuthenticated(socket: RemoteEndpoint): void;
+  /** Closes all connections. */
   destroy(): void;
 }
 
-/** By what a connection is known on every layer. */
-export type Endpoint = Pick<Socket, 'remoteAddress' | 'remotePort'>;
+/** The address and port of a client. They identify the TCP, TLS and HTTP/2 objects of one connection. */
+export type RemoteEndpoint = Pick<Socket, 'remoteAddress' | 'remotePort'>;
 
-/** None yet. */
-export function createUnprovenConnections(): UnprovenConnections {
-  /** By address, then by port; the oldest first. */
+/** Creates an empty set. */
+export function createUnauthenticatedConnections(): UnauthenticatedConnections {
+  /** Sockets by address and port, the oldest first. */
   const held = new Map<string, Map<number, Socket>>();
   let size = 0;
   let displacedCount = 0;
@@ -42,7 +42,7 @@ export function createUnprovenConnections(): UnprovenConnections {
     const [oldest] = most?.[1] ?? [];
     if (most === undefined || oldest === undefined) return;
     displacedCount += 1;
-    // It goes from the list now, not when its end is told: the bound holds at every moment.
+    // Removes it now and not on its `close` event, so that the limit is never exceeded.
     forget(most[0], oldest[0]);
     oldest[1].destroy();
   };
@@ -57,17 +57,17 @@ export function createUnprovenConnections(): UnprovenConnections {
     add(socket) {
       const { remoteAddress: address, remotePort: port } = socket;
       if (address === undefined || port === undefined) {
-        // It was gone before it was taken.
+        // The client disconnected before the connection was accepted.
         socket.destroy();
         return;
       }
       socket.once('close', () => forget(address, port, socket));
-      if (size >= UNPROVEN_CONNECTIONS_MAX) displaceOne();
+      if (size >= UNAUTHENTICATED_CONNECTIONS_MAX) displaceOne();
       const ofAddress = held.get(address) ?? new Map<number, Socket>();
       held.set(address, ofAddress.set(port, socket));
       size += 1;
     },
-    prove({ remoteAddress: address = '', remotePort: port = 0 }) {
+    markAuthenticated({ remoteAddress: address = '', remotePort: port = 0 }) {
       forget(address, port);
     },
     destroy() {

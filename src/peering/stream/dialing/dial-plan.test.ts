@@ -2,20 +2,20 @@ import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { sharedApi } from '../../../../test/support/process/api.ts';
-import { dataKeySealer } from '../../../state/transfer/encryption.ts';
+import { dataKeyCipher } from '../../../state/transfer/encryption.ts';
 import { createSecretStore, DataKeyError } from '../../record/encrypted-secret.ts';
 import { newPeering, peerings } from '../../record/record.ts';
-import { links, streamSecretPlace, tombstones } from '../../record/secrets.ts';
-import { type DialPlan, dialPlan, dialTopics, sameStream } from './dial-plan.ts';
+import { links, streamSecretContext, tombstones } from '../../record/secrets.ts';
+import { type DialPlan, dialPlan, dialTopics, isSameStream } from './dial-plan.ts';
 
 const PEER = { id: 'theirs', serverName: 'server.dc1.peering.x', addresses: ['127.0.0.1:1'], manual: false };
 const secrets = createSecretStore(undefined);
 
-describe('what a peering dials', () => {
+describe('dialPlan', () => {
   const api = sharedApi();
 
-  /** A record of the dialing side. */
-  async function put(name: string, secret = secrets.seal('secret', 'p')): Promise<string> {
+  /** Creates a record of the dialing side. */
+  async function put(name: string, secret = secrets.encrypt('secret', 'p')): Promise<string> {
     const id = randomUUID();
     await api().state.write((tx) => {
       tx.put(peerings, newPeering({ id, name, partition: 'default', role: 'dialing', meta: {}, peer: PEER }));
@@ -25,7 +25,7 @@ describe('what a peering dials', () => {
   }
   const planOf = (id: string): DialPlan | undefined => dialPlan(api().state.snapshot, secrets, id);
 
-  it('is what its record and its link say', async () => {
+  it('returns the values of the record and its link', async () => {
     const id = await put('plan');
     assert.deepEqual(planOf(id), {
       name: 'plan',
@@ -40,7 +40,7 @@ describe('what a peering dials', () => {
     });
   });
 
-  it('is nothing without a record, without a link, and when the other side has ended it', async () => {
+  it('returns undefined without a record, without a link, and for a TERMINATED peering', async () => {
     assert.equal(planOf(randomUUID()), undefined);
     const [ended, unlinked] = [await put('ended'), await put('unlinked')];
     await api().state.write((tx) => {
@@ -52,14 +52,14 @@ describe('what a peering dials', () => {
     assert.equal(planOf(unlinked), undefined);
   });
 
-  it('is the other side that has still to be told, when it was deleted here', async () => {
+  it('returns the values of the tombstone after a deletion [PEER-73]', async () => {
     const id = randomUUID();
-    const link = { secret: secrets.seal('old', 'p'), roots: ['root'], trustDomain: 'x', peer: PEER };
+    const link = { secret: secrets.encrypt('old', 'p'), roots: ['root'], trustDomain: 'x', peer: PEER };
     await api().state.write((tx) => {
       tx.put(tombstones, { peeringId: id, role: 'dialing', until: '2100-01-01T00:00:00Z', hashes: [], link });
     });
     const plan = planOf(id);
-    // As tombstones were before they kept the name.
+    // Tombstones of earlier versions have no name.
     assert.deepEqual([plan?.deleted, plan?.streamSecret, plan?.name, plan?.partition], [true, 'old', id, '']);
     await api().state.write((tx) => {
       const row = tx.get(tombstones, id)?.row;
@@ -68,22 +68,23 @@ describe('what a peering dials', () => {
     assert.deepEqual([planOf(id)?.name, planOf(id)?.partition], ['West', 'eu']);
   });
 
-  it('cannot be read with another data key than its own', async () => {
-    const sealed = createSecretStore(dataKeySealer(randomBytes(32)));
-    const id = await put('sealed');
+  it('throws DataKeyError without the data key of the secret', async () => {
+    const encrypted = createSecretStore(dataKeyCipher(randomBytes(32)));
+    const id = await put('encrypted');
     await api().state.write((tx) => {
       const row = tx.get(links, id)?.row;
-      if (row !== undefined) tx.put(links, { ...row, secret: sealed.seal('s', streamSecretPlace(id)) });
+      if (row !== undefined) tx.put(links, { ...row, secret: encrypted.encrypt('s', streamSecretContext(id)) });
     });
     assert.throws(() => planOf(id), DataKeyError);
-    assert.equal(dialPlan(api().state.snapshot, sealed, id)?.streamSecret, 's');
+    assert.equal(dialPlan(api().state.snapshot, encrypted, id)?.streamSecret, 's');
   });
 
-  it('is another stream when the peer, its name, the secret or the deletion changes, and not when roots or addresses do', async () => {
+  it('requires a new stream after a change of peer ID, server name, secret or deletion only [PEER-77]', async () => {
     const plan = planOf(await put('same'));
     assert.ok(plan !== undefined);
     const same: readonly Partial<DialPlan>[] = [{}, { roots: [] }, { addresses: [] }, { name: 'x' }];
-    for (const change of same) assert.equal(sameStream(plan, { ...plan, ...change }), true, Object.keys(change).join());
+    for (const change of same)
+      assert.equal(isSameStream(plan, { ...plan, ...change }), true, Object.keys(change).join());
     const other: readonly Partial<DialPlan>[] = [
       { peerId: 'x' },
       { serverName: 'x' },
@@ -91,19 +92,19 @@ describe('what a peering dials', () => {
       { deleted: true },
     ];
     for (const change of other)
-      assert.equal(sameStream(plan, { ...plan, ...change }), false, Object.keys(change).join());
-    assert.equal(sameStream(plan, undefined), false);
+      assert.equal(isSameStream(plan, { ...plan, ...change }), false, Object.keys(change).join());
+    assert.equal(isSameStream(plan, undefined), false);
   });
 
-  it('is looked at again when any of its rows changes', async () => {
+  it('is followed by dialTopics', async () => {
     const id = await put('followed');
-    let told = 0;
-    const forget = api().state.follow(dialTopics(id), () => {
-      told += 1;
+    let changes = 0;
+    const stopFollowing = api().state.follow(dialTopics(id), () => {
+      changes += 1;
     });
     await api().state.write((tx) => void tx.delete(links, id));
     await new Promise((resolve) => setImmediate(resolve));
-    assert.equal(told, 1);
-    forget();
+    assert.equal(changes, 1);
+    stopFollowing();
   });
 });

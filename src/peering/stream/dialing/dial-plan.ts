@@ -1,29 +1,29 @@
-/** Whom a peering dials and with what, as the state says now; pure. */
+/** The target and credentials of a peering's stream, read from the state. */
 import type { Reader } from '../../../state/memory/reader.ts';
 import { rowTopic, type Topic } from '../../../state/watch/change-notifier.ts';
 import type { SecretStore } from '../../record/encrypted-secret.ts';
 import { peerings } from '../../record/record.ts';
-import { links, streamSecretPlace, tombstones } from '../../record/secrets.ts';
+import { links, streamSecretContext, tombstones } from '../../record/secrets.ts';
 
 export interface DialPlan {
-  /** Names the peering in logs. */
+  /** The name of the peering, for logs. */
   readonly name: string;
   /** The other side's ID of the peering. */
   readonly peerId: string;
   readonly serverName: string;
   readonly addresses: readonly string[];
-  /** They were given by hand: the servers behind them may not be reached under addresses of their own. */
+  /** Whether an operator set the addresses. The servers may not be reachable at the addresses that they announce. */
   readonly manual: boolean;
   readonly roots: readonly string[];
   readonly streamSecret: string;
   readonly partition: string;
-  /** The peering was deleted here: the other side is dialed to be told. */
+  /** Whether the peering was deleted here. The stream then only reports the deletion ([PEER-73]). */
   readonly deleted: boolean;
 }
 
 /**
- * Undefined: there is nothing to dial, as the peering is TERMINATED, or its secret was left out of an import.
- * @throws DataKeyError when the secret is sealed with another key
+ * Returns what to dial, or `undefined` when the peering is TERMINATED or its secret is missing after an import.
+ * @throws DataKeyError when the secret is encrypted with another data key
  */
 export function dialPlan(reader: Reader, secrets: SecretStore, peeringId: string): DialPlan | undefined {
   const row = reader.get(peerings, peeringId)?.row;
@@ -31,7 +31,7 @@ export function dialPlan(reader: Reader, secrets: SecretStore, peeringId: string
   const deleted = tombstone !== undefined;
   const link = deleted ? tombstone.link : reader.get(links, peeringId)?.row;
   const peer = deleted ? tombstone.link?.peer : row?.peer;
-  // The record may be gone by now: who is told of the deletion must not be told another name and partition with it.
+  // The record may have been removed. The tombstone then has the name and partition to send.
   const known = row ?? tombstone?.link;
   if (link === undefined || peer === undefined || (!deleted && row?.state === 'TERMINATED')) return undefined;
   return {
@@ -41,26 +41,26 @@ export function dialPlan(reader: Reader, secrets: SecretStore, peeringId: string
     addresses: peer.addresses,
     manual: peer.manual,
     roots: link.roots,
-    streamSecret: secrets.open(link.secret, streamSecretPlace(peeringId)),
+    streamSecret: secrets.decrypt(link.secret, streamSecretContext(peeringId)),
     partition: known?.partition ?? '',
     deleted,
   };
 }
 
 /**
- * Why nothing is dialed for a peering that is not TERMINATED; undefined: that is not so, or its record says it already. A
- * server that starts from an export without secrets has such peerings.
+ * Returns the reason why a peering cannot be dialed after an import without secrets ([PEER-78]). Returns `undefined`
+ * when it can be dialed, or when its record already has this reason.
  */
-export function untoldLoss(reader: Reader, peeringId: string): string | undefined {
+export function missingSecretReason(reader: Reader, peeringId: string): string | undefined {
   const row = reader.get(peerings, peeringId)?.row;
-  if (row?.role !== 'dialing' || row.state !== 'INITIAL' || row.failing?.reason === LINK_LOST) return undefined;
-  return reader.get(links, peeringId) === undefined ? LINK_LOST : undefined;
+  if (row?.role !== 'dialing' || row.state !== 'INITIAL' || row.failing?.reason === SECRET_MISSING) return undefined;
+  return reader.get(links, peeringId) === undefined ? SECRET_MISSING : undefined;
 }
 
-const LINK_LOST = 'its secret was left out of an import: establish it again, with a new token';
+const SECRET_MISSING = 'its secret was left out of an import: establish it again, with a new token';
 
-/** Whether a stream that was opened by one plan is still what the other asks for. */
-export function sameStream(a: DialPlan, b: DialPlan | undefined): boolean {
+/** Whether a stream opened with plan `a` is also valid for plan `b` ([PEER-77]). */
+export function isSameStream(a: DialPlan, b: DialPlan | undefined): boolean {
   return (
     a.peerId === b?.peerId &&
     a.streamSecret === b.streamSecret &&
@@ -69,7 +69,7 @@ export function sameStream(a: DialPlan, b: DialPlan | undefined): boolean {
   );
 }
 
-/** What a plan depends on. */
+/** Returns the rows that a plan is read from. */
 export const dialTopics = (peeringId: string): readonly Topic[] => [
   rowTopic(peerings, peeringId),
   rowTopic(links, peeringId),

@@ -1,4 +1,4 @@
-/** One stream to one address, from the connection to its end. */
+/** One stream to one address of the other cluster, from the connection to its end. */
 import { create } from '@bufbuild/protobuf';
 import { sleep } from '../../../state/clock/clock.ts';
 import { isStateError } from '../../../state/errors.ts';
@@ -6,62 +6,62 @@ import { BACKOFF_MS_MIN } from '../../limits.ts';
 import { type SessionEnd, SessionSuperseded } from '../contract.ts';
 import { outgoingResources } from '../exporting/outgoing-resources.ts';
 import { incomingResources } from '../importing/incoming-resources.ts';
-import { traceAttempt } from '../opening-spans.ts';
+import { traceDial } from '../opening-spans.ts';
 import { driveSession } from '../session/drive-session.ts';
-import { insightOf } from '../status/delivery-status.ts';
-import { claimDialed, reportTerminated } from '../status/stream-record.ts';
-import { type DialerParts, watchSession } from '../stream-dependencies.ts';
+import { streamDelivery } from '../status/delivery-status.ts';
+import { claimDialedStream, recordTerminated } from '../status/stream-record.ts';
+import { type DialerDependencies, recordTraffic } from '../stream-dependencies.ts';
 import { type ReplicationMessage_Open, ReplicationMessage_OpenSchema } from '../wire/gen/peering/peerstream_pb.ts';
 import { peerVersionProblem } from '../wire/peer-version.ts';
-import { type DialPlan, dialPlan, dialTopics, sameStream } from './dial-plan.ts';
+import { type DialPlan, dialPlan, dialTopics, isSameStream } from './dial-plan.ts';
 
-/** How an attempt ended. */
+/** The outcome of an attempt. */
 export interface DialOutcome {
-  /** The stream was the one that counts, for a while. */
+  /** Whether the stream became the current one of the peering. */
   readonly live: boolean;
   readonly end: SessionEnd;
-  /** Why there was none, where the end does not tell. */
+  /** The reason of a failure that `end` does not contain. */
   readonly problem: string | undefined;
 }
 
-/** Resolves when the stream has ended, however that came. */
+/** Opens a stream and resolves when it has ended. */
 export async function dialStream(
-  parts: DialerParts,
+  dependencies: DialerDependencies,
   peeringId: string,
   plan: DialPlan,
   address: string,
   signal: AbortSignal,
 ): Promise<DialOutcome> {
-  const { state, clock, log, sessions, secrets, traffic } = parts;
-  const connection = parts.connect({ address, serverName: plan.serverName, roots: plan.roots });
-  const of = { peeringId, name: plan.name, side: 'dialing' } as const;
+  const { state, clock, log, sessions, secrets, traffic } = dependencies;
+  const connection = dependencies.connect({ address, serverName: plan.serverName, roots: plan.roots });
+  const stream = { peeringId, name: plan.name, side: 'dialing' } as const;
   const epoch = Promise.withResolvers<number>();
-  // Nothing that came before may wait for it: then nobody hears of its rejection.
+  // Prevents an unhandled rejection when no received resource waits for the epoch.
   epoch.promise.catch(() => undefined);
-  const outgoing = outgoingResources(parts, of);
-  const incoming = incomingResources(parts, peeringId, epoch.promise);
+  const outgoing = outgoingResources(dependencies, stream);
+  const incoming = incomingResources(dependencies, peeringId, epoch.promise);
   let live = false;
   let problem: string | undefined;
-  let isOver = false;
-  const attempt = traceAttempt(plan, address);
+  let isTerminated = false;
+  const attempt = traceDial(plan, address);
 
   const session = driveSession({
     side: 'dialing',
     clock,
     times: sessions,
-    owner: { ...watchSession(parts, () => peeringId), opened: () => void opened(), terminated },
-    open: openOf(parts, plan),
+    callbacks: { ...recordTraffic(dependencies, () => peeringId), opened: () => void opened(), terminated },
+    open: openMessage(dependencies, plan),
     outgoing,
     incoming,
   });
 
-  /** The other side has taken us: from now on this stream is the one that counts. */
+  /** Makes this stream the current one after the accepting side has authorized it. */
   async function opened(): Promise<void> {
-    problem = peerVersionProblem(connection.version, parts.version);
+    problem = peerVersionProblem(connection.version, dependencies.version);
     if (problem !== undefined) session.stop('superseded');
     else if (plan.deleted) session.terminate();
     else {
-      const claimed = await claim(parts, peeringId, plan, ended.signal);
+      const claimed = await claimStream(dependencies, peeringId, plan, ended.signal);
       if (claimed === undefined) {
         session.stop('superseded');
         return;
@@ -70,56 +70,56 @@ export async function dialStream(
       attempt.live();
       epoch.resolve(claimed);
       traffic.opened(peeringId);
-      const insight = insightOf(connection.version, outgoing, incoming);
-      void parts.live.add({ ...of, peerId: plan.peerId, epoch: claimed, session, insight });
-      if (insight.peerVersion !== undefined) session.subscribe('digest');
+      const delivery = streamDelivery(connection.version, outgoing, incoming);
+      void dependencies.live.add({ ...stream, peerId: plan.peerId, epoch: claimed, session, delivery });
+      if (delivery.peerVersion !== undefined) session.subscribe('digest');
     }
   }
 
-  /** The other side has ended the peering, and forgets us when it hears that we know. */
+  /** Records that the other side deleted the peering. The session confirms it after the commit ([STREAM-82]). */
   async function terminated(): Promise<void> {
-    isOver = true;
+    isTerminated = true;
     try {
-      if (!plan.deleted) await reportTerminated(state, peeringId, plan.peerId);
+      if (!plan.deleted) await recordTerminated(state, peeringId, plan.peerId);
     } catch (error) {
-      log.warn({ error, peering: plan.name }, 'the end of a peering could not be kept yet: it will be told again');
-      problem = 'the peering was deleted by the other cluster, which could not be kept yet';
+      log.warn({ error, peering: plan.name }, 'termination of the peering not recorded yet');
+      problem = 'the peering was deleted by the other cluster, and this could not be recorded yet';
       session.stop('superseded');
     }
   }
 
   const ended = new AbortController();
   const stop = (): void => session.stop('superseded');
-  const forget = state.follow(dialTopics(peeringId), () => {
-    const now = dialPlan(state.snapshot, secrets, peeringId);
-    // A live stream hears of its deletion from its record, so that it can say so before it ends.
-    if (!isOver && !sameStream(plan, now) && !(live && (now === undefined || now.deleted))) stop();
+  const stopFollowing = state.follow(dialTopics(peeringId), () => {
+    const current = dialPlan(state.snapshot, secrets, peeringId);
+    // `LiveStreams` ends a live stream after a deletion, because it sends `Terminated` first.
+    if (!isTerminated && !isSameStream(plan, current) && !(live && (current === undefined || current.deleted))) stop();
   });
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
   try {
-    const over = Promise.withResolvers<void>();
-    session.receive(withEnd(connection.stream(session.outgoing, session.reset), over.resolve));
+    const closed = Promise.withResolvers<void>();
+    session.receive(callOnEnd(connection.stream(session.outgoing, session.reset), closed.resolve));
     const end = await session.ended;
     attempt.ended(end, problem);
-    // Who says goodbye is let finish: a connection that is closed under it would look like one that broke. The session
-    // sees to it that this takes no longer than CLOSING_MS.
-    if (SAYS_GOODBYE.has(end.kind)) await over.promise;
+    // Closing the connection before the other side has closed its half would look like a failure of the connection. The
+    // session limits this wait to CLOSING_MS.
+    if (ORDERLY_ENDS.has(end.kind)) await closed.promise;
     return { live, end, problem };
   } finally {
     ended.abort();
     signal.removeEventListener('abort', stop);
-    forget();
+    stopFollowing();
     epoch.reject(new SessionSuperseded());
     connection.close();
   }
 }
 
-/** Ends that come in order, where the other side still listens. */
-const SAYS_GOODBYE: ReadonlySet<SessionEnd['kind']> = new Set(['terminated-by-peer', 'terminated-here', 'stopped']);
+/** Ends after which the other side still reads. */
+const ORDERLY_ENDS: ReadonlySet<SessionEnd['kind']> = new Set(['terminated-by-peer', 'terminated-here', 'stopped']);
 
-/** The same messages; calls `onEnd` when there are no more, however that came. */
-async function* withEnd<T>(messages: AsyncIterable<T>, onEnd: () => void): AsyncGenerator<T> {
+/** Passes on `messages` and calls `onEnd` when they end or fail. */
+async function* callOnEnd<T>(messages: AsyncIterable<T>, onEnd: () => void): AsyncGenerator<T> {
   try {
     yield* messages;
   } finally {
@@ -127,20 +127,20 @@ async function* withEnd<T>(messages: AsyncIterable<T>, onEnd: () => void): Async
   }
 }
 
-function openOf({ identity, edition }: DialerParts, plan: DialPlan): ReplicationMessage_Open {
+function openMessage({ identity, edition }: DialerDependencies, plan: DialPlan): ReplicationMessage_Open {
   const { peerId, streamSecret } = plan;
-  // Where there are no partitions, none is named.
+  // The community edition has no partitions ([STREAM-24]).
   const partition = edition === 'community' ? '' : plan.partition;
   const remote = { Partition: partition, Datacenter: identity.datacenter };
   return create(ReplicationMessage_OpenSchema, { PeerID: peerId, StreamSecretID: streamSecret, Remote: remote });
 }
 
 /**
- * Makes this stream the one that counts, as soon as the store answers.
- * @returns its epoch; undefined: it cannot be, or has ended meanwhile
+ * Makes this stream the current one of the peering, and retries while the store fails.
+ * @returns its epoch, or `undefined` when the peering has changed or the stream has ended
  */
-async function claim(
-  { state, clock, live, log }: DialerParts,
+async function claimStream(
+  { state, clock, live, log }: DialerDependencies,
   peeringId: string,
   plan: DialPlan,
   signal: AbortSignal,
@@ -149,10 +149,10 @@ async function claim(
     const holder = live.holder();
     if (holder === undefined) return undefined;
     try {
-      return await claimDialed(state, peeringId, plan.peerId, holder);
+      return await claimDialedStream(state, peeringId, plan.peerId, holder);
     } catch (error) {
       if (isStateError(error, 'aborted')) return undefined;
-      log.warn({ error, peering: plan.name }, 'a peer stream is open, but cannot be kept in the record yet');
+      log.warn({ error, peering: plan.name }, 'stream not recorded yet');
       await sleep(clock, BACKOFF_MS_MIN, signal).catch(() => undefined);
     }
   }

@@ -1,29 +1,32 @@
 /**
- * The dialing side of the exchange: gives a token's establishment secret to the cluster that made it. Addresses are
- * tried one after another, never two at once: the secret can be spent only once.
+ * The dialing side of the secret exchange: presents the establishment secret to the cluster that generated the token.
+ * It tries the addresses one after another and never in parallel, because the secret can be used only once.
  */
 import { Code, ConnectError } from '@connectrpc/connect';
 import { traced } from '../../../http/telemetry/tracing.ts';
 import type { Clock } from '../../../state/clock/clock.ts';
 import { withDeadline } from '../../../state/clock/deadline.ts';
-import { EXCHANGE_MS } from '../../limits.ts';
+import { EXCHANGE_TIMEOUT_MS } from '../../limits.ts';
 import { type Exchange, ExchangeRefused, ExchangeUnreachable } from '../../peering-context.ts';
-import { dialSpan } from '../../spans.ts';
+import { clientSpan } from '../../spans.ts';
 import { tokenAddresses } from '../../token/token.ts';
-import { connectFailure } from '../connect-failure.ts';
-import type { ConnectPeer } from './peer-connection.ts';
+import { connectFailureReason } from '../connect-failure.ts';
+import type { ConnectPeer } from '../stream-dependencies.ts';
 
-/** Within EXCHANGE_MS in all; an address that does not answer takes no more than its share of what is left. */
+/**
+ * Returns an exchange that takes at most EXCHANGE_TIMEOUT_MS. Each address gets its share of the remaining time
+ * ([PEER-56]).
+ */
 export function createExchange(connect: ConnectPeer, clock: Clock): Exchange {
   return async (token, signal, peering) => {
     const addresses = tokenAddresses(token);
-    const endMs = clock.monotonic() + EXCHANGE_MS;
+    const endMs = clock.monotonic() + EXCHANGE_TIMEOUT_MS;
     const failures: string[] = [];
     for (const [tried, address] of addresses.entries()) {
       const shareMs = (endMs - clock.monotonic()) / (addresses.length - tried);
       const connection = connect({ address, serverName: token.ServerName, roots: token.CA });
       try {
-        return await traced(dialSpan('exchangeSecret', peering, address), async () =>
+        return await traced(clientSpan('exchangeSecret', peering, address), async () =>
           withDeadline(clock, shareMs, signal, (inner) =>
             connection.exchange(token.PeerID, token.EstablishmentSecret, inner),
           ),
@@ -33,7 +36,7 @@ export function createExchange(connect: ConnectPeer, clock: Clock): Exchange {
         if (ConnectError.from(error).code === Code.PermissionDenied) {
           throw new ExchangeRefused('invalid peering establishment secret', { cause: error });
         }
-        failures.push(`${address}: ${connectFailure(error)}`);
+        failures.push(`${address}: ${connectFailureReason(error)}`);
       } finally {
         connection.close();
       }

@@ -1,24 +1,23 @@
 /**
- * Who dials: for every peering that this cluster dials, and for every deleted one whose other side has still to be
- * told, there is a job; rendezvous hashing over the live servers picks the one where it runs.
+ * The dialing jobs: one for every peering and every tombstone of the dialing role. Rendezvous hashing over the live
+ * servers selects the server that runs a job ([PEER-81]).
  */
-
 import { isStateError } from '../../../state/errors.ts';
 import type { Change } from '../../../state/watch/change-feed.ts';
 import { peerings } from '../../record/record.ts';
 import { tombstones } from '../../record/secrets.ts';
-import type { DialerParts } from '../stream-dependencies.ts';
+import type { DialerDependencies } from '../stream-dependencies.ts';
 import { dialPeering } from './dialer.ts';
 
-/** Starts and ends the jobs as peerings come and go. Resolves when `signal` aborts. */
-export async function superviseDialing(parts: DialerParts, signal: AbortSignal): Promise<void> {
-  const { state } = parts;
+/** Adds and removes the jobs when peerings change. Resolves when `signal` aborts. */
+export async function superviseDialing(dependencies: DialerDependencies, signal: AbortSignal): Promise<void> {
+  const { state } = dependencies;
   const jobs = new Map<string, () => void>();
   const review = (peeringId: string): void => {
-    const wanted = isDialed(parts, peeringId);
+    const wanted = isDialed(dependencies, peeringId);
     const end = jobs.get(peeringId);
     if (wanted && end === undefined) {
-      const run = (ending: AbortSignal): Promise<void> => dialPeering(parts, peeringId, ending);
+      const run = (ending: AbortSignal): Promise<void> => dialPeering(dependencies, peeringId, ending);
       jobs.set(peeringId, state.addJob({ name: `dial/${peeringId}`, run }));
     } else if (!wanted && end !== undefined) {
       end();
@@ -26,22 +25,22 @@ export async function superviseDialing(parts: DialerParts, signal: AbortSignal):
     }
   };
   while (!signal.aborted) {
-    // Followed first and read then: what changes in between is looked at twice.
+    // Opens the change feed before it reads the rows, so that no change is missed.
     const changes = state.changes(signal);
     for (const { row } of state.snapshot.list(peerings, 'role', 'dialing')) review(row.id);
     for (const { row } of state.snapshot.list(tombstones, 'role', 'dialing')) review(row.peeringId);
     for (const peeringId of jobs.keys()) review(peeringId);
     try {
-      for await (const change of changes) for (const peeringId of touchedBy(change)) review(peeringId);
+      for await (const change of changes) for (const peeringId of peeringIdsIn(change)) review(peeringId);
     } catch (error) {
-      // Too many changes at once, or the state was loaded again: everything is looked at again.
+      // The feed fell behind, or the state was reloaded, so all rows are read again.
       if (!isStateError(error, 'fell-behind')) throw error;
     }
   }
   for (const end of jobs.values()) end();
 }
 
-function isDialed({ state }: DialerParts, peeringId: string): boolean {
+function isDialed({ state }: DialerDependencies, peeringId: string): boolean {
   const { snapshot } = state;
   return (
     snapshot.get(tombstones, peeringId)?.row.role === 'dialing' ||
@@ -49,7 +48,7 @@ function isDialed({ state }: DialerParts, peeringId: string): boolean {
   );
 }
 
-function touchedBy({ changes }: Change): Set<string> {
+function peeringIdsIn({ changes }: Change): Set<string> {
   const touched = new Set<string>();
   for (const { table, key } of changes) if (table === peerings || table === tombstones) touched.add(key);
   return touched;

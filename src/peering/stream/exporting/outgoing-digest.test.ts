@@ -3,35 +3,35 @@ import { hash } from 'node:crypto';
 import { beforeEach, test } from 'node:test';
 import { fromBinary } from '@bufbuild/protobuf';
 import { createFakeClock, type FakeClock } from '../../../../test/support/fake-clock.ts';
-import type { Content } from '../../export/service-payloads.ts';
-import { DIGEST_PAUSE_MS, DIGEST_SERVICES_A_PAUSE } from '../limits.ts';
+import type { ServicePayload } from '../../export/service-payloads.ts';
+import { DIGEST_INTERVAL_MS, DIGEST_SERVICES_PER_INTERVAL } from '../limits.ts';
 import { ExportDigestSchema } from '../wire/gen/peering/digest_pb.ts';
 import { type OutgoingDigest, outgoingDigest, type SentService } from './outgoing-digest.ts';
 
 let clock: FakeClock;
 let services: readonly SentService[];
 let digest: OutgoingDigest;
-let told = 0;
-const touch = (): void => digest.touch(() => (told += 1));
+let notified = 0;
+const touch = (): void => digest.schedule(() => (notified += 1));
 beforeEach(() => {
   clock = createFakeClock();
   services = [];
-  told = 0;
+  notified = 0;
   digest = outgoingDigest({ index: () => 7, clock, services: () => services });
 });
 
-const content = (text: string): Content => {
+const payload = (text: string): ServicePayload => {
   const encoded = Buffer.from(text);
   return { encoded, messageBytes: encoded.length, tooLarge: false };
 };
-const TOO_LARGE: Content = { encoded: new Uint8Array(), messageBytes: 9e6, tooLarge: true };
+const TOO_LARGE: ServicePayload = { encoded: new Uint8Array(), messageBytes: 9e6, tooLarge: true };
 
-test('a digest names every service that is exported, with a hash of what was sent of it', () => {
-  const web = content('web');
+test('the digest contains every exported service with the hash of the sent payload [STREAM-73]', () => {
+  const web = payload('web');
   services = [
-    { name: 'large', content: TOO_LARGE },
-    { name: 'new', content: undefined },
-    { name: 'web', content: web },
+    { name: 'large', payload: TOO_LARGE },
+    { name: 'new', payload: undefined },
+    { name: 'web', payload: web },
   ];
   const wanted = [
     ['large', ''],
@@ -42,10 +42,10 @@ test('a digest names every service that is exported, with a hash of what was sen
   const listed = () => shown().services.map((one) => [one.name, Buffer.from(one.hash).toString('hex')]);
   assert.deepEqual(listed(), wanted);
   assert.deepEqual([shown().index, shown().clockMs], [7n, BigInt(clock.now())]);
-  // The same bytes under another name, and other bytes under the same.
+  // The same payload with another name, and another service.
   services = [
-    { name: 'WEB', content: web },
-    { name: 'db', content: content('db') },
+    { name: 'WEB', payload: web },
+    { name: 'db', payload: payload('db') },
   ];
   assert.deepEqual(listed(), [
     ['WEB', hash('sha256', 'web')],
@@ -53,37 +53,40 @@ test('a digest names every service that is exported, with a hash of what was sen
   ]);
 });
 
-test('changes are told once a pause, and only to who has asked', () => {
+test('a digest is due once in an interval, and only for a subscribed peer [STREAM-75]', () => {
   touch();
-  assert.equal(clock.timers, 0);
+  assert.equal(clock.timerCount, 0);
   assert.deepEqual(digest.ids(), ['digest']);
   touch();
   touch();
-  clock.advance(DIGEST_PAUSE_MS - 1);
-  assert.equal(told, 0);
+  clock.advance(DIGEST_INTERVAL_MS - 1);
+  assert.equal(notified, 0);
   clock.advance(1);
-  assert.equal(told, 1);
-  clock.advance(10 * DIGEST_PAUSE_MS);
-  assert.equal(told, 1);
+  assert.equal(notified, 1);
+  clock.advance(10 * DIGEST_INTERVAL_MS);
+  assert.equal(notified, 1);
   touch();
-  clock.advance(DIGEST_PAUSE_MS);
-  assert.equal(told, 2);
+  clock.advance(DIGEST_INTERVAL_MS);
+  assert.equal(notified, 2);
 });
 
-test('the more is exported, the longer the pause', () => {
+test('the interval grows with the number of exported services [STREAM-75]', () => {
   digest.ids();
-  services = Array.from({ length: DIGEST_SERVICES_A_PAUSE + 1 }, (_, i) => ({ name: `s${i}`, content: undefined }));
+  services = Array.from({ length: DIGEST_SERVICES_PER_INTERVAL + 1 }, (_, i) => ({
+    name: `s${i}`,
+    payload: undefined,
+  }));
   touch();
-  clock.advance(2 * DIGEST_PAUSE_MS - 1);
-  assert.equal(told, 0);
+  clock.advance(2 * DIGEST_INTERVAL_MS - 1);
+  assert.equal(notified, 0);
   clock.advance(1);
-  assert.equal(told, 1);
+  assert.equal(notified, 1);
 });
 
-test('after the end nothing is told', () => {
+test('no digest is due after end', () => {
   digest.ids();
   touch();
   digest.end();
   touch();
-  assert.equal(clock.timers, 0);
+  assert.equal(clock.timerCount, 0);
 });

@@ -1,68 +1,71 @@
 /**
- * The digest of what one stream has sent, for a peer that asks for it: another Accord. It follows changes at a distance,
- * so that what has changed was most likely sent by then, and a burst of changes is one digest.
+ * The export digest of one stream ([STREAM-73] to [STREAM-76]). It is sent with a delay, so that most changed services
+ * have been sent before it and a burst of changes needs one digest.
  */
 import { hash } from 'node:crypto';
 import { create, toBinary } from '@bufbuild/protobuf';
 import type { Clock } from '../../../state/clock/clock.ts';
-import type { Content } from '../../export/service-payloads.ts';
-import { DIGEST_PAUSE_MS, DIGEST_SERVICES_A_PAUSE } from '../limits.ts';
+import type { ServicePayload } from '../../export/service-payloads.ts';
+import { DIGEST_INTERVAL_MS, DIGEST_SERVICES_PER_INTERVAL } from '../limits.ts';
 import { ExportDigestSchema } from '../wire/gen/peering/digest_pb.ts';
 import { type EncodedResource, RESOURCE_KINDS, type ResourceKey } from '../wire/resources.ts';
 
-/** A service that is exported, with what of it was last sent on the stream. */
+/** An exported service and its payload that was last sent on the stream. */
 export interface SentService {
   readonly name: string;
-  /** Undefined: nothing. */
-  readonly content: Content | undefined;
+  /** `undefined` when the service has not been sent. */
+  readonly payload: ServicePayload | undefined;
 }
 
-export interface OutgoingDigestParts {
-  /** The state's index now. */
+export interface OutgoingDigestDependencies {
+  /** Returns the current index of the state. */
   readonly index: () => number;
   readonly clock: Clock;
-  /** Everything that is exported to the peer. */
+  /** Returns the services that are exported to the peer. */
   readonly services: () => readonly SentService[];
 }
 
 export interface OutgoingDigest {
-  /** The peer asks for it. */
+  /** Subscribes the peer. Returns the resource ID. */
   ids(): readonly string[];
   read(): EncodedResource;
-  /** What is exported has changed: `tell` is called with the digest's key when it is due. */
-  touch(tell: (key: ResourceKey) => void): void;
-  /** The peer does not take it, or the stream has ended: no more is sent. */
+  /** Schedules a digest after a change. Calls `notify` with its key when it is due. */
+  schedule(notify: (key: ResourceKey) => void): void;
+  /** Stops sending digests, after a refusal or at the end of the stream. */
   end(): void;
 }
 
 const KEY: ResourceKey = { kind: 'digest', id: RESOURCE_KINDS.digest.id ?? '' };
 
-/** Of one stream. */
-export function outgoingDigest({ index, clock, services }: OutgoingDigestParts): OutgoingDigest {
-  let wanted = false;
+/** Creates the digest of one stream. */
+export function outgoingDigest({ index, clock, services }: OutgoingDigestDependencies): OutgoingDigest {
+  let isSubscribed = false;
   let cancel: (() => void) | undefined;
 
   return {
     ids() {
-      wanted = true;
+      isSubscribed = true;
       return [KEY.id];
     },
     read() {
-      const made = { index: BigInt(index()), clockMs: BigInt(clock.now()) };
-      // Messages that stand one behind the other are one message with all that they list.
-      const parts = [...services().map(entryOf), toBinary(ExportDigestSchema, create(ExportDigestSchema, made))];
-      return { ...KEY, encoded: Buffer.concat(parts) };
+      const header = { index: BigInt(index()), clockMs: BigInt(clock.now()) };
+      // Concatenated protobuf messages are one message with all repeated fields.
+      const encoded = [
+        ...services().map(encodedEntry),
+        toBinary(ExportDigestSchema, create(ExportDigestSchema, header)),
+      ];
+      return { ...KEY, encoded: Buffer.concat(encoded) };
     },
-    touch(tell) {
-      if (!wanted || cancel !== undefined) return;
-      const pauses = Math.max(1, Math.ceil(services().length / DIGEST_SERVICES_A_PAUSE));
-      cancel = clock.after(pauses * DIGEST_PAUSE_MS, () => {
+    schedule(notify) {
+      if (!isSubscribed || cancel !== undefined) return;
+      const pauses = Math.max(1, Math.ceil(services().length / DIGEST_SERVICES_PER_INTERVAL));
+      cancel = clock.after(pauses * DIGEST_INTERVAL_MS, () => {
         cancel = undefined;
-        tell(KEY);
+        notify(KEY);
       });
     },
     end() {
-      wanted = false;
+      isSubscribed = false;
       cancel?.();
       cancel = undefined;
     },
@@ -74,16 +77,16 @@ interface Entry {
   readonly encoded: Uint8Array;
 }
 
-/** Made once for all streams that have sent the same. */
-const entries = new WeakMap<Content, Entry>();
+/** Encoded entries, shared by all streams that have sent the same payload. */
+const entries = new WeakMap<ServicePayload, Entry>();
 
-function entryOf({ name, content }: SentService): Uint8Array {
-  // What cannot be sent is named without a hash: the peer has nothing that it could be the hash of.
-  if (content === undefined || content.tooLarge) return encodeEntry(name, new Uint8Array());
-  let entry = entries.get(content);
+function encodedEntry({ name, payload }: SentService): Uint8Array {
+  // A service that was not sent has an empty hash ([STREAM-76]).
+  if (payload === undefined || payload.tooLarge) return encodeEntry(name, new Uint8Array());
+  let entry = entries.get(payload);
   if (entry?.name !== name) {
-    entry = { name, encoded: encodeEntry(name, hash('sha256', content.encoded, 'buffer')) };
-    entries.set(content, entry);
+    entry = { name, encoded: encodeEntry(name, hash('sha256', payload.encoded, 'buffer')) };
+    entries.set(payload, entry);
   }
   return entry.encoded;
 }

@@ -1,38 +1,59 @@
-/** What this cluster sends to a peer: what is exported to it, the roots of this cluster, and where its servers are. */
+/** The resources that a stream sends: exported services, the trust bundle, server addresses, and the export digest. */
 import { create } from '@bufbuild/protobuf';
+import type { Log } from '../../../http/telemetry/log.ts';
+import type { Clock } from '../../../state/clock/clock.ts';
+import type { State } from '../../../state/state.ts';
 import { rowTopic } from '../../../state/watch/change-notifier.ts';
+import type { Exporter } from '../../export/exporter.ts';
 import { peerings } from '../../record/record.ts';
-import { bundleFingerprint, recordAcknowledgement, wantsAcknowledgement } from '../../trust/acknowledgement.ts';
+import { awaitsAcknowledgement, bundleFingerprint, recordAcknowledgement } from '../../trust/acknowledgement.ts';
 import { AUTHORITY_KEY, authorities } from '../../trust/authority.ts';
+import type { ServerIdentity } from '../../trust/identity.ts';
 import type { OutgoingResources, Refusal, Side } from '../contract.ts';
-import type { OutgoingInsight } from '../status/delivery-status.ts';
-import type { StreamParts } from '../stream-dependencies.ts';
+import type { OutgoingDelivery } from '../status/delivery-status.ts';
+import type { RefusalLog } from '../status/refusal-log.ts';
+import type { ServerAddresses } from '../status/server-addresses.ts';
+import type { StreamTraffic } from '../status/stream-traffic.ts';
 import { PeeringServerAddressesSchema, PeeringTrustBundleSchema } from '../wire/gen/peering/peering_pb.ts';
 import { RESOURCE_KINDS, type Resource, type ResourceKey, type ResourceKind } from '../wire/resources.ts';
 import { outgoingDigest } from './outgoing-digest.ts';
 import { outgoingServices } from './outgoing-services.ts';
 
-/** Whose stream it is. */
-export interface StreamOf {
+/** The peering and the side of a stream. */
+export interface StreamIdentity {
   readonly peeringId: string;
-  /** For the log. */
+  /** The name of the peering, for logs. */
   readonly name: string;
   readonly side: Side;
 }
 
-/** What a stream of this peering sends. */
+export interface OutgoingResourcesDependencies {
+  readonly state: State;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly identity: ServerIdentity;
+  readonly addresses: ServerAddresses;
+  readonly traffic: StreamTraffic;
+  readonly refusals: RefusalLog;
+  readonly exporter: Exporter;
+}
+
+/** Creates the outgoing resources of a stream. */
 export function outgoingResources(
-  { state, clock, identity, addresses, traffic, refusals, exporter, log }: StreamParts,
-  { peeringId, name: peering, side }: StreamOf,
-): OutgoingResources & OutgoingInsight {
+  { state, clock, identity, addresses, traffic, refusals, exporter, log }: OutgoingResourcesDependencies,
+  { peeringId, name: peering, side }: StreamIdentity,
+): OutgoingResources & OutgoingDelivery {
   const kinds: readonly ResourceKind[] = side === 'accepting' ? ['roots', 'server-addresses'] : ['roots'];
   const tooLarge = (key: ResourceKey, bytes: number): void =>
-    log.warn({ peering, ...key, bytes }, 'a resource is too large to be sent');
+    log.warn({ peering, ...key, bytes }, 'resource too large to send');
   const row = state.snapshot.get(peerings, peeringId)?.row;
   const peer = row && { partition: row.partition, peerName: row.name };
   const services = outgoingServices({ exporter, peer, tooLarge });
   const digest = outgoingDigest({ index: () => state.snapshot.index, clock, services: services.sent });
-  /** What the peer was sent and has not answered, oldest first: it answers one resource in order. */
+  /**
+   * Fingerprints of sent and unanswered bundles, the oldest first. A peer answers the versions of one resource in
+   * order.
+   */
   const bundlesSent: string[] = [];
 
   function readRoots(): Resource {
@@ -44,10 +65,10 @@ export function outgoingResources(
 
   function rootsAcknowledged(): void {
     const bundle = bundlesSent.shift();
-    if (bundle === undefined || !wantsAcknowledgement(state.snapshot, peeringId)) return;
+    if (bundle === undefined || !awaitsAcknowledgement(state.snapshot, peeringId)) return;
     state
       .write((tx) => recordAcknowledgement(tx, peeringId, bundle))
-      .catch((error: unknown) => log.warn({ error, peering }, 'an acknowledgement of the trust bundle was not kept'));
+      .catch((error: unknown) => log.warn({ error, peering }, 'trust bundle acknowledgement not recorded'));
   }
 
   return {
@@ -67,17 +88,17 @@ export function outgoingResources(
       return undefined;
     },
     follow(changed) {
-      const tell = (kind: ResourceKind) => () => changed({ kind, id: idOf(kind) });
+      const notify = (kind: ResourceKind) => () => changed({ kind, id: idOf(kind) });
       const serviceChanged = (key: ResourceKey): void => {
         changed(key);
-        digest.touch(changed);
+        digest.schedule(changed);
       };
       const ends = [
-        state.follow([rowTopic(authorities, AUTHORITY_KEY)], tell('roots')),
+        state.follow([rowTopic(authorities, AUTHORITY_KEY)], notify('roots')),
         services.follow(serviceChanged),
         digest.end,
       ];
-      if (side === 'accepting') ends.push(addresses.onChange(tell('server-addresses')));
+      if (side === 'accepting') ends.push(addresses.onChange(notify('server-addresses')));
       return () => {
         for (const end of ends) end();
       };
@@ -86,7 +107,7 @@ export function outgoingResources(
     acknowledged(key, afterMs) {
       const { kind, id } = key;
       traffic.acknowledged(peeringId, afterMs);
-      refusals.taken(peeringId, key);
+      refusals.acknowledged(peeringId, key);
       if (kind === 'roots') rootsAcknowledged();
       if (kind === 'list') services.listAnswered();
       if (kind === 'service') services.serviceAnswered(id);
@@ -98,7 +119,7 @@ export function outgoingResources(
       if (key.kind === 'digest') digest.end();
       refusals.refused({ peeringId, name: peering }, key, refusal);
     },
-    fate: services.fate,
+    deliveryStatus: services.deliveryStatus,
   };
 }
 

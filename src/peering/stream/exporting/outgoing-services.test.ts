@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
-import { registered } from '../../../../test/support/peering/catalog.ts';
-import { exporting, written } from '../../../../test/support/peering/entries.ts';
-import { startExporter, startPeer, type TestExporter } from '../../../../test/support/peering/exporting.ts';
+import { mustRegister } from '../../../../test/support/peering/catalog-requests.ts';
+import { exportEntry, mustWrite } from '../../../../test/support/peering/config-entry-requests.ts';
+import { startExporter, startPeer, type TestExporter } from '../../../../test/support/peering/test-exporter.ts';
 import { type Api, startApi } from '../../../../test/support/process/api.ts';
 import { outgoingServices } from './outgoing-services.ts';
 
@@ -11,50 +11,50 @@ let exporter: TestExporter;
 beforeEach(async () => {
   api = await startApi();
   exporter = startExporter(api.state);
-  await written(api, exporting({ '*': ['east'] }));
+  await mustWrite(api, exportEntry({ '*': ['east'] }));
 });
 afterEach(async () => {
   await exporter[Symbol.asyncDispose]();
   await api[Symbol.asyncDispose]();
 });
 
-test('while a list is unanswered no other is sent, and the next one has all that came meanwhile', async () => {
+test('a list is sent only after the previous one is answered, and contains all changes in between [STREAM-58]', async () => {
   const east = startPeer(exporter, 'east');
-  east.holdsLists = true;
-  east.takeAll();
-  for (const Service of ['a', 'b', 'c']) await registered(api, { Service: { Service } });
-  assert.deepEqual(east.takeAll(), ['service/a', 'service/b', 'service/c']);
-  assert.equal(east.lists, 1);
-  east.answerList();
-  assert.deepEqual(east.takeAll(), ['list']);
-  assert.equal(east.lists, 2);
-  east.answerList();
-  assert.deepEqual(east.waiting, []);
-  assert.deepEqual(Object.keys(east.has), ['a', 'b', 'c']);
+  east.holdsListAcks = true;
+  east.receiveAll();
+  for (const Service of ['a', 'b', 'c']) await mustRegister(api, { Service: { Service } });
+  assert.deepEqual(east.receiveAll(), ['service/a', 'service/b', 'service/c']);
+  assert.equal(east.listCount, 1);
+  east.acknowledgeList();
+  assert.deepEqual(east.receiveAll(), ['list']);
+  assert.equal(east.listCount, 2);
+  east.acknowledgeList();
+  assert.deepEqual(east.pending, []);
+  assert.deepEqual(Object.keys(east.services), ['a', 'b', 'c']);
 });
 
-test('a list that comes to be as it was is not sent', async () => {
+test('a list that is equal to the last sent one is not sent', async () => {
   const east = startPeer(exporter, 'east');
-  east.takeAll();
-  await registered(api);
+  east.receiveAll();
+  await mustRegister(api);
   await api.request('PUT', '/v1/catalog/deregister', { body: { Node: 'n1', ServiceID: 'web' } });
-  assert.ok(east.waiting.includes('list/exported-service-list'));
-  assert.equal(east.takeAll().includes('list'), false);
+  assert.ok(east.pending.includes('list/exported-service-list'));
+  assert.equal(east.receiveAll().includes('list'), false);
 });
 
-test('a service that a list has taken from the peer is sent again when it is exported again, though it is as it was', async () => {
-  await registered(api);
+test('an unchanged service is sent again after a list without it', async () => {
+  await mustRegister(api);
   const east = startPeer(exporter, 'east');
-  east.takeAll();
-  await written(api, exporting({}));
-  assert.deepEqual(east.takeAll(), ['list']);
-  await written(api, exporting({ web: ['east'] }));
-  assert.deepEqual(east.takeAll(), ['list', 'service/web']);
-  assert.deepEqual(east.has, { web: ['n1/web:80'] });
+  east.receiveAll();
+  await mustWrite(api, exportEntry({}));
+  assert.deepEqual(east.receiveAll(), ['list']);
+  await mustWrite(api, exportEntry({ web: ['east'] }));
+  assert.deepEqual(east.receiveAll(), ['list', 'service/web']);
+  assert.deepEqual(east.services, { web: ['n1/web:80'] });
 });
 
-test('a peer that asks for everything again is sent everything again', async () => {
-  await registered(api);
+test('a second subscription sends everything again [STREAM-38]', async () => {
+  await mustRegister(api);
   const outgoing = outgoingServices({
     exporter,
     peer: { partition: 'default', peerName: 'east' },
@@ -71,15 +71,15 @@ test('a peer that asks for everything again is sent everything again', async () 
   end();
 });
 
-test('to a peering that is gone nothing is exported', () => {
+test('a missing peering exports nothing', () => {
   const outgoing = outgoingServices({ exporter, peer: undefined, tooLarge: () => undefined });
-  const end = outgoing.follow(() => assert.fail('there is nothing to tell'));
+  const end = outgoing.follow(() => assert.fail('nothing has changed'));
   assert.deepEqual(outgoing.ids('service'), []);
   assert.equal(outgoing.read({ kind: 'service', id: 'web' }), undefined);
   end();
 });
 
-test('the fate of a service follows what was sent of it, and what the peer has answered', async () => {
+test('deliveryStatus follows the sent versions and the answers of the peer', async () => {
   const outgoing = outgoingServices({
     exporter,
     peer: { partition: 'default', peerName: 'east' },
@@ -87,24 +87,24 @@ test('the fate of a service follows what was sent of it, and what the peer has a
   });
   const end = outgoing.follow(() => undefined);
   const send = (): void => void outgoing.read({ kind: 'service', id: 'web' });
-  const fate = (): string => outgoing.fate('WEB').kind;
-  assert.equal(fate(), 'unsent');
-  await registered(api);
-  assert.deepEqual([fate(), outgoing.sent()], ['unsent', [{ name: 'web', content: undefined }]]);
+  const status = (): string => outgoing.deliveryStatus('WEB').kind;
+  assert.equal(status(), 'unsent');
+  await mustRegister(api);
+  assert.deepEqual([status(), outgoing.sent()], ['unsent', [{ name: 'web', payload: undefined }]]);
   send();
-  assert.equal(fate(), 'unanswered');
-  await registered(api, { Service: { Service: 'web', Port: 81 } });
-  assert.equal(fate(), 'unsent');
+  assert.equal(status(), 'unanswered');
+  await mustRegister(api, { Service: { Service: 'web', Port: 81 } });
+  assert.equal(status(), 'unsent');
   send();
-  // The first answer is for what was sent before.
+  // The first answer belongs to the previous version.
   outgoing.serviceAnswered('web');
-  assert.equal(fate(), 'unanswered');
+  assert.equal(status(), 'unanswered');
   const refusal = { code: 8, message: 'no room' };
   outgoing.serviceAnswered('web', refusal);
-  assert.deepEqual(outgoing.fate('web'), { kind: 'refused', refusal });
-  await registered(api, { Service: { Service: 'web', Port: 82 } });
+  assert.deepEqual(outgoing.deliveryStatus('web'), { kind: 'refused', refusal });
+  await mustRegister(api, { Service: { Service: 'web', Port: 82 } });
   send();
   outgoing.serviceAnswered('web');
-  assert.equal(fate(), 'acknowledged');
+  assert.equal(status(), 'acknowledged');
   end();
 });

@@ -1,102 +1,100 @@
-/** The exported services on their way over one stream: the list of their names, and each of them. */
+/** The exported services of one stream: their list, each service, and what the peer has acknowledged. */
 import { create } from '@bufbuild/protobuf';
 import { nameKey } from '../../config-entries/config-entry.ts';
-import type { PeerOf } from '../../config-entries/exported-services.ts';
+import type { PeerRef } from '../../config-entries/exported-services.ts';
 import type { Exporter, PeerExports } from '../../export/exporter.ts';
-import type { Content } from '../../export/service-payloads.ts';
+import type { ServicePayload } from '../../export/service-payloads.ts';
 import type { OutgoingResources, Refusal } from '../contract.ts';
-import type { Fate } from '../status/delivery-status.ts';
+import type { DeliveryStatus } from '../status/delivery-status.ts';
 import { ExportedServiceListSchema } from '../wire/gen/peering/peerstream_pb.ts';
 import { RESOURCE_KINDS, type ResourceKey } from '../wire/resources.ts';
 import type { SentService } from './outgoing-digest.ts';
 
-/** `list` and `service` of `OutgoingResources`. */
+/** The resources of kind `list` and `service`. */
 export interface OutgoingServices extends Pick<OutgoingResources, 'read' | 'follow' | 'tooLarge'> {
   ids(kind: 'list' | 'service'): readonly string[];
-  /** The peer has answered a list, or was not sent it. */
+  /** Records that the peer answered a list, or that the list was not sent. */
   listAnswered(): void;
-  /** The peer has answered a service. @param refusal undefined: it was taken */
+  /** Records the answer to a service. @param refusal `undefined` for an ACK */
   serviceAnswered(service: string, refusal?: Refusal): void;
-  /** What became of a service that is exported to the peer. */
-  fate(service: string): Fate;
-  /** Everything that is exported to the peer, sorted. */
+  /** Returns the delivery status of an exported service. */
+  deliveryStatus(service: string): DeliveryStatus;
+  /** Returns the exported services in order of name. */
   sent(): readonly SentService[];
 }
 
-export interface OutgoingServicesParts {
-  readonly exporter: Pick<Exporter, 'follow'>;
-  /** Undefined: the peering is gone, so nothing is exported to it. */
-  readonly peer: PeerOf | undefined;
-  /** The service was to be sent, and no message can carry it. */
+export interface OutgoingServicesDependencies {
+  readonly exporter: Pick<Exporter, 'subscribe'>;
+  /** `undefined` when the peering no longer exists. It then exports nothing. */
+  readonly peer: PeerRef | undefined;
+  /** Reports a service that exceeds the size of a message ([STREAM-50]). */
   readonly tooLarge: (key: ResourceKey, bytes: number) => void;
 }
 
 const LIST: ResourceKey = { kind: 'list', id: RESOURCE_KINDS.list.id ?? '' };
 
-/** What a stream sends of the exported services, from when it is followed. */
-export function outgoingServices({ exporter, peer, tooLarge }: OutgoingServicesParts): OutgoingServices {
+/** Creates the services of a stream. They are empty before `follow`. */
+export function outgoingServices({ exporter, peer, tooLarge }: OutgoingServicesDependencies): OutgoingServices {
   let exports: PeerExports | undefined;
-  let tell: (key: ResourceKey) => void = () => undefined;
-  /** What the peer was last sent: names, and contents by name. */
+  let notify: (key: ResourceKey) => void = () => undefined;
+  /** The names in the last sent list. */
   let namesSent: readonly string[] | undefined;
-  const sent = new Map<string, Content>();
-  /** How often each was sent that the peer has not answered as often: it answers one service in order. */
+  /** The payload that was last sent, by `nameKey`. */
+  const sent = new Map<string, ServicePayload>();
+  /** Number of unanswered versions per service. A peer answers the versions of one service in order. */
   const unanswered = new Map<string, number>();
   const refusals = new Map<string, Refusal>();
-  /** Lists that the peer has not answered. */
+  /** Number of unanswered lists. */
   let listsUnanswered = 0;
-  let listWaits = false;
+  let listPending = false;
 
-  /**
-   * One list at a time: while services come in thousands, the next one is sent when the peer has taken the one before, and
-   * then has all names that came meanwhile.
-   */
+  /** Sends one list at a time, so that the next list contains all changes in between ([STREAM-58]). */
   const listChanged = (): void => {
-    if (listsUnanswered === 0) tell(LIST);
-    else listWaits = true;
+    if (listsUnanswered === 0) notify(LIST);
+    else listPending = true;
   };
 
   function listAnswered(): void {
     listsUnanswered = Math.max(0, listsUnanswered - 1);
-    if (!listWaits || listsUnanswered > 0) return;
-    listWaits = false;
-    tell(LIST);
+    if (!listPending || listsUnanswered > 0) return;
+    listPending = false;
+    notify(LIST);
   }
 
   function readList(): ReturnType<OutgoingResources['read']> {
     const names = exports?.names() ?? [];
-    const unnamed = unnamedIn(names);
-    if (namesSent !== undefined && isSame(namesSent, names) && unnamed.length === 0) return 'unchanged';
+    const removed = missingFrom(names);
+    if (namesSent !== undefined && sameNames(namesSent, names) && removed.length === 0) return 'unchanged';
     namesSent = names;
     listsUnanswered += 1;
-    listWaits = false;
-    for (const name of unnamed) forget(name);
+    listPending = false;
+    for (const name of removed) forget(name);
     return { kind: 'list', id: LIST.id, message: create(ExportedServiceListSchema, { Services: [...names] }) };
   }
 
-  /** What the peer was sent and a list with these names takes from it. */
-  function unnamedIn(names: readonly string[]): readonly string[] {
+  /** Returns the sent services that a list with these names removes from the peer. */
+  function missingFrom(names: readonly string[]): readonly string[] {
     const named = new Set(names.map(nameKey));
     return [...sent.keys()].filter((name) => !named.has(name));
   }
 
   function readService(key: ResourceKey): ReturnType<OutgoingResources['read']> {
-    const content = exports?.content(key.id);
+    const payload = exports?.payload(key.id);
     const name = nameKey(key.id);
-    if (content === undefined) {
+    if (payload === undefined) {
       forget(name);
       awaitAnswer(name);
       return undefined;
     }
     const before = sent.get(name);
-    sent.set(name, content);
-    if (before !== undefined && isSameContent(before, content)) return 'unchanged';
-    if (!content.tooLarge) {
+    sent.set(name, payload);
+    if (before !== undefined && samePayload(before, payload)) return 'unchanged';
+    if (!payload.tooLarge) {
       awaitAnswer(name);
-      return { ...key, encoded: content.encoded };
+      return { ...key, encoded: payload.encoded };
     }
-    // The peer keeps what it has: should the service shrink to that again, it is sent once more, which does no harm.
-    tooLarge(key, content.messageBytes);
+    // The peer keeps the previous version. If the service shrinks to that version again, sending it again is harmless.
+    tooLarge(key, payload.messageBytes);
     return 'unchanged';
   }
 
@@ -116,12 +114,12 @@ export function outgoingServices({ exporter, peer, tooLarge }: OutgoingServicesP
     else refusals.delete(name);
   }
 
-  function fate(service: string): Fate {
+  function deliveryStatus(service: string): DeliveryStatus {
     const name = nameKey(service);
-    const content = exports?.content(service);
-    if (content?.tooLarge) return { kind: 'too-large', bytes: content.messageBytes };
+    const payload = exports?.payload(service);
+    if (payload?.tooLarge) return { kind: 'too-large', bytes: payload.messageBytes };
     const before = sent.get(name);
-    if (content === undefined || before === undefined || !isSameContent(before, content)) return { kind: 'unsent' };
+    if (payload === undefined || before === undefined || !samePayload(before, payload)) return { kind: 'unsent' };
     if (unanswered.has(name)) return { kind: 'unanswered' };
     const refusal = refusals.get(name);
     return refusal === undefined ? { kind: 'acknowledged' } : { kind: 'refused', refusal };
@@ -129,18 +127,18 @@ export function outgoingServices({ exporter, peer, tooLarge }: OutgoingServicesP
 
   return {
     ids(kind) {
-      // The peer asks for everything.
+      // A subscription makes the stream send everything again ([STREAM-37], [STREAM-38]).
       if (kind === 'service') sent.clear();
       else namesSent = undefined;
       return kind === 'list' ? [LIST.id] : (exports?.names() ?? []);
     },
     read: (key) => (key.kind === 'list' ? readList() : readService(key)),
     follow(changed) {
-      tell = changed;
+      notify = changed;
       const serviceChanged = (service: string): void => changed({ kind: 'service', id: service });
-      exports = peer && exporter.follow(peer, { listChanged, serviceChanged });
+      exports = peer && exporter.subscribe(peer, { listChanged, serviceChanged });
       return () => {
-        exports?.end();
+        exports?.close();
         exports = undefined;
       };
     },
@@ -150,13 +148,13 @@ export function outgoingServices({ exporter, peer, tooLarge }: OutgoingServicesP
     },
     listAnswered,
     serviceAnswered,
-    fate,
-    sent: () => (exports?.names() ?? []).map((name) => ({ name, content: sent.get(nameKey(name)) })),
+    deliveryStatus: deliveryStatus,
+    sent: () => (exports?.names() ?? []).map((name) => ({ name, payload: sent.get(nameKey(name)) })),
   };
 }
 
-const isSameContent = (a: Content, b: Content): boolean =>
+const samePayload = (a: ServicePayload, b: ServicePayload): boolean =>
   a === b || (!a.tooLarge && !b.tooLarge && Buffer.compare(a.encoded, b.encoded) === 0);
 
-const isSame = (a: readonly string[], b: readonly string[]): boolean =>
+const sameNames = (a: readonly string[], b: readonly string[]): boolean =>
   a === b || (a.length === b.length && a.every((name, i) => name === b[i]));

@@ -1,6 +1,6 @@
 /**
- * Writes on behalf of one stream. Each looks first whether the stream still is the one that counts: of two streams for one
- * peering, what the older one brings late changes nothing.
+ * Writes on behalf of one stream. Each write compares the stream's epoch with the record in its transaction, so that a
+ * late write of a replaced stream changes nothing ([PEER-76]).
  */
 import { type Clock, sleep } from '../../../state/clock/clock.ts';
 import { isStateError } from '../../../state/errors.ts';
@@ -11,21 +11,21 @@ import { BACKOFF_MS_MIN } from '../../limits.ts';
 import { type CurrentStream, isCurrent, type Peering, peerings } from '../../record/record.ts';
 import { SessionSuperseded } from '../contract.ts';
 
-/** The record of a peering while the stream counts. */
+/** The record of a peering whose current stream is this one. */
 export type CurrentRow = DeepReadonly<Peering> & { readonly stream: CurrentStream };
 
 export interface FencedWrites {
   /**
-   * Resolves when the change is durable. A store that is away or has no room is asked again: what is not applied and not
-   * refused either would be missing until the peer changes it. Past the session's time-out the stream ends by itself.
+   * Resolves when the change is durable. Retries while the store is unavailable or full ([STREAM-55]), because the peer
+   * sends a resource only once. The session's apply timeout limits the retries.
    * @throws SessionSuperseded, StateError, what `change` throws
    */
   write<T>(signal: AbortSignal, change: (tx: Transaction, row: CurrentRow) => T): Promise<T>;
-  /** Resolves when the stream is known to count, for who finds that there is nothing to write. @throws SessionSuperseded */
+  /** Returns the record if the stream is current, for a caller without changes. @throws SessionSuperseded */
   current(): Promise<CurrentRow>;
 }
 
-/** @param epoch rejects when the stream never became the one that counts: what comes before waits for it */
+/** @param epoch the stream's epoch. Writes wait for it. It rejects when the stream never becomes current. */
 export function fencedWrites(
   { state, clock }: { readonly state: State; readonly clock: Clock },
   peeringId: string,
@@ -33,13 +33,13 @@ export function fencedWrites(
 ): FencedWrites {
   return {
     async write(signal, change) {
-      const mine = await epoch;
+      const ownEpoch = await epoch;
       for (;;) {
         try {
           return await state.write(
             (tx) => {
               const row = tx.get(peerings, peeringId)?.row;
-              if (!isCurrent(row, mine)) throw new SessionSuperseded();
+              if (!isCurrent(row, ownEpoch)) throw new SessionSuperseded();
               return change(tx, row);
             },
             { signal },
@@ -52,9 +52,9 @@ export function fencedWrites(
       }
     },
     async current() {
-      const mine = await epoch;
+      const ownEpoch = await epoch;
       const row = state.snapshot.get(peerings, peeringId)?.row;
-      if (!isCurrent(row, mine)) throw new SessionSuperseded();
+      if (!isCurrent(row, ownEpoch)) throw new SessionSuperseded();
       return row;
     },
   };

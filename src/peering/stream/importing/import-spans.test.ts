@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { SpanStatusCode } from '@opentelemetry/api';
 import { startTraces, type Traces } from '../../../../test/support/process/traces.ts';
-import { IMPORTS_IN_A_SPAN_MAX } from '../limits.ts';
+import { IMPORTS_PER_SPAN_MAX } from '../limits.ts';
 import { createImportSpans, type ImportSpans } from './import-spans.ts';
 
 const EAST = { name: 'east', partition: 'default' };
 
-describe('the spans of imports', () => {
+describe('import spans', () => {
   let traces: Traces;
   let spans: ImportSpans;
   beforeEach(() => {
@@ -19,7 +19,7 @@ describe('the spans of imports', () => {
   const counts = (): readonly unknown[] =>
     traces.spans.map(({ attributes }) => [attributes['accord.import.resources'], attributes['accord.import.failed']]);
 
-  it('are one for what comes side by side, and one for what comes later', async () => {
+  it('are shared by parallel imports, and separate for later ones', async () => {
     const gate = Promise.withResolvers<void>();
     const together = [gate.promise, gate.promise].map((work) => spans.within(() => work));
     assert.deepEqual(counts(), []);
@@ -32,7 +32,7 @@ describe('the spans of imports', () => {
     ]);
   });
 
-  it('name the peering, and what failed in them', async () => {
+  it('contain the peering and the error', async () => {
     const fails = spans.within(() => Promise.reject(new RangeError('too many')));
     await assert.rejects(fails, /too many/);
     const [span] = traces.spans;
@@ -47,11 +47,11 @@ describe('the spans of imports', () => {
     assert.equal(span.events[0]?.attributes?.['exception.message'], 'too many');
   });
 
-  it('end though the stream never rests', async () => {
-    const works = Array.from({ length: IMPORTS_IN_A_SPAN_MAX + 1 }, () => spans.within(async () => undefined));
+  it('end after IMPORTS_PER_SPAN_MAX resources', async () => {
+    const works = Array.from({ length: IMPORTS_PER_SPAN_MAX + 1 }, () => spans.within(async () => undefined));
     await Promise.all(works);
     assert.deepEqual(counts(), [
-      [IMPORTS_IN_A_SPAN_MAX, 0],
+      [IMPORTS_PER_SPAN_MAX, 0],
       [1, 0],
     ]);
   });

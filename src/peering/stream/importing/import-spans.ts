@@ -1,44 +1,44 @@
 /**
- * Spans of what a peer brings. What comes side by side is written together, and is one span, whether it is one service
- * that has changed or the thousands of a first synchronisation; a span for each of those would bury everything else.
+ * Trace spans of imports. Resources that are applied in parallel share one span, because the first synchronization
+ * imports thousands of services.
  */
 import type { Span } from '@opentelemetry/api';
 import { failSpan, recordError, startSpan } from '../../../http/telemetry/tracing.ts';
 import { type PeeringName, peeringSpan } from '../../spans.ts';
-import { IMPORTS_IN_A_SPAN_MAX } from '../limits.ts';
+import { IMPORTS_PER_SPAN_MAX } from '../limits.ts';
 
 export interface ImportSpans {
-  /** Does the work as a part of the batch that is under way, or else of a new one. Gives and throws what the work does. */
+  /** Runs `work` in the current span, or in a new one. Returns and throws what `work` does. */
   within<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** A batch is over when nothing of it is under way any more. */
+/** The work of one span. It ends when none of it is in flight. */
 interface Batch {
   readonly span: Span;
-  begun: number;
-  underWay: number;
+  started: number;
+  inFlight: number;
   failed: number;
 }
 
-/** @param peering asked when a batch begins */
+/** @param peering called when a span starts */
 export function createImportSpans(peering: () => PeeringName | undefined): ImportSpans {
   let current: Batch | undefined;
 
   function join(): Batch | undefined {
-    if (current === undefined || current.begun === IMPORTS_IN_A_SPAN_MAX) {
+    if (current === undefined || current.started === IMPORTS_PER_SPAN_MAX) {
       const span = startSpan(peeringSpan('accord.peering.import', peering()));
-      current = span && { span, begun: 0, underWay: 0, failed: 0 };
+      current = span && { span, started: 0, inFlight: 0, failed: 0 };
     }
     if (current === undefined) return undefined;
-    current.begun += 1;
-    current.underWay += 1;
+    current.started += 1;
+    current.inFlight += 1;
     return current;
   }
 
   function leave(batch: Batch): void {
-    batch.underWay -= 1;
-    if (batch.underWay > 0) return;
-    const { span, begun, failed } = batch;
+    batch.inFlight -= 1;
+    if (batch.inFlight > 0) return;
+    const { span, started: begun, failed } = batch;
     span.setAttributes({ 'accord.import.resources': begun, 'accord.import.failed': failed });
     span.end();
     if (current === batch) current = undefined;

@@ -1,51 +1,52 @@
-/** How much one peer has brought, and how much it may: a peer that exports without end must not fill the state here. */
+/** The usage and the limits of imports from one peer ([SVC-83]), so that a peer cannot fill the state. */
 import { Code } from '@connectrpc/connect';
 import type { DeepReadonly } from '../../../state/table.ts';
 import type { ImportedService } from '../../catalog/tables/imported-service.ts';
 import { IMPORTED_BYTES_MAX, IMPORTED_INSTANCES_MAX, IMPORTED_SERVICES_MAX } from '../../limits.ts';
 import { ApplyRefused } from '../contract.ts';
 
-/** What counts. */
+/** A quantity of imports. `bytes` counts instances as JSON. */
 export interface Amount {
   readonly services: number;
   readonly instances: number;
   readonly bytes: number;
 }
 
-/** What one peer may bring. */
+/** The limits of one peer. */
 export const IMPORTS_MAX: Amount = {
   services: IMPORTED_SERVICES_MAX,
   instances: IMPORTED_INSTANCES_MAX,
   bytes: IMPORTED_BYTES_MAX,
 };
 
-export interface ImportTally {
+export interface ImportUsage {
   /**
-   * Counts one service from now on as `after` instead of as `before`. What makes nothing larger is never refused.
-   * @returns counts it as `before` again, for who could not write it
-   * @throws ApplyRefused with the name of the limit that it would exceed
+   * Counts one service as `after` instead of `before`. Never rejects a change that increases nothing.
+   * @returns a function that undoes the change, for a write that failed
+   * @throws ApplyRefused with the name of the exceeded limit
    */
   replace(before: Amount, after: Amount): () => void;
 }
 
-/** What a service counts for; undefined: there is none. */
-export const amountOf = (row: DeepReadonly<Pick<ImportedService, 'instances' | 'bytes'>> | undefined): Amount =>
+/** Returns the quantity of one service, or zero for `undefined`. */
+export const amountFor = (row: DeepReadonly<Pick<ImportedService, 'instances' | 'bytes'>> | undefined): Amount =>
   row === undefined
     ? { services: 0, instances: 0, bytes: 0 }
     : { services: 1, instances: row.instances.length, bytes: row.bytes };
 
-/** Begins with everything that is there. */
-export function createImportTally(rows: readonly DeepReadonly<ImportedService>[], most: Amount): ImportTally {
+/** @param rows the imported services of the peer @param most the limits */
+export function createImportUsage(rows: readonly DeepReadonly<ImportedService>[], most: Amount): ImportUsage {
   const used = { services: 0, instances: 0, bytes: 0 };
   const add = (amount: Amount, sign: 1 | -1): void => {
-    for (const what of COUNTED) used[what] += sign * amount[what];
+    for (const quantity of QUANTITIES) used[quantity] += sign * amount[quantity];
   };
-  for (const row of rows) add(amountOf(row), 1);
+  for (const row of rows) add(amountFor(row), 1);
   return {
     replace(before, after) {
-      for (const what of COUNTED) {
-        const wanted = used[what] + after[what] - before[what];
-        if (after[what] > before[what] && wanted > most[what]) throw refusal(what, most[what], wanted);
+      for (const quantity of QUANTITIES) {
+        const total = used[quantity] + after[quantity] - before[quantity];
+        if (after[quantity] > before[quantity] && total > most[quantity])
+          throw limitRefusal(quantity, most[quantity], total);
       }
       add(before, -1);
       add(after, 1);
@@ -57,9 +58,10 @@ export function createImportTally(rows: readonly DeepReadonly<ImportedService>[]
   };
 }
 
-const COUNTED = ['services', 'instances', 'bytes'] as const;
+const QUANTITIES = ['services', 'instances', 'bytes'] as const;
 
-function refusal(what: keyof Amount, most: number, wanted: number): ApplyRefused {
-  const text = `limit imported-${what}: at most ${most} ${what} are taken from a peer, and with this service they were ${wanted}`;
+/** The text is that of [STREAM-66]. */
+function limitRefusal(quantity: keyof Amount, most: number, total: number): ApplyRefused {
+  const text = `limit imported-${quantity}: at most ${most} ${quantity} are taken from a peer, and with this service they were ${total}`;
   return new ApplyRefused(Code.ResourceExhausted, text);
 }

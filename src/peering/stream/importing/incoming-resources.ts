@@ -1,4 +1,4 @@
-/** Applies what a peer sends. */
+/** Applies the resources that a peer sends. */
 import { Code } from '@connectrpc/connect';
 import type { Clock } from '../../../state/clock/clock.ts';
 import type { State } from '../../../state/state.ts';
@@ -7,31 +7,31 @@ import { peerings } from '../../record/record.ts';
 import { links } from '../../record/secrets.ts';
 import { isDnsName, isServerAddress } from '../../record/server-address.ts';
 import { trustBundles } from '../../record/trust-bundle.ts';
-import { peeringNamed } from '../../spans.ts';
+import { lookupPeeringName } from '../../spans.ts';
 import { RootError, unexpiredRoots } from '../../trust/roots.ts';
 import { ApplyRefused, type IncomingResources } from '../contract.ts';
 import type { ExportDigest } from '../wire/gen/peering/digest_pb.ts';
 import type { PeeringServerAddresses, PeeringTrustBundle } from '../wire/gen/peering/peering_pb.ts';
 import type { Resource } from '../wire/resources.ts';
+import { createDeliveryRecorder, type DeliveryRecorder } from './delivery-recorder.ts';
 import { fencedWrites } from './fenced-writes.ts';
-import { createIncomingNotes, type IncomingNotes } from './import-notes.ts';
 import { createImportSpans } from './import-spans.ts';
 import { incomingServices } from './incoming-services.ts';
-import { isUsableName, serviceNames } from './service-names.ts';
+import { checkServiceNames, isValidServiceName } from './service-names.ts';
 
 /**
- * What a stream of this peering brings, once its epoch is known: resources that come before wait for it.
- * @param epoch rejects when the stream never became the one that counts
+ * Creates the receiver of a stream's resources.
+ * @param epoch the stream's epoch. Resources wait for it. It rejects when the stream never becomes current.
  */
 export function incomingResources(
   { state, clock }: { readonly state: State; readonly clock: Clock },
   peeringId: string,
   epoch: Promise<number>,
-): IncomingResources & { readonly notes: IncomingNotes } {
+): IncomingResources & { readonly delivery: DeliveryRecorder } {
   const writes = fencedWrites({ state, clock }, peeringId, epoch);
-  const notes = createIncomingNotes(clock);
-  const spans = createImportSpans(() => peeringNamed(state.snapshot, peeringId));
-  const services = incomingServices(state, peeringId, writes, notes);
+  const delivery = createDeliveryRecorder(clock);
+  const spans = createImportSpans(() => lookupPeeringName(state.snapshot, peeringId));
+  const services = incomingServices(state, peeringId, writes, delivery);
 
   async function applyRoots({ TrustDomain, RootPEMs }: PeeringTrustBundle, signal: AbortSignal): Promise<void> {
     const roots = usableRoots(RootPEMs, clock.now());
@@ -62,17 +62,17 @@ export function incomingResources(
       throw new ApplyRefused(Code.InvalidArgument, 'no server address: the old ones are kept');
     await writes.write(signal, (tx, row) => {
       const { peer } = row;
-      // Those that somebody gave by hand lead through something that the peer does not know of.
+      // Manual addresses may belong to a proxy that the peer does not know ([PEER-19]).
       if (peer === undefined || peer.manual || peer.addresses.join() === addresses.join()) return;
       tx.put(peerings, { ...row, peer: { ...peer, addresses } });
     });
   }
 
   async function applyDigest({ services: named }: ExportDigest, encoded: Uint8Array): Promise<void> {
-    // They are shown to who compares.
-    serviceNames(named.map(({ name }) => name));
+    // The names appear in responses of the API, so they must be valid.
+    checkServiceNames(named.map(({ name }) => name));
     await writes.current();
-    notes.noteDigest(encoded);
+    delivery.recordDigest(encoded);
   }
 
   async function apply(resource: Resource, signal: AbortSignal, encoded: Uint8Array): Promise<void> {
@@ -86,15 +86,18 @@ export function incomingResources(
   }
 
   return {
-    notes,
+    delivery,
     apply: (resource, _first, signal, encoded) => spans.within(() => apply(resource, signal, encoded)),
     async undecodable({ kind, id }, reason, signal) {
-      if (kind === 'service' && isUsableName(id)) await services.mark(id, reason, signal);
+      if (kind === 'service' && isValidServiceName(id)) await services.mark(id, reason, signal);
     },
   };
 }
 
-/** Roots that can be trusted: a bundle that names none, or what is none, would lock the peer out. @throws ApplyRefused */
+/**
+ * Returns the CA roots to trust ([STREAM-69]).
+ * @throws ApplyRefused for a bundle that would make every handshake fail
+ */
 function usableRoots(pems: readonly string[], nowMs: number): readonly string[] {
   if (pems.length === 0) throw new ApplyRefused(Code.InvalidArgument, 'the trust bundle names no root');
   try {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { Code } from '@connectrpc/connect';
-import { got, imported } from '../../../../test/support/peering/catalog.ts';
-import { generated } from '../../../../test/support/peering/peering.ts';
+import { importedInstance, mustGet } from '../../../../test/support/peering/catalog-requests.ts';
+import { mustGenerate } from '../../../../test/support/peering/peering-requests.ts';
 import { type Api, startApi } from '../../../../test/support/process/api.ts';
 import { systemClock } from '../../../state/clock/clock.ts';
 import { StateError } from '../../../state/errors.ts';
@@ -19,8 +19,8 @@ import { ExportDigestSchema } from '../wire/gen/peering/digest_pb.ts';
 import { ExportedServiceListSchema, ExportedServiceSchema } from '../wire/gen/peering/peerstream_pb.ts';
 import { CheckServiceNodeSchema } from '../wire/gen/peering/service_pb.ts';
 import { decodeResource } from '../wire/messages.ts';
+import { createDeliveryRecorder } from './delivery-recorder.ts';
 import { fencedWrites } from './fenced-writes.ts';
-import { createIncomingNotes } from './import-notes.ts';
 import type { Amount } from './import-usage.ts';
 import { incomingResources } from './incoming-resources.ts';
 import { type IncomingServices, incomingServices } from './incoming-services.ts';
@@ -34,9 +34,9 @@ beforeEach(async () => {
 });
 afterEach(() => api[Symbol.asyncDispose]());
 
-/** A stream of a new peering, which counts. */
+/** Opens the current stream of a new peering. */
 async function open(name: string, state: State = api.state): Promise<ReturnType<typeof incomingResources>> {
-  await generated(api, name);
+  await mustGenerate(api, name);
   const epoch = await api.state.write((tx) => {
     const stored = tx.find(peerings, 'name', `default/${name}`);
     const row = stored && streamOpened(stored.row, { node: 'a', incarnation: '1' });
@@ -60,8 +60,8 @@ const service = (name: string, ...instances: readonly Instance[]): Promise<void>
 const list = (...Services: string[]): Promise<void> =>
   bring('list', 'list', toBinary(ExportedServiceListSchema, create(ExportedServiceListSchema, { Services })));
 
-/** An instance without a service: nothing can be made of it. */
-const unusable = (): Uint8Array =>
+/** Returns a service with an instance that has no service. */
+const invalidService = (): Uint8Array =>
   toBinary(ExportedServiceSchema, create(ExportedServiceSchema, { Nodes: [create(CheckServiceNodeSchema)] }));
 
 const names = (): string =>
@@ -69,18 +69,18 @@ const names = (): string =>
     .all(importedServices)
     .map(({ row }) => row.service)
     .join();
-const shown = (name = 'east'): Promise<readonly object[]> => got(api, `/v1/peering/${name}/imported-services`);
+const shown = (name = 'east'): Promise<readonly object[]> => mustGet(api, `/v1/peering/${name}/imported-services`);
 
 interface Explained {
   readonly Incoming: { readonly Steps: readonly { readonly Step: string; readonly Detail?: string }[] };
 }
-const explained = (service: string): Promise<Explained> => got(api, `/v1/peering/east/explain?service=${service}`);
+const explained = (service: string): Promise<Explained> => mustGet(api, `/v1/peering/east/explain?service=${service}`);
 
-/** The stream, with other limits. */
+/** Returns the receiver with other limits. */
 function withLimits(most: Amount): IncomingServices {
   const epoch = api.state.snapshot.get(peerings, peeringId)?.row.epoch ?? 0;
   const writes = fencedWrites({ state: api.state, clock: systemClock }, peeringId, Promise.resolve(epoch));
-  return incomingServices(api.state, peeringId, writes, createIncomingNotes(systemClock), most);
+  return incomingServices(api.state, peeringId, writes, createDeliveryRecorder(systemClock), most);
 }
 
 async function refusal(applied: Promise<void>): Promise<ApplyRefused> {
@@ -92,45 +92,45 @@ async function refusal(applied: Promise<void>): Promise<ApplyRefused> {
   return error;
 }
 
-describe('services that come from a peer', () => {
-  test('side by side are one commit', async () => {
+describe('incoming services', () => {
+  test('share one commit when they arrive in parallel', async () => {
     const before = api.state.snapshot.index;
-    await Promise.all(Array.from({ length: 16 }, (_, i) => service(`s${i}`, imported(`s${i}`, 'n1'))));
+    await Promise.all(Array.from({ length: 16 }, (_, i) => service(`s${i}`, importedInstance(`s${i}`, 'n1'))));
     assert.equal(api.state.snapshot.index, before + 1);
     assert.equal(api.state.snapshot.all(importedServices).length, 16);
   });
 
-  test('that are as they were write nothing', async () => {
-    const one = imported('web', 'n1');
+  test('write nothing when they are unchanged [STREAM-56]', async () => {
+    const one = importedInstance('web', 'n1');
     await list('web');
     await service('web', one);
     const before = api.state.snapshot.index;
     await list('web');
     await service('web', one);
     assert.equal(api.state.snapshot.index, before);
-    // The same, in other bytes: what does not say anything, and another order.
-    const two = imported('web', 'n2');
+    // The same instances in another order.
+    const two = importedInstance('web', 'n2');
     await service('web', one, two);
     const then = api.state.snapshot.index;
     await service('web', two, one);
     assert.equal(api.state.snapshot.index, then);
   });
 
-  test('stay until they are replaced, and go when a list does not name them', async () => {
-    for (const name of ['Web', 'db', 'api']) await service(name, imported(name, 'n1'));
+  test('remain until they are replaced or missing from a list [STREAM-57]', async () => {
+    for (const name of ['Web', 'db', 'api']) await service(name, importedInstance(name, 'n1'));
     await list('API', 'web');
     assert.equal(names(), 'api,Web');
-    await service('web', imported('web', 'n2'));
+    await service('web', importedInstance('web', 'n2'));
     assert.equal(names(), 'api,web');
     await service('web');
     assert.equal(names(), 'api');
   });
 
-  test('of two peers never mix, whatever they are called', async () => {
-    await service('web', imported('web', 'east-node'));
+  test('are separate for two peers, also with equal names [SVC-79]', async () => {
+    await service('web', importedInstance('web', 'east-node'));
     const east = peeringId;
     const other = await open('west');
-    await bring('service', 'web', encodeInstances([imported('web', 'west-node')]), other);
+    await bring('service', 'web', encodeInstances([importedInstance('web', 'west-node')]), other);
     const nodes = (id: string) =>
       api.state.snapshot.list(importedServices, 'peering', id).map(({ row }) => row.instances[0]?.node.name);
     assert.deepEqual([nodes(east), nodes(peeringId)], [['east-node'], ['west-node']]);
@@ -138,25 +138,25 @@ describe('services that come from a peer', () => {
     assert.deepEqual([nodes(east), nodes(peeringId)], [['east-node'], []]);
   });
 
-  test('on a stream that counts no more change nothing, also when there is nothing to change', async () => {
-    await service('web', imported('web', 'n1'));
+  test('change nothing on a replaced stream, and throw also when they are unchanged [PEER-76]', async () => {
+    await service('web', importedInstance('web', 'n1'));
     await api.state.write((tx) => {
       const stored = tx.get(peerings, peeringId);
       const next = stored && streamOpened(stored.row, { node: 'b', incarnation: '2' });
       assert.ok(next);
       tx.put(peerings, next);
     });
-    await assert.rejects(service('web', imported('web', 'n1')), SessionSuperseded);
-    await assert.rejects(service('web', imported('web', 'n2')), SessionSuperseded);
+    await assert.rejects(service('web', importedInstance('web', 'n1')), SessionSuperseded);
+    await assert.rejects(service('web', importedInstance('web', 'n2')), SessionSuperseded);
     await assert.rejects(list(), SessionSuperseded);
   });
 });
 
-describe('a service that cannot be taken', () => {
-  test('is refused and marked, keeps what was there, and is well again when it can', async () => {
+describe('a refused service', () => {
+  test('is marked and keeps its previous version until it is accepted [STREAM-67]', async () => {
     await list('db', 'web');
-    await service('web', imported('web', 'n1'));
-    const { code, message } = await refusal(bring('service', 'web', unusable()));
+    await service('web', importedInstance('web', 'n1'));
+    const { code, message } = await refusal(bring('service', 'web', invalidService()));
     assert.equal(code, Code.InvalidArgument);
     const [db, web] = (await shown()) as readonly [object, { readonly Refused: { readonly Since: string } }];
     assert.deepEqual(db, { Service: 'db', Instances: 0 });
@@ -165,22 +165,22 @@ describe('a service that cannot be taken', () => {
       Instances: 1,
       Refused: { Reason: message, Since: web.Refused.Since },
     });
-    await service('db', imported('db', 'n1'));
-    await service('web', imported('web', 'n1'));
+    await service('db', importedInstance('db', 'n1'));
+    await service('web', importedInstance('web', 'n1'));
     assert.deepEqual(await shown(), [
       { Service: 'db', Instances: 1 },
       { Service: 'web', Instances: 1 },
     ]);
   });
 
-  test('is not marked any more when a list does not name it', async () => {
-    await refusal(bring('service', 'web', unusable()));
+  test('loses its mark when a list omits it', async () => {
+    await refusal(bring('service', 'web', invalidService()));
     assert.equal(api.state.snapshot.count(importProblems), 1);
     await list('db');
     assert.equal(api.state.snapshot.count(importProblems), 0);
   });
 
-  test('since it cannot be decoded is marked like any other, if its name can be one', async () => {
+  test('is marked when it cannot be decoded and its name is valid', async () => {
     await incoming.undecodable({ kind: 'service', id: 'web' }, 'it has too many parts', signal);
     await incoming.undecodable({ kind: 'service', id: 'a\0b' }, 'it has too many parts', signal);
     await incoming.undecodable({ kind: 'list', id: 'list' }, 'it has too many parts', signal);
@@ -188,15 +188,15 @@ describe('a service that cannot be taken', () => {
     assert.deepEqual([web?.Service, web?.Refused.Reason, others], ['web', 'it has too many parts', []]);
     const { Incoming } = await explained('web');
     const step = Incoming.Steps.find(({ Step }) => Step === 'imported');
-    assert.match(step?.Detail ?? '', /^refused here since .*: it has too many parts$/);
-    await service('web', imported('web', 'n1'));
+    assert.match(step?.Detail ?? '', /^rejected here since .*: it has too many parts$/);
+    await service('web', importedInstance('web', 'n1'));
     assert.equal(api.state.snapshot.count(importProblems), 0);
   });
 
-  test('since the peer has brought as much as it may names the limit; the others go on', async () => {
+  test('names the exceeded limit, and other services are accepted [SVC-83]', async () => {
     const narrow = withLimits({ services: 2, instances: 3, bytes: 1024 * 1024 });
     const bringTo = (name: string, ...nodes: readonly string[]): Promise<void> => {
-      const content = encodeInstances(nodes.map((node) => imported(name, node)));
+      const content = encodeInstances(nodes.map((node) => importedInstance(name, node)));
       const resource = decodeResource({ key: { kind: 'service', id: name }, content });
       assert.ok(resource.kind === 'service');
       return narrow.service({ name, message: resource.message, encoded: content }, signal);
@@ -217,37 +217,37 @@ describe('a service that cannot be taken', () => {
         ['Service', 'Instances', 'Refused'],
       ],
     );
-    // What the list does not name makes room.
-    const left = create(ExportedServiceListSchema, { Services: ['b', 'c'] });
-    await narrow.list(left, signal);
+    // Services that the list omits do not count.
+    const remaining = create(ExportedServiceListSchema, { Services: ['b', 'c'] });
+    await narrow.list(remaining, signal);
     await bringTo('c', 'n1');
     assert.equal(names(), 'b,c');
     assert.equal(api.state.snapshot.count(importProblems), 0);
   });
 
-  test('is marked once for a reason', async () => {
-    await refusal(bring('service', 'web', unusable()));
+  test('is marked once for the same reason', async () => {
+    await refusal(bring('service', 'web', invalidService()));
     const before = api.state.snapshot.index;
-    await refusal(bring('service', 'web', unusable()));
+    await refusal(bring('service', 'web', invalidService()));
     assert.equal(api.state.snapshot.index, before);
   });
 
-  test('is refused without a mark when so many are marked', async () => {
+  test('is not marked when IMPORT_PROBLEMS_MAX services are marked [STREAM-67]', async () => {
     const one = { reason: 'x', since: new Date(0).toISOString() };
     await api.state.write((tx) => {
       for (let i = 0; i < IMPORT_PROBLEMS_MAX; i++) tx.put(importProblems, { peeringId, service: `s${i}`, ...one });
     });
-    await refusal(bring('service', 'web', unusable()));
+    await refusal(bring('service', 'web', invalidService()));
     assert.equal(api.state.snapshot.count(importProblems), IMPORT_PROBLEMS_MAX);
   });
 
-  test('since the store takes no commit of its size, names the reason', async () => {
+  test('has the reason of a store that rejects its size', async () => {
     const message = 'the write is larger than a commit: raise --max-request-bytes';
     const narrow = await open('north', storeThatRefuses(new StateError('too-large', message), /"big"/));
-    const big = encodeInstances([imported('big', 'n1')]);
+    const big = encodeInstances([importedInstance('big', 'n1')]);
     const refused = await refusal(bring('service', 'big', big, narrow));
     assert.deepEqual([refused.code, refused.message], [Code.ResourceExhausted, message]);
-    await bring('service', 'web', encodeInstances([imported('web', 'n1')]), narrow);
+    await bring('service', 'web', encodeInstances([importedInstance('web', 'n1')]), narrow);
     assert.deepEqual(
       (await shown('north')).map((one) => Object.keys(one)),
       [
@@ -258,9 +258,9 @@ describe('a service that cannot be taken', () => {
   });
 });
 
-test('a store that is away for a moment loses nothing', async () => {
+test('a service is applied after the store was unavailable [STREAM-55]', async () => {
   let failures = 2;
-  const shaky = new Proxy(api.state, {
+  const failing = new Proxy(api.state, {
     get(state, property) {
       if (property !== 'write') return Reflect.get(state, property, state) as unknown;
       return (...args: Parameters<State['write']>) => {
@@ -269,13 +269,13 @@ test('a store that is away for a moment loses nothing', async () => {
       };
     },
   });
-  const patient = await open('south', shaky);
-  await bring('service', 'web', encodeInstances([imported('web', 'n1')]), patient);
+  const retrying = await open('south', failing);
+  await bring('service', 'web', encodeInstances([importedInstance('web', 'n1')]), retrying);
   assert.equal(names(), 'web');
   assert.equal(failures, -1);
 });
 
-/** The state, but for the writes that put what `pattern` matches as JSON. */
+/** Returns the state with `error` for writes of rows whose JSON matches `pattern`. */
 function storeThatRefuses(error: StateError, pattern: RegExp): State {
   return new Proxy(api.state, {
     get(state, property) {
@@ -292,37 +292,40 @@ function storeThatRefuses(error: StateError, pattern: RegExp): State {
   });
 }
 
-describe('a digest that comes from a peer', () => {
+describe('an incoming digest', () => {
   const bringDigest = (to: IncomingResources, ...names: string[]): Promise<void> => {
     const services = names.map((name) => ({ name, hash: Buffer.from(name) }));
     const content = toBinary(ExportDigestSchema, create(ExportDigestSchema, { services }));
     return to.apply(decodeResource({ key: { kind: 'digest', id: 'digest' }, content }), false, signal, content);
   };
 
-  test('is kept with what the stream has brought before and after it, and replaced by the next', async () => {
-    const { notes } = incoming;
-    assert.deepEqual([notes.digest(), notes.taken('web'), notes.listOrder], [undefined, undefined, undefined]);
-    await service('Web', imported('web', 'n1'));
+  test('is recorded with its order among the applied resources, and replaced by the next one', async () => {
+    const { delivery } = incoming;
+    assert.deepEqual(
+      [delivery.digest(), delivery.applied('web'), delivery.listOrder],
+      [undefined, undefined, undefined],
+    );
+    await service('Web', importedInstance('web', 'n1'));
     await bringDigest(incoming, 'web');
-    await service('db', imported('db', 'n1'));
+    await service('db', importedInstance('db', 'n1'));
     await list('db');
-    const received = notes.digest();
+    const received = delivery.digest();
     assert.deepEqual(
       received?.digest.services.map(({ name, hash }) => [name, Buffer.from(hash).toString()]),
       [['web', 'web']],
     );
-    assert.deepEqual([received?.order, notes.taken('DB')?.order, notes.listOrder], [2, 3, 4]);
-    assert.equal(notes.taken('web'), undefined);
+    assert.deepEqual([received?.order, delivery.applied('DB')?.order, delivery.listOrder], [2, 3, 4]);
+    assert.equal(delivery.applied('web'), undefined);
     await bringDigest(incoming, 'db');
-    assert.equal(notes.digest()?.digest.services[0]?.name, 'db');
+    assert.equal(delivery.digest()?.digest.services[0]?.name, 'db');
   });
 
-  test('is refused when it names what is no name', async () => {
+  test('is refused when it contains an invalid name', async () => {
     const { code } = await refusal(bringDigest(incoming, 'a\nb'));
-    assert.deepEqual([code, incoming.notes.digest()], [Code.InvalidArgument, undefined]);
+    assert.deepEqual([code, incoming.delivery.digest()], [Code.InvalidArgument, undefined]);
   });
 
-  test('is not kept on a stream that counts no more', async () => {
+  test('is not recorded on a replaced stream', async () => {
     await api.state.write((tx) => {
       const stored = tx.get(peerings, peeringId);
       const next = stored && streamOpened(stored.row, { node: 'b', incarnation: '2' });
@@ -330,6 +333,6 @@ describe('a digest that comes from a peer', () => {
       tx.put(peerings, next);
     });
     await assert.rejects(bringDigest(incoming, 'web'), SessionSuperseded);
-    assert.equal(incoming.notes.digest(), undefined);
+    assert.equal(incoming.delivery.digest(), undefined);
   });
 });

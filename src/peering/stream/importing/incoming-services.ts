@@ -1,6 +1,7 @@
 /**
- * Takes the services that a peer exports. What comes side by side becomes one commit, and what is as it was writes nothing:
- * after a reconnect everything comes again. A service that cannot be taken is refused and marked; the others go on.
+ * Applies the services that a peer exports. Services that arrive in parallel share a commit. An unchanged service
+ * causes no commit ([STREAM-56]), because a peer sends everything again after a reconnect. A service that is not
+ * accepted is refused and marked ([STREAM-67]); the other services are applied.
  */
 import { hash } from 'node:crypto';
 import { Code } from '@connectrpc/connect';
@@ -15,14 +16,14 @@ import { IMPORT_PROBLEMS_MAX, REMOVAL_BATCH_ROWS } from '../../limits.ts';
 import { peerings } from '../../record/record.ts';
 import { ApplyRefused } from '../contract.ts';
 import type { ExportedService, ExportedServiceList } from '../wire/gen/peering/peerstream_pb.ts';
-import { bounded } from '../wire/messages.ts';
+import { boundedLine } from '../wire/messages.ts';
+import type { DeliveryRecorder } from './delivery-recorder.ts';
 import type { FencedWrites } from './fenced-writes.ts';
-import type { IncomingNotes } from './import-notes.ts';
-import { type Amount, amountOf, createImportTally, IMPORTS_MAX, type ImportTally } from './import-usage.ts';
+import { type Amount, amountFor, createImportUsage, IMPORTS_MAX, type ImportUsage } from './import-usage.ts';
 import { instanceFromWire } from './instance-from-wire.ts';
-import { serviceNames, usableName } from './service-names.ts';
+import { checkServiceName, checkServiceNames } from './service-names.ts';
 
-/** One service as it came. */
+/** A received service. */
 export interface ReceivedService {
   readonly name: string;
   readonly message: ExportedService;
@@ -30,53 +31,56 @@ export interface ReceivedService {
 }
 
 export interface IncomingServices {
-  /** @throws ApplyRefused, SessionSuperseded, StateError */
+  /**
+   * Applies a list and deletes the services that it omits ([STREAM-57]).
+   * @throws ApplyRefused, SessionSuperseded, StateError
+   */
   list(message: ExportedServiceList, signal: AbortSignal): Promise<void>;
-  /** @throws ApplyRefused, SessionSuperseded, StateError */
+  /** Applies a service. @throws ApplyRefused, SessionSuperseded, StateError */
   service(received: ReceivedService, signal: AbortSignal): Promise<void>;
-  /** Marks a service that is refused before it could be looked at. @throws SessionSuperseded, StateError */
+  /** Marks a service that could not be decoded. @throws SessionSuperseded, StateError */
   mark(service: string, reason: string, signal: AbortSignal): Promise<void>;
 }
 
-/** What the rows of both tables say. */
-interface OfPeering {
+/** The common fields of both tables. */
+interface PeeringRow {
   readonly peeringId: string;
   readonly service: string;
 }
 
-/** Rows of one service; undefined where there is none. */
+/** The previous and the next row of one service, or `undefined` without a row. */
 interface Replacement {
   readonly before: DeepReadonly<ImportedService> | undefined;
   readonly after: ImportedService | undefined;
 }
 
-/** What one stream brings. @param most of it, of everything that is there of the peering */
+/** Creates the receiver of a stream's services. @param most the limits of the peer */
 export function incomingServices(
   state: State,
   peeringId: string,
   writes: FencedWrites,
-  notes: Pick<IncomingNotes, 'note' | 'noteList'>,
+  recorder: Pick<DeliveryRecorder, 'recordService' | 'recordList'>,
   most: Amount = IMPORTS_MAX,
 ): IncomingServices {
-  /** Only the stream that counts changes what is counted; undefined: it is to be counted. */
-  let tally: ImportTally | undefined;
+  /** Counted when it is first needed. Only the current stream changes the imports of a peer. */
+  let usage: ImportUsage | undefined;
 
   async function list({ Services }: ExportedServiceList, signal: AbortSignal): Promise<void> {
-    const names = serviceNames(Services);
+    const names = checkServiceNames(Services);
     const row = await writes.current();
-    // In bounded commits, the names first: what they leave out is found by nobody any more.
+    // Commits the names first, because reads ignore services that they omit. The rows follow in bounded commits.
     if (!isSameList(row.imported, names)) {
       await writes.write(signal, (tx, now) => tx.put(peerings, { ...now, imported: names }));
     }
     const named = new Set(names.map((name) => importedServiceKey(peeringId, name)));
-    // It is counted again: whatever of this is done, and nothing else is applied meanwhile.
-    tally = undefined;
-    await dropOthers(importedServices, named, signal);
-    await dropOthers(importProblems, named, signal);
-    notes.noteList(new Set(names.map(nameKey)));
+    // Counts again later, because a deletion below can fail. A list is applied alone ([STREAM-51]).
+    usage = undefined;
+    await deleteUnlisted(importedServices, named, signal);
+    await deleteUnlisted(importProblems, named, signal);
+    recorder.recordList(new Set(names.map(nameKey)));
   }
 
-  async function dropOthers<Row extends OfPeering>(
+  async function deleteUnlisted<Row extends PeeringRow>(
     table: Table<Row, 'peering'>,
     named: ReadonlySet<string>,
     signal: AbortSignal,
@@ -93,49 +97,49 @@ export function incomingServices(
   }
 
   async function service(received: ReceivedService, signal: AbortSignal): Promise<void> {
-    usableName(received.name);
+    checkServiceName(received.name);
     try {
       const contentHash = hash('sha256', received.encoded, 'base64url');
-      await take({ ...received, contentHash }, signal);
-      notes.note(received.name, contentHash);
+      await applyService({ ...received, contentHash }, signal);
+      recorder.recordService(received.name, contentHash);
     } catch (error) {
-      const refusal = refusalOf(error);
+      const refusal = toRefusal(error);
       if (refusal === undefined) throw error;
       await mark(received.name, refusal.message, signal);
       throw refusal;
     }
   }
 
-  async function take(
+  async function applyService(
     { name, message, contentHash }: ReceivedService & { readonly contentHash: string },
     signal: AbortSignal,
   ): Promise<void> {
     const key = importedServiceKey(peeringId, name);
     await writes.current();
     const { snapshot } = state;
-    const standing = snapshot.get(importedServices, key)?.row;
+    const existing = snapshot.get(importedServices, key)?.row;
     const marked = snapshot.get(importProblems, key) !== undefined;
-    const isStanding = standing?.service === name && standing.contentHash === contentHash;
-    if (isStanding && !marked) return;
-    const instances = isStanding ? standing.instances : instancesOf(name, message);
+    const hasSameHash = existing?.service === name && existing.contentHash === contentHash;
+    if (hasSameHash && !marked) return;
+    const instances = hasSameHash ? existing.instances : instancesOf(name, message);
     const json = JSON.stringify(instances);
     const bytes = Buffer.byteLength(json);
-    // A peer that sends maps in another order each time sends the same in other bytes.
+    // A peer may encode equal maps in another order each time.
     const isSame =
-      standing?.service === name && standing.bytes === bytes && JSON.stringify(standing.instances) === json;
+      existing?.service === name && existing.bytes === bytes && JSON.stringify(existing.instances) === json;
     if (!marked && isSame) return;
-    if (!marked && standing === undefined && instances.length === 0) return;
+    if (!marked && existing === undefined && instances.length === 0) return;
     const row = { peeringId, service: name, contentHash, instances, bytes };
-    await keep(key, { before: standing, after: instances.length === 0 ? undefined : row }, signal);
+    await replaceRow(key, { before: existing, after: instances.length === 0 ? undefined : row }, signal);
   }
 
-  /** Puts one row in the place of another and removes the mark. @throws ApplyRefused with the name of a limit */
-  async function keep(key: string, { before, after }: Replacement, signal: AbortSignal): Promise<void> {
-    tally ??= createImportTally(
+  /** Replaces the row of a service and removes its mark. @throws ApplyRefused with the name of a limit */
+  async function replaceRow(key: string, { before, after }: Replacement, signal: AbortSignal): Promise<void> {
+    usage ??= createImportUsage(
       state.snapshot.list(importedServices, 'peering', peeringId).map(({ row }) => row),
       most,
     );
-    const undo = tally.replace(amountOf(before), amountOf(after));
+    const undo = usage.replace(amountFor(before), amountFor(after));
     try {
       await writes.write(signal, (tx) => {
         tx.delete(importProblems, key);
@@ -148,15 +152,15 @@ export function incomingServices(
     }
   }
 
-  /** Says that a service could not be taken; what there was of it stays. */
+  /** Marks a service as refused. Its previous version stays. */
   async function mark(service: string, message: string, signal: AbortSignal): Promise<void> {
     const key = importedServiceKey(peeringId, service);
-    const reason = bounded(message);
+    const reason = boundedLine(message);
     await writes.write(signal, (tx) => {
-      const standing = tx.get(importProblems, key)?.row;
-      if (standing?.reason === reason) return;
+      const existing = tx.get(importProblems, key)?.row;
+      if (existing?.reason === reason) return;
       const all = tx.list(importProblems, 'peering', peeringId, { limit: IMPORT_PROBLEMS_MAX });
-      if (standing === undefined && all.length === IMPORT_PROBLEMS_MAX) return;
+      if (existing === undefined && all.length === IMPORT_PROBLEMS_MAX) return;
       tx.put(importProblems, { peeringId, service, reason, since: new Date(tx.now).toISOString() });
     });
   }
@@ -164,14 +168,14 @@ export function incomingServices(
   return { list, service, mark };
 }
 
-/** Why the peer is to be told that the service was not taken; undefined: that is not for it to know. */
-function refusalOf(error: unknown): ApplyRefused | undefined {
+/** Returns the NACK for an error, or `undefined` for an error of this server. */
+function toRefusal(error: unknown): ApplyRefused | undefined {
   if (error instanceof ApplyRefused) return error;
   if (!isStateError(error, 'too-large', 'rows-max')) return undefined;
   return new ApplyRefused(Code.ResourceExhausted, error.message);
 }
 
-/** Sorted, so that the same instances are the same, in whatever order they come. @throws ApplyRefused */
+/** Decodes and sorts the instances, so that their order makes no difference. @throws ApplyRefused */
 function instancesOf(name: string, { Nodes }: ExportedService): readonly Instance[] {
   const instances = Nodes.map(instanceFromWire).filter((instance) => instance !== undefined);
   if (instances.length === Nodes.length) return instances.sort(byNodeAndId);

@@ -1,8 +1,8 @@
-/** Instances of services as they come over the wire, made into what the state keeps. */
+/** Converts instances from the wire to rows. */
 import type { Instance, InstanceCheck, InstanceNode, InstanceService } from '../../catalog/tables/instance.ts';
 import type { CheckServiceNode, HealthCheck, Node, NodeService } from '../wire/gen/peering/service_pb.ts';
 
-/** Undefined: it has no node or no service, so there is nothing to talk to. */
+/** Returns `undefined` for an instance without a node or a service ([STREAM-64]). */
 export function instanceFromWire({ Node, Service, Checks }: CheckServiceNode): Instance | undefined {
   if (Node === undefined || Service === undefined) return undefined;
   return { node: nodeFromWire(Node), service: serviceFromWire(Service), checks: Checks.map(checkFromWire) };
@@ -14,8 +14,8 @@ const nodeFromWire = (node: Node): InstanceNode => ({
   address: node.Address,
   datacenter: node.Datacenter,
   partition: node.Partition,
-  taggedAddresses: inKeyOrder(node.TaggedAddresses),
-  meta: inKeyOrder(node.Meta),
+  taggedAddresses: sortedByKey(node.TaggedAddresses),
+  meta: sortedByKey(node.Meta),
 });
 
 function serviceFromWire(service: NodeService): InstanceService {
@@ -29,11 +29,11 @@ function serviceFromWire(service: NodeService): InstanceService {
     address: service.Address,
     port: service.Port,
     socketPath: service.SocketPath,
-    meta: inKeyOrder(service.Meta),
-    // Weights that are not given are one each: so says the catalog that the wire comes from.
+    meta: sortedByKey(service.Meta),
+    // Absent weights are 1 and 1 ([STREAM-63]).
     weights: { passing: Weights?.Passing ?? 1, warning: Weights?.Warning ?? 1 },
     taggedAddresses: Object.fromEntries(
-      Object.entries(inKeyOrder(service.TaggedAddresses)).map(([tag, { Address, Port }]) => [
+      Object.entries(sortedByKey(service.TaggedAddresses)).map(([tag, { Address, Port }]) => [
         tag,
         { address: Address, port: Port },
       ]),
@@ -63,6 +63,6 @@ const checkFromWire = (check: HealthCheck): InstanceCheck => ({
   serviceTags: check.ServiceTags,
 });
 
-/** Maps come in any order: with one, the same instance is the same JSON. */
-const inKeyOrder = <T>(map: Readonly<Record<string, T>>): Record<string, T> =>
+/** Sorts a map by key, so that equal instances have equal JSON. */
+const sortedByKey = <T>(map: Readonly<Record<string, T>>): Record<string, T> =>
   Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -1,26 +1,23 @@
-/** What the server that holds a stream can tell about single services on it. Kept in memory, and gone with the stream. */
+/** The delivery of single services on a stream. Only the server that holds the stream knows it ([SVC-95]). */
 import type { Refusal } from '../contract.ts';
 import type { ExportDigest } from '../wire/gen/peering/digest_pb.ts';
 
-/** What became of a service that goes to the peer. */
-export type Fate =
-  /** It is as it is now not on its way yet. */
+/** The status of the current version of an exported service. */
+export type DeliveryStatus =
   | { readonly kind: 'unsent' }
-  /** No message can carry it. */
+  /** It exceeds the size of a message. */
   | { readonly kind: 'too-large'; readonly bytes: number }
-  /** It was sent as it is now, and the peer has not answered. */
   | { readonly kind: 'unanswered' }
   | { readonly kind: 'refused'; readonly refusal: Refusal }
-  /** The peer has taken it as it is now. */
   | { readonly kind: 'acknowledged' };
 
-/** What came of a service from the peer. */
-export interface Taken {
-  /** SHA-256 of the ExportedService as it last came, base64url. */
+/** The last applied version of an imported service. */
+export interface AppliedService {
+  /** SHA-256 of the `ExportedService`, base64url. */
   readonly contentHash: string;
   /** Milliseconds since 1970. */
   readonly atMs: number;
-  /** Where it stands among everything that the stream has brought; a digest with a lower one knows nothing of it. */
+  /** Position in the order of received resources. A digest with a lower one does not cover this version. */
   readonly order: number;
 }
 
@@ -31,31 +28,31 @@ export interface ReceivedDigest {
   readonly order: number;
 }
 
-/** What goes out on a stream. */
-export interface OutgoingInsight {
-  /** Of what is exported. */
-  fate(service: string): Fate;
+/** The outgoing direction of a stream. */
+export interface OutgoingDelivery {
+  /** Returns the status of an exported service. */
+  deliveryStatus(service: string): DeliveryStatus;
 }
 
-/** What has come in on it. */
-export interface IncomingInsight {
-  /** Undefined: nothing has come on this stream that was taken. */
-  taken(service: string): Taken | undefined;
-  /** Where the newest list stands that was taken, as in `Taken`; undefined: none was. */
+/** The incoming direction of a stream. */
+export interface IncomingDelivery {
+  /** Returns `undefined` when no version of the service was applied on this stream. */
+  applied(service: string): AppliedService | undefined;
+  /** The `order` of the last applied list. */
   readonly listOrder: number | undefined;
-  /** Undefined: none has come yet. */
+  /** Returns the last digest. */
   digest(): ReceivedDigest | undefined;
 }
 
-export interface StreamInsight extends OutgoingInsight {
-  /** What the other side says its version is; undefined: nothing, so it is no Accord. */
+export interface StreamDelivery extends OutgoingDelivery {
+  /** The version in `accord-version`. `undefined` for a Consul cluster. */
   readonly peerVersion: string | undefined;
-  readonly incoming: IncomingInsight;
+  readonly incoming: IncomingDelivery;
 }
 
-/** Puts together what both directions tell. */
-export const insightOf = (
+/** Combines both directions of a stream. */
+export const streamDelivery = (
   peerVersion: string | undefined,
-  outgoing: OutgoingInsight,
-  { notes: incoming }: { readonly notes: IncomingInsight },
-): StreamInsight => ({ peerVersion, fate: outgoing.fate, incoming });
+  outgoing: OutgoingDelivery,
+  { delivery: incoming }: { readonly delivery: IncomingDelivery },
+): StreamDelivery => ({ peerVersion, deliveryStatus: outgoing.deliveryStatus, incoming });

@@ -1,6 +1,6 @@
 /**
- * The streams that this server holds and that count, on either side: they follow their records, keep them true, and
- * end with them.
+ * The live streams that this server holds, of both sides. Each one follows the record of its peering, ends when the
+ * record no longer names it, and records its own end.
  */
 import type { Log } from '../../../http/telemetry/log.ts';
 import { type Clock, sleep } from '../../../state/clock/clock.ts';
@@ -11,29 +11,28 @@ import { BACKOFF_MS_MAX, BACKOFF_MS_MIN } from '../../limits.ts';
 import { isCurrent, peerings } from '../../record/record.ts';
 import type { SessionEnd, SessionHandle, Side, StopReason } from '../contract.ts';
 import { endReason } from '../session-end.ts';
-import type { StreamInsight } from './delivery-status.ts';
+import type { StreamDelivery } from './delivery-status.ts';
 import type { ServerAddresses } from './server-addresses.ts';
-import { type Holder, reportLost, reportTerminated } from './stream-record.ts';
+import { type Holder, recordStreamLost, recordTerminated } from './stream-record.ts';
 import type { StreamTraffic } from './stream-traffic.ts';
 
-/** A stream that its record names. */
+/** A stream that is the current one of its peering. */
 export interface LiveStream {
   readonly peeringId: string;
-  /** For the log. */
+  /** The name of the peering, for logs. */
   readonly name: string;
   readonly side: Side;
-  /** Dialing side: the other side's ID. */
+  /** The other side's ID of the peering, on the dialing side. */
   readonly peerId?: string;
   readonly epoch: number;
   readonly session: SessionHandle;
-  /** What can be told about single services on it. */
-  readonly insight: StreamInsight;
+  readonly delivery: StreamDelivery;
 }
 
-export interface LiveStreamsParts {
+export interface LiveStreamsDependencies {
   readonly state: State;
   readonly traffic: StreamTraffic;
-  readonly addresses: Pick<ServerAddresses, 'elsewhere'>;
+  readonly addresses: Pick<ServerAddresses, 'otherServer'>;
   /** This server's name. */
   readonly node: string;
   readonly clock: Clock;
@@ -42,79 +41,79 @@ export interface LiveStreamsParts {
 
 export interface LiveStreams extends AsyncDisposable {
   readonly count: number;
-  /** The streams by peering; of two for one the newer. */
+  /** The newest stream of each peering, by its ID. */
   readonly byPeering: ReadonlyMap<string, LiveStream>;
-  /** This server as one that holds streams; undefined while its lease is lost. */
+  /** Returns the identity of this server in records, or `undefined` while it has no lease. */
   holder(): Holder | undefined;
-  /** Sees to a stream from when its record names it until the record says that it is gone. */
+  /** Adds a stream and ends the previous one of its peering. Resolves when its end is recorded. */
   add(stream: LiveStream): Promise<void>;
-  /** Ends every stream with a goodbye; resolves when their records are told. */
+  /** Ends every stream with reason `shutdown`. Resolves when their ends are recorded. */
   stop(): Promise<void>;
 }
 
-/** No streams yet. */
-export function createLiveStreams(parts: LiveStreamsParts): LiveStreams {
-  const { state, node, clock, log, traffic, addresses } = parts;
+/** Creates an empty set of streams. */
+export function createLiveStreams(dependencies: LiveStreamsDependencies): LiveStreams {
+  const { state, node, clock, log, traffic, addresses } = dependencies;
   const streams = new Map<LiveStream, Promise<void>>();
   const byPeering = new Map<string, LiveStream>();
   const stopping = new AbortController();
-  /** Why a session was stopped, where its own words do not tell. */
+  /** Reasons of ends that the session does not know. */
   const reasons = new WeakMap<SessionHandle, string>();
 
   const holder = (): Holder | undefined => {
-    const self = state.members.find(({ name }) => name === node);
+    const self = state.liveNodes.find(({ name }) => name === node);
     return self === undefined ? undefined : { node, incarnation: self.incarnation };
   };
 
-  /** Ends a stream whose record says something else by now. */
+  /** Ends a stream whose peering was deleted or has a newer stream. */
   const review = ({ peeringId, epoch, session }: LiveStream): void => {
     const row = state.snapshot.get(peerings, peeringId)?.row;
     if (row === undefined || row.deletedAt !== undefined) session.terminate();
     else if (row.state !== 'TERMINATED' && !isCurrent(row, epoch)) session.stop('superseded');
   };
 
-  async function see(stream: LiveStream): Promise<void> {
+  async function supervise(stream: LiveStream): Promise<void> {
     const { peeringId, name, side, session } = stream;
-    const forget = state.follow([rowTopic(peerings, peeringId)], () => review(stream));
+    const stopFollowing = state.follow([rowTopic(peerings, peeringId)], () => review(stream));
     review(stream);
-    log.info({ peering: name, side, epoch: stream.epoch }, 'a peer stream is live');
+    log.info({ peering: name, side, epoch: stream.epoch }, 'stream opened');
     const end = await session.ended;
-    forget();
+    stopFollowing();
     const { nacksSent, nacksReceived } = session.counters;
     traffic.refused(peeringId, nacksReceived, nacksSent);
     const level = end.kind === 'failed' ? 'error' : 'info';
-    log[level]({ peering: name, side, reason: endReason(end), ...errorOf(end) }, 'a peer stream has ended');
-    await tell(stream, end);
+    log[level]({ peering: name, side, reason: endReason(end), ...errorOf(end) }, 'stream closed');
+    await recordEnd(stream, end);
   }
 
-  /** The record is told how the stream ended, however long the store is away: until then it would say ACTIVE. */
-  async function tell({ peeringId, peerId, epoch, name, session }: LiveStream, end: SessionEnd): Promise<void> {
+  /** Records the end of a stream, and retries while the store fails, because the record would remain ACTIVE. */
+  async function recordEnd({ peeringId, peerId, epoch, name, session }: LiveStream, end: SessionEnd): Promise<void> {
     for (let pauseMs = BACKOFF_MS_MIN; ; pauseMs = Math.min(2 * pauseMs, BACKOFF_MS_MAX)) {
       try {
-        if (end.kind === 'terminated-by-peer') await reportTerminated(state, peeringId, peerId);
-        else await reportLost(state, peeringId, epoch, reasons.get(session) ?? endReason(end));
+        if (end.kind === 'terminated-by-peer') await recordTerminated(state, peeringId, peerId);
+        else await recordStreamLost(state, peeringId, epoch, reasons.get(session) ?? endReason(end));
         return;
       } catch (error) {
-        // A state that is closing: the next server to look finds that this one is gone.
+        // While the state closes, another server resets the record later (orphaned-streams.ts).
         if (stopping.signal.aborted || isStateError(error, 'aborted')) return;
-        log.warn({ error, peering: name }, 'the end of a peer stream could not be kept yet');
+        log.warn({ error, peering: name }, 'stream end not recorded yet');
         await sleep(clock, pauseMs, stopping.signal).catch(() => undefined);
       }
     }
   }
 
-  const endAll = async (reason: StopReason, words?: string): Promise<void> => {
-    const ending = [...streams].map(([stream, seen]) => {
-      if (words !== undefined) reasons.set(stream.session, words);
-      // Whoever dials need not find out by itself which of the servers is still there.
-      stream.session.stop(reason, stream.side === 'accepting' ? addresses.elsewhere() : undefined);
-      return seen;
+  const endAll = async (reason: StopReason, text?: string): Promise<void> => {
+    const ending = [...streams].map(([stream, supervised]) => {
+      if (text !== undefined) reasons.set(stream.session, text);
+      // Names a live server to the dialing side ([STREAM-85]).
+      stream.session.stop(reason, stream.side === 'accepting' ? addresses.otherServer() : undefined);
+      return supervised;
     });
     await Promise.all(ending);
   };
 
-  // Without its lease this server cannot know whether another one has opened a newer stream.
-  const forgetMembers = state.onMembers(() => {
+  // Without a lease this server cannot know whether another server has a newer stream ([PEER-79]).
+  const removeListener = state.onLiveNodes(() => {
     if (holder() === undefined) void endAll('superseded', 'the server that held the stream lost its lease');
   });
 
@@ -127,19 +126,19 @@ export function createLiveStreams(parts: LiveStreamsParts): LiveStreams {
     add(stream) {
       byPeering.get(stream.peeringId)?.session.stop('superseded');
       byPeering.set(stream.peeringId, stream);
-      const seen = see(stream).finally(() => {
+      const supervised = supervise(stream).finally(() => {
         streams.delete(stream);
         if (byPeering.get(stream.peeringId) === stream) byPeering.delete(stream.peeringId);
       });
-      streams.set(stream, seen);
-      return seen;
+      streams.set(stream, supervised);
+      return supervised;
     },
     async stop() {
       await endAll('shutdown');
     },
     async [Symbol.asyncDispose]() {
       stopping.abort();
-      forgetMembers();
+      removeListener();
       await endAll('shutdown');
     },
   };

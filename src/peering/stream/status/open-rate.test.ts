@@ -1,35 +1,35 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createFakeClock } from '../../../../test/support/fake-clock.ts';
-import { STREAM_OPENS_BURST, STREAM_OPENS_MS } from '../../limits.ts';
+import { STREAM_OPEN_INTERVAL_MS, STREAM_OPENS_BURST } from '../../limits.ts';
 import { createOpenRate } from './open-rate.ts';
 
-/** How many of so many attempts succeed at this moment. */
+/** Returns how many of the attempts succeed now. */
 const takes = (take: () => boolean, attempts: number): number =>
   Array.from({ length: attempts }, take).filter(Boolean).length;
 
-describe('how often streams are opened', () => {
-  it('is a burst, then one in a time, and a burst again after a rest', () => {
+describe('open rate', () => {
+  it('allows a burst, then one stream per interval, and a full burst after a pause [STREAM-29]', () => {
     const clock = createFakeClock();
     const rate = createOpenRate(clock);
-    const take = (): boolean => rate.take('p');
+    const take = (): boolean => rate.tryAcquire('p');
     assert.equal(takes(take, 100), STREAM_OPENS_BURST);
-    clock.advance(STREAM_OPENS_MS);
+    clock.advance(STREAM_OPEN_INTERVAL_MS);
     assert.equal(takes(take, 100), 1);
-    clock.advance(10 * STREAM_OPENS_MS);
+    clock.advance(10 * STREAM_OPEN_INTERVAL_MS);
     assert.equal(takes(take, 100), 10);
-    clock.advance(100 * STREAM_OPENS_MS);
+    clock.advance(100 * STREAM_OPEN_INTERVAL_MS);
     assert.equal(takes(take, 100), STREAM_OPENS_BURST);
   });
 
-  it('is counted for each peering', () => {
+  it('counts each peering separately', () => {
     const rate = createOpenRate(createFakeClock());
     assert.equal(
-      takes(() => rate.take('p'), 100),
+      takes(() => rate.tryAcquire('p'), 100),
       STREAM_OPENS_BURST,
     );
     assert.equal(
-      takes(() => rate.take('q'), 100),
+      takes(() => rate.tryAcquire('q'), 100),
       STREAM_OPENS_BURST,
     );
   });

@@ -1,29 +1,31 @@
 /**
- * How often the streams of one peering may be opened. Each is a commit and two lines of log, and ends the one before: a
- * peer that opens them in a loop, broken or hostile, must not be able to fill either.
+ * The rate limit on opening the streams of one peering ([STREAM-29]). Each stream costs a commit and two log lines and
+ * ends the previous one, so a faulty or hostile peer must not open them in a loop.
  */
 import type { Clock } from '../../../state/clock/clock.ts';
-import { STREAM_OPENS_BURST, STREAM_OPENS_MS } from '../../limits.ts';
+import { STREAM_OPEN_INTERVAL_MS, STREAM_OPENS_BURST } from '../../limits.ts';
 
 export interface OpenRate {
-  /** Whether the peering may have another stream now, which then counts. */
-  take(peeringId: string): boolean;
+  /** Whether the peering can open a stream now. If so, the stream is counted. */
+  tryAcquire(peeringId: string): boolean;
 }
 
-/** STREAM_OPENS_BURST at once, then one every STREAM_OPENS_MS. */
+/** Allows STREAM_OPENS_BURST streams at once, then one every STREAM_OPEN_INTERVAL_MS. */
 export function createOpenRate(clock: Clock): OpenRate {
-  /** When all that a peering has used of its burst is given back, monotonic; those of the past say nothing. */
-  const restedAt = new Map<string, number>();
-  const forgetRested = (now: number): void => {
-    for (const [peeringId, at] of restedAt) if (at <= now) restedAt.delete(peeringId);
+  /**
+   * When the full burst of a peering is available again, in monotonic milliseconds. Entries in the past are removed.
+   */
+  const refilledAt = new Map<string, number>();
+  const removeRefilled = (now: number): void => {
+    for (const [peeringId, at] of refilledAt) if (at <= now) refilledAt.delete(peeringId);
   };
   return {
-    take(peeringId) {
+    tryAcquire(peeringId) {
       const now = clock.monotonic();
-      forgetRested(now);
-      const from = restedAt.get(peeringId) ?? now;
-      if (from - now > (STREAM_OPENS_BURST - 1) * STREAM_OPENS_MS) return false;
-      restedAt.set(peeringId, from + STREAM_OPENS_MS);
+      removeRefilled(now);
+      const from = refilledAt.get(peeringId) ?? now;
+      if (from - now > (STREAM_OPENS_BURST - 1) * STREAM_OPEN_INTERVAL_MS) return false;
+      refilledAt.set(peeringId, from + STREAM_OPEN_INTERVAL_MS);
       return true;
     },
   };

@@ -5,18 +5,18 @@ import { openState } from '../../../../test/support/state/state.ts';
 import { sqliteStore } from '../../../../test/support/state/store.ts';
 import { defineSchema } from '../../../state/table.ts';
 import { newPeering, type Peering, peerings, streamOpened } from '../../record/record.ts';
-import { setBackGoneStreams } from './orphaned-streams.ts';
+import { resetOrphanedPeerings } from './orphaned-streams.ts';
 import type { Holder } from './stream-record.ts';
 
-/** An ACTIVE record whose stream is held by `holder`; its id is its name. */
+/** Returns an ACTIVE record whose stream is held by `holder`. Its ID is its name. */
 function activeAt(name: string, holder: Holder): Peering {
   const row = streamOpened(newPeering({ id: name, name, partition: 'default', role: 'accepting', meta: {} }), holder);
   assert.ok(row);
   return row;
 }
 
-describe('setBackGoneStreams', () => {
-  it('sets back what an earlier life of this server and what another dead one held, and nothing else', async () => {
+describe('resetOrphanedPeerings', () => {
+  it('resets peerings of an earlier incarnation and of a dead server, and no others [PEER-80]', async () => {
     await using store = await sqliteStore();
     const clock = createFakeClock();
     await using state = await openState(store.engine(), { schema: defineSchema([peerings]), node: 'a', clock });
@@ -27,7 +27,7 @@ describe('setBackGoneStreams', () => {
       tx.put(peerings, activeAt('before', { node: 'a', incarnation: 'of-before' }));
       tx.put(peerings, activeAt('elsewhere', { node: 'b', incarnation: 'dead' }));
     });
-    await setBackGoneStreams(state, new AbortController().signal);
+    await resetOrphanedPeerings(state, new AbortController().signal);
     const shown = state.snapshot.all(peerings).map(({ row }) => [row.name, row.state, row.failing?.reason]);
     assert.deepEqual(shown, [
       ['before', 'INITIAL', 'the server "a", which held the stream, is gone'],

@@ -1,49 +1,49 @@
 /**
- * Peerings whose stream was held by a server that is gone: nobody else would ever say that they are not ACTIVE. They
- * get a moment in which the stream may move to another server; whoever opens one makes this a no-op.
+ * Resets peerings whose stream was held by a server that is no longer live ([PEER-80]). The background job waits for
+ * ORPHAN_GRACE_MS, because the stream may move to another server.
  */
 import { type Clock, sleep } from '../../../state/clock/clock.ts';
 import type { Job } from '../../../state/jobs/placement.ts';
 import type { Reader } from '../../../state/memory/reader.ts';
 import type { State } from '../../../state/state.ts';
-import { ORPHAN_GRACE_MS, ORPHAN_LOOK_MS, REMOVAL_BATCH_ROWS } from '../../limits.ts';
+import { ORPHAN_GRACE_MS, ORPHAN_POLL_MS, REMOVAL_BATCH_ROWS } from '../../limits.ts';
 import { type CurrentStream, holderEntry, peerings, streamLost } from '../../record/record.ts';
 
-/** Sets the peerings of dead servers back. */
+/** Returns the background job. */
 export function orphanedStreamsJob(state: State, clock: Clock): Job {
   return {
     name: 'orphaned-streams',
     async run(signal) {
-      /** By holder: since when, monotonic, it has been seen to be gone. */
-      const goneSince = new Map<string, number>();
+      /** When each dead holder was first noticed, in monotonic milliseconds. */
+      const deadSince = new Map<string, number>();
       while (!signal.aborted) {
-        const dead = goneHolders(state);
+        const dead = deadHolders(state);
         const nowMs = clock.monotonic();
-        for (const holder of goneSince.keys())
-          if (!dead.some((one) => holderEntry(one) === holder)) goneSince.delete(holder);
+        for (const holder of deadSince.keys())
+          if (!dead.some((one) => holderEntry(one) === holder)) deadSince.delete(holder);
         for (const holder of dead) {
           const entry = holderEntry(holder);
-          const sinceMs = goneSince.get(entry) ?? nowMs;
-          goneSince.set(entry, sinceMs);
-          if (nowMs - sinceMs >= ORPHAN_GRACE_MS) await setBack(state, holder, signal);
+          const sinceMs = deadSince.get(entry) ?? nowMs;
+          deadSince.set(entry, sinceMs);
+          if (nowMs - sinceMs >= ORPHAN_GRACE_MS) await resetPeeringsOf(state, holder, signal);
         }
-        await sleep(clock, ORPHAN_LOOK_MS, signal);
+        await sleep(clock, ORPHAN_POLL_MS, signal);
       }
     },
   };
 }
 
-/** Before anybody can read here: what an earlier life of this server held is gone, and what servers held that died since. */
-export async function setBackGoneStreams(state: State, signal: AbortSignal): Promise<void> {
-  for (const holder of goneHolders(state)) await setBack(state, holder, signal);
+/** Resets the peerings of all dead holders without waiting, before a starting server serves requests. */
+export async function resetOrphanedPeerings(state: State, signal: AbortSignal): Promise<void> {
+  for (const holder of deadHolders(state)) await resetPeeringsOf(state, holder, signal);
 }
 
-function goneHolders({ members, snapshot }: State): CurrentStream[] {
+function deadHolders({ liveNodes: members, snapshot }: State): CurrentStream[] {
   const live = new Set(members.map(({ name, incarnation }) => holderEntry({ node: name, incarnation })));
   return holders(snapshot).filter((holder) => !live.has(holderEntry(holder)));
 }
 
-/** Every life of a server that holds a stream, as the records say: one look-up each, however many streams it holds. */
+/** Returns the holders in the records, with one index lookup per holder. */
 function holders(reader: Reader): CurrentStream[] {
   const found: CurrentStream[] = [];
   let from = '';
@@ -55,10 +55,10 @@ function holders(reader: Reader): CurrentStream[] {
   }
 }
 
-async function setBack(state: State, holder: CurrentStream, signal: AbortSignal): Promise<void> {
+async function resetPeeringsOf(state: State, holder: CurrentStream, signal: AbortSignal): Promise<void> {
   const reason = `the server "${holder.node}", which held the stream, is gone`;
   for (;;) {
-    const moved = await state.write(
+    const resetCount = await state.write(
       (tx) => {
         const batch = tx.list(peerings, 'holder', holderEntry(holder), { limit: REMOVAL_BATCH_ROWS });
         for (const { row } of batch) {
@@ -70,6 +70,6 @@ async function setBack(state: State, holder: CurrentStream, signal: AbortSignal)
       },
       { signal },
     );
-    if (moved < REMOVAL_BATCH_ROWS) return;
+    if (resetCount < REMOVAL_BATCH_ROWS) return;
   }
 }

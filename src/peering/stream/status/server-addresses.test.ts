@@ -7,8 +7,8 @@ import { followServerAddresses } from './server-addresses.ts';
 
 const SLOT = 'peering-addresses';
 
-describe('the addresses of the servers', () => {
-  it('are those of this one first, then those of the others by name, each once', () => {
+describe('server addresses', () => {
+  it("are this server's own first, then those of the others in order of name, without duplicates", () => {
     const { state, publishFrom, published } = statusState();
     publishFrom('c', SLOT, ['c:1', 'shared:1']);
     publishFrom('b', SLOT, ['b:1', 'shared:1']);
@@ -17,30 +17,30 @@ describe('the addresses of the servers', () => {
     assert.deepEqual(published.get(SLOT), ['a:1']);
   });
 
-  it('are looked at again when a server comes or goes, and now and then', () => {
+  it('are refreshed when the live servers change, and every ten seconds', () => {
     const { state, publishFrom, setLiveNodes } = statusState();
     const clock = createFakeClock();
     using addresses = followServerAddresses(state, clock, ['a:1']);
-    let told = 0;
-    const forget = addresses.onChange(() => {
-      told += 1;
+    let changes = 0;
+    const removeListener = addresses.onChange(() => {
+      changes += 1;
     });
     publishFrom('b', SLOT, ['b:1']);
     setLiveNodes('a', 'b');
-    assert.equal(told, 1);
+    assert.equal(changes, 1);
     setLiveNodes('a', 'b');
-    assert.equal(told, 1, 'nothing has changed');
+    assert.equal(changes, 1, 'nothing has changed');
     publishFrom('b', SLOT, ['b:2']);
     clock.advance(10_000);
-    assert.equal(told, 2);
+    assert.equal(changes, 2);
     assert.deepEqual(addresses.current(), ['a:1', 'b:2']);
-    forget();
+    removeListener();
     publishFrom('b', SLOT, ['b:3']);
     clock.advance(10_000);
-    assert.equal(told, 2);
+    assert.equal(changes, 2);
   });
 
-  it('are no more than a dialer tries', () => {
+  it('are limited to ADDRESSES_MAX [STREAM-71]', () => {
     const { state, publishFrom } = statusState();
     publishFrom(
       'b',
@@ -52,9 +52,9 @@ describe('the addresses of the servers', () => {
     assert.equal(addresses.current()[0], 'a:1');
   });
 
-  it('are not looked at any more when that is disposed', () => {
+  it('are not refreshed after disposal', () => {
     const clock = createFakeClock();
     followServerAddresses(statusState().state, clock, ['a:1'])[Symbol.dispose]();
-    assert.equal(clock.timers, 0);
+    assert.equal(clock.timerCount, 0);
   });
 });

@@ -1,10 +1,11 @@
 /**
- * What streams do to records: each function is one commit. A stream is fenced by its epoch: only the newest one of a
- * peering counts, wherever it is held, and what an older one still says about the record changes nothing.
+ * The writes of streams to the record of their peering, one commit each. The epoch fences them: a write of a stream
+ * that is not the current one changes nothing ([PEER-75], [PEER-76]).
  */
 import { Code } from '@connectrpc/connect';
 import type { State } from '../../../state/state.ts';
-import { STREAM_OPENS_BURST, STREAM_OPENS_MS } from '../../limits.ts';
+import { STREAM_OPEN_INTERVAL_MS, STREAM_OPENS_BURST } from '../../limits.ts';
+import { isRemoteName, REMOTE_NAME_WANTED } from '../../record/names.ts';
 import {
   type CurrentStream,
   type DeadLink,
@@ -12,69 +13,72 @@ import {
   peerings,
   streamLost,
   streamOpened,
-  streamRefused,
+  streamOpenFailed,
   terminatedByPeer,
 } from '../../record/record.ts';
-import { isRemoteName, REMOTE_NAME_WANTED } from '../../record/remote-name.ts';
 import {
   acceptedSecrets,
-  isOfTombstone,
+  confirmTombstone,
   links,
-  presentedStreamSecret,
-  toldTo,
+  matchesTombstone,
+  matchStreamSecret,
   tombstones,
 } from '../../record/secrets.ts';
 import type { Open, StreamStatus } from '../contract.ts';
 import type { OpenRate } from './open-rate.ts';
 
-/** The server that holds a stream, and which of its lives. */
+/** The server that holds a stream, and its incarnation. */
 export type Holder = Omit<CurrentStream, 'epoch'>;
 
-/** What an Open comes to. */
+/** The outcome of an `Open`. */
 export type OpenOutcome =
   | { readonly kind: 'accepted'; readonly epoch: number; readonly name: string }
   | { readonly kind: 'refused'; readonly status: StreamStatus & { readonly code: Code } }
   | { readonly kind: 'deleted' };
 
-/** The accepting side: checks the secret, promotes a pending one, and makes this stream the one that counts. */
+/**
+ * Authorizes an `Open` on the accepting side: checks the secret, promotes a pending one, and makes this stream the
+ * current one ([STREAM-27], [STREAM-28]).
+ */
 export async function acceptOpen(state: State, open: Open, holder: Holder, rate: OpenRate): Promise<OpenOutcome> {
   const { PeerID, StreamSecretID, Remote } = open;
   const remote = { partition: Remote?.Partition ?? '', datacenter: Remote?.Datacenter ?? '' };
   if (!isRemoteName(remote.partition) || !isRemoteName(remote.datacenter))
-    return refused(Code.InvalidArgument, NO_NAME);
+    return refused(Code.InvalidArgument, INVALID_REMOTE_NAME);
   return await state.write((tx): OpenOutcome => {
     const row = tx.get(peerings, PeerID)?.row;
     const tombstone = tx.get(tombstones, PeerID)?.row;
     if (row === undefined || row.role !== 'accepting' || row.deletedAt !== undefined) {
-      // Only who was a peer is told that the peering was deleted; for others there never was one.
-      return tombstone !== undefined && isOfTombstone(tombstone, StreamSecretID)
+      // Reports a deletion only to a caller with a secret of the peering ([PEER-72]).
+      return tombstone !== undefined && matchesTombstone(tombstone, StreamSecretID)
         ? { kind: 'deleted' }
         : refused(Code.InvalidArgument, 'unknown peering ID');
     }
-    const presented = presentedStreamSecret(tx.get(acceptedSecrets, PeerID)?.row, StreamSecretID);
+    const presented = matchStreamSecret(tx.get(acceptedSecrets, PeerID)?.row, StreamSecretID);
     const opened = presented === undefined ? undefined : streamOpened(row, holder, remote);
     if (presented === undefined || opened === undefined) {
       return refused(Code.PermissionDenied, 'invalid peering stream secret');
     }
-    // After the secret: who has none must not learn how busy the peering is, nor keep its streams out.
-    if (!tx.once(() => rate.take(PeerID))) return refused(Code.ResourceExhausted, TOO_OFTEN);
+    // Checked after the secret, so that a caller without one cannot use up the rate or observe it.
+    if (!tx.memoizeAcrossRetries(() => rate.tryAcquire(PeerID)))
+      return refused(Code.ResourceExhausted, OPENED_TOO_OFTEN);
     if (presented.which === 'pending') tx.put(acceptedSecrets, presented.next);
     tx.put(peerings, opened);
     return { kind: 'accepted', epoch: opened.stream.epoch, name: row.name };
   });
 }
 
-const NO_NAME = `the Open names a partition or a datacenter that is no name: want ${REMOTE_NAME_WANTED}`;
-const TOO_OFTEN = `streams of this peering are opened too often: more than ${STREAM_OPENS_BURST}, and one every ${STREAM_OPENS_MS} ms`;
+const INVALID_REMOTE_NAME = `the Open names a partition or a datacenter that is no name: want ${REMOTE_NAME_WANTED}`;
+const OPENED_TOO_OFTEN = `streams of this peering are opened too often: more than ${STREAM_OPENS_BURST}, and one every ${STREAM_OPEN_INTERVAL_MS} ms`;
 
 const refused = (code: Code, message: string): OpenOutcome => ({ kind: 'refused', status: { code, message } });
 
 /**
- * The dialing side: the other one has authorized our stream, so it is the one that counts.
- * @param peerId whom the stream was opened to: the record may be about another peer by now
- * @returns its epoch; undefined: the record is gone, TERMINATED, or about another peer by now
+ * Makes a stream of the dialing side the current one after the other side has authorized it.
+ * @param peerId the ID that the stream was opened with
+ * @returns its epoch, or `undefined` when the record is missing, TERMINATED, or has another peer ID by now
  */
-export async function claimDialed(
+export async function claimDialedStream(
   state: State,
   peeringId: string,
   peerId: string,
@@ -90,21 +94,21 @@ export async function claimDialed(
 }
 
 /**
- * The accepting side: a peer that opened its stream with this secret knows that the peering was deleted here. There may
- * be another secret, that of an establish which has not opened a stream yet.
+ * Removes a stream secret from the tombstone after its peer has confirmed the deletion ([PEER-74]). The tombstone may
+ * have another secret, of an establish that has not opened a stream.
  */
-export async function reportTold(state: State, peeringId: string, presented: string): Promise<void> {
+export async function confirmDeletion(state: State, peeringId: string, presented: string): Promise<void> {
   await state.write((tx) => {
     const tombstone = tx.get(tombstones, peeringId)?.row;
-    if (tombstone === undefined || !isOfTombstone(tombstone, presented)) return;
-    const left = toldTo(tombstone, presented);
-    if (left === undefined) tx.delete(tombstones, peeringId);
-    else tx.put(tombstones, left);
+    if (tombstone === undefined || !matchesTombstone(tombstone, presented)) return;
+    const remaining = confirmTombstone(tombstone, presented);
+    if (remaining === undefined) tx.delete(tombstones, peeringId);
+    else tx.put(tombstones, remaining);
   });
 }
 
-/** The stream is gone: the record says so, unless a newer one counts. */
-export async function reportLost(state: State, peeringId: string, epoch: number, reason: string): Promise<void> {
+/** Records the end of a stream, unless a newer one is current. */
+export async function recordStreamLost(state: State, peeringId: string, epoch: number, reason: string): Promise<void> {
   await state.write((tx) => {
     const row = tx.get(peerings, peeringId)?.row;
     const lost = row && streamLost(row, epoch, { since: new Date(tx.now).toISOString(), reason });
@@ -112,28 +116,33 @@ export async function reportLost(state: State, peeringId: string, epoch: number,
   });
 }
 
-/** A stream cannot be had: the record says why. */
-export async function reportRefused(state: State, peeringId: string, reason: string, link?: DeadLink): Promise<void> {
+/** Records why no stream could be opened ([PEER-27]). */
+export async function recordOpenFailed(
+  state: State,
+  peeringId: string,
+  reason: string,
+  link?: DeadLink,
+): Promise<void> {
   const refusedAt = (nowMs: number): Failing => ({
     since: new Date(nowMs).toISOString(),
     reason,
     ...(link !== undefined && { link }),
   });
   const row = state.snapshot.get(peerings, peeringId)?.row;
-  if (row === undefined || streamRefused(row, refusedAt(0)) === undefined) return;
+  if (row === undefined || streamOpenFailed(row, refusedAt(0)) === undefined) return;
   await state.write((tx) => {
     const now = tx.get(peerings, peeringId)?.row;
-    const failing = now && streamRefused(now, refusedAt(tx.now));
+    const failing = now && streamOpenFailed(now, refusedAt(tx.now));
     if (failing !== undefined) tx.put(peerings, failing);
   });
 }
 
 /**
- * The other side has deleted the peering: TERMINATED, and no secret is kept. That is final, so it does not matter
- * whether the stream that said so still counts.
- * @param peerId dialing side: whom the stream was opened to; the record may be about another peer by now
+ * Records that the other side deleted the peering, and deletes its secrets ([PEER-69]). The state is final, so the
+ * write does not compare the epoch.
+ * @param peerId the ID that the stream was opened with, on the dialing side. The record may have another one by now.
  */
-export async function reportTerminated(state: State, peeringId: string, peerId?: string): Promise<void> {
+export async function recordTerminated(state: State, peeringId: string, peerId?: string): Promise<void> {
   await state.write((tx) => {
     const row = tx.get(peerings, peeringId)?.row;
     const terminated = row === undefined || row.peer?.id !== peerId ? undefined : terminatedByPeer(row);

@@ -8,8 +8,8 @@ const SLOT = 'peering-streams-0';
 const PUBLISH_MS = 5_000;
 const nothing = (): void => undefined;
 
-describe('the times of streams', () => {
-  it('are those of this server at once: a heartbeat is a message as well', () => {
+describe('stream times', () => {
+  it('change at once on this server, and a heartbeat also counts as a receipt [PEER-16]', () => {
     const clock = createFakeClock(1_000_000);
     const { state } = statusState();
     using times = createStreamTimes(state, clock, nothing);
@@ -23,7 +23,7 @@ describe('the times of streams', () => {
     assert.deepEqual(times.of('p'), { heartbeatMs: 1_000_010, receiveMs: 1_000_020, sendMs: 1_000_000 });
   });
 
-  it('are published while they change, many streams in one row', () => {
+  it('are published when they change, with 256 streams in one row [PEER-17]', () => {
     const clock = createFakeClock(1_000_000);
     const { state, rows, published } = statusState();
     using times = createStreamTimes(state, clock, nothing);
@@ -42,7 +42,7 @@ describe('the times of streams', () => {
     assert.deepEqual(Object(published.get('peering-streams-1')).p256, [0, 1_000_000 + PUBLISH_MS, 1_000_000]);
   });
 
-  it('are the newest that any server has said', () => {
+  it('are the newest times of any server', () => {
     const { state, publishFrom, setLiveNodes } = statusState();
     using times = createStreamTimes(state, createFakeClock(1_000_000), nothing);
     setLiveNodes('a', 'b', 'c');
@@ -53,7 +53,7 @@ describe('the times of streams', () => {
     assert.deepEqual(times.of('p'), { heartbeatMs: 4_000_000, receiveMs: 3_000_000, sendMs: 1_000_000 });
   });
 
-  it('go with their peering', () => {
+  it('are removed with their peering', () => {
     const clock = createFakeClock(1_000_000);
     const { state, rows, published } = statusState();
     const removed: string[] = [];
@@ -69,7 +69,7 @@ describe('the times of streams', () => {
     assert.deepEqual(published.get(SLOT), { q: [0, 0, 1_000_000] });
   });
 
-  it('have another tick when some have changed, at most once a second', () => {
+  it('have a new tick after a change, at most once a second', () => {
     const clock = createFakeClock(1_000_000);
     const { state } = statusState();
     using times = createStreamTimes(state, clock, nothing);

@@ -1,46 +1,53 @@
 /**
- * When each stream last sent, received and heard a heartbeat: exact for the streams of this server, as status rows for
- * those of others. Rows are packed, so that thousands of streams are a few keys of the store.
+ * The times of the last heartbeat, receipt and send of each stream ([PEER-16], [PEER-17]). They are exact for the
+ * streams of this server. Other servers publish theirs in status rows of many streams, so that they need few keys of
+ * the store.
  */
 import type { Clock } from '../../../state/clock/clock.ts';
 import type { State } from '../../../state/state.ts';
-import type { StreamClock, StreamTimes } from '../../peering-context.ts';
 import { peerings } from '../../record/record.ts';
+import type { StreamTimes, StreamTimesSource } from '../../record/record-to-json.ts';
 import type { MessageKind } from '../contract.ts';
 
-/** Streams in one status row: some 20 KB of JSON. */
-const PACK = 256;
-/** How often changed rows are published; the store takes them at most every ten seconds anyway. */
+/** Streams in one status row, which has about 20 KB of JSON. */
+const STREAMS_PER_ROW = 256;
+/** Interval at which changed rows are published. The store writes them at most every ten seconds. */
 const PUBLISH_MS = 5_000;
-/** How long a picture of the times may be kept. */
+/** Minimum time between two values of `tick`, which callers use to cache times. */
 const TICK_MS = 1_000;
 
-/** Milliseconds since 1970: heartbeat, receive, send; 0 for never. */
+/** Milliseconds since 1970, or 0 for never. */
 type Times = [heartbeat: number, receive: number, send: number];
 
+/** The times of one stream of this server. */
 interface Entry {
   readonly times: Times;
-  readonly pack: Pack;
+  readonly row: StatusRow;
 }
 
-interface Pack {
+/** A status row of this server. */
+interface StatusRow {
   readonly slot: string;
   readonly members: Map<string, Times>;
   changed: boolean;
 }
 
-export interface StreamTimeBoard extends StreamClock, Disposable {
+export interface StreamTimesTracker extends StreamTimesSource, Disposable {
   received(peeringId: string, kind: MessageKind): void;
   sent(peeringId: string): void;
 }
 
 /**
- * Keeps and publishes the times of this server's streams.
- * @param onRemoved called with peerings that had streams here and are gone
+ * Tracks and publishes the times of this server's streams.
+ * @param onRemoved called with the ID of each removed peering that had a stream here
  */
-export function createStreamTimes(state: State, clock: Clock, onRemoved: (peeringId: string) => void): StreamTimeBoard {
+export function createStreamTimes(
+  state: State,
+  clock: Clock,
+  onRemoved: (peeringId: string) => void,
+): StreamTimesTracker {
   const entries = new Map<string, Entry>();
-  const packs: Pack[] = [];
+  const rows: StatusRow[] = [];
   let tick = 0;
   let tickMs = Number.NEGATIVE_INFINITY;
   let changed = true;
@@ -48,58 +55,58 @@ export function createStreamTimes(state: State, clock: Clock, onRemoved: (peerin
   const entryOf = (peeringId: string): Entry => {
     let entry = entries.get(peeringId);
     if (entry === undefined) {
-      const pack = packWithRoom();
+      const row = rowWithRoom();
       const times: Times = [0, 0, 0];
-      pack.members.set(peeringId, times);
-      entry = { times, pack };
+      row.members.set(peeringId, times);
+      entry = { times, row };
       entries.set(peeringId, entry);
     }
     return entry;
   };
-  const packWithRoom = (): Pack => {
-    let pack = packs.find(({ members }) => members.size < PACK);
-    if (pack === undefined) {
-      pack = { slot: slotOf(packs.length), members: new Map(), changed: false };
-      packs.push(pack);
+  const rowWithRoom = (): StatusRow => {
+    let row = rows.find(({ members }) => members.size < STREAMS_PER_ROW);
+    if (row === undefined) {
+      row = { slot: slotName(rows.length), members: new Map(), changed: false };
+      rows.push(row);
     }
-    return pack;
+    return row;
   };
-  const note = (peeringId: string, ...which: readonly (0 | 1 | 2)[]): void => {
-    const { times, pack } = entryOf(peeringId);
+  const record = (peeringId: string, ...which: readonly (0 | 1 | 2)[]): void => {
+    const { times, row } = entryOf(peeringId);
     for (const i of which) times[i] = clock.now();
-    pack.changed = true;
+    row.changed = true;
     changed = true;
   };
   const forgetRemoved = (): void => {
-    for (const [id, { pack }] of entries) {
+    for (const [id, { row }] of entries) {
       if (state.snapshot.get(peerings, id) !== undefined) continue;
       entries.delete(id);
-      pack.members.delete(id);
-      pack.changed = true;
+      row.members.delete(id);
+      row.changed = true;
       onRemoved(id);
     }
   };
   const publish = (): void => {
     forgetRemoved();
-    for (const pack of packs) {
-      if (!pack.changed) continue;
-      pack.changed = false;
-      state.status.publish(pack.slot, Object.fromEntries(pack.members));
+    for (const row of rows) {
+      if (!row.changed) continue;
+      row.changed = false;
+      state.status.publish(row.slot, Object.fromEntries(row.members));
     }
     cancel = clock.after(PUBLISH_MS, publish);
   };
   let cancel = clock.after(PUBLISH_MS, publish);
 
   return {
-    received: (peeringId, kind) => (kind === 'heartbeat' ? note(peeringId, 0, 1) : note(peeringId, 1)),
-    sent: (peeringId) => note(peeringId, 2),
+    received: (peeringId, kind) => (kind === 'heartbeat' ? record(peeringId, 0, 1) : record(peeringId, 1)),
+    sent: (peeringId) => record(peeringId, 2),
     of(peeringId) {
       const known = [entries.get(peeringId)?.times, ...publishedTimes(state, peeringId)];
       return newest(known.filter((times) => times !== undefined));
     },
     get tick() {
       const nowMs = clock.monotonic();
-      if ((changed || state.members.length > 1) && nowMs - tickMs >= TICK_MS) {
+      if ((changed || state.liveNodes.length > 1) && nowMs - tickMs >= TICK_MS) {
         tick += 1;
         tickMs = nowMs;
         changed = false;
@@ -110,14 +117,14 @@ export function createStreamTimes(state: State, clock: Clock, onRemoved: (peerin
   };
 }
 
-const slotOf = (pack: number): string => `peering-streams-${pack}`;
+const slotName = (index: number): string => `peering-streams-${index}`;
 
-/** What other servers have said about a peering's stream. */
+/** Returns the times of a peering's stream that other servers have published. */
 function publishedTimes(state: State, peeringId: string): Times[] {
-  if (state.members.length < 2) return [];
+  if (state.liveNodes.length < 2) return [];
   const found: Times[] = [];
-  for (let pack = 0; ; pack += 1) {
-    const rows = state.status.ofOthers(slotOf(pack));
+  for (let index = 0; ; index += 1) {
+    const rows = state.status.readOthers(slotName(index));
     if (rows.size === 0) return found;
     for (const row of rows.values()) {
       const times = (row as Readonly<Record<string, Times>>)[peeringId];

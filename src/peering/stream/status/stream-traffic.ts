@@ -1,18 +1,19 @@
-/** What the streams of each peering have carried since this server started, for metrics. */
+/** Counters of each peering's streams since the start of this server, for metrics. */
 import type { MessageKind } from '../contract.ts';
 
-/** Counts only grow. */
+/** The counters of one peering. They only increase, except `roundTripMs`. */
 export interface PeeringTraffic {
   messagesIn: number;
   messagesOut: number;
   bytesIn: number;
   bytesOut: number;
-  /** Resources that the peer refused, and that we refused. */
+  /** Resources that the peer refused. */
   refusedByPeer: number;
+  /** Resources that this server refused. */
   refusedHere: number;
-  /** Streams that were opened; all but the first are reconnects. */
+  /** Streams opened. All but the first are reconnects. */
   opened: number;
-  /** From sending a resource to its acknowledgement, applying included; milliseconds, the latest one. */
+  /** The latest time from sending a resource to its acknowledgement. It includes the application by the peer. */
   roundTripMs: number | undefined;
 }
 
@@ -22,13 +23,13 @@ export interface StreamTraffic {
   sent(peeringId: string, kind: MessageKind, bytes: number): void;
   opened(peeringId: string): void;
   acknowledged(peeringId: string, afterMs: number): void;
-  /** At the end of a session: how many resources were refused on it. */
+  /** Adds the refused resources of an ended session. */
   refused(peeringId: string, byPeer: number, here: number): void;
-  /** The peering is gone. */
+  /** Frees the counters of a removed peering. */
   forget(peeringId: string): void;
 }
 
-/** Nothing counted yet. */
+/** Creates empty counters. */
 export function createStreamTraffic(): StreamTraffic {
   const byPeering = new Map<string, PeeringTraffic>();
   const of = (peeringId: string): PeeringTraffic => {

@@ -3,7 +3,8 @@ import { type BinaryReadOptions, create, fromBinary, toBinary } from '@bufbuild/
 import { type Any, AnySchema } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import type { MessageKind, Open, Refusal } from '../contract.ts';
-import { ENVELOPE_BYTES, NONCE_CHARACTERS_MAX, REASON_CHARACTERS_MAX, RESOURCE_PARTS_MAX } from '../limits.ts';
+import { ENVELOPE_BYTES } from '../../limits.ts';
+import { NONCE_CHARACTERS_MAX, REASON_CHARACTERS_MAX, RESOURCE_PARTS_MAX } from '../limits.ts';
 import { exceedsParts } from './decoded-size.ts';
 import {
   ExportedServiceSchema,

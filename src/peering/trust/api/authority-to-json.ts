@@ -1,21 +1,21 @@
-/** The certificate authority as the API shows it: where it stands, and who is waited for. Never a key. */
+/** The JSON document of the certificate authority ([PEER-90]). It contains no private key. */
 import { type Static, Type } from 'typebox';
 import type { Reader } from '../../../state/memory/reader.ts';
-import { unacknowledged } from '../acknowledgement.ts';
-import { type Authority, authorityOf, renewalMs, stageEndMs, trustedAuthorities } from '../authority.ts';
-import { UNACKNOWLEDGED_SHOWN_MAX } from '../limits.ts';
-import type { ClusterName } from '../names.ts';
+import { unacknowledgedPeerings } from '../acknowledgement.ts';
+import { type Authority, authorityRow, renewalTimeMs, stageEndMs, trustedAuthorities } from '../authority.ts';
+import type { ClusterName } from '../cluster-name.ts';
+import { UNACKNOWLEDGED_LISTED_MAX } from '../limits.ts';
 
-/** What `/v1/operator/ca` answers with. Times are RFC 3339, fingerprints SHA-256 as OpenSSL shows them. */
+/** The response body of `/v1/operator/ca`. Times are RFC 3339, fingerprints SHA-256 in OpenSSL's format. */
 export const authoritySchema = Type.Object({
   TrustDomain: Type.String(),
-  ServerName: Type.String({ description: 'What peers find in the server certificate.' }),
+  ServerName: Type.String({ description: 'The DNS name in the server certificate.' }),
   Stage: Type.Enum(['STABLE', 'ANNOUNCED', 'SWITCHED'], {
     description:
-      'STABLE: one root. ANNOUNCED: peers are told to trust a new root too. SWITCHED: the new one is served, the previous one is still trusted.',
+      'STABLE: one CA root. ANNOUNCED: peers receive the new CA root and trust both. SWITCHED: the new one is served, the old one is still trusted.',
   }),
-  StageSince: Type.Optional(Type.String({ description: 'When the stage of a rotation began.' })),
-  StageUntil: Type.Optional(Type.String({ description: 'When it ends at the latest.' })),
+  StageSince: Type.Optional(Type.String({ description: 'Start of the current stage of a rotation.' })),
+  StageUntil: Type.Optional(Type.String({ description: 'Latest end of the current stage.' })),
   Roots: Type.Array(
     Type.Object({
       ID: Type.String(),
@@ -25,30 +25,32 @@ export const authoritySchema = Type.Object({
       NotAfter: Type.String(),
       PEM: Type.String(),
     }),
-    { description: 'The roots that peers are told to trust; first the one that vouches for the server certificate.' },
+    { description: 'The CA roots that peers trust. The first one signed the server certificate.' },
   ),
   ServerCertificate: Type.Object({
     RootID: Type.String(),
     Fingerprint: Type.String(),
     NotBefore: Type.String(),
     NotAfter: Type.String(),
-    RenewAfter: Type.String({ description: 'From then on it is replaced by itself.' }),
+    RenewAfter: Type.String({ description: 'Time from which the server renews the certificate.' }),
   }),
-  NotAcknowledgedCount: Type.Integer({ description: 'Peers that an announced root waits for.' }),
+  NotAcknowledgedCount: Type.Integer({
+    description: 'Number of peers that have not acknowledged the announced CA root.',
+  }),
   NotAcknowledged: Type.Array(
     Type.Object({ ID: Type.String(), Name: Type.String(), Partition: Type.String(), State: Type.String() }),
-    { description: `The first ${UNACKNOWLEDGED_SHOWN_MAX} of them, by ID.` },
+    { description: `The first ${UNACKNOWLEDGED_LISTED_MAX} of these peers, in order of ID.` },
   ),
   LastRetired: Type.Optional(Type.Object({ ID: Type.String(), Time: Type.String() })),
 });
 
-export type ShownAuthority = Static<typeof authoritySchema>;
+export type AuthorityJson = Static<typeof authoritySchema>;
 
-/** The document. */
-export function showAuthority(reader: Reader, { trustDomain, serverName }: ClusterName): ShownAuthority {
-  const row = authorityOf(reader);
+/** Returns the document. */
+export function authorityToJson(reader: Reader, { trustDomain, serverName }: ClusterName): AuthorityJson {
+  const row = authorityRow(reader);
   const { current, rotation, retired } = row;
-  const waitedFor = unacknowledged(reader);
+  const awaited = unacknowledgedPeerings(reader);
   const { server } = current;
   return {
     TrustDomain: trustDomain,
@@ -58,26 +60,26 @@ export function showAuthority(reader: Reader, { trustDomain, serverName }: Clust
       ? {}
       : { StageSince: rotation.since, StageUntil: new Date(stageEndMs(rotation)).toISOString() }),
     Roots: trustedAuthorities(row).map((authority) =>
-      showRoot(authority, authority === current ? 'ACTIVE' : rotation?.stage === 'announced' ? 'NEXT' : 'PREVIOUS'),
+      rootToJson(authority, authority === current ? 'ACTIVE' : rotation?.stage === 'announced' ? 'NEXT' : 'PREVIOUS'),
     ),
     ServerCertificate: {
       RootID: current.id,
       Fingerprint: server.fingerprint,
       NotBefore: server.notBefore,
       NotAfter: server.notAfter,
-      RenewAfter: new Date(renewalMs(server)).toISOString(),
+      RenewAfter: new Date(renewalTimeMs(server)).toISOString(),
     },
-    NotAcknowledgedCount: waitedFor.length,
-    NotAcknowledged: waitedFor
-      .slice(0, UNACKNOWLEDGED_SHOWN_MAX)
+    NotAcknowledgedCount: awaited.length,
+    NotAcknowledged: awaited
+      .slice(0, UNACKNOWLEDGED_LISTED_MAX)
       .map(({ id, name, partition, state }) => ({ ID: id, Name: name, Partition: partition, State: state })),
     ...(retired === undefined ? {} : { LastRetired: { ID: retired.id, Time: retired.time } }),
   };
 }
 
-type ShownRoot = ShownAuthority['Roots'][number];
+type RootJson = AuthorityJson['Roots'][number];
 
-function showRoot({ id, root }: Authority, status: ShownRoot['Status']): ShownRoot {
+function rootToJson({ id, root }: Authority, status: RootJson['Status']): RootJson {
   return {
     ID: id,
     Status: status,

@@ -4,26 +4,26 @@ import { Check } from 'typebox/value';
 import { until } from '../../../../test/support/until.ts';
 import { auditLog } from '../../../audit/record.ts';
 import type { Grant } from '../../../credentials/grant.ts';
-import { createReads } from '../../../http/blocking/reads.ts';
-import { type Got, openEdge } from '../../../http/server/edge.suite.ts';
+import { createBlockingQueries } from '../../../http/blocking/blocking-query.ts';
+import { type ReceivedResponse, startTestServer } from '../../../http/server/test-server.suite.ts';
 import { systemClock } from '../../../state/clock/clock.ts';
 import { bundleFingerprint, recordAcknowledgement } from '../acknowledgement.ts';
-import { SWITCHED_MS, UNACKNOWLEDGED_SHOWN_MAX } from '../limits.ts';
+import { SWITCHED_MS, UNACKNOWLEDGED_LISTED_MAX } from '../limits.ts';
 import { makePeering, makeToken, openTrust, type TrustFixture } from '../trust.suite.ts';
-import { authoritySchema, type ShownAuthority } from './authority-to-json.ts';
+import { type AuthorityJson, authoritySchema } from './authority-to-json.ts';
 import { trustEndpoints } from './endpoints.ts';
 
 interface Served extends TrustFixture {
-  /** With the first token unless another is given. */
-  ask(method: string, path: string, token?: string): Promise<Got>;
-  /** A request that is answered with the document. */
-  document(method: string, path: string): Promise<ShownAuthority>;
+  /** Sends a request. @param token defaults to the token with every grant */
+  ask(method: string, path: string, token?: string): Promise<ReceivedResponse>;
+  /** Sends a request that must return the document. */
+  document(method: string, path: string): Promise<AuthorityJson>;
 }
 
 async function serve(): Promise<Served> {
-  await using parts = new AsyncDisposableStack();
-  const fixture = parts.use(await openTrust());
-  const reads = createReads({
+  await using stack = new AsyncDisposableStack();
+  const fixture = stack.use(await openTrust());
+  const reads = createBlockingQueries({
     state: fixture.state,
     clock: systemClock,
     random: () => 0,
@@ -32,11 +32,11 @@ async function serve(): Promise<Served> {
     waitingMax: 100,
     waitingPerTokenMax: 100,
   });
-  const edge = parts.use(await openEdge(trustEndpoints({ trust: fixture.trust, reads, consul: false })));
-  edge.server.onStop(() => reads.drain());
-  const ask = (method: string, path: string, token = fixture.token): Promise<Got> =>
+  const edge = stack.use(await startTestServer(trustEndpoints({ trust: fixture.trust, reads, consul: false })));
+  edge.http.onStop(() => reads.drain());
+  const ask = (method: string, path: string, token = fixture.token): Promise<ReceivedResponse> =>
     edge.request(path, { method, headers: token === '' ? {} : { 'x-service-token': token } });
-  const owned = parts.move();
+  const owned = stack.move();
   return {
     ...fixture,
     ask,
@@ -52,10 +52,10 @@ async function serve(): Promise<Served> {
 }
 
 const ROTATE = '/v1/operator/ca/rotate';
-const statuses = ({ Roots }: ShownAuthority): string[] => Roots.map(({ Status }) => Status);
+const statuses = ({ Roots }: AuthorityJson): string[] => Roots.map(({ Status }) => Status);
 
 describe('GET /v1/operator/ca', () => {
-  test('shows the root, the server certificate and no key', async () => {
+  test('returns the CA root and the server certificate, and no private key [PEER-90]', async () => {
     await using served = await serve();
     const { status, text } = await served.ask('GET', '/v1/operator/ca');
     assert.equal(status, 200);
@@ -71,24 +71,24 @@ describe('GET /v1/operator/ca', () => {
     );
   });
 
-  test('names the peers that are waited for, the first hundred of them', async () => {
+  test('lists at most 100 unacknowledged peers [PEER-90]', async () => {
     await using served = await serve();
-    const names = Array.from({ length: UNACKNOWLEDGED_SHOWN_MAX + 1 }, (_, i) => `peer-${i}`);
+    const names = Array.from({ length: UNACKNOWLEDGED_LISTED_MAX + 1 }, (_, i) => `peer-${i}`);
     for (const name of names) await makePeering(served.state, name);
     const shown = await served.document('PUT', ROTATE);
     assert.equal(shown.NotAcknowledgedCount, names.length);
-    assert.equal(shown.NotAcknowledged.length, UNACKNOWLEDGED_SHOWN_MAX);
+    assert.equal(shown.NotAcknowledged.length, UNACKNOWLEDGED_LISTED_MAX);
     assert.ok(shown.NotAcknowledged.every(({ Name, State }) => names.includes(Name) && State === 'INITIAL'));
   });
 
-  test('can wait: for a rotation, and for each acknowledgement', async () => {
+  test('answers a blocking query after a rotation and after each acknowledgement', async () => {
     await using served = await serve();
     const id = await makePeering(served.state, 'east');
-    const wait = async (): Promise<() => Promise<ShownAuthority>> => {
+    const wait = async (): Promise<() => Promise<AuthorityJson>> => {
       const { headers } = await served.ask('GET', '/v1/operator/ca');
       const before = served.state.waiterCount;
       const answer = served.document('GET', `/v1/operator/ca?wait=1m&index=${headers['x-service-index']}`);
-      await until('it waits', () => served.state.waiterCount > before);
+      await until('the query waits', () => served.state.waiterCount > before);
       return () => answer;
     };
     const rotation = await wait();
@@ -102,7 +102,7 @@ describe('GET /v1/operator/ca', () => {
 });
 
 describe('PUT and DELETE /v1/operator/ca/rotate', () => {
-  test('begin a rotation and take it back', async () => {
+  test('start a rotation and revert it from ANNOUNCED [PEER-88] [PEER-89]', async () => {
     await using served = await serve();
     await makePeering(served.state, 'east');
     const before = await served.document('GET', '/v1/operator/ca');
@@ -116,19 +116,22 @@ describe('PUT and DELETE /v1/operator/ca/rotate', () => {
     assert.deepEqual(await served.document('DELETE', ROTATE), before);
   });
 
-  test('take back a rotation whose root is served already', async () => {
+  test('revert a rotation from SWITCHED [PEER-89]', async () => {
     await using served = await serve();
     const before = await served.document('GET', '/v1/operator/ca');
     served.startJob();
     await served.document('PUT', ROTATE);
-    await until('it is served', async () => (await served.document('GET', '/v1/operator/ca')).Stage === 'SWITCHED');
+    await until(
+      'the new root is served',
+      async () => (await served.document('GET', '/v1/operator/ca')).Stage === 'SWITCHED',
+    );
     const switched = await served.document('GET', '/v1/operator/ca');
     assert.deepEqual(statuses(switched), ['ACTIVE', 'PREVIOUS']);
     assert.equal(switched.Roots[1]?.ID, before.Roots[0]?.ID);
     assert.deepEqual(await served.document('DELETE', ROTATE), before);
   });
 
-  test('refuse a second rotation, one that is not there, and one that has ended', async () => {
+  test('return 409 for a second rotation, without a rotation, and after one has ended', async () => {
     await using served = await serve();
     const none = await served.ask('DELETE', ROTATE);
     assert.deepEqual([none.status, none.text], [409, 'no rotation of the certificate authority is under way']);
@@ -137,22 +140,28 @@ describe('PUT and DELETE /v1/operator/ca/rotate', () => {
     assert.equal(second.status, 409);
     assert.match(second.text, /^a rotation of the certificate authority is under way/);
     served.startJob();
-    await until('it is served', async () => (await served.document('GET', '/v1/operator/ca')).Stage === 'SWITCHED');
+    await until(
+      'the new root is served',
+      async () => (await served.document('GET', '/v1/operator/ca')).Stage === 'SWITCHED',
+    );
     served.clock.advance(SWITCHED_MS);
-    await until('it has ended', async () => (await served.document('GET', '/v1/operator/ca')).Stage === 'STABLE');
+    await until(
+      'the rotation has ended',
+      async () => (await served.document('GET', '/v1/operator/ca')).Stage === 'STABLE',
+    );
     const over = await served.ask('DELETE', ROTATE);
     assert.equal(over.status, 409);
     assert.ok(over.text.includes(`the key of root ${before.Roots[0]?.ID} is gone; rotate again`), over.text);
     assert.equal((await served.document('GET', '/v1/operator/ca')).LastRetired?.ID, before.Roots[0]?.ID);
   });
 
-  test('of two rotations at the same time one begins', async () => {
+  test('start only one of two concurrent rotations', async () => {
     await using served = await serve();
     const answers = await Promise.all([served.ask('PUT', ROTATE), served.ask('PUT', ROTATE)]);
     assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409]);
   });
 
-  test('stand in the audit log with who asked, and without keys', async () => {
+  test('write the caller and no private key to the audit log', async () => {
     await using served = await serve();
     await served.document('PUT', ROTATE);
     await served.document('DELETE', ROTATE);
@@ -167,7 +176,7 @@ describe('PUT and DELETE /v1/operator/ca/rotate', () => {
   });
 });
 
-describe('the grant for', () => {
+describe('authorization of the certificate authority', () => {
   const requests = [
     ['GET', '/v1/operator/ca', 'read'],
     ['PUT', ROTATE, 'write'],
@@ -176,7 +185,7 @@ describe('the grant for', () => {
   const granted = (Access: Grant['Access'], Partition = '*'): Grant => ({ Resource: 'operator', Access, Partition });
 
   for (const [method, path, access] of requests) {
-    test(`${method} ${path} is operator:${access} in all partitions`, async () => {
+    test(`${method} ${path} requires operator:${access} in all partitions [PEER-11]`, async () => {
       await using served = await serve();
       const refused = [
         '',

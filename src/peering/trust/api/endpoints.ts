@@ -1,32 +1,30 @@
-/** The endpoints of the certificate authority. */
-
-import type { Asked } from '../../../credentials/operation.ts';
-import { askedBy } from '../../../credentials/request-context.ts';
-import type { Reads } from '../../../http/blocking/reads.ts';
+/** The endpoints of the certificate authority: `/v1/operator/ca` and `/v1/operator/ca/rotate`. */
+import { type RequestContext, requestContextOf } from '../../../credentials/request-context.ts';
+import type { BlockingQueries } from '../../../http/blocking/blocking-query.ts';
 import type { Call } from '../../../http/call.ts';
 import type { Endpoint } from '../../../http/endpoint.ts';
 import { jsonAnswer } from '../../../http/v1/json-answer.ts';
 import { authoritySchema } from './authority-to-json.ts';
-import type { Trust } from './operation.ts';
 import { readAuthority } from './read-authority.ts';
 import { rotate } from './rotate.ts';
 import { rotateBack } from './rotate-back.ts';
+import type { TrustContext } from './trust-context.ts';
 
 export interface TrustEndpoints {
-  readonly trust: Trust;
-  readonly reads: Reads;
-  /** `compat = consul`: also takes `X-Consul-Token`. */
+  readonly trust: TrustContext;
+  readonly reads: BlockingQueries;
+  /** Whether `X-Consul-Token` is accepted, with `compat: consul`. */
   readonly consul: boolean;
 }
 
-/** `/v1/operator/ca…` */
+/** Returns the endpoints. */
 export function trustEndpoints({ trust, reads, consul }: TrustEndpoints): Endpoint[] {
-  const asked = (call: Call): Asked => askedBy(call, consul);
+  const asked = (call: Call): RequestContext => requestContextOf(call, consul);
   return [
     {
       method: 'GET',
       path: '/v1/operator/ca',
-      summary: 'Shows the roots that peers trust, and where a rotation stands',
+      summary: 'Reads the CA roots that peers trust, and the stage of a rotation',
       blocking: true,
       answer: authoritySchema,
       handle: (call) => reads.answer(call, readAuthority(trust, asked(call))),
@@ -34,14 +32,14 @@ export function trustEndpoints({ trust, reads, consul }: TrustEndpoints): Endpoi
     {
       method: 'PUT',
       path: '/v1/operator/ca/rotate',
-      summary: 'Begins to replace the root of the certificate authority',
+      summary: 'Starts a rotation of the CA root',
       answer: authoritySchema,
       handle: async (call) => jsonAnswer(call, await rotate(trust, asked(call))),
     },
     {
       method: 'DELETE',
       path: '/v1/operator/ca/rotate',
-      summary: 'Goes back to the root from before the rotation under way',
+      summary: 'Reverts the rotation in progress to the old CA root',
       answer: authoritySchema,
       handle: async (call) => jsonAnswer(call, await rotateBack(trust, asked(call))),
     },

@@ -1,30 +1,30 @@
-/** `GET /v1/operator/ca`: where the certificate authority stands; can wait. */
+/** `GET /v1/operator/ca`: reads the certificate authority. Supports blocking queries. */
 import { authorize } from '../../../credentials/caller.ts';
-import { type Asked, locate, waitingAs } from '../../../credentials/operation.ts';
 import { partitionKey, partitions } from '../../../credentials/partition.ts';
-import type { Evaluate } from '../../../http/blocking/reads.ts';
+import { type RequestContext, resolveCaller, waitOptionsOf } from '../../../credentials/request-context.ts';
+import type { Evaluate } from '../../../http/blocking/blocking-query.ts';
 import type { Snapshot } from '../../../state/memory/snapshot.ts';
 import type { State, Watched } from '../../../state/state.ts';
 import { peerings } from '../../record/record.ts';
 import { acknowledgements, awaitedBundle } from '../acknowledgement.ts';
 import { AUTHORITY_KEY, authorities } from '../authority.ts';
-import { showAuthority } from './authority-to-json.ts';
-import { CLUSTER_WIDE, type Trust } from './operation.ts';
+import { authorityToJson } from './authority-to-json.ts';
+import { CLUSTER_WIDE, type TrustContext } from './trust-context.ts';
 
-/** The document of show-authority.ts. */
-export function readAuthority({ credentials, name }: Trust, asked: Asked): Evaluate {
+/** Returns the evaluation of the query. */
+export function readAuthority({ credentials, name }: TrustContext, asked: RequestContext): Evaluate {
   return (snapshot) => {
-    const { caller } = locate(credentials, snapshot, asked);
+    const { caller } = resolveCaller(credentials, snapshot, asked);
     authorize(caller, { resource: 'operator', access: 'read', partition: CLUSTER_WIDE });
     const watched = [
       credentials.state.watchRow(authorities, AUTHORITY_KEY),
       ...watchedPeers(credentials.state, snapshot),
     ];
-    return { ...waitingAs(caller), watched, body: () => showAuthority(snapshot, name) };
+    return { ...waitOptionsOf(caller), watched, body: () => authorityToJson(snapshot, name) };
   };
 }
 
-/** What tells of the peers that are waited for. */
+/** Returns what to watch for changes of the awaited peers: acknowledgements and peerings. */
 function watchedPeers(state: State, snapshot: Snapshot): Watched[] {
   const bundle = awaitedBundle(snapshot);
   if (bundle === undefined) return [];

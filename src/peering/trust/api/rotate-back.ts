@@ -1,27 +1,27 @@
-/** `DELETE /v1/operator/ca/rotate`: goes back to the root from before the rotation that is under way. */
+/** `DELETE /v1/operator/ca/rotate`: returns to the old CA root ([PEER-89]). */
 import { authorize } from '../../../credentials/caller.ts';
-import { type Asked, locate, originOf, writeFor } from '../../../credentials/operation.ts';
+import { originOf, type RequestContext, resolveCaller, writeForRequest } from '../../../credentials/request-context.ts';
 import { ServiceError } from '../../../http/errors.ts';
-import { authorities, authorityOf, rotatedBack } from '../authority.ts';
-import { recordAuthority } from '../record-authority.ts';
-import { type ShownAuthority, showAuthority } from './authority-to-json.ts';
-import { CLUSTER_WIDE, type Trust } from './operation.ts';
+import { authorities, authorityRow, revertRotation } from '../authority.ts';
+import { recordAuthorityChange } from '../record-authority-change.ts';
+import { type AuthorityJson, authorityToJson } from './authority-to-json.ts';
+import { CLUSTER_WIDE, type TrustContext } from './trust-context.ts';
 
-/** @throws ServiceError `bad-request` | `permission-denied` | `conflict` when there is nothing to go back to, StateError */
-export async function rotateBack({ credentials, name }: Trust, asked: Asked): Promise<ShownAuthority> {
-  return await writeFor(credentials, asked, (tx) => {
-    const { caller } = locate(credentials, tx, asked);
+/** @throws ServiceError `bad-request` | `permission-denied` | `conflict` when no rotation is in progress, StateError */
+export async function rotateBack({ credentials, name }: TrustContext, asked: RequestContext): Promise<AuthorityJson> {
+  return await writeForRequest(credentials, asked, (tx) => {
+    const { caller } = resolveCaller(credentials, tx, asked);
     authorize(caller, { resource: 'operator', access: 'write', partition: CLUSTER_WIDE });
-    const before = authorityOf(tx);
-    const after = rotatedBack(before);
-    if (after === undefined) throw nothingToGoBackTo(before.retired);
+    const before = authorityRow(tx);
+    const after = revertRotation(before);
+    if (after === undefined) throw noRotationError(before.retired);
     tx.put(authorities, after);
-    recordAuthority(tx, originOf(asked, caller), 'rotate-back', before, after);
-    return showAuthority(tx, name);
+    recordAuthorityChange(tx, originOf(asked, caller), 'rotate-back', before, after);
+    return authorityToJson(tx, name);
   });
 }
 
-function nothingToGoBackTo(retired: { readonly id: string; readonly time: string } | undefined): ServiceError {
+function noRotationError(retired: { readonly id: string; readonly time: string } | undefined): ServiceError {
   const text = 'no rotation of the certificate authority is under way';
   if (retired === undefined) return new ServiceError('conflict', text);
   return new ServiceError(

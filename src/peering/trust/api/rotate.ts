@@ -1,44 +1,46 @@
-/** `PUT /v1/operator/ca/rotate`: announces a new root; certificate-job.ts takes it from there. */
+/**
+ * `PUT /v1/operator/ca/rotate`: announces a new CA root ([PEER-88]). `certificate-job.ts` makes the later transitions.
+ */
 
 import type { Caller } from '../../../credentials/caller.ts';
 import { authorize } from '../../../credentials/caller.ts';
-import { type Asked, locate, originOf, writeFor } from '../../../credentials/operation.ts';
+import { originOf, type RequestContext, resolveCaller, writeForRequest } from '../../../credentials/request-context.ts';
 import { ServiceError } from '../../../http/errors.ts';
 import type { Reader } from '../../../state/memory/reader.ts';
-import { announced, authorities, authorityOf } from '../authority.ts';
-import { makeAuthority } from '../make-certificates.ts';
-import { recordAuthority } from '../record-authority.ts';
-import { type ShownAuthority, showAuthority } from './authority-to-json.ts';
-import { CLUSTER_WIDE, type Trust } from './operation.ts';
+import { announceRoot, authorities, authorityRow } from '../authority.ts';
+import { createAuthority } from '../issue-certificates.ts';
+import { recordAuthorityChange } from '../record-authority-change.ts';
+import { type AuthorityJson, authorityToJson } from './authority-to-json.ts';
+import { CLUSTER_WIDE, type TrustContext } from './trust-context.ts';
 
-/** @throws ServiceError `bad-request` | `permission-denied` | `conflict` while a rotation is under way, StateError */
-export async function rotate(trust: Trust, asked: Asked): Promise<ShownAuthority> {
+/** @throws ServiceError `bad-request` | `permission-denied` | `conflict` while a rotation is in progress, StateError */
+export async function rotate(trust: TrustContext, asked: RequestContext): Promise<AuthorityJson> {
   const { credentials, clock, secrets, name } = trust;
   const { state } = credentials;
   await state.consistent();
-  // No keys are made for who may not rotate.
-  admit(trust, state.snapshot, asked);
-  const next = await makeAuthority({ name, secrets, nowMs: clock.now() });
-  return await writeFor(credentials, asked, (tx) => {
-    const caller = admit(trust, tx, asked);
-    const before = authorityOf(tx);
-    const after = announced(before, next, new Date(tx.now).toISOString());
-    if (after === undefined) throw underWay(before.rotation?.since ?? '');
+  // Rejects callers without permission before generating keys, which uses CPU.
+  authorizeRotation(trust, state.snapshot, asked);
+  const next = await createAuthority({ name, secrets, nowMs: clock.now() });
+  return await writeForRequest(credentials, asked, (tx) => {
+    const caller = authorizeRotation(trust, tx, asked);
+    const before = authorityRow(tx);
+    const after = announceRoot(before, next, new Date(tx.now).toISOString());
+    if (after === undefined) throw rotationInProgress(before.rotation?.since ?? '');
     tx.put(authorities, after);
-    recordAuthority(tx, originOf(asked, caller), 'rotate', before, after);
-    return showAuthority(tx, name);
+    recordAuthorityChange(tx, originOf(asked, caller), 'rotate', before, after);
+    return authorityToJson(tx, name);
   });
 }
 
-function admit({ credentials }: Trust, reader: Reader, asked: Asked): Caller {
-  const { caller } = locate(credentials, reader, asked);
+function authorizeRotation({ credentials }: TrustContext, reader: Reader, asked: RequestContext): Caller {
+  const { caller } = resolveCaller(credentials, reader, asked);
   authorize(caller, { resource: 'operator', access: 'write', partition: CLUSTER_WIDE });
-  const { rotation } = authorityOf(reader);
-  if (rotation !== undefined) throw underWay(rotation.since);
+  const { rotation } = authorityRow(reader);
+  if (rotation !== undefined) throw rotationInProgress(rotation.since);
   return caller;
 }
 
-const underWay = (since: string): ServiceError =>
+const rotationInProgress = (since: string): ServiceError =>
   new ServiceError(
     'conflict',
     `a rotation of the certificate authority is under way, in its stage since ${since}: wait for its end, or go back first`,

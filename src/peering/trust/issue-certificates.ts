@@ -1,13 +1,14 @@
 /**
- * Makes the cluster's certificates: ECDSA on P-256, which every TLS stack takes. The form is the one that OpenSSL, Go and
- * Node agree on: constraints and key usage marked critical, key identifiers on both sides, names in the SAN alone.
+ * Issues the certificates of the cluster ([PEER-84]). Keys are ECDSA P-256, which every TLS stack supports. OpenSSL, Go
+ * and Node accept the extensions: critical basic constraints and key usage, both key identifiers, and names in the SAN
+ * only.
  */
 import { createPrivateKey, randomUUID, type webcrypto, X509Certificate } from 'node:crypto';
 import type * as X509 from '@peculiar/x509';
 import type { SecretStore, StoredSecret } from '../record/encrypted-secret.ts';
-import { type Authority, type Issued, rootKeyPlace, serverKeyPlace } from './authority.ts';
+import { type Authority, type IssuedCertificate, rootKeyPlace, serverKeyPlace } from './authority.ts';
+import type { ClusterName } from './cluster-name.ts';
 import { BACKDATED_MS, ROOT_LIFE_MS, SERVER_LIFE_MS } from './limits.ts';
-import type { ClusterName } from './names.ts';
 
 const KEY = { name: 'ECDSA', namedCurve: 'P-256' } as const;
 const SIGNATURE = { name: 'ECDSA', hash: 'SHA-256' } as const;
@@ -19,13 +20,13 @@ export interface IssueOptions {
   readonly nowMs: number;
 }
 
-/** A new root and a server certificate under it. */
-export async function makeAuthority({ name, secrets, nowMs }: IssueOptions): Promise<Authority> {
-  const x509 = await library();
+/** Creates a CA root and a server certificate signed by it. */
+export async function createAuthority({ name, secrets, nowMs }: IssueOptions): Promise<Authority> {
+  const x509 = await loadX509();
   const id = randomUUID();
   const keys = await generateKeys();
   const root = await x509.X509CertificateGenerator.createSelfSigned({
-    // Roots of one cluster differ in name, so that whoever builds a chain tries the right one first.
+    // Each CA root has its own name, so that a TLS client tries the right issuer first.
     name: `CN=Accord CA ${id.slice(0, 8)}`,
     keys,
     signingAlgorithm: SIGNATURE,
@@ -41,24 +42,24 @@ export async function makeAuthority({ name, secrets, nowMs }: IssueOptions): Pro
       new x509.SubjectAlternativeNameExtension([{ type: 'url', value: `spiffe://${name.trustDomain}` }]),
     ],
   });
-  const issuer = { id, root: await issued(root, keys, secrets, rootKeyPlace(id)) };
-  return { ...issuer, server: await makeServerCertificate(issuer, { name, secrets, nowMs }) };
+  const issuer = { id, root: await toIssuedCertificate(root, keys, secrets, rootKeyPlace(id)) };
+  return { ...issuer, server: await issueServerCertificate(issuer, { name, secrets, nowMs }) };
 }
 
-/** A new server certificate with a new key, under the root of an authority. @throws DataKeyError */
-export async function makeServerCertificate(
+/** Issues a server certificate with a new key, signed by the CA root of an authority. @throws DataKeyError */
+export async function issueServerCertificate(
   { id, root }: Pick<Authority, 'id' | 'root'>,
   { name, secrets, nowMs }: IssueOptions,
-): Promise<Issued> {
-  const x509 = await library();
+): Promise<IssuedCertificate> {
+  const x509 = await loadX509();
   const keys = await generateKeys();
   const issuer = new x509.X509Certificate(root.certificate);
   const certificate = await x509.X509CertificateGenerator.create({
-    // Not the server's name: a common name has 64 characters at most.
+    // A common name has at most 64 characters, too few for the server name.
     subject: 'CN=Accord server',
     issuer: issuer.subject,
     publicKey: keys.publicKey,
-    signingKey: await importKey(secrets.open(root.key, rootKeyPlace(id))),
+    signingKey: await importKey(secrets.decrypt(root.key, rootKeyPlace(id))),
     signingAlgorithm: SIGNATURE,
     ...validity(nowMs, SERVER_LIFE_MS),
     extensions: [
@@ -70,14 +71,14 @@ export async function makeServerCertificate(
       new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: name.serverName }]),
     ],
   });
-  return await issued(certificate, keys, secrets, serverKeyPlace(id));
+  return await toIssuedCertificate(certificate, keys, secrets, serverKeyPlace(id));
 }
 
 /**
- * Loaded when a certificate is made, which is seldom: an idle server has better uses for its memory. The library takes
- * its algorithms from a container that wants a polyfill first.
+ * Loads the X.509 library when a certificate is issued, which is rare, to save memory. The library requires the
+ * polyfill to be loaded first.
  */
-async function library(): Promise<typeof X509> {
+async function loadX509(): Promise<typeof X509> {
   await import('reflect-metadata');
   return await import('@peculiar/x509');
 }
@@ -93,24 +94,24 @@ function validity(nowMs: number, lifeMs: number): { readonly notBefore: Date; re
   return { notBefore: new Date(nowMs - BACKDATED_MS), notAfter: new Date(nowMs + lifeMs) };
 }
 
-async function issued(
+async function toIssuedCertificate(
   certificate: X509.X509Certificate,
   keys: webcrypto.CryptoKeyPair,
   secrets: SecretStore,
   place: string,
-): Promise<Issued> {
+): Promise<IssuedCertificate> {
   const pem = `${certificate.toString('pem').trim()}\n`;
   return {
     certificate: pem,
-    key: await storedKey(keys.privateKey, secrets, place),
+    key: await encryptKey(keys.privateKey, secrets, place),
     fingerprint: new X509Certificate(pem).fingerprint256,
     notBefore: certificate.notBefore.toISOString(),
     notAfter: certificate.notAfter.toISOString(),
   };
 }
 
-async function storedKey(key: webcrypto.CryptoKey, secrets: SecretStore, place: string): Promise<StoredSecret> {
-  const { PemConverter } = await library();
+async function encryptKey(key: webcrypto.CryptoKey, secrets: SecretStore, place: string): Promise<StoredSecret> {
+  const { PemConverter } = await loadX509();
   const pem = PemConverter.encode(await crypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY');
-  return secrets.seal(`${pem.trim()}\n`, place);
+  return secrets.encrypt(`${pem.trim()}\n`, place);
 }

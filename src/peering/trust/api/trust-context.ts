@@ -1,17 +1,16 @@
-/** What the operations on the certificate authority get. */
-
-import type { Credentials } from '../../../credentials/operation.ts';
+/** The dependencies of the operations on the certificate authority. */
+import type { Credentials } from '../../../credentials/request-context.ts';
 import { ALL_PARTITIONS } from '../../../credentials/request-partition.ts';
 import type { Clock } from '../../../state/clock/clock.ts';
 import type { SecretStore } from '../../record/encrypted-secret.ts';
-import type { ClusterName } from '../names.ts';
+import type { ClusterName } from '../cluster-name.ts';
 
-export interface Trust {
+export interface TrustContext {
   readonly credentials: Credentials;
   readonly clock: Clock;
   readonly secrets: SecretStore;
   readonly name: ClusterName;
 }
 
-/** The authority belongs to the whole cluster: a grant in one partition does not reach it. */
+/** The certificate authority belongs to the whole cluster, so it requires a grant in all partitions ([PEER-11]). */
 export const CLUSTER_WIDE = ALL_PARTITIONS;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { createFakeClock, type FakeClock } from '../../../../test/support/fake-clock.ts';
-import { numberedService, REFUSAL, WEB } from '../../../../test/support/peering/peer-session.ts';
+import { numberedService, REFUSAL, WEB } from '../../../../test/support/peering/session-fixtures.ts';
 import { createLog } from '../../../http/telemetry/log.ts';
-import { REFUSAL_LINES_MAX, REFUSAL_LINES_MS, REFUSED_KEYS_MAX } from '../limits.ts';
-import { createRefusalLog, type RefusalLog } from './rejection-log.ts';
+import { LOGGED_REFUSALS_MAX, REFUSAL_LOG_INTERVAL_MS, REFUSAL_LOG_LINES_MAX } from '../limits.ts';
+import { createRefusalLog, type RefusalLog } from './refusal-log.ts';
 
 const EAST = { peeringId: '1', name: 'east' };
 const WEST = { peeringId: '2', name: 'west' };
@@ -17,7 +17,7 @@ interface Line {
   readonly unsaid?: number;
 }
 
-describe('what a peer refuses', () => {
+describe('refusal log', () => {
   let clock: FakeClock;
   let lines: Line[];
   let refusals: RefusalLog;
@@ -31,17 +31,17 @@ describe('what a peer refuses', () => {
     for (let i = 0; i < count; i += 1) refusals.refused(EAST, numberedService(i), REFUSAL);
   };
 
-  it('is told once, with the peering and the reason, until the peer takes it', () => {
+  it('logs a refusal once, with peering and reason, until the peer acknowledges the resource', () => {
     for (let i = 0; i < 3; i += 1) refusals.refused(EAST, WEB, REFUSAL);
     assert.equal(lines.length, 1);
     const { level, peering, id, message } = lines[0] as Line;
     assert.deepEqual([level, peering, id, message], ['warn', 'east', 'web', REFUSAL.message]);
-    refusals.taken(EAST.peeringId, WEB);
+    refusals.acknowledged(EAST.peeringId, WEB);
     refusals.refused(EAST, WEB, REFUSAL);
     assert.equal(lines.length, 2);
   });
 
-  it('of each peering is told on its own, and anew when the peering is another one', () => {
+  it('logs each peering separately, and again after forget', () => {
     refusals.refused(EAST, WEB, REFUSAL);
     refusals.refused(WEST, WEB, REFUSAL);
     refusals.forget(EAST.peeringId);
@@ -52,23 +52,23 @@ describe('what a peer refuses', () => {
     );
   });
 
-  it('never fills the log: what is left out is counted in the next line', async () => {
-    many(REFUSAL_LINES_MAX + 5);
+  it('limits the rate and counts omitted refusals in the next line', async () => {
+    many(REFUSAL_LOG_LINES_MAX + 5);
     for (let i = 0; i < 100; i += 1) {
-      refusals.taken(EAST.peeringId, WEB);
+      refusals.acknowledged(EAST.peeringId, WEB);
       refusals.refused(EAST, WEB, REFUSAL);
     }
-    assert.equal(lines.length, REFUSAL_LINES_MAX);
-    refusals.taken(EAST.peeringId, WEB);
-    await clock.run(REFUSAL_LINES_MS);
+    assert.equal(lines.length, REFUSAL_LOG_LINES_MAX);
+    refusals.acknowledged(EAST.peeringId, WEB);
+    await clock.run(REFUSAL_LOG_INTERVAL_MS);
     refusals.refused(EAST, WEB, REFUSAL);
-    assert.equal(lines.length, REFUSAL_LINES_MAX + 1);
+    assert.equal(lines.length, REFUSAL_LOG_LINES_MAX + 1);
     assert.equal(lines.at(-1)?.unsaid, 105);
   });
 
-  it('is remembered of so many resources, and told again past them', async () => {
-    many(REFUSED_KEYS_MAX + 1);
-    await clock.run(REFUSAL_LINES_MS);
+  it('logs a resource again after LOGGED_REFUSALS_MAX others', async () => {
+    many(LOGGED_REFUSALS_MAX + 1);
+    await clock.run(REFUSAL_LOG_INTERVAL_MS);
     many(1);
     assert.equal(lines.at(-1)?.id, numberedService(0).id);
   });
