@@ -46,7 +46,7 @@ export interface ServeOptions extends SettingsSource {
 export async function serve(options: ServeOptions): Promise<number> {
   const { config, warnings } = options.loaded;
   const log = createLog({ level: config.log.level, format: config.log.format });
-  for (const warning of warnings) log.warn(warning);
+  for (const risk of warnings) log.warn({ risk }, 'setting is risky');
   process.umask(GROUP_AND_OTHERS);
   using signals = catchSignals();
   const live: LiveSettings = { rateLimit: config.teamAccess.rateLimit };
@@ -59,7 +59,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   } catch (error) {
     const exitCode = exitCodeOf(error);
     if (exitCode === undefined) throw error;
-    log.error((error as Error).message);
+    log.error({ reason: (error as Error).message }, 'server failed');
     return exitCode;
   }
 }
@@ -70,7 +70,7 @@ async function run(options: ServeOptions, log: Log, signals: Signals, live: Live
   const dataKey = config.dataKey === undefined ? undefined : dataKeyCipher(Buffer.from(config.dataKey.read()));
   const certificate = await readServerCertificate(config);
   const rowsMax = rowCapacity(config.state.rowsMax, getHeapStatistics().heap_size_limit);
-  if (rowsMax.isLimitedByHeap) log.warn({ rowsMax: rowsMax.rows }, rowsMax.reason);
+  if (rowsMax.isLimitedByHeap) log.warn({ rowsMax: rowsMax.rows, reason: rowsMax.reason }, 'memory limits the rows');
   if (config.store === 'sqlite') await restrictDatabaseFiles(config.dataDir, log);
   using clockWatch = detectClockJumps(clock, (jumpMs) => logClockJump(log, jumpMs));
   await using parts = new AsyncDisposableStack();

@@ -124,7 +124,7 @@ export function firstViolation(config: Config, isSet: (key: SettingKey) => boole
   return undefined;
 }
 
-/** Returns one log line for each risky but allowed setting. */
+/** Describes each risky but allowed setting, for the log. */
 export function warningsOf({ http, acl, services, peering }: Config): readonly string[] {
   const warnings: string[] = [];
   if (!isLoopback(http.address.host) && http.tlsCert === undefined) {

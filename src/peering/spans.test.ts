@@ -3,16 +3,16 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
-import { healthOf, mustRegister } from '../../test/support/peering/catalog.ts';
+import { healthOf, mustRegister } from '../../test/support/peering/catalog-requests.ts';
 import {
   encodeContent,
   mustGenerate,
   mustReadRecord,
   requestEstablish,
   tokenContent,
-} from '../../test/support/peering/peering.ts';
+} from '../../test/support/peering/peering-requests.ts';
 import { dialRaw } from '../../test/support/peering/raw-peer.ts';
-import { startPeeringService } from '../../test/support/peering/running-peering.ts';
+import { startPeeringService } from '../../test/support/peering/start-peering-service.ts';
 import { type Api, type ApiSettings, startApi } from '../../test/support/process/api.ts';
 import { startTraces, type Traces, textOf } from '../../test/support/process/traces.ts';
 import { until } from '../../test/support/until.ts';
@@ -183,8 +183,8 @@ describe('the spans of a peering', { timeout: 120_000 }, () => {
       [accepting, 'west'],
       [dialing, 'east'],
     ] as const) {
-      const ofStreams = (): readonly string[] => lines.filter((line) => line.includes('peer stream'));
-      await until('the stream has ended', () => ofStreams().some((line) => line.includes('has ended')));
+      const ofStreams = (): readonly string[] => lines.filter((line) => /"msg":"stream (opened|closed)"/.test(line));
+      await until('the stream is closed', () => ofStreams().some((line) => line.includes('stream closed')));
       for (const line of ofStreams()) assert.equal((JSON.parse(line) as { peering: string }).peering, name);
     }
   });
