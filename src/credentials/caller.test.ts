@@ -13,10 +13,10 @@ import { hashSecret } from './secret.ts';
 
 const MINUTE_MS = 60_000;
 
-describe('a token with an end', () => {
+describe('a token with an expiration time', () => {
   const self = (api: Api, token: string) => api.request('GET', '/v1/acl/token/self', { token });
 
-  test('works to the last millisecond and no longer', async () => {
+  test('stops working at that millisecond [ACL-15]', async () => {
     const clock = createFakeClock();
     await using api = await startApi({ clock });
     const { SecretID } = await api.makeToken([], { ExpirationTTL: '1m' });
@@ -27,7 +27,7 @@ describe('a token with an end', () => {
     assert.deepEqual([status, text], [403, 'ACL not found']);
   });
 
-  test('does not exist past it, though nothing has removed it', async () => {
+  test('is missing after it expires, before its row is deleted', async () => {
     const clock = createFakeClock();
     await using api = await startApi({ clock });
     const { AccessorID } = await api.makeToken([], { ExpirationTTL: '1m' });
@@ -36,7 +36,7 @@ describe('a token with an end', () => {
     assert.equal((await api.request('GET', '/v1/acl/tokens')).json<unknown[]>().length, 1);
   });
 
-  test('is removed in the background, and the audit log says so', async () => {
+  test('is deleted by the background job, which adds an audit entry', async () => {
     const clock = createFakeClock();
     await using api = await startApi({ clock });
     api.state.addJob(
@@ -44,11 +44,11 @@ describe('a token with an end', () => {
         recordTokenChange(tx, SYSTEM, 'expire', stored, undefined),
       ),
     );
-    const { SecretID: _, ...shown } = await api.makeToken(['peering:read'], { ExpirationTTL: '1m' });
-    const stored = () => api.state.snapshot.trees.get(aclTokens)?.rows.size;
-    assert.equal(stored(), 2);
+    const { SecretID: _, ...document } = await api.makeToken(['peering:read'], { ExpirationTTL: '1m' });
+    const storedCount = () => api.state.snapshot.tables.get(aclTokens)?.rows.size;
+    assert.equal(storedCount(), 2);
     clock.advance(MINUTE_MS);
-    await until('it is removed', () => stored() === 1);
+    await until('the token is deleted', () => storedCount() === 1);
     const [entry] = (await api.request('GET', '/v1/audit?limit=1')).json<Record<string, unknown>[]>();
     assert.deepEqual(entry, {
       Time: new Date(clock.now()).toISOString(),
@@ -57,20 +57,20 @@ describe('a token with an end', () => {
       RequestID: '',
       Action: 'expire',
       Type: 'acl-token',
-      Subject: shown.AccessorID,
+      Subject: document.AccessorID,
       Partition: 'default',
-      Before: shown,
+      Before: document,
       After: null,
     });
   });
 });
 
-describe('what a caller holds', () => {
+describe('authenticate', () => {
   const policies: readonly (readonly [
     name: string,
     policy: AclPolicy,
-    anonymous: readonly string[],
-    weak: readonly string[],
+    writableByAnonymous: readonly string[],
+    writableByToken: readonly string[],
   ])[] = [
     ['acl.default-policy: deny', { enabled: true, defaultPolicy: 'deny' }, [], ['acl']],
     [
@@ -81,31 +81,31 @@ describe('what a caller holds', () => {
     ],
     ['acl.enabled: false', { enabled: false, defaultPolicy: 'deny' }, RESOURCES, RESOURCES],
   ];
-  for (const [name, policy, anonymous, weak] of policies) {
-    test(`under ${name}`, async () => {
+  for (const [name, policy, writableByAnonymous, writableByToken] of policies) {
+    test(`returns the grants of the token and the policy with ${name} [ACL-9] [ACL-10] [ACL-11]`, async () => {
       await using api = await startApi();
       const { SecretID } = await api.makeToken(['acl:write@default']);
-      const writes = (secretHash: string | undefined): string[] => {
+      const writable = (secretHash: string | undefined): string[] => {
         const { grants } = authenticate(api.state.snapshot, secretHash, policy);
         return RESOURCES.filter((resource) => permits(grants, { resource, access: 'write', partition: 'default' }));
       };
-      assert.deepEqual(writes(undefined), anonymous);
-      assert.deepEqual(writes(hashSecret(SecretID)), weak);
-      if (policy.enabled) assert.throws(() => writes(hashSecret('unknown')), { message: 'ACL not found' });
-      else assert.deepEqual(writes(hashSecret('unknown')), RESOURCES);
+      assert.deepEqual(writable(undefined), writableByAnonymous);
+      assert.deepEqual(writable(hashSecret(SecretID)), writableByToken);
+      if (policy.enabled) assert.throws(() => writable(hashSecret('unknown')), { message: 'ACL not found' });
+      else assert.deepEqual(writable(hashSecret('unknown')), RESOURCES);
     });
   }
 });
 
-test('a token held back by limits.waiting-per-token says which limit', async () => {
+test('a query beyond limits.waiting-per-token gets 429 with the name of the limit [V1-81]', async () => {
   await using api = await startApi({ clock: createFakeClock(), waitingPerTokenMax: 1 });
   const { index } = api.state.snapshot;
-  const { answer } = await api.hold(`/v1/acl/tokens?index=${index}`);
-  const more = await api.request('GET', `/v1/acl/tokens?index=${index}`);
-  assert.equal(more.status, 429);
-  assert.match(more.text, /limits\.waiting-per-token/);
+  const { answer } = await api.startBlockingQuery(`/v1/acl/tokens?index=${index}`);
+  const rejected = await api.request('GET', `/v1/acl/tokens?index=${index}`);
+  assert.equal(rejected.status, 429);
+  assert.match(rejected.text, /limits\.waiting-per-token/);
   const { SecretID } = await api.makeToken(['acl:read']);
   assert.equal((await answer).status, 200);
-  await api.hold(`/v1/acl/tokens?index=${api.state.snapshot.index}`, { token: SecretID });
-  await api.hold(`/v1/acl/tokens?index=${api.state.snapshot.index}`);
+  await api.startBlockingQuery(`/v1/acl/tokens?index=${api.state.snapshot.index}`, { token: SecretID });
+  await api.startBlockingQuery(`/v1/acl/tokens?index=${api.state.snapshot.index}`);
 });

@@ -1,46 +1,42 @@
-/**
- * Who is calling, as a value. `authenticate` makes it of the presented secret and one picture of the state; `authorize`
- * says whether it may. Rules: peering-decisions, "Tokens of the caller".
- */
+/** Authenticates and authorizes callers of `/v1` by their ACL tokens. */
 import { ServiceError } from '../http/errors.ts';
 import type { Reader } from '../state/memory/reader.ts';
 import { aclTokens } from './acl-token.ts';
-import { EVERYTHING, type Grant, type Permission, permits } from './grant.ts';
+import { ALL_GRANTS, type Grant, type Permission, permits } from './grant.ts';
 import { DEFAULT_PARTITION } from './partition.ts';
 
 export interface AclPolicy {
-  /** false: nobody is asked for a token. */
+  /** `false`: the server looks up no token and every caller holds every grant [ACL-11]. */
   readonly enabled: boolean;
-  /** What holds where no grant decides; `allow` never gives `acl` or `operator`. */
+  /** `allow`: every caller holds grants on all resources but `acl` and `operator` [ACL-10]. */
   readonly defaultPolicy: 'allow' | 'deny';
 }
 
 export interface Caller {
-  /** The accessor ID of the token; undefined for the anonymous token. */
+  /** Undefined for the anonymous token [ACL-9]. */
   readonly accessorId: string | undefined;
-  /** The partition of its requests unless they name another. */
+  /** The partition of requests that name none. */
   readonly partition: string;
-  /** What the token and the policy give together. */
+  /** The grants of the token and of the default policy. */
   readonly grants: readonly Grant[];
-  /** Milliseconds since 1970 at which the token ends; undefined: never. */
+  /** Milliseconds since 1970. Undefined: the token does not expire. */
   readonly expiresAtMs: number | undefined;
 }
 
-/** What `acl.default-policy: allow` gives to everybody. */
-const ALLOWED_BY_DEFAULT: readonly Grant[] = EVERYTHING.filter(
+const DEFAULT_ALLOW_GRANTS: readonly Grant[] = ALL_GRANTS.filter(
   ({ Resource }) => Resource !== 'acl' && Resource !== 'operator',
 );
 
 const ANONYMOUS: Caller = { accessorId: undefined, partition: DEFAULT_PARTITION, grants: [], expiresAtMs: undefined };
-const ANONYMOUS_ALLOWED: Caller = { ...ANONYMOUS, grants: ALLOWED_BY_DEFAULT };
-const UNASKED: Caller = { ...ANONYMOUS, grants: EVERYTHING };
+const ANONYMOUS_ALLOWED: Caller = { ...ANONYMOUS, grants: DEFAULT_ALLOW_GRANTS };
+const ACL_DISABLED_CALLER: Caller = { ...ANONYMOUS, grants: ALL_GRANTS };
 
 /**
- * The caller behind a secret's hash; undefined is the anonymous token.
- * @throws ServiceError `permission-denied` (`ACL not found`) for a token that is unknown or has expired
+ * Returns the caller whose token has this secret hash; for undefined, the anonymous caller.
+ * @throws ServiceError `permission-denied` for an unknown or expired token [ACL-6]
  */
 export function authenticate(reader: Reader, secretHash: string | undefined, policy: AclPolicy): Caller {
-  if (!policy.enabled) return UNASKED;
+  if (!policy.enabled) return ACL_DISABLED_CALLER;
   if (secretHash === undefined) return policy.defaultPolicy === 'allow' ? ANONYMOUS_ALLOWED : ANONYMOUS;
   const stored = reader.find(aclTokens, 'secretHash', secretHash);
   if (stored === undefined) throw new ServiceError('permission-denied', 'ACL not found');
@@ -48,18 +44,21 @@ export function authenticate(reader: Reader, secretHash: string | undefined, pol
   return {
     accessorId,
     partition,
-    grants: policy.defaultPolicy === 'allow' ? [...grants, ...ALLOWED_BY_DEFAULT] : grants,
+    grants: policy.defaultPolicy === 'allow' ? [...grants, ...DEFAULT_ALLOW_GRANTS] : grants,
     expiresAtMs: expirationTime === undefined ? undefined : Date.parse(expirationTime),
   };
 }
 
-/** Refuses unless a grant gives the permission. @throws ServiceError `permission-denied` */
+/** Checks that the caller holds the permission. @throws ServiceError `permission-denied` */
 export function authorize(caller: Caller, permission: Permission): void {
-  if (!permits(caller.grants, permission)) throw lacks(caller, permission);
+  if (!permits(caller.grants, permission)) throw permissionDenied(caller, permission);
 }
 
-/** The refusal for a caller who lacks a permission, in the words of the API. */
-export function lacks(caller: Caller, { resource, access }: Pick<Permission, 'resource' | 'access'>): ServiceError {
+/** Returns the error for a caller that lacks a permission [ACL-63], [ACL-64]. */
+export function permissionDenied(
+  caller: Caller,
+  { resource, access }: Pick<Permission, 'resource' | 'access'>,
+): ServiceError {
   const permission = `'${resource}:${access}'`;
   const text =
     caller.accessorId === undefined

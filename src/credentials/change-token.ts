@@ -1,21 +1,25 @@
-/** What creating, changing and deleting a token have in common: a maker gives, changes and takes only what it holds. */
-
+/** The delegation check and the audit entry that creating, changing and deleting a token share. */
 import { type Origin, recordChange } from '../audit/record.ts';
 import type { Stored } from '../state/table.ts';
 import type { Transaction } from '../state/write/transaction.ts';
-import { type AclToken, type ShownToken, showToken } from './acl-token.ts';
-import { authorize, type Caller, lacks } from './caller.ts';
+import type { AclToken } from './acl-token.ts';
+import { type AclTokenJson, aclTokenToJson } from './acl-token-to-json.ts';
+import { authorize, type Caller, permissionDenied } from './caller.ts';
 import { covers, type Grant } from './grant.ts';
 
-/** Refuses unless the maker holds every grant, and `acl:write` wherever they reach. @throws ServiceError `permission-denied` */
+/**
+ * Checks that the caller holds everything that the grants permit, and `acl:write` in their partitions [ACL-29].
+ * @throws ServiceError `permission-denied`
+ */
 export function authorizeGrants(caller: Caller, grants: readonly Grant[]): void {
   for (const grant of grants) {
     authorize(caller, { resource: 'acl', access: 'write', partition: grant.Partition });
-    if (!covers(caller.grants, grant)) throw lacks(caller, { resource: grant.Resource, access: grant.Access });
+    if (!covers(caller.grants, grant))
+      throw permissionDenied(caller, { resource: grant.Resource, access: grant.Access });
   }
 }
 
-/** Writes to the audit log what happened to a token. */
+/** Adds the audit entry of a change to a token [ACL-65]. */
 export function recordTokenChange(
   tx: Transaction,
   origin: Origin,
@@ -26,14 +30,14 @@ export function recordTokenChange(
   const token = after ?? before;
   if (token === undefined) return;
   const { accessorId, partition } = token.row;
-  const shown = (stored: Stored<AclToken> | undefined): ShownToken | null =>
-    stored === undefined ? null : showToken(stored);
+  const toJson = (stored: Stored<AclToken> | undefined): AclTokenJson | null =>
+    stored === undefined ? null : aclTokenToJson(stored);
   recordChange(tx, origin, {
     action,
     type: 'acl-token',
     subject: accessorId,
     partition,
-    before: shown(before),
-    after: shown(after),
+    before: toJson(before),
+    after: toJson(after),
   });
 }

@@ -1,10 +1,10 @@
-/** What a cluster decides once, at its first start. */
+/** The table of the settings that the first start of a cluster fixes [SRV-33]. */
 import { defineTable } from '../state/table.ts';
 
 export interface Cluster {
-  /** The row's only key. */
+  /** The key of the table's only row. */
   readonly id: 'cluster';
-  /** Fixed at the first start: other clusters know this one by it. */
+  /** Peers identify this cluster by it. */
   readonly datacenter: string;
   readonly createTime: string;
 }

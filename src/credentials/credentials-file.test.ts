@@ -6,8 +6,8 @@ import { temporaryDirectory } from '../../test/support/temporary-directory.ts';
 import {
   CredentialsFileError,
   credentialsPath,
+  moveCredentialsAside,
   readCredentials,
-  setCredentialsAside,
   writeCredentials,
 } from './credentials-file.ts';
 
@@ -17,19 +17,19 @@ const content = {
   teamAccess: { username: 'admin', token: 't' },
 };
 
-test('the file is for its owner alone, and what was written is read', async () => {
+test('writeCredentials creates a file of mode 0600 that readCredentials reads [SRV-38]', async () => {
   await using directory = await temporaryDirectory();
-  const deep = path.join(directory.path, 'data');
-  assert.equal(await readCredentials(deep), undefined);
-  await writeCredentials(deep, content);
-  assert.equal((await stat(credentialsPath(deep))).mode & 0o777, 0o600);
-  assert.deepEqual(await readCredentials(deep), content);
-  assert.deepEqual(await readdir(deep), ['credentials.json'], 'nothing temporary is left');
+  const dataDirectory = path.join(directory.path, 'data');
+  assert.equal(await readCredentials(dataDirectory), undefined);
+  await writeCredentials(dataDirectory, content);
+  assert.equal((await stat(credentialsPath(dataDirectory))).mode & 0o777, 0o600);
+  assert.deepEqual(await readCredentials(dataDirectory), content);
+  assert.deepEqual(await readdir(dataDirectory), ['credentials.json'], 'no temporary file remains');
 });
 
-test('a file that is there is never written over', async () => {
-  await using at = await temporaryDirectory();
-  const directory = at.path;
+test('writeCredentials rejects with EEXIST and keeps an existing file', async () => {
+  await using temporary = await temporaryDirectory();
+  const directory = temporary.path;
   await writeFile(credentialsPath(directory), 'mine');
   await assert.rejects(writeCredentials(directory, content), { code: 'EEXIST' });
   assert.equal(await readFile(credentialsPath(directory), 'utf8'), 'mine');
@@ -37,21 +37,21 @@ test('a file that is there is never written over', async () => {
 });
 
 for (const text of ['', 'mine', '{}', 'null', '{"address":1,"peering":{},"teamAccess":{}}']) {
-  test(`a file with ${JSON.stringify(text)} is told from ours`, async () => {
-    await using at = await temporaryDirectory();
-    const directory = at.path;
+  test(`readCredentials rejects a file that contains ${JSON.stringify(text)} [SRV-40]`, async () => {
+    await using temporary = await temporaryDirectory();
+    const directory = temporary.path;
     await writeFile(credentialsPath(directory), text);
     await assert.rejects(readCredentials(directory), CredentialsFileError);
   });
 }
 
-test('a file that is set aside keeps its content under another name', async () => {
-  await using at = await temporaryDirectory();
-  const directory = at.path;
-  assert.equal(await setCredentialsAside(directory, 0), undefined);
+test('moveCredentialsAside renames the file and keeps its content [SRV-45]', async () => {
+  await using temporary = await temporaryDirectory();
+  const directory = temporary.path;
+  assert.equal(await moveCredentialsAside(directory, 0), undefined);
   await writeCredentials(directory, content);
-  const aside = await setCredentialsAside(directory, Date.UTC(2030, 0, 1));
-  assert.equal(aside, path.join(directory, 'credentials.2030-01-01T000000.000Z.json'));
-  assert.deepEqual(await readFile(aside ?? '', 'utf8'), `${JSON.stringify(content, null, 2)}\n`);
+  const target = await moveCredentialsAside(directory, Date.UTC(2030, 0, 1));
+  assert.equal(target, path.join(directory, 'credentials.2030-01-01T000000.000Z.json'));
+  assert.deepEqual(await readFile(target ?? '', 'utf8'), `${JSON.stringify(content, null, 2)}\n`);
   assert.equal(await readCredentials(directory), undefined);
 });

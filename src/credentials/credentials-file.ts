@@ -1,17 +1,17 @@
-/** `credentials.json` in the data directory: the first credentials, for the operator and the command line. */
+/** Reads and writes `credentials.json` in the data directory, which gives the operator the first credentials [SRV-37]. */
 import { link, open, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { makeDirectory } from '../state/make-directory.ts';
 
-/** What the file holds; other people's scripts rely on these names. */
+/** The content of the file. Operators' scripts depend on these names. */
 export interface CredentialsFile {
-  /** Where the server that wrote it listens, as a URL. */
+  /** The URL of the server that wrote the file. */
   readonly address: string;
   readonly peering: { readonly accessorId: string; readonly secretId: string };
   readonly teamAccess: { readonly username: string; readonly token: string };
 }
 
-/** Thrown for a file that is there and is not one of ours. */
+/** Thrown if the file has another form. */
 export class CredentialsFileError extends Error {
   override readonly name = 'CredentialsFileError';
 }
@@ -20,7 +20,7 @@ const FILE = 'credentials.json';
 
 export const credentialsPath = (directory: string): string => path.join(directory, FILE);
 
-/** The file's content, or undefined when there is none. @throws CredentialsFileError; Error of the system */
+/** Returns the content of the file, or undefined if it is missing. @throws CredentialsFileError; Error of the system */
 export async function readCredentials(directory: string): Promise<CredentialsFile | undefined> {
   const file = credentialsPath(directory);
   let text: string;
@@ -30,18 +30,18 @@ export async function readCredentials(directory: string): Promise<CredentialsFil
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
-  const content = parse(text);
+  const content = parseCredentials(text);
   if (content === undefined) {
     throw new CredentialsFileError(
-      `'${file}' is there and holds no credentials of Accord: move it away, it is never overwritten`,
+      `'${file}' exists and contains no credentials of Accord: move it away, because the server never overwrites it`,
     );
   }
   return content;
 }
 
 /**
- * Writes the file with mode 0600, complete or not at all, and never over an existing one.
- * @throws Error with code EEXIST when it is there
+ * Writes the file with mode 0600, completely or not at all. Never overwrites a file [SRV-38].
+ * @throws Error with code EEXIST if the file exists
  */
 export async function writeCredentials(directory: string, content: CredentialsFile): Promise<void> {
   await makeDirectory(directory, 0o700);
@@ -51,7 +51,7 @@ export async function writeCredentials(directory: string, content: CredentialsFi
     await using handle = await open(temporary, 'w', 0o600);
     await handle.writeFile(`${JSON.stringify(content, null, 2)}\n`);
     await handle.sync();
-    // Unlike a rename, a link fails where something is.
+    // Unlike rename, link fails if the target exists.
     await link(temporary, file);
   } finally {
     await rm(temporary, { force: true });
@@ -60,25 +60,25 @@ export async function writeCredentials(directory: string, content: CredentialsFi
   await folder.sync();
 }
 
-/** Moves an existing file aside, so that a new one can be written. @returns where it is now, if there was one */
-export async function setCredentialsAside(directory: string, now: number): Promise<string | undefined> {
+/** Renames an existing file to `credentials.<time>.json`. @returns its new path; undefined without a file */
+export async function moveCredentialsAside(directory: string, now: number): Promise<string | undefined> {
   const file = credentialsPath(directory);
-  const aside = path.join(directory, `credentials.${new Date(now).toISOString().replaceAll(':', '')}.json`);
+  const target = path.join(directory, `credentials.${new Date(now).toISOString().replaceAll(':', '')}.json`);
   try {
-    await rename(file, aside);
-    return aside;
+    await rename(file, target);
+    return target;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
 }
 
-/** Takes back a file that this process wrote and that names credentials which did not come to be. */
+/** Deletes a file that this process wrote and whose credentials were not committed. */
 export async function removeCredentials(directory: string): Promise<void> {
   await rm(credentialsPath(directory), { force: true });
 }
 
-function parse(text: string): CredentialsFile | undefined {
+function parseCredentials(text: string): CredentialsFile | undefined {
   try {
     const { address, peering, teamAccess } = JSON.parse(text) as CredentialsFile;
     const strings = [address, peering.accessorId, peering.secretId, teamAccess.username, teamAccess.token];

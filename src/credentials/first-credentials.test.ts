@@ -12,13 +12,13 @@ import { aclTokens } from './acl-token.ts';
 import { cluster } from './cluster.ts';
 import { credentialsPath, readCredentials, writeCredentials } from './credentials-file.ts';
 import {
-  type FirstStart,
+  createFirstCredentials,
   FirstStartError,
-  makeFirstCredentials,
+  type FirstStartOptions,
   type PresetSecrets,
   recoverCredentials,
 } from './first-credentials.ts';
-import { EVERYTHING } from './grant.ts';
+import { ALL_GRANTS } from './grant.ts';
 import { partitions } from './partition.ts';
 import { hashSecret } from './secret.ts';
 import { users, userTokens } from './user.ts';
@@ -26,14 +26,14 @@ import { users, userTokens } from './user.ts';
 const NONE: PresetSecrets = { aclToken: undefined, adminToken: undefined };
 const schema = defineSchema([cluster, partitions, aclTokens, users, userTokens, auditLog]);
 
-interface Place extends AsyncDisposable {
+interface Scene extends AsyncDisposable {
   readonly directory: string;
   readonly state: State;
-  start(changes?: Partial<FirstStart>): FirstStart;
+  options(changes?: Partial<FirstStartOptions>): FirstStartOptions;
 }
 
-/** An empty state with a data directory. */
-async function place(): Promise<Place> {
+/** Opens an empty state in a new data directory. */
+async function openScene(): Promise<Scene> {
   const temporary = await temporaryDirectory();
   const clock = createFakeClock(Date.UTC(2030, 0, 1));
   const state = await openState(sqliteEngine({ directory: temporary.path }), { schema, clock });
@@ -41,7 +41,7 @@ async function place(): Promise<Place> {
   return {
     directory,
     state,
-    start: (changes = {}) => ({
+    options: (changes = {}) => ({
       state,
       clock,
       directory,
@@ -57,20 +57,20 @@ async function place(): Promise<Place> {
   };
 }
 
-const isGood = ({ snapshot }: State, secretId = ''): boolean =>
+const isValid = ({ snapshot }: State, secretId = ''): boolean =>
   snapshot.find(aclTokens, 'secretHash', hashSecret(secretId)) !== undefined;
 
-describe('the first start', () => {
-  test('makes a token with every grant, an administrator and the default partition, and writes them down', async () => {
-    await using at = await place();
-    assert.equal(await makeFirstCredentials(at.start()), true);
-    const file = await readCredentials(at.directory);
+describe('createFirstCredentials', () => {
+  test('creates a token with every grant, an administrator and the default partition [SRV-36]', async () => {
+    await using scene = await openScene();
+    assert.equal(await createFirstCredentials(scene.options()), true);
+    const file = await readCredentials(scene.directory);
     assert.equal(file?.address, 'http://127.0.0.1:8500');
     assert.match(file.peering.secretId, /^[0-9a-f-]{36}$/);
     assert.match(file.teamAccess.token, /^[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9]{67}$/);
-    const { snapshot } = at.state;
+    const { snapshot } = scene.state;
     const token = snapshot.find(aclTokens, 'secretHash', hashSecret(file.peering.secretId));
-    assert.deepEqual([token?.row.accessorId, token?.row.grants], [file.peering.accessorId, EVERYTHING]);
+    assert.deepEqual([token?.row.accessorId, token?.row.grants], [file.peering.accessorId, ALL_GRANTS]);
     const admin = snapshot.find(users, 'username', file.teamAccess.username);
     assert.equal(admin?.row.siteAdmin, true);
     const userToken = snapshot.find(userTokens, 'secretHash', hashSecret(file.teamAccess.token));
@@ -81,120 +81,120 @@ describe('the first start', () => {
     );
   });
 
-  test('is the only one', async () => {
-    await using at = await place();
-    await makeFirstCredentials(at.start());
-    const before = await readFile(credentialsPath(at.directory), 'utf8');
-    const { snapshot } = at.state;
-    const presetSecrets = (): PresetSecrets => assert.fail('they are read on an empty state only');
-    assert.equal(await makeFirstCredentials(at.start({ presetSecrets })), false);
-    assert.equal(at.state.snapshot, snapshot);
-    assert.equal(await readFile(credentialsPath(at.directory), 'utf8'), before);
+  test('changes nothing and reads no bootstrap settings if the state is not empty', async () => {
+    await using scene = await openScene();
+    await createFirstCredentials(scene.options());
+    const before = await readFile(credentialsPath(scene.directory), 'utf8');
+    const { snapshot } = scene.state;
+    const presetSecrets = (): PresetSecrets => assert.fail('read on a state that is not empty');
+    assert.equal(await createFirstCredentials(scene.options({ presetSecrets })), false);
+    assert.equal(scene.state.snapshot, snapshot);
+    assert.equal(await readFile(credentialsPath(scene.directory), 'utf8'), before);
   });
 
-  test('that was cut off between the file and the commit is finished with what the file says', async () => {
-    await using at = await place();
-    await using closed = await place();
+  test('commits what the file contains after a crash between the file and the commit [SRV-39]', async () => {
+    await using scene = await openScene();
+    await using closed = await openScene();
     await closed.state[Symbol.asyncDispose]();
-    await assert.rejects(makeFirstCredentials(closed.start({ directory: at.directory })));
-    const left = await readCredentials(at.directory);
+    await assert.rejects(createFirstCredentials(closed.options({ directory: scene.directory })));
+    const left = await readCredentials(scene.directory);
     assert.ok(left !== undefined);
-    assert.equal(isGood(at.state, left.peering.secretId), false);
-    assert.equal(await makeFirstCredentials(at.start({ address: 'http://127.0.0.1:9' })), true);
-    assert.equal(isGood(at.state, left.peering.secretId), true);
-    assert.deepEqual(await readCredentials(at.directory), left);
+    assert.equal(isValid(scene.state, left.peering.secretId), false);
+    assert.equal(await createFirstCredentials(scene.options({ address: 'http://127.0.0.1:9' })), true);
+    assert.equal(isValid(scene.state, left.peering.secretId), true);
+    assert.deepEqual(await readCredentials(scene.directory), left);
   });
 
-  test('takes what an operator has set beforehand', async () => {
-    await using at = await place();
+  test('uses the secrets of the bootstrap settings [SRV-41]', async () => {
+    await using scene = await openScene();
     const preset = {
       aclToken: 'b1f6a8f0-5a0c-4a53-9f43-6f1c8f0b7a11',
       adminToken: `${'a'.repeat(14)}.atlasv1.${'b'.repeat(67)}`,
     };
-    await makeFirstCredentials(at.start({ presetSecrets: () => preset }));
-    const file = await readCredentials(at.directory);
+    await createFirstCredentials(scene.options({ presetSecrets: () => preset }));
+    const file = await readCredentials(scene.directory);
     assert.deepEqual([file?.peering.secretId, file?.teamAccess.token], [preset.aclToken, preset.adminToken]);
-    assert.equal(isGood(at.state, preset.aclToken), true);
+    assert.equal(isValid(scene.state, preset.aclToken), true);
   });
 
   const contradictions = [
     [
-      'credentials.json that is something else',
+      'credentials.json contains something else [SRV-40]',
       'mine',
       NONE,
-      /credentials\.json' is there and holds no credentials of Accord: move it away/,
+      /credentials\.json' exists and contains no credentials of Accord: move it away/,
     ],
     [
-      'credentials.json that says otherwise than the settings',
+      'credentials.json and the bootstrap settings differ [SRV-42]',
       undefined,
       { ...NONE, aclToken: 'other' },
       /name different credentials: move the file away or unset them/,
     ],
   ] as const;
-  for (const [what, text, preset, words] of contradictions) {
-    test(`stops at a ${what}, and changes nothing`, async () => {
-      await using at = await place();
+  for (const [condition, text, preset, message] of contradictions) {
+    test(`throws and changes nothing if ${condition}`, async () => {
+      await using scene = await openScene();
       const file = {
         address: '',
         peering: { accessorId: 'a', secretId: 's' },
         teamAccess: { username: 'admin', token: 't' },
       };
-      if (text === undefined) await writeCredentials(at.directory, file);
-      else await writeFile(credentialsPath(at.directory), text);
-      const before = await readFile(credentialsPath(at.directory), 'utf8');
-      const { snapshot } = at.state;
-      await assert.rejects(makeFirstCredentials(at.start({ presetSecrets: () => preset })), (error) => {
+      if (text === undefined) await writeCredentials(scene.directory, file);
+      else await writeFile(credentialsPath(scene.directory), text);
+      const before = await readFile(credentialsPath(scene.directory), 'utf8');
+      const { snapshot } = scene.state;
+      await assert.rejects(createFirstCredentials(scene.options({ presetSecrets: () => preset })), (error) => {
         assert.ok(error instanceof FirstStartError);
-        assert.match(error.message, words);
+        assert.match(error.message, message);
         return true;
       });
-      assert.equal(await readFile(credentialsPath(at.directory), 'utf8'), before);
-      assert.equal(at.state.snapshot, snapshot);
+      assert.equal(await readFile(credentialsPath(scene.directory), 'utf8'), before);
+      assert.equal(scene.state.snapshot, snapshot);
     });
   }
 
-  test('fixes the datacenter', async () => {
-    await using at = await place();
-    await makeFirstCredentials(at.start());
-    await assert.rejects(makeFirstCredentials(at.start({ datacenter: 'dc2' })), {
+  test('throws if cluster.datacenter differs from that of the first start [SRV-33]', async () => {
+    await using scene = await openScene();
+    await createFirstCredentials(scene.options());
+    await assert.rejects(createFirstCredentials(scene.options({ datacenter: 'dc2' })), {
       name: 'FirstStartError',
       message:
         "cluster.datacenter is 'dc2', but this cluster was made as 'dc1': it is fixed at the first start; set it back",
     });
   });
 
-  test('of two at once on one state makes one pair, and the other has no file', async () => {
-    await using at = await place();
+  test('creates one pair for two concurrent first starts, and deletes the other file [SRV-43]', async () => {
+    await using scene = await openScene();
     await using elsewhere = await temporaryDirectory();
     const made = await Promise.all([
-      makeFirstCredentials(at.start()),
-      makeFirstCredentials(at.start({ directory: elsewhere.path })),
+      createFirstCredentials(scene.options()),
+      createFirstCredentials(scene.options({ directory: elsewhere.path })),
     ]);
     assert.deepEqual(made.toSorted(), [false, true]);
-    const files = await Promise.all([readCredentials(at.directory), readCredentials(elsewhere.path)]);
+    const files = await Promise.all([readCredentials(scene.directory), readCredentials(elsewhere.path)]);
     assert.deepEqual(
       files.map((file) => file !== undefined),
       made,
     );
-    assert.equal(isGood(at.state, files.find((file) => file !== undefined)?.peering.secretId), true);
-    assert.equal(at.state.snapshot.all(aclTokens).length, 1);
+    assert.equal(isValid(scene.state, files.find((file) => file !== undefined)?.peering.secretId), true);
+    assert.equal(scene.state.snapshot.all(aclTokens).length, 1);
   });
 });
 
-describe('recovery', () => {
-  test('makes a new pair beside the old one, and keeps the old file under another name', async () => {
-    await using at = await place();
-    await makeFirstCredentials(at.start());
-    const old = await readCredentials(at.directory);
-    const aside = await recoverCredentials(at.start());
-    assert.deepEqual(JSON.parse(await readFile(aside ?? '', 'utf8')), old);
-    const next = await readCredentials(at.directory);
+describe('recoverCredentials', () => {
+  test('creates a second pair and moves the old file aside [SRV-45]', async () => {
+    await using scene = await openScene();
+    await createFirstCredentials(scene.options());
+    const old = await readCredentials(scene.directory);
+    const previousFile = await recoverCredentials(scene.options());
+    assert.deepEqual(JSON.parse(await readFile(previousFile ?? '', 'utf8')), old);
+    const next = await readCredentials(scene.directory);
     assert.notEqual(next?.peering.secretId, old?.peering.secretId);
-    assert.equal(isGood(at.state, next?.peering.secretId), true);
-    assert.equal(isGood(at.state, old?.peering.secretId), true);
-    assert.equal(at.state.snapshot.all(users).length, 1, 'the administrator gets a further token');
-    assert.equal(at.state.snapshot.all(userTokens).length, 2);
-    const entries = await at.state.scan(auditLog, { limit: 100 }, new AbortController().signal);
+    assert.equal(isValid(scene.state, next?.peering.secretId), true);
+    assert.equal(isValid(scene.state, old?.peering.secretId), true);
+    assert.equal(scene.state.snapshot.all(users).length, 1, 'the administrator gets a further token');
+    assert.equal(scene.state.snapshot.all(userTokens).length, 2);
+    const entries = await scene.state.scan(auditLog, { limit: 100 }, new AbortController().signal);
     assert.deepEqual(
       entries.slice(-2).map(({ row }) => [row.actor, row.action, row.type]),
       [
@@ -202,13 +202,13 @@ describe('recovery', () => {
         ['system', 'recover', 'user-token'],
       ],
     );
-    assert.equal((await readdir(at.directory)).filter((name) => name.startsWith('credentials')).length, 2);
+    assert.equal((await readdir(scene.directory)).filter((name) => name.startsWith('credentials')).length, 2);
   });
 
-  test('gives no token to who has the name of an administrator that was deleted', async () => {
-    await using at = await place();
-    await makeFirstCredentials(at.start());
-    await at.state.write((tx) => {
+  test('creates admin-2 if a user who is not a site administrator is named admin [SRV-46]', async () => {
+    await using scene = await openScene();
+    await createFirstCredentials(scene.options());
+    await scene.state.write((tx) => {
       const admin = tx.find(users, 'username', 'admin')?.row;
       assert.ok(admin !== undefined);
       tx.delete(users, admin.id);
@@ -216,13 +216,13 @@ describe('recovery', () => {
       const other = { username: 'admin', email: 'admin@elsewhere.example', siteAdmin: false, createTime };
       tx.put(users, { id: 'user-0000000000000001', ...other, unclaimed: true });
     });
-    await recoverCredentials(at.start());
-    assert.equal((await readCredentials(at.directory))?.teamAccess.username, 'admin-2');
-    const made = at.state.snapshot.find(users, 'username', 'admin-2')?.row;
+    await recoverCredentials(scene.options());
+    assert.equal((await readCredentials(scene.directory))?.teamAccess.username, 'admin-2');
+    const made = scene.state.snapshot.find(users, 'username', 'admin-2')?.row;
     assert.equal(made?.siteAdmin, true);
-    const [token] = at.state.snapshot.all(userTokens);
+    const [token] = scene.state.snapshot.all(userTokens);
     assert.equal(token?.row.userId, made?.id);
-    await recoverCredentials(at.start());
-    assert.equal(at.state.snapshot.all(users).length, 2, 'the new administrator gets a further token');
+    await recoverCredentials(scene.options());
+    assert.equal(scene.state.snapshot.all(users).length, 2, 'the new administrator gets a further token');
   });
 });

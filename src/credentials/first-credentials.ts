@@ -1,7 +1,7 @@
 /**
- * The first start of an empty state: the two first credentials, the default partition and what the cluster decides
- * once. The file is written before the commit, so that a crash between the two loses nothing: the next start finds the
- * file and commits what it says.
+ * Creates the first credentials, the default partition and the cluster's fixed settings on an empty state [SRV-36], and
+ * recovers lost credentials [SRV-45]. The file is written before the commit, because after a crash between the two the
+ * next start commits what the file contains [SRV-39].
  */
 import { randomUUID } from 'node:crypto';
 import { recordChange, SYSTEM } from '../audit/record.ts';
@@ -9,89 +9,90 @@ import type { Clock } from '../state/clock/clock.ts';
 import type { Reader } from '../state/memory/reader.ts';
 import type { State } from '../state/state.ts';
 import type { Transaction } from '../state/write/transaction.ts';
-import { type AclToken, aclTokens, showToken } from './acl-token.ts';
+import { type AclToken, aclTokens } from './acl-token.ts';
+import { aclTokenToJson } from './acl-token-to-json.ts';
 import { cluster } from './cluster.ts';
 import {
   type CredentialsFile,
   CredentialsFileError,
+  moveCredentialsAside,
   readCredentials,
   removeCredentials,
-  setCredentialsAside,
   writeCredentials,
 } from './credentials-file.ts';
-import { EVERYTHING } from './grant.ts';
-import { DEFAULT_PARTITION, partitions, showPartition } from './partition.ts';
+import { ALL_GRANTS } from './grant.ts';
+import { DEFAULT_PARTITION, partitions, partitionToJson } from './partition.ts';
 import { hashSecret, newApiToken, newId } from './secret.ts';
 import { users, userTokens } from './user.ts';
 
-/** Credentials that an operator set beforehand. */
+/** The secrets from the bootstrap settings [SRV-41]. */
 export interface PresetSecrets {
   readonly aclToken: string | undefined;
   readonly adminToken: string | undefined;
 }
 
-export interface FirstStart {
+export interface FirstStartOptions {
   readonly state: State;
   readonly clock: Clock;
-  /** Where the file goes. */
+  /** The data directory, for `credentials.json`. */
   readonly directory: string;
-  /** This server's own URL. */
+  /** The URL of this server. */
   readonly address: string;
   readonly datacenter: string;
-  /** Read only when the state is empty. */
+  /** Called only if the state is empty. */
   readonly presetSecrets: () => PresetSecrets;
 }
 
-/** Thrown when the settings or `credentials.json` contradict each other, or what the cluster decided at its first start. */
+/** Thrown if the settings contradict `credentials.json`, or the datacenter fixed at the first start. */
 export class FirstStartError extends Error {
   override readonly name = 'FirstStartError';
 }
 
 const ADMIN = 'admin';
 
-/** Why credentials are made: for the audit log, and for whoever lists them. */
-interface Occasion {
+/** The audit action and the token descriptions of a first start or a recovery. */
+interface CreationReason {
   readonly action: 'create' | 'recover';
-  readonly aclToken: string;
-  readonly userToken: string;
+  readonly aclTokenDescription: string;
+  readonly userTokenDescription: string;
 }
 
-const FIRST: Occasion = {
+const FIRST_START: CreationReason = {
   action: 'create',
-  aclToken: 'The first token: it holds every grant',
-  userToken: 'First token',
+  aclTokenDescription: 'The first token: it holds every grant',
+  userTokenDescription: 'First token',
 };
-const RECOVERY: Occasion = {
+const RECOVERY: CreationReason = {
   action: 'recover',
-  aclToken: 'Made when credentials were lost: it holds every grant',
-  userToken: 'Made when credentials were lost',
+  aclTokenDescription: 'Made when credentials were lost: it holds every grant',
+  userTokenDescription: 'Made when credentials were lost',
 };
 
-/** A state that is full has to let somebody in who can make room. */
-const NECESSARY = { beyondRowsMax: true };
+/** On a full state, an operator needs credentials to delete rows. */
+const EXEMPT_FROM_ROW_LIMIT = { beyondRowsMax: true };
 
 /**
- * Makes the first credentials if the state is empty.
- * @returns whether this server made them, and so has the file
+ * Creates the first credentials if the state is empty.
+ * @returns whether this server created them and therefore has the file
  * @throws FirstStartError
  */
-export async function makeFirstCredentials(start: FirstStart): Promise<boolean> {
+export async function createFirstCredentials(start: FirstStartOptions): Promise<boolean> {
   const { state, directory, datacenter } = start;
-  const decided = state.snapshot.get(cluster, 'cluster');
-  if (decided !== undefined) {
-    checkDatacenter(decided.row.datacenter, datacenter);
+  const started = state.snapshot.get(cluster, 'cluster');
+  if (started !== undefined) {
+    checkDatacenter(started.row.datacenter, datacenter);
     return false;
   }
   const preset = start.presetSecrets();
-  const standing = await standingCredentials(directory);
-  const content = standing ?? newCredentials(start.address, preset);
+  const existing = await existingCredentials(directory);
+  const content = existing ?? newCredentials(start.address, preset);
   checkPreset(content, preset);
-  if (standing === undefined) await writeCredentials(directory, content);
-  const made = await state.write((tx) => {
+  if (existing === undefined) await writeCredentials(directory, content);
+  const created = await state.write((tx) => {
     if (tx.get(cluster, 'cluster') !== undefined) return false;
     tx.put(cluster, { id: 'cluster', datacenter, createTime: isoTime(tx) });
     const partition = tx.put(partitions, { name: DEFAULT_PARTITION, description: 'Built in' });
-    const after = showPartition(partition);
+    const after = partitionToJson(partition);
     recordChange(tx, SYSTEM, {
       action: 'create',
       type: 'partition',
@@ -100,41 +101,41 @@ export async function makeFirstCredentials(start: FirstStart): Promise<boolean> 
       before: null,
       after,
     });
-    putAclToken(tx, content, FIRST);
-    putAdmin(tx, content, FIRST);
+    putAclToken(tx, content, FIRST_START);
+    putAdmin(tx, content, FIRST_START);
     return true;
-  }, NECESSARY);
-  if (!made) {
-    // Unless another server found the file in a shared directory, and committed what it says.
-    const inForce = state.snapshot.get(aclTokens, content.peering.accessorId) !== undefined;
-    if (standing === undefined && !inForce) await removeCredentials(directory);
+  }, EXEMPT_FROM_ROW_LIMIT);
+  if (!created) {
+    // In a shared directory, the other server may have committed what this server's file contains [SRV-43].
+    const isCommitted = state.snapshot.get(aclTokens, content.peering.accessorId) !== undefined;
+    if (existing === undefined && !isCommitted) await removeCredentials(directory);
     checkDatacenter(state.snapshot.get(cluster, 'cluster')?.row.datacenter ?? datacenter, datacenter);
   }
-  return made;
+  return created;
 }
 
 /**
- * Makes a new pair of credentials beside the old ones and writes them to the file; an older file is moved aside.
- * @returns where the older file is now
+ * Creates a second pair of credentials next to the existing ones and writes them to the file [SRV-45].
+ * @returns the new path of the previous file, if there was one
  */
 export async function recoverCredentials({
   state,
   clock,
   directory,
   address,
-}: FirstStart): Promise<string | undefined> {
-  const aside = await setCredentialsAside(directory, clock.now());
+}: FirstStartOptions): Promise<string | undefined> {
+  const previousFile = await moveCredentialsAside(directory, clock.now());
   const content = newCredentials(address, { aclToken: undefined, adminToken: undefined }, adminName(state.snapshot));
   await writeCredentials(directory, content);
   await state.write((tx) => {
     putAclToken(tx, content, RECOVERY);
     putAdmin(tx, content, RECOVERY);
-  }, NECESSARY);
-  return aside;
+  }, EXEMPT_FROM_ROW_LIMIT);
+  return previousFile;
 }
 
-/** What a start that was cut off, or an operator, has left. */
-async function standingCredentials(directory: string): Promise<CredentialsFile | undefined> {
+/** Reads the file of an interrupted start, or one that the operator placed. @throws FirstStartError if it is not valid */
+async function existingCredentials(directory: string): Promise<CredentialsFile | undefined> {
   try {
     return await readCredentials(directory);
   } catch (cause) {
@@ -151,7 +152,7 @@ function newCredentials(address: string, preset: PresetSecrets, username = ADMIN
   };
 }
 
-/** The first site administrator, or whoever can be it: another may have the name, once that one was deleted. */
+/** Returns `admin`, or the first of `admin-2` and so on that is free or belongs to a site administrator [SRV-46]. */
 function adminName(reader: Reader): string {
   for (let number = 1; ; number++) {
     const username = number === 1 ? ADMIN : `${ADMIN}-${number}`;
@@ -160,16 +161,20 @@ function adminName(reader: Reader): string {
   }
 }
 
-function putAclToken(tx: Transaction, { peering }: CredentialsFile, { action, aclToken: description }: Occasion): void {
+function putAclToken(
+  tx: Transaction,
+  { peering }: CredentialsFile,
+  { action, aclTokenDescription: description }: CreationReason,
+): void {
   const token: AclToken = {
     accessorId: peering.accessorId,
     secretHash: hashSecret(peering.secretId),
     description,
     partition: DEFAULT_PARTITION,
-    grants: EVERYTHING,
+    grants: ALL_GRANTS,
     createTime: isoTime(tx),
   };
-  const after = showToken(tx.put(aclTokens, token));
+  const after = aclTokenToJson(tx.put(aclTokens, token));
   recordChange(tx, SYSTEM, {
     action,
     type: 'acl-token',
@@ -183,17 +188,17 @@ function putAclToken(tx: Transaction, { peering }: CredentialsFile, { action, ac
 function putAdmin(
   tx: Transaction,
   { teamAccess }: CredentialsFile,
-  { action, userToken: description }: Occasion,
+  { action, userTokenDescription: description }: CreationReason,
 ): void {
   const createTime = isoTime(tx);
   const { username } = teamAccess;
   const existing = tx.find(users, 'username', username);
   if (existing !== undefined && !existing.row.siteAdmin) {
-    throw new FirstStartError(`the user '${username}' is no site administrator: start with --recover again`);
+    throw new FirstStartError(`the user '${username}' is not a site administrator: start with --recover again`);
   }
-  const id = existing?.row.id ?? tx.once(() => newId('user'));
+  const id = existing?.row.id ?? tx.memoizeAcrossRetries(() => newId('user'));
   if (existing === undefined) tx.put(users, { id, username, email: '', siteAdmin: true, createTime });
-  const tokenId = tx.once(() => newId('at'));
+  const tokenId = tx.memoizeAcrossRetries(() => newId('at'));
   const secretHash = hashSecret(teamAccess.token);
   tx.put(userTokens, { id: tokenId, userId: id, secretHash, description, createTime });
   const after = { username, 'site-admin': true };
@@ -209,10 +214,10 @@ function putAdmin(
 
 const isoTime = (tx: Transaction): string => new Date(tx.now).toISOString();
 
-function checkDatacenter(decided: string, configured: string): void {
-  if (decided === configured) return;
+function checkDatacenter(fixed: string, configured: string): void {
+  if (fixed === configured) return;
   throw new FirstStartError(
-    `cluster.datacenter is '${configured}', but this cluster was made as '${decided}': it is fixed at the first start; set it back`,
+    `cluster.datacenter is '${configured}', but this cluster was made as '${fixed}': it is fixed at the first start; set it back`,
   );
 }
 

@@ -1,19 +1,20 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { covers, EVERYTHING, type Grant, type Permission, permits, permitsSome, RESOURCES } from './grant.ts';
+import { ALL_GRANTS, covers, type Grant, type Permission, permits, permitsAnyName, RESOURCES } from './grant.ts';
 
+/** Parses `<resource>:<access>|<partition>|<names>`; the partition defaults to `default`. */
 const grant = (text: string): Grant => {
-  const [what = '', Partition = 'default', names] = text.split('|');
-  const [Resource, Access] = what.split(':') as [Grant['Resource'], Grant['Access']];
+  const [resourceAccess = '', Partition = 'default', names] = text.split('|');
+  const [Resource, Access] = resourceAccess.split(':') as [Grant['Resource'], Grant['Access']];
   return names === undefined
     ? { Resource, Access, Partition }
     : { Resource, Access, Partition, Names: names.split(',') };
 };
 
 const permission = (text: string): Permission => {
-  const [what = '', partition = 'default', name] = text.split('|');
-  const [resource, access] = what.split(':') as [Permission['resource'], Permission['access']];
+  const [resourceAccess = '', partition = 'default', name] = text.split('|');
+  const [resource, access] = resourceAccess.split(':') as [Permission['resource'], Permission['access']];
   return name === undefined ? { resource, access, partition } : { resource, access, partition, name };
 };
 
@@ -39,7 +40,7 @@ describe('permits', () => {
     ['', 'peering:read', false],
   ];
   for (const [grants, wanted, allowed] of rows) {
-    it(`[${grants}] ${allowed ? 'gives' : 'does not give'} ${wanted}`, () => {
+    it(`returns ${allowed} for [${grants}] and ${wanted}`, () => {
       const held = grants === '' ? [] : grants.split(';').map(grant);
       assert.equal(permits(held, permission(wanted)), allowed);
     });
@@ -47,14 +48,14 @@ describe('permits', () => {
 });
 
 describe('permitsSome', () => {
-  it('is true for a caller that may read only some names', () => {
-    assert.equal(permitsSome([grant('peering:read|eu|prod-*')], 'peering', 'read', 'eu'), true);
-    assert.equal(permitsSome([grant('peering:read|eu|prod-*')], 'peering', 'write', 'eu'), false);
-    assert.equal(permitsSome([grant('peering:read|eu|prod-*')], 'peering', 'read', 'us'), false);
+  it('returns true for grants that are limited to names', () => {
+    assert.equal(permitsAnyName([grant('peering:read|eu|prod-*')], 'peering', 'read', 'eu'), true);
+    assert.equal(permitsAnyName([grant('peering:read|eu|prod-*')], 'peering', 'write', 'eu'), false);
+    assert.equal(permitsAnyName([grant('peering:read|eu|prod-*')], 'peering', 'read', 'us'), false);
   });
 });
 
-describe('covers', () => {
+describe('covers [ACL-30]', () => {
   const rows: readonly (readonly [held: string, wanted: string, covered: boolean])[] = [
     ['peering:write|*', 'peering:read|eu', true],
     ['peering:read|*', 'peering:write|eu', false],
@@ -67,13 +68,13 @@ describe('covers', () => {
     ['peering:read|eu|a;peering:read|us|b', 'peering:read|eu|a,b', false],
   ];
   for (const [held, wanted, covered] of rows) {
-    it(`[${held}] ${covered ? 'covers' : 'does not cover'} ${wanted}`, () => {
+    it(`returns ${covered} for [${held}] and ${wanted}`, () => {
       assert.equal(covers(held.split(';').map(grant), grant(wanted)), covered);
     });
   }
 
-  it('everything covers everything', () => {
-    for (const wanted of EVERYTHING) assert.equal(covers(EVERYTHING, wanted), true);
+  it('returns true for ALL_GRANTS and each of its grants', () => {
+    for (const wanted of ALL_GRANTS) assert.equal(covers(ALL_GRANTS, wanted), true);
   });
 
   const label = fc.constantFrom('a', 'ab', 'abc', 'b');
@@ -97,7 +98,7 @@ describe('covers', () => {
     name: fc.constantFrom('a', 'ab', 'abc', 'abcd', 'b', 'x'),
   });
 
-  it('never lets a grant be given that permits what its giver may not do', () => {
+  it('returns true only if the held grants permit everything that the wanted grant permits', () => {
     fc.assert(
       fc.property(fc.array(anyGrant, { maxLength: 4 }), anyGrant, anyPermission, (held, wanted, action) => {
         if (covers(held, wanted) && permits([wanted], action)) assert.ok(permits(held, action));

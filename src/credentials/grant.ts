@@ -1,8 +1,6 @@
 /**
- * Grants of ACL tokens, and what they cover; pure. Rules: peering-decisions, "Tokens of the caller".
- *
- * A grant gives `read` or `write` (which includes read) on one resource in one partition or in all (`*`), for some
- * resources limited to names (`east`, `prod-*`). Names and partitions are compared without regard to case, as DNS does.
+ * Grants of ACL tokens, and the checks whether grants permit an action or cover another grant [ACL-17] to [ACL-31].
+ * Names and partitions match without regard to case [ACL-25].
  */
 import { type Static, Type } from 'typebox';
 import type { DeepReadonly } from '../state/table.ts';
@@ -15,77 +13,88 @@ export const grantSchema = Type.Object(
   {
     Resource: Type.Enum([...RESOURCES]),
     Access: Type.Enum(['read', 'write']),
-    Partition: Type.String({ description: "A partition's name, or * for all." }),
-    Names: Type.Optional(Type.Array(Type.String(), { description: 'Exact names, or prefix*; absent: all names.' })),
+    Partition: Type.String({ description: 'The name of a partition, or * for every partition.' }),
+    Names: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'Exact names such as east, and prefixes such as prod-*. Absent: every name.',
+      }),
+    ),
   },
   { title: 'Grant' },
 );
 
 export type Grant = DeepReadonly<Static<typeof grantSchema>>;
 
-/** What a caller wants to do. */
+/** An action for which a caller needs a grant. */
 export interface Permission {
   readonly resource: Resource;
   readonly access: Access;
-  /** A partition's name, or `*` for something that spans all of them. */
+  /** The name of a partition, or `*` for an action on the whole cluster [ACL-27]. */
   readonly partition: string;
-  /** The name it is done to; absent: something that no name limits, so only a grant without names gives it. */
+  /** The name of the object. Absent: the action concerns no single name and needs a grant without names [ACL-26]. */
   readonly name?: string;
 }
 
-/** Every permission there is: what the first credentials hold. */
-export const EVERYTHING: readonly Grant[] = RESOURCES.map((Resource) => ({
+/** The grants of the first credentials: write access to every resource in every partition. */
+export const ALL_GRANTS: readonly Grant[] = RESOURCES.map((Resource) => ({
   Resource,
   Access: 'write',
   Partition: '*',
 }));
 
-/** Resources whose things have names that a grant can be limited to. */
+/** The resources for which a grant can be limited to names [ACL-18]. */
 export const NAMED_RESOURCES: ReadonlySet<Resource> = new Set(['peering', 'services', 'config']);
 
-/** Whether some grant gives the permission. */
+/** Whether one of the grants permits the action. */
 export function permits(grants: readonly Grant[], { resource, access, partition, name }: Permission): boolean {
   return grants.some(
     (grant) =>
-      givesAccess(grant, resource, access) &&
-      spans(grant.Partition, partition) &&
-      (grant.Names === undefined || (name !== undefined && grant.Names.some((pattern) => matches(pattern, name)))),
+      allowsAccess(grant, resource, access) &&
+      coversPartition(grant.Partition, partition) &&
+      (grant.Names === undefined ||
+        (name !== undefined && grant.Names.some((pattern) => matchesPattern(pattern, name)))),
   );
 }
 
-/** Whether some grant gives the access to at least one name in the partition: such a caller may list, and sees part. */
-export function permitsSome(grants: readonly Grant[], resource: Resource, access: Access, partition: string): boolean {
-  return grants.some((grant) => givesAccess(grant, resource, access) && spans(grant.Partition, partition));
+/** Whether one of the grants permits the access to at least one name in the partition. Such a caller may list. */
+export function permitsAnyName(
+  grants: readonly Grant[],
+  resource: Resource,
+  access: Access,
+  partition: string,
+): boolean {
+  return grants.some((grant) => allowsAccess(grant, resource, access) && coversPartition(grant.Partition, partition));
 }
 
-/** Whether who holds `held` may give `wanted` away: everything that it permits is permitted to them already. */
+/** Whether the held grants permit everything that `wanted` permits [ACL-30]. */
 export function covers(held: readonly Grant[], wanted: Grant): boolean {
   const candidates = held.filter(
-    (grant) => givesAccess(grant, wanted.Resource, wanted.Access) && spans(grant.Partition, wanted.Partition),
+    (grant) =>
+      allowsAccess(grant, wanted.Resource, wanted.Access) && coversPartition(grant.Partition, wanted.Partition),
   );
   if (candidates.some((grant) => grant.Names === undefined)) return true;
   if (wanted.Names === undefined) return false;
   return wanted.Names.every((name) =>
-    candidates.some((grant) => grant.Names?.some((pattern) => includes(pattern, name))),
+    candidates.some((grant) => grant.Names?.some((pattern) => coversPattern(pattern, name))),
   );
 }
 
-function givesAccess(grant: Grant, resource: Resource, access: Access): boolean {
+function allowsAccess(grant: Grant, resource: Resource, access: Access): boolean {
   return grant.Resource === resource && (grant.Access === 'write' || access === 'read');
 }
 
-function spans(granted: string, wanted: string): boolean {
+function coversPartition(granted: string, wanted: string): boolean {
   return granted === '*' || granted.toLowerCase() === wanted.toLowerCase();
 }
 
-function matches(pattern: string, name: string): boolean {
+function matchesPattern(pattern: string, name: string): boolean {
   const wanted = name.toLowerCase();
   const given = pattern.toLowerCase();
   return given.endsWith('*') ? wanted.startsWith(given.slice(0, -1)) : wanted === given;
 }
 
-/** Whether every name that `inner` matches is matched by `outer`. */
-function includes(outer: string, inner: string): boolean {
-  if (!inner.endsWith('*')) return matches(outer, inner);
+/** Whether `outer` matches every name that `inner` matches. */
+function coversPattern(outer: string, inner: string): boolean {
+  if (!inner.endsWith('*')) return matchesPattern(outer, inner);
   return outer.endsWith('*') && inner.toLowerCase().startsWith(outer.slice(0, -1).toLowerCase());
 }

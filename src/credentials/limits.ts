@@ -1,26 +1,26 @@
-/** Every bound of credentials, each with its reason. */
+/** The limits of ACL tokens, partitions, exports and the audit log. */
 
-/** A sentence or two; it stands in lists and in the audit log. */
+/** Lists and audit entries contain descriptions. */
 export const DESCRIPTION_CHARACTERS_MAX = 1_024;
-/** Every request of a token looks through its grants. */
+/** Every request scans the grants of its token [ACL-16]. */
 export const GRANTS_MAX = 128;
-/** Likewise the names in one grant. */
+/** Every request scans the names in those grants. */
 export const GRANT_NAMES_MAX = 128;
 /**
- * Names in all grants of a token: a change of the largest token (its row, and the audit log's before and after) fits
- * into one commit of 1 MiB, which is what etcd takes unless it is told otherwise.
+ * Names in all grants of a token. A change of the largest token writes its row and both versions for the audit log,
+ * which fit into one commit of 1 MiB, the default limit of etcd.
  */
 export const TOKEN_NAMES_MAX = 2_048;
-/** A hundred years: past it a slip of the pen is likelier than a wish. */
-export const TOKEN_LIFE_MS_MAX = 100 * 366 * 24 * 60 * 60 * 1_000;
-/** A UUID has 36 characters; what is longer than this is not looked up. */
+/** 100 years. A longer time is more likely a typo [ACL-35]. */
+export const TOKEN_TTL_MS_MAX = 100 * 366 * 24 * 60 * 60 * 1_000;
+/** A secret ID has 36 characters. The server rejects longer values without a lookup [ACL-6]. */
 export const SECRET_CHARACTERS_MAX = 256;
-/** Entries of the audit log in one answer, unless the request says; and the most that it can say. */
+/** The default and the maximum of `limit` for the audit log [SRV-90]. */
 export const AUDIT_ENTRIES_DEFAULT = 100;
 export const AUDIT_ENTRIES_MAX = 10_000;
-/** Entries that are read for one answer, where the caller may see few of them: twice the longest answer. */
+/** Entries that one response examines, of which the caller may see few. Twice the longest response [SRV-92]. */
 export const AUDIT_SCANNED_MAX = 20_000;
-/** Characters of those: the longest answer of entries of usual size. Of the largest, with a megabyte each, it is eight. */
+/** The characters of those entries: 10,000 entries of typical size, or eight of the largest size of 1 MiB. */
 export const AUDIT_CHARACTERS_MAX = 8 * 1024 * 1024;
-/** A shorter passphrase can be guessed from a stolen export. */
+/** A shorter passphrase of a stolen export can be guessed [SRV-50]. */
 export const PASSPHRASE_CHARACTERS_MIN = 12;

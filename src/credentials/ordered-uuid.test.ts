@@ -5,13 +5,13 @@ import { orderedUuid } from './ordered-uuid.ts';
 
 const VERSION_4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-test('ordered UUIDs have the form of version 4, differ, and follow each other', async () => {
-  const made: string[] = [];
+test('orderedUuid returns distinct UUIDs of version 4 in order of creation [ACL-13]', async () => {
+  const uuids: string[] = [];
   for (let i = 0; i < 5; i++) {
-    made.push(orderedUuid());
+    uuids.push(orderedUuid());
     await delay(2);
   }
-  for (const uuid of made) assert.match(uuid, VERSION_4);
-  assert.deepEqual(made, made.toSorted());
+  for (const uuid of uuids) assert.match(uuid, VERSION_4);
+  assert.deepEqual(uuids, uuids.toSorted());
   assert.equal(new Set(Array.from({ length: 10_000 }, orderedUuid)).size, 10_000);
 });

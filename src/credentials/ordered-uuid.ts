@@ -1,12 +1,11 @@
-/** Names for rows that are made one after another. */
 import { randomUUIDv7 } from 'node:crypto';
 
 const VERSION_AT = 14;
 
 /**
- * A UUID in the form of version 4 whose first 48 bits are the time in milliseconds; the other 74 are random. Rows with
- * such keys stand side by side, in trees and in files: a commit of many copies few pages, where random keys cost one
- * each. For public names only: who knows one knows when it was made. See docs/decisions/0007.
+ * Returns a UUID in the form of version 4 whose first 48 bits are the time in milliseconds and whose other 74 bits are
+ * random [ACL-13]. Rows created together have adjacent keys, so a commit of many rows copies few pages; random keys
+ * would copy one page each. Only for public IDs, because the ID reveals when it was created. See docs/decisions/0007.
  */
 export function orderedUuid(): string {
   const uuid = randomUUIDv7();

@@ -1,9 +1,9 @@
-/** Partitions: the row, the table, names, and how a partition is shown. */
+/** Partitions: the table, the syntax of names, and the JSON document [ACL-57]. */
 import { type Static, Type } from 'typebox';
 import { defineTable, type Stored } from '../state/table.ts';
 
 export interface Partition {
-  /** As first given; compared without regard to case. */
+  /** In the spelling of the creation. Names are compared without regard to case [ACL-59]. */
   readonly name: string;
   readonly description: string;
 }
@@ -14,25 +14,24 @@ export const partitions = defineTable<Partition>()({
   name: 'partitions',
   key: (partition) => partitionKey(partition.name),
   formats: { version: 1 },
-  // One entry for all: who waits for the list waits for it.
+  // One entry for all rows, which a query that waits for the list watches.
   indexes: { all: { entry: () => '', watched: true } },
 });
 
-/** The key of a partition's row, and the form in which names are compared. */
+/** Returns the key of a partition's row. Two names mean the same partition if their keys are equal. */
 export const partitionKey = (name: string): string => name.toLowerCase();
 
-/** A DNS label: the rule of peer names, which partition names follow. */
+/** A DNS label, as for the names of peers [ACL-49]. */
 const NAME = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 
 export const isPartitionName = (name: string): boolean => NAME.test(name);
 
-/** A partition as the API shows it. */
-export const shownPartitionSchema = Type.Object(
+export const partitionSchema = Type.Object(
   { Name: Type.String(), Description: Type.String(), CreateIndex: Type.Integer(), ModifyIndex: Type.Integer() },
   { title: 'Partition' },
 );
-export type ShownPartition = Readonly<Static<typeof shownPartitionSchema>>;
+export type PartitionJson = Readonly<Static<typeof partitionSchema>>;
 
-export function showPartition({ row, createIndex, modifyIndex }: Stored<Partition>): ShownPartition {
+export function partitionToJson({ row, createIndex, modifyIndex }: Stored<Partition>): PartitionJson {
   return { Name: row.name, Description: row.description, CreateIndex: createIndex, ModifyIndex: modifyIndex };
 }

@@ -1,12 +1,12 @@
-/** Which partitions a caller may read something in: what `partition=*` spans. */
 import type { Reader } from '../state/memory/reader.ts';
-import { type Caller, lacks } from './caller.ts';
-import { permitsSome, type Resource } from './grant.ts';
+import { type Caller, permissionDenied } from './caller.ts';
+import { permitsAnyName, type Resource } from './grant.ts';
 import { partitions } from './partition.ts';
 
 /**
- * The names of the partitions where the caller may read some of `resource`, and whether others were left out.
- * @throws ServiceError `permission-denied` when there is none
+ * Returns the partitions that `partition=*` covers: those in which the caller has a read grant on the resource [ACL-53].
+ * `filtered` is true if it omits any.
+ * @throws ServiceError `permission-denied` if the caller may read the resource in no partition
  */
 export function readablePartitions(
   reader: Reader,
@@ -14,7 +14,7 @@ export function readablePartitions(
   resource: Resource,
 ): { readonly names: readonly string[]; readonly filtered: boolean } {
   const all = reader.all(partitions).map(({ row }) => row.name);
-  const names = all.filter((partition) => permitsSome(caller.grants, resource, 'read', partition));
-  if (names.length === 0) throw lacks(caller, { resource, access: 'read' });
+  const names = all.filter((partition) => permitsAnyName(caller.grants, resource, 'read', partition));
+  if (names.length === 0) throw permissionDenied(caller, { resource, access: 'read' });
   return { names, filtered: names.length < all.length };
 }

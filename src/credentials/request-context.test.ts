@@ -5,8 +5,8 @@ import { sharedApi, startApi } from '../../test/support/process/api.ts';
 describe('the token of a request', () => {
   const plain = sharedApi();
   const withCompat = sharedApi({ consul: true });
-  // `good` and `other` stand for the secrets of two tokens that are there.
-  const rows: readonly (readonly [headers: Readonly<Record<string, string>>, told: string, consul?: 'consul'])[] = [
+  // `good` and `other` are replaced with the secret IDs of two tokens.
+  const rows: readonly (readonly [headers: Readonly<Record<string, string>>, expected: string, consul?: 'consul'])[] = [
     [{ 'x-service-token': 'good' }, 'good'],
     [{ authorization: 'Bearer good' }, 'good'],
     [{ authorization: 'bearer   good  ' }, 'good'],
@@ -34,22 +34,22 @@ describe('the token of a request', () => {
       'consul',
     ],
   ];
-  for (const [headers, told, compat] of rows) {
+  for (const [headers, expected, compat] of rows) {
     const names = Object.entries(headers).map(([name, value]) => `${name}: ${value.slice(0, 20)}`);
-    test(`[${names.join(' | ')}]${compat === undefined ? '' : ' with compat'} → ${told}`, async () => {
+    test(`[${names.join(' | ')}]${compat === undefined ? '' : ' with compat'} → ${expected}`, async () => {
       const api = compat === 'consul' ? withCompat() : plain();
       const tokens = { good: await api.makeToken([]), other: await api.makeToken([]) };
       const secrets = (text: string): string =>
         text.replace('good', tokens.good.SecretID).replace('other', tokens.other.SecretID);
       const sent = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, secrets(value)]));
       const answer = await api.request('GET', '/v1/acl/token/self', { token: null, headers: sent });
-      if (told === 'good') assert.equal(answer.json<{ AccessorID: string }>().AccessorID, tokens.good.AccessorID);
-      else if (told === '403 anonymous') assert.match(answer.text, /^Permission denied: anonymous token lacks/);
-      else assert.equal(`${answer.status} ${answer.text}`, told);
+      if (expected === 'good') assert.equal(answer.json<{ AccessorID: string }>().AccessorID, tokens.good.AccessorID);
+      else if (expected === '403 anonymous') assert.match(answer.text, /^Permission denied: anonymous token lacks/);
+      else assert.equal(`${answer.status} ${answer.text}`, expected);
     });
   }
 
-  test('is not taken from the query, and is not logged from there', async () => {
+  test('is rejected in the query string and not logged [ACL-5]', async () => {
     const api = plain();
     const answer = await api.request('GET', `/v1/acl/token/self?token=${api.token}`, { token: null });
     assert.equal(answer.status, 400);
@@ -58,16 +58,16 @@ describe('the token of a request', () => {
   });
 });
 
-test('with compat every X-Service header of an answer comes as X-Consul, too', async () => {
+test('compat: consul repeats every X-Service header of a response as X-Consul [V1-91]', async () => {
   await using api = await startApi({ consul: true });
   await api.makePartitions('eu', 'us');
   const { SecretID: inEu } = await api.makeToken(['operator:read@eu']);
-  const asked = [
+  const requests = [
     { path: '/v1/partitions', token: inEu, names: 6, status: 200 },
     { path: '/v1/partition/nowhere', token: api.token, names: 5, status: 404 },
     { path: '/v1/audit?limit=1', token: inEu, names: 2, status: 200 },
   ];
-  for (const { path, token, names, status } of asked) {
+  for (const { path, token, names, status } of requests) {
     const answer = await api.request('GET', path, { token });
     assert.equal(answer.status, status);
     const headersOf = (prefix: string) =>

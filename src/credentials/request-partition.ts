@@ -1,27 +1,29 @@
-/** Which partition a request is about. Rules: peering-decisions, "Partitions". */
+/** Determines the partition that a request names [ACL-47] to [ACL-55]. */
 import { ServiceError } from '../http/errors.ts';
 import type { Reader } from '../state/memory/reader.ts';
 import { DEFAULT_PARTITION, isPartitionName, partitionKey, partitions } from './partition.ts';
 
 export type Edition = 'enterprise' | 'community';
 
-/** Where a request can name its partition; undefined or empty: it does not. */
-export interface GivenPartitions {
+/** The partition in each place of a request that can name one. Undefined or empty: that place names none. */
+export interface RequestPartitions {
   readonly query: string | undefined;
   readonly header: string | undefined;
   readonly body?: string | undefined;
 }
 
-/** All partitions that the caller may read; in lists only. */
+/** Requests every partition that the caller may read. Only lists accept it [ACL-51]. */
 export const ALL_PARTITIONS = '*';
 
 /**
- * The partition that the request names; undefined: it names none. Syntax only, so it comes before authorization.
- * @throws ServiceError `bad-request` when the places disagree, the name is not one, or the edition has no partitions
+ * Returns the partition that the request names, or undefined. Checks only the syntax, so it runs before authorization.
+ * @param allAllowed accepts `*`
+ * @throws ServiceError `bad-request` if the places name different partitions, the name is not valid, or the edition has
+ *   no partitions
  */
-export function givenPartition(given: GivenPartitions, edition: Edition, allAllowed = false): string | undefined {
+export function requestedPartition(given: RequestPartitions, edition: Edition, allAllowed = false): string | undefined {
   if (edition === 'community') {
-    refuseInCommunity(given);
+    rejectInCommunity(given);
     return undefined;
   }
   let name: string | undefined;
@@ -33,41 +35,41 @@ export function givenPartition(given: GivenPartitions, edition: Edition, allAllo
     name = candidate;
   }
   if (name === undefined || (allAllowed && name === ALL_PARTITIONS) || isPartitionName(name)) return name;
-  if (name === ALL_PARTITIONS) throw new ServiceError('bad-request', NOT_A_LIST);
+  if (name === ALL_PARTITIONS) throw new ServiceError('bad-request', ONLY_LISTS_TEXT);
   throw new ServiceError('bad-request', invalidPartitionText(name));
 }
 
-const NOT_A_LIST = '* is not a valid partition name: only lists take it, for all partitions';
+const ONLY_LISTS_TEXT = '* is not a valid partition name: only lists take it, for all partitions';
 
-/** The words for a name that cannot be a partition's. */
+/** Returns the error text for a name that is not valid [ACL-49]. */
 export function invalidPartitionText(name: string): string {
   return `${name} is not a valid partition name: a valid partition name must consist of alphanumeric characters or '-', must start and end with an alphanumeric character, and be at most 63 characters long`;
 }
 
-/** Refuses operations on partitions where the edition has none. @throws ServiceError `bad-request` */
-export function requirePartitions(edition: Edition): void {
+/** Rejects requests about partitions in the community edition [ACL-55]. @throws ServiceError `bad-request` */
+export function requireEnterprise(edition: Edition): void {
   if (edition === 'community') throw new ServiceError('bad-request', COMMUNITY_TEXT);
 }
 
-/** Checks the name of a partition that an operation is about. @throws ServiceError `bad-request` */
+/** Checks the partition name in a path. @throws ServiceError `bad-request` */
 export function checkPartitionName(name: string, edition: Edition): void {
-  requirePartitions(edition);
+  requireEnterprise(edition);
   if (!isPartitionName(name)) throw new ServiceError('bad-request', invalidPartitionText(name));
 }
 
-/** The partition as it was first named. @throws ServiceError `bad-request` when it does not exist */
+/** Returns the name of a partition in its stored spelling. @throws ServiceError `bad-request` if it is missing [ACL-50] */
 export function existingPartition(reader: Reader, name: string): string {
   const stored = reader.get(partitions, partitionKey(name));
   if (stored === undefined) throw new ServiceError('bad-request', `partition "${name}" does not exist`);
   return stored.row.name;
 }
 
-/** The words with which the community edition refuses a partition, wherever it is named. */
+/** The error text of the community edition for any named partition [ACL-54]. */
 export const COMMUNITY_TEXT = 'Invalid query parameter: "partition" - Partitions are an Accord Enterprise feature';
 
-function refuseInCommunity({ query, header, body }: GivenPartitions): void {
-  const refused =
+function rejectInCommunity({ query, header, body }: RequestPartitions): void {
+  const isNamed =
     (query !== undefined && query !== '') ||
     [header, body].some((name) => name !== undefined && name !== '' && partitionKey(name) !== DEFAULT_PARTITION);
-  if (refused) throw new ServiceError('bad-request', COMMUNITY_TEXT);
+  if (isNamed) throw new ServiceError('bad-request', COMMUNITY_TEXT);
 }

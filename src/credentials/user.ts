@@ -1,4 +1,4 @@
-/** Users and their tokens, as far as the first start needs them; their endpoints belong to team access. */
+/** The tables of users and their tokens, which the first start writes. Their endpoints are in team-access/. */
 import { defineTable } from '../state/table.ts';
 
 export interface User {
@@ -8,13 +8,13 @@ export interface User {
   readonly email: string;
   readonly siteAdmin: boolean;
   readonly createTime: string;
-  /** When a token of the user was first used; absent: the user is invited, and has not come yet. */
+  /** When a token of the user was first used. Absent: no token has been used yet. */
   readonly activeTime?: string;
-  /** Made by an invitation, by e-mail address alone: no token was made yet, and nobody has been this user. */
+  /** Present on a user that an invitation created from an email address and that has no token yet [AUTHZ-59]. */
   readonly unclaimed?: true;
 }
 
-/** The entry of those who are, in the index of the same name. */
+/** The only entry of the index `siteAdmin`, and of the index `unclaimed`. */
 export const SITE_ADMIN = 'site-admin';
 export const UNCLAIMED = 'unclaimed';
 
@@ -37,7 +37,7 @@ export interface UserToken {
   readonly secretHash: string;
   readonly description: string;
   readonly createTime: string;
-  /** RFC 3339; absent: never. */
+  /** RFC 3339. Absent: the token does not expire. */
   readonly expirationTime?: string;
 }
 

@@ -6,8 +6,7 @@ import type { Config } from '../config.ts';
 import { credentialsEndpoints } from '../credentials/api/endpoints.ts';
 import { authenticate } from '../credentials/caller.ts';
 import { permits } from '../credentials/grant.ts';
-import type { Credentials } from '../credentials/operation.ts';
-import { askedBy } from '../credentials/request-context.ts';
+import { type Credentials, requestContextOf } from '../credentials/request-context.ts';
 import { hashSecret } from '../credentials/secret.ts';
 import { createBlockingQueries } from '../http/blocking/blocking-query.ts';
 import type { Call } from '../http/call.ts';
@@ -159,6 +158,6 @@ async function startDiscovery(
 
 /** Whether the caller has `operator:read`, which metrics with names require. */
 function hasOperatorRead({ state, policy }: Credentials, call: Call, consul: boolean): boolean {
-  const { grants } = authenticate(state.snapshot, askedBy(call, consul).secretHash, policy);
+  const { grants } = authenticate(state.snapshot, requestContextOf(call, consul).secretHash, policy);
   return permits(grants, { resource: 'operator', access: 'read', partition: '*' });
 }

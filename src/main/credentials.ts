@@ -1,7 +1,11 @@
 /** Creates credentials during a start: the first ones, or new ones after all were lost. */
 import { aclTokens } from '../credentials/acl-token.ts';
 import { credentialsPath } from '../credentials/credentials-file.ts';
-import { type FirstStart, makeFirstCredentials, recoverCredentials } from '../credentials/first-credentials.ts';
+import {
+  createFirstCredentials,
+  type FirstStartOptions,
+  recoverCredentials,
+} from '../credentials/first-credentials.ts';
 import type { Log } from '../http/telemetry/log.ts';
 
 /**
@@ -9,13 +13,13 @@ import type { Log } from '../http/telemetry/log.ts';
  * creates new ones.
  */
 export async function makeCredentials(
-  start: FirstStart,
+  start: FirstStartOptions,
   { recover, imported }: { readonly recover: boolean; readonly imported: boolean },
   log: Log,
 ): Promise<void> {
   const { state, directory } = start;
   const file = credentialsPath(directory);
-  if (await makeFirstCredentials(start)) {
+  if (await createFirstCredentials(start)) {
     log.info({ file }, 'first credentials created');
     announce(start.address, file);
     return;

@@ -3,7 +3,7 @@ import { before, describe, test } from 'node:test';
 import { sharedApi } from '../../test/support/process/api.ts';
 import { type RecordedLookups, recordLookups } from '../../test/support/state/recorded-lookups.ts';
 import { type Company, makeCompany, putTeam } from '../../test/support/team-access/organizations.ts';
-import { request, resource, type Shown, shown } from '../../test/support/team-access/team-access.ts';
+import { documentOf, type ResourceObject, request, resource } from '../../test/support/team-access/team-access.ts';
 import { until } from '../../test/support/until.ts';
 import { users } from '../credentials/user.ts';
 import { roleWithTeams } from './authorization/caller-role.ts';
@@ -16,7 +16,7 @@ describe('lists', () => {
   let company: Company;
   let lookUps: RecordedLookups;
   const list = async (path: string, token = company.tokens.owner) =>
-    shown<Shown[]>(await request(api(), token, 'GET', `/organizations/acme/${path}`));
+    documentOf<ResourceObject[]>(await request(api(), token, 'GET', `/organizations/acme/${path}`));
   const send = async (method: string, path: string, body?: unknown) => {
     const answer = await request(api(), company.tokens.owner, method, path, { body });
     assert.ok(answer.status < 300, answer.text);
@@ -56,7 +56,7 @@ describe('lists', () => {
     const names = async (token?: string | null) =>
       (await list('teams?page[size]=100', token)).data.map(({ attributes }) => attributes['name']);
     const earlier = await names();
-    const { data } = shown(await send('POST', '/organizations/acme/teams', resource('teams', { name: 'z-new' })));
+    const { data } = documentOf(await send('POST', '/organizations/acme/teams', resource('teams', { name: 'z-new' })));
     assert.deepEqual(await names(), [...earlier, 'z-new']);
     await send('PATCH', `/teams/${data.id}`, resource('teams', { name: 'a-new' }));
     assert.deepEqual(await names(), [...earlier, 'a-new']);
@@ -75,14 +75,14 @@ describe('lists', () => {
     const other = await makeCompany(api().state, 'other');
     await api().state.write((tx) => putTeam(tx, other.id, 'theirs', 'organization'));
     const answer = await request(api(), other.tokens.owner, 'GET', '/organizations/other/teams?page[size]=100');
-    assert.ok(shown<Shown[]>(answer).data.some(({ attributes }) => attributes['name'] === 'theirs'));
+    assert.ok(documentOf<ResourceObject[]>(answer).data.some(({ attributes }) => attributes['name'] === 'theirs'));
     const { data } = await list('teams?page[size]=100');
     assert.ok(!data.some(({ attributes }) => attributes['name'] === 'theirs'));
   });
 
   test('of members contain and count new members, and no deleted ones', async () => {
     const { total = 0, invited = 0, active = 0 } = await counts();
-    const { id } = shown(await invite('late@example.org')).data;
+    const { id } = documentOf(await invite('late@example.org')).data;
     assert.deepEqual(await counts(), { total: total + 1, matching: total + 1, active, invited: invited + 1 });
     const { data } = await list('organization-memberships?page[size]=100');
     assert.equal(data.at(-1)?.id, id);
@@ -92,7 +92,7 @@ describe('lists', () => {
 
   test('of members omit deleted users, and count users who become active', async () => {
     const body = resource('users', { username: 'new', email: 'new@example.org' });
-    const made = shown(await request(api(), api().adminToken, 'POST', '/admin/users', { body })).data;
+    const made = documentOf(await request(api(), api().adminToken, 'POST', '/admin/users', { body })).data;
     await invite('new@example.org');
     const { total = 0, invited = 0, active = 0 } = await counts();
     await request(api(), String(made.attributes['token']), 'GET', '/account/details');
@@ -106,7 +106,7 @@ describe('lists', () => {
 
   test('of members omit a user from the commit that deletes the user', async () => {
     const { state } = api();
-    const { data } = shown(await invite('gone@example.org'));
+    const { data } = documentOf(await invite('gone@example.org'));
     const { total = 0 } = await counts();
     const userId = state.snapshot.get(memberships, data.id)?.row.userId ?? assert.fail('the membership is missing');
     const organization =

@@ -1,92 +1,102 @@
 /**
- * Every write of team access is in the audit log: who, when, from where, before and after. Each one is made here with
- * success; an endpoint that writes and stands in no row fails the first test, and one that leaves no entry its own.
+ * Checks the audit entries of every write of team access [TEAM-98]. An endpoint that writes and is not in `writes` fails
+ * the first test.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type AuditEntry, auditLog } from '../../src/audit/record.ts';
 import type { DeepReadonly } from '../../src/state/table.ts';
 import { type Api, startApi } from '../support/process/api.ts';
-import { makeOrganization, request, resource, type Shown, shown, to } from '../support/team-access/team-access.ts';
 import {
   type CallerName,
+  createOrganizationFixture,
   join,
   makeTeam,
   makeUser,
-  makeWorld,
-  type World,
-} from '../support/team-access/team-access-world.ts';
+  type OrganizationFixture,
+} from '../support/team-access/organization-fixture.ts';
+import {
+  documentOf,
+  makeOrganization,
+  type ResourceObject,
+  request,
+  resource,
+  toOne,
+} from '../support/team-access/team-access.ts';
 
 interface Write {
-  /** As the server has it: method and path with `:name`, without `/api/v2`. */
+  /** The method and the pattern of the path, without `/api/v2`. */
   readonly endpoint: string;
-  /** Where it is sent, after what it needs was made. */
-  readonly path: (world: World) => string | Promise<string>;
-  readonly body?: (world: World) => unknown;
-  /** Who writes, if not the owner. */
-  readonly by?: CallerName;
-  /** What the entries of it are, in order: action and type. */
+  /** Creates what the write needs and returns the path. */
+  readonly path: (fixture: OrganizationFixture) => string | Promise<string>;
+  readonly body?: (fixture: OrganizationFixture) => unknown;
+  /** The owner by default. */
+  readonly caller?: CallerName;
+  /** The action and type of each entry, in order. */
   readonly entries: readonly string[];
-  /** It belongs to a user, and to no organization. */
-  readonly ofUser?: true;
+  /** Whether the entries belong to no organization. */
+  readonly isUserWrite?: true;
 }
 
 const ORGANIZATION = '/organizations/acme';
 const MEMBERSHIPS = '/organizations/:name/organization-memberships';
 const TOKEN = resource('authentication-tokens', { description: 'one' });
 
-let made = 0;
-const fresh = (what: string): string => {
-  made += 1;
-  return `${what}-${made}`;
+let createdCount = 0;
+const uniqueName = (prefix: string): string => {
+  createdCount += 1;
+  return `${prefix}-${createdCount}`;
 };
-const ownerOf = ({ tokens }: World): string => tokens.owner ?? '';
-const newTeam = async (world: World): Promise<string> => {
-  const { id } = await makeTeam(world.api, ownerOf(world), 'acme', { name: fresh('team') });
+const ownerOf = ({ tokens }: OrganizationFixture): string => tokens.owner ?? '';
+const newTeam = async (fixture: OrganizationFixture): Promise<string> => {
+  const { id } = await makeTeam(fixture.api, ownerOf(fixture), 'acme', { name: uniqueName('team') });
   return `/teams/${id}`;
 };
-const post = async (world: World, path: string, body?: unknown): Promise<Shown> =>
-  shown(await request(world.api, ownerOf(world), 'POST', path, { body })).data;
-const newWorkspace = async (world: World): Promise<Shown> =>
-  await post(world, `${ORGANIZATION}/workspaces`, resource('workspaces', { name: fresh('workspace') }));
-const byName = async (world: World): Promise<string> =>
-  `${ORGANIZATION}/workspaces/${(await newWorkspace(world)).attributes['name']}`;
-const byId = async (world: World): Promise<string> => `/workspaces/${(await newWorkspace(world)).id}`;
-const newMembership = async ({ api, tokens }: World): Promise<string> => {
-  const { username } = await makeUser(api, fresh('user'));
+const post = async (fixture: OrganizationFixture, path: string, body?: unknown): Promise<ResourceObject> =>
+  documentOf(await request(fixture.api, ownerOf(fixture), 'POST', path, { body })).data;
+const newWorkspace = async (fixture: OrganizationFixture): Promise<ResourceObject> =>
+  await post(fixture, `${ORGANIZATION}/workspaces`, resource('workspaces', { name: uniqueName('workspace') }));
+const newWorkspaceByName = async (fixture: OrganizationFixture): Promise<string> =>
+  `${ORGANIZATION}/workspaces/${(await newWorkspace(fixture)).attributes['name']}`;
+const newWorkspaceById = async (fixture: OrganizationFixture): Promise<string> =>
+  `/workspaces/${(await newWorkspace(fixture)).id}`;
+const newMembership = async ({ api, tokens }: OrganizationFixture): Promise<string> => {
+  const { username } = await makeUser(api, uniqueName('user'));
   return await join(api, tokens.owner ?? '', 'acme', username);
 };
-const newRow = async (world: World): Promise<string> => {
-  const { id } = await post(world, '/team-workspaces', await rowOf(world));
+const newRow = async (fixture: OrganizationFixture): Promise<string> => {
+  const { id } = await post(fixture, '/team-workspaces', await rowBody(fixture));
   return `/team-workspaces/${id}`;
 };
-const rowOf = async (world: World) => {
-  const { id } = await newWorkspace(world);
-  const related = { team: to('teams', world.visibleTeam), workspace: to('workspaces', id) };
+const rowBody = async (fixture: OrganizationFixture) => {
+  const { id } = await newWorkspace(fixture);
+  const related = { team: toOne('teams', fixture.visibleTeam), workspace: toOne('workspaces', id) };
   return resource('team-workspaces', { access: 'read' }, related);
 };
-const newOrganization = async (world: World): Promise<string> => {
-  const { id } = await makeOrganization(world.api, ownerOf(world), fresh('organization'));
+const newOrganization = async (fixture: OrganizationFixture): Promise<string> => {
+  const { id } = await makeOrganization(fixture.api, ownerOf(fixture), uniqueName('organization'));
   return `/organizations/${id}`;
 };
-/** With a token at that plain path below what is made. */
-const withToken = (make: (world: World) => Promise<string>) => async (world: World) => {
-  const path = `${await make(world)}/authentication-token`;
-  await post(world, path);
+/** Creates a token at `authentication-token` of the created resource and returns its path. */
+const withToken = (make: (fixture: OrganizationFixture) => Promise<string>) => async (fixture: OrganizationFixture) => {
+  const path = `${await make(fixture)}/authentication-token`;
+  await post(fixture, path);
   return path;
 };
 
 const memberWrites = (['users', 'organization-memberships'] as const).flatMap((by): Write[] => {
   const endpoint = `/teams/:id/relationships/${by}`;
-  const body = ({ users }: World) => ({ data: [{ type: by, id: by === 'users' ? users.member?.username : memberId }] });
-  const path = async (world: World) => `${await newTeam(world)}/relationships/${by}`;
+  const body = ({ users }: OrganizationFixture) => ({
+    data: [{ type: by, id: by === 'users' ? users.member?.username : memberId }],
+  });
+  const path = async (fixture: OrganizationFixture) => `${await newTeam(fixture)}/relationships/${by}`;
   return [
     { endpoint: `POST ${endpoint}`, path, body, entries: ['create team-members'] },
     {
       endpoint: `DELETE ${endpoint}`,
-      async path(world) {
-        const at = await path(world);
-        await request(world.api, world.tokens.owner, 'POST', at, { body: body(world) });
+      async path(fixture) {
+        const at = await path(fixture);
+        await request(fixture.api, fixture.tokens.owner, 'POST', at, { body: body(fixture) });
         return at;
       },
       body,
@@ -94,13 +104,13 @@ const memberWrites = (['users', 'organization-memberships'] as const).flatMap((b
     },
   ];
 });
-/** The membership of the world's member. */
+/** The ID of the membership of the caller `member`. */
 let memberId = '';
 
 const tokenWrites: readonly Write[] = [
   {
     endpoint: 'POST /organizations/:name/authentication-token',
-    path: async (world) => `${await newOrganization(world)}/authentication-token`,
+    path: async (fixture) => `${await newOrganization(fixture)}/authentication-token`,
     entries: ['create authentication-tokens'],
   },
   {
@@ -110,7 +120,7 @@ const tokenWrites: readonly Write[] = [
   },
   {
     endpoint: 'POST /teams/:id/authentication-token',
-    // The one before is revoked.
+    // Replaces the existing token [AUTHZ-75].
     path: withToken(newTeam),
     entries: ['destroy authentication-tokens', 'create authentication-tokens'],
   },
@@ -121,7 +131,7 @@ const tokenWrites: readonly Write[] = [
   },
   {
     endpoint: 'POST /teams/:id/authentication-tokens',
-    path: async (world) => `${await newTeam(world)}/authentication-tokens`,
+    path: async (fixture) => `${await newTeam(fixture)}/authentication-tokens`,
     body: () => TOKEN,
     entries: ['create authentication-tokens'],
   },
@@ -130,12 +140,12 @@ const tokenWrites: readonly Write[] = [
     path: ({ users }) => `/users/${users.owner?.id}/authentication-tokens`,
     body: () => TOKEN,
     entries: ['create authentication-tokens'],
-    ofUser: true,
+    isUserWrite: true,
   },
   {
     endpoint: 'DELETE /authentication-tokens/:id',
-    path: async (world) =>
-      `/authentication-tokens/${(await post(world, `${await newTeam(world)}/authentication-tokens`, TOKEN)).id}`,
+    path: async (fixture) =>
+      `/authentication-tokens/${(await post(fixture, `${await newTeam(fixture)}/authentication-tokens`, TOKEN)).id}`,
     entries: ['destroy authentication-tokens'],
   },
 ];
@@ -144,22 +154,22 @@ const writes: readonly Write[] = [
   {
     endpoint: 'POST /admin/users',
     path: () => '/admin/users',
-    body: () => resource('users', { username: fresh('user'), email: `${fresh('user')}@example.org` }),
-    by: 'site-admin',
+    body: () => resource('users', { username: uniqueName('user'), email: `${uniqueName('user')}@example.org` }),
+    caller: 'site-admin',
     entries: ['create users', 'create authentication-tokens'],
-    ofUser: true,
+    isUserWrite: true,
   },
   {
     endpoint: 'DELETE /admin/users/:id',
-    path: async ({ api }) => `/admin/users/${(await makeUser(api, fresh('user'))).id}`,
-    by: 'site-admin',
+    path: async ({ api }) => `/admin/users/${(await makeUser(api, uniqueName('user'))).id}`,
+    caller: 'site-admin',
     entries: ['destroy users'],
-    ofUser: true,
+    isUserWrite: true,
   },
   {
     endpoint: 'POST /organizations',
     path: () => '/organizations',
-    body: () => resource('organizations', { name: fresh('organization'), email: 'o@example.org' }),
+    body: () => resource('organizations', { name: uniqueName('organization'), email: 'o@example.org' }),
     entries: ['create organizations'],
   },
   {
@@ -172,7 +182,7 @@ const writes: readonly Write[] = [
   {
     endpoint: 'POST /organizations/:name/teams',
     path: () => `${ORGANIZATION}/teams`,
-    body: () => resource('teams', { name: fresh('team') }),
+    body: () => resource('teams', { name: uniqueName('team') }),
     entries: ['create teams'],
   },
   {
@@ -186,36 +196,36 @@ const writes: readonly Write[] = [
   {
     endpoint: `POST ${MEMBERSHIPS}`,
     path: () => `${ORGANIZATION}/organization-memberships`,
-    body: () => resource('organization-memberships', { email: `${fresh('invited')}@example.org` }),
+    body: () => resource('organization-memberships', { email: `${uniqueName('invited')}@example.org` }),
     entries: ['create users', 'create organization-memberships'],
   },
   {
     endpoint: 'DELETE /organization-memberships/:id',
-    path: async (world) => `/organization-memberships/${await newMembership(world)}`,
+    path: async (fixture) => `/organization-memberships/${await newMembership(fixture)}`,
     entries: ['destroy organization-memberships'],
   },
   {
     endpoint: 'POST /organizations/:name/workspaces',
     path: () => `${ORGANIZATION}/workspaces`,
-    body: () => resource('workspaces', { name: fresh('workspace') }),
+    body: () => resource('workspaces', { name: uniqueName('workspace') }),
     entries: ['create workspaces'],
   },
   ...(
     [
-      ['/organizations/:name/workspaces/:workspace', byName],
-      ['/workspaces/:id', byId],
+      ['/organizations/:name/workspaces/:workspace', newWorkspaceByName],
+      ['/workspaces/:id', newWorkspaceById],
     ] as const
   ).flatMap(([at, path]): Write[] => [
     {
       endpoint: `PATCH ${at}`,
       path,
-      body: () => resource('workspaces', { name: fresh('renamed') }),
+      body: () => resource('workspaces', { name: uniqueName('renamed') }),
       entries: ['update workspaces'],
     },
     { endpoint: `DELETE ${at}`, path, entries: ['destroy workspaces'] },
     {
       endpoint: `POST ${at}/actions/safe-delete`,
-      path: async (world) => `${await path(world)}/actions/safe-delete`,
+      path: async (fixture) => `${await path(fixture)}/actions/safe-delete`,
       entries: ['destroy workspaces'],
     },
   ]),
@@ -223,7 +233,7 @@ const writes: readonly Write[] = [
   {
     endpoint: 'POST /team-workspaces',
     path: () => '/team-workspaces',
-    body: rowOf,
+    body: rowBody,
     entries: ['add_team team-workspaces'],
   },
   {
@@ -235,34 +245,34 @@ const writes: readonly Write[] = [
   { endpoint: 'DELETE /team-workspaces/:id', path: newRow, entries: ['remove_team team-workspaces'] },
 ];
 
-/** Endpoints that make many changes at once, each with its entry: see their own tests. */
-const ELSEWHERE = /^(POST \/operations|PUT \/workspaces\/:id\/team-access)$/;
+/** Bulk endpoints, which add one entry per change. See their own tests. */
+const TESTED_ELSEWHERE = /^(POST \/operations|PUT \/workspaces\/:id\/team-access)$/;
 
 let api: Api;
-let world: World;
+let fixture: OrganizationFixture;
 
 before(async () => {
   api = await startApi();
-  world = await makeWorld(api);
+  fixture = await createOrganizationFixture(api);
   const memberships = await request(
     api,
-    world.tokens.owner,
+    fixture.tokens.owner,
     'GET',
     `${ORGANIZATION}/organization-memberships?q=member`,
   );
-  memberId = shown<Shown[]>(memberships).data[0]?.id ?? '';
+  memberId = documentOf<ResourceObject[]>(memberships).data[0]?.id ?? '';
 });
 after(() => api[Symbol.asyncDispose]());
 
-test('every endpoint that writes has a row', () => {
+test('`writes` contains exactly the endpoints that write', () => {
   const writing = api.server.endpoints
     .filter(({ method, path }) => method !== 'GET' && path.startsWith('/api/v2/'))
     .map(({ method, path }) => `${method} ${path.slice('/api/v2'.length)}`)
-    .filter((endpoint) => !ELSEWHERE.test(endpoint));
+    .filter((endpoint) => !TESTED_ELSEWHERE.test(endpoint));
   assert.deepEqual(writes.map(({ endpoint }) => endpoint).toSorted(), writing.toSorted());
 });
 
-describe('is in the audit log, with who did it and from where:', () => {
+describe('audit entries with actor, request ID and address [SRV-87] [SRV-88] of', () => {
   const entriesAfter = async (id: string): Promise<DeepReadonly<AuditEntry>[]> => {
     const rows = await api.state.scan(auditLog, { from: `${id}~`, limit: 100 }, new AbortController().signal);
     return rows.map(({ row }) => row);
@@ -272,12 +282,12 @@ describe('is in the audit log, with who did it and from where:', () => {
     return last?.row.id ?? '';
   };
 
-  for (const { endpoint, path, body, by = 'owner', entries, ofUser = false } of writes) {
+  for (const { endpoint, path, body, caller = 'owner', entries, isUserWrite = false } of writes) {
     test(endpoint, async () => {
-      const at = await path(world);
-      const sent = body === undefined ? {} : { body: await body(world) };
+      const at = await path(fixture);
+      const sent = body === undefined ? {} : { body: await body(fixture) };
       const from = await newest();
-      const answer = await request(api, world.tokens[by], endpoint.split(' ')[0] ?? '', at, sent);
+      const answer = await request(api, fixture.tokens[caller], endpoint.split(' ')[0] ?? '', at, sent);
       assert.ok(answer.status < 300, answer.text);
       const found = await entriesAfter(from);
       assert.deepEqual(
@@ -285,11 +295,11 @@ describe('is in the audit log, with who did it and from where:', () => {
         entries,
       );
       for (const entry of found) {
-        const account = shown(await request(api, world.tokens[by], 'GET', '/account/details')).data;
+        const account = documentOf(await request(api, fixture.tokens[caller], 'GET', '/account/details')).data;
         assert.deepEqual([entry.actor, entry.requestId], [account.id, answer.headers['x-request-id']]);
         assert.match(entry.address, /127\.0\.0\.1/);
         assert.notDeepEqual(entry.before, entry.after);
-        assert.equal(entry.organizationId !== undefined, !ofUser);
+        assert.equal(entry.organizationId !== undefined, !isUserWrite);
         assert.doesNotMatch(JSON.stringify(entry), /secretHash|atlasv1/i);
       }
     });

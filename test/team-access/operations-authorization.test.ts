@@ -1,38 +1,38 @@
 /**
- * No way round by operations: whatever the single endpoints answer to somebody, an operation comes to the same. Each kind
- * of caller asks for each change both ways, on what everybody may see and on what is secret, in dry runs.
+ * Compares operations with the single endpoints: each kind of caller sends each change both ways and gets the same
+ * outcome [AUTHZ-85] [TEAM-67]. Operations are dry runs, and single requests do not change anything either.
  */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { auditLog } from '../../src/audit/record.ts';
 import { sharedApi } from '../support/process/api.ts';
 import type { Answer } from '../support/process/server.ts';
-import { operate } from '../support/team-access/operations.ts';
+import { sendOperations } from '../support/team-access/operations.ts';
 import {
   CALLERS,
   type CallerKind,
   type Company,
   makeCompany,
-  NOBODIES,
   rowBody,
+  UNAUTHENTICATED,
 } from '../support/team-access/organizations.ts';
-import { request, resource, to } from '../support/team-access/team-access.ts';
+import { request, resource, toOne } from '../support/team-access/team-access.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A change, both ways. The single request is made to be refused after the right to make it was checked. */
-interface Way {
-  readonly what: string;
+/** One change, as a single request and as an operation. Both are invalid, or `If-Match` rejects the single request. */
+interface Change {
+  readonly description: string;
   readonly single: (company: Company) => { readonly method: string; readonly path: string; readonly body?: unknown };
   readonly operation: (company: Company) => Json;
 }
 
-const NEVER = { 'if-match': '"never"' };
+const UNMATCHED_ETAG = { 'if-match': '"never"' };
 
-const ways: readonly Way[] = [
-  ...(['idle', 'hidden', 'visible', 'owners'] as const).flatMap((name): Way[] => [
+const changes: readonly Change[] = [
+  ...(['idle', 'hidden', 'visible', 'owners'] as const).flatMap((name): Change[] => [
     {
-      what: `a row of the team ${name}`,
+      description: `creation of a row of the team ${name}`,
       single: ({ teams, workspaces }) => ({
         method: 'POST',
         path: '/team-workspaces',
@@ -41,7 +41,7 @@ const ways: readonly Way[] = [
       operation: ({ teams, workspaces }) => ({ op: 'add', ...rowBody(teams[name], workspaces.main, { access: 'no' }) }),
     },
     {
-      what: `the name of the team ${name}`,
+      description: `change of the name of the team ${name}`,
       single: ({ teams }) => ({ method: 'PATCH', path: `/teams/${teams[name]}`, body: resource('teams', { name: 1 }) }),
       operation: ({ teams }) => ({
         op: 'update',
@@ -50,7 +50,7 @@ const ways: readonly Way[] = [
       }),
     },
     {
-      what: `what the team ${name} may do in the organization`,
+      description: `change of the organization access of the team ${name}`,
       single: ({ teams }) => ({
         method: 'PATCH',
         path: `/teams/${teams[name]}`,
@@ -63,19 +63,19 @@ const ways: readonly Way[] = [
       }),
     },
     {
-      what: `the team ${name} itself`,
+      description: `deletion of the team ${name}`,
       single: ({ teams }) => ({ method: 'DELETE', path: `/teams/${teams[name]}` }),
       operation: ({ teams }) => ({ op: 'remove', ref: { type: 'teams', id: teams[name] } }),
     },
-    ...(['add', 'remove'] as const).map((op): Way => {
+    ...(['add', 'remove'] as const).map((op): Change => {
       const body = {
         data: [
           { type: 'users', id: 'acme-lonely' },
-          { type: 'users', id: 'nobody-at-all' },
+          { type: 'users', id: 'no-such-user' },
         ],
       };
       return {
-        what: `${op} members of the team ${name}`,
+        description: `${op} of members of the team ${name}`,
         single: ({ teams }) => ({
           method: op === 'add' ? 'POST' : 'DELETE',
           path: `/teams/${teams[name]}/relationships/users`,
@@ -85,9 +85,9 @@ const ways: readonly Way[] = [
       };
     }),
   ]),
-  ...(['visible', 'secret', 'admins'] as const).flatMap((name): Way[] => [
+  ...(['visible', 'secret', 'admins'] as const).flatMap((name): Change[] => [
     {
-      what: `the row of the team ${name}`,
+      description: `change of the row of the team ${name}`,
       single: ({ rows }) => ({
         method: 'PATCH',
         path: `/team-workspaces/${rows[name]}`,
@@ -100,18 +100,18 @@ const ways: readonly Way[] = [
       }),
     },
     {
-      what: `removing the row of the team ${name}`,
+      description: `deletion of the row of the team ${name}`,
       single: ({ rows }) => ({ method: 'DELETE', path: `/team-workspaces/${rows[name]}` }),
       operation: ({ rows }) => ({ op: 'remove', ref: { type: 'team-workspaces', id: rows[name] } }),
     },
   ]),
   {
-    what: 'a new team',
+    description: 'creation of a team',
     single: () => ({ method: 'POST', path: '/organizations/acme/teams', body: resource('teams', { name: 1 }) }),
     operation: () => ({ op: 'add', href: '/api/v2/organizations/acme/teams', ...resource('teams', { name: 1 }) }),
   },
   {
-    what: 'a new membership',
+    description: 'creation of a membership',
     single: ({ teams }) => ({
       method: 'POST',
       path: '/organizations/acme/organization-memberships',
@@ -126,15 +126,15 @@ const ways: readonly Way[] = [
       ...resource(
         'organization-memberships',
         { email: 1 },
-        { teams: { data: [{ type: 'teams', id: teams.owners }] }, organization: to('organizations', 'acme') },
+        { teams: { data: [{ type: 'teams', id: teams.owners }] }, organization: toOne('organizations', 'acme') },
       ),
     }),
   },
 ];
 
-/** What an answer says, whichever way it came. */
-function told({ status, text }: Answer, wasDone: boolean): unknown {
-  if (status < 300 || wasDone) return 'done';
+/** Returns the outcome of a response, without the differences between a single request and an operation. */
+function comparableOutcome({ status, text }: Answer, isSuccess: boolean): unknown {
+  if (status < 300 || isSuccess) return 'success';
   if (status === 401) return text;
   const { errors } = JSON.parse(text) as { errors: { source?: { pointer?: string } }[] };
   return {
@@ -146,32 +146,33 @@ function told({ status, text }: Answer, wasDone: boolean): unknown {
   };
 }
 
-describe('an operation comes to what the single endpoint answers:', () => {
+describe('an operation has the outcome of the single endpoint [AUTHZ-85] for the', () => {
   const api = sharedApi();
   let company: Company;
   before(async () => {
     company = await makeCompany(api().state, 'acme');
   });
 
-  for (const { what, single, operation } of ways) {
-    test(what, async () => {
-      const met = new Map<CallerKind, unknown>();
-      for (const caller of [...CALLERS, ...NOBODIES]) {
+  for (const { description, single, operation } of changes) {
+    test(description, async () => {
+      const outcomes = new Map<CallerKind, unknown>();
+      for (const caller of [...CALLERS, ...UNAUTHENTICATED]) {
         const { method, path, body } = single(company);
         const token = company.tokens[caller];
         const takesIfMatch = method !== 'POST' && !path.includes('/relationships/');
-        const headers = takesIfMatch ? NEVER : {};
-        const alone = await request(api(), token, method, path, { body, headers });
-        const together = await operate(api(), token, [operation(company)], { query: '?dry-run=true' });
-        // The condition that keeps the single one from being made is the last of its checks.
-        assert.deepEqual(told(together, false), told(alone, alone.status === 412), caller);
-        met.set(caller, told(together, false));
+        const headers = takesIfMatch ? UNMATCHED_ETAG : {};
+        const singleAnswer = await request(api(), token, method, path, { body, headers });
+        const operationAnswer = await sendOperations(api(), token, [operation(company)], { query: '?dry-run=true' });
+        const outcome = comparableOutcome(operationAnswer, false);
+        // If-Match is the last check, so 412 means that the single request would have succeeded.
+        assert.deepEqual(outcome, comparableOutcome(singleAnswer, singleAnswer.status === 412), caller);
+        outcomes.set(caller, outcome);
       }
-      assert.ok(new Set([...met.values()].map((value) => JSON.stringify(value))).size > 1, 'not all get the same');
+      assert.ok(new Set([...outcomes.values()].map((value) => JSON.stringify(value))).size > 1, 'outcomes differ');
     });
   }
 
-  test('nothing was changed by any of them', async () => {
+  test('none of these requests changed anything', async () => {
     const log = await api().state.scan(auditLog, { limit: 1_000 }, AbortSignal.timeout(10_000));
     assert.deepEqual(
       log.map(({ row }) => row.type).filter((type) => /^(team|organization-mem)/.test(type)),
@@ -180,29 +181,29 @@ describe('an operation comes to what the single endpoint answers:', () => {
   });
 });
 
-describe('operations give nobody more than they had:', () => {
+describe('an operation is authorized after the operations before it [TEAM-68]:', () => {
   const api = sharedApi();
   let company: Company;
   before(async () => {
     company = await makeCompany(api().state, 'acme');
   });
 
-  test('who gives up a right in one operation lacks it in the next', async () => {
+  test('an owner who leaves the owners team cannot create a team afterwards', async () => {
     const { teams, tokens } = company;
     const members = { type: 'teams', id: teams.managers, relationship: 'users' };
-    const answer = await operate(api(), tokens.owner, [
-      { op: 'add', ...resource('teams', { name: 'second' }, { organization: to('organizations', 'acme') }) },
+    const answer = await sendOperations(api(), tokens.owner, [
+      { op: 'add', ...resource('teams', { name: 'second' }, { organization: toOne('organizations', 'acme') }) },
       { op: 'add', ref: { ...members, id: teams.owners }, data: [{ type: 'users', id: 'acme-lonely' }] },
       { op: 'remove', ref: { ...members, id: teams.owners }, data: [{ type: 'users', id: 'acme-owner' }] },
-      { op: 'add', ...resource('teams', { name: 'third' }, { organization: to('organizations', 'acme') }) },
+      { op: 'add', ...resource('teams', { name: 'third' }, { organization: toOne('organizations', 'acme') }) },
     ]);
     assert.equal(answer.status, 404);
     assert.match(answer.text, /"pointer":"\/atomic:operations\/3"/);
   });
 
-  test('who gives themself up as the only admin by a row of the workspace may not go on there', async () => {
+  test('a workspace admin who lowers their own row cannot create a row afterwards', async () => {
     const { rows, teams, tokens, workspaces } = company;
-    const answer = await operate(api(), tokens['admin-by-row'], [
+    const answer = await sendOperations(api(), tokens['admin-by-row'], [
       {
         op: 'update',
         ...resource('team-workspaces', { access: 'read' }),

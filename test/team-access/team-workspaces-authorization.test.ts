@@ -1,11 +1,10 @@
 /**
- * Who may do what with team access: every kind of caller, each endpoint, rows of a visible and of a secret team. An
- * endpoint about rows or effective access that stands in no table fails the first test, so that none can be added
- * without its rules.
+ * Sends a request to every endpoint about rows and effective access as every kind of caller, for a visible and a secret
+ * team [AUTHZ-84]. An endpoint that the table lacks fails the first test.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { createdAccess } from '../../src/team-access/tables/access.ts';
+import { createAccess } from '../../src/team-access/tables/access.ts';
 import { type Api, startApi } from '../support/process/api.ts';
 import type { Answer } from '../support/process/server.ts';
 import {
@@ -13,25 +12,25 @@ import {
   type CallerKind,
   type Company,
   makeCompany,
-  NOBODIES,
-  putRow,
+  putTeamWorkspace,
   rowBody,
+  UNAUTHENTICATED,
 } from '../support/team-access/organizations.ts';
-import { MEDIA_TYPE, NOT_FOUND, request, resource, seen } from '../support/team-access/team-access.ts';
+import { MEDIA_TYPE, NOT_FOUND, request, resource, statusAndText } from '../support/team-access/team-access.ts';
 
 const TEAMS = ['visible', 'secret'] as const;
 type TeamKind = (typeof TEAMS)[number];
 
-/** A request about a row of one of the teams, which succeeds for who may. */
-interface Row {
+/** A request about a row of one of the teams. */
+interface RowEndpoint {
   readonly endpoint: string;
   readonly path: (company: Company, team: TeamKind) => string;
   readonly body?: (company: Company, team: TeamKind) => unknown;
-  /** The status of success; 200 unless given. */
+  /** The status for allowed callers, 200 by default. All others get 404. */
   readonly status?: number;
-  /** Who may, when the row is of the visible team, and when it is of the secret one. */
-  readonly may: Readonly<Record<TeamKind, readonly CallerKind[]>>;
-  /** Changes what is there: every caller gets a row of its own. */
+  /** The allowed callers, for a row of the visible and of the secret team. */
+  readonly allowed: Readonly<Record<TeamKind, readonly CallerKind[]>>;
+  /** Whether the request changes the row, so that each caller needs a company of its own. */
   readonly writes?: true;
 }
 
@@ -42,60 +41,60 @@ const SEE_ROWS = {
   visible: [...ADMINS, 'in-visible-team'],
   secret: [...ADMINS, ...IN_SECRET],
 } as const;
-/** Who has access to the workspace `main` at all. */
-const ON_MAIN = [...ADMINS, 'in-visible-team', ...IN_SECRET, 'reader'] as const;
-const MEMBERS = [...ON_MAIN, 'member-without-row', 'member-without-team'] as const;
+/** The callers with any access to the workspace `main`. */
+const HAVE_ACCESS_TO_MAIN = [...ADMINS, 'in-visible-team', ...IN_SECRET, 'reader'] as const;
+const MEMBERS = [...HAVE_ACCESS_TO_MAIN, 'member-without-row', 'member-without-team'] as const;
 const rowPath = ({ rows }: Company, team: TeamKind) => `/team-workspaces/${rows[team]}`;
 
-const table: readonly Row[] = [
+const table: readonly RowEndpoint[] = [
   {
     endpoint: 'GET /api/v2/team-workspaces',
     path: ({ workspaces }) => `/team-workspaces?filter[workspace][id]=${workspaces.main}`,
-    // What each sees in it is the matter of the lists' own tests.
-    may: { visible: ON_MAIN, secret: ON_MAIN },
+    // lists.test.ts checks the content.
+    allowed: { visible: HAVE_ACCESS_TO_MAIN, secret: HAVE_ACCESS_TO_MAIN },
   },
   {
     endpoint: 'GET /api/v2/workspaces/:id/effective-access',
     path: ({ workspaces, teams }, team) =>
       `/workspaces/${workspaces.main}/effective-access?filter[team]=${teams[team]}`,
-    may: SEE_ROWS,
+    allowed: SEE_ROWS,
   },
   {
-    // Of somebody who is not there: nobody may learn more; the rest is the matter of its own tests.
+    // A missing user. effective-access.test.ts checks existing ones.
     endpoint: 'GET /api/v2/users/:id/effective-access',
     path: ({ name }) => `/users/user-0000000000000000/effective-access?filter[organization]=${name}`,
-    may: { visible: [], secret: [] },
+    allowed: { visible: [], secret: [] },
   },
   {
     endpoint: 'GET /api/v2/organizations/:name/access-matrix',
     path: ({ name }) => `/organizations/${name}/access-matrix`,
-    may: { visible: MEMBERS, secret: MEMBERS },
+    allowed: { visible: MEMBERS, secret: MEMBERS },
   },
   {
     endpoint: 'GET /api/v2/teams/:id/team-workspaces',
     path: ({ teams }, team) => `/teams/${teams[team]}/team-workspaces`,
-    may: { visible: MEMBERS, secret: [...OWNERS, ...IN_SECRET] },
+    allowed: { visible: MEMBERS, secret: [...OWNERS, ...IN_SECRET] },
   },
-  { endpoint: 'GET /api/v2/team-workspaces/:id', path: rowPath, may: SEE_ROWS },
+  { endpoint: 'GET /api/v2/team-workspaces/:id', path: rowPath, allowed: SEE_ROWS },
   {
     endpoint: 'POST /api/v2/team-workspaces',
     path: () => '/team-workspaces',
     body: ({ teams, workspaces }, team) => rowBody(teams[team], workspaces.main, { access: 'read' }),
-    may: { visible: ADMINS, secret: ADMINS },
+    allowed: { visible: ADMINS, secret: ADMINS },
     writes: true,
   },
   {
     endpoint: 'PATCH /api/v2/team-workspaces/:id',
     path: rowPath,
     body: () => resource('team-workspaces', { access: 'read' }),
-    may: { visible: ADMINS, secret: ADMINS },
+    allowed: { visible: ADMINS, secret: ADMINS },
     writes: true,
   },
   {
     endpoint: 'DELETE /api/v2/team-workspaces/:id',
     path: rowPath,
     status: 204,
-    may: { visible: ADMINS, secret: ADMINS },
+    allowed: { visible: ADMINS, secret: ADMINS },
     writes: true,
   },
 ];
@@ -109,24 +108,24 @@ before(async () => {
 });
 after(() => api[Symbol.asyncDispose]());
 
-const ask = (kind: CallerKind, row: Row, of: Company, team: TeamKind): Promise<Answer> => {
+const sendRowRequest = (kind: CallerKind, row: RowEndpoint, of: Company, team: TeamKind): Promise<Answer> => {
   const [method = ''] = row.endpoint.split(' ');
   return request(api, of.tokens[kind], method, row.path(of, team), { body: row.body?.(of, team) });
 };
 
-/** For a write a company of its own, whose pair is free where it is made. */
-async function companyFor({ writes, endpoint }: Row, team: TeamKind): Promise<Company> {
+/** Returns the shared company for a read, and a new one for a write. A creation needs a pair without a row. */
+async function companyFor({ writes, endpoint }: RowEndpoint, team: TeamKind): Promise<Company> {
   if (writes !== true) return company;
   companies += 1;
   const own = await makeCompany(api.state, `company-${companies}`);
   if (!endpoint.startsWith('POST')) return own;
-  // Only who sees rows by being in the team would lose its access: it may not write anyway.
+  // Only members of the team lose access to the workspace, and they may not create rows anyway.
   const removed = await request(api, own.tokens.owner, 'DELETE', `/team-workspaces/${own.rows[team]}`);
   assert.equal(removed.status, 204);
   return own;
 }
 
-test('every endpoint about access has its line, and no line is left over', () => {
+test('the table contains exactly the endpoints about rows and effective access', () => {
   const served = api.server.endpoints
     .filter(
       ({ path }) => path.startsWith('/api/v2/') && /\/(team-workspaces|effective-access|access-matrix)\b/.test(path),
@@ -135,40 +134,40 @@ test('every endpoint about access has its line, and no line is left over', () =>
   assert.deepEqual(table.map(({ endpoint }) => endpoint).toSorted(), served.toSorted());
 });
 
-describe('row by row:', () => {
+describe('the allowed callers of', () => {
   for (const row of table) {
     for (const team of TEAMS) {
       test(`${row.endpoint} of the ${team} team`, async () => {
         for (const kind of CALLERS) {
           const of = await companyFor(row, team);
-          const answer = await ask(kind, row, of, team);
-          if (row.may[team].some((one) => one === kind)) {
+          const answer = await sendRowRequest(kind, row, of, team);
+          if (row.allowed[team].some((one) => one === kind)) {
             assert.equal(answer.status, row.status ?? 200, `${kind}: ${answer.text}`);
           } else {
-            assert.deepEqual(seen(answer), NOT_FOUND, kind);
+            assert.deepEqual(statusAndText(answer), NOT_FOUND, kind);
           }
         }
-        for (const kind of NOBODIES) {
-          const answer = await ask(kind, row, company, team);
-          assert.deepEqual(seen(answer), [401, '{"errors":[{"status":"401","title":"unauthorized"}]}'], kind);
+        for (const kind of UNAUTHENTICATED) {
+          const answer = await sendRowRequest(kind, row, company, team);
+          assert.deepEqual(statusAndText(answer), [401, '{"errors":[{"status":"401","title":"unauthorized"}]}'], kind);
         }
       });
     }
   }
 });
 
-/** What differs between any two answers. */
-const UNLIKE = ['date', 'x-request-id'];
+/** Headers that differ between any two responses. */
+const VARYING_HEADERS = ['date', 'x-request-id'];
 
-const told = ({ status, text, headers }: Answer) => {
-  const same = Object.entries(headers).filter(([name]) => !UNLIKE.includes(name));
+const comparableAnswer = ({ status, text, headers }: Answer) => {
+  const same = Object.entries(headers).filter(([name]) => !VARYING_HEADERS.includes(name));
   return { status, text, headers: Object.fromEntries(same) };
 };
 
-describe('what may not be known', () => {
-  test('is answered byte by byte as what is not there, headers included', async () => {
-    const nothing = told(await request(api, company.tokens.owner, 'GET', '/nothing-at-all'));
-    assert.equal(nothing.status, 404);
+describe('a hidden resource', () => {
+  test('gets the same response as a missing one, headers included [AUTHZ-12]', async () => {
+    const missing = comparableAnswer(await request(api, company.tokens.owner, 'GET', '/nothing-at-all'));
+    assert.equal(missing.status, 404);
     const hidden = await makeCompany(api.state, 'hidden-one');
     const body = { body: resource('team-workspaces', { access: 'read' }) };
     const make = (team: string, workspace: string) => ({ body: rowBody(team, workspace, { access: 'read' }) });
@@ -193,13 +192,13 @@ describe('what may not be known', () => {
         ['POST', '/team-workspaces', make(hidden.teams.visible, workspaces.main)],
       ] as const) {
         assert.deepEqual(
-          told(await request(api, company.tokens[kind], method, path, sent)),
-          nothing,
+          comparableAnswer(await request(api, company.tokens[kind], method, path, sent)),
+          missing,
           `${kind} ${path}`,
         );
       }
     }
-    // Of what a member may not see in its own organization likewise.
+    // Resources of the caller's own organization.
     for (const [method, path, sent] of [
       ['GET', `/team-workspaces/${rows.secret}`, {}],
       ['PATCH', `/team-workspaces/${rows.secret}`, body],
@@ -210,24 +209,24 @@ describe('what may not be known', () => {
       ['GET', `/team-workspaces?filter[workspace][id]=${workspaces.other}`, {}],
     ] as const) {
       const answer = await request(api, company.tokens['in-visible-team'], method, path, sent);
-      assert.deepEqual(told(answer), nothing, `${method} ${path}`);
+      assert.deepEqual(comparableAnswer(answer), missing, `${method} ${path}`);
     }
   });
 
-  test('becomes known with access, and unknown without', async () => {
+  test('becomes visible with access and hidden again without it [AUTHZ-20]', async () => {
     const own = await makeCompany(api.state, 'coming-and-going');
     const path = `/team-workspaces?filter[workspace][id]=${own.workspaces.other}`;
     const token = own.tokens['in-secret-team'];
-    assert.deepEqual(seen(await request(api, token, 'GET', path)), NOT_FOUND);
-    const access = createdAccess('custom', {});
-    const id = await api.state.write((tx) => putRow(tx, own.teams.secret, own.workspaces.other, access));
+    assert.deepEqual(statusAndText(await request(api, token, 'GET', path)), NOT_FOUND);
+    const access = createAccess('custom', {});
+    const id = await api.state.write((tx) => putTeamWorkspace(tx, own.teams.secret, own.workspaces.other, access));
     assert.equal((await request(api, token, 'GET', path)).status, 200);
     await request(api, own.tokens.owner, 'DELETE', `/team-workspaces/${id}`);
-    assert.deepEqual(seen(await request(api, token, 'GET', path)), NOT_FOUND);
+    assert.deepEqual(statusAndText(await request(api, token, 'GET', path)), NOT_FOUND);
   });
 });
 
-test('If-Match is held against the row that changes, and refused where a row is made', async () => {
+test('If-Match is checked for changes of a row and rejected for creations [DOC-18] [DOC-19]', async () => {
   const { tokens, rows, teams, workspaces } = company;
   const headers = { 'if-match': '"never"' };
   const ask = (method: string, path: string, body?: unknown) =>

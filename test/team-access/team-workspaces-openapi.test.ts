@@ -1,19 +1,19 @@
-/** What the endpoints about rows and effective access really answer is what the description of `/api/v2` says. */
+/** Checks that responses about rows and effective access match the OpenAPI description of `/api/v2` [TEAM-5]. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { OpenApi } from '../../src/http/openapi/openapi.ts';
-import { teamMembers } from '../../src/team-access/tables/team-member.ts';
+import { teamMembers } from '../../src/team-access/tables/team.ts';
 import { startApi } from '../support/process/api.ts';
-import { assertDescribed } from '../support/process/described-answers.ts';
+import { assertConformsToOpenApi } from '../support/process/openapi-conformance.ts';
 import { makeCompany, rowBody } from '../support/team-access/organizations.ts';
-import { request, resource, shown } from '../support/team-access/team-access.ts';
+import { documentOf, request, resource } from '../support/team-access/team-access.ts';
 
 const ROWS = '/api/v2/team-workspaces';
 
-describe('the description of team access', () => {
+describe('the OpenAPI description of rows and effective access', () => {
   for (const terraform of [false, true]) {
-    test(`holds for its answers ${terraform ? 'with compat = terraform' : ''}`, async () => {
+    test(`matches the responses ${terraform ? 'with' : 'without'} compat: terraform`, async () => {
       await using api = await startApi({ terraform, rateLimit: 1_000 });
       const { tokens, teams, workspaces, rows } = await makeCompany(api.state, 'acme');
       const description = (await request(api, tokens.owner, 'GET', '/openapi.json')).json<OpenApi>();
@@ -23,12 +23,12 @@ describe('the description of team access', () => {
         endpoint: string,
         path: string,
         status: number,
-        more: { readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> } = {},
+        options: { readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> } = {},
       ) => {
         const [method = ''] = endpoint.split(' ');
-        const answer = await request(api, tokens.owner, method, path, more);
+        const answer = await request(api, tokens.owner, method, path, options);
         assert.equal(answer.status, status, `${endpoint}: ${answer.text}`);
-        assertDescribed(description, endpoint, answer);
+        assertConformsToOpenApi(description, endpoint, answer);
         return answer;
       };
       const [member] = api.state.snapshot.list(teamMembers, 'team', teams.visible);
@@ -45,7 +45,7 @@ describe('the description of team access', () => {
       await check(`GET ${ROWS}/:id`, '/team-workspaces/tws-x', 404);
       await check('GET /api/v2/teams/:id/team-workspaces', `/teams/${teams.secret}/team-workspaces`, 200);
       const body = rowBody(teams.idle, workspaces.main, { access: 'custom', 'expires-at': '2999-01-01T00:00:00Z' });
-      const made = shown(await check(`POST ${ROWS}`, '/team-workspaces', 200, { body })).data;
+      const made = documentOf(await check(`POST ${ROWS}`, '/team-workspaces', 200, { body })).data;
       await check(`POST ${ROWS}`, '/team-workspaces', 422, { body });
       await check(`POST ${ROWS}`, '/team-workspaces', 415, { body, headers: { 'content-type': 'text/plain' } });
       const change = { body: resource('team-workspaces', { access: 'plan', 'expires-at': null }) };

@@ -1,4 +1,4 @@
-/** Team access outlives the server: what is read from the store is what was in memory. */
+/** Checks that a restart reads the same rows from the store that were in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SCHEMA } from '../../src/main/schema.ts';
@@ -9,7 +9,7 @@ import { dumpState, openState } from '../support/state/state.ts';
 import { makeCompany, rowBody } from '../support/team-access/organizations.ts';
 import { request } from '../support/team-access/team-access.ts';
 
-test('a restart keeps every row', async () => {
+test('a restart preserves every row', async () => {
   await using api = await startApi();
   const company = await makeCompany(api.state, 'acme');
   const { owner } = company.tokens;
@@ -20,7 +20,7 @@ test('a restart keeps every row', async () => {
   await api.usesWritten();
   const inMemory = dumpState(api.state.snapshot);
   await api.state[Symbol.asyncDispose]();
-  await using again = await openState(sqliteEngine({ directory: api.directory }), { schema: SCHEMA });
-  assert.deepEqual(dumpState(again.snapshot), inMemory);
-  assert.equal(again.snapshot.all(teamWorkspaces).length, 3);
+  await using reopened = await openState(sqliteEngine({ directory: api.directory }), { schema: SCHEMA });
+  assert.deepEqual(dumpState(reopened.snapshot), inMemory);
+  assert.equal(reopened.snapshot.all(teamWorkspaces).length, 3);
 });

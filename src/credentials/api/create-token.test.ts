@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
-import { type Api, type MadeToken, sharedApi, startApi } from '../../../test/support/process/api.ts';
+import { type Api, type CreatedToken, sharedApi, startApi } from '../../../test/support/process/api.ts';
 import type { Answer } from '../../../test/support/process/server.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -9,8 +9,8 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 const create = (api: Api, body: unknown, token = api.token): Promise<Answer> =>
   api.request('PUT', '/v1/acl/token', { body, token });
 
-describe('a new token', () => {
-  test('is answered with its secret, its properties in the documented order', async () => {
+describe('PUT /v1/acl/token', () => {
+  test('returns the token with its secret ID and the fields in the documented order [ACL-12] [ACL-14]', async () => {
     await using api = await startApi({ clock: createFakeClock(Date.UTC(2030, 0, 1)) });
     await api.makePartitions('eu');
     const body = {
@@ -25,11 +25,11 @@ describe('a new token', () => {
     const answer = await create(api, body);
     assert.equal(answer.status, 200, answer.text);
     assert.equal(answer.headers['content-type'], 'application/json');
-    const token = answer.json<MadeToken>();
+    const token = answer.json<CreatedToken>();
     assert.match(token.AccessorID, UUID);
     assert.match(token.SecretID, UUID);
     const index = api.state.snapshot.index;
-    const shown = {
+    const document = {
       AccessorID: token.AccessorID,
       SecretID: token.SecretID,
       Description: 'dashboard',
@@ -43,19 +43,19 @@ describe('a new token', () => {
       CreateIndex: index,
       ModifyIndex: index,
     };
-    assert.equal(answer.text, JSON.stringify(shown));
-    const { SecretID: _, ...withoutSecret } = shown;
+    assert.equal(answer.text, JSON.stringify(document));
+    const { SecretID: _, ...withoutSecret } = document;
     const read = await api.request('GET', `/v1/acl/token/${token.AccessorID}`);
     assert.equal(read.text, JSON.stringify(withoutSecret));
     const self = await api.request('GET', '/v1/acl/token/self', { token: token.SecretID });
     assert.equal(self.text, read.text);
   });
 
-  test('of an empty body has no grants, no end, and lives with its maker', async () => {
+  test("creates a token without grants or expiration in the caller's partition for an empty body", async () => {
     await using api = await startApi();
     await api.makePartitions('eu');
-    const { SecretID: maker } = await api.makeToken(['acl:write@eu'], { Partition: 'eu' });
-    const answer = await create(api, {}, maker);
+    const { SecretID: secretId } = await api.makeToken(['acl:write@eu'], { Partition: 'eu' });
+    const answer = await create(api, {}, secretId);
     assert.deepEqual(Object.keys(answer.json<object>()), [
       'AccessorID',
       'SecretID',
@@ -66,11 +66,11 @@ describe('a new token', () => {
       'CreateIndex',
       'ModifyIndex',
     ]);
-    const { Description, Partition, Grants } = answer.json<MadeToken>();
+    const { Description, Partition, Grants } = answer.json<CreatedToken>();
     assert.deepEqual([Description, Partition, Grants], ['', 'eu', []]);
   });
 
-  test('keeps partitions as they were first named', async () => {
+  test('returns partitions in their stored spelling [V1-43]', async () => {
     await using api = await startApi();
     await api.makePartitions('Eu-West');
     const { Partition, Grants } = await api.makeToken(['peering:read@EU-west'], { Partition: 'eu-WEST' });
@@ -78,30 +78,30 @@ describe('a new token', () => {
   });
 });
 
-describe('what a new token must be', () => {
+describe('PUT /v1/acl/token with an invalid body', () => {
   const shared = sharedApi({ clock: createFakeClock(Date.UTC(2030, 0, 1)) });
   const grant = { Resource: 'peering', Access: 'read' };
-  const refused: readonly (readonly [what: string, body: unknown, text: string | RegExp])[] = [
-    ['a body that is no JSON', '{', /^Body decoding failed: /],
+  const rejected: readonly (readonly [fault: string, body: unknown, text: string | RegExp])[] = [
+    ['a body that is not JSON', '{', /^Body decoding failed: /],
     ['a body of another type', [], /^Body decoding failed: /],
     ['an unknown field', { Grant: [] }, /^Body decoding failed: /],
     ['an unknown resource', { Grants: [{ ...grant, Resource: 'peer' }] }, /^Body decoding failed: /],
     ['an unknown access', { Grants: [{ ...grant, Access: 'list' }] }, /^Body decoding failed: /],
-    ['a description that is too long', { Description: 'x'.repeat(1_025) }, /^Body decoding failed: /],
-    ['too many grants', { Grants: new Array(129).fill(grant) }, /^Body decoding failed: /],
-    ['too many names', { Grants: [{ ...grant, Names: new Array(129).fill('a') }] }, /^Body decoding failed: /],
+    ['a description above 1,024 characters', { Description: 'x'.repeat(1_025) }, /^Body decoding failed: /],
+    ['129 grants', { Grants: new Array(129).fill(grant) }, /^Body decoding failed: /],
+    ['129 names in a grant', { Grants: [{ ...grant, Names: new Array(129).fill('a') }] }, /^Body decoding failed: /],
     [
-      'too many names in all',
+      '2,049 names in all grants',
       { Grants: [...new Array(16).fill({ ...grant, Names: new Array(128).fill('a') }), { ...grant, Names: ['b'] }] },
       'Grants: 2049 names are too many, want at most 2048 in a token: a prefix such as prod-* stands for many',
     ],
     [
-      'a grant of no partition that can be',
+      'a grant with an invalid partition name',
       { Grants: [grant, { ...grant, Partition: 'a_b' }] },
       "Grants[1].Partition: a_b is not a valid partition name: a valid partition name must consist of alphanumeric characters or '-', must start and end with an alphanumeric character, and be at most 63 characters long",
     ],
     [
-      'names where things have none',
+      'names in a grant on acl',
       { Grants: [{ Resource: 'acl', Access: 'read', Names: ['east'] }] },
       'Grants[0].Names: a grant on acl cannot be limited to names',
     ],
@@ -111,46 +111,50 @@ describe('what a new token must be', () => {
       'Grants[0].Names: an empty list would grant nothing; leave Names out to grant every name',
     ],
     [
-      'a star inside a name',
+      'a * inside a name',
       { Grants: [{ ...grant, Names: ['east', 'a*b'] }] },
       'Grants[0].Names[1]: "a*b" is not a name such as east, nor a prefix such as prod-*',
     ],
     [
-      'a grant of a partition that is not there',
+      'a grant with a missing partition',
       { Grants: [{ ...grant, Partition: 'nowhere' }] },
       'partition "nowhere" does not exist',
     ],
-    ['a partition that is not there', { Partition: 'nowhere' }, 'partition "nowhere" does not exist'],
-    ['all partitions', { Partition: '*' }, /^\* is not a valid partition name: /],
+    ['a missing partition', { Partition: 'nowhere' }, 'partition "nowhere" does not exist'],
+    ['the partition *', { Partition: '*' }, /^\* is not a valid partition name: /],
     [
-      'two ends',
+      'both ExpirationTTL and ExpirationTime',
       { ExpirationTTL: '1h', ExpirationTime: '2030-01-02T00:00:00Z' },
       'ExpirationTime and ExpirationTTL are both given: want one of them',
     ],
-    ['a life that is no duration', { ExpirationTTL: '1d' }, 'ExpirationTTL "1d" is not a duration such as 8h or 1h30m'],
     [
-      'an end that is no time',
+      'an ExpirationTTL that is not a duration',
+      { ExpirationTTL: '1d' },
+      'ExpirationTTL "1d" is not a duration such as 8h or 1h30m',
+    ],
+    [
+      'an ExpirationTime on February 30',
       { ExpirationTime: '2030-02-30T00:00:00Z' },
       'ExpirationTime "2030-02-30T00:00:00Z" is not a time as RFC 3339 writes it, such as 2026-01-31T00:00:00Z',
     ],
     [
-      'no life at all',
+      'an ExpirationTTL of 0',
       { ExpirationTTL: '0' },
       'ExpirationTTL "0" must lie in the future, at most a hundred years away',
     ],
     [
-      'an end that is now',
+      'an ExpirationTime that is now',
       { ExpirationTime: '2030-01-01T00:00:00Z' },
       'ExpirationTime "2030-01-01T00:00:00Z" must lie in the future, at most a hundred years away',
     ],
     [
-      'an end beyond reason',
+      'an ExpirationTime in more than 100 years',
       { ExpirationTime: '2131-01-01T00:00:00Z' },
       'ExpirationTime "2131-01-01T00:00:00Z" must lie in the future, at most a hundred years away',
     ],
   ];
-  for (const [what, body, text] of refused) {
-    test(`${what} is refused and changes nothing`, async () => {
+  for (const [fault, body, text] of rejected) {
+    test(`returns 400 and changes nothing for ${fault}`, async () => {
       const api = shared();
       const { snapshot } = api.state;
       const answer = await create(api, body);
@@ -162,20 +166,20 @@ describe('what a new token must be', () => {
     });
   }
 
-  test('an empty end is none', async () => {
+  test('treats an empty ExpirationTime and ExpirationTTL as absent', async () => {
     await using api = await startApi();
     const answer = await create(api, { ExpirationTime: '', ExpirationTTL: '' });
-    assert.equal(answer.json<MadeToken>().ExpirationTime, undefined);
+    assert.equal(answer.json<CreatedToken>().ExpirationTime, undefined);
   });
 
-  test('a life of less than a millisecond is one', async () => {
+  test('rounds an ExpirationTTL up to a millisecond', async () => {
     await using api = await startApi({ clock: createFakeClock(Date.UTC(2030, 0, 1)) });
     const answer = await create(api, { ExpirationTTL: '10us' });
-    assert.equal(answer.json<MadeToken>().ExpirationTime, '2030-01-01T00:00:00.001Z');
+    assert.equal(answer.json<CreatedToken>().ExpirationTime, '2030-01-01T00:00:00.001Z');
   });
 });
 
-describe('the order of checks', () => {
+describe('the order of checks [V1-52]', () => {
   const shared = sharedApi();
   interface Fault {
     readonly name: string;
@@ -196,7 +200,7 @@ describe('the order of checks', () => {
   ];
   for (const [i, { name, status, text }] of faults.entries()) {
     const rest = faults.slice(i);
-    test(`of ${rest.map((fault) => fault.name).join(', ')} the first is told`, async () => {
+    test(`reports the first fault of ${rest.map((fault) => fault.name).join(', ')}`, async () => {
       const api = shared();
       const tokens = { unknown: 'unknown', reader: (await api.makeToken(['acl:read@*'])).SecretID };
       const body: Record<string, unknown> = {};
@@ -209,9 +213,9 @@ describe('the order of checks', () => {
   }
 });
 
-describe('a maker gives only what it holds', () => {
+describe('delegation of grants [ACL-29] [ACL-30] [ACL-31]', () => {
   const shared = sharedApi();
-  const rows: readonly (readonly [maker: readonly string[], given: string, lacks: string | undefined])[] = [
+  const rows: readonly (readonly [held: readonly string[], wanted: string, lacks: string | undefined])[] = [
     [['acl:write@eu', 'peering:write@eu'], 'peering:read@eu', undefined],
     [['acl:write@eu', 'peering:write@eu'], 'acl:write@eu', undefined],
     [['acl:write@eu', 'peering:read@eu'], 'peering:write@eu', 'peering:write'],
@@ -226,26 +230,27 @@ describe('a maker gives only what it holds', () => {
     [['acl:write@eu', 'peering:read@eu=prod-*'], 'peering:read@eu', 'peering:read'],
     [['acl:write@us', 'peering:read@*'], 'peering:read@us', 'acl:write'],
   ];
-  for (const [held, given, lacks] of rows) {
-    test(`[${held.join(' ')}] ${lacks === undefined ? 'gives' : 'does not give'} ${given}`, async () => {
+  for (const [held, wanted, lacks] of rows) {
+    const outcome = lacks === undefined ? '200' : `403 for ${lacks}`;
+    test(`returns ${outcome} when [${held.join(' ')}] grants ${wanted}`, async () => {
       const api = shared();
       await api.makePartitions('eu', 'us');
-      const maker = await api.makeToken(held, { Partition: 'eu' });
-      const [, Resource, Access, Partition, names] = /^(\w+):(\w+)@([^=]+)(?:=(.*))?$/.exec(given) ?? [];
+      const caller = await api.makeToken(held, { Partition: 'eu' });
+      const [, Resource, Access, Partition, names] = /^(\w+):(\w+)@([^=]+)(?:=(.*))?$/.exec(wanted) ?? [];
       const Names = names?.split(',');
-      const wanted = { Resource, Access, Partition, ...(Names === undefined ? {} : { Names }) };
-      const answer = await create(api, { Grants: [wanted] }, maker.SecretID);
+      const grant = { Resource, Access, Partition, ...(Names === undefined ? {} : { Names }) };
+      const answer = await create(api, { Grants: [grant] }, caller.SecretID);
       if (lacks === undefined) {
         assert.equal(answer.status, 200, answer.text);
         return;
       }
-      const text = `Permission denied: token with AccessorID '${maker.AccessorID}' lacks permission '${lacks}'`;
+      const text = `Permission denied: token with AccessorID '${caller.AccessorID}' lacks permission '${lacks}'`;
       assert.deepEqual([answer.status, answer.text], [403, text]);
     });
   }
 });
 
-test('PUT /v1/acl/bootstrap is refused ever after', async () => {
+test('PUT /v1/acl/bootstrap returns 403 [ACL-46]', async () => {
   await using api = await startApi();
   const answer = await api.request('PUT', '/v1/acl/bootstrap', { token: null });
   assert.deepEqual(

@@ -1,35 +1,40 @@
-/** `PUT /v1/acl/token`: makes a token; the answer is the only one that ever shows its secret ID. */
+/** `PUT /v1/acl/token`. The response is the only one with the secret ID [ACL-14]. */
 import { randomUUID } from 'node:crypto';
-import { aclTokens, type ShownToken, showToken } from '../acl-token.ts';
+import { aclTokens } from '../acl-token.ts';
+import { type AclTokenJson, aclTokenToJson } from '../acl-token-to-json.ts';
 import { authorize } from '../caller.ts';
 import { authorizeGrants, recordTokenChange } from '../change-token.ts';
-import { type Asked, type Credentials, locate, originOf, writeFor } from '../operation.ts';
 import { orderedUuid } from '../ordered-uuid.ts';
+import { type Credentials, originOf, type RequestContext, resolveCaller, writeForRequest } from '../request-context.ts';
 import { existingPartition } from '../request-partition.ts';
 import { hashSecret } from '../secret.ts';
-import { expirationTime, grantsOf, inExistingPartitions, type NewToken, readExpiration } from './token-body.ts';
+import { expirationTime, type NewToken, parseExpiration, parseGrants, withStoredPartitionNames } from './token-body.ts';
 
 /** @throws ServiceError `bad-request` | `permission-denied`, StateError */
-export async function createToken(credentials: Credentials, asked: Asked, body: NewToken): Promise<ShownToken> {
-  const grantsIn = grantsOf(body.Grants ?? [], credentials.edition);
-  const expiration = readExpiration(body);
-  const named: Asked = { ...asked, partitions: { ...asked.partitions, body: body.Partition } };
-  return await writeFor(credentials, asked, (tx) => {
-    const { caller, partition } = locate(credentials, tx, named);
+export async function createToken(
+  credentials: Credentials,
+  context: RequestContext,
+  body: NewToken,
+): Promise<AclTokenJson> {
+  const grantsIn = parseGrants(body.Grants ?? [], credentials.edition);
+  const expiration = parseExpiration(body);
+  const contextWithBody: RequestContext = { ...context, partitions: { ...context.partitions, body: body.Partition } };
+  return await writeForRequest(credentials, context, (tx) => {
+    const { caller, partition } = resolveCaller(credentials, tx, contextWithBody);
     const wanted = grantsIn(partition);
     authorize(caller, { resource: 'acl', access: 'write', partition });
     authorizeGrants(caller, wanted);
-    const secretId = tx.once(randomUUID);
+    const secretId = tx.memoizeAcrossRetries(randomUUID);
     const stored = tx.put(aclTokens, {
-      accessorId: tx.once(orderedUuid),
+      accessorId: tx.memoizeAcrossRetries(orderedUuid),
       secretHash: hashSecret(secretId),
       description: body.Description ?? '',
       partition: existingPartition(tx, partition),
-      grants: inExistingPartitions(tx, wanted),
+      grants: withStoredPartitionNames(tx, wanted),
       ...(expiration === undefined ? {} : { expirationTime: expirationTime(expiration, tx.now) }),
       createTime: new Date(tx.now).toISOString(),
     });
-    recordTokenChange(tx, originOf(asked, caller), 'create', undefined, stored);
-    return showToken(stored, secretId);
+    recordTokenChange(tx, originOf(context, caller), 'create', undefined, stored);
+    return aclTokenToJson(stored, secretId);
   });
 }

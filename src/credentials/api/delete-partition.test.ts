@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { startApi } from '../../../test/support/process/api.ts';
 
-test('a partition that nothing names is deleted, and deleting it again is no change', async () => {
+test('an unused partition is deleted, and deleting it again succeeds without a commit [ACL-61]', async () => {
   await using api = await startApi();
   await api.makePartitions('Eu');
   const first = await api.request('DELETE', '/v1/partition/eu');
@@ -14,23 +14,23 @@ test('a partition that nothing names is deleted, and deleting it again is no cha
   assert.equal(api.state.snapshot, snapshot);
 });
 
-test('the default partition stays', async () => {
+test('deleting the default partition returns 409 [ACL-61]', async () => {
   await using api = await startApi();
   const answer = await api.request('DELETE', '/v1/partition/Default');
   assert.deepEqual([answer.status, answer.text], [409, 'partition "default" cannot be deleted']);
 });
 
-test('a partition stays while a token lives in it or a grant names it', async () => {
+test('deleting a partition returns 409 while a token lives in it or a grant names it [ACL-62]', async () => {
   await using api = await startApi();
   await api.makePartitions('Eu');
-  const blockers = [
+  const users = [
     [{ Partition: 'EU' }, (id: string) => `ACL token ${id}, which lives in it`],
     [
       { Grants: [{ Resource: 'config', Access: 'read', Partition: 'EU' }] },
       (id: string) => `a grant of ACL token ${id}`,
     ],
   ] as const;
-  for (const [body, user] of blockers) {
+  for (const [body, user] of users) {
     const { AccessorID } = (await api.request('PUT', '/v1/acl/token', { body })).json<{ AccessorID: string }>();
     const answer = await api.request('DELETE', '/v1/partition/eu');
     assert.deepEqual([answer.status, answer.text], [409, `partition "Eu" is still named by ${user(AccessorID)}`]);
@@ -39,7 +39,7 @@ test('a partition stays while a token lives in it or a grant names it', async ()
   assert.equal((await api.request('DELETE', '/v1/partition/eu')).status, 200);
 });
 
-test('a token that has expired keeps no partition', async () => {
+test('an expired token does not prevent the deletion of its partition', async () => {
   const clock = createFakeClock();
   await using api = await startApi({ clock });
   await api.makePartitions('eu');
@@ -49,7 +49,7 @@ test('a token that has expired keeps no partition', async () => {
   assert.equal((await api.request('DELETE', '/v1/partition/eu')).status, 200);
 });
 
-test('a partition that is made again is a new one: nothing of the old one comes back', async () => {
+test('a partition created again does not have the description of the deleted one', async () => {
   await using api = await startApi();
   await api.request('PUT', '/v1/partition/eu', { body: { Description: 'old' } });
   await api.request('DELETE', '/v1/partition/eu');

@@ -1,26 +1,28 @@
-/** `DELETE /v1/partition/:name`: idempotent; refused while anything names the partition. */
+/** `DELETE /v1/partition/:name`. Rejected while something refers to the partition [ACL-62]. */
 import { recordChange } from '../../audit/record.ts';
 import { ServiceError } from '../../http/errors.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import { aclTokens } from '../acl-token.ts';
 import { authorize } from '../caller.ts';
-import { type Asked, type Credentials, locate, originOf, writeFor } from '../operation.ts';
-import { DEFAULT_PARTITION, partitionKey, partitions, showPartition } from '../partition.ts';
+import { DEFAULT_PARTITION, partitionKey, partitions, partitionToJson } from '../partition.ts';
+import { type Credentials, originOf, type RequestContext, resolveCaller, writeForRequest } from '../request-context.ts';
 import { checkPartitionName } from '../request-partition.ts';
 
-/** What still names a partition, in words that follow "is still named by"; undefined: nothing does. */
+/**
+ * Returns the text for one user of a partition, such as `peering "east"`, or undefined. `partition` is the key.
+ */
 export type PartitionUse = (reader: Reader, partition: string) => string | undefined;
 
 /** @throws ServiceError `bad-request` | `permission-denied` | `conflict`, StateError */
 export async function deletePartition(
   credentials: Credentials,
-  asked: Asked,
+  context: RequestContext,
   name: string,
   uses: readonly PartitionUse[],
 ): Promise<void> {
   checkPartitionName(name, credentials.edition);
-  await writeFor(credentials, asked, (tx) => {
-    const { caller } = locate(credentials, tx, asked);
+  await writeForRequest(credentials, context, (tx) => {
+    const { caller } = resolveCaller(credentials, tx, context);
     authorize(caller, { resource: 'operator', access: 'write', partition: name });
     const key = partitionKey(name);
     if (key === DEFAULT_PARTITION)
@@ -33,18 +35,18 @@ export async function deletePartition(
         throw new ServiceError('conflict', `partition "${before.row.name}" is still named by ${user}`);
     }
     tx.delete(partitions, key);
-    recordChange(tx, originOf(asked, caller), {
+    recordChange(tx, originOf(context, caller), {
       action: 'delete',
       type: 'partition',
       subject: before.row.name,
       partition: before.row.name,
-      before: showPartition(before),
+      before: partitionToJson(before),
       after: null,
     });
   });
 }
 
-/** Looks at every token for one in it and for grants: deleting a partition is rare, and costs 100 ms at a million. */
+/** Scans every token, which takes 100 ms for a million tokens. Partitions are deleted rarely. */
 const usedByTokens: PartitionUse = (reader, partition) => {
   const [resident] = reader.list(aclTokens, 'partition', partition, { limit: 1 });
   if (resident !== undefined) return `ACL token ${resident.row.accessorId}, which lives in it`;

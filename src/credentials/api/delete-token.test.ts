@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startApi } from '../../../test/support/process/api.ts';
 
-test('a deleted token ends at once, and deleting it again is no change', async () => {
+test('a deleted token stops working at once, and deleting it again succeeds without a commit [ACL-44]', async () => {
   await using api = await startApi();
   const { AccessorID, SecretID } = await api.makeToken(['acl:read']);
   const first = await api.request('DELETE', `/v1/acl/token/${AccessorID}`);
@@ -15,28 +15,28 @@ test('a deleted token ends at once, and deleting it again is no change', async (
   assert.equal(api.state.snapshot, snapshot);
 });
 
-test('a token is deleted wherever it lives, unless the request names another partition', async () => {
+test('DELETE finds the token in any partition unless the request names another one [ACL-37]', async () => {
   await using api = await startApi();
   await api.makePartitions('eu');
   const { AccessorID, SecretID } = await api.makeToken([], { Partition: 'eu' });
-  const lives = async () => (await api.request('GET', '/v1/acl/token/self', { token: SecretID })).status === 200;
+  const isValid = async () => (await api.request('GET', '/v1/acl/token/self', { token: SecretID })).status === 200;
   assert.equal((await api.request('DELETE', `/v1/acl/token/${AccessorID}?partition=default`)).status, 200);
-  assert.equal(await lives(), true);
+  assert.equal(await isValid(), true);
   assert.equal((await api.request('DELETE', `/v1/acl/token/${AccessorID}`)).status, 200);
-  assert.equal(await lives(), false);
+  assert.equal(await isValid(), false);
 });
 
-test('a token is not deleted by one that could not have made it', async () => {
+test('DELETE returns 403 when the caller lacks a grant of the token [ACL-29]', async () => {
   await using api = await startApi();
-  const maker = await api.makeToken(['acl:write']);
+  const caller = await api.makeToken(['acl:write']);
   const { AccessorID, SecretID } = await api.makeToken(['peering:read']);
-  const answer = await api.request('DELETE', `/v1/acl/token/${AccessorID}`, { token: maker.SecretID });
-  const text = `Permission denied: token with AccessorID '${maker.AccessorID}' lacks permission 'peering:read'`;
+  const answer = await api.request('DELETE', `/v1/acl/token/${AccessorID}`, { token: caller.SecretID });
+  const text = `Permission denied: token with AccessorID '${caller.AccessorID}' lacks permission 'peering:read'`;
   assert.deepEqual([answer.status, answer.text], [403, text]);
   assert.equal((await api.request('GET', '/v1/acl/token/self', { token: SecretID })).status, 200);
 });
 
-test('a token may delete itself where it may write tokens', async () => {
+test('a token with acl:write can delete itself', async () => {
   await using api = await startApi();
   const { AccessorID, SecretID } = await api.makeToken(['acl:write']);
   assert.equal((await api.request('DELETE', `/v1/acl/token/${AccessorID}`, { token: SecretID })).status, 200);
@@ -44,7 +44,7 @@ test('a token may delete itself where it may write tokens', async () => {
 });
 
 for (const method of ['GET', 'PUT', 'DELETE']) {
-  test(`${method} of a token by its secret ID says that it is one, does not repeat it, and does nothing`, async () => {
+  test(`${method} with a secret ID in the path returns 400 with the accessor ID and changes nothing [ACL-39]`, async () => {
     await using api = await startApi();
     const { AccessorID, SecretID } = await api.makeToken(['acl:read']);
     const { snapshot } = api.state;
@@ -57,7 +57,7 @@ for (const method of ['GET', 'PUT', 'DELETE']) {
   });
 }
 
-test('a token is named by a UUID, and what else may be a secret is not repeated', async () => {
+test('an accessor ID that is not a UUID returns 400 without repeating the value [ACL-38]', async () => {
   await using api = await startApi();
   for (const given of ['self', 'not-a-uuid', 'aaaaaaaaaaaaaa.atlasv1.b']) {
     const answer = await api.request('DELETE', `/v1/acl/token/${given}`);

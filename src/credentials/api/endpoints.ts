@@ -1,9 +1,9 @@
-/** The endpoints of credentials: who asks is read from the request here, everything else is in the operations. */
+/** The endpoints of ACL tokens, partitions, the export and the audit log, whose handlers are in the sibling files. */
 import { Type } from 'typebox';
 import { auditEntrySchema } from '../../audit/read-audit.ts';
 import { type Answer, emptyAnswer } from '../../http/answer.ts';
+import type { BlockingQueries } from '../../http/blocking/blocking-query.ts';
 import { FILTERED } from '../../http/blocking/read-headers.ts';
-import type { Reads } from '../../http/blocking/reads.ts';
 import { type Call, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import { ServiceError } from '../../http/errors.ts';
@@ -12,45 +12,44 @@ import { jsonAnswer } from '../../http/v1/json-answer.ts';
 import { PARTITION_OR_ALL } from '../../http/v1/parameters.ts';
 import { parseBody } from '../../http/v1/parse-body.ts';
 import type { Clock } from '../../state/clock/clock.ts';
-import type { Sealer } from '../../state/transfer/encryption.ts';
-import { madeTokenSchema, shownTokenSchema } from '../acl-token.ts';
-import type { Asked, Credentials } from '../operation.ts';
-import { shownPartitionSchema } from '../partition.ts';
-import { askedBy } from '../request-context.ts';
+import type { TextCipher } from '../../state/transfer/encryption.ts';
+import { aclTokenSchema, createdAclTokenSchema } from '../acl-token-to-json.ts';
+import { partitionSchema } from '../partition.ts';
+import { type Credentials, type RequestContext, requestContextOf } from '../request-context.ts';
 import { createToken } from './create-token.ts';
 import { deletePartition, type PartitionUse } from './delete-partition.ts';
 import { deleteToken } from './delete-token.ts';
-import { answerExport, EXPORT_TYPE, exportSchema, PASSPHRASE_HEADER } from './export-state.ts';
+import { EXPORT_TYPE, exportSchema, PASSPHRASE_HEADER, sendExport } from './export-state.ts';
 import { listTokens, readTokenPage, TOKEN_PAGE } from './list-tokens.ts';
-import { AUDIT_HEADERS, AUDIT_QUERY, answerAudit } from './read-audit-log.ts';
+import { AUDIT_HEADERS, AUDIT_QUERY, readAuditLog } from './read-audit-log.ts';
 import { listPartitions, readPartition } from './read-partition.ts';
 import { readSelf, readToken } from './read-token.ts';
-import { changedTokenSchema, newTokenSchema } from './token-body.ts';
+import { newTokenSchema, tokenUpdateSchema } from './token-body.ts';
 import { updateToken } from './update-token.ts';
-import { partitionSchema, writePartition } from './write-partition.ts';
+import { partitionBodySchema, writePartition } from './write-partition.ts';
 
 export interface CredentialsEndpoints {
   readonly credentials: Credentials;
-  readonly reads: Reads;
+  readonly reads: BlockingQueries;
   readonly clock: Clock;
-  /** `compat = consul`: also takes `X-Consul-Token`. */
+  /** Whether the endpoints also accept `X-Consul-Token` (`compat: consul`). */
   readonly consul: boolean;
-  readonly dataKey: Sealer | undefined;
-  /** What else can name a partition, from the services. */
+  readonly dataKey: TextCipher | undefined;
+  /** The users of partitions outside this folder. */
   readonly partitionUses: readonly PartitionUse[];
 }
 
 /** `/v1/acl/…`, `/v1/partition…`, `/v1/operator/export`, `/v1/audit`. */
 export function credentialsEndpoints(options: CredentialsEndpoints): Endpoint[] {
   const { credentials, reads, clock, consul, dataKey, partitionUses } = options;
-  const asked = (call: Call): Asked => askedBy(call, consul);
+  const context = (call: Call): RequestContext => requestContextOf(call, consul);
   return [
     {
       method: 'PUT',
       path: '/v1/acl/bootstrap',
-      summary: 'Refused: the first start is the bootstrap',
+      summary: 'Always rejected, because the first start creates the first credentials',
       open: true,
-      refused: true,
+      unsupported: true,
       handle() {
         throw new ServiceError(
           'permission-denied',
@@ -63,42 +62,42 @@ export function credentialsEndpoints(options: CredentialsEndpoints): Endpoint[] 
       path: '/v1/acl/token',
       summary: 'Creates an ACL token',
       body: newTokenSchema,
-      answer: madeTokenSchema,
+      answer: createdAclTokenSchema,
       handle: async (call) =>
-        jsonAnswer(call, await createToken(credentials, asked(call), parseBody(newTokenSchema, call.body))),
+        jsonAnswer(call, await createToken(credentials, context(call), parseBody(newTokenSchema, call.body))),
     },
     {
       method: 'GET',
       path: '/v1/acl/token/self',
       summary: "Reads the caller's own ACL token",
       blocking: true,
-      answer: shownTokenSchema,
-      handle: (call) => reads.answer(call, readSelf(credentials, asked(call))),
+      answer: aclTokenSchema,
+      handle: (call) => reads.answer(call, readSelf(credentials, context(call))),
     },
     {
       method: 'GET',
       path: '/v1/acl/token/:accessor',
       summary: 'Reads an ACL token',
       blocking: true,
-      answer: shownTokenSchema,
-      handle: (call) => reads.answer(call, readToken(credentials, asked(call), pathParameter(call, 'accessor'))),
+      answer: aclTokenSchema,
+      handle: (call) => reads.answer(call, readToken(credentials, context(call), pathParameter(call, 'accessor'))),
     },
     {
       method: 'PUT',
       path: '/v1/acl/token/:accessor',
       summary: 'Changes an ACL token',
-      body: changedTokenSchema,
-      answer: shownTokenSchema,
+      body: tokenUpdateSchema,
+      answer: aclTokenSchema,
       async handle(call) {
-        const body = parseBody(changedTokenSchema, call.body);
-        return jsonAnswer(call, await updateToken(credentials, asked(call), pathParameter(call, 'accessor'), body));
+        const body = parseBody(tokenUpdateSchema, call.body);
+        return jsonAnswer(call, await updateToken(credentials, context(call), pathParameter(call, 'accessor'), body));
       },
     },
     {
       method: 'DELETE',
       path: '/v1/acl/token/:accessor',
       summary: 'Deletes an ACL token',
-      handle: (call) => done(deleteToken(credentials, asked(call), pathParameter(call, 'accessor'))),
+      handle: (call) => emptyAfter(deleteToken(credentials, context(call), pathParameter(call, 'accessor'))),
     },
     {
       method: 'GET',
@@ -106,19 +105,19 @@ export function credentialsEndpoints(options: CredentialsEndpoints): Endpoint[] 
       summary: 'Lists ACL tokens',
       blocking: true,
       query: [PARTITION_OR_ALL, ...TOKEN_PAGE],
-      answer: Type.Array(shownTokenSchema),
+      answer: Type.Array(aclTokenSchema),
       answerHeaders: [FILTERED],
-      handle: (call) => reads.answer(call, listTokens(credentials, asked(call), readTokenPage(call.query))),
+      handle: (call) => reads.answer(call, listTokens(credentials, context(call), readTokenPage(call.query))),
     },
     {
       method: 'PUT',
       path: '/v1/partition/:name',
       summary: 'Creates or changes a partition',
-      body: partitionSchema,
-      answer: shownPartitionSchema,
+      body: partitionBodySchema,
+      answer: partitionSchema,
       async handle(call) {
-        const body = parseBody(partitionSchema, call.body);
-        return jsonAnswer(call, await writePartition(credentials, asked(call), pathParameter(call, 'name'), body));
+        const body = parseBody(partitionBodySchema, call.body);
+        return jsonAnswer(call, await writePartition(credentials, context(call), pathParameter(call, 'name'), body));
       },
     },
     {
@@ -126,23 +125,24 @@ export function credentialsEndpoints(options: CredentialsEndpoints): Endpoint[] 
       path: '/v1/partition/:name',
       summary: 'Reads a partition',
       blocking: true,
-      answer: shownPartitionSchema,
-      handle: (call) => reads.answer(call, readPartition(credentials, asked(call), pathParameter(call, 'name'))),
+      answer: partitionSchema,
+      handle: (call) => reads.answer(call, readPartition(credentials, context(call), pathParameter(call, 'name'))),
     },
     {
       method: 'DELETE',
       path: '/v1/partition/:name',
-      summary: 'Deletes a partition that nothing names',
-      handle: (call) => done(deletePartition(credentials, asked(call), pathParameter(call, 'name'), partitionUses)),
+      summary: 'Deletes a partition that nothing refers to',
+      handle: (call) =>
+        emptyAfter(deletePartition(credentials, context(call), pathParameter(call, 'name'), partitionUses)),
     },
     {
       method: 'GET',
       path: '/v1/partitions',
       summary: 'Lists partitions',
       blocking: true,
-      answer: Type.Array(shownPartitionSchema),
+      answer: Type.Array(partitionSchema),
       answerHeaders: [FILTERED],
-      handle: (call) => reads.answer(call, listPartitions(credentials, asked(call))),
+      handle: (call) => reads.answer(call, listPartitions(credentials, context(call))),
     },
     {
       method: 'GET',
@@ -152,7 +152,7 @@ export function credentialsEndpoints(options: CredentialsEndpoints): Endpoint[] 
       answer: exportSchema,
       answerType: EXPORT_TYPE,
       handle(call) {
-        answerExport(credentials, call, asked(call), { clock, dataKey }).catch((error: unknown) =>
+        sendExport(credentials, call, context(call), { clock, dataKey }).catch((error: unknown) =>
           sendError(call, error),
         );
         return undefined;
@@ -161,16 +161,16 @@ export function credentialsEndpoints(options: CredentialsEndpoints): Endpoint[] 
     {
       method: 'GET',
       path: '/v1/audit',
-      summary: 'Shows who changed what, newest first',
+      summary: 'Lists audit entries, newest first',
       query: AUDIT_QUERY,
       answer: Type.Array(auditEntrySchema),
       answerHeaders: AUDIT_HEADERS,
-      handle: (call) => answerAudit(credentials, call, asked(call)),
+      handle: (call) => readAuditLog(credentials, call, context(call)),
     },
   ];
 }
 
-const done = async (operation: Promise<void>): Promise<Answer> => {
+const emptyAfter = async (operation: Promise<void>): Promise<Answer> => {
   await operation;
   return emptyAnswer;
 };

@@ -1,4 +1,4 @@
-/** `GET /v1/operator/export`: the whole state as one consistent picture; see state/export-format.ts. */
+/** `GET /v1/operator/export`: streams an export of one snapshot [SRV-49]. */
 import { isUtf8 } from 'node:buffer';
 import { Type } from 'typebox';
 import type { Call } from '../../http/call.ts';
@@ -6,47 +6,44 @@ import { ServiceError } from '../../http/errors.ts';
 import type { Parameter } from '../../http/parameter.ts';
 import { streamAnswer } from '../../http/stream-answer.ts';
 import type { Clock } from '../../state/clock/clock.ts';
-import { passphraseSealer, type Sealer } from '../../state/transfer/encryption.ts';
+import { passphraseCipher, type TextCipher } from '../../state/transfer/encryption.ts';
 import { exportState } from '../../state/transfer/export.ts';
 import { authorize } from '../caller.ts';
 import { PASSPHRASE_CHARACTERS_MIN } from '../limits.ts';
-import { type Asked, type Credentials, locate } from '../operation.ts';
+import { type Credentials, type RequestContext, resolveCaller } from '../request-context.ts';
 
 /** Never logged. */
 export const PASSPHRASE_HEADER: Parameter = {
   name: 'X-Service-Export-Passphrase',
   description:
-    'The base64 of a passphrase in UTF-8: rows that hold secrets are sealed with it, else with the data key, else left out.',
+    'The base64 of a UTF-8 passphrase that encrypts rows with secrets. Without it the data key encrypts them. Without either the export omits them.',
   schema: Type.String(),
 };
 
 export const EXPORT_TYPE = 'application/x-ndjson';
 export const exportSchema = Type.String({
-  description: 'A line of JSON for each row, after a header and before a checksum.',
+  description: 'Lines of JSON: a header, one line per row, and a checksum.',
 });
 
-/**
- * Answers the call.
- * @throws ServiceError `bad-request` | `permission-denied`, StateError `unavailable`
- */
-export async function answerExport(
+/** @throws ServiceError `bad-request` | `permission-denied`, StateError `unavailable` */
+export async function sendExport(
   credentials: Credentials,
   call: Call,
-  asked: Asked,
-  { clock, dataKey }: { readonly clock: Clock; readonly dataKey: Sealer | undefined },
+  context: RequestContext,
+  { clock, dataKey }: { readonly clock: Clock; readonly dataKey: TextCipher | undefined },
 ): Promise<void> {
   const { state } = credentials;
   const passphrase = readPassphrase(call.request.headers[PASSPHRASE_HEADER.name.toLowerCase()]);
   await state.consistent();
-  const { caller } = locate(credentials, state.snapshot, asked);
+  const { caller } = resolveCaller(credentials, state.snapshot, context);
   authorize(caller, { resource: 'operator', access: 'write', partition: '*' });
-  const sealer = passphrase === undefined ? dataKey : await passphraseSealer(passphrase);
-  await streamAnswer(call, EXPORT_TYPE, (signal) => exportState(state, { sealer, now: clock.now(), signal }));
+  const cipher = passphrase === undefined ? dataKey : await passphraseCipher(passphrase);
+  await streamAnswer(call, EXPORT_TYPE, (signal) => exportState(state, { cipher, now: clock.now(), signal }));
 }
 
 function readPassphrase(header: string | string[] | undefined): string | undefined {
   if (header === undefined) return undefined;
-  const passphrase = decodeText(String(header));
+  const passphrase = decodePassphrase(String(header));
   if (passphrase === undefined) {
     throw new ServiceError('bad-request', `${PASSPHRASE_HEADER.name} is not the base64 of a passphrase in UTF-8`);
   }
@@ -55,8 +52,8 @@ function readPassphrase(header: string | string[] | undefined): string | undefin
   throw new ServiceError('bad-request', text);
 }
 
-/** Strict: a passphrase that was understood otherwise than it was meant opens nothing later. */
-function decodeText(base64: string): string | undefined {
+/** Returns undefined for invalid base64 or UTF-8. A passphrase that is decoded leniently cannot decrypt the export. */
+function decodePassphrase(base64: string): string | undefined {
   const bytes = Buffer.from(base64, 'base64');
   const unpadded = (text: string): string => text.replace(/=+$/, '');
   const wasBase64 = unpadded(bytes.toString('base64')) === unpadded(base64);

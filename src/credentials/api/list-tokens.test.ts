@@ -5,23 +5,24 @@ import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { type Api, startApi } from '../../../test/support/process/api.ts';
 import type { Answer } from '../../../test/support/process/server.ts';
 import { ANSWER_CHARACTERS_MAX } from '../../http/limits.ts';
-import { aclTokens, type ShownToken } from '../acl-token.ts';
-import type { Asked, Credentials } from '../operation.ts';
+import { aclTokens } from '../acl-token.ts';
+import type { AclTokenJson } from '../acl-token-to-json.ts';
+import type { Credentials, RequestContext } from '../request-context.ts';
 import { hashSecret } from '../secret.ts';
 import { listTokens, type TokenPage } from './list-tokens.ts';
 
 const list = (api: Api, query = '', token = api.token): Promise<Answer> =>
   api.request('GET', `/v1/acl/tokens${query}`, { token });
-const ids = (answer: Answer): string[] => answer.json<ShownToken[]>().map(({ AccessorID }) => AccessorID);
+const ids = (answer: Answer): string[] => answer.json<AclTokenJson[]>().map(({ AccessorID }) => AccessorID);
 const FILTERED = 'x-service-results-filtered-by-acls';
 
-describe('a list of tokens', () => {
-  test('longer than an answer may be is refused with how to ask for parts of it, and the server goes on', async () => {
+describe('GET /v1/acl/tokens', () => {
+  test('returns 400 for a response that would be too long, and serves pages [V1-37]', async () => {
     await using api = await startApi();
     const { state } = api;
     const [row] = state.snapshot.all(aclTokens).map((stored) => stored.row);
     assert.ok(row !== undefined);
-    // Fewer and larger than the API would let in: the same bytes.
+    // Fewer and larger rows than the API accepts, with the same number of bytes.
     const description = 'x'.repeat(ANSWER_CHARACTERS_MAX / 16);
     for (let i = 0; i < 16; i++) {
       const id = randomUUID();
@@ -37,7 +38,7 @@ describe('a list of tokens', () => {
     assert.equal((await list(api, `?after=${ids(page)[1]}&limit=2`)).status, 200);
   });
 
-  test('is shared as a whole and not as a page, which callers choose as they like', async () => {
+  test('shares the text of the whole list and not of pages, because callers choose pages freely', async () => {
     await using api = await startApi();
     const { state } = api;
     const credentials: Credentials = {
@@ -45,7 +46,7 @@ describe('a list of tokens', () => {
       policy: { enabled: true, defaultPolicy: 'deny' },
       edition: 'enterprise',
     };
-    const asked: Asked = {
+    const context: RequestContext = {
       secretHash: hashSecret(api.token),
       partitions: { query: undefined, header: undefined },
       address: '',
@@ -54,7 +55,7 @@ describe('a list of tokens', () => {
       bodyBytes: 0,
     };
     const isShared = (page: TokenPage): boolean =>
-      listTokens(credentials, asked, page)(state.snapshot).shareKey !== undefined;
+      listTokens(credentials, context, page)(state.snapshot).shareKey !== undefined;
     assert.deepEqual(
       [
         isShared({ after: undefined, limit: undefined }),
@@ -65,7 +66,7 @@ describe('a list of tokens', () => {
     );
   });
 
-  test('has those of one partition by accessor ID, without secrets', async () => {
+  test('returns the tokens of one partition by accessor ID without secret IDs [ACL-45]', async () => {
     await using api = await startApi();
     await api.makePartitions('eu');
     assert.equal((await list(api, '?partition=eu')).text, '[]');
@@ -74,10 +75,10 @@ describe('a list of tokens', () => {
     assert.deepEqual(ids(answer), made.map(({ AccessorID }) => AccessorID).toSorted());
     assert.ok(!answer.text.includes('SecretID'));
     assert.equal(answer.headers[FILTERED], undefined);
-    assert.equal((await list(api)).json<unknown[]>().length, 1, 'of the caller unless the request says');
+    assert.equal((await list(api)).json<unknown[]>().length, 1, "defaults to the caller's partition");
   });
 
-  test('of all partitions has those that the caller may read, and says when it left some out', async () => {
+  test('returns the readable tokens of all partitions and sets the filter header when it omits some [ACL-53]', async () => {
     await using api = await startApi();
     await api.makePartitions('eu', 'us');
     const eu = await api.makeToken(['acl:read@eu'], { Partition: 'eu' });
@@ -94,17 +95,17 @@ describe('a list of tokens', () => {
     assert.match(none.text, /lacks permission 'acl:read'$/);
   });
 
-  test('loses a token at the moment it expires, though the same list was answered before', async () => {
+  test('omits a token from the millisecond of its expiration, although the list is shared', async () => {
     const clock = createFakeClock();
     await using api = await startApi({ clock });
     for (const ExpirationTTL of ['1m', '2m', '2m', '3m']) await api.makeToken([], { ExpirationTTL });
     for (const count of [5, 4, 2, 1]) {
-      for (const again of [1, 2]) assert.equal(ids(await list(api)).length, count, `asked ${again} times`);
+      for (const attempt of [1, 2]) assert.equal(ids(await list(api)).length, count, `attempt ${attempt}`);
       clock.advance(60_000);
     }
   });
 
-  test('comes in pages', async () => {
+  test('returns pages with limit and after', async () => {
     await using api = await startApi();
     await api.makePartitions('eu');
     for (const Partition of ['default', 'eu', 'default', 'eu']) await api.makeToken([], { Partition });
@@ -121,7 +122,7 @@ describe('a list of tokens', () => {
     }
   });
 
-  test('refuses a limit that is none', async () => {
+  test('rejects an invalid limit [V1-19]', async () => {
     await using api = await startApi();
     for (const limit of ['0', '-1', 'x', '1e3', '1.5', '9999999999']) {
       const answer = await list(api, `?limit=${limit}`);
@@ -129,7 +130,7 @@ describe('a list of tokens', () => {
     }
   });
 
-  test('of a partition that is not there is refused after the grant was asked for', async () => {
+  test('checks the grant before the existence of the partition [ACL-50]', async () => {
     await using api = await startApi();
     const { SecretID } = await api.makeToken(['acl:read@default']);
     assert.equal((await list(api, '?partition=nowhere', SecretID)).status, 403);
@@ -138,10 +139,10 @@ describe('a list of tokens', () => {
   });
 });
 
-describe('a query that waits on a list of tokens', () => {
+describe('a query that waits for a list of tokens', () => {
   const indexOf = (answer: Answer): number => Number(answer.headers['x-service-index']);
 
-  test('wakes when one is made, changed or deleted there, and its index only rises', async () => {
+  test('wakes when a token of the partition is created, changed or deleted, and its index only increases', async () => {
     await using api = await startApi({ clock: createFakeClock() });
     await api.makePartitions('eu');
     let index = indexOf(await list(api, '?partition=eu'));
@@ -154,9 +155,9 @@ describe('a query that waits on a list of tokens', () => {
       () => api.request('DELETE', `/v1/acl/token/${id}`),
     ];
     for (const change of changes) {
-      const { answer } = await api.hold(`/v1/acl/tokens?partition=eu&index=${index}`);
+      const { answer } = await api.startBlockingQuery(`/v1/acl/tokens?partition=eu&index=${index}`);
       await api.makeToken([]);
-      assert.equal(api.reads.waitingCount, 1, 'a token of another partition wakes nobody');
+      assert.equal(api.reads.waitingCount, 1, 'a token of another partition does not wake it');
       await change();
       const next = indexOf(await answer);
       assert.ok(next > index);
@@ -165,15 +166,15 @@ describe('a query that waits on a list of tokens', () => {
     }
   });
 
-  test('of all partitions wakes when a partition comes', async () => {
+  test('with partition=* wakes when a partition is created', async () => {
     await using api = await startApi({ clock: createFakeClock() });
     const first = await list(api, '?partition=*');
-    const { answer } = await api.hold(`/v1/acl/tokens?partition=*&index=${indexOf(first)}`);
+    const { answer } = await api.startBlockingQuery(`/v1/acl/tokens?partition=*&index=${indexOf(first)}`);
     await api.makePartitions('eu');
     assert.ok(indexOf(await answer) > indexOf(first));
   });
 
-  test('of all partitions wakes when the grants of its caller change, and its index does not fall', async () => {
+  test("with partition=* wakes when the caller's grants change, and its index increases", async () => {
     await using api = await startApi({ clock: createFakeClock() });
     await api.makePartitions('eu', 'us', 'ops');
     await api.makeToken([], { Partition: 'us' });
@@ -182,7 +183,9 @@ describe('a query that waits on a list of tokens', () => {
     const grant = (Partition: string) => ({ Resource: 'acl', Access: 'read', Partition });
     let before = await list(api, '?partition=*', SecretID);
     for (const grants of [[grant('eu'), grant('us')], [grant('us')]]) {
-      const { answer } = await api.hold(`/v1/acl/tokens?partition=*&index=${indexOf(before)}`, { token: SecretID });
+      const { answer } = await api.startBlockingQuery(`/v1/acl/tokens?partition=*&index=${indexOf(before)}`, {
+        token: SecretID,
+      });
       await api.request('PUT', `/v1/acl/token/${AccessorID}`, { body: { Grants: grants } });
       const after = await answer;
       assert.notEqual(after.text, before.text);

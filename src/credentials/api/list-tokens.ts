@@ -1,4 +1,4 @@
-/** `GET /v1/acl/tokens`: the tokens of a partition, or with `partition=*` of all that the caller may read; can wait. */
+/** `GET /v1/acl/tokens`. Supports blocking queries. */
 import { Type } from 'typebox';
 import type { Evaluate } from '../../http/blocking/blocking-query.ts';
 import { countParameter, type Parameter, readCount } from '../../http/parameter.ts';
@@ -6,52 +6,59 @@ import type { Query } from '../../http/query.ts';
 import { type JsonText, jsonList } from '../../http/v1/json-answer.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import { EXPIRY_INDEX, type Table } from '../../state/table.ts';
-import { type AclToken, aclTokens, tokenText } from '../acl-token.ts';
+import { type AclToken, aclTokens } from '../acl-token.ts';
+import { aclTokenJsonText } from '../acl-token-to-json.ts';
 import { authorize, type Caller } from '../caller.ts';
-import { type Asked, type Credentials, locate, waitingAs, watchedGrants } from '../operation.ts';
 import { partitionKey, partitions } from '../partition.ts';
 import { readablePartitions } from '../readable-partitions.ts';
+import {
+  type Credentials,
+  type RequestContext,
+  resolveCaller,
+  waitOptionsOf,
+  watchOwnToken,
+} from '../request-context.ts';
 import { ALL_PARTITIONS, existingPartition } from '../request-partition.ts';
 
-/** Where a page begins and how long it is; both may be left out. */
+/** The requested part of the list; the whole list if both are undefined. */
 export interface TokenPage {
   readonly after: string | undefined;
   readonly limit: number | undefined;
 }
 
-const LIMIT = countParameter('limit', 'At most so many tokens.');
+const LIMIT = countParameter('limit', 'The maximum number of tokens in the response.');
 const AFTER: Parameter = {
   name: 'after',
-  description: 'Only tokens whose accessor ID comes after this one.',
+  description: 'An accessor ID. The list begins with the next one.',
   schema: Type.String(),
 };
 
-/** What `readTokenPage` reads. */
+/** The parameters that `readTokenPage` reads. */
 export const TOKEN_PAGE: readonly Parameter[] = [LIMIT, AFTER];
 
-/** Reads which tokens are asked for. @throws ServiceError `bad-request` */
+/** @throws ServiceError `bad-request` */
 export function readTokenPage(query: Query): TokenPage {
   return { after: query.get(AFTER.name)?.toLowerCase() || undefined, limit: readCount(query, LIMIT) };
 }
 
-/** The tokens by accessor ID. */
-export function listTokens(credentials: Credentials, asked: Asked, page: TokenPage): Evaluate {
+/** Lists the tokens of the requested partition, or of every readable one, by accessor ID [ACL-45]. */
+export function listTokens(credentials: Credentials, context: RequestContext, page: TokenPage): Evaluate {
   const { state } = credentials;
   return (snapshot) => {
-    const { caller, partition } = locate(credentials, snapshot, asked, true);
+    const { caller, partition } = resolveCaller(credentials, snapshot, context, true);
     const { names, filtered } = partitionsToList(snapshot, caller, partition);
     const keys = names.map(partitionKey);
     const watched = keys.map((key) => state.watchEntry(aclTokens, 'partition', key));
     if (partition === ALL_PARTITIONS) {
-      watched.push(state.watchEntry(partitions, 'all', ''), ...watchedGrants(credentials, caller));
+      watched.push(state.watchEntry(partitions, 'all', ''), ...watchOwnToken(credentials, caller));
     }
-    const isWhole = page.after === undefined && page.limit === undefined;
-    const shareKey = isWhole ? JSON.stringify([keys, nextToExpire(snapshot)]) : undefined;
-    return { ...waitingAs(caller), watched, filtered, shareKey, body: () => listText(snapshot, keys, page) };
+    const isUnpaged = page.after === undefined && page.limit === undefined;
+    const shareKey = isUnpaged ? JSON.stringify([keys, nextToExpire(snapshot)]) : undefined;
+    return { ...waitOptionsOf(caller), watched, filtered, shareKey, body: () => listJsonText(snapshot, keys, page) };
   };
 }
 
-/** Another one whenever a token expires: the list is another one then, before any commit has removed the token. */
+/** Returns the token that expires next. A shared list becomes stale when it expires, before a commit removes its row. */
 function nextToExpire(reader: Reader): string | undefined {
   const table: Table<AclToken> = aclTokens;
   return reader.first(table, EXPIRY_INDEX)?.row.accessorId;
@@ -67,11 +74,11 @@ function partitionsToList(
   return { names: [existingPartition(reader, partition)], filtered: false };
 }
 
-function listText(reader: Reader, keys: readonly string[], { after, limit }: TokenPage): JsonText {
+function listJsonText(reader: Reader, keys: readonly string[], { after, limit }: TokenPage): JsonText {
   const bounds = { ...(after === undefined ? {} : { after }), ...(limit === undefined ? {} : { limit }) };
   let tokens = keys.flatMap((key) => reader.list(aclTokens, 'partition', key, bounds));
   if (keys.length > 1) {
     tokens = tokens.sort((a, b) => (a.row.accessorId < b.row.accessorId ? -1 : 1)).slice(0, limit);
   }
-  return jsonList(tokens, (token) => tokenText(token).text, 'ask for fewer with limit, and go on with after');
+  return jsonList(tokens, (token) => aclTokenJsonText(token).text, 'ask for fewer with limit, and go on with after');
 }

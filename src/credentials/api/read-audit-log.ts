@@ -1,10 +1,10 @@
-/** `GET /v1/audit`: what `audit/` read, for a caller who may read it. */
+/** `GET /v1/audit`: the audit entries that the caller may read, newest first [SRV-90]. */
 import { Type } from 'typebox';
 import { readAudit } from '../../audit/read-audit.ts';
 import { type AuditEntry, isAuditKey } from '../../audit/record.ts';
 import type { Answer } from '../../http/answer.ts';
 import { FILTERED } from '../../http/blocking/read-headers.ts';
-import { type Call, callerSignal } from '../../http/call.ts';
+import { type Call, disconnectSignal } from '../../http/call.ts';
 import { ServiceError } from '../../http/errors.ts';
 import { countParameter, type Parameter, readCount } from '../../http/parameter.ts';
 import type { Query } from '../../http/query.ts';
@@ -14,83 +14,87 @@ import type { Reader } from '../../state/memory/reader.ts';
 import { authorize, type Caller } from '../caller.ts';
 import { permits } from '../grant.ts';
 import { AUDIT_CHARACTERS_MAX, AUDIT_ENTRIES_DEFAULT, AUDIT_ENTRIES_MAX, AUDIT_SCANNED_MAX } from '../limits.ts';
-import { type Asked, type Credentials, locate } from '../operation.ts';
 import { parseTime } from '../parse-time.ts';
 import { partitionKey } from '../partition.ts';
 import { readablePartitions } from '../readable-partitions.ts';
+import { type Credentials, type RequestContext, resolveCaller } from '../request-context.ts';
 import { ALL_PARTITIONS, existingPartition } from '../request-partition.ts';
 
 const SINCE: Parameter = {
   name: 'since',
-  description: 'Only entries from this time on (RFC 3339).',
+  description: 'The earliest time of an entry, RFC 3339.',
   schema: Type.String(),
 };
-const LIMIT = countParameter('limit', 'At most so many entries.', {
+const LIMIT = countParameter('limit', 'The maximum number of entries in the response.', {
   maximum: AUDIT_ENTRIES_MAX,
   fallback: AUDIT_ENTRIES_DEFAULT,
 });
 const BEFORE: Parameter = {
   name: 'before',
-  description: 'Goes on where an earlier answer ended: its X-Service-Before.',
+  description: 'The X-Service-Before of an earlier response. This response continues from there.',
   schema: Type.String(),
 };
-const NEXT: Parameter = {
+const BEFORE_HEADER: Parameter = {
   name: 'X-Service-Before',
-  description: `There may be older entries: what to pass as before to get them. An answer can be shorter than limit and have it, since at most ${AUDIT_SCANNED_MAX} entries, or 8 MiB of them, are looked through at once.`,
+  description: `The value of before for the next request, present if older entries may exist. A response can have it with fewer entries than limit, because the server examines at most ${AUDIT_SCANNED_MAX} entries, or 8 MiB of them, per request.`,
   schema: Type.String(),
 };
 
-/** What the audit log is asked by, and what its answers say besides the entries. */
 export const AUDIT_QUERY: readonly Parameter[] = [
-  { ...PARTITION, description: 'Only entries of this partition; of all that the caller may read unless given.' },
+  { ...PARTITION, description: 'The partition of the entries. Absent: every partition that the caller may read.' },
   SINCE,
   BEFORE,
   LIMIT,
 ];
-export const AUDIT_HEADERS: readonly Parameter[] = [NEXT, FILTERED];
+export const AUDIT_HEADERS: readonly Parameter[] = [BEFORE_HEADER, FILTERED];
 
 /**
- * The newest entries first, of every partition that the caller may read unless the request names one.
+ * Returns entries of the requested partition, or of every partition that the caller may read [SRV-91].
  * @throws ServiceError `bad-request` | `permission-denied`, StateError `unavailable`
  */
-export async function answerAudit(credentials: Credentials, call: Call, asked: Asked): Promise<Answer> {
+export async function readAuditLog(credentials: Credentials, call: Call, context: RequestContext): Promise<Answer> {
   const { state } = credentials;
   const sinceMs = readSince(call.query);
   const before = readBefore(call.query);
   const limit = readCount(call.query, LIMIT) ?? AUDIT_ENTRIES_DEFAULT;
   await state.consistent();
   const { snapshot } = state;
-  const { caller, named = ALL_PARTITIONS } = locate(credentials, snapshot, asked, true);
-  const { asksFor, leftOut } = scopeOf(snapshot, caller, named);
+  const { caller, requestedPartition: requested = ALL_PARTITIONS } = resolveCaller(
+    credentials,
+    snapshot,
+    context,
+    true,
+  );
+  const { isRequested, omitsPartitions } = auditScope(snapshot, caller, requested);
   const query = {
     sinceMs,
     before,
     limit,
     scannedMax: AUDIT_SCANNED_MAX,
     charactersMax: AUDIT_CHARACTERS_MAX,
-    wanted: ({ partition }: AuditEntry) => asksFor(partition),
+    wanted: ({ partition }: AuditEntry) => isRequested(partition),
     visible: ({ partition }: AuditEntry) => permits(caller.grants, { resource: 'operator', access: 'read', partition }),
   };
-  const { entries, filtered, next } = await readAudit(state, query, callerSignal(call));
-  const headers = leftOut || filtered ? [FILTERED.name, 'true'] : [];
-  if (next !== undefined) headers.push(NEXT.name, next);
+  const { entries, filtered, next } = await readAudit(state, query, disconnectSignal(call));
+  const headers = omitsPartitions || filtered ? [FILTERED.name, 'true'] : [];
+  if (next !== undefined) headers.push(BEFORE_HEADER.name, next);
   return jsonAnswer(call, entries, { headers });
 }
 
-/** Which partitions are asked for, and whether the caller may not read some of them. @throws ServiceError */
-function scopeOf(
+/** Returns which partitions the request selects, and whether the caller may not read some. @throws ServiceError */
+function auditScope(
   reader: Reader,
   caller: Caller,
-  named: string,
-): { readonly asksFor: (partition: string) => boolean; readonly leftOut: boolean } {
-  if (named === ALL_PARTITIONS) {
+  requested: string,
+): { readonly isRequested: (partition: string) => boolean; readonly omitsPartitions: boolean } {
+  if (requested === ALL_PARTITIONS) {
     const { filtered } = readablePartitions(reader, caller, 'operator');
-    // Those that are gone by now included: their history is not.
-    return { asksFor: () => true, leftOut: filtered };
+    // Includes deleted partitions, whose entries remain.
+    return { isRequested: () => true, omitsPartitions: filtered };
   }
-  authorize(caller, { resource: 'operator', access: 'read', partition: named });
-  const key = partitionKey(existingPartition(reader, named));
-  return { asksFor: (partition) => partitionKey(partition) === key, leftOut: false };
+  authorize(caller, { resource: 'operator', access: 'read', partition: requested });
+  const key = partitionKey(existingPartition(reader, requested));
+  return { isRequested: (partition) => partitionKey(partition) === key, omitsPartitions: false };
 }
 
 function readSince(query: Query): number {
@@ -105,5 +109,8 @@ function readBefore(query: Query): string | undefined {
   const text = query.get(BEFORE.name);
   if (text === undefined || text === '') return undefined;
   if (isAuditKey(text)) return text;
-  throw new ServiceError('bad-request', `Invalid before "${text}": want the ${NEXT.name} of an earlier answer`);
+  throw new ServiceError(
+    'bad-request',
+    `Invalid before "${text}": want the ${BEFORE_HEADER.name} of an earlier answer`,
+  );
 }

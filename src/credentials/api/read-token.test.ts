@@ -4,8 +4,8 @@ import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { startApi } from '../../../test/support/process/api.ts';
 import { aclTokens } from '../acl-token.ts';
 
-describe('reading a token', () => {
-  test('never shows a secret, and does not mind the case of the accessor ID', async () => {
+describe('GET /v1/acl/token/:accessor', () => {
+  test('omits the secret ID and ignores the case of the accessor ID [ACL-14]', async () => {
     await using api = await startApi();
     const made = await api.makeToken(['peering:read']);
     const answer = await api.request('GET', `/v1/acl/token/${made.AccessorID.toUpperCase()}`);
@@ -14,7 +14,7 @@ describe('reading a token', () => {
     assert.equal(answer.headers['x-service-index'], String(made.ModifyIndex));
   });
 
-  test('finds it wherever it lives, unless the request names a partition', async () => {
+  test('finds the token in any partition unless the request names one [ACL-37]', async () => {
     await using api = await startApi();
     await api.makePartitions('eu');
     const { AccessorID } = await api.makeToken([], { Partition: 'eu' });
@@ -30,7 +30,7 @@ describe('reading a token', () => {
     assert.match(all.text, /^\* is not a valid partition name: /);
   });
 
-  test('asks for the grant where the token lives', async () => {
+  test('requires acl:read in the partition of the token', async () => {
     await using api = await startApi();
     await api.makePartitions('eu', 'us');
     const { AccessorID } = await api.makeToken([], { Partition: 'eu' });
@@ -41,15 +41,15 @@ describe('reading a token', () => {
     assert.equal((await as(us.SecretID)).status, 403);
   });
 
-  test('of one that is not there is a 404 that wakes when it is made', async () => {
+  test('returns 404 for a missing token, and a waiting query wakes when it appears [ACL-40] [V1-77]', async () => {
     await using api = await startApi({ clock: createFakeClock() });
     const made = await api.makeToken([]);
     await api.request('DELETE', `/v1/acl/token/${made.AccessorID}`);
     const path = `/v1/acl/token/${made.AccessorID}`;
-    const gone = await api.request('GET', path);
-    assert.deepEqual([gone.status, gone.text], [404, `ACL token not found for "${made.AccessorID}"`]);
-    const { answer } = await api.hold(`${path}?index=${gone.headers['x-service-index']}`);
-    // IDs are not given by clients, so only the state itself can make this one again.
+    const missing = await api.request('GET', path);
+    assert.deepEqual([missing.status, missing.text], [404, `ACL token not found for "${made.AccessorID}"`]);
+    const { answer } = await api.startBlockingQuery(`${path}?index=${missing.headers['x-service-index']}`);
+    // Clients cannot choose accessor IDs, so the test recreates the row in the state.
     const { AccessorID: accessorId, Description: description, CreateTime: createTime } = made;
     const token = { accessorId, description, createTime, secretHash: 'x', partition: 'default', grants: [] };
     await api.state.write((tx) => tx.put(aclTokens, token));
@@ -57,34 +57,34 @@ describe('reading a token', () => {
   });
 });
 
-describe('a query that waits on a token', () => {
-  test('wakes when it changes', async () => {
+describe('a query that waits for a token', () => {
+  test('wakes when the token changes', async () => {
     await using api = await startApi({ clock: createFakeClock() });
     const { AccessorID, ModifyIndex } = await api.makeToken([]);
-    const { answer } = await api.hold(`/v1/acl/token/${AccessorID}?index=${ModifyIndex}`);
+    const { answer } = await api.startBlockingQuery(`/v1/acl/token/${AccessorID}?index=${ModifyIndex}`);
     await api.makeToken([]);
-    assert.equal(api.reads.waitingCount, 1, 'another token is not what it waits for');
+    assert.equal(api.reads.waitingCount, 1, 'another token does not wake it');
     await api.request('PUT', `/v1/acl/token/${AccessorID}`, { body: { Description: 'new' } });
     const { text, headers } = await answer;
     assert.match(text, /"Description":"new"/);
     assert.ok(Number(headers['x-service-index']) > ModifyIndex);
   });
 
-  test('wakes with 404 when it is deleted, and the index does not fall', async () => {
+  test('returns 404 with a higher index when the token is deleted', async () => {
     await using api = await startApi({ clock: createFakeClock() });
     const { AccessorID, ModifyIndex } = await api.makeToken([]);
-    const { answer } = await api.hold(`/v1/acl/token/${AccessorID}?index=${ModifyIndex}`);
+    const { answer } = await api.startBlockingQuery(`/v1/acl/token/${AccessorID}?index=${ModifyIndex}`);
     await api.request('DELETE', `/v1/acl/token/${AccessorID}`);
     const { status, headers } = await answer;
     assert.equal(status, 404);
     assert.ok(Number(headers['x-service-index']) > ModifyIndex);
   });
 
-  test('answers with what there is when its time is over', async () => {
+  test('returns the current token when wait is over [V1-73]', async () => {
     const clock = createFakeClock();
     await using api = await startApi({ clock });
     const { AccessorID, ModifyIndex } = await api.makeToken([]);
-    const { answer } = await api.hold(`/v1/acl/token/${AccessorID}?index=${ModifyIndex}&wait=30s`);
+    const { answer } = await api.startBlockingQuery(`/v1/acl/token/${AccessorID}?index=${ModifyIndex}&wait=30s`);
     clock.advance(29_999);
     assert.equal(api.reads.waitingCount, 1);
     clock.advance(1);
@@ -93,15 +93,15 @@ describe('a query that waits on a token', () => {
   });
 });
 
-describe("a caller's own token", () => {
-  test('is told without a grant', async () => {
+describe('GET /v1/acl/token/self [ACL-36]', () => {
+  test('requires no grant', async () => {
     await using api = await startApi();
     const { AccessorID, SecretID } = await api.makeToken([]);
     const answer = await api.request('GET', '/v1/acl/token/self', { token: SecretID });
     assert.equal(answer.json<{ AccessorID: string }>().AccessorID, AccessorID);
   });
 
-  test('is refused to the anonymous token in so many words', async () => {
+  test('returns 403 for the anonymous token [ACL-63]', async () => {
     await using api = await startApi();
     const answer = await api.request('GET', '/v1/acl/token/self', { token: null });
     assert.equal(answer.status, 403);
@@ -111,13 +111,13 @@ describe("a caller's own token", () => {
     );
   });
 
-  test('does not live in a partition that is not there', async () => {
+  test('returns 400 for a missing partition [ACL-50]', async () => {
     await using api = await startApi();
     const answer = await api.request('GET', '/v1/acl/token/self?partition=nowhere');
     assert.deepEqual([answer.status, answer.text], [400, 'partition "nowhere" does not exist']);
   });
 
-  test('is not looked at where nobody is asked for one', async () => {
+  test('returns 404 with acl.enabled: false', async () => {
     await using api = await startApi({ policy: { enabled: false } });
     const answer = await api.request('GET', '/v1/acl/token/self');
     assert.deepEqual(
@@ -127,18 +127,18 @@ describe("a caller's own token", () => {
   });
 });
 
-describe('a waiting query ends with 403 at the moment its token', () => {
-  // Each waits on something that does not change with the token.
-  const waiting = async (api: Awaited<ReturnType<typeof startApi>>, token: string) => {
+describe('a waiting query returns 403 when its token [V1-79]', () => {
+  // The result of the query does not depend on the token.
+  const holdList = async (api: Awaited<ReturnType<typeof startApi>>, token: string) => {
     const { index } = api.state.snapshot;
-    return await api.hold(`/v1/acl/tokens?partition=quiet&index=${index}`, { token });
+    return await api.startBlockingQuery(`/v1/acl/tokens?partition=quiet&index=${index}`, { token });
   };
 
   test('is deleted', async () => {
     await using api = await startApi({ clock: createFakeClock() });
     await api.makePartitions('quiet');
     const { AccessorID, SecretID } = await api.makeToken(['acl:read@quiet']);
-    const { answer } = await waiting(api, SecretID);
+    const { answer } = await holdList(api, SecretID);
     await api.request('DELETE', `/v1/acl/token/${AccessorID}`);
     const { status, text } = await answer;
     assert.deepEqual([status, text], [403, 'ACL not found']);
@@ -149,7 +149,7 @@ describe('a waiting query ends with 403 at the moment its token', () => {
     await using api = await startApi({ clock });
     await api.makePartitions('quiet');
     const { SecretID } = await api.makeToken(['acl:read@quiet'], { ExpirationTTL: '1m' });
-    const { answer } = await waiting(api, SecretID);
+    const { answer } = await holdList(api, SecretID);
     clock.advance(59_999);
     assert.equal(api.reads.waitingCount, 1);
     clock.advance(1);
@@ -161,7 +161,7 @@ describe('a waiting query ends with 403 at the moment its token', () => {
     await using api = await startApi({ clock: createFakeClock() });
     await api.makePartitions('quiet');
     const { AccessorID, SecretID } = await api.makeToken(['acl:read@quiet']);
-    const { answer } = await waiting(api, SecretID);
+    const { answer } = await holdList(api, SecretID);
     await api.request('PUT', `/v1/acl/token/${AccessorID}`, { body: { Grants: [] } });
     const { status, text } = await answer;
     assert.equal(status, 403);

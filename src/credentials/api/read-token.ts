@@ -1,39 +1,39 @@
-/** `GET /v1/acl/token/:accessor` and `GET /v1/acl/token/self`: one token, without its secret ID; can wait. */
-
+/** `GET /v1/acl/token/:accessor` and `GET /v1/acl/token/self`. Both support blocking queries. */
 import type { Evaluate, ReadResult } from '../../http/blocking/blocking-query.ts';
 import { ServiceError } from '../../http/errors.ts';
 import type { Stored } from '../../state/table.ts';
-import { type AclToken, aclTokens, tokenText } from '../acl-token.ts';
-import { type Caller, lacks } from '../caller.ts';
-import { type Asked, type Credentials, locate, waitingAs } from '../operation.ts';
+import { type AclToken, aclTokens } from '../acl-token.ts';
+import { aclTokenJsonText } from '../acl-token-to-json.ts';
+import { type Caller, permissionDenied } from '../caller.ts';
+import { type Credentials, type RequestContext, resolveCaller, waitOptionsOf } from '../request-context.ts';
 import { existingPartition } from '../request-partition.ts';
 import { findToken, tokenNotFound } from './find-token.ts';
 
-/** One token by its accessor ID; where there is none, a client can wait for it to appear. */
-export function readToken(credentials: Credentials, asked: Asked, accessorId: string): Evaluate {
+/** Reads a token. The 404 of a missing token has an index, so that a client can wait for the token [V1-77]. */
+export function readToken(credentials: Credentials, context: RequestContext, accessorId: string): Evaluate {
   return (snapshot) => {
-    const { caller, stored } = findToken(credentials, snapshot, asked, accessorId, 'read');
-    if (stored !== undefined) return found(credentials, caller, stored);
+    const { caller, stored } = findToken(credentials, snapshot, context, accessorId, 'read');
+    if (stored !== undefined) return tokenResult(credentials, caller, stored);
     const watched = credentials.state.watchRow(aclTokens, accessorId.toLowerCase());
-    return { ...waitingAs(caller), watched, error: tokenNotFound(accessorId) };
+    return { ...waitOptionsOf(caller), watched, error: tokenNotFound(accessorId) };
   };
 }
 
-/** The caller's own token: needs no grant. */
-export function readSelf(credentials: Credentials, asked: Asked): Evaluate {
+/** Reads the caller's own token. Requires no grant [ACL-36]. */
+export function readSelf(credentials: Credentials, context: RequestContext): Evaluate {
   return (snapshot) => {
-    const { caller, named } = locate(credentials, snapshot, asked);
+    const { caller, requestedPartition } = resolveCaller(credentials, snapshot, context);
     if (!credentials.policy.enabled) {
       throw new ServiceError('not-found', 'no token is looked at: acl.enabled is false, everybody may do everything');
     }
     const stored = caller.accessorId === undefined ? undefined : snapshot.get(aclTokens, caller.accessorId);
-    if (stored === undefined) throw lacks(caller, { resource: 'acl', access: 'read' });
-    if (named !== undefined) existingPartition(snapshot, named);
-    return found(credentials, caller, stored);
+    if (stored === undefined) throw permissionDenied(caller, { resource: 'acl', access: 'read' });
+    if (requestedPartition !== undefined) existingPartition(snapshot, requestedPartition);
+    return tokenResult(credentials, caller, stored);
   };
 }
 
-function found({ state }: Credentials, caller: Caller, stored: Stored<AclToken>): ReadResult {
+function tokenResult({ state }: Credentials, caller: Caller, stored: Stored<AclToken>): ReadResult {
   const watched = state.watchRow(aclTokens, stored.row.accessorId);
-  return { ...waitingAs(caller), watched, body: () => tokenText(stored) };
+  return { ...waitOptionsOf(caller), watched, body: () => aclTokenJsonText(stored) };
 }

@@ -1,4 +1,4 @@
-/** What a request says about a token: its schema, and what the schema cannot say. */
+/** The bodies that create and change tokens: their schemas, and the checks that a schema cannot express. */
 import { type Static, Type } from 'typebox';
 import { ServiceError } from '../../http/errors.ts';
 import { parseDuration } from '../../http/v1/duration.ts';
@@ -8,68 +8,71 @@ import {
   DESCRIPTION_CHARACTERS_MAX,
   GRANT_NAMES_MAX,
   GRANTS_MAX,
-  TOKEN_LIFE_MS_MAX,
   TOKEN_NAMES_MAX,
+  TOKEN_TTL_MS_MAX,
 } from '../limits.ts';
 import { parseTime } from '../parse-time.ts';
 import { DEFAULT_PARTITION, isPartitionName, partitionKey } from '../partition.ts';
 import { COMMUNITY_TEXT, type Edition, existingPartition, invalidPartitionText } from '../request-partition.ts';
 
-const givenGrantSchema = Type.Object(
+const grantBodySchema = Type.Object(
   {
     Resource: Type.Enum([...RESOURCES]),
     Access: Type.Enum(['read', 'write']),
     Partition: Type.Optional(
-      Type.String({ description: "A partition's name, or * for all; absent: the token's own." }),
+      Type.String({ description: "The name of a partition, or * for every partition. Absent: the token's partition." }),
     ),
     Names: Type.Optional(
       Type.Array(Type.String(), {
         maxItems: GRANT_NAMES_MAX,
-        description: 'Exact names, or prefix*; absent: all names.',
+        description: 'Exact names such as east, and prefixes such as prod-*. Absent: every name.',
       }),
     ),
   },
   { additionalProperties: false },
 );
 
-const settable = {
+const writableFields = {
   Description: Type.Optional(Type.String({ maxLength: DESCRIPTION_CHARACTERS_MAX })),
   Partition: Type.Optional(Type.String()),
-  Grants: Type.Optional(Type.Array(givenGrantSchema, { maxItems: GRANTS_MAX })),
-  ExpirationTime: Type.Optional(Type.String({ description: 'When it ends, RFC 3339.' })),
+  Grants: Type.Optional(Type.Array(grantBodySchema, { maxItems: GRANTS_MAX })),
+  ExpirationTime: Type.Optional(Type.String({ description: 'When the token expires, RFC 3339.' })),
 };
 
 /** The body of `PUT /v1/acl/token`. */
 export const newTokenSchema = Type.Object(
-  { ...settable, ExpirationTTL: Type.Optional(Type.String({ description: 'After how long it ends, such as 8h.' })) },
+  {
+    ...writableFields,
+    ExpirationTTL: Type.Optional(Type.String({ description: 'The time until the token expires, such as 8h.' })),
+  },
   { title: 'NewACLToken', additionalProperties: false },
 );
 export type NewToken = Static<typeof newTokenSchema>;
 
-/** The body of `PUT /v1/acl/token/:accessor`: what is absent stays; what is computed is taken and not looked at. */
-export const changedTokenSchema = Type.Object(
+/** The body of `PUT /v1/acl/token/:accessor`. Accepts and ignores computed fields, as a read returns them [ACL-41]. */
+export const tokenUpdateSchema = Type.Object(
   {
     AccessorID: Type.Optional(Type.String()),
-    ...settable,
+    ...writableFields,
     CreateTime: Type.Optional(Type.String()),
     CreateIndex: Type.Optional(Type.Integer()),
     ModifyIndex: Type.Optional(Type.Integer()),
   },
   { title: 'ChangedACLToken', additionalProperties: false },
 );
-export type ChangedToken = Static<typeof changedTokenSchema>;
+export type TokenUpdate = Static<typeof tokenUpdateSchema>;
 
-/** A name in a grant: that of a peer, service or entry, or a prefix of some; `*` alone is every name. */
+/** A name, a prefix such as `prod-*`, or `*` for every name [ACL-22]. */
 const NAME_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}\*?$|^\*$/;
 
-type GivenGrant = Static<typeof givenGrantSchema>;
+type GrantBody = Static<typeof grantBodySchema>;
 
 /**
- * Checks how grants are written, before anybody is asked who calls.
- * @returns the grants as they are kept, of a token in the given partition: a grant that names none is for that one
- * @throws ServiceError `bad-request` naming the place
+ * Checks the syntax of grants, which precedes authentication [V1-52].
+ * @returns a function from the token's partition to its grants. A grant without a partition gets that one [ACL-19].
+ * @throws ServiceError `bad-request` with the path of the wrong field
  */
-export function grantsOf(given: readonly GivenGrant[], edition: Edition): (tokenPartition: string) => Grant[] {
+export function parseGrants(given: readonly GrantBody[], edition: Edition): (tokenPartition: string) => Grant[] {
   const names = given.reduce((count, { Names = [] }) => count + Names.length, 0);
   if (names > TOKEN_NAMES_MAX) {
     const text = `Grants: ${names} names are too many, want at most ${TOKEN_NAMES_MAX} in a token: a prefix such as prod-* stands for many`;
@@ -88,23 +91,23 @@ export function grantsOf(given: readonly GivenGrant[], edition: Edition): (token
     }));
 }
 
-/** Grants with the partitions that they name, each as it was first named. @throws ServiceError `bad-request` */
-export function inExistingPartitions(reader: Reader, grants: readonly Grant[]): Grant[] {
+/** Returns the grants with the stored spelling of their partitions. @throws ServiceError `bad-request` [ACL-20] */
+export function withStoredPartitionNames(reader: Reader, grants: readonly Grant[]): Grant[] {
   return grants.map((grant) =>
     grant.Partition === '*' ? grant : { ...grant, Partition: existingPartition(reader, grant.Partition) },
   );
 }
 
-/** When a token is to end: at a time, or so long after it is made. */
+/** When a new token expires: `atMs`, or `ttlMs` after its creation. */
 export interface Expiration {
-  /** As it was given, with the name of its field. */
+  /** The field and its value, for errors. */
   readonly text: string;
   readonly atMs?: number;
   readonly ttlMs?: number;
 }
 
-/** What a body says about the end of a token, syntax only; undefined: nothing. @throws ServiceError `bad-request` */
-export function readExpiration({
+/** Parses the expiration of a body, if it has one [ACL-33], [ACL-34]. @throws ServiceError `bad-request` */
+export function parseExpiration({
   ExpirationTime: time = '',
   ExpirationTTL: ttl = '',
 }: NewToken): Expiration | undefined {
@@ -125,10 +128,10 @@ export function readExpiration({
   );
 }
 
-/** The end of a token that is made now, RFC 3339. @throws ServiceError `bad-request` */
+/** Returns the expiration time of a token created now, RFC 3339 [ACL-35]. @throws ServiceError `bad-request` */
 export function expirationTime({ text, atMs, ttlMs = 0 }: Expiration, nowMs: number): string {
   const endMs = Math.ceil(atMs ?? nowMs + ttlMs);
-  if (endMs > nowMs && endMs <= nowMs + TOKEN_LIFE_MS_MAX) return new Date(endMs).toISOString();
+  if (endMs > nowMs && endMs <= nowMs + TOKEN_TTL_MS_MAX) return new Date(endMs).toISOString();
   throw new ServiceError('bad-request', `${text} must lie in the future, at most a hundred years away`);
 }
 

@@ -4,12 +4,12 @@ import { recordChange } from '../../audit/record.ts';
 import { ServiceError } from '../../http/errors.ts';
 import { authorize } from '../caller.ts';
 import { DESCRIPTION_CHARACTERS_MAX } from '../limits.ts';
-import { type Asked, type Credentials, locate, originOf, writeFor } from '../operation.ts';
-import { partitionKey, partitions, type ShownPartition, showPartition } from '../partition.ts';
+import { type PartitionJson, partitionKey, partitions, partitionToJson } from '../partition.ts';
+import { type Credentials, originOf, type RequestContext, resolveCaller, writeForRequest } from '../request-context.ts';
 import { checkPartitionName } from '../request-partition.ts';
 
-/** The body of `PUT /v1/partition/:name`; what is computed is taken and not looked at. */
-export const partitionSchema = Type.Object(
+/** The body of `PUT /v1/partition/:name`. Accepts and ignores computed fields, as a read returns them. */
+export const partitionBodySchema = Type.Object(
   {
     Name: Type.Optional(Type.String()),
     Description: Type.Optional(Type.String({ maxLength: DESCRIPTION_CHARACTERS_MAX })),
@@ -22,29 +22,29 @@ export const partitionSchema = Type.Object(
 /** @throws ServiceError `bad-request` | `permission-denied`, StateError */
 export async function writePartition(
   credentials: Credentials,
-  asked: Asked,
+  context: RequestContext,
   name: string,
-  body: Static<typeof partitionSchema>,
-): Promise<ShownPartition> {
+  body: Static<typeof partitionBodySchema>,
+): Promise<PartitionJson> {
   if (body.Name !== undefined && body.Name !== '' && partitionKey(body.Name) !== partitionKey(name)) {
     throw new ServiceError('bad-request', `Name "${body.Name}" is not that of the path, "${name}"`);
   }
   checkPartitionName(name, credentials.edition);
-  return await writeFor(credentials, asked, (tx) => {
-    const { caller } = locate(credentials, tx, asked);
+  return await writeForRequest(credentials, context, (tx) => {
+    const { caller } = resolveCaller(credentials, tx, context);
     authorize(caller, { resource: 'operator', access: 'write', partition: name });
     const before = tx.get(partitions, partitionKey(name));
     const description = body.Description ?? before?.row.description ?? '';
-    if (before !== undefined && before.row.description === description) return showPartition(before);
+    if (before !== undefined && before.row.description === description) return partitionToJson(before);
     const after = tx.put(partitions, { name: before?.row.name ?? name, description });
-    recordChange(tx, originOf(asked, caller), {
+    recordChange(tx, originOf(context, caller), {
       action: before === undefined ? 'create' : 'update',
       type: 'partition',
       subject: after.row.name,
       partition: after.row.name,
-      before: before === undefined ? null : showPartition(before),
-      after: showPartition(after),
+      before: before === undefined ? null : partitionToJson(before),
+      after: partitionToJson(after),
     });
-    return showPartition(after);
+    return partitionToJson(after);
   });
 }

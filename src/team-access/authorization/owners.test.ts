@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { sharedApi } from '../../../test/support/process/api.ts';
+import { addToTeam, join, makeTeam, makeUser } from '../../../test/support/team-access/organization-fixture.ts';
 import {
-  faults,
+  documentOf,
+  errorsOf,
   makeOrganization,
+  type ResourceObject,
   request,
   resource,
-  type Shown,
-  shown,
 } from '../../../test/support/team-access/team-access.ts';
-import { addToTeam, join, makeTeam, makeUser } from '../../../test/support/team-access/team-access-world.ts';
 
 const idOf = (relationship: { readonly data: unknown } | undefined): string =>
   (relationship?.data as { readonly id: string } | undefined)?.id ?? '';
@@ -18,11 +18,11 @@ describe('checkOwnerRemains', () => {
   const api = sharedApi();
   const ownersOf = async (token: string, organization: string): Promise<string> => {
     const path = `/organizations/${organization}/teams?q=owners`;
-    return shown<Shown[]>(await request(api(), token, 'GET', path)).data[0]?.id ?? '';
+    return documentOf<ResourceObject[]>(await request(api(), token, 'GET', path)).data[0]?.id ?? '';
   };
   const membershipOf = async (token: string, organization: string, q: string): Promise<string> => {
     const path = `/organizations/${organization}/organization-memberships?q=${q}`;
-    return shown<Shown[]>(await request(api(), token, 'GET', path)).data[0]?.id ?? '';
+    return documentOf<ResourceObject[]>(await request(api(), token, 'GET', path)).data[0]?.id ?? '';
   };
   const invite = (token: string, organization: string, email: string, team: string) => {
     const teams = { teams: { data: [{ type: 'teams', id: team }] } };
@@ -34,7 +34,7 @@ describe('checkOwnerRemains', () => {
     const { token } = await makeUser(api(), 'real');
     await makeOrganization(api(), token, 'haunted');
     const owners = await ownersOf(token, 'haunted');
-    const ghost = shown(await invite(token, 'haunted', 'ghost@example.org', owners)).data;
+    const ghost = documentOf(await invite(token, 'haunted', 'ghost@example.org', owners)).data;
     const own = await membershipOf(token, 'haunted', 'real');
     const members = (method: string, ...usernames: string[]) =>
       request(api(), token, method, `/teams/${owners}/relationships/users`, {
@@ -46,12 +46,12 @@ describe('checkOwnerRemains', () => {
       await members('DELETE', 'ghost', 'real'),
     ]) {
       assert.equal(answer.status, 403);
-      assert.equal(faults(answer)[0]?.['detail'], "the last owner of the organization 'haunted' cannot go");
+      assert.equal(errorsOf(answer)[0]?.['detail'], "the last owner of the organization 'haunted' cannot go");
     }
     assert.equal((await members('DELETE', 'ghost')).status, 204);
     assert.equal((await members('POST', 'ghost')).status, 204);
     const claim = { body: resource('users', { username: 'came', email: 'ghost@example.org' }) };
-    const came = shown(await request(api(), api().adminToken, 'POST', '/admin/users', claim)).data;
+    const came = documentOf(await request(api(), api().adminToken, 'POST', '/admin/users', claim)).data;
     assert.equal(came.id, idOf(ghost.relationships['user']));
     assert.equal((await request(api(), token, 'DELETE', `/organization-memberships/${own}`)).status, 204);
   });
@@ -84,7 +84,7 @@ describe('checkOwnerRemains', () => {
       await rename(other.id, 'OWNERS'),
     ]) {
       const detail = "Name 'owners' is kept for the team that owns the organization";
-      assert.deepEqual([answer.status, faults(answer)[0]?.['detail']], [422, detail]);
+      assert.deepEqual([answer.status, errorsOf(answer)[0]?.['detail']], [422, detail]);
     }
     assert.equal((await rename(owners, 'owners')).status, 200);
   });

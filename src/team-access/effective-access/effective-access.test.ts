@@ -5,19 +5,19 @@ import {
   CALLERS,
   type CallerKind,
   makeCompany,
-  NOBODIES,
-  putRow,
   putTeam,
+  putTeamWorkspace,
   sharedCompany,
+  UNAUTHENTICATED,
 } from '../../../test/support/team-access/organizations.ts';
 import {
-  faults,
+  documentOf,
+  errorsOf,
   NOT_FOUND,
+  type ResourceObject,
   request,
   resource,
-  type Shown,
-  seen,
-  shown,
+  statusAndText,
 } from '../../../test/support/team-access/team-access.ts';
 import { createAccess } from '../tables/access.ts';
 import { memberships } from '../tables/organization-membership.ts';
@@ -37,7 +37,7 @@ describe('effective-access endpoints', () => {
     return request(api(), tokens[caller], 'GET', `/workspaces/${workspaces.main}/effective-access${query}`);
   };
   const explained = async (caller: CallerKind, query = '') => {
-    const { attributes } = shown(await ask(caller, query)).data;
+    const { attributes } = documentOf(await ask(caller, query)).data;
     return { ...attributes, explanation: attributes['explanation'] as readonly Explanation[] } as Readonly<
       Record<string, unknown>
     > & { readonly explanation: readonly Explanation[] };
@@ -82,8 +82,8 @@ describe('effective-access endpoints', () => {
       assert.deepEqual(explanation[0]?.sources, [{ kind: 'team-workspace', team: teams.secret, id: rows.secret }]);
     }
     for (const caller of ['in-visible-team', 'reader', 'outsider'] as const) {
-      assert.deepEqual(seen(await ask(caller, secret)), NOT_FOUND);
-      assert.deepEqual(seen(await ask(caller, '?filter[team]=team-0000000000000000')), NOT_FOUND);
+      assert.deepEqual(statusAndText(await ask(caller, secret)), NOT_FOUND);
+      assert.deepEqual(statusAndText(await ask(caller, '?filter[team]=team-0000000000000000')), NOT_FOUND);
     }
     assert.deepEqual(await explained('owner', `?filter[team]=${teams.idle}`), { access: null, explanation: [] });
   });
@@ -94,11 +94,11 @@ describe('effective-access endpoints', () => {
       assert.equal((await explained('owner', `?filter[user]=${named}`))['access'], 'write');
       assert.equal((await explained('in-visible-team', `?filter[user]=${named}`))['access'], 'write');
       for (const caller of CALLERS.filter((one) => !/owner|organization|in-visible-team/.test(one))) {
-        assert.deepEqual(seen(await ask(caller, `?filter[user]=${named}`)), NOT_FOUND, caller);
+        assert.deepEqual(statusAndText(await ask(caller, `?filter[user]=${named}`)), NOT_FOUND, caller);
       }
     }
     for (const stranger of ['user-0000000000000000', 'acme-outsider', 'acme-stranger']) {
-      assert.deepEqual(seen(await ask('owner', `?filter[user]=${stranger}`)), NOT_FOUND);
+      assert.deepEqual(statusAndText(await ask('owner', `?filter[user]=${stranger}`)), NOT_FOUND);
     }
   });
 
@@ -110,7 +110,7 @@ describe('effective-access endpoints', () => {
     const row = await api().state.write((tx) => {
       const [membership] = tx.list(memberships, 'user', user);
       tx.put(teamMembers, { teamId: teams.hidden, userId: user, membershipId: membership?.row.id ?? '' });
-      return putRow(tx, teams.hidden, workspaces.main, custom);
+      return putTeamWorkspace(tx, teams.hidden, workspaces.main, custom);
     });
     const both = await explained('in-visible-team');
     assert.deepEqual([both['access'], both['variables'], both['run-tasks']], ['custom', 'write', true]);
@@ -128,22 +128,22 @@ describe('effective-access endpoints', () => {
     const list = (caller: CallerKind, query: string) =>
       request(api(), tokens[caller], 'GET', `/users/${memberId()}/effective-access?${query}`);
     for (const caller of ['owner', 'organization-token', 'in-visible-team'] as const) {
-      const { data, meta } = shown<Shown[]>(await list(caller, 'filter[organization]=ACME'));
+      const { data, meta } = documentOf<ResourceObject[]>(await list(caller, 'filter[organization]=ACME'));
       assert.deepEqual(
         data.map(({ relationships }) => relationships['workspace']?.data),
         [{ id: workspaces.main, type: 'workspaces' }],
       );
       assert.equal(meta?.pagination['total-count'], 1);
       const one = await ask(caller, `?filter[user]=${memberId()}`);
-      assert.deepEqual(data[0], shown(one).data);
+      assert.deepEqual(data[0], documentOf(one).data);
     }
     for (const caller of ['admin-by-permission', 'in-secret-team', 'outsider', 'site-admin'] as const) {
-      assert.deepEqual(seen(await list(caller, 'filter[organization]=acme')), NOT_FOUND);
+      assert.deepEqual(statusAndText(await list(caller, 'filter[organization]=acme')), NOT_FOUND);
     }
-    assert.deepEqual(seen(await list('owner', 'filter[organization]=nowhere')), NOT_FOUND);
+    assert.deepEqual(statusAndText(await list('owner', 'filter[organization]=nowhere')), NOT_FOUND);
     const missing = await list('owner', 'page[size]=0');
     assert.deepEqual(
-      faults(missing).map(({ source }) => source),
+      errorsOf(missing).map(({ source }) => source),
       [{ parameter: 'filter[organization]' }, { parameter: 'page[size]' }],
     );
   });
@@ -152,7 +152,7 @@ describe('effective-access endpoints', () => {
     for (const caller of ['owner', 'outsider'] as const) {
       const answer = await ask(caller, '?filter[user]=a&filter[team]=b');
       assert.equal(answer.status, 422);
-      assert.deepEqual(faults(answer)[0]?.['source'], { parameter: 'filter[team]' });
+      assert.deepEqual(errorsOf(answer)[0]?.['source'], { parameter: 'filter[team]' });
     }
   });
 
@@ -160,9 +160,9 @@ describe('effective-access endpoints', () => {
     const { tokens, workspaces, teams } = await makeCompany(api().state, 'small', 'free');
     const path = `/workspaces/${workspaces.main}/effective-access`;
     const own = await request(api(), tokens['in-visible-team'], 'GET', path);
-    assert.equal(shown(own).data.attributes['access'], 'write');
+    assert.equal(documentOf(own).data.attributes['access'], 'write');
     assert.deepEqual(
-      seen(await request(api(), tokens.owner, 'GET', `${path}?filter[team]=${teams.visible}`)),
+      statusAndText(await request(api(), tokens.owner, 'GET', `${path}?filter[team]=${teams.visible}`)),
       NOT_FOUND,
     );
   });
@@ -176,7 +176,7 @@ describe('GET /organizations/:name/access-matrix', () => {
     return await request(api(), tokens[caller], 'GET', `/organizations/acme/access-matrix${query}`);
   };
   const cells = async (caller: CallerKind) =>
-    shown<Shown[]>(await matrix(caller)).data.map(({ id, attributes }) => {
+    documentOf<ResourceObject[]>(await matrix(caller)).data.map(({ id, attributes }) => {
       const teams = attributes['teams'] as readonly { readonly team: string; readonly access: string }[];
       return [id, Object.fromEntries(teams.map(({ team, access }) => [team, access]))];
     });
@@ -214,9 +214,9 @@ describe('GET /organizations/:name/access-matrix', () => {
     };
     for (const caller of CALLERS) {
       const answer = await matrix(caller);
-      assert.deepEqual(answer.status === 200 ? await cells(caller) : seen(answer), expected[caller], caller);
+      assert.deepEqual(answer.status === 200 ? await cells(caller) : statusAndText(answer), expected[caller], caller);
     }
-    for (const nobody of NOBODIES) assert.equal((await matrix(nobody)).status, 401, nobody);
+    for (const nobody of UNAUTHENTICATED) assert.equal((await matrix(nobody)).status, 401, nobody);
   });
 
   test('omits a secret team without a row even if it has access to all workspaces [AUTHZ-38]', async () => {
@@ -228,7 +228,7 @@ describe('GET /organizations/:name/access-matrix', () => {
     for (const caller of ['admin-by-row', 'admin-by-permission', 'reader'] as const) {
       assert.ok(!(await text(caller)).includes(secret), caller);
     }
-    await api().state.write((tx) => putRow(tx, secret, company.workspaces.main, createAccess('read', {})));
+    await api().state.write((tx) => putTeamWorkspace(tx, secret, company.workspaces.main, createAccess('read', {})));
     assert.ok((await text('admin-by-row')).includes(secret));
   });
 
@@ -240,12 +240,12 @@ describe('GET /organizations/:name/access-matrix', () => {
     assert.equal((await request(api(), company.tokens.owner, 'PATCH', row, { body })).status, 200);
     const source = { kind: 'team-workspace', team: company.teams.visible, id: company.rows.visible, 'expires-at': end };
     const member = company.tokens['in-visible-team'];
-    const read = async <Data>(path: string) => shown<Data>(await request(api(), member, 'GET', path)).data;
-    const { id } = await read<Shown>('/account/details');
-    const [line] = await read<Shown[]>(`/organizations/${company.name}/access-matrix`);
+    const read = async <Data>(path: string) => documentOf<Data>(await request(api(), member, 'GET', path)).data;
+    const { id } = await read<ResourceObject>('/account/details');
+    const [line] = await read<ResourceObject[]>(`/organizations/${company.name}/access-matrix`);
     assert.deepEqual(line?.attributes['teams'], [{ team: company.teams.visible, access: 'write', sources: [source] }]);
-    const one = await read<Shown>(`/workspaces/${company.workspaces.main}/effective-access`);
-    const [listed] = await read<Shown[]>(`/users/${id}/effective-access?filter[organization]=${company.name}`);
+    const one = await read<ResourceObject>(`/workspaces/${company.workspaces.main}/effective-access`);
+    const [listed] = await read<ResourceObject[]>(`/users/${id}/effective-access?filter[organization]=${company.name}`);
     for (const { attributes } of [one, listed ?? assert.fail('nothing is listed')]) {
       for (const { sources } of attributes['explanation'] as readonly Explanation[])
         assert.deepEqual(sources, [source]);
@@ -254,17 +254,20 @@ describe('GET /organizations/:name/access-matrix', () => {
 
   test('returns pages with the sources of access [AUTHZ-37]', async () => {
     const { teams, rows } = setUp().company;
-    const { data, meta } = shown<Shown[]>(await matrix('in-visible-team', '?page[size]=1'));
+    const { data, meta } = documentOf<ResourceObject[]>(await matrix('in-visible-team', '?page[size]=1'));
     const source = { kind: 'team-workspace', team: teams.visible, id: rows.visible };
     assert.deepEqual(data[0]?.attributes['teams'], [{ team: teams.visible, access: 'write', sources: [source] }]);
     assert.equal(meta?.pagination['total-pages'], 1);
-    assert.equal(shown<Shown[]>(await matrix('owner', '?page[size]=1')).meta?.pagination['total-pages'], 2);
+    assert.equal(
+      documentOf<ResourceObject[]>(await matrix('owner', '?page[size]=1')).meta?.pagination['total-pages'],
+      2,
+    );
   });
 
   test('returns 404 with the plan free [AUTHZ-18]', async () => {
     const { tokens, name } = await makeCompany(api().state, 'tiny', 'free');
     assert.deepEqual(
-      seen(await request(api(), tokens.owner, 'GET', `/organizations/${name}/access-matrix`)),
+      statusAndText(await request(api(), tokens.owner, 'GET', `/organizations/${name}/access-matrix`)),
       NOT_FOUND,
     );
   });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { sharedApi } from '../../../test/support/process/api.ts';
-import { operate } from '../../../test/support/team-access/operations.ts';
-import { makeOrganization, request, seen, to } from '../../../test/support/team-access/team-access.ts';
+import { sendOperations } from '../../../test/support/team-access/operations.ts';
+import { makeOrganization, request, statusAndText, toOne } from '../../../test/support/team-access/team-access.ts';
 import { DRY_RUN } from './request-pipeline.ts';
 
 interface Description {
@@ -35,16 +35,16 @@ describe('dry-run', () => {
       const answer = await request(api(), api().adminToken, method.toUpperCase(), at);
       const error =
         '{"status":"400","title":"bad request","detail":"there is no dry run of this request","source":{"parameter":"dry-run"}}';
-      assert.deepEqual(seen(answer), [400, `{"errors":[${error}]}`], `${method} ${path}`);
+      assert.deepEqual(statusAndText(answer), [400, `{"errors":[${error}]}`], `${method} ${path}`);
     }
   });
 
   test('accepts a parameter without a value, and describes it so', async () => {
     await makeOrganization(api(), api().adminToken, 'bare');
-    const relationships = { organization: to('organizations', 'bare') };
+    const relationships = { organization: toOne('organizations', 'bare') };
     const add = { op: 'add', data: { type: 'teams', attributes: { name: 'dry' }, relationships } };
     for (const query of ['?dry-run', '?dry-run=', '?dry-run=true']) {
-      const answer = await operate(api(), api().adminToken, [add], { query });
+      const answer = await sendOperations(api(), api().adminToken, [add], { query });
       assert.deepEqual([answer.status, answer.json<{ meta: unknown }>().meta], [200, { 'dry-run': true }], query);
     }
     const { paths } = (await request(api(), null, 'GET', '/openapi.json')).json<Description>();

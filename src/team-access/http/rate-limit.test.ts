@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { startApi } from '../../../test/support/process/api.ts';
 import { makeCompany, putApiToken, putTeam } from '../../../test/support/team-access/organizations.ts';
-import { faults, request } from '../../../test/support/team-access/team-access.ts';
+import { errorsOf, request } from '../../../test/support/team-access/team-access.ts';
 import { JsonApiError } from '../jsonapi/errors.ts';
 import { RATE_SHARES_MAX, RATE_WINDOW_MS } from '../limits.ts';
 import { createRateLimit } from './rate-limit.ts';
@@ -96,7 +96,7 @@ describe('the rate limit', () => {
     }
     const limited = await request(api, 'unknown', 'GET', '/account/details');
     assert.deepEqual([limited.status, limited.headers['retry-after']], [429, '1']);
-    assert.equal(faults(limited)[0]?.['title'], 'too many requests');
+    assert.equal(errorsOf(limited)[0]?.['title'], 'too many requests');
     assert.equal((await request(api, api.adminToken, 'GET', '/account/details')).status, 200);
   });
 
@@ -121,7 +121,7 @@ describe('the rate limit', () => {
       for (const [method, path] of requests) {
         const limited = await request(api, token, method, path);
         assert.deepEqual([limited.status, limited.headers['retry-after']], [429, '1'], path);
-        assert.deepEqual(faults(limited)[0], {
+        assert.deepEqual(errorsOf(limited)[0], {
           status: '429',
           title: 'too many requests',
           detail: 'more than 4 requests a second',

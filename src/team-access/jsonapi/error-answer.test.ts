@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { sharedApi, startApi } from '../../../test/support/process/api.ts';
-import { faults, MEDIA_TYPE, NOT_FOUND, request, seen } from '../../../test/support/team-access/team-access.ts';
+import {
+  errorsOf,
+  MEDIA_TYPE,
+  NOT_FOUND,
+  request,
+  statusAndText,
+} from '../../../test/support/team-access/team-access.ts';
 
 /** Returns the headers that do not differ between requests. */
 const stableHeaders = (headers: object): object =>
@@ -16,23 +22,23 @@ describe('errors of the HTTP server below /api/v2', () => {
     assert.equal(answer.status, 405);
     assert.equal(answer.headers['content-type'], `${MEDIA_TYPE}; charset=utf-8`);
     assert.match(answer.headers.allow ?? '', /GET, POST|POST, GET/);
-    assert.equal(faults(answer)[0]?.['title'], 'method not allowed');
+    assert.equal(errorsOf(answer)[0]?.['title'], 'method not allowed');
   });
   test('name the limit that a body exceeds', async () => {
     const answer = await ask('POST', '/organizations', { body: 'x'.repeat(1024 * 1024 + 1) });
     assert.equal(answer.status, 413);
-    assert.match(String(faults(answer)[0]?.['detail']), /limits\.body/);
+    assert.match(String(errorsOf(answer)[0]?.['detail']), /limits\.body/);
   });
   test('are the same for an unknown path and a missing resource, including headers', async () => {
     const unknown = await ask('GET', '/nothing/here');
     const missing = await ask('GET', '/organizations/nowhere');
-    assert.deepEqual(seen(unknown), NOT_FOUND);
-    assert.deepEqual(seen(missing), NOT_FOUND);
+    assert.deepEqual(statusAndText(unknown), NOT_FOUND);
+    assert.deepEqual(statusAndText(missing), NOT_FOUND);
     assert.deepEqual(stableHeaders(missing.headers), stableHeaders(unknown.headers));
   });
   test('include errors in the query', async () => {
     const answer = await ask('GET', '/organizations?token=x');
-    assert.deepEqual([answer.status, faults(answer)[0]?.['title']], [400, 'bad request']);
+    assert.deepEqual([answer.status, errorsOf(answer)[0]?.['title']], [400, 'bad request']);
   });
   test('are plain text for other paths', async () => {
     const answer = await api().request('GET', '/v1/nothing');
@@ -52,7 +58,11 @@ test('returns 401 without a valid token, whatever the Authorization header', asy
     `Bearer ${api.token}`,
   ]) {
     const answer = await request(api, null, 'GET', '/account/details', { headers: { authorization } });
-    assert.deepEqual(seen(answer), [401, '{"errors":[{"status":"401","title":"unauthorized"}]}'], authorization);
+    assert.deepEqual(
+      statusAndText(answer),
+      [401, '{"errors":[{"status":"401","title":"unauthorized"}]}'],
+      authorization,
+    );
     assert.equal(answer.headers['www-authenticate'], 'Bearer');
   }
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { sharedApi } from '../../../test/support/process/api.ts';
-import { faults, request, resource } from '../../../test/support/team-access/team-access.ts';
+import { errorsOf, request, resource } from '../../../test/support/team-access/team-access.ts';
 
 describe('content negotiation', () => {
   const api = sharedApi();
@@ -42,7 +42,7 @@ describe('content negotiation', () => {
     test(`returns 415 for Content-Type: ${JSON.stringify(contentType)}`, async () => {
       const answer = await declaring(contentType);
       assert.equal(answer.status, 415);
-      assert.deepEqual(faults(answer), [
+      assert.deepEqual(errorsOf(answer), [
         { status: '415', title: 'invalid content type', detail: 'content-type must be application/vnd.api+json' },
       ]);
     });

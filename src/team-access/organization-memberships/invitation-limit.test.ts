@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startApi } from '../../../test/support/process/api.ts';
 import { OPERATIONS_TYPE } from '../../../test/support/team-access/operations.ts';
+import { makeUser } from '../../../test/support/team-access/organization-fixture.ts';
 import {
-  faults,
+  documentOf,
+  errorsOf,
   makeOrganization,
+  type ResourceObject,
   request,
   resource,
-  type Shown,
-  shown,
 } from '../../../test/support/team-access/team-access.ts';
-import { makeUser } from '../../../test/support/team-access/team-access-world.ts';
 import { INVITED_MAX } from '../limits.ts';
 
 const PATH = '/organizations/acme/organization-memberships';
@@ -23,7 +23,7 @@ test('an organization can invite another member after one of 500 is claimed or r
   const invite = (email: string) => request(api, token, 'POST', PATH, { body: membership(email) });
   const isFull = async () => {
     const answer = await invite('late@example.org');
-    const [fault] = faults(answer);
+    const [fault] = errorsOf(answer);
     assert.deepEqual(fault?.['source'], { pointer: '/data/attributes/email' });
     assert.match(String(fault?.['detail']), /limit of 500 invited members without a token/);
   };
@@ -48,7 +48,7 @@ test('an organization can invite another member after one of 500 is claimed or r
   await isFull();
 
   const list = await request(api, token, 'GET', `${PATH}?filter[email]=i-8@example.org`);
-  const id = shown<Shown[]>(list).data[0]?.id;
+  const id = documentOf<ResourceObject[]>(list).data[0]?.id;
   assert.equal((await request(api, token, 'DELETE', `/organization-memberships/${id}`)).status, 204);
   assert.equal((await invite('another@example.org')).status, 201);
   await isFull();

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { sharedApi } from '../../../test/support/process/api.ts';
+import { addToTeam, join, makeTeam, makeUser } from '../../../test/support/team-access/organization-fixture.ts';
 import {
-  faults,
+  documentOf,
+  errorsOf,
   makeOrganization,
   NOT_FOUND,
+  type ResourceObject,
   request,
   resource,
-  type Shown,
-  seen,
-  shown,
+  statusAndText,
 } from '../../../test/support/team-access/team-access.ts';
-import { addToTeam, join, makeTeam, makeUser } from '../../../test/support/team-access/team-access-world.ts';
 
 const PATH = '/organizations/acme/organization-memberships';
 
@@ -26,15 +26,15 @@ describe('an organization membership', () => {
   test('creates an invited user for an unused email address [AUTHZ-59]', async () => {
     const answer = await invite('new.person@example.org');
     assert.equal(answer.status, 201);
-    const { data, included } = shown(answer);
+    const { data, included } = documentOf(answer);
     assert.deepEqual(data.attributes, { email: 'new.person@example.org', status: 'invited' });
     assert.equal(included?.[0]?.attributes['username'], 'new-person');
     const again = await invite('NEW.person@example.org');
-    assert.equal(faults(again)[0]?.['detail'], 'Email has already been taken');
-    const namesake = shown(await invite('new.person@example.com'));
+    assert.equal(errorsOf(again)[0]?.['detail'], 'Email has already been taken');
+    const namesake = documentOf(await invite('new.person@example.com'));
     assert.equal(namesake.included?.[0]?.attributes['username'], 'new-person-2');
     for (const number of [3, 4, 5, 6]) {
-      const next = shown(await invite(`new.person@${number}.example.org`));
+      const next = documentOf(await invite(`new.person@${number}.example.org`));
       assert.equal(next.included?.[0]?.attributes['username'], `new-person-${number}`);
     }
   });
@@ -42,7 +42,8 @@ describe('an organization membership', () => {
   test('is active after a token of the user was used [DOC-50]', async () => {
     const user = await makeUser(api(), 'coming');
     const id = await join(api(), api().adminToken, 'acme', 'coming');
-    const status = async () => shown(await admin('GET', `/organization-memberships/${id}`)).data.attributes['status'];
+    const status = async () =>
+      documentOf(await admin('GET', `/organization-memberships/${id}`)).data.attributes['status'];
     assert.equal(await status(), 'invited');
     await request(api(), user.token, 'GET', '/account/details');
     await api().usesWritten();
@@ -51,10 +52,12 @@ describe('an organization membership', () => {
 
   test('adds the member to the teams of the body [AUTHZ-58]', async () => {
     const team = await makeTeam(api(), api().adminToken, 'acme', { name: 'joined' });
-    const { data } = shown(await invite('joining@example.org', { teams: { data: [{ type: 'teams', id: team.id }] } }));
+    const { data } = documentOf(
+      await invite('joining@example.org', { teams: { data: [{ type: 'teams', id: team.id }] } }),
+    );
     assert.deepEqual(data.relationships['teams']?.data, [{ id: team.id, type: 'teams' }]);
     const unknown = { teams: { data: [{ type: 'teams', id: 'team-0000000000000000' }] } };
-    assert.deepEqual(seen(await invite('x@example.org', unknown)), NOT_FOUND);
+    assert.deepEqual(statusAndText(await invite('x@example.org', unknown)), NOT_FOUND);
   });
 
   test('omits secret teams that the caller cannot see [DOC-51]', async () => {
@@ -65,13 +68,13 @@ describe('an organization membership', () => {
     const id = await join(api(), api().adminToken, 'acme', 'agent');
     await addToTeam(api(), api().adminToken, hidden.id, 'agent');
     const path = `/organization-memberships/${id}?include=teams,user`;
-    const read = shown(await request(api(), viewer.token, 'GET', path));
+    const read = documentOf(await request(api(), viewer.token, 'GET', path));
     assert.deepEqual(read.data.relationships['teams']?.data, []);
     assert.deepEqual(
       read.included?.map(({ type }) => type),
       ['users'],
     );
-    assert.equal(shown(await admin('GET', path)).included?.length, 2);
+    assert.equal(documentOf(await admin('GET', path)).included?.length, 2);
   });
 
   test('ends together with places in teams [AUTHZ-63]', async () => {
@@ -80,16 +83,16 @@ describe('an organization membership', () => {
     const id = await join(api(), api().adminToken, 'acme', 'leaving');
     await addToTeam(api(), api().adminToken, team.id, 'leaving');
     assert.equal((await request(api(), user.token, 'DELETE', `/organization-memberships/${id}`)).status, 204);
-    assert.deepEqual(seen(await request(api(), user.token, 'GET', '/organizations/acme')), NOT_FOUND);
-    assert.equal(shown(await admin('GET', `/teams/${team.id}`)).data.attributes['users-count'], 0);
+    assert.deepEqual(statusAndText(await request(api(), user.token, 'GET', '/organizations/acme')), NOT_FOUND);
+    assert.equal(documentOf(await admin('GET', `/teams/${team.id}`)).data.attributes['users-count'], 0);
     await join(api(), api().adminToken, 'acme', 'leaving');
-    assert.deepEqual(seen(await request(api(), user.token, 'GET', `/teams/${team.id}`)), NOT_FOUND);
+    assert.deepEqual(statusAndText(await request(api(), user.token, 'GET', `/teams/${team.id}`)), NOT_FOUND);
   });
 
   test('is rejected with an invalid email address [DOC-11]', async () => {
     for (const email of [undefined, null, '', 'x', 1]) {
       const answer = await invite(email);
-      assert.deepEqual([answer.status, faults(answer).length], [422, 1], String(email));
+      assert.deepEqual([answer.status, errorsOf(answer).length], [422, 1], String(email));
     }
   });
 
@@ -99,7 +102,7 @@ describe('an organization membership', () => {
     await join(api(), api().adminToken, 'counted', 'counted-one');
     await api().usesWritten();
     const list = async (query: string) =>
-      shown<Shown[]>(await admin('GET', `/organizations/counted/organization-memberships?${query}`));
+      documentOf<ResourceObject[]>(await admin('GET', `/organizations/counted/organization-memberships?${query}`));
     const { data, meta } = await list('filter[status]=invited&include=user');
     assert.deepEqual(
       data.map(({ attributes }) => attributes['email']),
@@ -122,13 +125,13 @@ describe('POST /admin/users', () => {
     request(api(), api().adminToken, 'POST', '/admin/users', { body: resource('users', attributes) });
 
   test('creates a user with a first token [AUTHZ-66]', async () => {
-    const { data } = shown(await make({ username: 'ada', email: 'ada@example.org' }));
-    const account = shown(await request(api(), String(data.attributes['token']), 'GET', '/account/details')).data;
+    const { data } = documentOf(await make({ username: 'ada', email: 'ada@example.org' }));
+    const account = documentOf(await request(api(), String(data.attributes['token']), 'GET', '/account/details')).data;
     assert.deepEqual(
       [account.id, account.attributes['username'], account.attributes['is-site-admin']],
       [data.id, 'ada', false],
     );
-    const all = shown<Shown[]>(await request(api(), api().adminToken, 'GET', '/admin/users?q=ADA')).data;
+    const all = documentOf<ResourceObject[]>(await request(api(), api().adminToken, 'GET', '/admin/users?q=ADA')).data;
     assert.deepEqual(
       all.map(({ id }) => id),
       [data.id],
@@ -141,19 +144,19 @@ describe('POST /admin/users', () => {
     await makeOrganization(api(), api().adminToken, organization);
     const body = resource('organization-memberships', { email: 'Grace@example.org' });
     const path = `/organizations/${organization}/organization-memberships`;
-    const invited = shown(await request(api(), api().adminToken, 'POST', path, { body })).data;
+    const invited = documentOf(await request(api(), api().adminToken, 'POST', path, { body })).data;
     const id = (invited.relationships['user']?.data as { readonly id: string } | undefined)?.id;
-    const { data } = shown(await make({ username: 'grace-h', email: 'grace@Example.org' }));
+    const { data } = documentOf(await make({ username: 'grace-h', email: 'grace@Example.org' }));
     assert.deepEqual([data.id, data.attributes['username']], [id, 'grace-h']);
     const token = String(data.attributes['token']);
 
     const status = async () => {
       await api().usesWritten();
       const membership = await request(api(), api().adminToken, 'GET', `/organization-memberships/${invited.id}`);
-      return shown(membership).data.attributes['status'];
+      return documentOf(membership).data.attributes['status'];
     };
     assert.equal(await status(), 'invited');
-    assert.equal(shown(await request(api(), token, 'GET', '/account/details')).data.id, id);
+    assert.equal(documentOf(await request(api(), token, 'GET', '/account/details')).data.id, id);
     assert.equal(await status(), 'active');
 
     for (const username of ['grace-h', 'mallory']) {
@@ -167,13 +170,13 @@ describe('POST /admin/users', () => {
     await makeOrganization(api(), api().adminToken, 'leaving');
     const body = resource('organization-memberships', { email: 'leaver@example.org' });
     await request(api(), api().adminToken, 'POST', '/organizations/leaving/organization-memberships', { body });
-    const { data } = shown(await make({ username: 'leaver', email: 'leaver@example.org' }));
+    const { data } = documentOf(await make({ username: 'leaver', email: 'leaver@example.org' }));
     const token = String(data.attributes['token']);
     const tokens = await request(api(), token, 'GET', `/users/${data.id}/authentication-tokens`);
-    const own = shown<Shown[]>(tokens).data[0]?.id;
+    const own = documentOf<ResourceObject[]>(tokens).data[0]?.id;
     assert.equal((await request(api(), token, 'DELETE', `/authentication-tokens/${own}`)).status, 204);
     assert.deepEqual(
-      faults(await make({ username: 'mallory', email: 'leaver@example.org' })).map(({ detail }) => detail),
+      errorsOf(await make({ username: 'mallory', email: 'leaver@example.org' })).map(({ detail }) => detail),
       ['Email has already been taken'],
     );
   });
@@ -184,11 +187,11 @@ describe('POST /admin/users', () => {
     const body = resource('organization-memberships', { email: 'heidi@example.org' });
     await request(api(), token, 'POST', '/organizations/small/organization-memberships', { body });
     assert.deepEqual(
-      faults(await make({ username: 'Taken', email: 'heidi@example.org' })).map(({ detail }) => detail),
+      errorsOf(await make({ username: 'Taken', email: 'heidi@example.org' })).map(({ detail }) => detail),
       ['Username has already been taken'],
     );
     const claim = { body: resource('users', { username: 'heidi', email: 'heidi@example.org' }) };
-    assert.deepEqual(seen(await request(api(), token, 'POST', '/admin/users', claim)), NOT_FOUND);
+    assert.deepEqual(statusAndText(await request(api(), token, 'POST', '/admin/users', claim)), NOT_FOUND);
     const both = await Promise.all([1, 2].map(() => make({ username: 'heidi', email: 'heidi@example.org' })));
     assert.deepEqual(both.map(({ status }) => status).toSorted(), [201, 422]);
   });
@@ -197,11 +200,11 @@ describe('POST /admin/users', () => {
     await make({ username: 'bob', email: 'bob@example.org' });
     const answer = await make({ username: 'BOB', email: 'Bob@example.org' });
     assert.deepEqual(
-      faults(answer).map(({ detail }) => detail),
+      errorsOf(answer).map(({ detail }) => detail),
       ['Username has already been taken', 'Email has already been taken'],
     );
     assert.deepEqual(
-      faults(await make({})).map(({ detail }) => detail),
+      errorsOf(await make({})).map(({ detail }) => detail),
       ["Username can't be blank", "Email can't be blank"],
     );
   });

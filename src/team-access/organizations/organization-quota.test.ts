@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { sharedApi } from '../../../test/support/process/api.ts';
-import { faults, makeOrganization, request, resource } from '../../../test/support/team-access/team-access.ts';
-import { makeUser } from '../../../test/support/team-access/team-access-world.ts';
+import { makeUser } from '../../../test/support/team-access/organization-fixture.ts';
+import { errorsOf, makeOrganization, request, resource } from '../../../test/support/team-access/team-access.ts';
 import { users } from '../../credentials/user.ts';
 import { ORGANIZATIONS_CREATED_MAX } from '../limits.ts';
 import { organizations } from '../tables/organization.ts';
@@ -20,7 +20,7 @@ describe('a user at the organization quota', () => {
   const isRejected = async () => {
     const answer = await make(creator.token, 'one-more');
     assert.equal(answer.status, 422);
-    assert.match(String(faults(answer)[0]?.['detail']), /^you have created 100 organizations, which is the limit/);
+    assert.match(String(errorsOf(answer)[0]?.['detail']), /^you have created 100 organizations, which is the limit/);
   };
   const isCreated = async (token: string, name: string) => assert.equal((await make(token, name)).status, 201);
 

@@ -3,14 +3,14 @@ import { describe, test } from 'node:test';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { sharedApi } from '../../../test/support/process/api.ts';
 import {
-  faults,
+  documentOf,
+  errorsOf,
   makeOrganization,
   NOT_FOUND,
+  type ResourceObject,
   request,
   resource,
-  type Shown,
-  seen,
-  shown,
+  statusAndText,
 } from '../../../test/support/team-access/team-access.ts';
 import { organizations } from '../tables/organization.ts';
 
@@ -24,7 +24,7 @@ describe('an organization', () => {
     const body = create({ name: 'Acme', email: 'a@acme.example', 'cost-estimation-enabled': true, unknown: 1 });
     const answer = await request(api(), api().adminToken, 'POST', '/organizations', { body });
     assert.equal(answer.status, 201, answer.text);
-    const { id, attributes, relationships } = shown(answer).data;
+    const { id, attributes, relationships } = documentOf(answer).data;
     assert.equal(id, 'Acme');
     assert.match(String(attributes['external-id']), /^org-[A-Za-z0-9]{16}$/);
     assert.equal(attributes['cost-estimation-enabled'], true);
@@ -34,7 +34,7 @@ describe('an organization', () => {
     assert.deepEqual([permissions['can-destroy'], permissions['can-create-team']], [true, true]);
     assert.match(JSON.stringify(relationships['default-project']?.data), /"prj-[A-Za-z0-9]{16}"/);
     const again = await request(api(), api().adminToken, 'GET', '/organizations/acme');
-    assert.deepEqual(shown(again).data, shown(answer).data);
+    assert.deepEqual(documentOf(again).data, documentOf(answer).data);
   });
 
   test('has a unique name without regard to case [DOC-7]', async () => {
@@ -42,7 +42,7 @@ describe('an organization', () => {
     const body = create({ name: 'TAKEN', email: 'a@b.example' });
     const answer = await request(api(), api().adminToken, 'POST', '/organizations', { body });
     assert.equal(answer.status, 422);
-    assert.deepEqual(faults(answer), [
+    assert.deepEqual(errorsOf(answer), [
       {
         status: '422',
         title: 'invalid attribute',
@@ -56,7 +56,7 @@ describe('an organization', () => {
     const body = create({ name: 'a b', 'session-timeout': 'x', plan: 'gold' });
     const answer = await request(api(), api().adminToken, 'POST', '/organizations', { body });
     assert.equal(answer.status, 422);
-    const pointers = faults(answer).map(({ source }) => (source as { pointer: string }).pointer);
+    const pointers = errorsOf(answer).map(({ source }) => (source as { pointer: string }).pointer);
     assert.deepEqual(
       pointers.map((pointer) => pointer.replace('/data/attributes/', '')),
       ['name', 'email', 'plan', 'session-timeout'],
@@ -67,12 +67,15 @@ describe('an organization', () => {
     await makeOrganization(api(), api().adminToken, 'changing');
     const body = create({ name: 'changed', 'session-remember': 5 });
     const answer = await request(api(), api().adminToken, 'PATCH', '/organizations/changing', { body });
-    const { attributes } = shown(answer).data;
+    const { attributes } = documentOf(answer).data;
     assert.deepEqual(
       [attributes['name'], attributes['session-remember'], attributes['email']],
       ['changed', 5, 'changing@example.org'],
     );
-    assert.deepEqual(seen(await request(api(), api().adminToken, 'GET', '/organizations/changing')), NOT_FOUND);
+    assert.deepEqual(
+      statusAndText(await request(api(), api().adminToken, 'GET', '/organizations/changing')),
+      NOT_FOUND,
+    );
   });
 
   test('is not committed by an update without changes', async () => {
@@ -102,14 +105,14 @@ describe('an organization', () => {
     const known = await request(api(), api().adminToken, 'GET', '/organizations/matched', {
       headers: { 'if-none-match': now },
     });
-    assert.deepEqual(seen(known), [304, '']);
+    assert.deepEqual(statusAndText(known), [304, '']);
   });
 
   test('is not found after its deletion, and its name is free', async () => {
     await makeOrganization(api(), api().adminToken, 'gone');
     const answer = await request(api(), api().adminToken, 'DELETE', '/organizations/gone');
-    assert.deepEqual(seen(answer), [204, '']);
-    assert.deepEqual(seen(await request(api(), api().adminToken, 'DELETE', '/organizations/gone')), NOT_FOUND);
+    assert.deepEqual(statusAndText(answer), [204, '']);
+    assert.deepEqual(statusAndText(await request(api(), api().adminToken, 'DELETE', '/organizations/gone')), NOT_FOUND);
     assert.equal(api().state.snapshot.find(organizations, 'name', 'gone'), undefined);
     await makeOrganization(api(), api().adminToken, 'gone');
   });
@@ -117,17 +120,17 @@ describe('an organization', () => {
   test('has no teams with the plan free, which a site administrator can set [AUTHZ-17]', async () => {
     await makeOrganization(api(), api().adminToken, 'small');
     const body = create({ plan: 'free' });
-    const { attributes } = shown(
+    const { attributes } = documentOf(
       await request(api(), api().adminToken, 'PATCH', '/organizations/small', { body }),
     ).data;
     assert.equal((attributes['permissions'] as Record<string, boolean>)['can-create-team'], false);
-    const set = shown(await request(api(), api().adminToken, 'GET', '/organizations/small/entitlement-set')).data;
+    const set = documentOf(await request(api(), api().adminToken, 'GET', '/organizations/small/entitlement-set')).data;
     assert.deepEqual([set.attributes['teams'], set.attributes['agents']], [false, false]);
   });
 
   test('is listed for its members in pages [AUTHZ-56]', async () => {
     const list = async (query: string) =>
-      shown<Shown[]>(await request(api(), api().adminToken, 'GET', `/organizations?${query}`));
+      documentOf<ResourceObject[]>(await request(api(), api().adminToken, 'GET', `/organizations?${query}`));
     const all = (await list('page[size]=100')).data.map(({ id }) => id);
     const { data, links, meta } = await list('page[number]=2&page[size]=1');
     assert.deepEqual(

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { sharedApi } from '../../../test/support/process/api.ts';
-import { putRow, rowBody, sharedCompany } from '../../../test/support/team-access/organizations.ts';
-import { request, resource, seen, shown } from '../../../test/support/team-access/team-access.ts';
+import { putTeamWorkspace, rowBody, sharedCompany } from '../../../test/support/team-access/organizations.ts';
+import { documentOf, request, resource, statusAndText } from '../../../test/support/team-access/team-access.ts';
 import { ACCESS_LEVELS, type AccessLevel, createAccess } from '../tables/access.ts';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -39,7 +39,7 @@ describe('POST /team-workspaces', () => {
       const { company, owner } = setUp();
       const body = rowBody(company.teams.visible, company.workspaces.other, { access: level });
       const answer = await request(api(), owner, 'POST', '/team-workspaces', { body });
-      const { data } = shown(answer);
+      const { data } = documentOf(answer);
       assert.deepEqual([answer.status, data.type], [200, 'team-workspaces']);
       assert.match(data.id, /^tws-[A-Za-z0-9]{16}$/);
       assert.deepEqual(data.attributes, { access: level, ...SHOWN[level] });
@@ -56,7 +56,7 @@ describe('POST /team-workspaces', () => {
       assert.equal(answer.headers['content-type'], 'application/vnd.api+json; charset=utf-8');
       const read = await request(api(), owner, 'GET', `/team-workspaces/${data.id}`);
       assert.equal(read.text, answer.text);
-      assert.deepEqual(seen(await request(api(), owner, 'DELETE', `/team-workspaces/${data.id}`)), [204, '']);
+      assert.deepEqual(statusAndText(await request(api(), owner, 'DELETE', `/team-workspaces/${data.id}`)), [204, '']);
     });
   }
 
@@ -65,7 +65,7 @@ describe('POST /team-workspaces', () => {
     for (const [name, value] of Object.entries(OWN)) {
       const attributes = { access: 'custom', [name]: value, 'run-tasks': null, 'plan-outputs': true };
       const body = rowBody(company.teams.visible, company.workspaces.other, attributes);
-      const { data } = shown(await request(api(), owner, 'POST', '/team-workspaces', { body }));
+      const { data } = documentOf(await request(api(), owner, 'POST', '/team-workspaces', { body }));
       assert.deepEqual(data.attributes, {
         access: 'custom',
         ...SHOWN.custom,
@@ -91,11 +91,11 @@ describe('PATCH /team-workspaces/:id', () => {
           const { company, owner } = setUp();
           const stored = from === 'custom' ? createAccess(from, { runs: 'apply' }) : createAccess(from, {});
           const { teams, workspaces } = company;
-          const id = await api().state.write((tx) => putRow(tx, teams.idle, workspaces.other, stored));
+          const id = await api().state.write((tx) => putTeamWorkspace(tx, teams.idle, workspaces.other, stored));
           const start = { ...SHOWN[from], ...(from === 'custom' && { runs: 'apply' }) };
           const body = resource('team-workspaces', { ...(to !== undefined && { access: to }), ...given });
           const answer = await request(api(), owner, 'PATCH', `/team-workspaces/${id}`, { body });
-          const { attributes } = shown(await request(api(), owner, 'GET', `/team-workspaces/${id}`)).data;
+          const { attributes } = documentOf(await request(api(), owner, 'GET', `/team-workspaces/${id}`)).data;
           if (refused) {
             assert.equal(answer.status, 422);
             assert.deepEqual(attributes, { access: from, ...start });
@@ -103,7 +103,7 @@ describe('PATCH /team-workspaces/:id', () => {
             assert.equal(answer.status, 200, answer.text);
             const expected = level === 'custom' ? { ...start, ...given } : SHOWN[level];
             assert.deepEqual(attributes, { access: level, ...expected });
-            assert.deepEqual(shown(answer).data.attributes, attributes);
+            assert.deepEqual(documentOf(answer).data.attributes, attributes);
           }
           await request(api(), owner, 'DELETE', `/team-workspaces/${id}`);
         });
@@ -119,7 +119,7 @@ describe('PATCH /team-workspaces/:id', () => {
       const answer = await request(api(), owner, 'PATCH', `/team-workspaces/${company.rows.visible}`, {
         body: { data },
       });
-      assert.deepEqual(shown(answer).data.attributes, { access: 'write', ...SHOWN.write });
+      assert.deepEqual(documentOf(answer).data.attributes, { access: 'write', ...SHOWN.write });
     }
     assert.equal(api().state.snapshot, snapshot);
   });
@@ -128,7 +128,7 @@ describe('PATCH /team-workspaces/:id', () => {
     const { company, owner } = setUp();
     const body = rowBody(company.teams.visible, company.workspaces.main, { access: 'read' });
     const answer = await request(api(), owner, 'PATCH', `/team-workspaces/${company.rows.visible}`, { body });
-    assert.equal(shown(answer).data.attributes['access'], 'read');
+    assert.equal(documentOf(answer).data.attributes['access'], 'read');
   });
 });
 
@@ -148,7 +148,7 @@ describe('team access with compat = terraform', () => {
     ['admin', 'read', true],
   ] as const) {
     test(`returns sentinel-mocks and policy-overrides of level ${level} [TEAM-108]`, async () => {
-      const { attributes } = shown(await patch({ access: level })).data;
+      const { attributes } = documentOf(await patch({ access: level })).data;
       assert.deepEqual(
         [attributes['sentinel-mocks'], attributes['policy-mocks'], attributes['policy-overrides']],
         [mocks, mocks, overrides],
@@ -159,22 +159,25 @@ describe('team access with compat = terraform', () => {
   test('accepts both names of policy-mocks for custom [TEAM-109]', async () => {
     await patch({ access: 'read' });
     const sent = { access: 'custom', 'sentinel-mocks': 'read', 'policy-overrides': true };
-    const { attributes } = shown(await patch(sent)).data;
+    const { attributes } = documentOf(await patch(sent)).data;
     assert.deepEqual(attributes, { ...SHOWN.read, ...sent, 'policy-mocks': 'read' });
-    assert.equal(shown(await patch({ 'policy-mocks': 'none' })).data.attributes['sentinel-mocks'], 'none');
+    assert.equal(documentOf(await patch({ 'policy-mocks': 'none' })).data.attributes['sentinel-mocks'], 'none');
     const same = await patch({ 'policy-mocks': 'read', 'sentinel-mocks': 'read' });
-    assert.equal(shown(same).data.attributes['policy-mocks'], 'read');
+    assert.equal(documentOf(same).data.attributes['policy-mocks'], 'read');
   });
 
   test('rejects two different values of policy-mocks, and attributes of a fixed level [TEAM-109]', async () => {
     await patch({ access: 'custom' });
     const different = await patch({ 'policy-mocks': 'read', 'sentinel-mocks': 'none' });
-    assert.deepEqual(seen(different), refusal('Sentinel mocks and policy-mocks must be the same when both are given'));
+    assert.deepEqual(
+      statusAndText(different),
+      refusal('Sentinel mocks and policy-mocks must be the same when both are given'),
+    );
     const fixed = await patch({ access: 'read', 'sentinel-mocks': 'none' });
     const why = "Sentinel mocks is read-only when access level is 'read'";
-    assert.deepEqual(seen(fixed), refusal(`${why}; use the 'custom' access level to set this attribute.`));
+    assert.deepEqual(statusAndText(fixed), refusal(`${why}; use the 'custom' access level to set this attribute.`));
     assert.deepEqual(
-      seen(await patch({ 'sentinel-mocks': 'all' })),
+      statusAndText(await patch({ 'sentinel-mocks': 'all' })),
       refusal('Sentinel mocks is not included in the list'),
     );
   });

@@ -10,13 +10,13 @@ import {
   sharedCompany,
 } from '../../../test/support/team-access/organizations.ts';
 import {
-  faults,
+  documentOf,
+  errorsOf,
   NOT_FOUND,
+  type ResourceObject,
   request,
   resource,
-  type Shown,
-  seen,
-  shown,
+  statusAndText,
 } from '../../../test/support/team-access/team-access.ts';
 import { until } from '../../../test/support/until.ts';
 import { type AuditEntry, auditLog, SYSTEM } from '../../audit/record.ts';
@@ -38,11 +38,11 @@ describe('concurrent requests to /team-workspaces', () => {
     );
     const won = answers.filter(({ status }) => status === 200);
     assert.equal(won.length, 1);
-    const { id } = shown(won[0] ?? assert.fail('no request succeeded')).data;
+    const { id } = documentOf(won[0] ?? assert.fail('no request succeeded')).data;
     for (const answer of answers.filter(({ status }) => status !== 200)) {
       assert.equal(answer.status, 422);
       assert.deepEqual(
-        faults(answer).map(({ meta }) => meta),
+        errorsOf(answer).map(({ meta }) => meta),
         [{ 'existing-id': id }],
       );
     }
@@ -80,14 +80,14 @@ describe('a team-workspaces row', () => {
   test('is not found after its deletion, and its pair is free [TEAM-54]', async () => {
     const { company, owner } = setUp();
     const body = rowBody(company.teams.idle, company.workspaces.other, { access: 'read' });
-    const { id } = shown(await request(api(), owner, 'POST', '/team-workspaces', { body })).data;
+    const { id } = documentOf(await request(api(), owner, 'POST', '/team-workspaces', { body })).data;
     const path = `/team-workspaces/${id}`;
-    assert.deepEqual(seen(await request(api(), owner, 'DELETE', path)), [204, '']);
+    assert.deepEqual(statusAndText(await request(api(), owner, 'DELETE', path)), [204, '']);
     for (const method of ['DELETE', 'GET', 'PATCH']) {
       const sent = method === 'PATCH' ? { body: resource('team-workspaces', {}) } : {};
-      assert.deepEqual(seen(await request(api(), owner, method, path, sent)), NOT_FOUND);
+      assert.deepEqual(statusAndText(await request(api(), owner, method, path, sent)), NOT_FOUND);
     }
-    const again = shown(await request(api(), owner, 'POST', '/team-workspaces', { body })).data;
+    const again = documentOf(await request(api(), owner, 'POST', '/team-workspaces', { body })).data;
     assert.notEqual(again.id, id);
   });
 
@@ -102,18 +102,18 @@ describe('a team-workspaces row', () => {
       });
     assert.equal((await write('plan')).status, 200);
     const late = await write('read');
-    assert.deepEqual(seen(late), [
+    assert.deepEqual(statusAndText(late), [
       412,
       '{"errors":[{"status":"412","title":"precondition failed","detail":"If-Match does not name the current state"}]}',
     ]);
-    assert.equal(shown(await request(api(), owner, 'GET', path)).data.attributes['access'], 'plan');
+    assert.equal(documentOf(await request(api(), owner, 'GET', path)).data.attributes['access'], 'plan');
   });
 
   test('has an audit entry with before and after for every change [TEAM-98]', async () => {
     const { company, owner } = setUp();
     const { teams, workspaces } = company;
     const body = rowBody(teams.hidden, workspaces.main, { access: 'read' });
-    const { id } = shown(await request(api(), owner, 'POST', '/team-workspaces', { body })).data;
+    const { id } = documentOf(await request(api(), owner, 'POST', '/team-workspaces', { body })).data;
     const path = `/team-workspaces/${id}`;
     await request(api(), owner, 'PATCH', path, { body: resource('team-workspaces', { access: 'admin' }) });
     await request(api(), owner, 'DELETE', path);
@@ -142,7 +142,7 @@ describe('a team-workspaces row with expires-at', () => {
     const { owner } = company.tokens;
     const end = new Date(clock.now() + 10 * SECOND_MS).toISOString();
     const body = rowBody(company.teams.idle, company.workspaces.main, { access: 'read', 'expires-at': end });
-    const { data } = shown(await request(api, owner, 'POST', '/team-workspaces', { body }));
+    const { data } = documentOf(await request(api, owner, 'POST', '/team-workspaces', { body }));
     assert.equal(data.attributes['expires-at'], end);
     const member = company.tokens['member-without-row'];
     const workspace = `/workspaces/${company.workspaces.main}`;
@@ -153,8 +153,9 @@ describe('a team-workspaces row with expires-at', () => {
     assert.equal((await request(api, member, 'GET', workspace)).status, 200);
 
     clock.advance(1);
-    assert.deepEqual(seen(await request(api, member, 'GET', workspace)), NOT_FOUND);
-    for (const token of [member, owner]) assert.deepEqual(seen(await request(api, token, 'GET', path)), NOT_FOUND);
+    assert.deepEqual(statusAndText(await request(api, member, 'GET', workspace)), NOT_FOUND);
+    for (const token of [member, owner])
+      assert.deepEqual(statusAndText(await request(api, token, 'GET', path)), NOT_FOUND);
     assert.equal((await rowsOf(api, company, 'main')).length, 3);
     assert.notEqual((await rowsAnswer(api, company, 'main')).headers.etag, before);
 
@@ -173,14 +174,14 @@ describe('a team-workspaces row with expires-at', () => {
     const path = `/team-workspaces/${company.rows.visible}`;
     const patch = async (end: string | null) => {
       const body = resource('team-workspaces', { 'expires-at': end });
-      return shown(await request(api, company.tokens.owner, 'PATCH', path, { body })).data.attributes;
+      return documentOf(await request(api, company.tokens.owner, 'PATCH', path, { body })).data.attributes;
     };
     assert.equal((await patch('2031-01-01T02:00:00+02:00'))['expires-at'], '2031-01-01T00:00:00.000Z');
     assert.equal((await patch('2032-01-01T00:00:00Z'))['expires-at'], '2032-01-01T00:00:00.000Z');
     const kept = await request(api, company.tokens.owner, 'PATCH', path, {
       body: resource('team-workspaces', { access: 'plan' }),
     });
-    assert.equal(shown(kept).data.attributes['expires-at'], '2032-01-01T00:00:00.000Z');
+    assert.equal(documentOf(kept).data.attributes['expires-at'], '2032-01-01T00:00:00.000Z');
     assert.equal('expires-at' in (await patch(null)), false);
   });
 
@@ -203,11 +204,11 @@ describe('a team-workspaces row with expires-at', () => {
   });
 });
 
-const ids = (rows: readonly Shown[]): readonly string[] => rows.map(({ id }) => id);
+const ids = (rows: readonly ResourceObject[]): readonly string[] => rows.map(({ id }) => id);
 const rowsAnswer = (api: Api, { workspaces, tokens }: Company, workspace: 'main' | 'other') =>
   request(api, tokens.owner, 'GET', `/team-workspaces?filter[workspace][id]=${workspaces[workspace]}`);
-const rowsOf = async (api: Api, company: Company, workspace: 'main' | 'other'): Promise<readonly Shown[]> =>
-  shown<Shown[]>(await rowsAnswer(api, company, workspace)).data;
+const rowsOf = async (api: Api, company: Company, workspace: 'main' | 'other'): Promise<readonly ResourceObject[]> =>
+  documentOf<ResourceObject[]>(await rowsAnswer(api, company, workspace)).data;
 
 const levelOf = (recorded: unknown): string | undefined =>
   (recorded as { permissions: { access: string } } | null)?.permissions.access;

@@ -4,21 +4,21 @@ import { sharedApi } from '../../../test/support/process/api.ts';
 import {
   type CallerKind,
   makeCompany,
-  putRow,
+  putTeamWorkspace,
   rowBody,
   sharedCompany,
 } from '../../../test/support/team-access/organizations.ts';
 import {
+  documentOf,
   NOT_FOUND,
+  type ResourceObject,
   request,
   resource,
-  type Shown,
-  seen,
-  shown,
+  statusAndText,
 } from '../../../test/support/team-access/team-access.ts';
 import { createAccess } from '../tables/access.ts';
 
-const ids = (data: readonly Shown[]): readonly string[] => data.map(({ id }) => id);
+const ids = (data: readonly ResourceObject[]): readonly string[] => data.map(({ id }) => id);
 
 describe('GET /team-workspaces', () => {
   const api = sharedApi();
@@ -32,17 +32,19 @@ describe('GET /team-workspaces', () => {
   test('returns all rows in order of creation, with data alone, without page parameters [TEAM-51]', async () => {
     const { company } = setUp();
     const { rows } = company;
-    const document = shown<Shown[]>(await list('owner'));
+    const document = documentOf<ResourceObject[]>(await list('owner'));
     assert.deepEqual(Object.keys(document), ['data']);
     assert.deepEqual(ids(document.data), [rows.visible, rows.secret, rows.admins]);
-    const one = shown(await request(api(), company.tokens.owner, 'GET', `/team-workspaces/${rows.secret}`));
+    const one = documentOf(await request(api(), company.tokens.owner, 'GET', `/team-workspaces/${rows.secret}`));
     assert.deepEqual(document.data[1], one.data);
   });
 
   test('returns a page when a page parameter is present [TEAM-51]', async () => {
     const { company } = setUp();
     const { rows, workspaces } = company;
-    const { data, links, meta } = shown<Shown[]>(await list('owner', '&page[size]=2&page[number]=2&include=team'));
+    const { data, links, meta } = documentOf<ResourceObject[]>(
+      await list('owner', '&page[size]=2&page[number]=2&include=team'),
+    );
     assert.deepEqual(ids(data), [rows.admins]);
     const page = (number: number) =>
       [
@@ -61,9 +63,9 @@ describe('GET /team-workspaces', () => {
   });
 
   test('returns pages of 20 rows by default, and an empty page after the last [DOC-22, DOC-26]', async () => {
-    const first = shown<Shown[]>(await list('owner', '&page[number]=1'));
+    const first = documentOf<ResourceObject[]>(await list('owner', '&page[number]=1'));
     assert.deepEqual([first.data.length, first.meta?.pagination['page-size']], [3, 20]);
-    const past = shown<Shown[]>(await list('owner', '&page[number]=9'));
+    const past = documentOf<ResourceObject[]>(await list('owner', '&page[number]=9'));
     assert.deepEqual(past.data, []);
     const { pagination } = past.meta ?? {};
     assert.deepEqual(
@@ -82,16 +84,16 @@ describe('GET /team-workspaces', () => {
       ['admin-by-row', [rows.visible, rows.secret, rows.admins]],
       ['admin-by-permission', [rows.visible, rows.secret, rows.admins]],
     ] as const) {
-      const { data, meta } = shown<Shown[]>(await list(caller, '&page[size]=1'));
+      const { data, meta } = documentOf<ResourceObject[]>(await list(caller, '&page[size]=1'));
       assert.deepEqual([data.length, meta?.pagination['total-count']], [Math.min(1, seenRows.length), seenRows.length]);
-      assert.deepEqual(ids(shown<Shown[]>(await list(caller)).data), seenRows);
+      assert.deepEqual(ids(documentOf<ResourceObject[]>(await list(caller)).data), seenRows);
     }
   });
 
   test('returns an empty list for a team whose rows are hidden or missing [TEAM-50]', async () => {
     const { rows, teams } = setUp().company;
     const of = async (caller: CallerKind, team: string) =>
-      ids(shown<Shown[]>(await list(caller, `&filter[team][id]=${team}`)).data);
+      ids(documentOf<ResourceObject[]>(await list(caller, `&filter[team][id]=${team}`)).data);
     assert.deepEqual(await of('owner', teams.secret), [rows.secret]);
     assert.deepEqual(await of('owner', teams.idle), []);
     assert.deepEqual(await of('in-visible-team', teams.visible), [rows.visible]);
@@ -103,7 +105,7 @@ describe('GET /team-workspaces', () => {
     const { company } = setUp();
     const { teams, workspaces } = company;
     const included = async (caller: CallerKind, include: string) => {
-      const document = shown<Shown[]>(await list(caller, `&include=${include}`));
+      const document = documentOf<ResourceObject[]>(await list(caller, `&include=${include}`));
       return document.included?.map(({ id }) => id);
     };
     assert.deepEqual(await included('owner', 'team,workspace'), [
@@ -115,9 +117,9 @@ describe('GET /team-workspaces', () => {
     assert.deepEqual(await included('in-secret-team', 'team'), [teams.secret]);
     assert.deepEqual(await included('reader', 'team,workspace'), []);
     const path = `/team-workspaces/${company.rows.visible}?include=workspace`;
-    const one = shown(await request(api(), company.tokens['in-visible-team'], 'GET', path));
+    const one = documentOf(await request(api(), company.tokens['in-visible-team'], 'GET', path));
     const itself = await request(api(), company.tokens['in-visible-team'], 'GET', `/workspaces/${workspaces.main}`);
-    assert.deepEqual(one.included, [shown(itself).data]);
+    assert.deepEqual(one.included, [documentOf(itself).data]);
   });
 
   test('returns 304 when If-None-Match has the current tag [DOC-17]', async () => {
@@ -129,7 +131,7 @@ describe('GET /team-workspaces', () => {
     ]) {
       const { headers } = await request(api(), owner, 'GET', path);
       const known = { 'if-none-match': headers.etag ?? '' };
-      assert.deepEqual(seen(await request(api(), owner, 'GET', path, { headers: known })), [304, '']);
+      assert.deepEqual(statusAndText(await request(api(), owner, 'GET', path, { headers: known })), [304, '']);
     }
   });
 });
@@ -144,7 +146,7 @@ describe('GET /teams/:id/team-workspaces', () => {
     const { company } = setUp();
     const { rows, teams, workspaces } = company;
     const other = await api().state.write((tx) =>
-      putRow(tx, teams.visible, workspaces.other, createAccess('read', {})),
+      putTeamWorkspace(tx, teams.visible, workspaces.other, createAccess('read', {})),
     );
     for (const [caller, seenRows] of [
       ['owner', [rows.visible, other]],
@@ -154,11 +156,11 @@ describe('GET /teams/:id/team-workspaces', () => {
       ['reader', []],
       ['member-without-team', []],
     ] as const) {
-      const { data, meta } = shown<Shown[]>(await list(caller, teams.visible));
+      const { data, meta } = documentOf<ResourceObject[]>(await list(caller, teams.visible));
       assert.deepEqual(ids(data), seenRows);
       assert.equal(meta?.pagination['total-count'], seenRows.length);
     }
-    const { data, included, links } = shown<Shown[]>(
+    const { data, included, links } = documentOf<ResourceObject[]>(
       await list('owner', teams.visible, '?page[size]=1&include=workspace'),
     );
     assert.deepEqual([ids(data), included?.map(({ id }) => id)], [[rows.visible], [workspaces.main]]);
@@ -168,7 +170,7 @@ describe('GET /teams/:id/team-workspaces', () => {
   test('returns 404 when the caller cannot see the team [AUTHZ-40]', async () => {
     const { teams } = setUp().company;
     for (const caller of ['in-visible-team', 'admin-by-row', 'outsider'] as const) {
-      assert.deepEqual(seen(await list(caller, teams.secret)), NOT_FOUND);
+      assert.deepEqual(statusAndText(await list(caller, teams.secret)), NOT_FOUND);
     }
     assert.equal((await list('in-secret-team', teams.secret)).status, 200);
   });
@@ -189,7 +191,7 @@ describe('team-workspaces endpoints with the plan free', () => {
       ['DELETE', `/team-workspaces/${rows.visible}`, undefined],
     ] as const) {
       assert.deepEqual(
-        seen(await request(api(), tokens.owner, method, path, { body })),
+        statusAndText(await request(api(), tokens.owner, method, path, { body })),
         NOT_FOUND,
         `${method} ${path}`,
       );

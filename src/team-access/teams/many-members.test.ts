@@ -3,7 +3,12 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { sharedApi, startApi } from '../../../test/support/process/api.ts';
 import { recordLookups } from '../../../test/support/state/recorded-lookups.ts';
-import { makeOrganization, request, type Shown, shown } from '../../../test/support/team-access/team-access.ts';
+import {
+  documentOf,
+  makeOrganization,
+  type ResourceObject,
+  request,
+} from '../../../test/support/team-access/team-access.ts';
 import { newId } from '../../credentials/secret.ts';
 import { users } from '../../credentials/user.ts';
 import { INCLUDED_MAX } from '../limits.ts';
@@ -17,7 +22,8 @@ const MEMBERSHIPS = '/organizations/acme/organization-memberships';
 
 describe('an organization where every member is in every team', () => {
   const api = sharedApi();
-  const get = async <Data = Shown>(path: string) => shown<Data>(await request(api(), api().adminToken, 'GET', path));
+  const get = async <Data = ResourceObject>(path: string) =>
+    documentOf<Data>(await request(api(), api().adminToken, 'GET', path));
   before(async () => {
     await makeOrganization(api(), api().adminToken, 'acme');
     await api().state.write((tx) => {
@@ -43,7 +49,7 @@ describe('an organization where every member is in every team', () => {
   });
 
   test('returns a page of teams with linkage up to the limit and counts beyond it [DOC-33]', async () => {
-    const { data } = await get<Shown[]>('/organizations/acme/teams?page[size]=100');
+    const { data } = await get<ResourceObject[]>('/organizations/acme/teams?page[size]=100');
     assert.equal(data.length, TEAMS + 1);
     const named = data.flatMap(({ relationships }) => [
       relationships['users']?.data,
@@ -62,7 +68,7 @@ describe('an organization where every member is in every team', () => {
 
   test('returns a page of members that includes each team once, with one lookup of its members', async () => {
     const lookUps = recordLookups(api().state);
-    const { data, included } = await get<Shown[]>(`${MEMBERSHIPS}?page[size]=100&include=teams,user`);
+    const { data, included } = await get<ResourceObject[]>(`${MEMBERSHIPS}?page[size]=100&include=teams,user`);
     assert.equal(data.length, 100);
     // The first member is only in `owners`.
     assert.equal(included?.filter(({ type }) => type === 'teams').length, TEAMS + 1);
@@ -70,7 +76,9 @@ describe('an organization where every member is in every team', () => {
     const ofTeams = lookUps.all().filter((one) => one === 'list team-members').length;
     // One lookup for the caller, two for each member, and one for each team.
     assert.ok(ofTeams <= 1 + 2 * 100 + TEAMS + 1, String(ofTeams));
-    const again = await get<Shown[]>('/organizations/acme/teams?page[size]=100&include=organization-memberships');
+    const again = await get<ResourceObject[]>(
+      '/organizations/acme/teams?page[size]=100&include=organization-memberships',
+    );
     assert.equal(again.included?.length, MEMBERS + 1);
   });
 });
@@ -98,7 +106,7 @@ test('a document about one team includes all members, and a page of two teams ha
     `/teams/${teamId}?include=users`,
     '/organizations/acme/teams?include=users&page[size]=1&page[number]=2',
   ]) {
-    assert.equal(shown(await get(path)).included?.length, INCLUDED_MAX + 1, path);
+    assert.equal(documentOf(await get(path)).included?.length, INCLUDED_MAX + 1, path);
   }
   assert.equal((await get('/organizations/acme/teams?include=users')).status, 400);
 });

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { sharedApi } from '../../../test/support/process/api.ts';
+import { addToTeam, join, makeTeam, makeUser } from '../../../test/support/team-access/organization-fixture.ts';
 import {
-  faults,
+  documentOf,
+  errorsOf,
   makeOrganization,
   NOT_FOUND,
+  type ResourceObject,
   request,
   resource,
-  type Shown,
-  seen,
-  shown,
+  statusAndText,
 } from '../../../test/support/team-access/team-access.ts';
-import { addToTeam, join, makeTeam, makeUser } from '../../../test/support/team-access/team-access-world.ts';
 
 describe('a team', () => {
   const api = sharedApi();
@@ -39,7 +39,7 @@ describe('a team', () => {
       [true, false, false],
     );
     const body = resource('teams', { 'organization-access': { 'manage-projects': false, 'read-workspaces': true } });
-    const changed = shown(await admin('PATCH', `/teams/${created.id}`, body)).data;
+    const changed = documentOf(await admin('PATCH', `/teams/${created.id}`, body)).data;
     const after = changed.attributes['organization-access'] as Record<string, boolean>;
     assert.deepEqual([after['manage-projects'], after['read-workspaces']], [false, true]);
     assert.equal(changed.attributes['name'], 'managing');
@@ -56,7 +56,7 @@ describe('a team', () => {
     const answer = await admin('POST', '/organizations/acme/teams', resource('teams', attributes));
     assert.equal(answer.status, 422);
     assert.deepEqual(
-      faults(answer).map(({ source }) => (source as { pointer: string }).pointer.replace('/data/attributes/', '')),
+      errorsOf(answer).map(({ source }) => (source as { pointer: string }).pointer.replace('/data/attributes/', '')),
       ['name', 'visibility', 'sso-team-id', 'allow-member-token-management', 'organization-access/manage-teams'],
     );
   });
@@ -64,7 +64,7 @@ describe('a team', () => {
   test('has a unique name within its organization [DOC-7]', async () => {
     await team({ name: 'twice' });
     const answer = await admin('POST', '/organizations/acme/teams', resource('teams', { name: 'Twice' }));
-    assert.equal(faults(answer)[0]?.['detail'], 'Name has already been taken');
+    assert.equal(errorsOf(answer)[0]?.['detail'], 'Name has already been taken');
     await makeOrganization(api(), api().adminToken, 'other');
     const elsewhere = await admin('POST', '/organizations/other/teams', resource('teams', { name: 'twice' }));
     assert.equal(elsewhere.status, 200);
@@ -82,7 +82,7 @@ describe('a team', () => {
       (await admin('POST', `/teams/${id}/relationships/organization-memberships`, byMembership)).status,
       204,
     );
-    const read = shown(await admin('GET', `/teams/${id}?include=users,organization-memberships`));
+    const read = documentOf(await admin('GET', `/teams/${id}?include=users,organization-memberships`));
     assert.equal(read.data.attributes['users-count'], 2);
     const names = read.included?.filter(({ type }) => type === 'users').map(({ attributes }) => attributes['username']);
     assert.deepEqual(names?.toSorted(), ['one', 'two']);
@@ -91,23 +91,27 @@ describe('a team', () => {
       (await admin('DELETE', `/teams/${id}/relationships/organization-memberships`, byMembership)).status,
       204,
     );
-    assert.deepEqual(seen(await as(two.token)('GET', `/teams/${id}`)), NOT_FOUND);
+    assert.deepEqual(statusAndText(await as(two.token)('GET', `/teams/${id}`)), NOT_FOUND);
     assert.equal((await admin('DELETE', `/organization-memberships/${membership}`)).status, 204);
     assert.deepEqual(
-      seen(await admin('POST', `/teams/${id}/relationships/organization-memberships`, byMembership)),
+      statusAndText(await admin('POST', `/teams/${id}/relationships/organization-memberships`, byMembership)),
       NOT_FOUND,
     );
     const stranger = { data: [{ type: 'users', id: 'two' }] };
-    assert.deepEqual(seen(await admin('POST', `/teams/${id}/relationships/users`, stranger)), NOT_FOUND);
+    assert.deepEqual(statusAndText(await admin('POST', `/teams/${id}/relationships/users`, stranger)), NOT_FOUND);
   });
 
   test('named owners cannot be deleted or lose its last member [AUTHZ-51, AUTHZ-64]', async () => {
-    const [owners] = shown<Shown[]>(await admin('GET', '/organizations/acme/teams?filter[names]=OWNERS')).data;
+    const [owners] = documentOf<ResourceObject[]>(
+      await admin('GET', '/organizations/acme/teams?filter[names]=OWNERS'),
+    ).data;
     assert.ok(owners !== undefined);
     assert.equal((await admin('DELETE', `/teams/${owners.id}`)).status, 403);
     const body = { data: [{ type: 'users', id: 'admin' }] };
     assert.equal((await admin('DELETE', `/teams/${owners.id}/relationships/users`, body)).status, 403);
-    const all = shown<Shown[]>(await admin('GET', '/organizations/acme/organization-memberships?q=admin')).data;
+    const all = documentOf<ResourceObject[]>(
+      await admin('GET', '/organizations/acme/organization-memberships?q=admin'),
+    ).data;
     assert.equal((await admin('DELETE', `/organization-memberships/${all[0]?.id}`)).status, 403);
     const heir = await makeUser(api(), 'heir');
     await join(api(), api().adminToken, 'acme', 'heir');
@@ -125,13 +129,13 @@ describe('a team', () => {
     const user = await makeUser(api(), 'lister');
     await join(api(), api().adminToken, 'listed', 'lister');
     const names = async (token: string, query = '') =>
-      shown<Shown[]>(await as(token)('GET', `/organizations/listed/teams?${query}`)).data.map(
+      documentOf<ResourceObject[]>(await as(token)('GET', `/organizations/listed/teams?${query}`)).data.map(
         ({ attributes }) => attributes['name'],
       );
     assert.deepEqual(await names(api().adminToken), ['owners', 'c', 'a', 'b', 'seen']);
     assert.deepEqual(await names(api().adminToken, 'filter[names]=a,C'), ['c', 'a']);
     assert.deepEqual(await names(user.token), ['seen']);
-    const page = shown<Shown[]>(await as(user.token)('GET', '/organizations/listed/teams?page[size]=1'));
+    const page = documentOf<ResourceObject[]>(await as(user.token)('GET', '/organizations/listed/teams?page[size]=1'));
     assert.equal(page.meta?.pagination['total-count'], 1);
     assert.equal((await admin('GET', '/organizations/listed/teams?include=workspaces')).status, 400);
   });
@@ -142,7 +146,7 @@ describe('a team', () => {
     const plan = (name: string) => admin('PATCH', '/organizations/poor', resource('organizations', { plan: name }));
     await plan('free');
     for (const path of ['/organizations/poor/teams', `/teams/${id}`, '/organizations/poor/team-tokens']) {
-      assert.deepEqual(seen(await admin('GET', path)), NOT_FOUND, path);
+      assert.deepEqual(statusAndText(await admin('GET', path)), NOT_FOUND, path);
     }
     await plan('standard');
     assert.equal((await admin('GET', `/teams/${id}`)).status, 200);
@@ -174,7 +178,7 @@ describe('a caller with one organization permission', () => {
       });
       const ask = (method: string, path: string, body?: unknown) =>
         request(api(), token, method, path, body === undefined ? {} : { body });
-      const [owners] = shown<Shown[]>(
+      const [owners] = documentOf<ResourceObject[]>(
         await request(api(), api().adminToken, 'GET', '/organizations/acme/teams?filter[names]=owners'),
       ).data;
       const self = { data: [{ type: 'users', id: username }] };
@@ -211,7 +215,7 @@ describe('a caller with one organization permission', () => {
         ['GET', `/teams/${owners?.id}/authentication-tokens`],
       ];
       for (const [method, path, body] of escalations) {
-        assert.deepEqual(seen(await ask(method, path, body)), NOT_FOUND, `${method} ${path}`);
+        assert.deepEqual(statusAndText(await ask(method, path, body)), NOT_FOUND, `${method} ${path}`);
       }
     });
   }

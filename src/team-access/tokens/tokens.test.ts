@@ -2,17 +2,17 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { sharedApi, startApi } from '../../../test/support/process/api.ts';
+import { makeTeam, makeUser } from '../../../test/support/team-access/organization-fixture.ts';
 import {
-  faults,
+  documentOf,
+  errorsOf,
   makeOrganization,
   NOT_FOUND,
+  type ResourceObject,
   request,
   resource,
-  type Shown,
-  seen,
-  shown,
+  statusAndText,
 } from '../../../test/support/team-access/team-access.ts';
-import { makeTeam, makeUser } from '../../../test/support/team-access/team-access-world.ts';
 import { until } from '../../../test/support/until.ts';
 import { auditLog } from '../../audit/record.ts';
 import { apiTokens } from '../tables/authentication-token.ts';
@@ -37,14 +37,14 @@ describe('an authentication token', () => {
   test('authenticates as its team, is returned once, and is stored as a hash [AUTHZ-72]', async () => {
     const answer = await admin('POST', `/teams/${team}/authentication-token`);
     assert.equal(answer.status, 201);
-    const { id, attributes, relationships } = shown(answer).data;
+    const { id, attributes, relationships } = documentOf(answer).data;
     const secret = String(attributes['token']);
     assert.match(secret, TOKEN);
     assert.deepEqual(relationships['team']?.data, { id: team, type: 'teams' });
-    const account = shown(await request(api(), secret, 'GET', '/account/details')).data;
+    const account = documentOf(await request(api(), secret, 'GET', '/account/details')).data;
     assert.deepEqual([account.id, account.attributes['is-service-account']], [team, true]);
     await api().usesWritten();
-    const read = shown(await admin('GET', `/teams/${team}/authentication-token`)).data;
+    const read = documentOf(await admin('GET', `/teams/${team}/authentication-token`)).data;
     assert.deepEqual([read.id, read.attributes['token']], [id, null]);
     assert.match(String(read.attributes['last-used-at']), /Z$/);
     assert.ok(!JSON.stringify(api().state.snapshot.get(apiTokens, id)).includes(secret));
@@ -55,13 +55,13 @@ describe('an authentication token', () => {
     ['an organization', () => '/organizations/acme/authentication-token'],
   ] as const) {
     test(`replaces the previous token of ${what} and can be revoked [AUTHZ-75]`, async () => {
-      const first = shown(await admin('POST', path())).data.attributes['token'];
-      const second = shown(await admin('POST', path())).data.attributes['token'];
+      const first = documentOf(await admin('POST', path())).data.attributes['token'];
+      const second = documentOf(await admin('POST', path())).data.attributes['token'];
       assert.deepEqual([await works(first), await works(second)], [false, true]);
-      assert.deepEqual(seen(await admin('DELETE', path())), [204, '']);
+      assert.deepEqual(statusAndText(await admin('DELETE', path())), [204, '']);
       assert.equal(await works(second), false);
-      assert.deepEqual(seen(await admin('GET', path())), NOT_FOUND);
-      assert.deepEqual(seen(await admin('DELETE', path())), NOT_FOUND);
+      assert.deepEqual(statusAndText(await admin('GET', path())), NOT_FOUND);
+      assert.deepEqual(statusAndText(await admin('DELETE', path())), NOT_FOUND);
     });
   }
 
@@ -70,43 +70,45 @@ describe('an authentication token', () => {
     for (const description of ['one', 'two'])
       assert.equal((await admin('POST', path, tokenBody({ description }))).status, 201);
     const again = await admin('POST', path, tokenBody({ description: 'one' }));
-    assert.equal(faults(again)[0]?.['detail'], 'Description has already been taken');
+    assert.equal(errorsOf(again)[0]?.['detail'], 'Description has already been taken');
     assert.equal((await admin('POST', path)).status, 422);
-    const list = shown<Shown[]>(await admin('GET', path)).data;
+    const list = documentOf<ResourceObject[]>(await admin('GET', path)).data;
     assert.deepEqual(
       list.map(({ attributes }) => attributes['description']),
       ['one', 'two'],
     );
-    const all = shown<Shown[]>(await admin('GET', '/organizations/acme/team-tokens')).data;
+    const all = documentOf<ResourceObject[]>(await admin('GET', '/organizations/acme/team-tokens')).data;
     assert.equal(all.length, 2);
   });
 
   test('can be managed only by its user [AUTHZ-77]', async () => {
     const user = await makeUser(api(), 'ada');
     const path = `/users/${user.id}/authentication-tokens`;
-    assert.deepEqual(seen(await admin('POST', path)), NOT_FOUND);
-    const created = shown(await request(api(), user.token, 'POST', path, tokenBody({ description: 'laptop' }))).data;
+    assert.deepEqual(statusAndText(await admin('POST', path)), NOT_FOUND);
+    const created = documentOf(
+      await request(api(), user.token, 'POST', path, tokenBody({ description: 'laptop' })),
+    ).data;
     assert.equal(await works(created.attributes['token']), true);
-    const list = shown<Shown[]>(await request(api(), user.token, 'GET', path)).data;
+    const list = documentOf<ResourceObject[]>(await request(api(), user.token, 'GET', path)).data;
     assert.deepEqual(
       list.map(({ attributes }) => attributes['description']),
       ['First token', 'laptop'],
     );
-    assert.deepEqual(seen(await admin('DELETE', `/authentication-tokens/${created.id}`)), NOT_FOUND);
+    assert.deepEqual(statusAndText(await admin('DELETE', `/authentication-tokens/${created.id}`)), NOT_FOUND);
     assert.equal((await request(api(), user.token, 'DELETE', `/authentication-tokens/${created.id}`)).status, 204);
     assert.equal(await works(created.attributes['token']), false);
   });
 
   test('keeps its ETag when it is used and loses it when it is replaced [DOC-20]', async () => {
     const path = `/teams/${team}/authentication-token`;
-    const secret = shown(await admin('POST', path)).data.attributes['token'];
-    const id = shown(await admin('GET', path)).data.id;
+    const secret = documentOf(await admin('POST', path)).data.attributes['token'];
+    const id = documentOf(await admin('GET', path)).data.id;
     const paths = [path, `/authentication-tokens/${id}`, '/organizations/acme/team-tokens'];
     const tags = () => Promise.all(paths.map(async (one) => String((await admin('GET', one)).headers['etag'])));
     const unused = await tags();
     assert.equal(await works(secret), true);
     await api().usesWritten();
-    assert.match(String(shown(await admin('GET', path)).data.attributes['last-used-at']), /Z$/);
+    assert.match(String(documentOf(await admin('GET', path)).data.attributes['last-used-at']), /Z$/);
     assert.deepEqual(await tags(), unused);
     const [tag = ''] = unused;
     assert.equal((await admin('GET', path, { headers: { 'if-none-match': tag } })).status, 304);
@@ -125,13 +127,13 @@ describe('an authentication token', () => {
     test(`is rejected with expired-at ${time} [AUTHZ-80]`, async () => {
       const answer = await admin('POST', `/teams/${team}/authentication-token`, tokenBody({ 'expired-at': time }));
       assert.equal(answer.status, 422);
-      assert.equal(faults(answer)[0]?.['detail'], detail);
+      assert.equal(errorsOf(answer)[0]?.['detail'], detail);
     });
   }
 
   test('is revoked by the deletion of its team [AUTHZ-83]', async () => {
     const { id } = await makeTeam(api(), api().adminToken, 'acme', { name: 'short-lived' });
-    const token = shown(await admin('POST', `/teams/${id}/authentication-token`)).data.attributes['token'];
+    const token = documentOf(await admin('POST', `/teams/${id}/authentication-token`)).data.attributes['token'];
     await admin('DELETE', `/teams/${id}`);
     assert.equal(await works(token), false);
   });
@@ -143,7 +145,7 @@ test('an authentication token is valid until its expiration time [AUTHZ-80]', as
   await makeOrganization(api, api.adminToken, 'acme');
   const options = tokenBody({ 'expired-at': '2030-01-01T00:00:01+00:00' });
   const created = await request(api, api.adminToken, 'POST', '/organizations/acme/authentication-token', options);
-  const { attributes } = shown(created).data;
+  const { attributes } = documentOf(created).data;
   assert.equal(attributes['expired-at'], '2030-01-01T00:00:01.000Z');
   const token = String(attributes['token']);
   clock.advance(999);
@@ -158,7 +160,7 @@ test('an expired authentication token is deleted in the background with an audit
   await makeOrganization(api, api.adminToken, 'acme');
   const options = tokenBody({ 'expired-at': '2030-01-01T00:00:01Z' });
   const created = await request(api, api.adminToken, 'POST', '/organizations/acme/authentication-token', options);
-  const { id } = shown(created).data;
+  const { id } = documentOf(created).data;
   clock.advance(1_000);
   const job = tokenExpiryJob(api.state, clock);
   const stop = new AbortController();

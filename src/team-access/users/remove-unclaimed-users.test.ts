@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { sharedApi } from '../../../test/support/process/api.ts';
-import { makeOrganization, request, resource, shown } from '../../../test/support/team-access/team-access.ts';
+import { documentOf, makeOrganization, request, resource } from '../../../test/support/team-access/team-access.ts';
 import { until } from '../../../test/support/until.ts';
 import { auditLog, SYSTEM } from '../../audit/record.ts';
 import { newId } from '../../credentials/secret.ts';
@@ -19,7 +19,7 @@ describe('an unclaimed user', () => {
     request(api(), api().adminToken, method, path, body === undefined ? {} : { body });
   const invite = async (organization: string, email: string): Promise<string> => {
     const path = `/organizations/${organization}/organization-memberships`;
-    return shown(await admin('POST', path, resource('organization-memberships', { email }))).data.id;
+    return documentOf(await admin('POST', path, resource('organization-memberships', { email }))).data.id;
   };
   const exists = (email: string): boolean => api().state.snapshot.find(users, 'email', email) !== undefined;
   const readEntries = async () => {

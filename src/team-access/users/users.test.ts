@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { sharedApi, startApi } from '../../../test/support/process/api.ts';
+import { addToTeam, join, makeTeam, makeUser } from '../../../test/support/team-access/organization-fixture.ts';
 import {
-  faults,
+  documentOf,
+  errorsOf,
   makeOrganization,
   NOT_FOUND,
+  type ResourceObject,
   request,
   resource,
-  type Shown,
-  seen,
-  shown,
+  statusAndText,
 } from '../../../test/support/team-access/team-access.ts';
-import { addToTeam, join, makeTeam, makeUser } from '../../../test/support/team-access/team-access-world.ts';
 import { auditLog } from '../../audit/record.ts';
 
-const detailOf = (answer: Parameters<typeof faults>[0]) => faults(answer)[0]?.['detail'];
+const detailOf = (answer: Parameters<typeof errorsOf>[0]) => errorsOf(answer)[0]?.['detail'];
 const OWNERS = (organization: string) => `/organizations/${organization}/teams?filter[names]=owners`;
 
 describe('a user', () => {
@@ -22,7 +22,7 @@ describe('a user', () => {
   const admin = (method: string, path: string, options = {}) => request(api(), api().adminToken, method, path, options);
   const remove = (id: string, options = {}) => admin('DELETE', `/admin/users/${id}`, options);
   const ownersOf = async (organization: string): Promise<string> =>
-    shown<Shown[]>(await admin('GET', OWNERS(organization))).data[0]?.id ?? '';
+    documentOf<ResourceObject[]>(await admin('GET', OWNERS(organization))).data[0]?.id ?? '';
   before(() => makeOrganization(api(), api().adminToken, 'acme'));
 
   test('loses memberships, places in teams, and tokens when deleted [AUTHZ-69]', async () => {
@@ -32,9 +32,9 @@ describe('a user', () => {
     await addToTeam(api(), api().adminToken, team.id, username);
     assert.equal((await remove(id)).status, 204);
     assert.equal((await request(api(), token, 'GET', '/account/details')).status, 401);
-    assert.deepEqual(seen(await admin('GET', `/organization-memberships/${membership}`)), NOT_FOUND);
-    assert.equal(shown(await admin('GET', `/teams/${team.id}`)).data.attributes['users-count'], 0);
-    assert.deepEqual(seen(await remove(id)), NOT_FOUND);
+    assert.deepEqual(statusAndText(await admin('GET', `/organization-memberships/${membership}`)), NOT_FOUND);
+    assert.equal(documentOf(await admin('GET', `/teams/${team.id}`)).data.attributes['users-count'], 0);
+    assert.deepEqual(statusAndText(await remove(id)), NOT_FOUND);
     const [entry] = await api().state.scan(auditLog, { limit: 1, reverse: true }, new AbortController().signal);
     assert.deepEqual([entry?.row.action, entry?.row.type, entry?.row.subject], ['destroy', 'users', id]);
     assert.match(JSON.stringify(entry?.row.before), /"leaver@example\.org"/);
@@ -51,7 +51,7 @@ describe('a user', () => {
   test('cannot be deleted while they are the last claimed owner of an organization [AUTHZ-64]', async () => {
     const { id, token } = await makeUser(api(), 'sole');
     await makeOrganization(api(), token, 'solo');
-    const owners = shown<Shown[]>(await request(api(), token, 'GET', OWNERS('solo'))).data[0]?.id ?? '';
+    const owners = documentOf<ResourceObject[]>(await request(api(), token, 'GET', OWNERS('solo'))).data[0]?.id ?? '';
     const body = resource(
       'organization-memberships',
       { email: 'ghost@example.org' },
@@ -69,12 +69,12 @@ describe('a user', () => {
 
   test('cannot be deleted while they are the last site administrator [AUTHZ-70]', async () => {
     await using own = await startApi();
-    const me = shown(await request(own, own.adminToken, 'GET', '/account/details')).data.id;
+    const me = documentOf(await request(own, own.adminToken, 'GET', '/account/details')).data.id;
     const removeMe = () => request(own, own.adminToken, 'DELETE', `/admin/users/${me}`);
     const refused = await removeMe();
     assert.deepEqual([refused.status, detailOf(refused)], [403, 'the last site administrator cannot go']);
     const body = resource('users', { username: 'second', email: 's@example.org', 'is-site-admin': true });
-    shown(await request(own, own.adminToken, 'POST', '/admin/users', { body }));
+    documentOf(await request(own, own.adminToken, 'POST', '/admin/users', { body }));
     assert.equal((await removeMe()).status, 204);
     assert.equal((await removeMe()).status, 401);
   });
@@ -93,7 +93,7 @@ describe('a user', () => {
     for (const name of ['read', 'fellow']) await join(api(), api().adminToken, 'acme', name);
     await makeOrganization(api(), stranger.token, 'elsewhere');
     const tokenAt = async (by: string, path: string): Promise<string> =>
-      String(shown(await request(api(), by, 'POST', path)).data.attributes['token']);
+      String(documentOf(await request(api(), by, 'POST', path)).data.attributes['token']);
     const path = `/users/${read.id}`;
     const allowed = [
       ...[read.token, fellow.token, api().adminToken],
@@ -101,14 +101,14 @@ describe('a user', () => {
       await tokenAt(api().adminToken, `/teams/${await ownersOf('acme')}/authentication-token`),
     ];
     for (const token of allowed) {
-      const { data } = shown(await request(api(), token, 'GET', path));
+      const { data } = documentOf(await request(api(), token, 'GET', path));
       assert.deepEqual([data.id, data.attributes['username']], [read.id, 'read']);
     }
     const other = await tokenAt(stranger.token, '/organizations/elsewhere/authentication-token');
     for (const token of [stranger.token, other]) {
-      assert.deepEqual(seen(await request(api(), token, 'GET', path)), NOT_FOUND);
+      assert.deepEqual(statusAndText(await request(api(), token, 'GET', path)), NOT_FOUND);
     }
-    assert.deepEqual(seen(await admin('GET', '/users/user-0000000000000000')), NOT_FOUND);
+    assert.deepEqual(statusAndText(await admin('GET', '/users/user-0000000000000000')), NOT_FOUND);
   });
 
   test('gets another username while unclaimed if a site administrator assigns theirs [AUTHZ-68]', async () => {
@@ -116,15 +116,15 @@ describe('a user', () => {
       admin('POST', '/organizations/acme/organization-memberships', {
         body: resource('organization-memberships', { email }),
       });
-    const invited = shown(await invite('ceo@evil.example'));
+    const invited = documentOf(await invite('ceo@evil.example'));
     assert.equal(invited.included?.[0]?.attributes['username'], 'ceo');
     assert.equal((await makeUser(api(), 'ceo')).username, 'ceo');
-    const after = shown(await admin('GET', `/users/${invited.included?.[0]?.id}`)).data.attributes;
+    const after = documentOf(await admin('GET', `/users/${invited.included?.[0]?.id}`)).data.attributes;
     assert.deepEqual([after['username'], after['email']], ['ceo-2', 'ceo@evil.example']);
     await invite('cfo@evil.example');
     await invite('boss@example.org');
     const body = resource('users', { username: 'cfo', email: 'boss@example.org' });
-    assert.equal(shown(await admin('POST', '/admin/users', { body })).data.attributes['username'], 'cfo');
+    assert.equal(documentOf(await admin('POST', '/admin/users', { body })).data.attributes['username'], 'cfo');
   });
 
   test('has an email address without invisible and reserved characters [DOC-11]', async () => {

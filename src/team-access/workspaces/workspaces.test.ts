@@ -2,21 +2,24 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { sharedApi } from '../../../test/support/process/api.ts';
 import {
-  faults,
+  createOrganizationFixture,
+  type OrganizationFixture,
+} from '../../../test/support/team-access/organization-fixture.ts';
+import {
+  documentOf,
+  errorsOf,
   NOT_FOUND,
+  type ResourceObject,
   request,
   resource,
-  type Shown,
-  seen,
-  shown,
+  statusAndText,
 } from '../../../test/support/team-access/team-access.ts';
-import { makeWorld, type World } from '../../../test/support/team-access/team-access-world.ts';
 
 describe('a workspace', () => {
   const api = sharedApi();
-  let created: Promise<World> | undefined;
-  const world = (): Promise<World> => {
-    created ??= makeWorld(api());
+  let created: Promise<OrganizationFixture> | undefined;
+  const world = (): Promise<OrganizationFixture> => {
+    created ??= createOrganizationFixture(api());
     return created;
   };
   const PATH = '/organizations/acme/workspaces';
@@ -27,25 +30,27 @@ describe('a workspace', () => {
     const attributes = { name: 'kept', 'auto-apply': true, 'trigger-prefixes': ['a'], description: 'x', other: 1 };
     const answer = await owner('POST', PATH, resource('workspaces', attributes));
     assert.equal(answer.status, 201);
-    const { id, attributes: kept, relationships } = shown(answer).data;
+    const { id, attributes: kept, relationships } = documentOf(answer).data;
     assert.deepEqual(
       ['auto-apply', 'trigger-prefixes', 'description', 'operations', 'other'].map((name) => kept[name]),
       [true, ['a'], 'x', true, undefined],
     );
     assert.deepEqual(relationships['organization']?.data, { id: 'acme', type: 'organizations' });
-    assert.equal(shown(await owner('GET', `${PATH}/KEPT`)).data.id, id);
-    const changed = shown(await owner('PATCH', `/workspaces/${id}`, resource('workspaces', { name: 'renamed' }))).data;
+    assert.equal(documentOf(await owner('GET', `${PATH}/KEPT`)).data.id, id);
+    const changed = documentOf(
+      await owner('PATCH', `/workspaces/${id}`, resource('workspaces', { name: 'renamed' })),
+    ).data;
     assert.deepEqual([changed.attributes['name'], changed.attributes['description']], ['renamed', 'x']);
-    assert.deepEqual(seen(await owner('GET', `${PATH}/kept`)), NOT_FOUND);
-    assert.deepEqual(seen(await owner('POST', `${PATH}/renamed/actions/safe-delete`)), [204, '']);
-    assert.deepEqual(seen(await owner('GET', `/workspaces/${id}`)), NOT_FOUND);
+    assert.deepEqual(statusAndText(await owner('GET', `${PATH}/kept`)), NOT_FOUND);
+    assert.deepEqual(statusAndText(await owner('POST', `${PATH}/renamed/actions/safe-delete`)), [204, '']);
+    assert.deepEqual(statusAndText(await owner('GET', `/workspaces/${id}`)), NOT_FOUND);
   });
 
   test('is rejected with all attribute errors at once [TEAM-28]', async () => {
     const body = resource('workspaces', { name: 'x'.repeat(91), 'auto-apply': 'yes', 'trigger-prefixes': [1] });
     const answer = await owner('POST', PATH, body);
     assert.deepEqual(
-      faults(answer).map(({ detail }) => detail),
+      errorsOf(answer).map(({ detail }) => detail),
       [
         'Name is invalid: want up to 90 letters, digits, underscores and hyphens',
         'Trigger prefixes is invalid: want a list of up to 100 texts, each of up to 1024 characters, none of them a control character but tabs and ends of lines',
@@ -53,13 +58,13 @@ describe('a workspace', () => {
       ],
     );
     const taken = await owner('POST', PATH, resource('workspaces', { name: 'Production' }));
-    assert.equal(faults(taken)[0]?.['detail'], 'Name has already been taken');
+    assert.equal(errorsOf(taken)[0]?.['detail'], 'Name has already been taken');
   });
 
   test('returns the permissions of each caller [DOC-60]', async () => {
     const { tokens, workspace } = await world();
     const permissionsOf = async (token: string | null) => {
-      const { attributes } = shown(await request(api(), token, 'GET', `/workspaces/${workspace}`)).data;
+      const { attributes } = documentOf(await request(api(), token, 'GET', `/workspaces/${workspace}`)).data;
       const permissions = attributes['permissions'] as Record<string, boolean>;
       const names = ['can-update', 'can-queue-run', 'can-queue-apply', 'can-read-variable', 'can-lock'];
       return names.map((name) => permissions[name]);
@@ -77,9 +82,9 @@ describe('a workspace', () => {
 
   test('is listed for callers with access, and by part of its name [AUTHZ-20]', async () => {
     const { tokens } = await world();
-    shown(await owner('POST', PATH, resource('workspaces', { name: 'staging' })));
+    documentOf(await owner('POST', PATH, resource('workspaces', { name: 'staging' })));
     const names = async (token: string | null, query = '') =>
-      shown<Shown[]>(await request(api(), token, 'GET', `${PATH}?${query}`)).data.map(
+      documentOf<ResourceObject[]>(await request(api(), token, 'GET', `${PATH}?${query}`)).data.map(
         ({ attributes }) => attributes['name'],
       );
     assert.deepEqual(await names(tokens.owner), ['production', 'staging']);

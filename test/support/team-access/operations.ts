@@ -1,17 +1,17 @@
-/** Requests to `/operations`, and what they answer. */
+/** Sends requests to `/operations` and reads their responses. */
 import type { Api } from '../process/api.ts';
 import type { Answer } from '../process/server.ts';
-import { request, type Shown } from './team-access.ts';
+import { type ResourceObject, request } from './team-access.ts';
 
 export const OPERATIONS_TYPE = 'application/vnd.api+json;ext="https://jsonapi.org/ext/atomic"';
 
 export interface OperationResult {
-  readonly data?: Shown;
-  readonly meta?: { readonly before: Shown };
+  readonly data?: ResourceObject;
+  readonly meta?: { readonly before: ResourceObject };
 }
 
-/** Asks for operations, all or nothing. */
-export const operate = (
+/** Sends one request with all operations. */
+export const sendOperations = (
   api: Api,
   token: string | null,
   operations: readonly unknown[],
@@ -22,14 +22,14 @@ export const operate = (
     headers: { 'content-type': OPERATIONS_TYPE, ...headers },
   });
 
-/** What they came to. @throws Error when they were refused */
+/** Returns the results of the operations. @throws Error if the status is not 200 */
 export function resultsOf(answer: Answer): readonly OperationResult[] {
   if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
   return answer.json<{ 'atomic:results': OperationResult[] }>()['atomic:results'];
 }
 
-/** The status of a refusal, and where in the body each of its faults is. */
-export const refused = (answer: Answer): readonly [number, ...(string | undefined)[]] => [
+/** Returns the status and the JSON pointer of each error. */
+export const rejection = (answer: Answer): readonly [number, ...(string | undefined)[]] => [
   answer.status,
   ...answer.json<{ errors: { source?: { pointer?: string } }[] }>().errors.map(({ source }) => source?.pointer),
 ];

@@ -1,40 +1,40 @@
 /**
- * Random operations and complete sets: almost right, or not at all. Each is asked for in a dry run first: the real thing
- * comes to the same, what is refused changes nothing, and the differences that are told are those that there are.
+ * Sends random operations and complete sets, most of them nearly valid, first as a dry run. Checks that the request has
+ * the outcome of the dry run, that rejected requests change nothing, and that the reported differences are correct.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { byCreation } from '../../../src/team-access/tables/creation-order.ts';
+import { sortByCreation } from '../../../src/team-access/jsonapi/pagination.ts';
 import { teamWorkspacePair, teamWorkspaces } from '../../../src/team-access/tables/team-workspace.ts';
 import { type Api, startApi } from '../process/api.ts';
 import type { Answer } from '../process/server.ts';
 import { OPERATIONS_TYPE } from './operations.ts';
 import { type CallerKind, type Company, makeCompany } from './organizations.ts';
-import { MEDIA_TYPE, request, type Shown } from './team-access.ts';
+import { MEDIA_TYPE, type ResourceObject, request } from './team-access.ts';
 
 const SEED = 20_260_208;
 
 const CALLERS = ['owner', 'admin-by-row', 'reader'] as const satisfies readonly CallerKind[];
 
-interface Sent {
+interface RandomRequest {
   readonly caller: CallerKind;
   readonly body: string;
 }
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** `usual` most of the time: a document with faults everywhere tells only of the first. */
+/** Generates `usual` `times` times as often as `unusual`, because the server reports only the first of many faults. */
 const mostly = <T, U>(usual: fc.Arbitrary<T>, unusual: fc.Arbitrary<U>, times = 30): fc.Arbitrary<T | U> =>
   fc.oneof({ weight: times, arbitrary: usual }, { weight: 1, arbitrary: unusual });
-/** The object cannot even be converted to text. */
-const UNUSUAL = [null, '', '__proto__', '\u0000', '\ud800', { toString: 1, valueOf: 1 }];
-const anything = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom(...UNUSUAL));
+/** The last value cannot be converted to a string. */
+const UNUSUAL_VALUES = [null, '', '__proto__', '\u0000', '\ud800', { toString: 1, valueOf: 1 }];
+const anyJson = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom(...UNUSUAL_VALUES));
 const identifier = (type: string, ids: fc.Arbitrary<string>) =>
-  fc.record({ type: fc.constant(type), id: mostly(ids, anything) });
+  fc.record({ type: fc.constant(type), id: mostly(ids, anyJson) });
 const oneOf = (record: Readonly<Record<string, string>>) => fc.constantFrom(...Object.values(record));
 
-/** Rows go and come: they are named by their teams, and found when the request is made. */
-const ROW = fc.constantFrom('ROW:visible', 'ROW:secret', 'ROW:admins', 'ROW:idle');
+/** Placeholders for the current row of a team, because the IDs change during the run. */
+const ROW_PLACEHOLDER = fc.constantFrom('ROW:visible', 'ROW:secret', 'ROW:admins', 'ROW:idle');
 
 const attributes = mostly(
   fc.oneof(
@@ -42,14 +42,14 @@ const attributes = mostly(
     fc.record(
       {
         access: fc.constant('custom'),
-        runs: mostly(fc.constantFrom('read', 'plan', 'apply'), anything),
+        runs: mostly(fc.constantFrom('read', 'plan', 'apply'), anyJson),
         'run-tasks': fc.boolean(),
         'expires-at': fc.constantFrom('2999-01-01T00:00:00Z', null),
       },
       { requiredKeys: ['access'] },
     ),
   ),
-  anything,
+  anyJson,
 );
 
 function operations({ teams, workspaces }: Company): fc.Arbitrary<string> {
@@ -59,7 +59,7 @@ function operations({ teams, workspaces }: Company): fc.Arbitrary<string> {
       fc.constantFrom({ type: 'teams', lid: 'a' }, { type: 'teams', lid: 'b' }),
       3,
     ),
-    anything,
+    anyJson,
   );
   const workspace = identifier('workspaces', oneOf(workspaces));
   const organization = fc.constant({ data: { type: 'organizations', id: 'acme' } });
@@ -73,15 +73,15 @@ function operations({ teams, workspaces }: Company): fc.Arbitrary<string> {
   });
   const changeRow = fc.record({
     op: fc.constant('update'),
-    data: fc.record({ type: fc.constant('team-workspaces'), id: ROW, attributes }),
+    data: fc.record({ type: fc.constant('team-workspaces'), id: ROW_PLACEHOLDER, attributes }),
   });
-  const removeRow = fc.record({ op: fc.constant('remove'), ref: identifier('team-workspaces', ROW) });
+  const removeRow = fc.record({ op: fc.constant('remove'), ref: identifier('team-workspaces', ROW_PLACEHOLDER) });
   const addTeam = fc.record({
     op: fc.constant('add'),
     data: fc.record({
       type: fc.constant('teams'),
       lid: fc.constantFrom('a', 'b', 'c'),
-      attributes: fc.record({ name: mostly(fc.stringMatching(/^[a-z]{3,5}$/), anything) }),
+      attributes: fc.record({ name: mostly(fc.stringMatching(/^[a-z]{3,5}$/), anyJson) }),
       relationships: fc.record({ organization }),
     }),
   });
@@ -94,23 +94,23 @@ function operations({ teams, workspaces }: Company): fc.Arbitrary<string> {
     op: fc.constantFrom('update', 'remove'),
     ref: mostly(
       fc.constantFrom({ type: 'teams', lid: 'a' }, { type: 'teams', lid: 'b' }),
-      fc.oneof(fc.record({ type: fc.constant('teams'), lid: fc.constantFrom(...UNUSUAL) }), anything),
+      fc.oneof(fc.record({ type: fc.constant('teams'), lid: fc.constantFrom(...UNUSUAL_VALUES) }), anyJson),
       4,
     ),
     data: fc.record({
       type: fc.constant('teams'),
-      attributes: fc.record({ description: mostly(fc.string(), anything) }),
+      attributes: fc.record({ description: mostly(fc.string(), anyJson) }),
     }),
   });
-  const one = mostly(fc.oneof(addRow, addRow, changeRow, removeRow, addTeam, members, changeTeam), anything);
-  const list = mostly(fc.array(one, { maxLength: 5 }), anything);
+  const one = mostly(fc.oneof(addRow, addRow, changeRow, removeRow, addTeam, members, changeTeam), anyJson);
+  const list = mostly(fc.array(one, { maxLength: 5 }), anyJson);
   return mostly(
     list.map((all) => JSON.stringify({ 'atomic:operations': all })),
     fc.json(),
   );
 }
 
-function sets({ teams }: Company): fc.Arbitrary<string> {
+function completeSets({ teams }: Company): fc.Arbitrary<string> {
   const row = mostly(
     fc.oneof(
       fc.record({
@@ -126,80 +126,83 @@ function sets({ teams }: Company): fc.Arbitrary<string> {
         })),
       }),
     ),
-    anything,
+    anyJson,
   );
-  // Few of them would be without a team twice otherwise.
+  // Otherwise most sets would contain a team twice.
   const teamOf = (one: unknown): string => JSON.stringify(one).replace(/"access".*?[,}]/, '');
-  const list = mostly(fc.uniqueArray(row, { maxLength: 5, selector: teamOf }), anything);
+  const list = mostly(fc.uniqueArray(row, { maxLength: 5, selector: teamOf }), anyJson);
   return mostly(
     list.map((data) => JSON.stringify({ data })),
     fc.json(),
   );
 }
 
-/** Sends so many of one kind. @returns how often each status was met */
+/** Sends `count` requests of one kind. @returns the number of responses with each status */
 export async function sendRandomBulk(kind: 'operations' | 'sets', count: number): Promise<ReadonlyMap<number, number>> {
   await using api = await startApi();
   const company = await makeCompany(api.state, 'acme');
-  // The first use of a user's token is a change of the user.
+  // The first use of a token changes the row of its user.
   for (const name of CALLERS) await request(api, company.tokens[name], 'GET', '/account/details');
-  const met = new Map<number, number>();
-  const body = kind === 'sets' ? sets(company) : operations(company);
+  const statusCounts = new Map<number, number>();
+  const body = kind === 'sets' ? completeSets(company) : operations(company);
   const caller = mostly(fc.constant(CALLERS[0]), fc.constantFrom(...CALLERS), 8);
   await fc.assert(
     fc.asyncProperty(fc.record({ caller, body }), async (sent) => {
-      const status = await sendTwice(api, company, kind, sent);
-      met.set(status, (met.get(status) ?? 0) + 1);
+      const status = await sendDryRunThenReal(api, company, kind, sent);
+      statusCounts.set(status, (statusCounts.get(status) ?? 0) + 1);
     }),
     { numRuns: count, seed: SEED },
   );
   assert.deepEqual(api.log().match(/.*"level":"(error|warn|fatal)".*/g) ?? [], []);
-  return met;
+  return statusCounts;
 }
 
-async function sendTwice(
+async function sendDryRunThenReal(
   api: Api,
   company: Company,
   kind: 'operations' | 'sets',
-  { caller, body }: Sent,
+  { caller, body }: RandomRequest,
 ): Promise<number> {
   const text = body.replaceAll(/ROW:(\w+)/g, (_, name: keyof Company['teams']) => {
     const pair = teamWorkspacePair(company.teams[name], company.workspaces.main);
     return api.state.snapshot.find(teamWorkspaces, 'pair', pair)?.row.id ?? 'tws-none';
   });
-  const set = kind === 'sets';
-  const path = set ? `/workspaces/${company.workspaces.main}/team-access` : '/operations';
+  const isSet = kind === 'sets';
+  const path = isSet ? `/workspaces/${company.workspaces.main}/team-access` : '/operations';
   const send = (query: string): Promise<Answer> =>
-    request(api, company.tokens[caller], set ? 'PUT' : 'POST', path + query, {
+    request(api, company.tokens[caller], isSet ? 'PUT' : 'POST', path + query, {
       body: text,
-      headers: { 'content-type': set ? MEDIA_TYPE : OPERATIONS_TYPE },
+      headers: { 'content-type': isSet ? MEDIA_TYPE : OPERATIONS_TYPE },
     });
-  const before = await picture(api);
+  const before = await readRows(api);
   const known = JSON.stringify(before);
   const dry = await send('?dry-run=true');
   assert.ok(dry.status < 500, dry.text);
-  assert.deepEqual(await picture(api), before, 'a dry run changes nothing');
+  assert.deepEqual(await readRows(api), before, 'a dry run changes nothing');
   const real = await send('');
-  assert.equal(comparable(real, known), comparable(dry, known).replace('"dry-run":true', '"dry-run":false'));
-  if (real.status >= 400) assert.deepEqual(await picture(api), before, 'what is refused changes nothing');
-  else if (set) assertDifference(real, before, await picture(api));
+  assert.equal(
+    comparableAnswer(real, known),
+    comparableAnswer(dry, known).replace('"dry-run":true', '"dry-run":false'),
+  );
+  if (real.status >= 400) assert.deepEqual(await readRows(api), before, 'a rejected request changes nothing');
+  else if (isSet) assertDifferences(real, before, await readRows(api));
   return real.status;
 }
 
-/** All rows of team access but the uses of tokens, in order. */
-async function picture(api: Api) {
+/** Returns the rows of team access in order, and the tables that operations change. */
+async function readRows(api: Api) {
   await api.usesWritten();
   const { snapshot } = api.state;
   return {
-    rows: byCreation(snapshot.all(teamWorkspaces)).map(({ row }) => row),
-    others: [...snapshot.trees.keys()]
+    rows: sortByCreation(snapshot.all(teamWorkspaces)).map(({ row }) => row),
+    others: [...snapshot.tables.keys()]
       .filter(({ name }) => ['teams', 'team-members', 'organization-memberships', 'users'].includes(name))
       .map((table) => snapshot.all(table)),
   };
 }
 
-/** An answer without what a dry run cannot tell: the ids of what is new, and what is told besides. */
-function comparable({ status, text }: Answer, known: string): string {
+/** Returns a response with new IDs numbered, and without `meta.before`, which only a dry run has. */
+function comparableAnswer({ status, text }: Answer, known: string): string {
   const names = new Map<string, string>();
   const ids = text.replaceAll(/\b(tws|team)-[A-Za-z0-9]{16}\b/g, (id) => {
     if (known.includes(id)) return id;
@@ -209,30 +212,33 @@ function comparable({ status, text }: Answer, known: string): string {
   return `${status} ${ids.replaceAll(/,?"meta":\{"before":.*?"links":\{"self":"[^"]*"\}\}\}/g, '')}`;
 }
 
-type Rows = Awaited<ReturnType<typeof picture>>['rows'];
+type Rows = Awaited<ReturnType<typeof readRows>>['rows'];
 
-/** What is told to be different is what is. */
-function assertDifference(answer: Answer, before: { readonly rows: Rows }, after: { readonly rows: Rows }): void {
+/** Checks the differences in the response of a complete set against the rows before and after it [TEAM-82]. */
+function assertDifferences(answer: Answer, before: { readonly rows: Rows }, after: { readonly rows: Rows }): void {
   const { data, meta } = answer.json<{
-    data: Shown[];
-    meta: { differences: { change: string; before: Shown | null; after: Shown | null }[]; counts: Json };
+    data: ResourceObject[];
+    meta: {
+      differences: { change: string; before: ResourceObject | null; after: ResourceObject | null }[];
+      counts: Json;
+    };
   }>();
-  const here = (rows: Rows, id: string | undefined) => rows.find((row) => row.id === id);
-  const changed = after.rows.filter((row) => JSON.stringify(here(before.rows, row.id)) !== JSON.stringify(row));
-  const gone = before.rows.filter(({ id }) => here(after.rows, id) === undefined);
-  const told = (change: string) => meta.differences.filter((one) => one.change === change);
+  const rowOf = (rows: Rows, id: string | undefined) => rows.find((row) => row.id === id);
+  const changed = after.rows.filter((row) => JSON.stringify(rowOf(before.rows, row.id)) !== JSON.stringify(row));
+  const removed = before.rows.filter(({ id }) => rowOf(after.rows, id) === undefined);
+  const differencesOf = (change: string) => meta.differences.filter((one) => one.change === change);
   assert.deepEqual(
-    [...told('added'), ...told('updated')].map((one) => one.after?.id).toSorted(),
+    [...differencesOf('added'), ...differencesOf('updated')].map((one) => one.after?.id).toSorted(),
     changed.map(({ id }) => id).toSorted(),
   );
   assert.deepEqual(
-    told('removed').map((one) => one.before?.id),
-    gone.map(({ id }) => id),
+    differencesOf('removed').map((one) => one.before?.id),
+    removed.map(({ id }) => id),
   );
   for (const { before: from, after: to } of meta.differences) {
-    assert.equal(from?.attributes['access'], here(before.rows, from?.id)?.access);
-    assert.equal(to?.attributes['access'], here(after.rows, to?.id)?.access);
+    assert.equal(from?.attributes['access'], rowOf(before.rows, from?.id)?.access);
+    assert.equal(to?.attributes['access'], rowOf(after.rows, to?.id)?.access);
   }
-  const unchanged = data.length - told('added').length - told('updated').length;
+  const unchanged = data.length - differencesOf('added').length - differencesOf('updated').length;
   assert.equal(meta.counts['unchanged'], unchanged);
 }

@@ -1,27 +1,27 @@
-/** The commands of team access, run as somebody against the API in the test's own process. */
+/** Runs commands of team access against the API in the test's process. */
 import assert from 'node:assert/strict';
 import type { Api } from '../process/api.ts';
-import { accord, type Outcome, type RunOptions } from '../process/cli-harness.ts';
+import { type CliOptions, type CliResult, runCli } from '../process/cli-harness.ts';
 
 export interface Commands {
-  /** Runs a command, given in words, as a shell would split them. */
-  run(line: string, options?: RunOptions): Promise<Outcome>;
-  /** Likewise, one that succeeds. @returns what it printed */
-  done(line: string, options?: RunOptions): Promise<string>;
-  /** One that succeeds with `--json`. */
+  /** Runs a command line, split at blanks. */
+  run(line: string, options?: CliOptions): Promise<CliResult>;
+  /** Runs a command that must succeed. @returns its standard output */
+  expectSuccess(line: string, options?: CliOptions): Promise<string>;
+  /** Runs a command with `--json` that must succeed. @returns the parsed output */
   json<T>(line: string): Promise<T>;
-  /** One that the server refuses. @returns what was said */
-  refused(line: string, options?: RunOptions): Promise<string>;
+  /** Runs a command that must fail with exit code 1. @returns its standard error */
+  expectFailure(line: string, options?: CliOptions): Promise<string>;
 }
 
-/** @param token a user's, a team's or an organization's */
+/** @param token the token of a user, team or organization */
 export function commandsOf(api: Api, token: string): Commands {
   const environment = { ACCORD_ADDRESS: api.address, ACCORD_API_TOKEN: token };
   const run: Commands['run'] = (line, options = {}) =>
-    accord(line.split(' '), { ...options, environment: { ...environment, ...options.environment } });
+    runCli(line.split(' '), { ...options, environment: { ...environment, ...options.environment } });
   return {
     run,
-    async done(line, options) {
+    async expectSuccess(line, options) {
       const { exitCode, stdout, stderr } = await run(line, options);
       assert.equal(exitCode, 0, `${line}: ${stderr}`);
       return stdout;
@@ -31,7 +31,7 @@ export function commandsOf(api: Api, token: string): Commands {
       assert.equal(exitCode, 0, `${line}: ${stderr}`);
       return JSON.parse(stdout);
     },
-    async refused(line, options) {
+    async expectFailure(line, options) {
       const { exitCode, stdout, stderr } = await run(line, options);
       assert.deepEqual([exitCode, stdout], [1, ''], `${line}: ${stderr}`);
       return stderr;
@@ -39,9 +39,9 @@ export function commandsOf(api: Api, token: string): Commands {
   };
 }
 
-/** Commands of a user whom the site administrator makes for it. */
+/** Creates a user as the site administrator, and returns the commands of that user. */
 export async function commandsOfNewUser(api: Api, username: string): Promise<Commands> {
   const admin = commandsOf(api, api.adminToken);
-  const token = await admin.done(`user create ${username} --email ${username}@example.org`);
+  const token = await admin.expectSuccess(`user create ${username} --email ${username}@example.org`);
   return commandsOf(api, token.trim());
 }

@@ -1,21 +1,21 @@
-/** Requests to team access as its clients make them, and the things that its tests need. */
+/** Sends requests to team access, builds their bodies and reads their responses. */
 import type { Api } from '../process/api.ts';
 import type { Answer } from '../process/server.ts';
 
 export const MEDIA_TYPE = 'application/vnd.api+json';
 
-/** A resource as answers show it. */
-export interface Shown {
+/** A resource object of JSON:API in a response. */
+export interface ResourceObject {
   readonly id: string;
   readonly type: string;
   readonly attributes: Readonly<Record<string, unknown>>;
   readonly relationships: Readonly<Record<string, { readonly data: unknown }>>;
 }
 
-/** A document as answers show it. */
-export interface ShownDocument<Data = Shown> {
+/** A JSON:API document of a response. */
+export interface JsonApiDocument<Data = ResourceObject> {
   readonly data: Data;
-  readonly included?: readonly Shown[];
+  readonly included?: readonly ResourceObject[];
   readonly links?: Readonly<Record<string, string | null>>;
   readonly meta?: { readonly pagination: Readonly<Record<string, number | null>> };
 }
@@ -25,7 +25,7 @@ export interface TeamAccessRequest {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Sends a request below `/api/v2` with a user's, a team's or an organization's token; `null`: with none. */
+/** Sends a request to a path below `/api/v2`. `token` is that of a user, team or organization, or null for none. */
 export const request = (
   api: Api,
   token: string | null,
@@ -43,35 +43,34 @@ export const request = (
     },
   });
 
-/** The document of an answer. @throws Error unless the status is one of success */
-export function shown<Data = Shown>(answer: Answer): ShownDocument<Data> {
+/** Returns the document of a response. @throws Error if the status is not 2xx */
+export function documentOf<Data = ResourceObject>(answer: Answer): JsonApiDocument<Data> {
   if (answer.status < 200 || answer.status > 299) throw new Error(`${answer.status} ${answer.text}`);
-  return answer.json<ShownDocument<Data>>();
+  return answer.json<JsonApiDocument<Data>>();
 }
 
-/** A body with one resource. */
+/** Returns a body with one resource. */
 export const resource = (
   type: string,
   attributes: Readonly<Record<string, unknown>>,
   relationships?: Readonly<Record<string, unknown>>,
 ) => ({ data: { type, attributes, ...(relationships !== undefined && { relationships }) } });
 
-/** A relationship to one resource. */
-export const to = (type: string, id: string) => ({ data: { type, id } });
+/** Returns a to-one relationship. */
+export const toOne = (type: string, id: string) => ({ data: { type, id } });
 
-/** The first fault of an answer. */
-export const faults = (answer: Answer): readonly Readonly<Record<string, unknown>>[] =>
+export const errorsOf = (answer: Answer): readonly Readonly<Record<string, unknown>>[] =>
   answer.json<{ errors: Readonly<Record<string, unknown>>[] }>().errors;
 
-/** What `faults` of a refusal for what is not there, or may not be known, must be. */
+/** The `statusAndText` of a response about a missing or hidden resource [TEAM-34]. */
 export const NOT_FOUND = [404, '{"errors":[{"status":"404","title":"not found"}]}'] as const;
 
-/** Status and text of an answer. */
-export const seen = ({ status, text }: Answer): readonly [number, string] => [status, text];
+export const statusAndText = ({ status, text }: Answer): readonly [number, string] => [status, text];
 
-/** Makes an organization as the holder of `token`. */
-export async function makeOrganization(api: Api, token: string, name: string): Promise<Shown> {
+/** Creates an organization as the user with `token`. */
+export async function makeOrganization(api: Api, token: string, name: string): Promise<ResourceObject> {
   const attributes = { name, email: `${name}@example.org` };
-  return shown(await request(api, token, 'POST', '/organizations', { body: resource('organizations', attributes) }))
-    .data;
+  return documentOf(
+    await request(api, token, 'POST', '/organizations', { body: resource('organizations', attributes) }),
+  ).data;
 }

@@ -1,7 +1,7 @@
 /** The endpoints of the local agent, and the operations that are too short for a file. */
 import { Type } from 'typebox';
 import { authorize } from '../../../credentials/caller.ts';
-import { type Asked, writeFor } from '../../../credentials/operation.ts';
+import { type RequestContext, writeForRequest } from '../../../credentials/request-context.ts';
 import { type Answer, emptyAnswer } from '../../../http/answer.ts';
 import type { BlockingQueries, Evaluate } from '../../../http/blocking/blocking-query.ts';
 import { FILTERED } from '../../../http/blocking/read-headers.ts';
@@ -33,7 +33,11 @@ const REPORTS: readonly (readonly [word: string, status: CheckStatus])[] = [
 ];
 
 /** Returns the endpoints under `/v1/agent`. */
-export function agentEndpoints(agent: Agent, reads: BlockingQueries, contextOf: (call: Call) => Asked): Endpoint[] {
+export function agentEndpoints(
+  agent: Agent,
+  reads: BlockingQueries,
+  contextOf: (call: Call) => RequestContext,
+): Endpoint[] {
   return [
     {
       method: 'PUT',
@@ -90,8 +94,8 @@ const done = async (operation: Promise<void>): Promise<Answer> => {
 };
 
 /** `PUT /v1/agent/service/deregister/:id`. @throws ServiceError `bad-request` | `permission-denied` | `not-found`, StateError */
-async function deregisterService(agent: Agent, context: Asked, id: string): Promise<void> {
-  await writeFor(agent.credentials, context, (tx) => {
+async function deregisterService(agent: Agent, context: RequestContext, id: string): Promise<void> {
+  await writeForRequest(agent.credentials, context, (tx) => {
     const { caller, partition, stored: node } = resolveAgentTarget(agent, tx, context, 'write');
     const stored = node && tx.get(catalogServices, catalogServiceKey(node.row.uid, id));
     if (stored === undefined) throw missingOrDenied(caller, partition, unknownService(id));
@@ -101,17 +105,21 @@ async function deregisterService(agent: Agent, context: Asked, id: string): Prom
 }
 
 /** `GET /v1/agent/services`: the services by ID. */
-const readAgentServices = (agent: Agent, context: Asked): Evaluate =>
+const readAgentServices = (agent: Agent, context: RequestContext): Evaluate =>
   readAgent(agent, context, ({ instances }) => {
     const services = instances.map((found) => `${JSON.stringify(found.instance.service.id)}:${serviceJsonText(found)}`);
     return new JsonText(`{${services.join(',')}}`);
   });
 
 /** `GET /v1/agent/checks`: the checks of the services by ID. */
-const readAgentChecks = (agent: Agent, context: Asked): Evaluate =>
+const readAgentChecks = (agent: Agent, context: RequestContext): Evaluate =>
   readAgent(agent, context, ({ instances }) => checksByIdToJson(instances.flatMap(checksOfService)));
 
-function readAgent({ credentials, node }: Agent, context: Asked, body: (visible: VisibleResult) => unknown): Evaluate {
+function readAgent(
+  { credentials, node }: Agent,
+  context: RequestContext,
+  body: (visible: VisibleResult) => unknown,
+): Evaluate {
   return readVisible(credentials, context, undefined, {
     source: (snapshot, query) => queryNode(credentials.state, snapshot, query, node.name),
     key: '',

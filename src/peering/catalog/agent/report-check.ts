@@ -3,7 +3,7 @@
  * changes neither status nor output writes only the deadline and wakes no blocking query ([SVC-52]).
  */
 import { authorize } from '../../../credentials/caller.ts';
-import { type Asked, writeFor } from '../../../credentials/operation.ts';
+import { type RequestContext, writeForRequest } from '../../../credentials/request-context.ts';
 import type { DeepReadonly } from '../../../state/table.ts';
 import type { Transaction } from '../../../state/write/transaction.ts';
 import { missingOrDenied } from '../query/visibility.ts';
@@ -22,10 +22,15 @@ export interface Report {
 }
 
 /** @throws ServiceError `bad-request` | `permission-denied` | `not-found`, StateError */
-export async function reportCheck(agent: Agent, context: Asked, checkId: string, report: Report): Promise<void> {
+export async function reportCheck(
+  agent: Agent,
+  context: RequestContext,
+  checkId: string,
+  report: Report,
+): Promise<void> {
   const { status } = report;
   const output = readOutput(report.note);
-  await writeFor(agent.credentials, context, (tx) => {
+  await writeForRequest(agent.credentials, context, (tx) => {
     const { caller, partition, stored: node } = resolveAgentTarget(agent, tx, context, 'write');
     const row = node && tx.get(ttlChecks, ttlCheckKey(node.row.uid, checkId))?.row;
     const service = row && tx.get(catalogServices, catalogServiceKey(row.node, row.serviceId))?.row;

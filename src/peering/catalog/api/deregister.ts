@@ -5,7 +5,12 @@
  */
 import type { Caller } from '../../../credentials/caller.ts';
 import { permits } from '../../../credentials/grant.ts';
-import { type Asked, type Credentials, locate, writeFor } from '../../../credentials/operation.ts';
+import {
+  type Credentials,
+  type RequestContext,
+  resolveCaller,
+  writeForRequest,
+} from '../../../credentials/request-context.ts';
 import { existingPartition } from '../../../credentials/request-partition.ts';
 import type { Stored } from '../../../state/table.ts';
 import type { Transaction } from '../../../state/write/transaction.ts';
@@ -17,15 +22,19 @@ import { type Deregistration, readDeregistration, withNamedPartition } from './r
 import type { DeregistrationBody } from './request-schemas.ts';
 
 /** @throws ServiceError `bad-request` | `permission-denied`, StateError */
-export async function deregister(credentials: Credentials, context: Asked, body: DeregistrationBody): Promise<true> {
+export async function deregister(
+  credentials: Credentials,
+  context: RequestContext,
+  body: DeregistrationBody,
+): Promise<true> {
   const deregistration = readDeregistration(body);
   const scopedContext = withNamedPartition(context, body);
-  await writeFor(credentials, context, (tx) => apply(tx, credentials, scopedContext, deregistration));
+  await writeForRequest(credentials, context, (tx) => apply(tx, credentials, scopedContext, deregistration));
   return true;
 }
 
-function apply(tx: Transaction, credentials: Credentials, context: Asked, given: Deregistration): void {
-  const { caller, partition: namedPartition } = locate(credentials, tx, context);
+function apply(tx: Transaction, credentials: Credentials, context: RequestContext, given: Deregistration): void {
+  const { caller, partition: namedPartition } = resolveCaller(credentials, tx, context);
   const { serviceId, checkId } = given;
   authorizeAnyService(caller, 'write', namedPartition);
   const wholeNode = serviceId === '' && checkId === '';

@@ -1,6 +1,11 @@
 /** `GET /v1/catalog/…`: reads of services and nodes, local or imported. All support blocking queries. */
 import { authorize } from '../../../credentials/caller.ts';
-import { type Asked, type Credentials, locate, waitingAs } from '../../../credentials/operation.ts';
+import {
+  type Credentials,
+  type RequestContext,
+  resolveCaller,
+  waitOptionsOf,
+} from '../../../credentials/request-context.ts';
 import { existingPartition } from '../../../credentials/request-partition.ts';
 import type { Evaluate, ReadResult } from '../../../http/blocking/blocking-query.ts';
 import { JsonText, jsonList } from '../../../http/v1/json-answer.ts';
@@ -19,7 +24,7 @@ import { filterVisible, mergeVisible, type VisibleResult } from '../query/visibi
 import type { InstanceFilter } from './read-parameters.ts';
 
 /** `GET /v1/catalog/services`: the tags of each visible service. Merges the tags of several partitions ([SVC-29]). */
-export function listServices(credentials: Credentials, context: Asked, peer: string | undefined): Evaluate {
+export function listServices(credentials: Credentials, context: RequestContext, peer: string | undefined): Evaluate {
   return readVisible(credentials, context, peer, {
     source: (snapshot, query) => queryPartition(credentials.state, snapshot, query),
     key: `${peer ?? ''}`,
@@ -29,7 +34,7 @@ export function listServices(credentials: Credentials, context: Asked, peer: str
 }
 
 /** `GET /v1/catalog/nodes`. */
-export function listNodes(credentials: Credentials, context: Asked, peer: string | undefined): Evaluate {
+export function listNodes(credentials: Credentials, context: RequestContext, peer: string | undefined): Evaluate {
   return readVisible(credentials, context, peer, {
     source: (snapshot, query) => queryPartition(credentials.state, snapshot, query),
     key: `${peer ?? ''}`,
@@ -39,7 +44,12 @@ export function listNodes(credentials: Credentials, context: Asked, peer: string
 }
 
 /** `GET /v1/catalog/node/:name`: `null` if the node is missing or the caller may not see it ([SVC-32]). */
-export function readNode(credentials: Credentials, context: Asked, peer: string | undefined, name: string): Evaluate {
+export function readNode(
+  credentials: Credentials,
+  context: RequestContext,
+  peer: string | undefined,
+  name: string,
+): Evaluate {
   return readVisible(credentials, context, peer, {
     source: (snapshot, query) => queryNode(credentials.state, snapshot, query, name),
     key: `${peer ?? ''}\0${name.toLowerCase()}`,
@@ -57,19 +67,19 @@ export function readNode(credentials: Credentials, context: Asked, peer: string 
 /** `GET /v1/catalog/service/:name`: the instances, each with its node ([SVC-30]). */
 export function listServiceInstances(
   credentials: Credentials,
-  context: Asked,
+  context: RequestContext,
   filter: InstanceFilter,
   name: string,
 ): Evaluate {
   const { state } = credentials;
   const tags = filter.tags.join('\0');
   return (snapshot) => {
-    const { caller, partition } = locate(credentials, snapshot, context);
+    const { caller, partition } = resolveCaller(credentials, snapshot, context);
     authorize(caller, { resource: 'services', access: 'read', partition, name });
     const query = { partition: existingPartition(snapshot, partition), peer: filter.peer };
     const { instances, watched, alsoWake } = queryService(state, snapshot, query, name);
     return {
-      ...withWakeTopics(waitingAs(caller), alsoWake),
+      ...withWakeTopics(waitOptionsOf(caller), alsoWake),
       watched,
       shareKey: `${query.partition}\0${name.toLowerCase()}\0${filter.peer ?? ''}\0${tags}`,
       body: () => jsonList(filterByTags(instances, filter.tags), catalogServiceJsonText),
@@ -92,19 +102,19 @@ interface CatalogRead {
 /** Returns the evaluation of a read, limited to what the caller may see. */
 export function readVisible(
   credentials: Credentials,
-  context: Asked,
+  context: RequestContext,
   peer: string | undefined,
   { source, key, body, isSingleNode, allowsAllPartitions }: CatalogRead,
 ): Evaluate {
   return (snapshot) => {
-    const { caller, partition: namedPartition } = locate(credentials, snapshot, context, allowsAllPartitions);
+    const { caller, partition: namedPartition } = resolveCaller(credentials, snapshot, context, allowsAllPartitions);
     // Checks the grants first, so that a caller without any cannot probe which partitions exist.
     const { partitions, filtered } = resolveListScope(snapshot, caller, namedPartition, 'services');
     const resolved = partitions.map((partition) => ({ partition, source: source(snapshot, { partition, peer }) }));
     const visible = mergeVisible(resolved.map((one) => filterVisible(caller, one.partition, one.source)));
     return {
       ...withWakeTopics(
-        waitingAs(caller),
+        waitOptionsOf(caller),
         resolved.flatMap((one) => one.source.alsoWake),
       ),
       watched: [...resolved.flatMap((one) => one.source.watched), ...watchedScope(credentials, caller, namedPartition)],

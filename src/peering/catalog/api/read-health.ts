@@ -1,6 +1,11 @@
 /** `GET /v1/health/…`: reads of instances with their checks, and of checks. All support blocking queries. */
 import { authorize } from '../../../credentials/caller.ts';
-import { type Asked, type Credentials, locate, waitingAs } from '../../../credentials/operation.ts';
+import {
+  type Credentials,
+  type RequestContext,
+  resolveCaller,
+  waitOptionsOf,
+} from '../../../credentials/request-context.ts';
 import { existingPartition } from '../../../credentials/request-partition.ts';
 import type { Evaluate } from '../../../http/blocking/blocking-query.ts';
 import { ServiceError } from '../../../http/errors.ts';
@@ -24,7 +29,7 @@ import { ANSWERED_BY, type InstanceFilter } from './read-parameters.ts';
 /** `GET /v1/health/service/:name` ([SVC-33]). */
 export function readServiceHealth(
   credentials: Credentials,
-  context: Asked,
+  context: RequestContext,
   filter: InstanceFilter,
   name: string,
 ): Evaluate {
@@ -32,7 +37,7 @@ export function readServiceHealth(
   const { peer, passing, failover } = filter;
   const key = [name.toLowerCase(), peer ?? '', passing, failover?.join() ?? '', ...filter.tags].join('\0');
   return (snapshot) => {
-    const { caller, partition: namedPartition } = locate(credentials, snapshot, context);
+    const { caller, partition: namedPartition } = resolveCaller(credentials, snapshot, context);
     authorize(caller, { resource: 'services', access: 'read', partition: namedPartition, name });
     const partition = existingPartition(snapshot, namedPartition);
     const { instances, watched, alsoWake, answeredBy } =
@@ -40,7 +45,7 @@ export function readServiceHealth(
         ? withoutFailover(queryService(state, snapshot, { partition, peer }, name), filter)
         : withFailover(state, snapshot, partition, name, { ...filter, failover });
     return {
-      ...withWakeTopics(waitingAs(caller), alsoWake),
+      ...withWakeTopics(waitOptionsOf(caller), alsoWake),
       watched,
       shareKey: `${partition}\0${key}`,
       headers: answeredBy === undefined ? [] : [ANSWERED_BY.name, answeredBy],
@@ -85,7 +90,7 @@ const onlyPassing = (instances: readonly ResolvedInstance[], passing: boolean): 
 /** `GET /v1/health/node/:name`: the checks of a node and of the services on it ([SVC-34]). */
 export function readNodeHealth(
   credentials: Credentials,
-  context: Asked,
+  context: RequestContext,
   peer: string | undefined,
   name: string,
 ): Evaluate {
@@ -102,7 +107,7 @@ const STATE_NAMES: readonly string[] = ['any', ...CHECK_STATUSES, 'maintenance']
 /** `GET /v1/health/state/:state`: the checks in a state ([SVC-35]). @throws ServiceError `bad-request` */
 export function listChecks(
   credentials: Credentials,
-  context: Asked,
+  context: RequestContext,
   peer: string | undefined,
   state: string,
 ): Evaluate {

@@ -4,7 +4,12 @@
  */
 import { randomUUID } from 'node:crypto';
 import { authorize, type Caller } from '../../../credentials/caller.ts';
-import { type Asked, type Credentials, locate, writeFor } from '../../../credentials/operation.ts';
+import {
+  type Credentials,
+  type RequestContext,
+  resolveCaller,
+  writeForRequest,
+} from '../../../credentials/request-context.ts';
 import { existingPartition } from '../../../credentials/request-partition.ts';
 import type { ServiceError } from '../../../http/errors.ts';
 import type { DeepReadonly, Stored } from '../../../state/table.ts';
@@ -20,15 +25,19 @@ import { type Registration, readRegistration, withNamedPartition } from './read-
 import type { RegistrationBody } from './request-schemas.ts';
 
 /** @throws ServiceError `bad-request` | `permission-denied`, StateError */
-export async function register(credentials: Credentials, context: Asked, body: RegistrationBody): Promise<true> {
+export async function register(
+  credentials: Credentials,
+  context: RequestContext,
+  body: RegistrationBody,
+): Promise<true> {
   const registration = readRegistration(body);
   const scopedContext = withNamedPartition(context, body);
-  await writeFor(credentials, context, (tx) => apply(tx, credentials, scopedContext, registration));
+  await writeForRequest(credentials, context, (tx) => apply(tx, credentials, scopedContext, registration));
   return true;
 }
 
-function apply(tx: Transaction, credentials: Credentials, context: Asked, registration: Registration): void {
-  const { caller, partition: namedPartition } = locate(credentials, tx, context);
+function apply(tx: Transaction, credentials: Credentials, context: RequestContext, registration: Registration): void {
+  const { caller, partition: namedPartition } = resolveCaller(credentials, tx, context);
   const { service, checks, datacenter } = registration;
   authorizeAnyService(caller, 'write', namedPartition);
   if (service !== undefined) authorizeService(caller, namedPartition, service.name);

@@ -3,15 +3,16 @@
  * visible to callers that may read every service of the partition, or at least one on the node ([SVC-3], [SVC-4]).
  */
 import { hash } from 'node:crypto';
-import { type Caller, lacks } from '../../../credentials/caller.ts';
-import { type Access, type Grant, permits, permitsSome } from '../../../credentials/grant.ts';
+import { type Caller, permissionDenied } from '../../../credentials/caller.ts';
+import { type Access, type Grant, permits, permitsAnyName } from '../../../credentials/grant.ts';
 import type { ServiceError } from '../../../http/errors.ts';
 import type { CatalogResult } from './catalog-queries.ts';
 import type { ResolvedInstance, ResolvedNode } from './resolved-instances.ts';
 
 /** Rejects callers without any `services` grant in the partition. @throws ServiceError `permission-denied` */
 export function authorizeAnyService(caller: Caller, access: Access, partition: string): void {
-  if (!permitsSome(caller.grants, 'services', access, partition)) throw lacks(caller, { resource: 'services', access });
+  if (!permitsAnyName(caller.grants, 'services', access, partition))
+    throw permissionDenied(caller, { resource: 'services', access });
 }
 
 /** Whether the caller has a `services` grant without names in the partition. */
@@ -20,7 +21,8 @@ export const permitsAllServices = (caller: Caller, access: Access, partition: st
 
 /** Rejects callers that may not write every service of the partition. @throws ServiceError `permission-denied` */
 export function authorizeAllServices(caller: Caller, partition: string): void {
-  if (!permitsAllServices(caller, 'write', partition)) throw lacks(caller, { resource: 'services', access: 'write' });
+  if (!permitsAllServices(caller, 'write', partition))
+    throw permissionDenied(caller, { resource: 'services', access: 'write' });
 }
 
 /**
@@ -28,7 +30,9 @@ export function authorizeAllServices(caller: Caller, partition: string): void {
  * item that it may not write, so that it cannot probe which items exist ([SVC-5]).
  */
 export const missingOrDenied = (caller: Caller, partition: string, error: ServiceError): ServiceError =>
-  permitsAllServices(caller, 'write', partition) ? error : lacks(caller, { resource: 'services', access: 'write' });
+  permitsAllServices(caller, 'write', partition)
+    ? error
+    : permissionDenied(caller, { resource: 'services', access: 'write' });
 
 /** The part of a query's result that a caller may read. */
 export interface VisibleResult {

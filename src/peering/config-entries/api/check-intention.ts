@@ -2,8 +2,13 @@
 import { type Static, Type } from 'typebox';
 import type { AclPolicy } from '../../../credentials/caller.ts';
 import { authorize } from '../../../credentials/caller.ts';
-import { type Asked, type Credentials, locate, waitingAs } from '../../../credentials/operation.ts';
 import { partitionKey } from '../../../credentials/partition.ts';
+import {
+  type Credentials,
+  type RequestContext,
+  resolveCaller,
+  waitOptionsOf,
+} from '../../../credentials/request-context.ts';
 import { existingPartition } from '../../../credentials/request-partition.ts';
 import type { Evaluate } from '../../../http/blocking/blocking-query.ts';
 import type { Query } from '../../../http/query.ts';
@@ -23,12 +28,12 @@ export const intentionCheckSchema = Type.Object(
 );
 
 /** Requires `config:read` on the destination. @throws ServiceError `bad-request` */
-export function checkIntention(credentials: Credentials, context: Asked, query: Query): Evaluate {
+export function checkIntention(credentials: Credentials, context: RequestContext, query: Query): Evaluate {
   const { state, policy, edition } = credentials;
   const call = readServiceCall(query, edition);
   const { destination, sourcePeer } = call;
   return (snapshot) => {
-    const { caller, partition: named } = locate(credentials, snapshot, context);
+    const { caller, partition: named } = resolveCaller(credentials, snapshot, context);
     authorize(caller, { resource: 'config', access: 'read', partition: named, name: destination });
     const partition = existingPartition(snapshot, named);
     const { sourcePartition } = call;
@@ -38,7 +43,7 @@ export function checkIntention(credentials: Credentials, context: Asked, query: 
     const peers = sourcePeer === undefined ? [] : [state.watchEntry(peerings, 'partition', partitionKey(partition))];
     const missing = sourcePeer !== undefined && !isActivePeer(snapshot, partition, sourcePeer) ? sourcePeer : undefined;
     return {
-      ...waitingAs(caller),
+      ...waitOptionsOf(caller),
       watched: [...rows, ...peers],
       body: () => decisionToJson(decide(snapshot, { ...call, partition }, isAllowedByDefault(policy)), policy, missing),
     };

@@ -1,7 +1,6 @@
 /** The endpoints of configuration entries, exported and imported services, and intentions ([SVC-1]). */
 import { Type } from 'typebox';
-import type { Asked, Credentials } from '../../../credentials/operation.ts';
-import { askedBy } from '../../../credentials/request-context.ts';
+import { type Credentials, type RequestContext, requestContextOf } from '../../../credentials/request-context.ts';
 import type { BlockingQueries } from '../../../http/blocking/blocking-query.ts';
 import { FILTERED } from '../../../http/blocking/read-headers.ts';
 import { type Call, pathParameter } from '../../../http/call.ts';
@@ -36,7 +35,7 @@ const WARNING: Parameter = {
 const DONE = Type.Boolean({ description: 'false if the condition of cas failed and nothing was changed.' });
 
 export function entryEndpoints({ credentials, reads, consul }: EntryEndpointOptions): Endpoint[] {
-  const contextOf = (call: Call): Asked => askedBy(call, consul);
+  const contextOf = (call: Call): RequestContext => requestContextOf(call, consul);
   return [
     {
       method: 'PUT',

@@ -1,8 +1,8 @@
 /** Authorizes a request for an entry and finds the entry. A caller without the grant cannot probe which exist. */
 import { authorize, type Caller } from '../../../credentials/caller.ts';
 import type { Access } from '../../../credentials/grant.ts';
-import { type Asked, type Credentials, locate } from '../../../credentials/operation.ts';
 import { partitionKey } from '../../../credentials/partition.ts';
+import { type Credentials, type RequestContext, resolveCaller } from '../../../credentials/request-context.ts';
 import { existingPartition } from '../../../credentials/request-partition.ts';
 import { ServiceError } from '../../../http/errors.ts';
 import type { Reader } from '../../../state/memory/reader.ts';
@@ -12,7 +12,7 @@ import { checkServiceName } from '../edit/check-names.ts';
 
 /** The entry that a request names, and the access that it requires. */
 export interface EntryRequest {
-  readonly context: Asked;
+  readonly context: RequestContext;
   readonly kind: Kind;
   readonly name: string;
   readonly access: Access;
@@ -31,7 +31,7 @@ export interface EntryLookup {
 export function findEntry(credentials: Credentials, reader: Reader, request: EntryRequest): EntryLookup {
   const { context, kind, name, access } = request;
   checkServiceName('Name', name);
-  const { caller, partition: named } = locate(
+  const { caller, partition: named } = resolveCaller(
     credentials,
     reader,
     withEntryPartition(credentials, context, kind, name),
@@ -46,7 +46,12 @@ export function findEntry(credentials: Credentials, reader: Reader, request: Ent
  * Adds the partition that the name of an `exported-services` entry selects ([SVC-71]).
  * @throws ServiceError `bad-request` if the body names another partition
  */
-function withEntryPartition({ edition }: Credentials, context: Asked, kind: Kind, name: string): Asked {
+function withEntryPartition(
+  { edition }: Credentials,
+  context: RequestContext,
+  kind: Kind,
+  name: string,
+): RequestContext {
   if (kind !== 'exported-services' || edition === 'community') return context;
   const { body } = context.partitions;
   if (body !== undefined && body !== '' && partitionKey(body) !== partitionKey(name)) {

@@ -1,9 +1,14 @@
 /** `GET /v1/exported-services`: the exported services with their consumers ([SVC-76]). */
 import { Type } from 'typebox';
-import { type Caller, lacks } from '../../../credentials/caller.ts';
+import { type Caller, permissionDenied } from '../../../credentials/caller.ts';
 import { permits } from '../../../credentials/grant.ts';
-import { type Asked, type Credentials, locate, waitingAs } from '../../../credentials/operation.ts';
 import { partitionKey } from '../../../credentials/partition.ts';
+import {
+  type Credentials,
+  type RequestContext,
+  resolveCaller,
+  waitOptionsOf,
+} from '../../../credentials/request-context.ts';
 import { ALL_PARTITIONS } from '../../../credentials/request-partition.ts';
 import type { Evaluate } from '../../../http/blocking/blocking-query.ts';
 import { jsonList } from '../../../http/v1/json-answer.ts';
@@ -30,15 +35,15 @@ export const exportedListSchema = Type.Array(
  * Lists the registered services that have consumers, by partition, then by name. Resolves wildcards. Requires
  * `config:read` on the entry.
  */
-export function listExported(credentials: Credentials, context: Asked): Evaluate {
+export function listExported(credentials: Credentials, context: RequestContext): Evaluate {
   const { state } = credentials;
   return (snapshot) => {
-    const { caller, partition } = locate(credentials, snapshot, context, true);
+    const { caller, partition } = resolveCaller(credentials, snapshot, context, true);
     const scope = resolveListScope(snapshot, caller, partition, 'config');
     const visible = scope.partitions.filter((name) => mayRead(caller, name));
-    if (visible.length === 0) throw lacks(caller, { resource: 'config', access: 'read' });
+    if (visible.length === 0) throw permissionDenied(caller, { resource: 'config', access: 'read' });
     return {
-      ...waitingAs(caller),
+      ...waitOptionsOf(caller),
       watched: [
         ...watchedScope(credentials, caller, partition),
         ...visible.flatMap((name) => watchedExports(state, name)),

@@ -1,8 +1,13 @@
 /** `GET /v1/imported-services`: the names of the services imported from each peer ([SVC-81]). */
 import { type Static, Type } from 'typebox';
 import { permits } from '../../../credentials/grant.ts';
-import { type Asked, type Credentials, locate, waitingAs } from '../../../credentials/operation.ts';
 import { partitionKey } from '../../../credentials/partition.ts';
+import {
+  type Credentials,
+  type RequestContext,
+  resolveCaller,
+  waitOptionsOf,
+} from '../../../credentials/request-context.ts';
 import type { Evaluate } from '../../../http/blocking/blocking-query.ts';
 import type { Reader } from '../../../state/memory/reader.ts';
 import { resolveListScope, watchedScope } from '../../find/list-scope.ts';
@@ -18,17 +23,17 @@ type Imported = Readonly<Static<typeof importedSchema>>;
 export const importedListSchema = Type.Array(importedSchema);
 
 /** Lists the services that the caller may read, by partition, then by service, then by peer. */
-export function listImported(credentials: Credentials, context: Asked): Evaluate {
+export function listImported(credentials: Credentials, context: RequestContext): Evaluate {
   const { state } = credentials;
   return (snapshot) => {
-    const { caller, partition } = locate(credentials, snapshot, context, true);
+    const { caller, partition } = resolveCaller(credentials, snapshot, context, true);
     const scope = resolveListScope(snapshot, caller, partition, 'services');
     const all = scope.partitions.flatMap((name) => importedInto(snapshot, name));
     const visible = all.filter(({ Service: name, Partition: of }) =>
       permits(caller.grants, { resource: 'services', access: 'read', partition: of, name }),
     );
     return {
-      ...waitingAs(caller),
+      ...waitOptionsOf(caller),
       watched: [
         ...watchedScope(credentials, caller, partition),
         ...scope.partitions.map((name) => state.watchEntry(peerings, 'partition', partitionKey(name))),

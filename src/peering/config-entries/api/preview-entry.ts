@@ -1,6 +1,6 @@
 /** `POST /v1/config/preview`: what an entry would change, without writing it ([SVC-70]). */
 import { type Static, Type } from 'typebox';
-import type { Asked, Credentials } from '../../../credentials/operation.ts';
+import type { Credentials, RequestContext } from '../../../credentials/request-context.ts';
 import { localServiceNames } from '../../catalog/query/local-instances.ts';
 import { withBodyPartition } from '../../find/find-peering.ts';
 import { type ConfigEntry, ofKind } from '../config-entry.ts';
@@ -56,7 +56,7 @@ export interface Preview {
  * Requires `config:write` on the entry, because the response reveals which services exist.
  * @throws ServiceError `bad-request` | `permission-denied`, StateError `unavailable`
  */
-export async function previewEntry(credentials: Credentials, given: Asked, body: NamedBody): Promise<Preview> {
+export async function previewEntry(credentials: Credentials, given: RequestContext, body: NamedBody): Promise<Preview> {
   const { state, edition, policy } = credentials;
   const context = withBodyPartition(given, body.Partition);
   await state.consistent();

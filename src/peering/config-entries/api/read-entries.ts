@@ -1,7 +1,12 @@
 /** `GET /v1/config/:kind/:name` and `GET /v1/config/:kind`: read one entry, or those of a kind. */
 import { permits } from '../../../credentials/grant.ts';
-import { type Asked, type Credentials, locate, waitingAs } from '../../../credentials/operation.ts';
 import { partitionKey } from '../../../credentials/partition.ts';
+import {
+  type Credentials,
+  type RequestContext,
+  resolveCaller,
+  waitOptionsOf,
+} from '../../../credentials/request-context.ts';
 import type { Evaluate } from '../../../http/blocking/blocking-query.ts';
 import { resolveListScope, watchedScope } from '../../find/list-scope.ts';
 import { configEntries, type Kind, kindEntry } from '../config-entry.ts';
@@ -11,23 +16,23 @@ import { entryNotFound, findEntry } from './find-entry.ts';
 /** Reads one entry. A blocking query can wait for a missing one. */
 export function readEntry(
   credentials: Credentials,
-  context: Asked,
+  context: RequestContext,
   { kind, name }: { readonly kind: Kind; readonly name: string },
 ): Evaluate {
   const { state } = credentials;
   return (snapshot) => {
     const { caller, key, stored } = findEntry(credentials, snapshot, { context, kind, name, access: 'read' });
     const watched = state.watchRow(configEntries, key);
-    if (stored === undefined) return { ...waitingAs(caller), watched, error: entryNotFound(kind, name) };
-    return { ...waitingAs(caller), watched, body: () => entryToJson(stored) };
+    if (stored === undefined) return { ...waitOptionsOf(caller), watched, error: entryNotFound(kind, name) };
+    return { ...waitOptionsOf(caller), watched, body: () => entryToJson(stored) };
   };
 }
 
 /** Lists the entries that the caller may read, by partition, then by name. */
-export function listEntries(credentials: Credentials, context: Asked, kind: Kind): Evaluate {
+export function listEntries(credentials: Credentials, context: RequestContext, kind: Kind): Evaluate {
   const { state } = credentials;
   return (snapshot) => {
-    const { caller, partition } = locate(credentials, snapshot, context, true);
+    const { caller, partition } = resolveCaller(credentials, snapshot, context, true);
     const scope = resolveListScope(snapshot, caller, partition, 'config');
     const keys = scope.partitions.map(partitionKey);
     const all = keys.flatMap((key) => snapshot.list(configEntries, 'kind', kindEntry(key, kind)));
@@ -35,7 +40,7 @@ export function listEntries(credentials: Credentials, context: Asked, kind: Kind
       permits(caller.grants, { resource: 'config', access: 'read', partition: row.partition, name: row.name }),
     );
     return {
-      ...waitingAs(caller),
+      ...waitOptionsOf(caller),
       watched: [
         ...watchedScope(credentials, caller, partition),
         ...keys.map((key) => state.watchEntry(configEntries, 'kind', kindEntry(key, kind))),

@@ -1,7 +1,12 @@
 /** `PUT /v1/config` and `DELETE /v1/config/:kind/:name`: change an entry and record the change in the audit log. */
 import { Type } from 'typebox';
 import { type Origin, recordChange } from '../../../audit/record.ts';
-import { type Asked, type Credentials, originOf, writeFor } from '../../../credentials/operation.ts';
+import {
+  type Credentials,
+  originOf,
+  type RequestContext,
+  writeForRequest,
+} from '../../../credentials/request-context.ts';
 import { ServiceError } from '../../../http/errors.ts';
 import { QUOTED_LENGTH_MAX } from '../../../http/limits.ts';
 import type { Parameter } from '../../../http/parameter.ts';
@@ -28,13 +33,13 @@ export interface WriteResult {
  */
 export async function writeEntry(
   credentials: Credentials,
-  given: Asked,
+  given: RequestContext,
   body: NamedBody,
   cas: number | undefined,
 ): Promise<WriteResult> {
   const { edition } = credentials;
   const context = withBodyPartition(given, body.Partition);
-  return await writeFor(credentials, context, (tx): WriteResult => {
+  return await writeForRequest(credentials, context, (tx): WriteResult => {
     const request = { context, kind: body.Kind, name: body.Name, access: 'write' } as const;
     const { caller, partition, stored: before } = findEntry(credentials, tx, request);
     const entry = { ...newEntry(body, partition, { reader: tx, edition }), ...(before && { name: before.row.name }) };
@@ -56,11 +61,11 @@ export async function writeEntry(
  */
 export async function deleteEntry(
   credentials: Credentials,
-  context: Asked,
+  context: RequestContext,
   { kind, name }: { readonly kind: Kind; readonly name: string },
   cas: number | undefined,
 ): Promise<boolean> {
-  return await writeFor(credentials, context, (tx) => {
+  return await writeForRequest(credentials, context, (tx) => {
     const { caller, key, stored } = findEntry(credentials, tx, { context, kind, name, access: 'write' });
     if (!isUnchangedSince(stored, cas)) return false;
     if (stored === undefined) return true;

@@ -1,47 +1,39 @@
 /**
- * Random JSON:API documents for the writes of team access: almost right, or not at all. Whatever comes is answered,
- * never with a fault of the server, and what is refused changes nothing.
+ * Sends random JSON:API documents, most of them nearly valid, to the writes of rows. Checks that no response is 5xx and
+ * that rejected requests change nothing [V1-51].
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { teamWorkspaces } from '../../../src/team-access/tables/team-workspace.ts';
 import { type Api, startApi } from '../process/api.ts';
 import { CALLERS, type CallerKind, type Company, makeCompany } from './organizations.ts';
+import { anyJson, mostly } from './random-writes.ts';
 import { request } from './team-access.ts';
 
 const SEED = 20_260_131;
 
-interface Sent {
+interface RandomRequest {
   readonly method: 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly caller: CallerKind;
   readonly body: string;
 }
 
-/** `usual` most of the time: a document with five faults tells only of the first step. */
-const mostly = <T, U>(usual: fc.Arbitrary<T>, unusual: fc.Arbitrary<U>, times = 8): fc.Arbitrary<T | U> =>
-  fc.oneof({ weight: times, arbitrary: usual }, { weight: 1, arbitrary: unusual });
-
-const anything = fc.oneof(
-  fc.jsonValue({ maxDepth: 3 }),
-  fc.constantFrom(null, '', '__proto__', 'constructor', '\u0000', '\ud800', 'x'.repeat(2_000)),
-);
-
-function documents({ teams, workspaces, rows }: Company): fc.Arbitrary<Sent> {
-  const level = mostly(fc.constantFrom('read', 'plan', 'write', 'admin', 'custom', 'custom', 'custom'), anything, 12);
+function documents({ teams, workspaces, rows }: Company): fc.Arbitrary<RandomRequest> {
+  const level = mostly(fc.constantFrom('read', 'plan', 'write', 'admin', 'custom', 'custom', 'custom'), anyJson, 12);
   const attributes = fc.record(
     {
       access: level,
-      runs: mostly(fc.constantFrom('read', 'plan', 'apply'), anything),
-      variables: mostly(fc.constantFrom('none', 'read', 'write'), anything),
-      'state-versions': mostly(fc.constantFrom('none', 'read-outputs', 'read', 'write'), anything),
-      'policy-mocks': mostly(fc.constantFrom('none', 'read'), anything),
-      'sentinel-mocks': mostly(fc.constantFrom('none', 'read'), anything),
-      'policy-overrides': mostly(fc.boolean(), anything),
-      'workspace-locking': mostly(fc.boolean(), anything),
-      'run-tasks': mostly(fc.boolean(), anything),
-      'expires-at': mostly(fc.constantFrom('2999-01-01T00:00:00Z', null), anything),
-      'plan-outputs': anything,
+      runs: mostly(fc.constantFrom('read', 'plan', 'apply'), anyJson),
+      variables: mostly(fc.constantFrom('none', 'read', 'write'), anyJson),
+      'state-versions': mostly(fc.constantFrom('none', 'read-outputs', 'read', 'write'), anyJson),
+      'policy-mocks': mostly(fc.constantFrom('none', 'read'), anyJson),
+      'sentinel-mocks': mostly(fc.constantFrom('none', 'read'), anyJson),
+      'policy-overrides': mostly(fc.boolean(), anyJson),
+      'workspace-locking': mostly(fc.boolean(), anyJson),
+      'run-tasks': mostly(fc.boolean(), anyJson),
+      'expires-at': mostly(fc.constantFrom('2999-01-01T00:00:00Z', null), anyJson),
+      'plan-outputs': anyJson,
     },
     { requiredKeys: ['access'] },
   );
@@ -57,11 +49,11 @@ function documents({ teams, workspaces, rows }: Company): fc.Arbitrary<Sent> {
     mostly(
       fc.record({
         data: fc.record({
-          type: mostly(fc.constant(type), anything, 12),
-          id: mostly(fc.constantFrom(...ids), anything, 12),
+          type: mostly(fc.constant(type), anyJson, 12),
+          id: mostly(fc.constantFrom(...ids), anyJson, 12),
         }),
       }),
-      anything,
+      anyJson,
       12,
     );
   const relationships = fc.record(
@@ -75,16 +67,16 @@ function documents({ teams, workspaces, rows }: Company): fc.Arbitrary<Sent> {
   const data = (updates: boolean) =>
     fc.record(
       {
-        type: mostly(fc.constant('team-workspaces'), anything, 12),
-        id: mostly(fc.constant(undefined), anything, 12),
-        attributes: mostly(mostly(fewAttributes, attributes, 2), anything, 12),
-        relationships: mostly(updates ? fc.constant(undefined) : both, mostly(relationships, anything, 2), 8),
+        type: mostly(fc.constant('team-workspaces'), anyJson, 12),
+        id: mostly(fc.constant(undefined), anyJson, 12),
+        attributes: mostly(mostly(fewAttributes, attributes, 2), anyJson, 12),
+        relationships: mostly(updates ? fc.constant(undefined) : both, mostly(relationships, anyJson, 2), 8),
       },
       { requiredKeys: ['type', 'attributes', 'relationships'] },
     );
   const body = (updates: boolean) =>
     mostly(
-      mostly(fc.record({ data: data(updates) }), anything, 12).map((value) => JSON.stringify(value)),
+      mostly(fc.record({ data: data(updates) }), anyJson, 12).map((value) => JSON.stringify(value)),
       fc.tuple(fc.json(), fc.nat(40)).map(([text, cut]) => text.slice(0, cut)),
       20,
     );
@@ -96,35 +88,38 @@ function documents({ teams, workspaces, rows }: Company): fc.Arbitrary<Sent> {
       arbitrary: fc.record({ method: fc.constant('POST'), path: fc.constant(''), caller, body: body(false) }),
     },
     { weight: 5, arbitrary: fc.record({ method: fc.constant('PATCH'), path: id, caller, body: body(true) }) },
-    { weight: 1, arbitrary: fc.record({ method: fc.constant('DELETE'), path: id, caller, body: fc.constant('') }) },
-  ) as fc.Arbitrary<Sent>;
+    {
+      weight: 1,
+      arbitrary: fc.record({ method: fc.constant('DELETE'), path: id, caller, body: fc.constant('') }),
+    },
+  ) as fc.Arbitrary<RandomRequest>;
 }
 
-/** Sends so many, with `compat = terraform` or without. @returns how often each status was met */
-export async function sendRandomDocuments(count: number, terraform: boolean): Promise<ReadonlyMap<number, number>> {
+/** Sends `count` random requests. @returns the number of responses with each status */
+export async function sendRandomRowWrites(count: number, terraform: boolean): Promise<ReadonlyMap<number, number>> {
   await using api = await startApi({ terraform });
   const company = await makeCompany(api.state, 'acme');
-  const met = new Map<number, number>();
+  const statusCounts = new Map<number, number>();
   await fc.assert(
     fc.asyncProperty(documents(company), async (sent) => {
       const status = await sendOne(api, company, sent);
-      met.set(status, (met.get(status) ?? 0) + 1);
+      statusCounts.set(status, (statusCounts.get(status) ?? 0) + 1);
     }),
     { numRuns: count, seed: SEED },
   );
-  const complaints = api.log().match(/.*"level":"(error|warn|fatal)".*/g) ?? [];
-  assert.deepEqual(complaints, []);
-  return met;
+  const problems = api.log().match(/.*"level":"(error|warn|fatal)".*/g) ?? [];
+  assert.deepEqual(problems, []);
+  return statusCounts;
 }
 
-/** Rows that were made on the way are removed now and then, so that pairs are free again. */
-async function sendOne(api: Api, company: Company, { method, path, caller, body }: Sent): Promise<number> {
-  const rows = api.state.snapshot.trees.get(teamWorkspaces);
+/** Sends one request and reverts its effect, so that later documents find the same rows. @returns the status */
+async function sendOne(api: Api, company: Company, { method, path, caller, body }: RandomRequest): Promise<number> {
+  const rows = api.state.snapshot.tables.get(teamWorkspaces);
   const address = path === '' ? '/team-workspaces' : `/team-workspaces/${path}`;
   const answer = await request(api, company.tokens[caller], method, address, { body });
   assert.ok(answer.status < 500, `${answer.status} ${answer.text}`);
   if (answer.status >= 400) {
-    assert.equal(api.state.snapshot.trees.get(teamWorkspaces), rows, answer.text);
+    assert.equal(api.state.snapshot.tables.get(teamWorkspaces), rows, answer.text);
     const { errors } = answer.json<{ errors: readonly Record<string, unknown>[] }>();
     assert.ok(errors.length > 0 && errors.every(({ status }) => status === String(answer.status)), answer.text);
   } else if (method === 'POST') {
@@ -132,7 +127,7 @@ async function sendOne(api: Api, company: Company, { method, path, caller, body 
     await api.state.write((tx) => void tx.delete(teamWorkspaces, id));
   } else if (method === 'DELETE') {
     const removed = (rows?.rows.get(path) as { row: object } | undefined)?.row;
-    assert.ok(removed !== undefined, 'what was removed was there');
+    assert.ok(removed !== undefined, 'the deleted row existed');
     await api.state.write((tx) => void tx.put(teamWorkspaces, removed as never));
   }
   return answer.status;

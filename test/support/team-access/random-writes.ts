@@ -1,6 +1,6 @@
 /**
- * Random JSON:API documents for every write of team access but those of rows, which have their own: almost right, or not
- * at all. Whatever comes is answered, never with a fault of the server, and what is refused makes no commit.
+ * Sends random JSON:API documents, most of them nearly valid, to every write of team access except those of rows and
+ * bulk requests. Checks that no response is 5xx and that rejected requests make no commit.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
@@ -17,11 +17,12 @@ import { request } from './team-access.ts';
 
 const SEED = 20_260_131;
 
-/** `usual` most of the time: a document with five faults tells only of the first step. */
-const mostly = <T, U>(usual: fc.Arbitrary<T>, unusual: fc.Arbitrary<U>, times = 8): fc.Arbitrary<T | U> =>
+/** Generates `usual` `times` times as often as `unusual`, because the server reports only the first of many faults. */
+export const mostly = <T, U>(usual: fc.Arbitrary<T>, unusual: fc.Arbitrary<U>, times = 8): fc.Arbitrary<T | U> =>
   fc.oneof({ weight: times, arbitrary: usual }, { weight: 1, arbitrary: unusual });
 
-const anything = fc.oneof(
+/** Random JSON values, and values that have caused faults in other programs. */
+export const anyJson = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }),
   fc.constantFrom(null, '', '__proto__', 'constructor', '\u0000', '\ud800', 'x'.repeat(2_000)),
 );
@@ -35,16 +36,16 @@ const email = mostly(
 );
 const text = fc.string({ maxLength: 20 });
 const time = fc.constantFrom('2999-01-01T00:00:00Z', '2999-02-30T00:00:00Z', '1999-01-01T00:00:00Z', null);
-const flags = (names: readonly string[]) => fc.dictionary(fc.constantFrom(...names), mostly(fc.boolean(), anything));
+const flags = (names: readonly string[]) => fc.dictionary(fc.constantFrom(...names), mostly(fc.boolean(), anyJson));
 
-const OF_ORGANIZATION = {
+const ORGANIZATION_ATTRIBUTES = {
   name,
   email,
   'session-timeout': fc.nat(),
   'cost-estimation-enabled': fc.boolean(),
   'collaborator-auth-policy': text,
 };
-const OF_TEAM = {
+const TEAM_ATTRIBUTES = {
   name,
   description: text,
   visibility: fc.constantFrom('secret', 'organization'),
@@ -52,61 +53,70 @@ const OF_TEAM = {
   'allow-member-token-management': fc.boolean(),
   'organization-access': flags([...ORGANIZATION_PERMISSIONS, '__proto__', 'unknown']),
 };
-const OF_WORKSPACE = {
+const WORKSPACE_ATTRIBUTES = {
   name,
   description: text,
   'auto-apply': fc.boolean(),
   'trigger-prefixes': fc.array(text, { maxLength: 3 }),
   'setting-overwrites': flags(['execution-mode', 'agent-pool', '__proto__']),
 };
-const OF_TOKEN = { description: text, 'expired-at': time };
-const OF_USER = { username: name, email, 'is-site-admin': fc.boolean() };
-const OF_MEMBERSHIP = { email };
+const TOKEN_ATTRIBUTES = { description: text, 'expired-at': time };
+const USER_ATTRIBUTES = { username: name, email, 'is-site-admin': fc.boolean() };
+const MEMBERSHIP_ATTRIBUTES = { email };
 
-/** A write with what its documents are made of; `:name` in the path stands for ids. */
+/** An endpoint that writes, with the content of its documents. */
 interface RandomWrite {
   readonly endpoint: string;
   readonly type: string;
   readonly attributes?: Readonly<Record<string, fc.Arbitrary<unknown>>>;
-  /** Must be there, mostly, for anything to come of it. */
+  /** The required attributes, which every generated document has. */
   readonly required?: readonly string[];
-  /** To one, by the name of the relationship; `[]` before the type: to many. */
+  /** The types of relationships by name. The prefix `[]` marks a to-many relationship. */
   readonly related?: Readonly<Record<string, string>>;
-  /** The body names resources instead: `{"data": [{"type", "id"}, …]}`. */
-  readonly names?: true;
-  /** Who asks, mostly; owners unless given. */
-  readonly by?: CallerKind;
+  /** Whether `data` is an array of identifiers. */
+  readonly identifiersOnly?: true;
+  /** The caller of most requests, the owner by default. */
+  readonly usualCaller?: CallerKind;
 }
 
-/** Every one, and the tests know that it is every one. */
+/** All of these writes. random-writes.test.ts checks that none is missing. */
 export const RANDOM_WRITES: readonly RandomWrite[] = [
   {
     endpoint: 'POST /admin/users',
     type: 'users',
-    attributes: OF_USER,
+    attributes: USER_ATTRIBUTES,
     required: ['username', 'email'],
-    by: 'site-admin',
+    usualCaller: 'site-admin',
   },
-  { endpoint: 'POST /organizations', type: 'organizations', attributes: OF_ORGANIZATION, required: ['name', 'email'] },
-  { endpoint: 'PATCH /organizations/:name', type: 'organizations', attributes: OF_ORGANIZATION },
-  { endpoint: 'POST /organizations/:name/teams', type: 'teams', attributes: OF_TEAM, required: ['name'] },
-  { endpoint: 'PATCH /teams/:id', type: 'teams', attributes: OF_TEAM },
+  {
+    endpoint: 'POST /organizations',
+    type: 'organizations',
+    attributes: ORGANIZATION_ATTRIBUTES,
+    required: ['name', 'email'],
+  },
+  { endpoint: 'PATCH /organizations/:name', type: 'organizations', attributes: ORGANIZATION_ATTRIBUTES },
+  { endpoint: 'POST /organizations/:name/teams', type: 'teams', attributes: TEAM_ATTRIBUTES, required: ['name'] },
+  { endpoint: 'PATCH /teams/:id', type: 'teams', attributes: TEAM_ATTRIBUTES },
   ...(['users', 'organization-memberships'] as const).flatMap((type) =>
     (['POST', 'DELETE'] as const).map(
-      (method): RandomWrite => ({ endpoint: `${method} /teams/:id/relationships/${type}`, type, names: true }),
+      (method): RandomWrite => ({
+        endpoint: `${method} /teams/:id/relationships/${type}`,
+        type,
+        identifiersOnly: true,
+      }),
     ),
   ),
   {
     endpoint: 'POST /organizations/:name/organization-memberships',
     type: 'organization-memberships',
-    attributes: OF_MEMBERSHIP,
+    attributes: MEMBERSHIP_ATTRIBUTES,
     required: ['email'],
     related: { teams: '[]teams' },
   },
   {
     endpoint: 'POST /organizations/:name/workspaces',
     type: 'workspaces',
-    attributes: OF_WORKSPACE,
+    attributes: WORKSPACE_ATTRIBUTES,
     required: ['name'],
     related: { project: 'projects' },
   },
@@ -114,7 +124,7 @@ export const RANDOM_WRITES: readonly RandomWrite[] = [
     (endpoint): RandomWrite => ({
       endpoint,
       type: 'workspaces',
-      attributes: OF_WORKSPACE,
+      attributes: WORKSPACE_ATTRIBUTES,
       related: { project: 'projects' },
     }),
   ),
@@ -123,19 +133,19 @@ export const RANDOM_WRITES: readonly RandomWrite[] = [
     'POST /teams/:id/authentication-token',
     'POST /teams/:id/authentication-tokens',
     'POST /users/:id/authentication-tokens',
-  ].map((endpoint): RandomWrite => ({ endpoint, type: 'authentication-tokens', attributes: OF_TOKEN })),
+  ].map((endpoint): RandomWrite => ({ endpoint, type: 'authentication-tokens', attributes: TOKEN_ATTRIBUTES })),
 ];
 
-interface Sent {
+interface RandomRequest {
   readonly caller: CallerKind;
   readonly path: string;
   readonly body: string;
 }
 
-/** Ids by what stands before them in paths, or is named by relationships. */
+/** Existing IDs and names by the type of the resource. */
 type Ids = Readonly<Record<string, readonly string[]>>;
 
-function idsOf({ state }: Api, { teams, workspaces, name: organization }: Company): Ids {
+function knownIds({ state }: Api, { teams, workspaces, name: organization }: Company): Ids {
   const { snapshot } = state;
   return {
     organizations: [organization],
@@ -147,7 +157,7 @@ function idsOf({ state }: Api, { teams, workspaces, name: organization }: Compan
   };
 }
 
-function documents(write: RandomWrite, ids: Ids, owner: string): fc.Arbitrary<Sent> {
+function documents(write: RandomWrite, ids: Ids, owner: string): fc.Arbitrary<RandomRequest> {
   const [method = '', pattern = ''] = write.endpoint.split(' ');
   const segments = pattern.split('/').map((segment, i, all) => {
     if (!segment.startsWith(':')) return fc.constant(segment);
@@ -160,10 +170,10 @@ function documents(write: RandomWrite, ids: Ids, owner: string): fc.Arbitrary<Se
   const identifier = (type: string) =>
     mostly(
       fc.record({
-        type: mostly(fc.constant(type), anything, 12),
-        id: mostly(fc.constantFrom(...(ids[type] ?? ['x'])), anything, 12),
+        type: mostly(fc.constant(type), anyJson, 12),
+        id: mostly(fc.constantFrom(...(ids[type] ?? ['x'])), anyJson, 12),
       }),
-      anything,
+      anyJson,
       12,
     );
   const relationships = fc.record(
@@ -173,10 +183,10 @@ function documents(write: RandomWrite, ids: Ids, owner: string): fc.Arbitrary<Se
         mostly(
           fc.record({
             data: type.startsWith('[]')
-              ? mostly(fc.array(identifier(type.slice(2)), { maxLength: 2 }), anything)
+              ? mostly(fc.array(identifier(type.slice(2)), { maxLength: 2 }), anyJson)
               : identifier(type),
           }),
-          anything,
+          anyJson,
         ),
       ]),
     ),
@@ -184,47 +194,47 @@ function documents(write: RandomWrite, ids: Ids, owner: string): fc.Arbitrary<Se
   );
   const attributes = fc.record(
     Object.fromEntries(
-      Object.entries(write.attributes ?? {}).map(([attribute, value]) => [attribute, mostly(value, anything, 16)]),
+      Object.entries(write.attributes ?? {}).map(([attribute, value]) => [attribute, mostly(value, anyJson, 16)]),
     ),
     { requiredKeys: [...(write.required ?? [])] },
   );
   const data =
-    write.names === true
-      ? mostly(fc.array(identifier(write.type), { maxLength: 3 }), anything, 12)
+    write.identifiersOnly === true
+      ? mostly(fc.array(identifier(write.type), { maxLength: 3 }), anyJson, 12)
       : fc.record(
           {
-            type: mostly(fc.constant(write.type), anything, 12),
-            id: mostly(fc.constant(undefined), anything, 12),
-            attributes: mostly(attributes, anything, 12),
-            relationships: mostly(fc.constant(undefined), mostly(relationships, anything), 2),
+            type: mostly(fc.constant(write.type), anyJson, 12),
+            id: mostly(fc.constant(undefined), anyJson, 12),
+            attributes: mostly(attributes, anyJson, 12),
+            relationships: mostly(fc.constant(undefined), mostly(relationships, anyJson), 2),
           },
           { requiredKeys: method === 'POST' ? ['type', 'attributes'] : [] },
         );
   const body = mostly(
-    mostly(fc.record({ data }), anything, 12).map((value) => JSON.stringify(value)),
+    mostly(fc.record({ data }), anyJson, 12).map((value) => JSON.stringify(value)),
     fc.tuple(fc.json(), fc.nat(40)).map(([json, cut]) => json.slice(0, cut)),
     20,
   );
   return fc.record({
-    caller: mostly(fc.constant(write.by ?? 'owner'), fc.constantFrom(...CALLERS), 3),
+    caller: mostly(fc.constant(write.usualCaller ?? 'owner'), fc.constantFrom(...CALLERS), 3),
     path: fc.tuple(...segments).map((all) => all.join('/')),
     body,
-  }) as fc.Arbitrary<Sent>;
+  }) as fc.Arbitrary<RandomRequest>;
 }
 
-/** Sends so many to each write. @returns how often each status was met, by endpoint */
+/** Sends `count` requests to each endpoint. @returns the number of responses with each status, by endpoint */
 export async function sendRandomWrites(count: number): Promise<ReadonlyMap<string, ReadonlyMap<number, number>>> {
-  // Held, so that the use of a token is written down once.
+  // With a fake clock, each token records its use once.
   await using api = await startApi({ clock: createFakeClock() });
   const company = await makeCompany(api.state, 'acme');
   for (const caller of CALLERS) await request(api, company.tokens[caller], 'GET', '/account/details');
   const owner = (await request(api, company.tokens.owner, 'GET', '/account/details')).json<{ data: { id: string } }>();
   await api.usesWritten();
-  const met = new Map<string, Map<number, number>>();
+  const countsByEndpoint = new Map<string, Map<number, number>>();
   for (const write of RANDOM_WRITES) {
     const statuses = new Map<number, number>();
-    met.set(write.endpoint, statuses);
-    const sent = documents(write, idsOf(api, company), owner.data.id);
+    countsByEndpoint.set(write.endpoint, statuses);
+    const sent = documents(write, knownIds(api, company), owner.data.id);
     await fc.assert(
       fc.asyncProperty(sent, async (one) => {
         const status = await sendOne(api, company, write.endpoint.split(' ')[0] ?? '', one);
@@ -233,12 +243,17 @@ export async function sendRandomWrites(count: number): Promise<ReadonlyMap<strin
       { numRuns: count, seed: SEED },
     );
   }
-  const complaints = api.log().match(/.*"level":"(error|warn|fatal)".*/g) ?? [];
-  assert.deepEqual(complaints, []);
-  return met;
+  const problems = api.log().match(/.*"level":"(error|warn|fatal)".*/g) ?? [];
+  assert.deepEqual(problems, []);
+  return countsByEndpoint;
 }
 
-async function sendOne(api: Api, company: Company, method: string, { caller, path, body }: Sent): Promise<number> {
+async function sendOne(
+  api: Api,
+  company: Company,
+  method: string,
+  { caller, path, body }: RandomRequest,
+): Promise<number> {
   const before = api.state.snapshot;
   const answer = await request(api, company.tokens[caller], method, path, { body });
   assert.ok(answer.status < 500, `${answer.status} ${answer.text}`);
@@ -246,21 +261,21 @@ async function sendOne(api: Api, company: Company, method: string, { caller, pat
     assert.equal(api.state.snapshot.index, before.index, answer.text);
     const { errors } = answer.json<{ errors: readonly Record<string, unknown>[] }>();
     assert.ok(errors.length > 0 && errors.every(({ status }) => status === String(answer.status)), answer.text);
-  } else await restore(api.state, before);
+  } else await restoreSnapshot(api.state, before);
   return answer.status;
 }
 
-/** Takes back what a write did, so that the next document finds what this one has found. */
-async function restore(state: State, before: Snapshot): Promise<void> {
+/** Reverts a write, so that every document finds the same state. */
+async function restoreSnapshot(state: State, before: Snapshot): Promise<void> {
   const now = state.snapshot;
   const changed = state.schema.tables.filter(
-    (table) => !table.storeOnly && table !== auditTrails && before.trees.get(table) !== now.trees.get(table),
+    (table) => !table.storeOnly && table !== auditTrails && before.tables.get(table) !== now.tables.get(table),
   );
   await state.write((tx) => {
     for (const table of changed) {
-      const stood = new Map(before.all(table).map((stored) => [table.key(stored.row), stored]));
-      for (const { row } of now.all(table)) if (!stood.has(table.key(row))) tx.delete(table, table.key(row));
-      for (const [key, stored] of stood) if (now.get(table, key) !== stored) tx.put(table, stored.row);
+      const previous = new Map(before.all(table).map((stored) => [table.key(stored.row), stored]));
+      for (const { row } of now.all(table)) if (!previous.has(table.key(row))) tx.delete(table, table.key(row));
+      for (const [key, stored] of previous) if (now.get(table, key) !== stored) tx.put(table, stored.row);
     }
   });
 }

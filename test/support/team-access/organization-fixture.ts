@@ -1,15 +1,18 @@
-/** An organization with every kind of caller, for tests of who may do what. */
+/**
+ * An organization with every kind of caller, created through the API, for authorization tests. organizations.ts writes a
+ * similar organization directly into the state.
+ */
 import { hashSecret, newApiToken, newId } from '../../../src/credentials/secret.ts';
 import { users as userTable, userTokens } from '../../../src/credentials/user.ts';
 import { teams } from '../../../src/team-access/tables/team.ts';
 import type { Api } from '../process/api.ts';
 import { until } from '../until.ts';
-import { makeOrganization, request, resource, type Shown, shown, to } from './team-access.ts';
+import { documentOf, makeOrganization, type ResourceObject, request, resource, toOne } from './team-access.ts';
 
-/** Who is nobody: without a token, or with one that is unknown, or was good once. */
-export const NOBODIES = ['nobody', 'unknown-token', 'expired', 'deleted-user', 'deleted-team'] as const;
+/** Callers whose requests get 401. */
+export const UNAUTHENTICATED = ['no-token', 'unknown-token', 'expired-token', 'deleted-user', 'deleted-team'] as const;
 
-/** Who asks. `row-admin` administers the workspace by the row of their team, and nothing else. */
+/** Every kind of caller. `row-admin` is a workspace admin by a row of its team. */
 export const CALLERS = [
   'owner',
   'owners-token',
@@ -25,11 +28,11 @@ export const CALLERS = [
   'team-token',
   'outsider',
   'site-admin',
-  ...NOBODIES,
+  ...UNAUTHENTICATED,
 ] as const;
 export type CallerName = (typeof CALLERS)[number];
 
-/** The organization permissions of those who have a team of their own for them. */
+/** The callers with organization permissions. Each is the only member of a team with them. */
 const PERMISSIONS: Partial<Record<CallerName, readonly string[]>> = {
   'workspaces-manager': ['manage-workspaces'],
   'access-manager': ['manage-organization-access'],
@@ -38,61 +41,59 @@ const PERMISSIONS: Partial<Record<CallerName, readonly string[]>> = {
   'secret-viewer': ['access-secret-teams'],
 };
 
-export interface World {
+export interface OrganizationFixture {
   readonly api: Api;
   readonly organization: string;
-  /** Tokens by caller. */
+  /** Null for the caller without a token. */
   readonly tokens: Readonly<Record<CallerName, string | null>>;
-  /** Users by caller, as far as they are users. */
+  /** Only the callers that are users. */
   readonly users: Readonly<Partial<Record<CallerName, { readonly id: string; readonly username: string }>>>;
   readonly ownersTeam: string;
-  /** A secret team, which `insider` is in; it has a read row on `workspace`. */
+  /** A secret team with the member `insider` and a read row on `workspace`. */
   readonly secretTeam: string;
-  /** A team that everybody sees, which `member` is in and `team-token` is of; it has a plan row on `workspace`. */
+  /** A visible team with the member `member`, the token `team-token` and a plan row on `workspace`. */
   readonly visibleTeam: string;
-  /** A secret team with a permission that only owners hold: nobody else may touch it. */
+  /** A visible team with a permission that only owners hold, so only owners may change it [AUTHZ-44]. */
   readonly strongTeam: string;
   readonly workspace: string;
   readonly workspaceName: string;
 }
 
-/** Makes a user with a token, in the organization and a team if they are named. */
+/** Creates a user with a token. */
 export async function makeUser(
   api: Api,
   username: string,
 ): Promise<{ readonly id: string; readonly username: string; readonly token: string }> {
   const body = resource('users', { username, email: `${username}@example.org` });
-  const { id, attributes } = shown(await request(api, api.adminToken, 'POST', '/admin/users', { body })).data;
+  const { id, attributes } = documentOf(await request(api, api.adminToken, 'POST', '/admin/users', { body })).data;
   return { id, username, token: String(attributes['token']) };
 }
 
-/** Brings a user into an organization. @returns the id of the membership */
+/** Adds a user to an organization. @returns the ID of the membership */
 export async function join(api: Api, owner: string, organization: string, username: string): Promise<string> {
   const body = resource('organization-memberships', { email: `${username}@example.org` });
   const path = `/organizations/${organization}/organization-memberships`;
-  return shown(await request(api, owner, 'POST', path, { body })).data.id;
+  return documentOf(await request(api, owner, 'POST', path, { body })).data.id;
 }
 
-/** Makes a team. */
 export async function makeTeam(
   api: Api,
   owner: string,
   organization: string,
   attributes: Readonly<Record<string, unknown>>,
-): Promise<Shown> {
+): Promise<ResourceObject> {
   const path = `/organizations/${organization}/teams`;
-  return shown(await request(api, owner, 'POST', path, { body: resource('teams', attributes) })).data;
+  return documentOf(await request(api, owner, 'POST', path, { body: resource('teams', attributes) })).data;
 }
 
-/** Puts users of the organization into a team. */
+/** Adds users of the organization to a team. */
 export async function addToTeam(api: Api, owner: string, team: string, ...usernames: string[]): Promise<void> {
   const body = { data: usernames.map((id) => ({ type: 'users', id })) };
   const answer = await request(api, owner, 'POST', `/teams/${team}/relationships/users`, { body });
   if (answer.status !== 204) throw new Error(answer.text);
 }
 
-/** Makes the organization. */
-export async function makeWorld(api: Api, organization = 'acme'): Promise<World> {
+export async function createOrganizationFixture(api: Api, organization = 'acme'): Promise<OrganizationFixture> {
   const owner = await makeUser(api, `${organization}-owner`);
   await makeOrganization(api, owner.token, organization);
   const users: Partial<Record<CallerName, { id: string; username: string; token: string }>> = { owner };
@@ -121,30 +122,33 @@ export async function makeWorld(api: Api, organization = 'acme'): Promise<World>
     'organization-access': { 'manage-policies': true },
   });
   const workspaceBody = resource('workspaces', { name: 'production' });
-  const workspace = shown(await request(api, owner.token, 'POST', `${path}/workspaces`, { body: workspaceBody })).data;
+  const workspace = documentOf(
+    await request(api, owner.token, 'POST', `${path}/workspaces`, { body: workspaceBody }),
+  ).data;
   for (const [team, access] of [
     [secret.id, 'read'],
     [visible.id, 'plan'],
     [admins.id, 'admin'],
   ] as const) {
-    const related = { team: to('teams', team), workspace: to('workspaces', workspace.id) };
+    const related = { team: toOne('teams', team), workspace: toOne('workspaces', workspace.id) };
     const body = resource('team-workspaces', { access }, related);
     const answer = await request(api, owner.token, 'POST', '/team-workspaces', { body });
     if (answer.status !== 200) throw new Error(answer.text);
   }
-  const owners = shown<Shown[]>(await request(api, owner.token, 'GET', `${path}/teams?q=owners`)).data[0]?.id ?? '';
-  const tokenAt = async (at: string): Promise<string> => {
-    const { attributes } = shown(await request(api, owner.token, 'POST', at)).data;
+  const owners =
+    documentOf<ResourceObject[]>(await request(api, owner.token, 'GET', `${path}/teams?q=owners`)).data[0]?.id ?? '';
+  const createToken = async (tokenPath: string): Promise<string> => {
+    const { attributes } = documentOf(await request(api, owner.token, 'POST', tokenPath)).data;
     return String(attributes['token']);
   };
-  const gone = await makeTeam(api, owner.token, organization, { name: 'gone' });
-  const tokenOfGone = await tokenAt(`/teams/${gone.id}/authentication-token`);
+  const deletedTeam = await makeTeam(api, owner.token, organization, { name: 'gone' });
+  const deletedTeamToken = await createToken(`/teams/${deletedTeam.id}/authentication-token`);
   await addToTeam(api, owner.token, owners, `${organization}-deleted-user`);
   await api.state.write((tx) => {
     tx.delete(userTable, users['deleted-user']?.id ?? '');
-    tx.delete(teams, gone.id);
+    tx.delete(teams, deletedTeam.id);
   });
-  await until('what they owned is gone', () => !api.state.snapshot.ownersInDoubt);
+  await until('the orphaned keys are deleted', () => !api.state.snapshot.mayHaveOrphans);
   const tokenOf = (name: CallerName): string => users[name]?.token ?? '';
   return {
     api,
@@ -154,14 +158,14 @@ export async function makeWorld(api: Api, organization = 'acme'): Promise<World>
         CallerName,
         string
       >),
-      'owners-token': await tokenAt(`/teams/${owners}/authentication-token`),
-      'organization-token': await tokenAt(`${path}/authentication-token`),
-      'team-token': await tokenAt(`/teams/${visible.id}/authentication-token`),
+      'owners-token': await createToken(`/teams/${owners}/authentication-token`),
+      'organization-token': await createToken(`${path}/authentication-token`),
+      'team-token': await createToken(`/teams/${visible.id}/authentication-token`),
       'site-admin': api.adminToken,
-      expired: await expiredToken(api, owner.id),
+      'expired-token': await expiredToken(api, owner.id),
       'unknown-token': newApiToken(),
-      'deleted-team': tokenOfGone,
-      nobody: null,
+      'deleted-team': deletedTeamToken,
+      'no-token': null,
     },
     users,
     ownersTeam: owners,
@@ -173,7 +177,7 @@ export async function makeWorld(api: Api, organization = 'acme'): Promise<World>
   };
 }
 
-/** A token that was the owner's, once. */
+/** Writes a token of the user that expires after 1 ms. */
 async function expiredToken(api: Api, userId: string): Promise<string> {
   const secret = newApiToken();
   await api.state.write((tx) => {
