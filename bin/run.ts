@@ -20,7 +20,7 @@ export function run(args: readonly string[]): Promise<number> {
     stderr: process.stderr,
     environment: clientEnvironment(),
     version: packageVersion(),
-    interrupted() {
+    interruptSignal() {
       // A handler disables a signal's default effect, so it is installed only when a command asks for the signal.
       for (const name of isListening ? [] : (['SIGINT', 'SIGTERM'] as const)) {
         process.once(name, () => interruption.abort());
@@ -39,7 +39,7 @@ export function run(args: readonly string[]): Promise<number> {
 const local: LocalCommands = {
   settingFlags: settingKeys.map((key): SettingFlag => {
     const setting = settingOf(key);
-    return { key, flag: flagOf(key), meaning: `${setting.meaning} Default: ${defaultShown(setting)}` };
+    return { key, flag: flagOf(key), description: `${setting.meaning} Default: ${defaultShown(setting)}` };
   }),
   serve: ({ flags, configFile, ...start }) =>
     withUsageErrors(async () => {
@@ -53,7 +53,7 @@ const local: LocalCommands = {
         ...start,
       });
     }),
-  settingsInForce: ({ flags, configFile }) =>
+  effectiveSettings: ({ flags, configFile }) =>
     withUsageErrors(async () => {
       const { inForce, warnings } = await loadConfig(processSources(flags, configFile));
       const settings = inForce.map(({ key, shown, origin }) => ({ key, value: shown, from: describeOrigin(origin) }));

@@ -102,7 +102,7 @@ accord peering imported-services west --data-dir east`,
       title:
         'Diagnose a missing service. The command checks every step between the clusters and names the failing one.',
       command: 'accord service explain ledger --peer east --data-dir west',
-      matches: [/on its way to east: stops at "registered"/],
+      matches: [/ledger from this cluster to east: stops at "registered"/],
     },
   ],
 });

@@ -1,19 +1,19 @@
-/** Why a command failed; the closed set of reasons behind the exit codes. */
-export type CommandErrorCode = 'refused' | 'usage' | 'unreachable' | 'unknown';
+/** The reason of a failed command. Each reason has an exit code. */
+export type CommandErrorCode = 'failed' | 'usage' | 'unreachable' | 'unknown';
 
-/** The exit code of each reason. 0 is done, 130 is interrupted. `unknown`: the server that was asked cannot tell. */
+/** Exit codes. 0 means success and 130 interruption. `unknown` means that the server cannot determine the answer. */
 export const exitCodes: Readonly<Record<CommandErrorCode, number>> = {
-  refused: 1,
+  failed: 1,
   usage: 2,
   unreachable: 3,
   unknown: 4,
 };
 
-/** A failure that the user can act on; `message` is all that is shown. */
+/** An error that the user can act on. Only `message` is printed. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly code: CommandErrorCode;
-  /** What the server answered, where it refused. */
+  /** The HTTP status, if the server rejected the request. */
   readonly status: number | undefined;
 
   constructor(code: CommandErrorCode, message: string, options: ErrorOptions & { readonly status?: number } = {}) {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { accord } from '../../test/support/process/cli-harness.ts';
+import { runCli } from '../../test/support/process/cli-harness.ts';
 import { CommandError } from './errors.ts';
 import type { ServeOptions } from './shell.ts';
 
@@ -11,39 +11,39 @@ const folder = mkdtempSync(join(tmpdir(), 'accord-program-'));
 after(() => rmSync(folder, { recursive: true }));
 
 const settingFlags = [
-  { key: 'http.address', flag: '--http-address', meaning: 'Listener. Default: 127.0.0.1:8500' },
-  { key: 'data-dir', flag: '--data-dir', meaning: 'Folder.' },
+  { key: 'http.address', flag: '--http-address', description: 'Listener. Default: 127.0.0.1:8500' },
+  { key: 'data-dir', flag: '--data-dir', description: 'Folder.' },
 ];
 
-test('the version is told by a command and by a flag', async () => {
-  assert.deepEqual(await accord(['version']), { exitCode: 0, stdout: 'accord 1.13.0\n', stderr: '' });
-  assert.deepEqual(JSON.parse((await accord(['version', '--json'])).stdout), { version: '1.13.0' });
-  assert.deepEqual(await accord(['--version']), { exitCode: 0, stdout: '1.13.0\n', stderr: '' });
+test('version and --version print the version', async () => {
+  assert.deepEqual(await runCli(['version']), { exitCode: 0, stdout: 'accord 1.13.0\n', stderr: '' });
+  assert.deepEqual(JSON.parse((await runCli(['version', '--json'])).stdout), { version: '1.13.0' });
+  assert.deepEqual(await runCli(['--version']), { exitCode: 0, stdout: '1.13.0\n', stderr: '' });
 });
 
-test('help that is asked for is a result', async () => {
+test('--help and help write to standard output', async () => {
   for (const args of [['--help'], ['help'], ['acl', 'token', '--help'], ['help', 'partition']]) {
-    const { exitCode, stdout, stderr } = await accord(args);
+    const { exitCode, stdout, stderr } = await runCli(args);
     assert.deepEqual([exitCode, stderr], [0, ''], args.join(' '));
     assert.match(stdout, /^Usage: accord/);
   }
 });
 
-test('help explains grants and where a token comes from', async () => {
-  const { stdout } = await accord(['acl', 'token', 'create', '--help']);
+test('the help of acl token create explains grants and ACCORD_TOKEN', async () => {
+  const { stdout } = await runCli(['acl', 'token', 'create', '--help']);
   assert.match(stdout, /RESOURCE:ACCESS\[@PARTITION\]\[=NAME,…\]/);
   assert.match(stdout, /ACCORD_TOKEN/);
 });
 
-test('a group without a command is wrong use, with help beside the results', async () => {
+test('a command group without a command is a usage error and prints help on standard error', async () => {
   for (const args of [[], ['acl'], ['acl', 'token'], ['partition']]) {
-    const { exitCode, stdout, stderr } = await accord(args);
+    const { exitCode, stdout, stderr } = await runCli(args);
     assert.deepEqual([exitCode, stdout], [2, ''], args.join(' '));
     assert.match(stderr, /^Usage: accord/);
   }
 });
 
-test('wrong use is told in one line, with the nearest name', async () => {
+test('usage errors are printed in one line with the closest name [SRV-96]', async () => {
   const lines: Readonly<Record<string, string>> = {
     statsu: "accord: unknown command 'statsu' (Did you mean status?)\n",
     'status --jsn': "accord: unknown option '--jsn' (Did you mean --json?)\n",
@@ -53,7 +53,7 @@ test('wrong use is told in one line, with the nearest name', async () => {
     'server --http-address': "accord: option '--http-address <value>' argument missing\n",
   };
   for (const [args, line] of Object.entries(lines)) {
-    assert.deepEqual(await accord(args.split(' '), { local: { settingFlags } }), {
+    assert.deepEqual(await runCli(args.split(' '), { local: { settingFlags } }), {
       exitCode: 2,
       stdout: '',
       stderr: line,
@@ -61,19 +61,19 @@ test('wrong use is told in one line, with the nearest name', async () => {
   }
 });
 
-test('server hands over settings, import and recovery, and ends with the exit code of the server', async () => {
+test('server passes settings, import, and recovery and returns the exit code of the server', async () => {
   const calls: ServeOptions[] = [];
   const serve = (options: ServeOptions): Promise<number> => {
     calls.push(options);
     return Promise.resolve(7);
   };
-  const run = (...args: string[]) => accord(['server', ...args], { local: { settingFlags, serve } });
+  const run = (...args: string[]) => runCli(['server', ...args], { local: { settingFlags, serve } });
   assert.equal((await run()).exitCode, 7);
   const passphraseFile = join(folder, 'passphrase');
   writeFileSync(passphraseFile, 'open sesame\n');
   await run('--http-address', '127.0.0.1:0', '--data-dir=/data', '--config', 'a.yaml', '--recover');
   await run('--import-file', 'state.jsonl', '--import-passphrase-file', passphraseFile);
-  const nothing = {
+  const defaults = {
     flags: new Map(),
     configFile: undefined,
     importFile: undefined,
@@ -85,43 +85,72 @@ test('server hands over settings, import and recovery, and ends with the exit co
     ['data-dir', '/data'],
   ]);
   assert.deepEqual(calls, [
-    nothing,
-    { ...nothing, flags, configFile: 'a.yaml', recover: true },
-    { ...nothing, importFile: 'state.jsonl', importPassphrase: 'open sesame' },
+    defaults,
+    { ...defaults, flags, configFile: 'a.yaml', recover: true },
+    { ...defaults, importFile: 'state.jsonl', importPassphrase: 'open sesame' },
   ]);
   assert.equal((await run('--import-passphrase-file', passphraseFile)).exitCode, 2);
 });
 
-test('server tells bad settings in one line and exits with 2', async () => {
+test('server prints invalid settings in one line and exits with 2', async () => {
   const serve = (): Promise<number> =>
     Promise.reject(new CommandError('usage', 'store from --store is "x": want sqlite or etcd'));
-  assert.deepEqual(await accord(['server'], { local: { serve } }), {
+  assert.deepEqual(await runCli(['server'], { local: { serve } }), {
     exitCode: 2,
     stdout: '',
     stderr: 'accord: store from --store is "x": want sqlite or etcd\n',
   });
 });
 
-test('config shows settings and where they come from, warnings beside', async () => {
+test('config prints settings with their origins, and warnings on standard error [SRV-95]', async () => {
   const settings = [
     { key: 'http.address', value: '0.0.0.0:80', from: '--http-address' },
     { key: 'store', value: 'sqlite', from: 'default' },
   ];
-  const settingsInForce = () => Promise.resolve({ settings, warnings: ['no TLS'] });
-  const local = { settingFlags, settingsInForce };
-  assert.deepEqual(await accord(['config'], { local }), {
+  const effectiveSettings = () => Promise.resolve({ settings, warnings: ['no TLS'] });
+  const local = { settingFlags, effectiveSettings };
+  assert.deepEqual(await runCli(['config'], { local }), {
     exitCode: 0,
     stdout:
       'SETTING       VALUE       FROM\nhttp.address  0.0.0.0:80  --http-address\nstore         sqlite      default\n',
     stderr: 'accord: warning: no TLS\n',
   });
-  assert.deepEqual(JSON.parse((await accord(['config', '--json'], { local })).stdout), {
+  assert.deepEqual(JSON.parse((await runCli(['config', '--json'], { local })).stdout), {
     'http.address': { value: '0.0.0.0:80', from: '--http-address' },
     store: { value: 'sqlite', from: 'default' },
   });
 });
 
-test('an error that nobody foresaw is not swallowed', async () => {
-  const settingsInForce = () => Promise.reject(new TypeError('a bug'));
-  await assert.rejects(accord(['config'], { local: { settingsInForce } }), TypeError);
+test('an unexpected error is thrown', async () => {
+  const effectiveSettings = () => Promise.reject(new TypeError('a bug'));
+  await assert.rejects(runCli(['config'], { local: { effectiveSettings } }), TypeError);
+});
+
+const TEAM_ACCESS_GROUPS = {
+  organization: ['list', 'show', 'create', 'update', 'delete', 'list-members', 'add-member', 'remove-member'],
+  team: ['list', 'show', 'create', 'update', 'delete', 'add-member', 'remove-member'],
+  workspace: ['list', 'show', 'create', 'update', 'delete'],
+  'team-access': ['list', 'show', 'add', 'update', 'remove', 'apply'],
+  access: ['explain', 'matrix'],
+  user: ['list', 'create', 'delete', 'self'],
+  'api-token': ['list', 'create', 'revoke'],
+};
+
+test('every command group of team access has its commands, with help about the connection', async () => {
+  for (const [group, commands] of Object.entries(TEAM_ACCESS_GROUPS)) {
+    const { stdout: overview } = await runCli([group, '--help']);
+    const listed = [...overview.matchAll(/^ {2}([a-z-]+) \[options\]/gm)].map(([, name]) => name);
+    assert.deepEqual(listed, commands, overview);
+    for (const command of commands) {
+      const { exitCode, stdout, stderr } = await runCli([group, command, '--help']);
+      assert.deepEqual([exitCode, stderr], [0, ''], `${group} ${command}`);
+      for (const word of ['--address', '--api-token-file', 'ACCORD_API_TOKEN', '--ca-file', '--data-dir']) {
+        assert.ok(stdout.includes(word), `${group} ${command}: ${word}`);
+      }
+    }
+  }
+});
+
+test('a command group of team access without a command is a usage error', async () => {
+  for (const group of Object.keys(TEAM_ACCESS_GROUPS)) assert.equal((await runCli([group])).exitCode, 2, group);
 });

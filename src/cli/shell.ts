@@ -1,55 +1,54 @@
-/** What commands need of the process they run in, passed in so that tests run whole commands. */
+/** The process environment of a command. It is passed in, so that tests can run whole commands. */
 import type { Readable, Writable } from 'node:stream';
 
 export interface Shell {
-  /** What is piped in; read only by commands that say so. */
+  /** Read only by commands whose help mentions it. */
   readonly stdin: Readable & { readonly isTTY?: boolean };
-  /** Results, and nothing else. */
+  /** Receives results only. */
   readonly stdout: Writable;
-  /** Everything else. */
+  /** Receives status, warnings, prompts, and errors. */
   readonly stderr: Writable;
-  /** The client's variables: `ACCORD_ADDRESS`, `ACCORD_TOKEN`, `ACCORD_API_TOKEN`, `ACCORD_CA_FILE`, `ACCORD_DATA_DIR`. */
+  /** `ACCORD_ADDRESS`, `ACCORD_TOKEN`, `ACCORD_API_TOKEN`, `ACCORD_CA_FILE`, and `ACCORD_DATA_DIR`. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly version: string;
-  /** Aborted when the user interrupts the command; not asked for by `server`, which has its own signals. */
-  readonly interrupted: () => AbortSignal;
+  /** Returns a signal that aborts when the user interrupts the command. `server` handles signals itself. */
+  readonly interruptSignal: () => AbortSignal;
   /** Waits. @throws the reason of `signal` */
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly local: LocalCommands;
 }
 
-/** A flag of the server's settings. */
+/** The command-line flag of a server setting. */
 export interface SettingFlag {
   /** `http.address` */
   readonly key: string;
   /** `--http-address` */
   readonly flag: string;
-  readonly meaning: string;
+  readonly description: string;
 }
 
-/** Settings as they stand on the command line. */
-export interface GivenSettings {
-  /** By key. */
+/** Settings given on the command line. */
+export interface CommandLineSettings {
+  /** Values by setting key. */
   readonly flags: ReadonlyMap<string, string>;
   readonly configFile: string | undefined;
 }
 
-/** How a server is started. */
-export interface ServeOptions extends GivenSettings {
-  /** An export to fill the empty store with. */
+export interface ServeOptions extends CommandLineSettings {
+  /** An export to load into the empty store. */
   readonly importFile: string | undefined;
   readonly importPassphrase: string | undefined;
-  /** Makes new first credentials. */
+  /** Whether to create new first credentials. */
   readonly recover: boolean;
 }
 
-/** The commands that run here instead of asking a server; what they stand on is not the client's to know. */
+/** Commands that run in this process. They are passed in because the client imports no server code. */
 export interface LocalCommands {
   readonly settingFlags: readonly SettingFlag[];
-  /** Runs a server until it is stopped. @returns its exit code; @throws CommandError `usage` for bad settings */
+  /** Runs a server until it stops. @returns its exit code; @throws CommandError `usage` for invalid settings */
   serve(options: ServeOptions): Promise<number>;
-  /** The settings in force. @throws CommandError `usage` */
-  settingsInForce(given: GivenSettings): Promise<{
+  /** Returns the effective settings and their origins. @throws CommandError `usage` */
+  effectiveSettings(given: CommandLineSettings): Promise<{
     readonly settings: readonly { readonly key: string; readonly value: string; readonly from: string }[];
     readonly warnings: readonly string[];
   }>;

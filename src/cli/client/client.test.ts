@@ -5,13 +5,13 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
-import { accord, startServer } from '../../../test/support/process/cli-harness.ts';
+import { runCli, startStubServer } from '../../../test/support/process/cli-harness.ts';
 import { createClient } from './client.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'accord-client-'));
 after(() => rmSync(folder, { recursive: true }));
 
-/** Certificate for 127.0.0.1, of nobody, valid until 2124, and its key: for these tests alone. */
+/** A self-signed certificate for 127.0.0.1, valid until 2124, and its key. Used only in these tests. */
 const cert = `-----BEGIN CERTIFICATE-----
 MIIBYDCCAQagAwIBAgIBATAKBggqhkjOPQQDAjAWMRQwEgYDVQQDDAtBY2NvcmQg
 dGVzdDAgFw0yNDAxMDEwMDAwMDBaGA8yMTI0MDEwMTAwMDAwMFowFjEUMBIGA1UE
@@ -32,7 +32,7 @@ owx7S51Ccjaa7XGMr3zsTPLOicM5KY4y2MSVbTYFwt01YWyGPBOczoAU
 
 const list = (address: string, ...more: string[]): string[] => ['partition', 'list', '--address', address, ...more];
 
-/** The address of a server that does `act` with every connection, below HTTP. */
+/** Starts a TCP server that calls `act` with every connection. @returns its address */
 async function startSocketServer(t: TestContext, act: (socket: import('node:net').Socket) => void): Promise<string> {
   const sockets = new Set<import('node:net').Socket>();
   const server = createServer((socket) => {
@@ -48,50 +48,50 @@ async function startSocketServer(t: TestContext, act: (socket: import('node:net'
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test('a refusal is shown in the words of the server and exits with 1', async (t) => {
-  const { address } = await startServer(t, () => ({ status: 503, body: 'no store\nfor 10 s\u001b[2J' }));
-  const { exitCode, stdout, stderr } = await accord(list(address));
+test("prints the server's error message and exits with 1", async (t) => {
+  const { address } = await startStubServer(t, () => ({ status: 503, body: 'no store\nfor 10 s\u001b[2J' }));
+  const { exitCode, stdout, stderr } = await runCli(list(address));
   assert.deepEqual([exitCode, stdout, stderr], [1, '', 'accord: no store\nfor 10 s\\x1b[2J\n']);
 });
 
-test('a refusal without words shows its status, a redirect where it points', async (t) => {
-  const { address } = await startServer(t, () => ({ status: 302, headers: { location: 'https://elsewhere/' } }));
-  const { exitCode, stderr } = await accord(list(address));
+test('prints the status of an empty error response and the target of a redirect', async (t) => {
+  const { address } = await startStubServer(t, () => ({ status: 302, headers: { location: 'https://elsewhere/' } }));
+  const { exitCode, stderr } = await runCli(list(address));
   assert.equal(exitCode, 1);
-  assert.match(stderr, /status 302 without a word \(it points to https:\/\/elsewhere\/\)/);
+  assert.match(stderr, /status 302 with an empty body \(redirects to https:\/\/elsewhere\/\)/);
 });
 
-test('who sends no token and is forbidden is told how to give one', async (t) => {
-  const { address } = await startServer(t, () => ({ status: 403, body: 'Permission denied' }));
+test('explains how to give a token after a 403 without one', async (t) => {
+  const { address } = await startStubServer(t, () => ({ status: 403, body: 'Permission denied' }));
   assert.match(
-    (await accord(list(address))).stderr,
+    (await runCli(list(address))).stderr,
     /^accord: Permission denied \(no token was sent: set ACCORD_TOKEN/,
   );
-  const withToken = await accord(list(address), { environment: { ACCORD_TOKEN: 'x' } });
+  const withToken = await runCli(list(address), { environment: { ACCORD_TOKEN: 'x' } });
   assert.equal(withToken.stderr, 'accord: Permission denied\n');
 });
 
-test('a long refusal is cut', async (t) => {
-  const { address } = await startServer(t, () => ({ status: 502, body: `<html>${'x'.repeat(100_000)}` }));
-  assert.ok((await accord(list(address))).stderr.length < 2_100);
+test('shortens a long error message', async (t) => {
+  const { address } = await startStubServer(t, () => ({ status: 502, body: `<html>${'x'.repeat(100_000)}` }));
+  assert.ok((await runCli(list(address))).stderr.length < 2_100);
 });
 
-test('an answer that is not JSON comes from something else', async (t) => {
-  const { address } = await startServer(t, () => ({ body: '<html>' }));
-  const { exitCode, stderr } = await accord(list(address));
+test('asks whether the server is Accord if the response is not JSON', async (t) => {
+  const { address } = await startStubServer(t, () => ({ body: '<html>' }));
+  const { exitCode, stderr } = await runCli(list(address));
   assert.equal(exitCode, 1);
-  assert.match(stderr, /is not JSON: is that an Accord server\?/);
+  assert.match(stderr, /is not JSON; is this an Accord server\?/);
 });
 
-test('a server that is not there exits with 3, its address, the cause and what to do', async () => {
-  const { exitCode, stderr } = await accord(list('http://127.0.0.1:1'));
+test('exits with 3 and prints address, cause, and remedy if the connection is refused', async () => {
+  const { exitCode, stderr } = await runCli(list('http://127.0.0.1:1'));
   assert.equal(exitCode, 3);
   const cause = 'connect ECONNREFUSED 127.0.0.1:1';
-  const advice = 'start a server there with accord server, or name another with --address';
+  const advice = 'start a server with accord server, or name another one with --address';
   assert.equal(stderr, `accord: cannot reach http://127.0.0.1:1: ${cause}; ${advice}\n`);
 });
 
-test('a server that hangs up, before or within its answer, is not reachable', async (t) => {
+test('exits with 3 if the server closes the connection before or during its response', async (t) => {
   const heads = [
     '',
     'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n[1',
@@ -99,47 +99,47 @@ test('a server that hangs up, before or within its answer, is not reachable', as
   ];
   for (const head of heads) {
     const address = await startSocketServer(t, (socket) => socket.once('data', () => socket.end(head)));
-    const { exitCode, stderr } = await accord(list(address));
+    const { exitCode, stderr } = await runCli(list(address));
     assert.equal(exitCode, 3, head);
     assert.match(stderr, /^accord: cannot reach http:\/\/127\.0\.0\.1:\d+: \S/);
   }
 });
 
-test('a server that is silent is given up', async (t) => {
+test('stops waiting for a silent server after the idle timeout', async (t) => {
   const address = await startSocketServer(t, () => {});
-  const connection = { address, token: undefined, tokenFrom: '', ca: undefined };
+  const connection = { address, token: undefined, tokenSource: '', ca: undefined };
   const client = createClient(connection, new AbortController().signal);
-  await assert.rejects(client.send({ method: 'GET', path: '/', silenceMs: 20 }), {
+  await assert.rejects(client.send({ method: 'GET', path: '/', idleTimeoutMs: 20 }), {
     code: 'unreachable',
-    message: `cannot reach ${address}: no answer within 0.02 s`,
+    message: `cannot reach ${address}: no response within 0.02 s`,
   });
 });
 
-test('an interrupted request ends the command with 130', async (t) => {
+test('exits with 130 if a request is interrupted', async (t) => {
   const interruption = new AbortController();
   const address = await startSocketServer(t, (socket) => socket.once('data', () => interruption.abort()));
-  const { exitCode, stderr } = await accord(list(address), { interruption });
+  const { exitCode, stderr } = await runCli(list(address), { interruption });
   assert.deepEqual([exitCode, stderr], [130, '']);
 });
 
-test('a server with a certificate of a private authority is trusted when that is named', async (t) => {
-  const { address } = await startServer(t, () => ({ body: [] }), { key, cert });
+test('trusts a certificate of a private CA named with --ca-file or ACCORD_CA_FILE [SRV-100]', async (t) => {
+  const { address } = await startStubServer(t, () => ({ body: [] }), { key, cert });
   const caFile = join(folder, 'ca.pem');
   writeFileSync(caFile, cert);
-  assert.equal((await accord(list(address, '--ca-file', caFile))).exitCode, 0);
-  assert.equal((await accord(list(address), { environment: { ACCORD_CA_FILE: caFile } })).exitCode, 0);
-  const distrusted = await accord(list(address));
+  assert.equal((await runCli(list(address, '--ca-file', caFile))).exitCode, 0);
+  assert.equal((await runCli(list(address), { environment: { ACCORD_CA_FILE: caFile } })).exitCode, 0);
+  const distrusted = await runCli(list(address));
   assert.equal(distrusted.exitCode, 3);
-  assert.match(distrusted.stderr, /name its certificate with --ca-file/);
+  assert.match(distrusted.stderr, /name the CA's certificate with --ca-file/);
 });
 
-test('the wrong scheme is told', async (t) => {
-  const secure = await startServer(t, () => ({ body: [] }), { key, cert });
-  const plain = await startServer(t, () => ({ body: [] }));
-  const plainToSecure = await accord(list(secure.address.replace('https', 'http')));
+test('suggests the other scheme for a wrong one', async (t) => {
+  const secure = await startStubServer(t, () => ({ body: [] }), { key, cert });
+  const plain = await startStubServer(t, () => ({ body: [] }));
+  const plainToSecure = await runCli(list(secure.address.replace('https', 'http')));
   assert.equal(plainToSecure.exitCode, 3);
-  assert.match(plainToSecure.stderr, /does it speak HTTPS\?/);
-  const secureToPlain = await accord(list(plain.address.replace('http', 'https')));
+  assert.match(plainToSecure.stderr, /if the server uses HTTPS, the address must start with https:/);
+  const secureToPlain = await runCli(list(plain.address.replace('http', 'https')));
   assert.equal(secureToPlain.exitCode, 3);
-  assert.match(secureToPlain.stderr, /is its address http:\/\/ instead of https:\/\/\?/);
+  assert.match(secureToPlain.stderr, /try http:\/\/ instead of https:\/\//);
 });

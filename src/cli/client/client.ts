@@ -1,27 +1,27 @@
-/** Requests to a server: what could not be sent or was not answered is `unreachable`, a status from 300 on `refused`. */
+/** HTTP client of the commands. A failed connection is `unreachable`; a status of 300 or above is `failed`. */
 import { type IncomingHttpHeaders, type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { CommandError } from '../errors.ts';
-import { ANSWER_BYTES_MAX, ANSWER_MS_MAX, REFUSAL_LENGTH_MAX } from '../limits.ts';
+import { ERROR_TEXT_LENGTH_MAX, RESPONSE_BYTES_MAX, RESPONSE_TIMEOUT_MS } from '../limits.ts';
 import { printable } from '../output/output.ts';
 import type { Shell } from '../shell.ts';
 import { type Connection, type ConnectionOptions, resolveConnection } from './connection.ts';
 
-/** One request. `path` begins with a slash and its segments are encoded. */
-export interface Call {
+/** A request. `path` starts with a slash, and its segments are encoded. */
+export interface ClientRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
-  /** Parameters without a value are left out. */
+  /** Parameters that are `undefined` are omitted. */
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   /** Sent as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** How long the server may be silent. */
-  readonly silenceMs?: number;
+  /** Time without data after which the server counts as unreachable. */
+  readonly idleTimeoutMs?: number;
 }
 
-/** An answer whose body was read. */
-export interface Answer {
+/** A response with its complete body. */
+export interface ClientResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
@@ -29,73 +29,77 @@ export interface Answer {
 
 export interface Client {
   readonly address: string;
-  /** Whether the server is told who asks. */
+  /** Whether requests carry a token. */
   readonly hasToken: boolean;
-  /** Any status. @throws CommandError `unreachable` */
-  ask(call: Call): Promise<Answer>;
-  /** A status below 300. @throws CommandError `unreachable`, `refused` with the server's own words */
-  send(call: Call): Promise<Answer>;
-  /** As `send`, with the body still to be read. */
-  stream(call: Call): Promise<IncomingMessage>;
-  /** As `send`, with the JSON of the answer, whose shape the API promises. */
-  read<T>(call: Call): Promise<T>;
+  /** Sends a request and returns a response with any status. @throws CommandError `unreachable` */
+  request(call: ClientRequest): Promise<ClientResponse>;
+  /** Sends a request. @throws CommandError `unreachable`; `failed` with the server's message for a status from 300 */
+  send(call: ClientRequest): Promise<ClientResponse>;
+  /** Like `send`, but does not read the body. */
+  stream(call: ClientRequest): Promise<IncomingMessage>;
+  /** Like `send`, and parses the JSON body. The shape is not checked. */
+  read<T>(call: ClientRequest): Promise<T>;
 }
 
-/** A client for the server that the options and the environment name. @throws CommandError `usage` */
+/** Creates a client for the server named by the options and the environment. @throws CommandError `usage` */
 export function connect(shell: Shell, options: ConnectionOptions): Client {
-  return createClient(resolveConnection(shell, options), shell.interrupted());
+  return createClient(resolveConnection(shell, options), shell.interruptSignal());
 }
 
-/** A client whose requests end when `signal` aborts. */
+/** Creates a client whose requests are canceled when `signal` aborts. */
 export function createClient(connection: Connection, signal: AbortSignal): Client {
-  const open = (call: Call): Promise<IncomingMessage> => openCall(connection, call, signal);
-  const ask = async (call: Call): Promise<Answer> => {
+  const open = (call: ClientRequest): Promise<IncomingMessage> => openRequest(connection, call, signal);
+  const request = async (call: ClientRequest): Promise<ClientResponse> => {
     const response = await open(call);
     return { status: response.statusCode ?? 0, headers: response.headers, text: await readBody(connection, response) };
   };
-  const send = async (call: Call): Promise<Answer> => {
-    const answer = await ask(call);
-    if (answer.status >= 300) throw refusal(connection, answer);
-    return answer;
+  const send = async (call: ClientRequest): Promise<ClientResponse> => {
+    const response = await request(call);
+    if (response.status >= 300) throw responseError(connection, response);
+    return response;
   };
   return {
     address: connection.address,
     hasToken: connection.token !== undefined,
-    ask,
+    request,
     send,
     async stream(call) {
       const response = await open(call);
       const status = response.statusCode ?? 0;
       if (status < 300) return response;
-      throw refusal(connection, { status, headers: response.headers, text: await readBody(connection, response) });
+      throw responseError(connection, {
+        status,
+        headers: response.headers,
+        text: await readBody(connection, response),
+      });
     },
-    async read<T>(call: Call) {
+    async read<T>(call: ClientRequest) {
       const { text } = await send(call);
       return parseJson(connection, text) as T;
     },
   };
 }
 
-/** The JSON of an answer. @throws CommandError `refused` when it is none: then something else answers at the address */
+/** Parses the JSON of a response. @throws CommandError `failed` for invalid JSON, which no Accord server sends */
 export function parseJson({ address }: Pick<Connection, 'address'>, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new CommandError('refused', `the answer of ${address} is not JSON: is that an Accord server?`, { cause });
+    throw new CommandError('failed', `the response from ${address} is not JSON; is this an Accord server?`, { cause });
   }
 }
 
-function openCall(connection: Connection, call: Call, signal: AbortSignal): Promise<IncomingMessage> {
+function openRequest(connection: Connection, call: ClientRequest, signal: AbortSignal): Promise<IncomingMessage> {
   const url = new URL(connection.address + call.path);
   for (const [name, value] of Object.entries(call.query ?? {})) {
     if (value !== undefined) url.searchParams.set(name, String(value));
   }
-  const silenceMs = call.silenceMs ?? ANSWER_MS_MAX;
+  const idleTimeoutMs = call.idleTimeoutMs ?? RESPONSE_TIMEOUT_MS;
   const body = call.body === undefined ? undefined : JSON.stringify(call.body);
   const options: RequestOptions & { ca?: string } = {
     method: call.method,
     signal,
-    timeout: silenceMs,
+    timeout: idleTimeoutMs,
     headers: {
       accept: 'application/json, text/plain',
       ...(connection.token === undefined ? {} : { 'x-service-token': connection.token }),
@@ -107,7 +111,7 @@ function openCall(connection: Connection, call: Call, signal: AbortSignal): Prom
   return new Promise((resolve, reject) => {
     const request = url.protocol === 'https:' ? requestHttps(url, options) : requestHttp(url, options);
     request.once('response', resolve);
-    request.once('timeout', () => request.destroy(new Error(`no answer within ${silenceMs / 1000} s`)));
+    request.once('timeout', () => request.destroy(new Error(`no response within ${idleTimeoutMs / 1000} s`)));
     request.once('error', (error) => reject(unreachable(connection, error)));
     request.end(body);
   });
@@ -120,7 +124,7 @@ async function readBody(connection: Connection, response: IncomingMessage): Prom
     for await (const chunk of response) {
       chunks.push(chunk);
       size += chunk.length;
-      if (size > ANSWER_BYTES_MAX) throw new Error(`the answer is longer than ${ANSWER_BYTES_MAX} bytes`);
+      if (size > RESPONSE_BYTES_MAX) throw new Error(`the response is longer than ${RESPONSE_BYTES_MAX} bytes`);
     }
   } catch (error) {
     throw unreachable(connection, error as Error);
@@ -128,46 +132,46 @@ async function readBody(connection: Connection, response: IncomingMessage): Prom
   return Buffer.concat(chunks).toString();
 }
 
-/** The error for a connection that failed or broke: the address, the cause, and what to do where that is known. */
+/** Creates the error for a connection that failed or broke, with the address, the cause, and a known remedy. */
 export function unreachable({ address }: Pick<Connection, 'address'>, cause: Error): CommandError {
-  return new CommandError('unreachable', `cannot reach ${address}: ${causeOf(cause)}`, { cause });
+  return new CommandError('unreachable', `cannot reach ${address}: ${describeCause(cause)}`, { cause });
 }
 
-function causeOf(error: Error): string {
-  // A name with several addresses fails with one error for each and no message of its own.
+function describeCause(error: Error): string {
+  // For a name with several addresses, the AggregateError has no message, only one error per address.
   const first: NodeJS.ErrnoException = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
   const code = first.code ?? '';
   if (/CERT|ISSUER|SIGNATURE/.test(code)) {
-    return `${first.message} (${code}); if a private authority vouches for it, name its certificate with --ca-file`;
+    return `${first.message} (${code}); for a private CA, name the CA's certificate with --ca-file`;
   }
   if (code === 'ECONNREFUSED') {
-    return `${first.message}; start a server there with accord server, or name another with --address`;
+    return `${first.message}; start a server with accord server, or name another one with --address`;
   }
-  if (code === 'EPROTO') return `it does not speak TLS; is its address http:// instead of https://? (${code})`;
+  if (code === 'EPROTO') return `the server does not use TLS; try http:// instead of https:// (${code})`;
   if (code === 'ECONNRESET' || code === 'HPE_INVALID_CONSTANT') {
-    return `${first.message}; does it speak HTTPS? Then its address begins with https://`;
+    return `${first.message}; if the server uses HTTPS, the address must start with https://`;
   }
   return first.message;
 }
 
-function refusal(connection: Connection, answer: Answer): CommandError {
-  const { status } = answer;
-  const words = refusalWords(answer);
-  const hint = status === 401 || status === 403 ? tokenHint(connection, words) : '';
-  return new CommandError('refused', words + hint, { status });
+function responseError(connection: Connection, response: ClientResponse): CommandError {
+  const { status } = response;
+  const text = errorText(response);
+  const hint = status === 401 || status === 403 ? tokenHint(connection, text) : '';
+  return new CommandError('failed', text + hint, { status });
 }
 
-/** What an answer from 300 on says, fit for a terminal. */
-export function refusalWords({ status, text, headers }: Answer): string {
-  const lines = text.trim().slice(0, REFUSAL_LENGTH_MAX).split('\n');
-  const words = text.trim() === '' ? `status ${status} without a word` : lines.map(printable).join('\n');
-  return headers.location === undefined ? words : `${words} (it points to ${printable(headers.location)})`;
+/** Returns the message of an error response or redirect, escaped and shortened for a terminal. */
+export function errorText({ status, text, headers }: ClientResponse): string {
+  const lines = text.trim().slice(0, ERROR_TEXT_LENGTH_MAX).split('\n');
+  const message = text.trim() === '' ? `status ${status} with an empty body` : lines.map(printable).join('\n');
+  return headers.location === undefined ? message : `${message} (redirects to ${printable(headers.location)})`;
 }
 
-/** What to look at when a token, or its absence, is the reason. */
-function tokenHint({ token, tokenFrom }: Connection, words: string): string {
+/** Returns a hint if the token, or its absence, causes the error. */
+function tokenHint({ token, tokenSource }: Connection, message: string): string {
   if (token === undefined) {
-    return ' (no token was sent: set ACCORD_TOKEN, or run where the first credentials are, see --data-dir)';
+    return ' (no token was sent: set ACCORD_TOKEN, or name the folder of the first credentials with --data-dir)';
   }
-  return words === 'ACL not found' ? ` (the token from ${tokenFrom} is unknown to the server, or has expired)` : '';
+  return message === 'ACL not found' ? ` (the token from ${tokenSource} is unknown to the server or has expired)` : '';
 }

@@ -1,4 +1,4 @@
-/** Which server a command talks to, and with which token. */
+/** Resolves the address of the server, the token, and the CA certificates of a command. */
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
@@ -9,7 +9,7 @@ import type { Shell } from '../shell.ts';
 const ADDRESS_DEFAULT = 'http://127.0.0.1:8500';
 const DATA_DIR_DEFAULT = './accord-data';
 
-/** The options that say where a server is; `aclTokenFile` or `apiTokenFile` says with which token to ask it. */
+/** The connection options of a command. A command has either `aclTokenFile` or `apiTokenFile`. */
 export interface ConnectionOptions {
   readonly address?: string;
   readonly aclTokenFile?: string;
@@ -18,70 +18,70 @@ export interface ConnectionOptions {
   readonly dataDir?: string;
 }
 
-/** One of the two kinds of token, and where it is found. */
+/** One of the two kinds of tokens, with the places in which it is looked up. */
 interface TokenKind {
   readonly option: 'aclTokenFile' | 'apiTokenFile';
   readonly variable: string;
-  /** What `credentials.json` has of it; anything but a text is none. */
-  readonly inCredentials: (content: Credentials) => unknown;
+  /** Returns the token in `credentials.json`. Only a string counts as a token. */
+  readonly fromCredentials: (content: Credentials) => unknown;
 }
 
-/** `credentials.json`, as far as it is what it should be. */
+/** The unvalidated content of `credentials.json`. */
 interface Credentials {
   readonly address?: unknown;
   readonly peering?: { readonly secretId?: unknown };
   readonly teamAccess?: { readonly token?: unknown };
 }
 
-/** Tokens of `/v1`. */
+/** The ACL token for `/v1`. */
 const ACL_TOKEN: TokenKind = {
   option: 'aclTokenFile',
   variable: 'ACCORD_TOKEN',
-  inCredentials: ({ peering }) => peering?.secretId,
+  fromCredentials: ({ peering }) => peering?.secretId,
 };
 
-/** Tokens of `/api/v2`. */
+/** The API token for `/api/v2`. */
 export const API_TOKEN: TokenKind = {
   option: 'apiTokenFile',
   variable: 'ACCORD_API_TOKEN',
-  inCredentials: ({ teamAccess }) => teamAccess?.token,
+  fromCredentials: ({ teamAccess }) => teamAccess?.token,
 };
 
-/** A server and the caller's right to use it. */
+/** A server and the token for it. */
 export interface Connection {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly address: string;
-  /** The token's secret; `undefined` asks as nobody in particular. */
+  /** The token's secret. Without it, requests are anonymous. */
   readonly token: string | undefined;
-  /** Where the token was found. */
-  readonly tokenFrom: string;
-  /** Certificates in PEM that vouch for the server, instead of the system's. */
+  /** The variable or file that contains the token, for error messages. */
+  readonly tokenSource: string;
+  /** CA certificates in PEM that replace the system's. */
   readonly ca: string | undefined;
 }
 
-/** Adds the options that every command has that asks a server for `/v1`. */
+/** Adds the options of commands that call `/v1`. */
 export const withConnection = (command: Command): Command =>
   withServer(command, [
     '--acl-token-file <file>',
-    'file with the secret ID of an ACL token (or ACCORD_TOKEN holds it)',
+    'file that contains the secret ID of an ACL token (default: ACCORD_TOKEN)',
   ]);
 
-/** Adds the options of commands that ask for `/api/v2`. */
+/** Adds the options of commands that call `/api/v2`. */
 export const withApiConnection = (command: Command): Command =>
-  withServer(command, ['--api-token-file <file>', 'file with a token of team access (or ACCORD_API_TOKEN holds it)']);
+  withServer(command, ['--api-token-file <file>', 'file that contains an API token (default: ACCORD_API_TOKEN)']);
 
 function withServer(command: Command, tokenFile: readonly [flag: string, meaning: string]): Command {
   return command
     .optionsGroup('Connection:')
-    .option('--address <url>', `server to ask (ACCORD_ADDRESS; default ${ADDRESS_DEFAULT})`)
+    .option('--address <url>', `address of the server (default: ACCORD_ADDRESS, or ${ADDRESS_DEFAULT})`)
     .option(...tokenFile)
-    .option('--ca-file <file>', "certificates in PEM that vouch for the server (ACCORD_CA_FILE; default the system's)")
-    .option('--data-dir <dir>', `where credentials.json is read when no token is given (default ${DATA_DIR_DEFAULT})`);
+    .option('--ca-file <file>', "CA certificates in PEM (default: ACCORD_CA_FILE, or the system's certificates)")
+    .option('--data-dir <dir>', `folder of credentials.json, read if no token is given (default: ${DATA_DIR_DEFAULT})`);
 }
 
 /**
- * Finds address, token and certificates. The first credentials are used when no token is given and the server is the
- * one that they name; it is the one that is asked when no address is given either.
+ * Resolves the address, token, and certificates. Without a token, the first credentials provide it if they belong to
+ * the addressed server. Without an address and a token, they provide both.
  * @throws CommandError `usage`
  */
 export function resolveConnection(
@@ -90,39 +90,40 @@ export function resolveConnection(
   kind = ACL_TOKEN,
 ): Connection {
   const tokenFile = options[kind.option];
-  const token = tokenFile === undefined ? given(environment[kind.variable]) : readLine(tokenFile);
-  const address = options.address ?? given(environment['ACCORD_ADDRESS']);
-  const caFile = options.caFile ?? given(environment['ACCORD_CA_FILE']);
+  const token = tokenFile === undefined ? nonEmpty(environment[kind.variable]) : readSecretFile(tokenFile);
+  const address = options.address ?? nonEmpty(environment['ACCORD_ADDRESS']);
+  const caFile = options.caFile ?? nonEmpty(environment['ACCORD_CA_FILE']);
   const ca = caFile === undefined ? undefined : readText(caFile, 'the certificates');
   if (token !== undefined) {
-    const tokenFrom = tokenFile ?? kind.variable;
-    return { address: parseAddress(address ?? ADDRESS_DEFAULT), token: headerSafe(token), tokenFrom, ca };
+    const tokenSource = tokenFile ?? kind.variable;
+    return { address: parseAddress(address ?? ADDRESS_DEFAULT), token: requireHeaderSafe(token), tokenSource, ca };
   }
-  const dataDir = options.dataDir ?? given(environment['ACCORD_DATA_DIR']) ?? DATA_DIR_DEFAULT;
-  const tokenFrom = join(dataDir, 'credentials.json');
-  const first = readCredentials(tokenFrom, kind);
+  const dataDir = options.dataDir ?? nonEmpty(environment['ACCORD_DATA_DIR']) ?? DATA_DIR_DEFAULT;
+  const tokenSource = join(dataDir, 'credentials.json');
+  const first = readCredentials(tokenSource, kind);
   const target = parseAddress(address ?? first?.address ?? ADDRESS_DEFAULT);
-  const isOurs = first !== undefined && parseAddress(first.address) === target;
-  return { address: target, token: isOurs ? headerSafe(first.token) : undefined, tokenFrom, ca };
+  const isForTarget = first !== undefined && parseAddress(first.address) === target;
+  return { address: target, token: isForTarget ? requireHeaderSafe(first.token) : undefined, tokenSource, ca };
 }
 
-/** Reads the one line of a file that holds a token or passphrase. @throws CommandError `usage` */
-export function readLine(path: string): string {
+/** Reads a file that contains one line: a token or a passphrase. @throws CommandError `usage` */
+export function readSecretFile(path: string): string {
   const line = readText(path, 'the secret', SECRET_FILE_BYTES_MAX).replace(/\r?\n$/, '');
-  if (line === '' || /[\r\n]/.test(line)) throw new CommandError('usage', `the file ${path} must hold one line`);
+  if (line === '' || /[\r\n]/.test(line))
+    throw new CommandError('usage', `the file ${path} must contain exactly one line`);
   return line;
 }
 
-/** An empty variable is none: that is how container files unset one. */
-const given = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
+/** Treats an empty variable as missing, because container files unset variables that way. */
+const nonEmpty = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
 
 function readText(path: string, what: string, bytesMax = CA_FILE_BYTES_MAX): string {
   try {
     const { size } = statSync(path);
-    if (size > bytesMax) throw new Error(`it has ${size} bytes, want at most ${bytesMax}`);
+    if (size > bytesMax) throw new Error(`it has ${size} bytes; the limit is ${bytesMax}`);
     return readFileSync(path, 'utf8');
   } catch (cause) {
-    throw new CommandError('usage', `cannot read ${what} in ${path}: ${(cause as Error).message}`, { cause });
+    throw new CommandError('usage', `cannot read ${what} from ${path}: ${(cause as Error).message}`, { cause });
   }
 }
 
@@ -130,21 +131,22 @@ function parseAddress(text: string): string {
   const url = URL.parse(text.includes('://') ? text : `http://${text}`);
   const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:';
   if (url === null || !isHttp || url.username !== '' || url.search !== '' || url.hash !== '') {
-    throw new CommandError('usage', `the address ${JSON.stringify(text)} is no URL such as ${ADDRESS_DEFAULT}`);
+    throw new CommandError('usage', `invalid address ${JSON.stringify(text)}: want a URL such as ${ADDRESS_DEFAULT}`);
   }
   return url.href.replace(/\/+$/, '');
 }
 
-/** What would break a header is no token; it is not quoted, since it may be most of one. */
-function headerSafe(token: string): string {
-  if (!/^[!-~]+$/.test(token)) throw new CommandError('usage', 'the token must be printable characters without spaces');
+/** Rejects a token that is not valid in a header. The message does not quote it, because it may be almost correct. */
+function requireHeaderSafe(token: string): string {
+  if (!/^[!-~]+$/.test(token))
+    throw new CommandError('usage', 'the token must consist of printable characters without spaces');
   return token;
 }
 
-/** The part of `credentials.json` that is used; `undefined` when the file is not there or not ours to read. */
+/** Reads address and token from `credentials.json`; `undefined` if the file is missing or not readable. */
 function readCredentials(
   path: string,
-  { inCredentials }: TokenKind,
+  { fromCredentials }: TokenKind,
 ): { readonly address: string; readonly token: string } | undefined {
   let content: string;
   try {
@@ -155,10 +157,13 @@ function readCredentials(
   try {
     const credentials: Credentials = JSON.parse(content);
     const { address } = credentials;
-    const token = inCredentials(credentials);
+    const token = fromCredentials(credentials);
     if (typeof address === 'string' && typeof token === 'string') return { address, token };
   } catch {
-    // Told below, as any other damage.
+    // Invalid JSON is reported below, like missing fields.
   }
-  throw new CommandError('usage', `${path} holds no first credentials: give --address and a token, or remove it`);
+  throw new CommandError(
+    'usage',
+    `${path} contains no first credentials: give --address and a token, or remove the file`,
+  );
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accord, type Reply, startServer } from '../../../test/support/process/cli-harness.ts';
+import { runCli, type StubResponse, startStubServer } from '../../../test/support/process/cli-harness.ts';
 
 const partition = (description: string): unknown => [
   { Name: 'a', Description: description, CreateIndex: 1, ModifyIndex: 1 },
 ];
-const at = (index: number, description: string): Reply => ({
+const at = (index: number, description: string): StubResponse => ({
   headers: { 'x-service-index': String(index) },
   body: partition(description),
 });
@@ -19,14 +19,14 @@ const watching = (address: string, ...more: string[]): string[] => [
   ...more,
 ];
 
-test('a watch asks for what comes after the index it knows, and shows each change once', async (t) => {
+test('--watch queries from the last index and prints each change once [SRV-102]', async (t) => {
   const replies = [at(5, 'one'), at(6, 'one'), at(9, 'two')];
   const interruption = new AbortController();
-  const { address, requests } = await startServer(t, () => replies.shift() ?? at(9, 'two'));
+  const { address, requests } = await startStubServer(t, () => replies.shift() ?? at(9, 'two'));
   const onOutput = (stdout: string): void => {
     if (stdout.includes('two')) interruption.abort();
   };
-  const { exitCode, stdout } = await accord(watching(address, '--json'), { interruption, onOutput });
+  const { exitCode, stdout } = await runCli(watching(address, '--json'), { interruption, onOutput });
   assert.equal(exitCode, 130);
   assert.deepEqual(
     stdout
@@ -41,13 +41,13 @@ test('a watch asks for what comes after the index it knows, and shows each chang
   );
 });
 
-test('a server that says 503 meanwhile is asked again, after longer and longer pauses', async (t) => {
+test('--watch retries with growing pauses when the server returns 503 [SRV-102]', async (t) => {
   const interruption = new AbortController();
   const down = { status: 503, body: 'the store cannot be reached' };
-  const replies: Reply[] = [at(5, 'one'), down, down];
-  const { address } = await startServer(t, () => replies.shift() ?? at(6, 'two'));
+  const replies: StubResponse[] = [at(5, 'one'), down, down];
+  const { address } = await startStubServer(t, () => replies.shift() ?? at(6, 'two'));
   const pauses: number[] = [];
-  const { stderr, stdout } = await accord(watching(address), {
+  const { stderr, stdout } = await runCli(watching(address), {
     interruption,
     onOutput: (text) => text.includes('two') && interruption.abort(),
     pause: (ms) => {
@@ -56,28 +56,28 @@ test('a server that says 503 meanwhile is asked again, after longer and longer p
     },
   });
   assert.match(stdout, /one[\s\S]*two/);
-  assert.equal(stderr.match(/the store cannot be reached; trying again/g)?.length, 2);
+  assert.equal(stderr.match(/the store cannot be reached; retrying/g)?.length, 2);
   assert.deepEqual(
     pauses.filter((ms) => ms >= 1_000),
     [1_000, 2_000],
   );
 });
 
-test('a refusal ends a watch', async (t) => {
+test('--watch ends when the server rejects a query [SRV-102]', async (t) => {
   const replies = [at(5, 'one'), { status: 403, body: 'ACL not found' }];
-  const { address } = await startServer(t, () => replies.shift() ?? {});
-  const { exitCode, stderr } = await accord(watching(address));
+  const { address } = await startStubServer(t, () => replies.shift() ?? {});
+  const { exitCode, stderr } = await runCli(watching(address));
   assert.equal(exitCode, 1);
   assert.match(stderr, /^accord: ACL not found/);
 });
 
-test('a watch that fails at its beginning is not repeated', async () => {
-  assert.equal((await accord(watching('http://127.0.0.1:1'))).exitCode, 3);
+test('--watch does not retry the first query', async () => {
+  assert.equal((await runCli(watching('http://127.0.0.1:1'))).exitCode, 3);
 });
 
-test('an answer without an index cannot be watched', async (t) => {
-  const { address } = await startServer(t, () => ({ body: [] }));
-  const { exitCode, stderr } = await accord(watching(address));
+test('--watch fails if the response has no index', async (t) => {
+  const { address } = await startStubServer(t, () => ({ body: [] }));
+  const { exitCode, stderr } = await runCli(watching(address));
   assert.equal(exitCode, 1);
   assert.match(stderr, /no X-Service-Index/);
 });

@@ -16,28 +16,28 @@ const readable: Readonly<Record<string, Grant>> = {
 };
 
 for (const [text, grant] of Object.entries(readable)) {
-  test(`the grant ${text} is read`, () => assert.deepEqual(parseGrant(text), grant));
+  test(`parses ${text}`, () => assert.deepEqual(parseGrant(text), grant));
 }
 
-const faults: Readonly<Record<string, RegExp>> = {
+const invalid: Readonly<Record<string, RegExp>> = {
   peering: /Want RESOURCE:ACCESS/,
   '': /Want RESOURCE:ACCESS/,
   'peering:read@': /Want RESOURCE:ACCESS/,
   'peering:read@a@b': /Want RESOURCE:ACCESS/,
   'peering:read=': /Want RESOURCE:ACCESS/,
-  'peer:read': /"peer" is no resource; want one of peering, services, config, acl, operator/,
-  'peering:list': /"list" is no access; want one of read, write/,
-  'peering:read=a*b': /"a\*b" is no name; \* stands only at the end/,
-  'peering:read=a,,b': /"" is no name/,
+  'peer:read': /Unknown resource "peer"; want one of peering, services, config, acl, operator/,
+  'peering:list': /Unknown access "list"; want one of read, write/,
+  'peering:read=a*b': /"a\*b" is not a valid name; \* may appear only at the end/,
+  'peering:read=a,,b': /"" is not a valid name/,
 };
 
-for (const [text, message] of Object.entries(faults)) {
-  test(`the grant ${JSON.stringify(text)} is refused`, () => {
+for (const [text, message] of Object.entries(invalid)) {
+  test(`rejects ${JSON.stringify(text)}`, () => {
     assert.throws(() => parseGrant(text), message);
   });
 }
 
-test('a grant that was written is read back', () => {
+test('parses every grant that formatGrant produces', () => {
   const name = fc.stringMatching(/^[a-z][a-z0-9-]{0,8}\*?$/);
   const grants = fc.record(
     {

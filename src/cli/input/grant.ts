@@ -1,37 +1,38 @@
-/** Grants as they are written on a command line: `peering:write@default=east,prod-*`. */
+/** The command-line syntax of grants: `peering:write@default=east,prod-*`. */
 import { InvalidArgumentError } from 'commander';
 
 const RESOURCES = ['peering', 'services', 'config', 'acl', 'operator'] as const;
 const ACCESSES = ['read', 'write'] as const;
 
-/** A grant as the API has it. */
+/** A grant in the API's JSON. */
 export interface Grant {
   readonly Resource: (typeof RESOURCES)[number];
   readonly Access: (typeof ACCESSES)[number];
-  /** A partition's name, or `*` for all; absent in a request: the token's own. */
+  /** A partition's name, or `*` for all. The default is the token's own partition. */
   readonly Partition?: string;
-  /** Exact names, or `prefix*`; absent: every name. */
+  /** Exact names, or `prefix*`. The default is every name. */
   readonly Names?: readonly string[];
 }
 
-/** What `--help` says about grants. */
+/** The help text about grants. */
 export const GRANT_HELP = `
 A grant is RESOURCE:ACCESS[@PARTITION][=NAME,…]
   RESOURCE   ${RESOURCES.join(', ')}
-  ACCESS     read, or write, which includes read
-  PARTITION  a partition's name, or * for all; without it: the token's own
-  NAME       limits a grant on peering, services or config to that name, or with a * at its end to names that
-             begin so
+  ACCESS     read or write; write includes read
+  PARTITION  a partition, or * for all partitions (default: the token's own)
+  NAME       limits a grant on peering, services, or config to this name; with a * at the end, to names with
+             this prefix (default: all names)
 
-  --grant peering:read                        every peering of the token's partition
-  --grant 'peering:write@team-a=east,prod-*'  those peerings of the partition team-a
-  --grant 'operator:write@*'                  quotes keep the shell from reading the *
+Examples:
+  --grant peering:read                        all peerings in the token's partition
+  --grant 'peering:write@team-a=east,prod-*'  the peerings east and prod-* in the partition team-a
+  --grant 'operator:write@*'                  all partitions; the quotes stop the shell from expanding *
 `;
 
 const GRANT = /^([a-z]+):([a-z]+)(?:@([^=,@]+))?(?:=(.+))?$/;
 const NAME = /^(?:\*|[A-Za-z0-9][A-Za-z0-9_.-]*\*?)$/;
 
-/** Reads a grant. @throws InvalidArgumentError */
+/** Parses a grant. @throws InvalidArgumentError */
 export function parseGrant(text: string): Grant {
   const parts = GRANT.exec(text);
   if (parts === null)
@@ -39,23 +40,24 @@ export function parseGrant(text: string): Grant {
   const partition = parts[3];
   const names = parts[4]?.split(',');
   const badName = names?.find((name) => !NAME.test(name));
-  if (badName !== undefined) throw new InvalidArgumentError(`"${badName}" is no name; * stands only at the end.`);
+  if (badName !== undefined)
+    throw new InvalidArgumentError(`"${badName}" is not a valid name; * may appear only at the end.`);
   return {
-    Resource: wordOf(RESOURCES, parts[1], 'resource'),
-    Access: wordOf(ACCESSES, parts[2], 'access'),
+    Resource: parseWord(RESOURCES, parts[1], 'resource'),
+    Access: parseWord(ACCESSES, parts[2], 'access'),
     ...(partition === undefined ? {} : { Partition: partition }),
     ...(names === undefined ? {} : { Names: names }),
   };
 }
 
-/** Writes a grant so that `parseGrant` gives it back. */
+/** Formats a grant. The inverse of `parseGrant`. */
 export function formatGrant({ Resource, Access, Partition, Names }: Grant): string {
-  const where = Partition === undefined ? '' : `@${Partition}`;
-  return `${Resource}:${Access}${where}${Names === undefined ? '' : `=${Names.join(',')}`}`;
+  const partition = Partition === undefined ? '' : `@${Partition}`;
+  return `${Resource}:${Access}${partition}${Names === undefined ? '' : `=${Names.join(',')}`}`;
 }
 
-function wordOf<const T extends string>(words: readonly T[], text: string | undefined, what: string): T {
+function parseWord<const T extends string>(words: readonly T[], text: string | undefined, what: string): T {
   const word = words.find((candidate) => candidate === text);
-  if (word === undefined) throw new InvalidArgumentError(`"${text}" is no ${what}; want one of ${words.join(', ')}.`);
+  if (word === undefined) throw new InvalidArgumentError(`Unknown ${what} "${text}"; want one of ${words.join(', ')}.`);
   return word;
 }

@@ -1,4 +1,4 @@
-/** Services as the API shows them, and as people read them. */
+/** The API JSON of nodes, services, and instances, and the tables printed from it. */
 import { table } from './output.ts';
 
 export interface Node {
@@ -8,7 +8,7 @@ export interface Node {
   readonly Meta: Readonly<Record<string, string>>;
 }
 
-/** An instance with its checks. */
+/** A service instance with its node and checks. */
 export interface Entry {
   readonly Node: Node;
   readonly Service: {
@@ -21,14 +21,14 @@ export interface Entry {
   readonly Checks: readonly { readonly Name: string; readonly Status: string; readonly Output: string }[];
 }
 
-/** The services, one a line. */
+/** Formats services, one per line. */
 export const tabulateServices = (services: Readonly<Record<string, readonly string[]>>): string =>
   table(
     ['SERVICE', 'TAGS'],
     Object.entries(services).map(([name, tags]) => [name, tags.join(', ')]),
   );
 
-/** The nodes, one a line. */
+/** Formats nodes, one per line. */
 export const tabulateNodes = (nodes: readonly Node[]): string =>
   table(
     ['NODE', 'ADDRESS', 'ID', 'META'],
@@ -42,7 +42,7 @@ export const tabulateNodes = (nodes: readonly Node[]): string =>
     ]),
   );
 
-/** The instances of a service, one a line, each with its worst check. */
+/** Formats the instances of a service, one per line, each with its most severe check. */
 export const tabulateHealth = (entries: readonly Entry[]): string =>
   table(
     ['STATUS', 'ADDRESS', 'NODE', 'ID', 'TAGS', 'PEER', 'NOTE'],
@@ -60,7 +60,7 @@ export const tabulateHealth = (entries: readonly Entry[]): string =>
     }),
   );
 
-/** From the best to the worst. */
+/** Check statuses in ascending severity. */
 const STATUSES: readonly string[] = ['passing', 'warning', 'critical', 'maintenance'];
 
 function worstOf(checks: Entry['Checks']): Entry['Checks'][number] | undefined {

@@ -1,4 +1,4 @@
-/** How configuration entries, and what they would change, are shown to people. */
+/** The API JSON of configuration entries and previews, and the text printed from it. */
 import { details, table } from './output.ts';
 
 interface Consumer {
@@ -13,7 +13,7 @@ interface Source extends Consumer {
   readonly Description?: string;
 }
 
-/** An entry as the API shows it. */
+/** A configuration entry in the API's JSON. */
 export interface Entry {
   readonly Kind: string;
   readonly Name: string;
@@ -23,7 +23,7 @@ export interface Entry {
   readonly ModifyIndex: number;
 }
 
-/** What an entry would change, as the API shows it. */
+/** The effect that writing an entry would have, in the API's JSON. */
 export interface Preview {
   readonly Peers: readonly {
     readonly Peer: string;
@@ -33,7 +33,7 @@ export interface Preview {
   readonly Sources: readonly (Consumer & { readonly Name: string; readonly Before: string; readonly After: string })[];
 }
 
-/** An entry with its rules. */
+/** Formats an entry with its rules. */
 export function describeEntry({ Kind, Name, Partition, Services, Sources, ModifyIndex }: Entry): string {
   const head = details([
     ['Kind', Kind],
@@ -63,7 +63,7 @@ export function describeEntry({ Kind, Name, Partition, Services, Sources, Modify
   return head + services + sources;
 }
 
-/** Entries, a line each. */
+/** Formats entries, one per line. */
 export const tabulateEntries = (entries: readonly Entry[]): string =>
   table(
     ['NAME', 'PARTITION', 'RULES', 'MODIFY INDEX'],
@@ -75,14 +75,14 @@ export const tabulateEntries = (entries: readonly Entry[]): string =>
     ]),
   );
 
-/** What would change; who is named and would see no change is not shown. */
+/** Formats the changes of a preview. Peers without a change are omitted. */
 export function describePreview({ Peers, Sources }: Preview): string {
   const peers = Peers.flatMap(({ Peer, Gains, Loses }) => [
     ...Gains.map((service) => [Peer, 'gains', service]),
     ...Loses.map((service) => [Peer, 'loses', service]),
   ]);
   const sources = Sources.map((source) => [sourceText(source), source.Before, source.After]);
-  if (peers.length === 0 && sources.length === 0) return 'Nothing would change.\n';
+  if (peers.length === 0 && sources.length === 0) return 'No changes.\n';
   const tables = [
     ...(peers.length > 0 ? [table(['PEER', 'CHANGE', 'SERVICE'], peers)] : []),
     ...(sources.length > 0 ? [table(['SOURCE', 'BEFORE', 'AFTER'], sources)] : []),

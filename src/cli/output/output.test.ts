@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { details, printable, table } from './output.ts';
 
-test('a table has aligned columns and no spaces at the ends of lines', () => {
+test('table aligns columns and writes no trailing spaces', () => {
   assert.equal(
     table(
       ['NAME', 'DESCRIPTION'],
@@ -16,7 +16,7 @@ test('a table has aligned columns and no spaces at the ends of lines', () => {
   assert.equal(table(['NAME'], []), 'NAME\n');
 });
 
-test('details leave out what has no value', () => {
+test('details omits properties without a value', () => {
   assert.equal(
     details([
       ['Name', 'a'],
@@ -27,13 +27,13 @@ test('details leave out what has no value', () => {
   );
 });
 
-test('text from a server cannot command the terminal', () => {
+test('printable, table, and details escape control characters [SRV-101]', () => {
   assert.equal(printable('a\u001b[2Jb\nc\u009b1m'), 'a\\x1b[2Jb\\nc\\x9b1m');
   assert.equal(printable('a\u2028b\u202ec\u2066d\u061c'), 'a\\u2028b\\u202ec\\u2066d\\u061c');
   assert.equal(
     printable('é \u05d0\u05d1 👩\u200d🚀'),
     'é \u05d0\u05d1 👩\u200d🚀',
-    'scripts that join letters need theirs',
+    'joiners are kept because some scripts need them',
   );
   assert.ok(!table(['A'], [['\u001b]0;x\u0007']]).includes('\u001b'));
   assert.ok(!details([['A', '\r']]).includes('\r'));

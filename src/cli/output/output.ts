@@ -1,10 +1,10 @@
-/** How results are written: tables for people, JSON for programs. */
+/** The output formats: tables and property lists for people, JSON for programs. */
 import type { Shell } from '../shell.ts';
 
-/** What commands a terminal, breaks a line, or has text shown in another order than it is in. */
+/** Control characters, line separators, and characters that change the direction of text. */
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
-/** Text from a server without what could make it look like other text: such characters are shown escaped. */
+/** Escapes characters with which text from a server could control the terminal or disguise itself as other text. */
 export function printable(text: string): string {
   return text.replaceAll(UNPRINTABLE, (character) => {
     const code = character.charCodeAt(0);
@@ -13,7 +13,7 @@ export function printable(text: string): string {
   });
 }
 
-/** Aligned columns, two spaces apart, no spaces at the ends of lines. */
+/** Formats aligned columns, two spaces apart, without trailing spaces. */
 export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [header, ...rows.map((row) => row.map(printable))];
   const widths = header.map((_, column) => Math.max(...lines.map((line) => widthOf(line[column] ?? ''))));
@@ -23,7 +23,7 @@ export function table(header: readonly string[], rows: readonly (readonly string
     .join('');
 }
 
-/** One line a property, values aligned; a property without a value is left out. */
+/** Formats one line per property, with aligned values. Properties without a value are omitted. */
 export function details(properties: readonly (readonly [name: string, value: string | undefined])[]): string {
   const present = properties.filter((property): property is [string, string] => property[1] !== undefined);
   const width = Math.max(0, ...present.map(([name]) => widthOf(name)));
@@ -33,16 +33,16 @@ export function details(properties: readonly (readonly [name: string, value: str
     .concat('\n');
 }
 
-/** Characters as a reader counts them; wide ones of East Asia count once, which misaligns and breaks nothing. */
+/** Returns the number of code points. Wide East Asian characters count as one, so their columns are misaligned. */
 const widthOf = (text: string): number => Array.from(text).length;
 
-/** Prints a result: as JSON (indented; on one line while watching, so that a line is a result), else as `people` has it. */
+/** Prints a result as JSON if `--json` is set (on one line with `--watch`), otherwise in the given format. */
 export function print<T>(
   shell: Shell,
   options: { readonly json?: boolean; readonly watch?: boolean },
   result: T,
-  people: (result: T) => string,
+  format: (result: T) => string,
 ): void {
   if (options.json === true) shell.stdout.write(`${JSON.stringify(result, null, options.watch === true ? 0 : 2)}\n`);
-  else shell.stdout.write(people(result));
+  else shell.stdout.write(format(result));
 }

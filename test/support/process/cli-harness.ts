@@ -1,4 +1,4 @@
-/** For tests: a real HTTP server on loopback that answers as the API would, and whole commands run against it. */
+/** The CLI test harness: runs whole commands in the test process, against a stub of the HTTP API on loopback. */
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -7,44 +7,45 @@ import type { TestContext } from 'node:test';
 import { runCommand } from '../../../src/cli/program.ts';
 import type { LocalCommands, Shell } from '../../../src/cli/shell.ts';
 
-/** A request as the server saw it. */
-export interface Received {
+/** A request received by the stub server. */
+export interface StubRequest {
   readonly method: string;
-  /** With the query. */
+  /** Includes the query string. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** The JSON of the body. */
+  /** The parsed JSON body. */
   readonly body: unknown;
 }
 
-/** What is answered; an object is sent as JSON. */
-export interface Reply {
+/** A response of the stub server. An object is sent as JSON. */
+export interface StubResponse {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
 }
 
-export interface Rig {
+/** A stub server with the requests that it has received. */
+export interface StubServer {
   readonly address: string;
-  readonly requests: Received[];
+  readonly requests: StubRequest[];
 }
 
-/** Starts a server that lives as long as the test. @param tls key and certificate, for HTTPS */
-export async function startServer(
+/** Starts a stub server that is closed at the end of the test. @param tls key and certificate for HTTPS */
+export async function startStubServer(
   t: TestContext,
-  answer: (request: Received) => Reply | Promise<Reply>,
+  handle: (request: StubRequest) => StubResponse | Promise<StubResponse>,
   tls?: { readonly key: string; readonly cert: string },
-): Promise<Rig> {
-  const requests: Received[] = [];
+): Promise<StubServer> {
+  const requests: StubRequest[] = [];
   const listener: RequestListener = async (request, response) => {
     const chunks = await Array.fromAsync<Buffer>(request);
     const text = Buffer.concat(chunks).toString();
     const { method = '', url: path = '', headers } = request;
     const received = { method, path, headers, body: text === '' ? undefined : JSON.parse(text) };
     requests.push(received);
-    const reply = await answer(received);
-    response.writeHead(reply.status ?? 200, reply.headers);
-    response.end(isRaw(reply.body) ? reply.body : JSON.stringify(reply.body));
+    const stub = await handle(received);
+    response.writeHead(stub.status ?? 200, stub.headers);
+    response.end(isRaw(stub.body) ? stub.body : JSON.stringify(stub.body));
   };
   const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -59,26 +60,26 @@ export async function startServer(
 const isRaw = (body: unknown): body is string | Buffer | undefined =>
   body === undefined || typeof body === 'string' || Buffer.isBuffer(body);
 
-/** How a command ended. */
-export interface Outcome {
+/** The result of a command. */
+export interface CliResult {
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-export interface RunOptions {
+export interface CliOptions {
   readonly environment?: Readonly<Record<string, string>>;
   readonly local?: Partial<LocalCommands>;
   readonly interruption?: AbortController;
-  /** Sees what has been written to standard output so far. */
+  /** Called with the complete standard output after every write. */
   readonly onOutput?: (stdout: string) => void;
   readonly pause?: Shell['pause'];
-  /** What is piped in. */
+  /** The standard input. */
   readonly stdin?: string | Readable;
 }
 
-/** Runs one command as `accord` would. */
-export async function accord(args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
+/** Runs one command in this process, like the program `accord`. */
+export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
   const { stdin = '' } = options;
   let stdout = '';
   let stderr = '';
@@ -92,15 +93,15 @@ export async function accord(args: readonly string[], options: RunOptions = {}):
     stderr: collector((text) => {
       stderr += text;
     }),
-    // No command of a test finds the credentials of a server that happens to be where the tests run.
+    // Prevents commands from finding the credentials of a server in the working directory.
     environment: { ACCORD_DATA_DIR: '/no/such/folder', ...options.environment },
     version: '1.13.0',
-    interrupted: () => interruption.signal,
+    interruptSignal: () => interruption.signal,
     pause: options.pause ?? (() => Promise.resolve()),
     local: {
       settingFlags: [],
       serve: () => Promise.resolve(0),
-      settingsInForce: () => Promise.resolve({ settings: [], warnings: [] }),
+      effectiveSettings: () => Promise.resolve({ settings: [], warnings: [] }),
       ...options.local,
     },
   };
@@ -108,10 +109,10 @@ export async function accord(args: readonly string[], options: RunOptions = {}):
   return { exitCode, stdout, stderr };
 }
 
-function collector(take: (text: string) => void): Writable {
+function collector(onText: (text: string) => void): Writable {
   return new Writable({
     write(chunk: Buffer, _encoding, done) {
-      take(chunk.toString());
+      onText(chunk.toString());
       done();
     },
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accord, startServer } from '../../../../test/support/process/cli-harness.ts';
+import { runCli, startStubServer } from '../../../../test/support/process/cli-harness.ts';
 
 const ID = 'b1f6a8f0-5a0c-4a53-9f43-6f1c8f0b7a11';
 const token = {
@@ -18,9 +18,9 @@ const token = {
 
 const aclToken = (address: string, ...args: string[]): string[] => ['acl', 'token', ...args, '--address', address];
 
-test('create sends what is given and shows the secret once', async (t) => {
-  const { address, requests } = await startServer(t, () => ({ body: { ...token, SecretID: 'the-secret' } }));
-  const outcome = await accord(
+test('create sends the options and prints the secret', async (t) => {
+  const { address, requests } = await startStubServer(t, () => ({ body: { ...token, SecretID: 'the-secret' } }));
+  const outcome = await runCli(
     aclToken(
       address,
       'create',
@@ -64,43 +64,43 @@ test('create sends what is given and shows the secret once', async (t) => {
   assert.match(outcome.stderr, /not shown again/);
 });
 
-test('create leaves out what is not given', async (t) => {
-  const { address, requests } = await startServer(t, () => ({ body: token }));
-  await accord(aclToken(address, 'create', '--grant', 'peering:read'));
+test('create omits missing options', async (t) => {
+  const { address, requests } = await startStubServer(t, () => ({ body: token }));
+  await runCli(aclToken(address, 'create', '--grant', 'peering:read'));
   assert.deepEqual(requests[0]?.body, { Grants: [{ Resource: 'peering', Access: 'read' }] });
 });
 
-test('create without a grant, or with a bad one, sends nothing', async (t) => {
-  const { address, requests } = await startServer(t, () => ({ body: token }));
+test('create rejects a missing or invalid grant without a request', async (t) => {
+  const { address, requests } = await startStubServer(t, () => ({ body: token }));
   for (const args of [[], ['--grant', 'peer:read']]) {
-    assert.equal((await accord(aclToken(address, 'create', ...args))).exitCode, 2);
+    assert.equal((await runCli(aclToken(address, 'create', ...args))).exitCode, 2);
   }
   assert.equal(requests.length, 0);
 });
 
-test('read shows a token, as JSON when that is asked for', async (t) => {
-  const { address, requests } = await startServer(t, () => ({ body: token }));
-  assert.match((await accord(aclToken(address, 'read', ID))).stdout, /^Accessor ID {2}b1f6a8f0/);
-  assert.deepEqual(JSON.parse((await accord(aclToken(address, 'read', ID, '--json'))).stdout), token);
+test('read prints a token, with --json as JSON', async (t) => {
+  const { address, requests } = await startStubServer(t, () => ({ body: token }));
+  assert.match((await runCli(aclToken(address, 'read', ID))).stdout, /^Accessor ID {2}b1f6a8f0/);
+  assert.deepEqual(JSON.parse((await runCli(aclToken(address, 'read', ID, '--json'))).stdout), token);
   assert.equal(requests[0]?.path, `/v1/acl/token/${ID}`);
 });
 
-test('an id cannot reach another path', async (t) => {
-  const { address, requests } = await startServer(t, () => ({ body: token }));
-  await accord(aclToken(address, 'read', 'a/b?c'));
+test('read encodes the accessor ID', async (t) => {
+  const { address, requests } = await startStubServer(t, () => ({ body: token }));
+  await runCli(aclToken(address, 'read', 'a/b?c'));
   assert.equal(requests[0]?.path, '/v1/acl/token/a%2Fb%3Fc');
 });
 
-test('self shows the token in use', async (t) => {
-  const { address, requests } = await startServer(t, () => ({ body: token }));
-  assert.match((await accord(aclToken(address, 'self'))).stdout, /Partition {4}team-a/);
+test('self prints the token that the command uses', async (t) => {
+  const { address, requests } = await startStubServer(t, () => ({ body: token }));
+  assert.match((await runCli(aclToken(address, 'self'))).stdout, /Partition {4}team-a/);
   assert.equal(requests[0]?.path, '/v1/acl/token/self');
 });
 
-test('update sends what is given alone', async (t) => {
-  const { address, requests } = await startServer(t, () => ({ body: token }));
-  assert.equal((await accord(aclToken(address, 'update', ID, '--description', 'new'))).exitCode, 0);
-  assert.equal((await accord(aclToken(address, 'update', ID, '--grant', 'config:read'))).exitCode, 0);
+test('update sends only the given properties', async (t) => {
+  const { address, requests } = await startStubServer(t, () => ({ body: token }));
+  assert.equal((await runCli(aclToken(address, 'update', ID, '--description', 'new'))).exitCode, 0);
+  assert.equal((await runCli(aclToken(address, 'update', ID, '--grant', 'config:read'))).exitCode, 0);
   assert.deepEqual(
     requests.map(({ method, path, body }) => [method, path, body]),
     [
@@ -110,16 +110,16 @@ test('update sends what is given alone', async (t) => {
   );
 });
 
-test('update without a change is wrong use', async (t) => {
-  const { address, requests } = await startServer(t, () => ({ body: token }));
-  assert.equal((await accord(aclToken(address, 'update', ID))).exitCode, 2);
+test('update without a property is a usage error', async (t) => {
+  const { address, requests } = await startStubServer(t, () => ({ body: token }));
+  assert.equal((await runCli(aclToken(address, 'update', ID))).exitCode, 2);
   assert.equal(requests.length, 0);
 });
 
-test('list shows a line a token, of the partition that is asked for', async (t) => {
+test('list prints one line per token of the given partition', async (t) => {
   const expiring = { ...token, Description: '', Grants: [], ExpirationTime: '2026-02-01T00:00:00Z' };
-  const { address, requests } = await startServer(t, () => ({ body: [token, expiring] }));
-  const { stdout } = await accord(aclToken(address, 'list', '--partition', '*'));
+  const { address, requests } = await startStubServer(t, () => ({ body: [token, expiring] }));
+  const { stdout } = await runCli(aclToken(address, 'list', '--partition', '*'));
   assert.equal(requests[0]?.path, '/v1/acl/tokens?partition=*');
   const [header, first, second] = stdout.split('\n');
   assert.match(header ?? '', /^ACCESSOR ID +PARTITION +EXPIRES +GRANTS +DESCRIPTION$/);

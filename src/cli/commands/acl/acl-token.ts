@@ -1,18 +1,18 @@
-/** `accord acl token …` */
+/** `accord acl token`: ACL tokens. */
 import type { Command } from 'commander';
 import { connect } from '../../client/client.ts';
 import { type ConnectionOptions, withConnection } from '../../client/connection.ts';
-import { type ReadOptions, showAnswer } from '../../client/read.ts';
-import { removeNamed } from '../../client/remove.ts';
+import { deleteResource } from '../../client/delete-resource.ts';
+import { type OutputOptions, printResponse } from '../../client/print-response.ts';
 import { CommandError } from '../../errors.ts';
 import { formatGrant, GRANT_HELP, type Grant, parseGrant } from '../../input/grant.ts';
 import { details, print, table } from '../../output/output.ts';
 import { note, type Shell } from '../../shell.ts';
 
-/** An ACL token as the API shows it. */
+/** An ACL token in the API's JSON. */
 interface AclToken {
   readonly AccessorID: string;
-  /** In the answer to its creation only. */
+  /** Only in the response to its creation. */
   readonly SecretID?: string;
   readonly Description: string;
   readonly Partition: string;
@@ -21,7 +21,7 @@ interface AclToken {
   readonly CreateTime: string;
 }
 
-interface TokenOptions extends ConnectionOptions, ReadOptions {
+interface TokenOptions extends ConnectionOptions, OutputOptions {
   readonly partition?: string;
 }
 
@@ -31,42 +31,41 @@ interface ContentOptions extends TokenOptions {
   readonly grant?: readonly Grant[];
 }
 
-/** Adds the group to `acl`. */
+/** Adds the command group to `acl`. */
 export function addTokenCommands(acl: Command, shell: Shell): void {
-  const token = acl.command('token').description('tokens for /v1 and what they may do');
-  const leaf = (name: string, description: string): Command =>
-    token.command(name).description(description).option('--json', 'JSON instead of a table');
-  const partition = ['--partition <name>', 'partition of the token'] as const;
-  const grant = ['--grant <grant>', 'what the token may do; repeat it for several', collect] as const;
+  const token = acl.command('token').description('Manage ACL tokens, the credentials for /v1');
+  const subcommand = (name: string, description: string): Command =>
+    token.command(name).description(description).option('--json', 'print JSON instead of a table');
+  const grant = ['--grant <grant>', 'permission of the token; may be repeated', collect] as const;
 
   withConnection(
-    leaf('create', 'makes a token; its secret ID is shown this once')
+    subcommand('create', 'Create a token and print its secret ID, which is not shown again')
       .option(...grant)
-      .option('--description <text>', 'what the token is for')
-      .option('--expiration-ttl <duration>', 'how long it lives, such as 24h; without it: until it is deleted')
-      .option(...partition),
+      .option('--description <text>', 'description of the token')
+      .option('--expiration-ttl <duration>', 'lifetime, such as 24h (default: no expiration)')
+      .option('--partition <name>', 'partition of the token'),
   )
     .addHelpText('after', GRANT_HELP)
     .action((options: ContentOptions) => create(shell, options));
   withConnection(
-    leaf('read <accessor-id>', 'shows a token').option('--watch', 'shows it again whenever it changes'),
+    subcommand('read <accessor-id>', 'Show a token').option('--watch', 'print the token again when it changes'),
   ).action((id: string, options: TokenOptions) => show(shell, tokenPath(id), options));
   withConnection(
-    leaf('update <accessor-id>', 'changes a token; what is not given stays')
+    subcommand('update <accessor-id>', 'Update the given properties of a token')
       .option(...grant)
-      .option('--description <text>', 'what the token is for'),
+      .option('--description <text>', 'description of the token'),
   )
-    .addHelpText('after', `\nGrants that are given replace all that the token has.\n${GRANT_HELP}`)
+    .addHelpText('after', `\nThe given grants replace all grants of the token.\n${GRANT_HELP}`)
     .action((id: string, options: ContentOptions) => update(shell, id, options));
-  withConnection(token.command('delete <accessor-id>').description('deletes a token; it ends at once')).action(
-    (id: string, options: TokenOptions) => remove(shell, id, options),
-  );
   withConnection(
-    leaf('list', 'shows the tokens of a partition')
-      .option(partition[0], 'partition to list; * for all that you may read')
-      .option('--watch', 'shows them again whenever one changes'),
+    token.command('delete <accessor-id>').description('Delete a token; it stops working immediately'),
+  ).action((id: string, options: TokenOptions) => remove(shell, id, options));
+  withConnection(
+    subcommand('list', 'List the tokens of a partition')
+      .option('--partition <name>', 'partition to list; * for all that you may read')
+      .option('--watch', 'print the list again when it changes'),
   ).action((options: TokenOptions) => list(shell, options));
-  withConnection(leaf('self', 'shows the token that is in use')).action((options: TokenOptions) =>
+  withConnection(subcommand('self', 'Show the token that the command uses')).action((options: TokenOptions) =>
     show(shell, '/v1/acl/token/self', options),
   );
 }
@@ -98,16 +97,16 @@ async function update(shell: Shell, id: string, options: ContentOptions): Promis
 }
 
 async function remove(shell: Shell, id: string, options: TokenOptions): Promise<void> {
-  await removeNamed(shell, connect(shell, options), { path: tokenPath(id) }, `token ${id}`);
+  await deleteResource(shell, connect(shell, options), { path: tokenPath(id) }, `token ${id}`);
 }
 
 async function show(shell: Shell, path: string, options: TokenOptions): Promise<void> {
-  await showAnswer(shell, connect(shell, options), { path }, options, describe);
+  await printResponse(shell, connect(shell, options), { path }, options, describe);
 }
 
 async function list(shell: Shell, options: TokenOptions): Promise<void> {
   const call = { path: '/v1/acl/tokens', query: { partition: options.partition } };
-  await showAnswer(shell, connect(shell, options), call, options, tabulate);
+  await printResponse(shell, connect(shell, options), call, options, tabulate);
 }
 
 function describe(token: AclToken): string {

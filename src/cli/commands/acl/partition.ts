@@ -1,14 +1,14 @@
-/** `accord partition …` */
+/** `accord partition`: partitions. */
 import type { Command } from 'commander';
 import { type Client, connect } from '../../client/client.ts';
 import { type ConnectionOptions, withConnection } from '../../client/connection.ts';
-import { type ReadOptions, showAnswer } from '../../client/read.ts';
-import { removeNamed } from '../../client/remove.ts';
+import { deleteResource } from '../../client/delete-resource.ts';
+import { type OutputOptions, printResponse } from '../../client/print-response.ts';
 import { CommandError } from '../../errors.ts';
 import { details, print, table } from '../../output/output.ts';
 import type { Shell } from '../../shell.ts';
 
-/** A partition as the API shows it. */
+/** A partition in the API's JSON. */
 interface Partition {
   readonly Name: string;
   readonly Description: string;
@@ -16,47 +16,50 @@ interface Partition {
   readonly ModifyIndex: number;
 }
 
-interface PartitionOptions extends ConnectionOptions, ReadOptions {
+interface PartitionOptions extends ConnectionOptions, OutputOptions {
   readonly description?: string;
 }
 
-/** Adds the group. */
+/** Adds the command group. */
 export function addPartitionCommands(program: Command, shell: Shell): void {
-  const group = program.command('partition').description('partitions, which keep names and grants apart');
-  const leaf = (name: string, description: string): Command =>
-    group.command(name).description(description).option('--json', 'JSON instead of a table');
+  const group = program
+    .command('partition')
+    .description('Manage partitions, the namespaces of peerings, services, and tokens');
+  const subcommand = (name: string, description: string): Command =>
+    group.command(name).description(description).option('--json', 'print JSON instead of a table');
 
-  withConnection(leaf('create <name>', 'makes a partition').option('--description <text>', 'what it is for')).action(
-    (name: string, options: PartitionOptions) => create(shell, name, options),
-  );
   withConnection(
-    leaf('read <name>', 'shows a partition').option('--watch', 'shows it again whenever it changes'),
+    subcommand('create <name>', 'Create a partition').option('--description <text>', 'description of the partition'),
+  ).action((name: string, options: PartitionOptions) => create(shell, name, options));
+  withConnection(
+    subcommand('read <name>', 'Show a partition').option('--watch', 'print the partition again when it changes'),
   ).action((name: string, options: PartitionOptions) =>
-    showAnswer(shell, connect(shell, options), { path: pathOf(name) }, options, describe),
+    printResponse(shell, connect(shell, options), { path: pathOf(name) }, options, describe),
   );
   withConnection(
-    leaf('update <name>', 'changes a partition').requiredOption('--description <text>', 'what it is for'),
+    subcommand('update <name>', 'Update a partition').requiredOption('--description <text>', 'new description'),
   ).action((name: string, options: PartitionOptions) => update(shell, name, options));
-  withConnection(group.command('delete <name>').description('deletes a partition that nothing is in')).action(
+  withConnection(group.command('delete <name>').description('Delete an empty partition')).action(
     (name: string, options: PartitionOptions) => remove(shell, name, options),
   );
   withConnection(
-    leaf('list', 'shows the partitions').option('--watch', 'shows them again whenever one changes'),
+    subcommand('list', 'List partitions').option('--watch', 'print the list again when it changes'),
   ).action((options: PartitionOptions) =>
-    showAnswer(shell, connect(shell, options), { path: '/v1/partitions' }, options, tabulate),
+    printResponse(shell, connect(shell, options), { path: '/v1/partitions' }, options, tabulate),
   );
 }
 
 const pathOf = (name: string): string => `/v1/partition/${encodeURIComponent(name)}`;
 
 /**
- * The API's PUT makes or changes; here the two are apart, so that a mistyped name makes nothing new and `create`
- * changes nothing old. Another writer in between can still win: a courtesy, not a guard.
+ * Creates a partition unless it exists. The API's PUT creates or updates; the commands separate the two, so that a
+ * mistyped name is noticed. The check is not atomic: a concurrent writer can still create the partition first.
  */
 async function create(shell: Shell, name: string, options: PartitionOptions): Promise<void> {
   const client = connect(shell, options);
-  const { status } = await client.ask({ method: 'GET', path: pathOf(name) });
-  if (status === 200) throw new CommandError('refused', `partition "${name}" exists already; to change it: update`);
+  const { status } = await client.request({ method: 'GET', path: pathOf(name) });
+  if (status === 200)
+    throw new CommandError('failed', `partition "${name}" already exists; use partition update to change it`);
   await put(shell, client, name, options);
 }
 
@@ -72,7 +75,7 @@ async function put(shell: Shell, client: Client, name: string, options: Partitio
 }
 
 async function remove(shell: Shell, name: string, options: PartitionOptions): Promise<void> {
-  await removeNamed(shell, connect(shell, options), { path: pathOf(name) }, `partition ${name}`);
+  await deleteResource(shell, connect(shell, options), { path: pathOf(name) }, `partition ${name}`);
 }
 
 function describe(partition: Partition): string {

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, test } from 'node:test';
-import { accord, startServer } from '../../../../test/support/process/cli-harness.ts';
+import { runCli, startStubServer } from '../../../../test/support/process/cli-harness.ts';
 
 const command = (address: string, ...args: string[]): string[] => ['catalog', ...args, '--address', address];
 
@@ -24,24 +24,24 @@ const entries = [
 ];
 
 describe('accord catalog', () => {
-  test('services and nodes are tables, of a peer and a partition where these are named', async (t) => {
-    const { address, requests } = await startServer(t, ({ path: asked }) => ({
-      body: asked.includes('nodes') ? [node] : { db: [], web: ['v1', 'blue'] },
+  test('services and nodes print tables for the given peer and partition', async (t) => {
+    const { address, requests } = await startStubServer(t, ({ path: requestPath }) => ({
+      body: requestPath.includes('nodes') ? [node] : { db: [], web: ['v1', 'blue'] },
     }));
-    const services = await accord(command(address, 'services', '--peer', 'east', '--partition', 'eu'));
+    const services = await runCli(command(address, 'services', '--peer', 'east', '--partition', 'eu'));
     assert.equal(services.stdout, 'SERVICE  TAGS\ndb\nweb      v1, blue\n');
-    const nodes = await accord(command(address, 'nodes'));
+    const nodes = await runCli(command(address, 'nodes'));
     assert.equal(nodes.stdout, 'NODE  ADDRESS   ID  META\nn1    10.0.0.1      rack=7, row=b\n');
-    assert.deepEqual(JSON.parse((await accord(command(address, 'nodes', '--json'))).stdout), [node]);
+    assert.deepEqual(JSON.parse((await runCli(command(address, 'nodes', '--json'))).stdout), [node]);
     assert.deepEqual(
       requests.map((request) => request.path),
       ['/v1/catalog/services?partition=eu&peer=east', '/v1/catalog/nodes', '/v1/catalog/nodes'],
     );
   });
 
-  test('health is a table with the worst check of each instance', async (t) => {
-    const { address, requests } = await startServer(t, () => ({ body: entries }));
-    const { stdout } = await accord(command(address, 'health', 'web'));
+  test('health prints the most severe check of each instance', async (t) => {
+    const { address, requests } = await startStubServer(t, () => ({ body: entries }));
+    const { stdout } = await runCli(command(address, 'health', 'web'));
     assert.equal(
       stdout,
       [
@@ -52,15 +52,15 @@ describe('accord catalog', () => {
         '',
       ].join('\n'),
     );
-    await accord(command(address, 'health', 'a b', '--passing', '--tag', 'v1', '--failover', 'east,west'));
+    await runCli(command(address, 'health', 'a b', '--passing', '--tag', 'v1', '--failover', 'east,west'));
     assert.equal(requests.at(-1)?.path, '/v1/health/service/a%20b?passing=true&tag=v1&failover=east%2Cwest');
   });
 
-  test('register sends what the options say', async (t) => {
-    const { address, requests } = await startServer(t, () => ({ body: true }));
+  test('register sends the options', async (t) => {
+    const { address, requests } = await startStubServer(t, () => ({ body: true }));
     const args = ['--node', 'n1', '--node-address', '10.0.0.1', '--service', 'web', '--id', 'web-1', '--port', '80'];
     const more = ['--service-address', '10.0.0.2', '--tag', 'a', '--tag', 'b', '--meta', 'k=v=w', '--partition', 'eu'];
-    const { exitCode, stdout, stderr } = await accord(command(address, 'register', ...args, ...more));
+    const { exitCode, stdout, stderr } = await runCli(command(address, 'register', ...args, ...more));
     assert.deepEqual([exitCode, stdout, stderr], [0, '', 'Registered.\n']);
     const [request] = requests;
     assert.deepEqual([request?.method, request?.path], ['PUT', '/v1/catalog/register?partition=eu']);
@@ -77,19 +77,19 @@ describe('accord catalog', () => {
         Meta: { k: 'v=w' },
       },
     });
-    await accord(command(address, 'register', '--node', 'n1', '--service', 'web'));
+    await runCli(command(address, 'register', '--node', 'n1', '--service', 'web'));
     assert.deepEqual(requests.at(-1)?.body, { Node: 'n1', SkipNodeUpdate: true, Service: { Service: 'web' } });
   });
 
-  test('register sends the JSON of a file, or of a pipe', async (t) => {
-    const { address, requests } = await startServer(t, () => ({ body: true }));
+  test('register sends the JSON of a file or of standard input', async (t) => {
+    const { address, requests } = await startStubServer(t, () => ({ body: true }));
     const body = { Node: 'n1', Address: '10.0.0.1', Check: { Name: 'c' } };
     const folder = await mkdtemp(path.join(tmpdir(), 'accord-catalog-'));
     t.after(() => rm(folder, { recursive: true }));
     const file = path.join(folder, 'node.json');
     await writeFile(file, JSON.stringify(body));
-    assert.equal((await accord(command(address, 'register', file))).exitCode, 0);
-    assert.equal((await accord(command(address, 'register', '-'), { stdin: JSON.stringify(body) })).exitCode, 0);
+    assert.equal((await runCli(command(address, 'register', file))).exitCode, 0);
+    assert.equal((await runCli(command(address, 'register', '-'), { stdin: JSON.stringify(body) })).exitCode, 0);
     assert.deepEqual(
       requests.map((request) => request.body),
       [body, body],
@@ -97,46 +97,46 @@ describe('accord catalog', () => {
   });
 
   const misuses: readonly (readonly [what: string, args: readonly string[], stdin: string, text: RegExp])[] = [
-    ['nothing', [], '', /name the node with --node, or a file with the registration/],
-    ['a port without a service', ['--node', 'n', '--port', '1'], '', /name the service with --service/],
-    ['a port that is none', ['--node', 'n', '--port', 'http'], '', /Want a port, such as 8080\./],
-    ['meta that is none', ['--node', 'n', '--meta', 'x'], '', /Want KEY=VALUE/],
-    ['a file and options', ['-', '--node', 'n'], '{}', /give a file or options that say the same, not both/],
-    ['a file that is not there', ['/no/such/file'], '', /cannot read the registration in the file \/no\/such\/file/],
-    ['no JSON', ['-'], '{', /standard input holds no JSON/],
-    ['too much', ['-'], ' '.repeat(1024 * 1024 + 1), /it has more than 1048576 bytes/],
+    ['no options', [], '', /give --node, or a file with the registration/],
+    ['a port without a service', ['--node', 'n', '--port', '1'], '', /give --service/],
+    ['an invalid port', ['--node', 'n', '--port', 'http'], '', /Want a port, such as 8080\./],
+    ['invalid metadata', ['--node', 'n', '--meta', 'x'], '', /Want KEY=VALUE/],
+    ['a file and options', ['-', '--node', 'n'], '{}', /give a file or options, not both/],
+    ['a missing file', ['/no/such/file'], '', /cannot read the registration from the file \/no\/such\/file/],
+    ['invalid JSON', ['-'], '{', /standard input does not contain valid JSON/],
+    ['too much input', ['-'], ' '.repeat(1024 * 1024 + 1), /it has more than 1048576 bytes/],
   ];
   for (const [what, args, stdin, text] of misuses) {
-    test(`register with ${what} is wrong use`, async (t) => {
-      const { address, requests } = await startServer(t, () => ({ body: true }));
-      const { exitCode, stderr } = await accord(command(address, 'register', ...args), { stdin });
+    test(`register with ${what} is a usage error`, async (t) => {
+      const { address, requests } = await startStubServer(t, () => ({ body: true }));
+      const { exitCode, stderr } = await runCli(command(address, 'register', ...args), { stdin });
       assert.equal(exitCode, 2, stderr);
       assert.match(stderr, text);
       assert.equal(requests.length, 0);
     });
   }
 
-  test('deregister names what goes', async (t) => {
-    const { address, requests } = await startServer(t, () => ({ body: true }));
-    await accord(command(address, 'deregister', '--node', 'n1', '--service-id', 'web-1', '--partition', 'eu'));
-    await accord(command(address, 'deregister', '--node', 'n1', '--check-id', 'c'));
-    const { stdout, stderr } = await accord(command(address, 'deregister', '--node', 'n1'));
-    assert.deepEqual([stdout, stderr], ['', 'Nothing of that is in the catalog any more.\n']);
+  test('deregister sends the node, service, or check', async (t) => {
+    const { address, requests } = await startStubServer(t, () => ({ body: true }));
+    await runCli(command(address, 'deregister', '--node', 'n1', '--service-id', 'web-1', '--partition', 'eu'));
+    await runCli(command(address, 'deregister', '--node', 'n1', '--check-id', 'c'));
+    const { stdout, stderr } = await runCli(command(address, 'deregister', '--node', 'n1'));
+    assert.deepEqual([stdout, stderr], ['', 'Deregistered.\n']);
     assert.deepEqual(
-      requests.map(({ method, path: asked, body }) => [method, asked, body]),
+      requests.map(({ method, path: requestPath, body }) => [method, requestPath, body]),
       [
         ['PUT', '/v1/catalog/deregister?partition=eu', { Node: 'n1', ServiceID: 'web-1' }],
         ['PUT', '/v1/catalog/deregister', { Node: 'n1', CheckID: 'c' }],
         ['PUT', '/v1/catalog/deregister', { Node: 'n1' }],
       ],
     );
-    const { exitCode } = await accord(['catalog', 'deregister']);
+    const { exitCode } = await runCli(['catalog', 'deregister']);
     assert.equal(exitCode, 2);
   });
 
-  test("a refusal is told in the server's words", async (t) => {
-    const { address } = await startServer(t, () => ({ status: 400, body: 'Must provide node' }));
-    const { exitCode, stderr } = await accord(command(address, 'register', '--node', 'n1'));
+  test("prints the server's message when it rejects a registration", async (t) => {
+    const { address } = await startStubServer(t, () => ({ status: 400, body: 'Must provide node' }));
+    const { exitCode, stderr } = await runCli(command(address, 'register', '--node', 'n1'));
     assert.deepEqual([exitCode, stderr], [1, 'accord: Must provide node\n']);
   });
 });

@@ -1,12 +1,12 @@
-/** `accord catalog …`: services, where they are and how they are. */
+/** `accord catalog`: services, nodes, and their health. */
 import type { Command } from 'commander';
 import { connect } from '../../client/client.ts';
 import { withConnection } from '../../client/connection.ts';
-import { showAnswer } from '../../client/read.ts';
+import { printResponse } from '../../client/print-response.ts';
 import { type Entry, type Node, tabulateHealth, tabulateNodes, tabulateServices } from '../../output/catalog-tables.ts';
 import type { Shell } from '../../shell.ts';
-import { type CatalogOptions, type Leaf, withPartition } from './catalog-options.ts';
-import { addRegisterCommands } from './catalog-register.ts';
+import type { AddSubcommand } from '../subcommand.ts';
+import { addRegisterCommands, type CatalogOptions } from './catalog-register.ts';
 
 interface HealthOptions extends CatalogOptions {
   readonly passing?: boolean;
@@ -14,30 +14,37 @@ interface HealthOptions extends CatalogOptions {
   readonly failover?: string;
 }
 
-/** Adds the group. */
+/** Adds the command group. */
 export function addCatalogCommands(program: Command, shell: Shell): void {
-  const group = program.command('catalog').description('services: where they are, and how');
-  const leaf: Leaf = (name, description) => withPartition(group.command(name).description(description));
-  const reading: Leaf = (name, description) =>
+  const group = program.command('catalog').description('Show and register services and nodes');
+  const subcommand: AddSubcommand = (name, description) =>
+    group
+      .command(name)
+      .description(description)
+      .option('--partition <name>', "partition of the services (default: the token's own)");
+  const readSubcommand: AddSubcommand = (name, description) =>
     withConnection(
-      leaf(name, description)
-        .option('--peer <name>', 'of what this peer exports, instead of what is registered here')
-        .option('--json', 'JSON instead of a table')
-        .option('--watch', 'shows it again whenever it changes'),
+      subcommand(name, description)
+        .option('--peer <name>', 'show the services imported from this peer instead of local services')
+        .option('--json', 'print JSON instead of a table')
+        .option('--watch', 'print the result again when it changes'),
     );
 
-  reading('services', 'shows the names of services with their tags').action((options: CatalogOptions) =>
+  readSubcommand('services', 'List the names and tags of services').action((options: CatalogOptions) =>
     show<Readonly<Record<string, readonly string[]>>>(shell, '/v1/catalog/services', options, tabulateServices),
   );
-  reading('nodes', 'shows the nodes').action((options: CatalogOptions) =>
+  readSubcommand('nodes', 'List nodes').action((options: CatalogOptions) =>
     show<readonly Node[]>(shell, '/v1/catalog/nodes', options, tabulateNodes),
   );
-  reading('health <service>', 'shows the instances of a service, and whether their checks pass')
-    .option('--passing', 'only those of which every check passes')
-    .option('--tag <tag>', 'only those with this tag')
-    .option('--failover <peers>', 'peers, separated by commas, of which the first answers while none passes here')
+  readSubcommand('health <service>', 'List the instances of a service with their check status')
+    .option('--passing', 'show only instances whose checks all pass')
+    .option('--tag <tag>', 'show only instances with this tag')
+    .option(
+      '--failover <peers>',
+      'comma-separated peers; the first with a passing instance is used if none passes here',
+    )
     .action((service: string, options: HealthOptions) => health(shell, service, options));
-  addRegisterCommands(leaf, shell);
+  addRegisterCommands(subcommand, shell);
 }
 
 function health(shell: Shell, service: string, options: HealthOptions): Promise<void> {
@@ -51,9 +58,9 @@ function show<T>(
   shell: Shell,
   path: string,
   options: CatalogOptions,
-  people: (result: T) => string,
+  format: (result: T) => string,
   more = {},
 ): Promise<void> {
   const query = { partition: options.partition, peer: options.peer, ...more };
-  return showAnswer<T>(shell, connect(shell, options), { path, query }, options, people);
+  return printResponse<T>(shell, connect(shell, options), { path, query }, options, format);
 }

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { accord, type Received, type Reply, startServer } from '../../../../test/support/process/cli-harness.ts';
+import {
+  runCli,
+  type StubRequest,
+  type StubResponse,
+  startStubServer,
+} from '../../../../test/support/process/cli-harness.ts';
 
 const exported = {
   Kind: 'exported-services',
@@ -26,22 +31,23 @@ const intentions = {
 };
 
 const command = (address: string, ...args: string[]): string[] => ['config-entry', ...args, '--address', address];
-const asked = (requests: readonly Received[]): string[] => requests.map(({ method, path }) => `${method} ${path}`);
+const requestLines = (requests: readonly StubRequest[]): string[] =>
+  requests.map(({ method, path }) => `${method} ${path}`);
 
 describe('accord config-entry', () => {
-  test('read and list ask for what they show', async (t) => {
-    const { address, requests } = await startServer(t, ({ path }) => {
+  test('read and list print entries', async (t) => {
+    const { address, requests } = await startStubServer(t, ({ path }) => {
       if (path.startsWith('/v1/config/exported-services/')) return { body: exported };
       return { body: path.includes('/db') ? intentions : [intentions, exported] };
     });
     assert.equal(
-      (await accord(command(address, 'read', 'exported-services', 'default'))).stdout,
+      (await runCli(command(address, 'read', 'exported-services', 'default'))).stdout,
       [
         'Kind          exported-services\nName          default\nPartition     default\nModify index  9\n\n',
         'SERVICE  CONSUMERS\nweb      peer east, partition eu\n*        peer west\n',
       ].join(''),
     );
-    const read = await accord(command(address, 'read', 'service-intentions', 'db', '--partition', 'eu'));
+    const read = await runCli(command(address, 'read', 'service-intentions', 'db', '--partition', 'eu'));
     const rules = [
       'SOURCE           ACTION  PRECEDENCE  DESCRIPTION',
       'web (peer east)  allow   9           reports',
@@ -49,12 +55,12 @@ describe('accord config-entry', () => {
     ];
     assert.equal(read.stdout.split('\n\n')[1], `${rules.join('\n')}\n`);
     assert.equal(
-      (await accord(command(address, 'list', 'service-intentions'))).stdout,
+      (await runCli(command(address, 'list', 'service-intentions'))).stdout,
       'NAME     PARTITION  RULES  MODIFY INDEX\ndb       eu         2      9\ndefault  default    2      9\n',
     );
-    const json = await accord(command(address, 'list', 'service-intentions', '--json'));
+    const json = await runCli(command(address, 'list', 'service-intentions', '--json'));
     assert.deepEqual(JSON.parse(json.stdout), [intentions, exported]);
-    assert.deepEqual(asked(requests), [
+    assert.deepEqual(requestLines(requests), [
       'GET /v1/config/exported-services/default',
       'GET /v1/config/service-intentions/db?partition=eu',
       'GET /v1/config/service-intentions',
@@ -62,45 +68,48 @@ describe('accord config-entry', () => {
     ]);
   });
 
-  test('write puts what is piped in, and says what may not have been meant', async (t) => {
-    const { address, requests } = await startServer(t, () => ({
+  test('write sends standard input and prints warnings', async (t) => {
+    const { address, requests } = await startStubServer(t, () => ({
       body: true,
       headers: { 'x-service-warning': 'peer "east" does not exist yet' },
     }));
     const stdin = JSON.stringify(exported);
-    const { exitCode, stdout, stderr } = await accord(command(address, 'write', '-', '--cas', '0'), { stdin });
+    const { exitCode, stdout, stderr } = await runCli(command(address, 'write', '-', '--cas', '0'), { stdin });
     assert.deepEqual([exitCode, stdout], [0, '']);
     assert.equal(stderr, 'Warning: peer "east" does not exist yet\nWritten.\n');
-    assert.deepEqual([asked(requests), requests[0]?.body], [['PUT /v1/config?cas=0'], exported]);
+    assert.deepEqual([requestLines(requests), requests[0]?.body], [['PUT /v1/config?cas=0'], exported]);
   });
 
-  test('write fails where the entry is another one by now', async (t) => {
-    const { address } = await startServer(t, () => ({ body: false }));
-    const { exitCode, stderr } = await accord(command(address, 'write', '-', '--cas', '7'), { stdin: '{}' });
+  test('write fails if the entry has another modify index', async (t) => {
+    const { address } = await startStubServer(t, () => ({ body: false }));
+    const { exitCode, stderr } = await runCli(command(address, 'write', '-', '--cas', '7'), { stdin: '{}' });
     assert.equal(exitCode, 1);
-    assert.match(stderr, /the entry does not have this modify index \(any more\): nothing was changed/);
+    assert.match(stderr, /not changed: the entry has another modify index/);
   });
 
-  test('write needs a file with JSON', async (t) => {
-    const { address, requests } = await startServer(t, () => ({ body: true }));
-    const noJson = await accord(command(address, 'write', '-'), { stdin: 'Kind = "x"' });
-    assert.deepEqual([noJson.exitCode, noJson.stderr.startsWith('accord: standard input holds no JSON: ')], [2, true]);
-    const noFile = await accord(command(address, 'preview', '/no/such/file'));
+  test('write and preview reject invalid JSON and missing files', async (t) => {
+    const { address, requests } = await startStubServer(t, () => ({ body: true }));
+    const noJson = await runCli(command(address, 'write', '-'), { stdin: 'Kind = "x"' });
+    assert.deepEqual(
+      [noJson.exitCode, noJson.stderr.startsWith('accord: standard input does not contain valid JSON: ')],
+      [2, true],
+    );
+    const noFile = await runCli(command(address, 'preview', '/no/such/file'));
     assert.equal(noFile.exitCode, 2);
-    assert.match(noFile.stderr, /cannot read the entry in the file \/no\/such\/file/);
+    assert.match(noFile.stderr, /cannot read the entry from the file \/no\/such\/file/);
     assert.deepEqual(requests, []);
   });
 
-  test('preview shows what would change, and only that', async (t) => {
+  test('preview prints only changes', async (t) => {
     const peers = [
       { Peer: 'east', Gains: ['db', 'web'], Loses: [] },
       { Peer: 'north', Gains: [], Loses: [] },
       { Peer: 'west', Gains: [], Loses: ['web'] },
     ];
     const sources = [{ Name: 'web', Peer: 'east', Before: 'deny', After: 'allow' }];
-    let reply: Reply = { body: { Peers: peers, Sources: [] } };
-    const { address, requests } = await startServer(t, () => reply);
-    const run = async (...more: string[]) => await accord(command(address, 'preview', '-', ...more), { stdin: '{}' });
+    let reply: StubResponse = { body: { Peers: peers, Sources: [] } };
+    const { address, requests } = await startStubServer(t, () => reply);
+    const run = async (...more: string[]) => await runCli(command(address, 'preview', '-', ...more), { stdin: '{}' });
     assert.equal(
       (await run()).stdout,
       'PEER  CHANGE  SERVICE\neast  gains   db\neast  gains   web\nwest  loses   web\n',
@@ -109,21 +118,21 @@ describe('accord config-entry', () => {
     assert.equal((await run()).stdout, 'SOURCE           BEFORE  AFTER\nweb (peer east)  deny    allow\n');
     assert.deepEqual(JSON.parse((await run('--json')).stdout), { Peers: [], Sources: sources });
     reply = { body: { Peers: peers.slice(1, 2), Sources: [] } };
-    assert.equal((await run()).stdout, 'Nothing would change.\n');
-    assert.equal(asked(requests)[0], 'POST /v1/config/preview');
+    assert.equal((await run()).stdout, 'No changes.\n');
+    assert.equal(requestLines(requests)[0], 'POST /v1/config/preview');
   });
 
-  test('delete says whether there was anything to delete', async (t) => {
-    const { address, requests } = await startServer(t, ({ method, path }) => {
+  test('delete reports whether the entry existed', async (t) => {
+    const { address, requests } = await startStubServer(t, ({ method, path }) => {
       if (method === 'GET') return { status: path.includes('db') ? 200 : 404, body: intentions };
       return { body: !path.includes('cas=7') };
     });
-    const run = (...args: string[]) => accord(command(address, 'delete', 'service-intentions', ...args));
+    const run = (...args: string[]) => runCli(command(address, 'delete', 'service-intentions', ...args));
     assert.equal((await run('db')).stderr, 'Deleted entry service-intentions/db.\n');
-    assert.match((await run('*')).stderr, /^There is no entry service-intentions\/\*/);
+    assert.match((await run('*')).stderr, /^Nothing to delete: entry service-intentions\/\* does not exist/);
     assert.equal((await run('db', '--cas', '9')).stderr, 'Deleted entry service-intentions/db.\n');
     assert.equal((await run('db', '--cas', '7')).exitCode, 1);
-    assert.deepEqual(asked(requests), [
+    assert.deepEqual(requestLines(requests), [
       'GET /v1/config/service-intentions/db',
       'DELETE /v1/config/service-intentions/db',
       'GET /v1/config/service-intentions/*',

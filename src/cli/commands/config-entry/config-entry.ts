@@ -1,11 +1,11 @@
-/** `accord config-entry …`: what is exported to whom, and who may call whom. */
+/** `accord config-entry`: configuration entries. */
 import type { Command } from 'commander';
-import { type Answer, type Client, connect, parseJson } from '../../client/client.ts';
+import { type Client, type ClientResponse, connect, parseJson } from '../../client/client.ts';
 import { type ConnectionOptions, withConnection } from '../../client/connection.ts';
-import { type ReadOptions, showAnswer } from '../../client/read.ts';
-import { removeNamed } from '../../client/remove.ts';
+import { deleteResource } from '../../client/delete-resource.ts';
+import { type OutputOptions, printResponse } from '../../client/print-response.ts';
 import { CommandError } from '../../errors.ts';
-import { readJson } from '../../input/read-json.ts';
+import { readJson } from '../../input/read-file.ts';
 import {
   describeEntry,
   describePreview,
@@ -16,67 +16,70 @@ import {
 import { print, printable } from '../../output/output.ts';
 import { note, type Shell } from '../../shell.ts';
 
-interface EntryOptions extends ConnectionOptions, ReadOptions {
+interface EntryOptions extends ConnectionOptions, OutputOptions {
   readonly partition?: string;
 }
 
-interface GuardedOptions extends EntryOptions {
+interface CasOptions extends EntryOptions {
   readonly cas?: string;
 }
 
 const KINDS = '\nKinds are exported-services and service-intentions.';
-const CAS = ['--cas <index>', 'only while this is its modify index; 0: only if it is not there yet'] as const;
+const CAS = [
+  '--cas <index>',
+  'change the entry only if its modify index is this; 0: only if it does not exist',
+] as const;
 
-/** Adds the group. */
+/** Adds the command group. */
 export function addConfigEntryCommands(program: Command, shell: Shell): void {
   const group = program
     .command('config-entry')
-    .description('what is exported to whom (exported-services), and who may call whom (service-intentions)');
-  const leaf = (name: string, description: string): Command =>
+    .description('Manage configuration entries: exported services and service intentions');
+  const subcommand = (name: string, description: string): Command =>
     withConnection(
       group
         .command(name)
         .description(description)
         .option('--partition <name>', "partition of the entry (default: the token's own)"),
     );
-  const reading = (name: string, description: string): Command =>
-    leaf(name, description)
-      .option('--json', 'JSON instead of a table')
-      .option('--watch', 'shows it again whenever it changes')
+  const readSubcommand = (name: string, description: string): Command =>
+    subcommand(name, description)
+      .option('--json', 'print JSON instead of a table')
+      .option('--watch', 'print the result again when it changes')
       .addHelpText('after', KINDS);
 
-  reading('read <kind> <name>', 'shows an entry').action((kind: string, name: string, options: EntryOptions) =>
+  readSubcommand('read <kind> <name>', 'Show an entry').action((kind: string, name: string, options: EntryOptions) =>
     show<Entry>(shell, pathOf(kind, name), options, describeEntry),
   );
-  reading('list <kind>', 'shows the entries of a kind; --partition * for all that you may read').action(
+  readSubcommand('list <kind>', 'List the entries of a kind; --partition * for all that you may read').action(
     (kind: string, options: EntryOptions) => show<readonly Entry[]>(shell, pathOf(kind), options, tabulateEntries),
   );
-  leaf('write <file>', 'makes an entry, or replaces it, by the JSON in a file (- is a pipe)')
+  subcommand('write <file>', 'Create or replace an entry from JSON in a file (- for standard input)')
     .option(...CAS)
-    .action((file: string, options: GuardedOptions) => write(shell, file, options));
-  leaf('preview <file>', 'shows what writing it would change, and writes nothing')
-    .option('--json', 'JSON instead of a table')
+    .action((file: string, options: CasOptions) => write(shell, file, options));
+  subcommand('preview <file>', 'Show the changes that writing the entry would make')
+    .option('--json', 'print JSON instead of a table')
     .action((file: string, options: EntryOptions) => preview(shell, file, options));
-  leaf('delete <kind> <name>', 'deletes an entry')
+  subcommand('delete <kind> <name>', 'Delete an entry')
     .option(...CAS)
     .addHelpText('after', KINDS)
-    .action((kind: string, name: string, options: GuardedOptions) => remove(shell, kind, name, options));
+    .action((kind: string, name: string, options: CasOptions) => remove(shell, kind, name, options));
 }
 
 const pathOf = (...segments: string[]): string => ['/v1/config', ...segments.map(encodeURIComponent)].join('/');
 
-function show<T>(shell: Shell, path: string, options: EntryOptions, people: (result: T) => string): Promise<void> {
+function show<T>(shell: Shell, path: string, options: EntryOptions, format: (result: T) => string): Promise<void> {
   const query = { partition: options.partition };
-  return showAnswer<T>(shell, connect(shell, options), { path, query }, options, people);
+  return printResponse<T>(shell, connect(shell, options), { path, query }, options, format);
 }
 
-async function write(shell: Shell, file: string, options: GuardedOptions): Promise<void> {
+async function write(shell: Shell, file: string, options: CasOptions): Promise<void> {
   const client = connect(shell, options);
   const body = await readJson(shell, file, 'the entry');
   const query = { partition: options.partition, cas: options.cas };
-  const answer = await client.send({ method: 'PUT', path: '/v1/config', query, body });
-  requireDone(client, answer);
-  warn(shell, answer);
+  const response = await client.send({ method: 'PUT', path: '/v1/config', query, body });
+  requireApplied(client, response);
+  warn(shell, response);
   note(shell, 'Written.');
 }
 
@@ -84,30 +87,30 @@ async function preview(shell: Shell, file: string, options: EntryOptions): Promi
   const client = connect(shell, options);
   const body = await readJson(shell, file, 'the entry');
   const query = { partition: options.partition };
-  const answer = await client.send({ method: 'POST', path: '/v1/config/preview', query, body });
-  warn(shell, answer);
-  print(shell, options, parseJson(client, answer.text) as Preview, describePreview);
+  const response = await client.send({ method: 'POST', path: '/v1/config/preview', query, body });
+  warn(shell, response);
+  print(shell, options, parseJson(client, response.text) as Preview, describePreview);
 }
 
-async function remove(shell: Shell, kind: string, name: string, options: GuardedOptions): Promise<void> {
+async function remove(shell: Shell, kind: string, name: string, options: CasOptions): Promise<void> {
   const client = connect(shell, options);
   const { partition, cas } = options;
   const path = pathOf(kind, name);
   if (cas === undefined) {
-    await removeNamed(shell, client, { path, query: { partition } }, `entry ${kind}/${name}`);
+    await deleteResource(shell, client, { path, query: { partition } }, `entry ${kind}/${name}`);
     return;
   }
-  requireDone(client, await client.send({ method: 'DELETE', path, query: { partition, cas } }));
+  requireApplied(client, await client.send({ method: 'DELETE', path, query: { partition, cas } }));
   note(shell, `Deleted entry ${kind}/${name}.`);
 }
 
-/** A condition that did not hold is a refusal, too. @throws CommandError `refused` */
-function requireDone(client: Client, { text }: Answer): void {
+/** Requires that the `--cas` condition held. The API returns `false` otherwise. @throws CommandError `failed` */
+function requireApplied(client: Client, { text }: ClientResponse): void {
   if (parseJson(client, text) === true) return;
-  throw new CommandError('refused', 'the entry does not have this modify index (any more): nothing was changed');
+  throw new CommandError('failed', 'not changed: the entry has another modify index');
 }
 
-function warn(shell: Shell, { headers }: Answer): void {
+function warn(shell: Shell, { headers }: ClientResponse): void {
   const warning = headers['x-service-warning'];
   if (typeof warning === 'string') note(shell, `Warning: ${printable(warning)}`);
 }

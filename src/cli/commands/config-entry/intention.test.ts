@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accord, startServer } from '../../../../test/support/process/cli-harness.ts';
+import { runCli, startStubServer } from '../../../../test/support/process/cli-harness.ts';
 
 const allowed = {
   Allowed: true,
@@ -9,27 +9,27 @@ const allowed = {
 };
 const denied = { Allowed: false, Reason: 'no intention matches, and acl.default-policy is deny' };
 
-test('intention check says what decides', async (t) => {
-  const { address, requests } = await startServer(t, () => ({ body: allowed }));
+test('intention check prints the deciding rule', async (t) => {
+  const { address, requests } = await startStubServer(t, () => ({ body: allowed }));
   const args = ['intention', 'check', '--source', 'web', '--source-peer', 'east', '--destination', 'db'];
-  const { exitCode, stdout } = await accord([...args, '--partition', 'eu', '--address', address]);
+  const { exitCode, stdout } = await runCli([...args, '--partition', 'eu', '--address', address]);
   assert.equal(exitCode, 0);
-  assert.equal(stdout, `Call         allowed\nBecause      ${allowed.Reason}\nPrecedence   9\nDescription  reports\n`);
+  assert.equal(stdout, `Call         allowed\nReason       ${allowed.Reason}\nPrecedence   9\nDescription  reports\n`);
   const path = '/v1/connect/intentions/check?source=web&source-peer=east&destination=db&partition=eu';
   assert.deepEqual([requests[0]?.method, requests[0]?.path], ['GET', path]);
-  assert.deepEqual(JSON.parse((await accord([...args, '--json', '--address', address])).stdout), allowed);
+  assert.deepEqual(JSON.parse((await runCli([...args, '--json', '--address', address])).stdout), allowed);
 });
 
-test('intention check fails for a call that is denied', async (t) => {
-  const { address } = await startServer(t, () => ({ body: denied }));
+test('intention check exits with 1 if the call is denied', async (t) => {
+  const { address } = await startStubServer(t, () => ({ body: denied }));
   const args = ['intention', 'check', '--source', 'web', '--destination', 'db', '--address', address];
-  const { exitCode, stdout, stderr } = await accord(args);
+  const { exitCode, stdout, stderr } = await runCli(args);
   assert.deepEqual([exitCode, stderr], [1, 'accord: web may not call db\n']);
-  assert.equal(stdout, `Call     denied\nBecause  ${denied.Reason}\n`);
+  assert.equal(stdout, `Call    denied\nReason  ${denied.Reason}\n`);
 });
 
-test('intention check needs both services', async () => {
-  const { exitCode, stderr } = await accord(['intention', 'check', '--source', 'web']);
+test('intention check requires both services', async () => {
+  const { exitCode, stderr } = await runCli(['intention', 'check', '--source', 'web']);
   assert.equal(exitCode, 2);
   assert.match(stderr, /required option '--destination <service>' not specified/);
 });

@@ -1,4 +1,4 @@
-/** `accord intention check`: whether a service may call another. */
+/** `accord intention check`: the decision about calls between two services. */
 import type { Command } from 'commander';
 import { connect } from '../../client/client.ts';
 import { type ConnectionOptions, withConnection } from '../../client/connection.ts';
@@ -21,21 +21,27 @@ interface Check {
   readonly Intention?: { readonly Precedence: number; readonly Description?: string };
 }
 
-/** Adds the group. */
+/** Adds the command group. */
 export function addIntentionCommands(program: Command, shell: Shell): void {
-  const group = program.command('intention').description('who may call whom');
+  const group = program.command('intention').description('Check which services may call which');
   withConnection(
     group
       .command('check')
-      .description('tells whether a service may call another, and what decides')
-      .requiredOption('--source <service>', 'the service that calls')
-      .option('--source-peer <name>', 'the peer that it comes from (default: it is of this cluster)')
-      .option('--source-partition <name>', "its partition, where it is of this cluster (default: the destination's)")
-      .requiredOption('--destination <service>', 'the service that is called')
+      .description('Show whether a service may call another, and the rule that decides')
+      .requiredOption('--source <service>', 'calling service')
+      .option('--source-peer <name>', 'peer of the calling service (default: this cluster)')
+      .option(
+        '--source-partition <name>',
+        "partition of a calling service of this cluster (default: the destination's)",
+      )
+      .requiredOption('--destination <service>', 'called service')
       .option('--partition <name>', "partition of the destination (default: the token's own)")
-      .option('--json', 'JSON instead of a table'),
+      .option('--json', 'print JSON instead of a table'),
   )
-    .addHelpText('after', '\nThe exit code is 1 when the call is denied.')
+    .addHelpText(
+      'after',
+      '\nThe exit code is 1 if the call is denied.\n\nExample:\n  accord intention check --source web --source-peer east --destination db',
+    )
     .action((options: CheckOptions) => check(shell, options));
 }
 
@@ -51,13 +57,13 @@ async function check(shell: Shell, options: CheckOptions): Promise<void> {
   const path = '/v1/connect/intentions/check';
   const found = await connect(shell, options).read<Check>({ method: 'GET', path, query });
   print(shell, options, found, describe);
-  if (!found.Allowed) throw new CommandError('refused', `${source} may not call ${destination}`);
+  if (!found.Allowed) throw new CommandError('failed', `${source} may not call ${destination}`);
 }
 
 const describe = ({ Allowed, Reason, Intention }: Check): string =>
   details([
     ['Call', Allowed ? 'allowed' : 'denied'],
-    ['Because', Reason],
+    ['Reason', Reason],
     ['Precedence', Intention === undefined ? undefined : String(Intention.Precedence)],
     ['Description', Intention?.Description],
   ]);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accord, startServer } from '../../../../test/support/process/cli-harness.ts';
+import { runCli, startStubServer } from '../../../../test/support/process/cli-harness.ts';
 
 const entry = {
   Time: '2026-01-31T00:00:00.000Z',
@@ -14,47 +14,47 @@ const entry = {
   After: { Name: 'team-a' },
 };
 
-test('audit asks from a time on and for so many, and shows a line an entry', async (t) => {
-  const { address, requests } = await startServer(t, () => ({ body: [entry] }));
+test('audit sends --since and --limit and prints one line per entry', async (t) => {
+  const { address, requests } = await startStubServer(t, () => ({ body: [entry] }));
   const args = ['audit', '--since', '2026-01-31T00:00:00Z', '--limit', '10', '--address', address];
-  const { exitCode, stdout } = await accord(args);
+  const { exitCode, stdout } = await runCli(args);
   assert.equal(exitCode, 0);
   assert.equal(requests[0]?.path, '/v1/audit?since=2026-01-31T00%3A00%3A00Z&limit=10');
   assert.match(
     stdout,
     /^TIME +ACTOR +FROM +ACTION +TYPE +PARTITION +SUBJECT\n2026-01-31T\S+ +system +create +partition +team-a +team-a\n$/,
   );
-  assert.deepEqual(JSON.parse((await accord([...args, '--json'])).stdout), [entry]);
+  assert.deepEqual(JSON.parse((await runCli([...args, '--json'])).stdout), [entry]);
 });
 
-test('audit without options asks for a hundred', async (t) => {
-  const { address, requests } = await startServer(t, () => ({ body: [] }));
-  await accord(['audit', '--address', address]);
+test('audit requests 100 entries by default', async (t) => {
+  const { address, requests } = await startStubServer(t, () => ({ body: [] }));
+  await runCli(['audit', '--address', address]);
   assert.equal(requests[0]?.path, '/v1/audit?limit=100');
 });
 
-test('audit goes on where an answer ended until it has as many as it wants, or there are no more', async (t) => {
-  const answers = [{ count: 2, before: 'b' }, { count: 0, before: 'a' }, { count: 1 }];
-  let asked = 0;
-  const { address, requests } = await startServer(t, () => {
-    const { count = 0, before } = answers[asked++] ?? {};
+test('audit continues until the limit or the end of the log [SRV-107]', async (t) => {
+  const pages = [{ count: 2, before: 'b' }, { count: 0, before: 'a' }, { count: 1 }];
+  let requestCount = 0;
+  const { address, requests } = await startStubServer(t, () => {
+    const { count = 0, before } = pages[requestCount++] ?? {};
     return {
       body: Array(count).fill(entry),
       ...(before === undefined ? {} : { headers: { 'x-service-before': before } }),
     };
   });
-  const { stdout } = await accord(['audit', '--limit', '5', '--json', '--address', address]);
+  const { stdout } = await runCli(['audit', '--limit', '5', '--json', '--address', address]);
   assert.equal(JSON.parse(stdout).length, 3);
   assert.deepEqual(
     requests.map(({ path }) => path),
     ['/v1/audit?limit=5', '/v1/audit?limit=3&before=b', '/v1/audit?limit=3&before=a'],
   );
-  asked = 0;
-  await accord(['audit', '--limit', '2', '--address', address]);
+  requestCount = 0;
+  await runCli(['audit', '--limit', '2', '--address', address]);
   assert.equal(requests.length, 4);
 });
 
-test('a limit is a whole number from 1 on', async () => {
+test('audit rejects a limit that is not a positive integer', async () => {
   for (const limit of ['0', '-1', 'x', '1.5'])
-    assert.equal((await accord(['audit', '--limit', limit])).exitCode, 2, limit);
+    assert.equal((await runCli(['audit', '--limit', limit])).exitCode, 2, limit);
 });

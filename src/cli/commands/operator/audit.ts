@@ -1,4 +1,4 @@
-/** `accord audit` */
+/** `accord audit`: the audit log. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { type Client, connect, parseJson } from '../../client/client.ts';
 import { type ConnectionOptions, withConnection } from '../../client/connection.ts';
@@ -6,7 +6,7 @@ import { AUDIT_ENTRIES_DEFAULT } from '../../limits.ts';
 import { print, table } from '../../output/output.ts';
 import type { Shell } from '../../shell.ts';
 
-/** An entry of the audit log as the API shows it. */
+/** An entry of the audit log in the API's JSON. */
 interface AuditEntry {
   readonly Time: string;
   /** An accessor ID, `anonymous` or `system`. */
@@ -29,16 +29,16 @@ export function addAuditCommand(program: Command, shell: Shell): void {
   withConnection(
     program
       .command('audit')
-      .description('shows who changed what, when and from where')
-      .option('--since <time>', 'only from this time on, such as 2026-01-31T00:00:00Z')
-      .option('--limit <count>', 'at most so many entries', parseCount, AUDIT_ENTRIES_DEFAULT)
-      .option('--json', 'JSON with what was before and after, instead of a table'),
+      .description('Show the audit log: who changed what, when, and from which address')
+      .option('--since <time>', 'show only entries from this time, such as 2026-01-31T00:00:00Z')
+      .option('--limit <count>', 'maximum number of entries', parseCount, AUDIT_ENTRIES_DEFAULT)
+      .option('--json', 'print JSON with the values before and after each change instead of a table'),
   ).action(async (options: AuditOptions) => {
     print(shell, options, await readEntries(connect(shell, options), options), tabulate);
   });
 }
 
-/** Asks until there are enough: an answer is short of it where the server has looked through as many as it will. */
+/** Reads up to `limit` entries. A response may contain fewer, because the server examines a limited number. */
 async function readEntries(client: Client, { since, limit }: AuditOptions): Promise<AuditEntry[]> {
   const entries: AuditEntry[] = [];
   let before: string | undefined;
@@ -52,7 +52,7 @@ async function readEntries(client: Client, { since, limit }: AuditOptions): Prom
 }
 
 function parseCount(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('Want a whole number from 1 on.');
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('Want a positive integer.');
   return Number(text);
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accord, startServer } from '../../../../test/support/process/cli-harness.ts';
+import { runCli, startStubServer } from '../../../../test/support/process/cli-harness.ts';
 
 const root = { ID: 'id-one', Status: 'ACTIVE', Fingerprint: 'AA:BB', NotAfter: '2036-01-01T00:00:00.000Z' };
 const stable = {
@@ -27,9 +27,9 @@ const announced = {
 
 const command = (address: string, ...args: string[]): string[] => ['ca', ...args, '--address', address];
 
-test('status shows the root and the server certificate', async (t) => {
-  const { address, requests } = await startServer(t, () => ({ body: stable }));
-  const { exitCode, stdout } = await accord(command(address, 'status'));
+test('status prints the root and the server certificate', async (t) => {
+  const { address, requests } = await startStubServer(t, () => ({ body: stable }));
+  const { exitCode, stdout } = await runCli(command(address, 'status'));
   assert.equal(exitCode, 0);
   assert.equal(
     stdout,
@@ -38,7 +38,7 @@ test('status shows the root and the server certificate', async (t) => {
       'Server certificate  CC:DD',
       'Valid until         2030-04-01T00:00:00.000Z',
       'Renewed after       2030-03-01T00:00:00.000Z',
-      'Stage               STABLE: no rotation is under way',
+      'Stage               STABLE: no rotation in progress',
       '',
       'STATUS  ROOT    VALID UNTIL               FINGERPRINT',
       'ACTIVE  id-one  2036-01-01T00:00:00.000Z  AA:BB',
@@ -49,13 +49,13 @@ test('status shows the root and the server certificate', async (t) => {
     requests.map(({ method, path }) => `${method} ${path}`),
     ['GET /v1/operator/ca'],
   );
-  const json = await accord(command(address, 'status', '--json'));
+  const json = await runCli(command(address, 'status', '--json'));
   assert.deepEqual(JSON.parse(json.stdout), stable);
 });
 
-test('status of a rotation shows when the stage ends and who is waited for', async (t) => {
-  const { address } = await startServer(t, () => ({ body: announced }));
-  const { stdout } = await accord(command(address, 'status'));
+test('status prints the end of a rotation stage and the peers that have not acknowledged', async (t) => {
+  const { address } = await startStubServer(t, () => ({ body: announced }));
+  const { stdout } = await runCli(command(address, 'status'));
   assert.match(stdout, /^Stage +ANNOUNCED: .*, all but 3 have acknowledged it$/m);
   assert.match(stdout, /^Until +2030-01-08T00:00:00\.000Z at the latest$/m);
   assert.match(stdout, /^NEXT +id-two/m);
@@ -65,9 +65,9 @@ test('status of a rotation shows when the stage ends and who is waited for', asy
   );
 });
 
-test('rotate begins a rotation and shows it', async (t) => {
-  const { address, requests } = await startServer(t, () => ({ body: announced }));
-  const { exitCode, stdout, stderr } = await accord(command(address, 'rotate'));
+test('rotate starts a rotation and prints its status', async (t) => {
+  const { address, requests } = await startStubServer(t, () => ({ body: announced }));
+  const { exitCode, stdout, stderr } = await runCli(command(address, 'rotate'));
   assert.equal(exitCode, 0);
   assert.match(stdout, /ANNOUNCED/);
   assert.match(stderr, /accord ca status --watch/);
@@ -77,9 +77,9 @@ test('rotate begins a rotation and shows it', async (t) => {
   );
 });
 
-test('rotate --back takes the rotation back', async (t) => {
-  const { address, requests } = await startServer(t, () => ({ body: stable }));
-  const { exitCode, stdout, stderr } = await accord(command(address, 'rotate', '--back', '--json'));
+test('rotate --back cancels the rotation', async (t) => {
+  const { address, requests } = await startStubServer(t, () => ({ body: stable }));
+  const { exitCode, stdout, stderr } = await runCli(command(address, 'rotate', '--back', '--json'));
   assert.deepEqual([exitCode, JSON.parse(stdout), stderr], [0, stable, '']);
   assert.deepEqual(
     requests.map(({ method, path }) => `${method} ${path}`),
@@ -87,9 +87,9 @@ test('rotate --back takes the rotation back', async (t) => {
   );
 });
 
-test('a refused rotation fails with the words of the server', async (t) => {
-  const { address } = await startServer(t, () => ({ status: 409, body: 'a rotation is under way' }));
-  const { exitCode, stdout, stderr } = await accord(command(address, 'rotate'));
+test("rotate prints the server's message when it is rejected", async (t) => {
+  const { address } = await startStubServer(t, () => ({ status: 409, body: 'a rotation is under way' }));
+  const { exitCode, stdout, stderr } = await runCli(command(address, 'rotate'));
   assert.deepEqual([exitCode, stdout], [1, '']);
   assert.match(stderr, /a rotation is under way/);
 });

@@ -1,12 +1,12 @@
-/** `accord ca …`: the certificate authority by which peers know this cluster. */
+/** `accord ca`: the certificate authority of this cluster and the rotation of its root. */
 import type { Command } from 'commander';
 import { connect } from '../../client/client.ts';
 import { type ConnectionOptions, withConnection } from '../../client/connection.ts';
-import { type ReadOptions, showAnswer } from '../../client/read.ts';
+import { type OutputOptions, printResponse } from '../../client/print-response.ts';
 import { details, print, table } from '../../output/output.ts';
 import { note, type Shell } from '../../shell.ts';
 
-/** The authority as the API shows it. */
+/** The certificate authority in the API's JSON. */
 interface CertificateAuthority {
   readonly ServerName: string;
   readonly Stage: 'STABLE' | 'ANNOUNCED' | 'SWITCHED';
@@ -23,31 +23,31 @@ interface CertificateAuthority {
   readonly NotAcknowledged: readonly { readonly Name: string; readonly Partition: string; readonly State: string }[];
 }
 
-interface RotateOptions extends ConnectionOptions, ReadOptions {
+interface RotateOptions extends ConnectionOptions, OutputOptions {
   readonly back?: boolean;
 }
 
 const STATUS = '/v1/operator/ca';
 const ROTATE = '/v1/operator/ca/rotate';
 
-/** Adds the group. */
+/** Adds the command group. */
 export function addCaCommands(program: Command, shell: Shell): void {
-  const group = program.command('ca').description('the certificates by which peers know this cluster');
-  const leaf = (name: string, description: string): Command =>
-    group.command(name).description(description).option('--json', 'JSON instead of tables');
+  const group = program.command('ca').description('Manage the certificate authority that peers trust');
+  const subcommand = (name: string, description: string): Command =>
+    group.command(name).description(description).option('--json', 'print JSON instead of tables');
 
   withConnection(
-    leaf('status', 'shows the roots, the server certificate, and where a rotation stands').option(
+    subcommand('status', 'Show the CA roots, the server certificate, and the stage of a rotation').option(
       '--watch',
-      'shows it again whenever it changes',
+      'print the status again when it changes',
     ),
-  ).action((options: ConnectionOptions & ReadOptions) =>
-    showAnswer(shell, connect(shell, options), { path: STATUS }, options, describe),
+  ).action((options: ConnectionOptions & OutputOptions) =>
+    printResponse(shell, connect(shell, options), { path: STATUS }, options, describe),
   );
   withConnection(
-    leaf('rotate', 'replaces the root in stages, without cutting off a peer').option(
+    subcommand('rotate', 'Replace the CA root in stages, without disconnecting peers').option(
       '--back',
-      'goes back to the root from before the rotation under way',
+      'cancel the current rotation and return to the previous root',
     ),
   ).action((options: RotateOptions) => rotate(shell, options));
 }
@@ -56,7 +56,7 @@ async function rotate(shell: Shell, options: RotateOptions): Promise<void> {
   const method = options.back === true ? 'DELETE' : 'PUT';
   const result = await connect(shell, options).read<CertificateAuthority>({ method, path: ROTATE });
   print(shell, options, result, describe);
-  if (options.back !== true) note(shell, 'The rotation goes on by itself: accord ca status --watch shows it.');
+  if (options.back !== true) note(shell, 'Rotation started. To watch its progress: accord ca status --watch');
 }
 
 function describe(authority: CertificateAuthority): string {
@@ -66,7 +66,7 @@ function describe(authority: CertificateAuthority): string {
     ['Server certificate', server.Fingerprint],
     ['Valid until', server.NotAfter],
     ['Renewed after', server.RenewAfter],
-    ['Stage', meaningOf(authority)],
+    ['Stage', describeStage(authority)],
     ['Since', since],
     ['Until', until === undefined ? undefined : `${until} at the latest`],
   ]);
@@ -74,22 +74,22 @@ function describe(authority: CertificateAuthority): string {
     ['STATUS', 'ROOT', 'VALID UNTIL', 'FINGERPRINT'],
     authority.Roots.map((root) => [root.Status, root.ID, root.NotAfter, root.Fingerprint]),
   );
-  return `${facts}\n${roots}${describeWaiting(authority)}`;
+  return `${facts}\n${roots}${describeUnacknowledged(authority)}`;
 }
 
-function meaningOf({ Stage: stage, NotAcknowledgedCount: count }: CertificateAuthority): string {
+function describeStage({ Stage: stage, NotAcknowledgedCount: count }: CertificateAuthority): string {
   switch (stage) {
     case 'STABLE':
-      return 'STABLE: no rotation is under way';
+      return 'STABLE: no rotation in progress';
     case 'ANNOUNCED':
-      return `ANNOUNCED: peers are told to trust the next root, ${count === 0 ? 'all' : `all but ${count}`} have acknowledged it`;
+      return `ANNOUNCED: the next root was sent, ${count === 0 ? 'all peers' : `all but ${count}`} have acknowledged it`;
     case 'SWITCHED':
-      return 'SWITCHED: the new root is served, the previous one is still trusted';
+      return 'SWITCHED: the new root is active, the previous one is still trusted';
   }
 }
 
-/** Who is waited for; of many the first. */
-function describeWaiting({ NotAcknowledged: peers, NotAcknowledgedCount: count }: CertificateAuthority): string {
+/** Formats the peers that have not acknowledged the next root. The API returns only the first ones. */
+function describeUnacknowledged({ NotAcknowledged: peers, NotAcknowledgedCount: count }: CertificateAuthority): string {
   if (count === 0) return '';
   const rows = peers.map(({ Name, Partition, State }) => [Name, Partition, State]);
   const more = count > peers.length ? `and ${count - peers.length} more\n` : '';

@@ -1,38 +1,38 @@
 /**
- * Checks an export while it passes: JSON lines, of which the first is the header and the last says how many rows there
- * are and the SHA-256 of every byte before it.
+ * Verifies an export while it streams. An export consists of JSON lines: a header, the rows, and a last line with the
+ * number of rows and the SHA-256 of all preceding bytes.
  */
 import { createHash } from 'node:crypto';
 import { CommandError } from '../../errors.ts';
 import { EXPORT_LINE_BYTES_MAX } from '../../limits.ts';
 
-/** What an export says of itself. */
+/** The header and footer data of an export. */
 export interface ExportSummary {
   readonly index: number;
   readonly rows: number;
-  /** Rows that nothing could encrypt and that are not in it, by table. */
+  /** Number of rows omitted because no key could encrypt them, by table. */
   readonly leftOut: Readonly<Record<string, number>>;
 }
 
 export interface ExportCheck {
-  /** Takes the next bytes. */
+  /** Adds the next bytes. */
   add(chunk: Buffer): void;
-  /** @throws CommandError `refused` when the export is cut short or damaged */
+  /** Verifies the checksum. @throws CommandError `failed` if the export is truncated or damaged */
   finish(): ExportSummary;
 }
 
-/** A check of one export. */
+/** Creates the check of one export. */
 export function createExportCheck(): ExportCheck {
   const hash = createHash('sha256');
   let header: Buffer = Buffer.alloc(0);
-  /** What may be the last line: everything after the newest newline that something follows. */
+  /** The bytes after the last newline that is followed by more bytes. They may be the last line. */
   let rest: Buffer = Buffer.alloc(0);
   return {
     add(chunk) {
       if (!header.includes('\n') && header.length < EXPORT_LINE_BYTES_MAX) header = Buffer.concat([header, chunk]);
       rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
       let lineStart = rest.subarray(0, -1).lastIndexOf('\n') + 1;
-      // A long line is not the last one: its beginning need not be kept.
+      // The last line is short, so the start of a long line need not be kept.
       if (rest.length - lineStart > EXPORT_LINE_BYTES_MAX) lineStart = rest.length;
       hash.update(rest.subarray(0, lineStart));
       rest = rest.subarray(lineStart);
@@ -40,17 +40,17 @@ export function createExportCheck(): ExportCheck {
     finish() {
       const { rows, sha256 } = parseLine<{ rows: number; sha256: string }>(rest);
       if (sha256 === undefined || rows === undefined) {
-        throw new CommandError('refused', 'the export is cut short: it has no checksum at its end');
+        throw new CommandError('failed', 'the export is truncated: it does not end with a checksum');
       }
       if (sha256 !== hash.digest('hex'))
-        throw new CommandError('refused', 'the export is damaged: its checksum differs');
+        throw new CommandError('failed', 'the export is damaged: its checksum differs');
       const { index, leftOut } = parseLine<ExportSummary>(header.subarray(0, header.indexOf('\n')));
       return { index: index ?? 0, rows, leftOut: leftOut ?? {} };
     },
   };
 }
 
-/** The object on a line; without members when it holds none. */
+/** Parses the object on a line. Returns an empty object for anything else. */
 function parseLine<T>(line: Buffer): Partial<T> {
   try {
     const value: unknown = JSON.parse(line.toString());

@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
-import { accord, startServer } from '../../../../test/support/process/cli-harness.ts';
+import { runCli, startStubServer } from '../../../../test/support/process/cli-harness.ts';
 import { createExportCheck } from './export-check.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'accord-export-'));
 after(() => rmSync(folder, { recursive: true }));
 
-/** An export with these rows. */
+/** Returns an export with these rows. */
 function exported(rows: readonly unknown[], leftOut: Readonly<Record<string, number>> = {}): string {
   const header = { format: 'accord-export', version: 1, index: 42, leftOut };
   const body = [header, ...rows].map((line) => `${JSON.stringify(line)}\n`).join('');
@@ -21,72 +21,72 @@ function exported(rows: readonly unknown[], leftOut: Readonly<Record<string, num
 
 const rows = [{ table: 'partitions', key: 'default', value: '[1,1,1,{}]' }];
 
-test('an export is written whole, for its owner alone', async (t) => {
-  const { address, requests } = await startServer(t, () => ({ body: exported(rows) }));
+test('export writes the file with mode 0600 [SRV-106]', async (t) => {
+  const { address, requests } = await startStubServer(t, () => ({ body: exported(rows) }));
   const file = join(folder, 'state.jsonl');
   writeFileSync(file, 'an older one', { mode: 0o644 });
-  const { exitCode, stdout, stderr } = await accord(['export', file, '--address', address]);
+  const { exitCode, stdout, stderr } = await runCli(['export', file, '--address', address]);
   assert.deepEqual([exitCode, stdout, stderr], [0, '', 'Exported 1 rows at index 42.\n']);
   assert.equal(readFileSync(file, 'utf8'), exported(rows));
   assert.equal(statSync(file).mode & 0o777, 0o600);
   assert.deepEqual([requests[0]?.method, requests[0]?.path], ['GET', '/v1/operator/export']);
 });
 
-test('an export to - goes to standard output', async (t) => {
-  const { address } = await startServer(t, () => ({ body: exported(rows) }));
-  const { exitCode, stdout } = await accord(['export', '-', '--address', address]);
+test('export - writes to standard output', async (t) => {
+  const { address } = await startStubServer(t, () => ({ body: exported(rows) }));
+  const { exitCode, stdout } = await runCli(['export', '-', '--address', address]);
   assert.deepEqual([exitCode, stdout], [0, exported(rows)]);
 });
 
-test('a passphrase is sent, whatever its letters', async (t) => {
-  const { address, requests } = await startServer(t, () => ({ body: exported(rows) }));
+test('export sends a passphrase with non-ASCII characters', async (t) => {
+  const { address, requests } = await startStubServer(t, () => ({ body: exported(rows) }));
   const passphraseFile = join(folder, 'passphrase');
   writeFileSync(passphraseFile, 'grüße 🔑\n');
-  await accord(['export', '-', '--passphrase-file', passphraseFile, '--address', address]);
+  await runCli(['export', '-', '--passphrase-file', passphraseFile, '--address', address]);
   const sent = String(requests[0]?.headers['x-service-export-passphrase']);
   assert.equal(Buffer.from(sent, 'base64').toString(), 'grüße 🔑');
 });
 
-test('what is left out is told', async (t) => {
-  const { address } = await startServer(t, () => ({ body: exported(rows, { peerings: 3 }) }));
-  const { stderr } = await accord(['export', '-', '--address', address]);
-  assert.match(stderr, /Left out, and to be made again after an import: 3 of peerings \(/);
+test('export reports omitted rows', async (t) => {
+  const { address } = await startStubServer(t, () => ({ body: exported(rows, { peerings: 3 }) }));
+  const { stderr } = await runCli(['export', '-', '--address', address]);
+  assert.match(stderr, /Omitted, create again after an import: 3 of peerings \(/);
 });
 
 const damages: Readonly<Record<string, string>> = {
-  'without its end': exported(rows).slice(0, -20),
+  'without the end of its last line': exported(rows).slice(0, -20),
   'without its last line': exported(rows).replace(/[^\n]+\n$/, ''),
   'that is empty': '',
-  'with another byte': exported(rows).replace('default', 'Default'),
+  'with a changed byte': exported(rows).replace('default', 'Default'),
 };
 
 for (const [what, body] of Object.entries(damages)) {
-  test(`an export ${what} is refused and leaves no file`, async (t) => {
-    const { address } = await startServer(t, () => ({ body }));
+  test(`rejects an export ${what} and leaves no file`, async (t) => {
+    const { address } = await startStubServer(t, () => ({ body }));
     const before = readdirSync(folder);
-    const { exitCode, stderr } = await accord(['export', join(folder, 'damaged.jsonl'), '--address', address]);
+    const { exitCode, stderr } = await runCli(['export', join(folder, 'damaged.jsonl'), '--address', address]);
     assert.equal(exitCode, 1);
-    assert.match(stderr, /the export is (cut short|damaged)/);
+    assert.match(stderr, /the export is (truncated|damaged)/);
     assert.deepEqual(readdirSync(folder), before);
   });
 }
 
-test('a refused export leaves the older file alone', async (t) => {
-  const { address } = await startServer(t, () => ({ status: 403, body: 'Permission denied' }));
+test('export keeps the existing file when the server rejects it', async (t) => {
+  const { address } = await startStubServer(t, () => ({ status: 403, body: 'Permission denied' }));
   const file = join(folder, 'kept.jsonl');
   writeFileSync(file, 'an older one');
-  assert.equal((await accord(['export', file, '--address', address])).exitCode, 1);
+  assert.equal((await runCli(['export', file, '--address', address])).exitCode, 1);
   assert.equal(readFileSync(file, 'utf8'), 'an older one');
 });
 
-test('a file that cannot be written is wrong use', async (t) => {
-  const { address } = await startServer(t, () => ({ body: exported(rows) }));
-  const { exitCode, stderr } = await accord(['export', join(folder, 'missing', 'state.jsonl'), '--address', address]);
+test('export to a file that cannot be written is a usage error', async (t) => {
+  const { address } = await startStubServer(t, () => ({ body: exported(rows) }));
+  const { exitCode, stderr } = await runCli(['export', join(folder, 'missing', 'state.jsonl'), '--address', address]);
   assert.equal(exitCode, 2);
   assert.match(stderr, /^accord: cannot write .*state\.jsonl: ENOENT/);
 });
 
-test('an export is checked however it is cut into chunks', () => {
+test('the check accepts an export split into any chunks', () => {
   const long = exported([{ value: 'x'.repeat(200_000) }, ...rows]);
   const cuts = fc.array(fc.nat({ max: long.length }), { maxLength: 20 });
   fc.assert(

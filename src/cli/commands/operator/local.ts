@@ -1,9 +1,9 @@
-/** The commands that run here and ask no server: `accord server`, `accord config`, `accord version`. */
+/** The commands that run in this process: `accord server`, `accord config`, and `accord version`. */
 import type { Command } from 'commander';
-import { readLine } from '../../client/connection.ts';
+import { readSecretFile } from '../../client/connection.ts';
 import { CommandError } from '../../errors.ts';
 import { print, table } from '../../output/output.ts';
-import { type GivenSettings, note, type Shell } from '../../shell.ts';
+import { type CommandLineSettings, note, type Shell } from '../../shell.ts';
 
 interface ServerOptions {
   readonly importFile?: string;
@@ -11,49 +11,49 @@ interface ServerOptions {
   readonly recover?: boolean;
 }
 
-/** Adds the commands. @param done takes the exit code of a server that has ended */
-export function addLocalCommands(program: Command, shell: Shell, done: (exitCode: number) => void): void {
-  const server = withSettings(program.command('server').description('runs a server'), shell);
+/** Adds the commands. @param setExitCode called with the exit code of the server when it stops */
+export function addLocalCommands(program: Command, shell: Shell, setExitCode: (exitCode: number) => void): void {
+  const server = withSettings(program.command('server').description('Run a server'), shell);
   server
     .optionsGroup('Options:')
-    .option('--import-file <file>', 'starts on an empty store with what this export holds')
-    .option('--import-passphrase-file <file>', 'file with the passphrase that the export was made with')
-    .option('--recover', 'makes new first credentials, for when all tokens are lost')
+    .option('--import-file <file>', 'import this export into the empty store before starting')
+    .option('--import-passphrase-file <file>', 'file with the passphrase of the export')
+    .option('--recover', 'create new first credentials, in case all tokens are lost')
     .action(async (options: ServerOptions) => {
       const { importFile, importPassphraseFile, recover = false } = options;
-      const importPassphrase = importPassphraseFile === undefined ? undefined : readLine(importPassphraseFile);
+      const importPassphrase = importPassphraseFile === undefined ? undefined : readSecretFile(importPassphraseFile);
       if (importPassphrase !== undefined && importFile === undefined) {
-        throw new CommandError('usage', '--import-passphrase-file needs --import-file beside it');
+        throw new CommandError('usage', '--import-passphrase-file requires --import-file');
       }
-      done(await shell.local.serve({ ...givenSettings(server, shell), importFile, importPassphrase, recover }));
+      setExitCode(await shell.local.serve({ ...settingsOf(server, shell), importFile, importPassphrase, recover }));
     });
   const config = withSettings(
-    program.command('config').description('shows the settings in force, and from where'),
+    program.command('config').description('Show the effective settings and their origins'),
     shell,
   );
   config
     .optionsGroup('Options:')
-    .option('--json', 'JSON instead of a table')
-    .action((options: { readonly json?: boolean }) => showSettings(shell, givenSettings(config, shell), options));
+    .option('--json', 'print JSON instead of a table')
+    .action((options: { readonly json?: boolean }) => showSettings(shell, settingsOf(config, shell), options));
   program
     .command('version')
-    .description('shows the version of this program')
-    .option('--json', 'JSON instead of text')
+    .description('Print the version')
+    .option('--json', 'print JSON instead of text')
     .action((options: { readonly json?: boolean }) =>
       print(shell, options, { version: shell.version }, ({ version }) => `accord ${version}\n`),
     );
 }
 
-/** Adds `--config` and a flag for each setting. */
+/** Adds `--config` and a flag per setting. */
 function withSettings(command: Command, { local }: Shell): Command {
-  command.option('--config <file>', 'file with settings (default ./accord.yaml, if it is there)');
+  command.option('--config <file>', 'file with settings (default: ./accord.yaml, if it exists)');
   command.optionsGroup('Settings:');
-  for (const { flag, meaning } of local.settingFlags) command.option(`${flag} <value>`, meaning);
+  for (const { flag, description } of local.settingFlags) command.option(`${flag} <value>`, description);
   return command;
 }
 
-/** The settings that stand on the command line of `command`. */
-function givenSettings(command: Command, { local }: Shell): GivenSettings {
+/** Returns the settings given as flags of `command`. */
+function settingsOf(command: Command, { local }: Shell): CommandLineSettings {
   const flags = new Map<string, string>();
   const values = command.opts<Record<string, string>>();
   for (const option of command.options) {
@@ -64,8 +64,12 @@ function givenSettings(command: Command, { local }: Shell): GivenSettings {
   return { flags, configFile: values['config'] };
 }
 
-async function showSettings(shell: Shell, given: GivenSettings, options: { readonly json?: boolean }): Promise<void> {
-  const { settings, warnings } = await shell.local.settingsInForce(given);
+async function showSettings(
+  shell: Shell,
+  given: CommandLineSettings,
+  options: { readonly json?: boolean },
+): Promise<void> {
+  const { settings, warnings } = await shell.local.effectiveSettings(given);
   const result = Object.fromEntries(settings.map(({ key, value, from }) => [key, { value, from }]));
   print(shell, options, result, () =>
     table(

@@ -1,12 +1,12 @@
-/** `accord peering check`: why a peering does not connect, from where the server stands. */
+/** `accord peering check`: the connection check, which the server runs from its own network. */
 import { type Client, connect } from '../../client/client.ts';
 import { type ConnectionOptions, withConnection } from '../../client/connection.ts';
 import { CommandError } from '../../errors.ts';
-import { readPeeringToken } from '../../input/read-input.ts';
+import { readPeeringToken } from '../../input/read-peering-token.ts';
 import { print, printable, table } from '../../output/output.ts';
 import type { Shell } from '../../shell.ts';
+import type { AddSubcommand } from '../subcommand.ts';
 import { peeringPath } from './peering-path.ts';
-import type { Leaf } from './peering-token.ts';
 
 interface CheckOptions extends ConnectionOptions {
   readonly json?: boolean;
@@ -20,6 +20,8 @@ interface Check {
   readonly Status: 'passed' | 'failed' | 'warning' | 'skipped';
   readonly Code?: string;
   readonly Cause?: string;
+  readonly Remedy?: string;
+  /** The name of `Remedy` in the responses of older servers. */
   readonly Mend?: string;
   readonly Detail?: string;
   readonly DurationMs?: number;
@@ -32,29 +34,26 @@ interface CheckReport {
 }
 
 /** Adds the command. */
-export function addPeeringCheckCommand(leaf: Leaf, shell: Shell): void {
+export function addPeeringCheckCommand(subcommand: AddSubcommand, shell: Shell): void {
   withConnection(
-    leaf(
+    subcommand(
       'check [name]',
-      'tries what a peering, or a token, needs to connect, and says what is wrong and how to mend it',
-    ).option('--token-file <file>', 'checks the token in this file (- for standard input) instead; it is not used up'),
+      'Check that a peering, or a peering token, can connect, and show the causes and remedies of failures',
+    ).option('--token-file <file>', 'check the token in this file (- for standard input) without using it'),
   )
-    .addHelpText(
-      'after',
-      '\nThe server tries, not this machine: its network counts. The exit code is 1 when a check fails.',
-    )
+    .addHelpText('after', '\nThe server runs the checks from its own network. The exit code is 1 if a check fails.')
     .action((name: string | undefined, options: CheckOptions) => check(shell, name, options));
 }
 
 async function check(shell: Shell, name: string | undefined, options: CheckOptions): Promise<void> {
   if ((name === undefined) === (options.tokenFile === undefined)) {
-    throw new CommandError('usage', 'want the name of a peering, or --token-file, and not both');
+    throw new CommandError('usage', 'give the name of a peering or --token-file, not both');
   }
   const client = connect(shell, options);
   const report =
     name === undefined ? await checkToken(shell, client, options) : await checkNamed(client, name, options);
   print(shell, options, report, describe);
-  if (!report.Healthy) throw new CommandError('refused', `${nameOf(report)} cannot connect`);
+  if (!report.Healthy) throw new CommandError('failed', `${nameOf(report)} cannot connect`);
 }
 
 const checkNamed = (client: Client, name: string, { partition }: CheckOptions): Promise<CheckReport> =>
@@ -69,18 +68,20 @@ async function checkToken(shell: Shell, client: Client, options: CheckOptions): 
 const nameOf = ({ Name }: CheckReport): string =>
   Name === undefined ? 'a peering with this token' : `peering ${Name}`;
 
-/** The checks in a table, and below it what to do. What was not tried, since something before it failed, is left out. */
+/** Formats the checks and their remedies. Omits checks that were skipped because an earlier one failed. */
 function describe({ Checks: checks }: CheckReport): string {
-  const tried = checks.filter(({ Status }) => Status !== 'skipped');
-  const rows = tried.map(({ Status, ID, Address = '', Cause, Detail }) => [
+  const completed = checks.filter(({ Status }) => Status !== 'skipped');
+  const rows = completed.map(({ Status, ID, Address = '', Cause, Detail }) => [
     Status,
     ID,
     Address,
     [Cause, Detail].filter((text) => text !== undefined).join(': '),
   ]);
-  const mends = tried.flatMap(({ ID, Address, Mend }) =>
-    Mend === undefined ? [] : [`${printable(Address === undefined ? ID : `${ID} ${Address}`)}: ${printable(Mend)}\n`],
+  const remedies = completed.flatMap(({ ID, Address, Mend, Remedy = Mend }) =>
+    Remedy === undefined
+      ? []
+      : [`  ${printable(Address === undefined ? ID : `${ID} ${Address}`)}: ${printable(Remedy)}\n`],
   );
-  const advice = mends.length === 0 ? '' : `\nWhat to do:\n${mends.map((mend) => `  ${mend}`).join('')}`;
-  return table(['STATUS', 'CHECK', 'ADDRESS', 'WHAT WAS FOUND'], rows) + advice;
+  const advice = remedies.length === 0 ? '' : `\nRemedies:\n${remedies.join('')}`;
+  return table(['STATUS', 'CHECK', 'ADDRESS', 'RESULT'], rows) + advice;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accord, startServer } from '../../../../test/support/process/cli-harness.ts';
+import { runCli, startStubServer } from '../../../../test/support/process/cli-harness.ts';
 
 const Digest = { Index: 7, Time: '2026-01-02T03:04:05.000Z', Received: '2026-01-02T03:04:06.000Z' };
 const diff = (address: string, ...more: string[]): string[] => [
@@ -12,31 +12,34 @@ const diff = (address: string, ...more: string[]): string[] => [
   address,
 ];
 
-test('diff shows what differs, and fails', async (t) => {
+test('diff prints differences and exits with 1', async (t) => {
   const Differences = [
     { Service: 'db', Difference: 'missing', Reason: 'refused here: no room' },
     { Service: 'web', Difference: 'stale' },
   ];
   const body = { Peer: 'east', Comparable: true, Digest, Differences };
-  const { address, requests } = await startServer(t, () => ({ body }));
-  const { exitCode, stdout, stderr } = await accord(diff(address, '--partition', 'eu'));
+  const { address, requests } = await startStubServer(t, () => ({ body }));
+  const { exitCode, stdout, stderr } = await runCli(diff(address, '--partition', 'eu'));
   assert.deepEqual([exitCode, requests[0]?.path], [1, '/v1/peering/east/diff?partition=eu']);
   assert.equal(stdout, 'SERVICE  DIFFERENCE  REASON\ndb       missing     refused here: no room\nweb      stale\n');
   assert.equal(stderr, 'accord: 2 services differ\n');
-  assert.deepEqual(JSON.parse((await accord(diff(address, '--json'))).stdout), body);
+  assert.deepEqual(JSON.parse((await runCli(diff(address, '--json'))).stdout), body);
 });
 
-test('diff says when nothing differs', async (t) => {
+test('diff reports that nothing differs', async (t) => {
   const body = { Peer: 'east', Comparable: true, Digest, Differences: [] };
-  const { address } = await startServer(t, () => ({ body }));
-  const { exitCode, stdout } = await accord(diff(address));
-  assert.deepEqual([exitCode, stdout], [0, `Nothing differs from what east had sent by ${Digest.Received}.\n`]);
+  const { address } = await startStubServer(t, () => ({ body }));
+  const { exitCode, stdout } = await runCli(diff(address));
+  assert.deepEqual(
+    [exitCode, stdout],
+    [0, `No differences from the digest that east sent, received ${Digest.Received}.\n`],
+  );
 });
 
-test('diff fails with the reason, and otherwise than where something differs, when nothing can be compared', async (t) => {
+test('diff exits with 4 and the reason if the server cannot compare', async (t) => {
   const body = { Peer: 'east', Comparable: false, Reason: 'the peer is no Accord', Differences: [] };
-  const { address } = await startServer(t, () => ({ body }));
-  const { exitCode, stdout, stderr } = await accord(diff(address));
+  const { address } = await startStubServer(t, () => ({ body }));
+  const { exitCode, stdout, stderr } = await runCli(diff(address));
   assert.deepEqual(
     [exitCode, stdout, stderr],
     [4, '', 'accord: peering east cannot be compared: the peer is no Accord\n'],

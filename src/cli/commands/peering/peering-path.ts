@@ -1,4 +1,2 @@
-/** Where the API has peerings. */
-
-/** The path of a peering, or of something about it. */
-export const peeringPath = (name: string, rest = ''): string => `/v1/peering/${encodeURIComponent(name)}${rest}`;
+/** Returns the API path of a peering, followed by `suffix`. */
+export const peeringPath = (name: string, suffix = ''): string => `/v1/peering/${encodeURIComponent(name)}${suffix}`;

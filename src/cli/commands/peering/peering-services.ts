@@ -1,13 +1,13 @@
-/** `accord peering exported-services`, `imported-services`: what goes to a peer, and what came from it. */
+/** `accord peering exported-services` and `imported-services`. */
 import { connect } from '../../client/client.ts';
 import { type ConnectionOptions, withConnection } from '../../client/connection.ts';
-import { type ReadOptions, showAnswer } from '../../client/read.ts';
+import { type OutputOptions, printResponse } from '../../client/print-response.ts';
 import { table } from '../../output/output.ts';
 import type { Shell } from '../../shell.ts';
+import type { AddSubcommand } from '../subcommand.ts';
 import { peeringPath } from './peering-path.ts';
-import type { Leaf } from './peering-token.ts';
 
-interface ServicesOptions extends ConnectionOptions, ReadOptions {
+interface ServicesOptions extends ConnectionOptions, OutputOptions {
   readonly partition?: string;
 }
 
@@ -24,21 +24,34 @@ interface Imported {
 }
 
 /** Adds the commands. */
-export function addPeeringServicesCommands(leaf: Leaf, shell: Shell): void {
-  const watch = ['--watch', 'shows them again whenever one changes'] as const;
+export function addPeeringServicesCommands(subcommand: AddSubcommand, shell: Shell): void {
+  const watch = ['--watch', 'print the list again when it changes'] as const;
   withConnection(
-    leaf('exported-services <name>', 'shows what the peer gets, and what of it is too large to be sent').option(
+    subcommand('exported-services <name>', 'List the services exported to a peer, and those too large to send').option(
       ...watch,
     ),
   ).action((name: string, options: ServicesOptions) =>
-    showAnswer(shell, connect(shell, options), callOf(name, 'exported-services', options), options, tabulateExported),
+    printResponse(
+      shell,
+      connect(shell, options),
+      callOf(name, 'exported-services', options),
+      options,
+      tabulateExported,
+    ),
   );
   withConnection(
-    leaf('imported-services <name>', 'shows what came from the peer, and what of it could not be taken').option(
-      ...watch,
-    ),
+    subcommand(
+      'imported-services <name>',
+      'List the services imported from a peer, and those that were rejected',
+    ).option(...watch),
   ).action((name: string, options: ServicesOptions) =>
-    showAnswer(shell, connect(shell, options), callOf(name, 'imported-services', options), options, tabulateImported),
+    printResponse(
+      shell,
+      connect(shell, options),
+      callOf(name, 'imported-services', options),
+      options,
+      tabulateImported,
+    ),
   );
 }
 
@@ -53,16 +66,16 @@ const tabulateExported = (services: readonly Exported[]): string =>
     services.map(({ Service, Instances, TooLarge: large }) => [
       Service,
       String(Instances),
-      large === undefined ? '' : `not sent: ${large.Bytes} bytes are more than the ${large.Limit} of a message`,
+      large === undefined ? '' : `not sent: ${large.Bytes} bytes exceed the message limit of ${large.Limit} bytes`,
     ]),
   );
 
 const tabulateImported = (services: readonly Imported[]): string =>
   table(
     ['SERVICE', 'INSTANCES', 'PROBLEM'],
-    services.map(({ Service, Instances, Refused: refused }) => [
+    services.map(({ Service, Instances, Refused: rejected }) => [
       Service,
       String(Instances),
-      refused === undefined ? '' : `refused since ${refused.Since}: ${refused.Reason}`,
+      rejected === undefined ? '' : `rejected since ${rejected.Since}: ${rejected.Reason}`,
     ]),
   );

@@ -1,11 +1,11 @@
-/** `accord peering generate-token`, `establish`, `token`: peering tokens, from their making to their end. */
-import type { Command } from 'commander';
+/** `accord peering generate-token`, `establish`, and `token`: the life cycle of peering tokens. */
 import { connect } from '../../client/client.ts';
 import { type ConnectionOptions, withConnection } from '../../client/connection.ts';
-import { readPeeringToken } from '../../input/read-input.ts';
-import { collect, collectMeta } from '../../input/repeated.ts';
+import { readPeeringToken } from '../../input/read-peering-token.ts';
+import { collect, collectMeta } from '../../input/repeatable-options.ts';
 import { details, print } from '../../output/output.ts';
 import { note, type Shell } from '../../shell.ts';
+import type { AddSubcommand } from '../subcommand.ts';
 import { peeringPath } from './peering-path.ts';
 
 interface TokenOptions extends ConnectionOptions {
@@ -23,7 +23,7 @@ interface EstablishOptions extends TokenOptions {
   readonly meta?: Readonly<Record<string, string>>;
 }
 
-/** Whether a token waits to be used; never the token itself. */
+/** The status of the unused token of a peering, without the token. */
 interface TokenStatus {
   readonly Outstanding: boolean;
   readonly AccessorID?: string;
@@ -31,28 +31,33 @@ interface TokenStatus {
   readonly ExpirationTime?: string;
 }
 
-/** Makes a command of the group, with the options that all of them have. */
-export type Leaf = (name: string, description: string) => Command;
-
 /** Adds the commands. */
-export function addPeeringTokenCommands(leaf: Leaf, shell: Shell): void {
-  const meta = ['--meta <key=value>', 'metadata to keep with the peering; repeat it for several', collectMeta] as const;
+export function addPeeringTokenCommands(subcommand: AddSubcommand, shell: Shell): void {
+  const meta = ['--meta <key=value>', 'metadata of the peering; may be repeated', collectMeta] as const;
   withConnection(
-    leaf('generate-token <name>', 'makes a peering and prints the token with which another cluster establishes it')
-      .option('--external-address <host:port>', 'where that cluster reaches this one; repeat it for several', collect)
+    subcommand(
+      'generate-token <name>',
+      'Create a peering and print the token with which another cluster establishes it',
+    )
+      .option('--external-address <host:port>', 'address of this cluster in the token; may be repeated', collect)
       .option(...meta),
   )
-    .addHelpText('after', '\nThe token is shown this once, and works once. Send it over a channel that you trust.')
+    .addHelpText(
+      'after',
+      '\nThe token is not shown again and works once. Send it over a trusted channel.\n\nExample:\n  accord peering generate-token east > east.token',
+    )
     .action((name: string, options: GenerateOptions) => generate(shell, name, options));
   withConnection(
-    leaf('establish <name>', 'establishes a peering with a token that another cluster made; read from standard input')
-      .option('--token-file <file>', 'file that holds the token, instead of standard input')
+    subcommand('establish <name>', 'Establish a peering with a token of another cluster, read from standard input')
+      .option('--token-file <file>', 'read the token from this file instead of standard input')
       .option(...meta),
-  ).action((name: string, options: EstablishOptions) => establish(shell, name, options));
+  )
+    .addHelpText('after', '\nExample:\n  accord peering establish west < east.token')
+    .action((name: string, options: EstablishOptions) => establish(shell, name, options));
   withConnection(
-    leaf('token <name>', 'shows whether a token for the peering waits to be used').option(
+    subcommand('token <name>', 'Show whether the peering has an unused token').option(
       '--revoke',
-      'ends that token; a stream that is open stays',
+      'revoke the unused token; an open stream is not closed',
     ),
   ).action((name: string, options: TokenOptions & { readonly revoke?: boolean }) =>
     options.revoke === true ? revoke(shell, name, options) : show(shell, name, options),
@@ -67,9 +72,9 @@ async function generate(shell: Shell, name: string, options: GenerateOptions): P
     Meta: options.meta,
   };
   const call = { method: 'POST', path: '/v1/peering/token', body } as const;
-  const made = await connect(shell, options).read<{ readonly PeeringToken: string }>(call);
-  // Alone on its line, so that it can be piped into `establish`.
-  print(shell, options, made, ({ PeeringToken }) => `${PeeringToken}\n`);
+  const generated = await connect(shell, options).read<{ readonly PeeringToken: string }>(call);
+  // The only line of the output, so that it can be piped into `establish`.
+  print(shell, options, generated, ({ PeeringToken }) => `${PeeringToken}\n`);
 }
 
 async function establish(shell: Shell, name: string, options: EstablishOptions): Promise<void> {
@@ -77,7 +82,7 @@ async function establish(shell: Shell, name: string, options: EstablishOptions):
   const PeeringToken = await readPeeringToken(shell, options.tokenFile);
   const body = { PeerName: name, Partition: options.partition, PeeringToken, Meta: options.meta };
   print(shell, options, await client.read({ method: 'POST', path: '/v1/peering/establish', body }), () => '');
-  note(shell, `Established peering ${name}; to wait for its stream: accord peering read ${name} --until ACTIVE`);
+  note(shell, `Established peering ${name}. To wait for its stream: accord peering read ${name} --until ACTIVE`);
 }
 
 async function show(shell: Shell, name: string, options: TokenOptions): Promise<void> {
@@ -88,17 +93,20 @@ async function show(shell: Shell, name: string, options: TokenOptions): Promise<
 async function revoke(shell: Shell, name: string, options: TokenOptions): Promise<void> {
   const client = connect(shell, options);
   const at = { path: peeringPath(name, '/token'), query: { partition: options.partition } };
-  const { Outstanding: wasThere } = await client.read<TokenStatus>({ method: 'GET', ...at });
+  const { Outstanding: existed } = await client.read<TokenStatus>({ method: 'GET', ...at });
   await client.send({ method: 'DELETE', ...at });
-  note(shell, wasThere ? `Revoked the token of peering ${name}.` : `No token of peering ${name} waits to be used.`);
+  note(
+    shell,
+    existed ? `Revoked the token of peering ${name}.` : `Nothing to revoke: peering ${name} has no unused token.`,
+  );
 }
 
 function describe(status: TokenStatus): string {
-  if (!status.Outstanding) return 'No token waits to be used.\n';
+  if (!status.Outstanding) return 'No unused token.\n';
   return details([
     ['Outstanding', 'yes'],
-    ['Made', status.CreateTime],
-    ['Made by', status.AccessorID ?? 'the anonymous token'],
+    ['Created', status.CreateTime],
+    ['Created by', status.AccessorID ?? 'the anonymous token'],
     ['Expires', status.ExpirationTime ?? 'never'],
   ]);
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accord, type Reply, startServer } from '../../../../test/support/process/cli-harness.ts';
-import type { Peering } from '../../output/peering-record.ts';
+import { runCli, type StubResponse, startStubServer } from '../../../../test/support/process/cli-harness.ts';
+import type { Peering } from '../../output/peering-tables.ts';
 
 const active: Peering = {
   ID: 'b1f6a8f0-5a0c-4a53-9f43-6f1c8f0b7a11',
@@ -24,9 +24,9 @@ const deleted: Peering = { ...kept, Name: 'old', State: 'TERMINATED', DeletedAt:
 
 const command = (address: string, ...args: string[]): string[] => ['peering', ...args, '--address', address];
 
-test('read shows what there is, and leaves out what is not', async (t) => {
-  const { address, requests } = await startServer(t, () => ({ body: active }));
-  const { exitCode, stdout } = await accord(command(address, 'read', 'east', '--partition', 'eu'));
+test('read prints the properties that have a value', async (t) => {
+  const { address, requests } = await startStubServer(t, () => ({ body: active }));
+  const { exitCode, stdout } = await runCli(command(address, 'read', 'east', '--partition', 'eu'));
   assert.deepEqual([exitCode, requests[0]?.path], [0, '/v1/peering/east?partition=eu']);
   assert.equal(
     stdout,
@@ -46,21 +46,21 @@ test('read shows what there is, and leaves out what is not', async (t) => {
       '',
     ].join('\n'),
   );
-  assert.deepEqual(JSON.parse((await accord(command(address, 'read', 'east', '--json'))).stdout), active);
+  assert.deepEqual(JSON.parse((await runCli(command(address, 'read', 'east', '--json'))).stdout), active);
 });
 
-test('read says FAILING, why, and since when', async (t) => {
-  const { address } = await startServer(t, () => ({ body: failing }));
-  const { stdout } = await accord(command(address, 'read', 'east'));
+test('read prints FAILING with reason and time', async (t) => {
+  const { address } = await startStubServer(t, () => ({ body: failing }));
+  const { stdout } = await runCli(command(address, 'read', 'east'));
   assert.match(stdout, /^State +FAILING\nReason +heartbeat timeout\nSince +2026-01-31T00:02:00.5Z$/m);
 });
 
-test('list shows a line a peering, and what is wrong with it', async (t) => {
+test('list prints one line per peering, with its problem', async (t) => {
   const { DeletedAt: _here, ...there } = deleted;
   const peerings = [active, failing, deleted, { ...there, Partition: 'eu' }];
-  const { address, requests } = await startServer(t, () => ({ body: peerings }));
+  const { address, requests } = await startStubServer(t, () => ({ body: peerings }));
   const options = ['--state', 'ACTIVE', '--name-prefix', 'ea', '--partition', '*'];
-  const { stdout } = await accord(command(address, 'list', ...options));
+  const { stdout } = await runCli(command(address, 'list', ...options));
   assert.equal(requests[0]?.path, '/v1/peerings?partition=*&state=ACTIVE&name-prefix=ea');
   assert.deepEqual(
     stdout.split('\n').map((line) => line.replaceAll(/ {2,}/g, ' | ')),
@@ -75,34 +75,34 @@ test('list shows a line a peering, and what is wrong with it', async (t) => {
   );
 });
 
-test("a peering as a server with Consul's answers shows it is shown, too", async (t) => {
+test('read prints a peering of a server in Consul compatibility mode', async (t) => {
   const nothing = { ImportedServices: null, ExportedServices: null, LastHeartbeat: null };
-  const { address } = await startServer(t, () => ({
+  const { address } = await startStubServer(t, () => ({
     body: { ...active, State: 'PENDING', PeerServerAddresses: null, StreamStatus: nothing },
   }));
-  const { exitCode, stdout } = await accord(command(address, 'read', 'east'));
+  const { exitCode, stdout } = await runCli(command(address, 'read', 'east'));
   assert.equal(exitCode, 0);
   assert.match(stdout, /^State +PENDING$/m);
   assert.match(stdout, /^Exported services +none$/m);
 });
 
-test('list --watch shows each change', async (t) => {
-  const at = (index: number, body: unknown): Reply => ({ headers: { 'x-service-index': String(index) }, body });
+test('list --watch prints each change', async (t) => {
+  const at = (index: number, body: unknown): StubResponse => ({ headers: { 'x-service-index': String(index) }, body });
   const replies = [at(5, [active]), at(6, [failing])];
   const interruption = new AbortController();
-  const { address, requests } = await startServer(t, () => replies.shift() ?? at(6, [failing]));
+  const { address, requests } = await startStubServer(t, () => replies.shift() ?? at(6, [failing]));
   const onOutput = (text: string): void => {
     if (text.includes('FAILING')) interruption.abort();
   };
-  const { exitCode, stdout } = await accord(command(address, 'list', '--watch'), { interruption, onOutput });
+  const { exitCode, stdout } = await runCli(command(address, 'list', '--watch'), { interruption, onOutput });
   assert.equal(exitCode, 130);
   assert.match(stdout, /ACTIVE[\s\S]*FAILING/);
   assert.equal(requests[1]?.path, '/v1/peerings?index=5&wait=45s');
 });
 
-test('delete ends a peering of the partition that is named', async (t) => {
-  const { address, requests } = await startServer(t, () => ({ status: 200 }));
-  const { exitCode, stderr } = await accord(command(address, 'delete', 'east', '--partition', 'eu'));
+test('delete deletes a peering of the given partition', async (t) => {
+  const { address, requests } = await startStubServer(t, () => ({ status: 200 }));
+  const { exitCode, stderr } = await runCli(command(address, 'delete', 'east', '--partition', 'eu'));
   assert.deepEqual([exitCode, stderr], [0, 'Deleted peering east.\n']);
   assert.deepEqual(
     requests.map(({ method, path }) => `${method} ${path}`),
@@ -110,12 +110,12 @@ test('delete ends a peering of the partition that is named', async (t) => {
   );
 });
 
-test('what the server refuses is told in its words, and what does not answer is another exit code', async (t) => {
-  const { address } = await startServer(t, () => ({ status: 404, body: 'Peering not found for "east"' }));
-  assert.deepEqual(await accord(command(address, 'read', 'east')), {
+test("read prints the server's error message; list exits with 3 if the server is unreachable", async (t) => {
+  const { address } = await startStubServer(t, () => ({ status: 404, body: 'Peering not found for "east"' }));
+  assert.deepEqual(await runCli(command(address, 'read', 'east')), {
     exitCode: 1,
     stdout: '',
     stderr: 'accord: Peering not found for "east"\n',
   });
-  assert.equal((await accord(command('http://127.0.0.1:1', 'list'))).exitCode, 3);
+  assert.equal((await runCli(command('http://127.0.0.1:1', 'list'))).exitCode, 3);
 });

@@ -14,7 +14,7 @@ workspaces:
   acme/archive: {}
 `;
 
-test('a file has the complete set of each workspace, with where everything stands', () => {
+test('parses the complete set of each workspace with positions', () => {
   const [billing, archive, ...more] = parseAccessFile('access.yaml', FILE);
   assert.deepEqual(more, []);
   assert.deepEqual(archive, { workspace: 'acme/archive', at: 'access.yaml:10', teams: [] });
@@ -48,7 +48,7 @@ test('a file has the complete set of each workspace, with where everything stand
   });
 });
 
-test('what is said once can stand for several workspaces', () => {
+test('resolves YAML aliases', () => {
   const sets = parseAccessFile('f', 'workspaces:\n  a/b: &usual\n    dev: read\n  a/c: *usual\n');
   assert.deepEqual(
     sets.map(({ workspace, teams }) => [workspace, teams[0]?.team, teams[0]?.attributes]),
@@ -59,7 +59,7 @@ test('what is said once can stand for several workspaces', () => {
   );
 });
 
-test('a team is called what is written, whatever YAML makes of it', () => {
+test('uses the source text of keys that YAML reads as other types', () => {
   const [set] = parseAccessFile(
     'f',
     'workspaces:\n  a/b:\n    1e3: read\n    null: read\n    0x10: read\n    true: read\n',
@@ -70,36 +70,36 @@ test('a team is called what is written, whatever YAML makes of it', () => {
   );
 });
 
-test('whatever is not as it must be is told with its line', () => {
+test('rejects invalid files and reports the line', () => {
   const below = (lines: string): string => `workspaces:\n  acme/main:\n${lines}`;
-  const refused: readonly (readonly [content: string, message: RegExp])[] = [
-    ['', /^f:1: want "workspaces:", and below it/],
+  const invalid: readonly (readonly [content: string, message: RegExp])[] = [
+    ['', /^f:1: want "workspaces:", followed by/],
     ['- a', /^f:1: want "workspaces:"/],
-    ['workspaces: {}', /^f:1: no workspace is named/],
-    ['workspace:\n  a/b: {}', /^f:1: "workspace" is unknown here: want workspaces$/],
-    ['workspaces:\n  a/b: {}\nteams: {}', /^f:3: "teams" is unknown here/],
+    ['workspaces: {}', /^f:1: the file names no workspace/],
+    ['workspace:\n  a/b: {}', /^f:1: unknown key "workspace": want workspaces$/],
+    ['workspaces:\n  a/b: {}\nteams: {}', /^f:3: unknown key "teams"/],
     ['workspaces:', /^f:1: want workspaces, such as acme\/billing/],
-    ['workspaces:\n  main: {}', /^f:2: "main" names no workspace: want ORGANIZATION\/NAME/],
-    ['workspaces:\n  a/b: {}\n  a/b: {}', /^f:3: this is not YAML: Map keys must be unique/],
-    // Nothing below a workspace may be a slip: it must not take everybody's access away.
-    ['workspaces:\n  a/b: {}\n  a/c:\n', /^f:3: want teams with their access, or \{\} for nobody$/],
+    ['workspaces:\n  main: {}', /^f:2: invalid workspace "main": want ORGANIZATION\/NAME/],
+    ['workspaces:\n  a/b: {}\n  a/b: {}', /^f:3: invalid YAML: Map keys must be unique/],
+    // An empty value may be a mistake and must not remove all access.
+    ['workspaces:\n  a/b: {}\n  a/c:\n', /^f:3: want teams with their access, or \{\} for no team$/],
     ['workspaces:\n  a/b: []', /^f:2: want teams with their access/],
     [below('    dev:'), /^f:3: want a level such as write, or access, runs,/],
     [below('    dev: [read]'), /^f:3: want a level/],
     [below('    dev: 7'), /^f:3: want a level/],
-    [below('    acme/dev: read'), /^f:3: "acme\/dev" is no team: want its name alone, or its ID$/],
+    [below('    acme/dev: read'), /^f:3: invalid team "acme\/dev": want a name without the organization, or an ID$/],
     [
       below('    dev:\n      access: custom\n      run: plan'),
-      /^f:5: "run" is unknown here: want access, runs, variables,/,
+      /^f:5: unknown key "run": want access, runs, variables,/,
     ],
     [below('    dev:\n      access: custom\n      runs: [plan]'), /^f:5: runs: want one value$/],
-    [below('    dev:\n      "r\\e[2J": plan'), /^f:4: "r\\u001b\[2J" is unknown here/],
+    [below('    dev:\n      "r\\e[2J": plan'), /^f:4: unknown key "r\\u001b\[2J"/],
     [below('    ? [a]\n    : read'), /^f:2: want teams/],
-    [below('    dev: *nothing'), /^f:3: there is no anchor &nothing before it$/],
-    ['workspaces:\n\ta/b: {}', /^f:2: this is not YAML: Tabs are not allowed/],
-    ['workspaces: {a/b: {}}\n---\nworkspaces: {}', /^f:\d: this is not YAML: .*multiple documents/],
+    [below('    dev: *nothing'), /^f:3: undefined anchor &nothing$/],
+    ['workspaces:\n\ta/b: {}', /^f:2: invalid YAML: Tabs are not allowed/],
+    ['workspaces: {a/b: {}}\n---\nworkspaces: {}', /^f:\d: invalid YAML: .*multiple documents/],
   ];
-  for (const [content, message] of refused) {
+  for (const [content, message] of invalid) {
     assert.throws(() => parseAccessFile('f', content), { code: 'usage', message }, content);
   }
 });

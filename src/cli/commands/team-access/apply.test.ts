@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
 import { sharedApi, startApi } from '../../../../test/support/process/api.ts';
-import { accord, type Outcome, startServer } from '../../../../test/support/process/cli-harness.ts';
+import { type CliResult, runCli, startStubServer } from '../../../../test/support/process/cli-harness.ts';
 import { type Commands, commandsOfNewUser } from '../../../../test/support/team-access/team-access-commands.ts';
 import { until } from '../../../../test/support/until.ts';
 
@@ -19,7 +19,7 @@ function write(content: string): string {
   return path;
 }
 
-/** Somebody at a terminal, who answers when they are told to. */
+/** Returns a stream that acts as a terminal. */
 const terminal = () => Object.assign(new PassThrough(), { isTTY: true });
 
 describe('accord team-access apply', () => {
@@ -28,27 +28,30 @@ describe('accord team-access apply', () => {
 
   before(async () => {
     ada = await commandsOfNewUser(api(), 'ada');
-    await ada.done('organization create acme --email it@example.org');
-    for (const team of ['dev', 'ops', 'audit']) await ada.done(`team create acme/${team}`);
+    await ada.expectSuccess('organization create acme --email it@example.org');
+    for (const team of ['dev', 'ops', 'audit']) await ada.expectSuccess(`team create acme/${team}`);
   });
 
-  /** A new workspace, in which `ops` has write and `audit` has read. */
+  /** Creates a workspace with write access for `ops` and read access for `audit`. */
   async function makeWorkspace(name: string): Promise<void> {
-    await ada.done(`workspace create acme/${name}`);
-    await ada.done(`team-access add --workspace acme/${name} --team ops --access write`);
-    await ada.done(`team-access add --workspace acme/${name} --team audit --access read`);
+    await ada.expectSuccess(`workspace create acme/${name}`);
+    await ada.expectSuccess(`team-access add --workspace acme/${name} --team ops --access write`);
+    await ada.expectSuccess(`team-access add --workspace acme/${name} --team audit --access read`);
   }
 
-  /** `ops write, audit read` */
+  /** Returns the access to a workspace, such as `ops write, audit read`. */
   async function accessOf(workspace: string): Promise<string> {
-    const lines = (await ada.done(`team-access list --workspace acme/${workspace}`)).trimEnd().split('\n').slice(1);
+    const lines = (await ada.expectSuccess(`team-access list --workspace acme/${workspace}`))
+      .trimEnd()
+      .split('\n')
+      .slice(1);
     return lines.map((line) => line.split(/ +/).slice(1, 3).join(' ')).join(', ');
   }
 
-  test('what a file has is shown as a difference, and with --yes brought about', async () => {
+  test('prints the changes and applies them with --yes', async () => {
     await makeWorkspace('one');
     await makeWorkspace('two');
-    await ada.done('workspace create acme/three');
+    await ada.expectSuccess('workspace create acme/three');
     const file = write(`workspaces:
   acme/one:
     dev: { access: custom, runs: plan, expires-at: 2100-01-01T00:00:00Z }
@@ -63,7 +66,7 @@ describe('accord team-access apply', () => {
 acme/two
   - ops: write
   - audit: read
-acme/three: nothing changes
+acme/three: no changes
 `;
     assert.deepEqual(await ada.run(`team-access apply ${file} --dry-run`), {
       exitCode: 0,
@@ -80,36 +83,32 @@ acme/three: nothing changes
     const again = await ada.run(`team-access apply ${file} --yes`);
     assert.deepEqual(
       [again.exitCode, again.stdout, again.stderr],
-      [
-        0,
-        'acme/one: nothing changes\nacme/two: nothing changes\nacme/three: nothing changes\n',
-        'Nothing to change.\n',
-      ],
+      [0, 'acme/one: no changes\nacme/two: no changes\nacme/three: no changes\n', 'Nothing to change.\n'],
     );
   });
 
-  test('at a terminal it asks, and does nothing but for a yes', async () => {
-    await makeWorkspace('asked');
-    const file = write('workspaces: { acme/asked: { ops: write } }');
+  test('asks for confirmation on a terminal and applies only after yes', async () => {
+    await makeWorkspace('confirmed');
+    const file = write('workspaces: { acme/confirmed: { ops: write } }');
     for (const answer of ['n\n', '\n', 'yess\n', '']) {
       const stdin = terminal();
       stdin.end(answer);
       const { exitCode, stdout, stderr } = await ada.run(`team-access apply ${file}`, { stdin });
-      assert.deepEqual([exitCode, stdout], [1, 'acme/asked\n  - audit: read\n']);
+      assert.deepEqual([exitCode, stdout], [1, 'acme/confirmed\n  - audit: read\n']);
       assert.equal(
         stderr,
-        `Apply to 1 of 1 workspaces: 1 removed? [y/N] ${answer === '' ? '\n' : ''}accord: not applied: nothing was changed\n`,
+        `Apply to 1 of 1 workspaces: 1 removed? [y/N] ${answer === '' ? '\n' : ''}accord: canceled: nothing was changed\n`,
         JSON.stringify(answer),
       );
     }
-    assert.equal(await accessOf('asked'), 'ops write, audit read');
+    assert.equal(await accessOf('confirmed'), 'ops write, audit read');
     const stdin = terminal();
     stdin.end('y\n');
     assert.equal((await ada.run(`team-access apply ${file}`, { stdin })).exitCode, 0);
-    assert.equal(await accessOf('asked'), 'ops write');
+    assert.equal(await accessOf('confirmed'), 'ops write');
   });
 
-  test('an interruption while it asks changes nothing', async () => {
+  test('changes nothing if the prompt is interrupted', async () => {
     await makeWorkspace('interrupted');
     const file = write('workspaces: { acme/interrupted: {} }');
     const interruption = new AbortController();
@@ -120,24 +119,24 @@ acme/three: nothing changes
     assert.equal(await accessOf('interrupted'), 'ops write, audit read');
   });
 
-  /** Applies a file, does `meanwhile` once its difference is shown, and then says yes. */
-  async function applyAfter(file: string, meanwhile: () => Promise<unknown>): Promise<Outcome> {
+  /** Applies a file, runs `beforeConfirm` after the changes are printed, and then confirms. */
+  async function applyAfter(file: string, beforeConfirm: () => Promise<unknown>): Promise<CliResult> {
     const stdin = terminal();
     let shown = '';
     const onOutput = (text: string): void => {
       shown += text;
     };
     const applying = ada.run(`team-access apply ${file}`, { stdin, onOutput });
-    await until('the difference is shown', () => shown.startsWith('acme/'));
-    await meanwhile();
+    await until('the changes are printed', () => shown.startsWith('acme/'));
+    await beforeConfirm();
     stdin.end('y\n');
     return await applying;
   }
 
-  test('the teams that were shown get access, whatever they are called when it is done', async () => {
-    await ada.done('workspace create acme/renamed');
-    for (const team of ['blue', 'green', 'gold', 'silver']) await ada.done(`team create acme/${team}`);
-    await ada.done('team-access add --workspace acme/renamed --team gold --access write');
+  test('applies the plan to the printed teams even if they are renamed before the confirmation', async () => {
+    await ada.expectSuccess('workspace create acme/renamed');
+    for (const team of ['blue', 'green', 'gold', 'silver']) await ada.expectSuccess(`team create acme/${team}`);
+    await ada.expectSuccess('team-access add --workspace acme/renamed --team gold --access write');
     const blue = (await ada.json<{ id: string }>('team show acme/blue')).id;
     const file = write(`workspaces:
   acme/renamed:
@@ -149,8 +148,8 @@ acme/three: nothing changes
         ['blue', 'green'],
         ['gold', 'silver'],
       ]) {
-        await ada.done(`team update acme/${old} --name ${old}-before`);
-        await ada.done(`team update acme/${stranger} --name ${old}`);
+        await ada.expectSuccess(`team update acme/${old} --name ${old}-before`);
+        await ada.expectSuccess(`team update acme/${stranger} --name ${old}`);
       }
     });
     assert.equal(exitCode, 0, stderr);
@@ -170,18 +169,18 @@ acme/three: nothing changes
     });
   });
 
-  test('what is refused only when it is done is told with its line', async () => {
+  test('reports the line of an error that occurs only while applying', async () => {
     await makeWorkspace('late');
-    await ada.done('team create acme/short');
+    await ada.expectSuccess('team create acme/short');
     const { id } = await ada.json<{ id: string }>('team show acme/audit');
     const file = write(`workspaces:\n  acme/late:\n    short: read\n    ops: plan\n    ${id}: read\n`);
-    const { exitCode, stderr } = await applyAfter(file, () => ada.done('team delete acme/short'));
+    const { exitCode, stderr } = await applyAfter(file, () => ada.expectSuccess('team delete acme/short'));
     assert.equal(exitCode, 1);
     assert.ok(stderr.endsWith(`accord: ${file}:3: team short: not found, or you may not see it\n`), stderr);
     assert.equal(await accessOf('late'), 'ops write, audit read');
   });
 
-  test('what somebody else has changed since it was shown is left alone, and told', async () => {
+  test('does not change a workspace that changed after it was planned', async () => {
     await makeWorkspace('first');
     await makeWorkspace('raced');
     await makeWorkspace('last');
@@ -192,14 +191,14 @@ acme/three: nothing changes
       shown = text;
     };
     const applying = ada.run(`team-access apply ${file}`, { stdin, onOutput });
-    await until('the difference is shown', () => shown.includes('acme/last\n'));
-    await ada.done('team-access update --workspace acme/raced --team ops --access admin');
+    await until('the changes are printed', () => shown.includes('acme/last\n'));
+    await ada.expectSuccess('team-access update --workspace acme/raced --team ops --access admin');
     stdin.end('y\n');
     const { exitCode, stderr } = await applying;
     assert.equal(exitCode, 1);
     assert.match(
       stderr,
-      /\[y\/N\] Applied to acme\/first\.\naccord: workspace acme\/raced was changed by somebody else meanwhile: nothing was done there\n$/,
+      /\[y\/N\] Applied to acme\/first\.\naccord: workspace acme\/raced was changed concurrently and was not updated\n$/,
     );
     assert.deepEqual(
       [await accessOf('first'), await accessOf('raced'), await accessOf('last')],
@@ -207,41 +206,44 @@ acme/three: nothing changes
     );
   });
 
-  test('everything that the server refuses is told with its line, before anything is changed', async () => {
+  test('reports the lines of all errors before the first change', async () => {
     await makeWorkspace('kept');
     await makeWorkspace('faulty');
-    const refused = async (below: string): Promise<string> => {
+    const rejected = async (below: string): Promise<string> => {
       const file = write(`workspaces:\n  acme/kept: {}\n  acme/faulty:\n${below}`);
-      return (await ada.refused(`team-access apply ${file} --yes`)).replaceAll(file, 'FILE');
+      return (await ada.expectFailure(`team-access apply ${file} --yes`)).replaceAll(file, 'FILE');
     };
     assert.equal(
-      await refused('    nobody: read\n    ops: write\n'),
+      await rejected('    nobody: read\n    ops: write\n'),
       'accord: FILE:4: team nobody: not found, or you may not see it\n',
     );
     assert.equal(
-      await refused('    dev: all\n    ops:\n      access: read\n      runs: plan\n'),
+      await rejected('    dev: all\n    ops:\n      access: read\n      runs: plan\n'),
       "accord: FILE:4: team dev: Access is not included in the list\nFILE:7: team ops: Runs is read-only when access level is 'read'; use the 'custom' access level to set this attribute.\n",
     );
-    assert.match(await refused('    dev: {}\n'), /^accord: FILE:4: team dev: Access can't be blank\n$/);
-    assert.match(await refused('    dev: read\n    DEV: write\n'), /^accord: FILE:5: team DEV: /);
+    assert.match(await rejected('    dev: {}\n'), /^accord: FILE:4: team dev: Access can't be blank\n$/);
+    assert.match(await rejected('    dev: read\n    DEV: write\n'), /^accord: FILE:5: team DEV: /);
     assert.equal(await accessOf('kept'), 'ops write, audit read');
     const file = write('workspaces:\n  acme/kept: {}\n  acme/absent: {}\n');
     assert.equal(
-      await ada.refused(`team-access apply ${file} --yes`),
+      await ada.expectFailure(`team-access apply ${file} --yes`),
       'accord: workspace acme/absent: not found, or you may not see it\n',
     );
     assert.equal(await accessOf('kept'), 'ops write, audit read');
   });
 
-  test('a workspace stands in it once, whatever it is called', async () => {
+  test('rejects a workspace that occurs by name and by ID', async () => {
     await makeWorkspace('twice');
     const { id } = await ada.json<{ id: string }>('workspace show acme/twice');
     const file = write(`workspaces:\n  acme/twice: {}\n  ${id}: {}\n`);
     const { exitCode, stderr } = await ada.run(`team-access apply ${file} --yes`);
-    assert.deepEqual([exitCode, stderr], [2, `accord: ${file}:3: acme/twice stands at ${file}:2, too\n`]);
+    assert.deepEqual(
+      [exitCode, stderr],
+      [2, `accord: ${file}:3: duplicate workspace acme/twice, first at ${file}:2\n`],
+    );
   });
 
-  test('a team goes by its ID as well, a file comes through a pipe as well', async () => {
+  test('accepts team IDs and reads the file from standard input', async () => {
     await makeWorkspace('piped');
     const { id } = await ada.json<{ id: string }>('team show acme/dev');
     const stdin = `workspaces: { acme/piped: { ${id}: plan } }`;
@@ -249,10 +251,10 @@ acme/three: nothing changes
     assert.equal(await accessOf('piped'), 'dev plan');
     const { exitCode, stderr } = await ada.run('team-access apply - --yes', { stdin: 'workspaces:\n  x: {}\n' });
     assert.equal(exitCode, 2);
-    assert.match(stderr, /^accord: standard input:2: "x" names no workspace/);
+    assert.match(stderr, /^accord: standard input:2: invalid workspace "x"/);
   });
 
-  test('programs get what would be done, or what was done', async () => {
+  test('--json prints the planned or applied changes', async () => {
     await makeWorkspace('read');
     const file = write('workspaces: { acme/read: { ops: write } }');
     for (const way of ['--dry-run', '--yes']) {
@@ -264,61 +266,61 @@ acme/three: nothing changes
   });
 });
 
-test('where nobody can be asked it refuses before it asks the server for anything', async (t) => {
-  const { address, requests } = await startServer(t, () => ({}));
+test('without a terminal, --yes or --dry-run is required before any request', async (t) => {
+  const { address, requests } = await startStubServer(t, () => ({}));
   const file = write('workspaces: { acme/main: {} }');
-  const { exitCode, stdout, stderr } = await accord(['team-access', 'apply', file, '--address', address]);
+  const { exitCode, stdout, stderr } = await runCli(['team-access', 'apply', file, '--address', address]);
   assert.deepEqual([exitCode, stdout], [2, '']);
   assert.equal(
     stderr,
-    'accord: nobody can be asked, since standard input is no terminal: give --yes to apply without a question, or --dry-run to only see what would change\n',
+    'accord: cannot ask for confirmation because standard input is not a terminal: give --yes to apply without confirmation, or --dry-run to print the changes\n',
   );
-  const piped = await accord(['team-access', 'apply', '-', '--address', address], { stdin: terminal() });
+  const piped = await runCli(['team-access', 'apply', '-', '--address', address], { stdin: terminal() });
   assert.deepEqual(
-    [piped.exitCode, piped.stderr.slice(0, 51)],
-    [2, 'accord: standard input has the file, and no answer:'],
+    [piped.exitCode, piped.stderr.slice(0, 72)],
+    [2, 'accord: cannot ask for confirmation because standard input is the file: '],
   );
   assert.equal(requests.length, 0);
 });
 
-test('a file that is not as it must be is wrong use, and nothing is asked for', async (t) => {
-  const { address, requests } = await startServer(t, () => ({}));
+test('an invalid file is a usage error before any request', async (t) => {
+  const { address, requests } = await startStubServer(t, () => ({}));
   const file = write('workspaces:\n  acme/main:\n    dev:\n      acess: read\n');
-  const { exitCode, stderr } = await accord(['team-access', 'apply', file, '--yes', '--address', address]);
+  const { exitCode, stderr } = await runCli(['team-access', 'apply', file, '--yes', '--address', address]);
   assert.equal(exitCode, 2);
-  assert.match(stderr, /:4: "acess" is unknown here: want access, runs, /);
-  assert.equal((await accord(['team-access', 'apply', '/no/such/file', '--yes', '--address', address])).exitCode, 2);
+  assert.match(stderr, /:4: unknown key "acess": want access, runs, /);
+  assert.equal((await runCli(['team-access', 'apply', '/no/such/file', '--yes', '--address', address])).exitCode, 2);
   assert.equal(requests.length, 0);
 });
 
-test('nothing is done where the server does not name what the difference was taken against', async (t) => {
+test('applies nothing if the dry run returns no ETag', async (t) => {
   const meta = { counts: { added: 0, updated: 0, removed: 0, unchanged: 0 }, differences: [] };
   const workspace = { id: 'ws-1', attributes: { name: 'main' }, relationships: {} };
-  const { address, requests } = await startServer(t, ({ method }) => ({
+  const { address, requests } = await startStubServer(t, ({ method }) => ({
     body: method === 'GET' ? { data: workspace } : { data: [], meta },
   }));
   const file = write('workspaces: { acme/main: {} }');
-  const { exitCode, stderr } = await accord(['team-access', 'apply', file, '--yes', '--address', address]);
-  assert.deepEqual([exitCode, stderr], [1, 'accord: the answer has no ETag: is a proxy taking it away?\n']);
+  const { exitCode, stderr } = await runCli(['team-access', 'apply', file, '--yes', '--address', address]);
+  assert.deepEqual([exitCode, stderr], [1, 'accord: the response has no ETag header; a proxy may have removed it\n']);
   assert.deepEqual(
     requests.map(({ method, path }) => `${method} ${path}`),
     ['GET /api/v2/organizations/acme/workspaces/main', 'PUT /api/v2/workspaces/ws-1/team-access?dry-run=true'],
   );
 });
 
-test('a server that breaks off while it changes something leaves open what it has done, and that is told', async (t) => {
+test('reports an unknown outcome if the connection breaks while applying', async (t) => {
   const difference = { change: 'removed', team: { id: 'team-1', name: 'ops' }, before: null, after: null };
   const meta = { counts: { added: 0, updated: 0, removed: 1, unchanged: 0 }, differences: [difference] };
   const workspace = { id: 'ws-1', attributes: { name: 'main\u001b' }, relationships: {} };
-  const { address } = await startServer(t, ({ method, path }) => {
+  const { address } = await startStubServer(t, ({ method, path }) => {
     if (method === 'GET') return { body: { data: workspace } };
     if (path.endsWith('dry-run=true')) return { body: { data: [], meta }, headers: { etag: '"1"' } };
     return { headers: { 'content-length': '9' }, status: 200 };
   });
   const file = write('workspaces: { acme/main: {} }');
-  const { exitCode, stderr } = await accord(['team-access', 'apply', file, '--yes', '--address', address]);
+  const { exitCode, stderr } = await runCli(['team-access', 'apply', file, '--yes', '--address', address]);
   assert.equal(exitCode, 3);
-  assert.match(stderr, /^accord: cannot reach .*; whether workspace \/main\\x1b was changed is not known\n$/);
+  assert.match(stderr, /^accord: cannot reach .*; workspace \/main\\x1b may or may not have been changed\n$/);
 });
 
 describe('accord team-access with compat: terraform', () => {
@@ -327,17 +329,17 @@ describe('accord team-access with compat: terraform', () => {
 
   before(async () => {
     ada = await commandsOfNewUser(api(), 'ada');
-    await ada.done('organization create acme --email it@example.org');
-    await ada.done('team create acme/dev');
+    await ada.expectSuccess('organization create acme --email it@example.org');
+    await ada.expectSuccess('team create acme/dev');
   });
 
-  test('has two attributes more, which a file keeps, changes and takes away', async () => {
-    await ada.done('workspace create acme/one');
+  test('keeps, changes, and resets the two additional attributes from a file', async () => {
+    await ada.expectSuccess('workspace create acme/one');
     const pair = '--workspace acme/one --team dev';
     const attributes = async () => (await ada.json<{ attributes: object }>(`team-access show ${pair}`)).attributes;
     const access = { access: 'custom', runs: 'read', variables: 'none', 'state-versions': 'none' };
     const rest = { 'workspace-locking': false, 'run-tasks': false };
-    await ada.done(`team-access add ${pair} --access custom --policy-overrides true --sentinel-mocks read`);
+    await ada.expectSuccess(`team-access add ${pair} --access custom --policy-overrides true --sentinel-mocks read`);
     const mocks = { 'policy-mocks': 'read', 'sentinel-mocks': 'read' };
     assert.deepEqual(await attributes(), { ...access, ...mocks, ...rest, 'policy-overrides': true });
     const row = (more: string): string =>
@@ -346,27 +348,27 @@ describe('accord team-access with compat: terraform', () => {
     dev: { access: custom, sentinel-mocks: read${more} }
 `);
     const same = await ada.run(`team-access apply ${row(', policy-overrides: true')} --yes`);
-    assert.deepEqual([same.exitCode, same.stdout], [0, 'acme/one: nothing changes\n'], same.stderr);
-    const shown = await ada.done(`team-access apply ${row('')} --dry-run`);
+    assert.deepEqual([same.exitCode, same.stdout], [0, 'acme/one: no changes\n'], same.stderr);
+    const shown = await ada.expectSuccess(`team-access apply ${row('')} --dry-run`);
     assert.match(shown, /policy-overrides true\) -> custom \(.*policy-overrides false\)/);
-    await ada.done(`team-access apply ${row(', policy-overrides: false')} --yes`);
+    await ada.expectSuccess(`team-access apply ${row(', policy-overrides: false')} --yes`);
     assert.deepEqual(await attributes(), { ...access, ...mocks, ...rest, 'policy-overrides': false });
-    await ada.done(`team-access update ${pair} --policy-overrides true`);
+    await ada.expectSuccess(`team-access update ${pair} --policy-overrides true`);
     assert.deepEqual(await attributes(), { ...access, ...mocks, ...rest, 'policy-overrides': true });
   });
 });
 
-test('what only servers with compat: terraform know is refused in a file, and told with a row', async () => {
+test('without compat: terraform, apply rejects its attributes and add reports them', async () => {
   await using api = await startApi();
   const ada = await commandsOfNewUser(api, 'ada');
-  await ada.done('organization create acme --email it@example.org');
-  await ada.done('team create acme/dev');
-  await ada.done('workspace create acme/one');
+  await ada.expectSuccess('organization create acme --email it@example.org');
+  await ada.expectSuccess('team create acme/dev');
+  await ada.expectSuccess('workspace create acme/one');
   const file = write('workspaces:\n  acme/one:\n    dev:\n      access: custom\n      policy-overrides: true\n');
-  const words = 'the server does not know policy-overrides: it is for servers with compat: terraform';
-  assert.equal(await ada.refused(`team-access apply ${file} --yes`), `accord: ${file}:5: ${words}\n`);
+  const message = 'the server does not support policy-overrides, which requires compat: terraform';
+  assert.equal(await ada.expectFailure(`team-access apply ${file} --yes`), `accord: ${file}:5: ${message}\n`);
   const added = await ada.run(
     'team-access add --workspace acme/one --team dev --access custom --policy-overrides true',
   );
-  assert.deepEqual([added.exitCode, added.stderr], [0, `Not given: ${words}.\n`]);
+  assert.deepEqual([added.exitCode, added.stderr], [0, `Not set: ${message}.\n`]);
 });

@@ -1,22 +1,23 @@
 /**
- * `accord team-access apply`: brings workspaces to the team access that a file has for them.
+ * `accord team-access apply`: replaces the team access of workspaces with the complete sets in a file.
  *
- * All differences are taken and shown before anything is changed. Then each workspace is changed by itself, whole or not
- * at all, and only while it is as it was when its difference was taken: what is done is what was shown.
+ * Plans and prints all changes first. Then applies each workspace atomically, and only if it has not changed since it
+ * was planned, so that the applied changes are the printed ones.
  */
+
+import { type ApiClient, type ApiOptions, connectApi } from '../../client/api-client.ts';
 import { withApiConnection } from '../../client/connection.ts';
+import { findWorkspace } from '../../client/references.ts';
 import { CommandError } from '../../errors.ts';
-import { readNamed } from '../../input/read-all.ts';
+import { confirm, requireTerminal } from '../../input/confirm.ts';
+import { readFileOrStdin } from '../../input/read-file.ts';
+import { ACCESS_FILE_BYTES_MAX } from '../../limits.ts';
 import { print, printable } from '../../output/output.ts';
 import { note, type Shell } from '../../shell.ts';
-import { parseAccessFile, type WantedSet } from './access-file.ts';
-import { type Api, type ApiOptions, connectApi } from './api.ts';
-import { confirm, requireTerminal } from './confirm.ts';
-import { countWords, describeDifferences, type SetMeta, type WorkspaceDifference } from './difference.ts';
-import type { Leaf } from './leaf.ts';
-import { ACCESS_FILE_BYTES_MAX } from './limits.ts';
-import { type Announced, announceSet, carryOut, type Target } from './put-set.ts';
-import { findWorkspace } from './references.ts';
+import type { AddSubcommand } from '../subcommand.ts';
+import { type DesiredSet, parseAccessFile } from './access-file.ts';
+import { describeCounts, describeDifferences, type SetMeta, type WorkspaceDifference } from './difference.ts';
+import { applySet, type PlannedSet, planSet, type Target } from './put-complete-set.ts';
 
 interface ApplyOptions extends ApiOptions {
   readonly dryRun?: boolean;
@@ -24,7 +25,7 @@ interface ApplyOptions extends ApiOptions {
 }
 
 const FILE_HELP = `
-The file is YAML. Each workspace in it gets these teams and no others; workspaces that are not in it are left alone:
+The file is YAML. It lists all teams with access to each workspace. Workspaces that are not in the file are not changed.
 
   workspaces:
     acme/billing:
@@ -35,15 +36,21 @@ The file is YAML. Each workspace in it gets these teams and no others; workspace
         expires-at: 2030-01-31T00:00:00Z
     acme/archive: {}
 
-Every difference is shown before anything is changed. A workspace is changed whole or not at all, and only if nobody has
-changed it since its difference was shown.`;
+All changes are printed before the first one is applied. A workspace is changed atomically, and only if it has not
+changed since its changes were printed.
+
+Example:
+  accord team-access apply access.yaml --dry-run`;
 
 /** Adds the command. */
-export function addApplyCommand(leaf: Leaf, shell: Shell): void {
+export function addApplyCommand(subcommand: AddSubcommand, shell: Shell): void {
   withApiConnection(
-    leaf('apply <file>', 'brings workspaces to the team access that a file (- is a pipe) has for them')
-      .option('--dry-run', 'only shows what would change')
-      .option('--yes', 'does not ask before it changes anything'),
+    subcommand(
+      'apply <file>',
+      'Replace the team access of workspaces with the content of a file (- for standard input)',
+    )
+      .option('--dry-run', 'print the changes without applying them')
+      .option('--yes', 'apply without confirmation'),
   )
     .addHelpText('after', FILE_HELP)
     .action((file: string, options: ApplyOptions) => apply(shell, file, options));
@@ -51,63 +58,68 @@ export function addApplyCommand(leaf: Leaf, shell: Shell): void {
 
 async function apply(shell: Shell, file: string, options: ApplyOptions): Promise<void> {
   const { dryRun = false, yes = false, json = false } = options;
-  const asks = !dryRun && !yes;
-  if (asks) requireAnswer(shell, file);
+  const needsConfirmation = !dryRun && !yes;
+  if (needsConfirmation) requireConfirmable(shell, file);
   const api = connectApi(shell, options);
-  const { text } = await readNamed(shell, file, { what: 'the team access', bytesMax: ACCESS_FILE_BYTES_MAX });
+  const { text } = await readFileOrStdin(shell, file, { what: 'the team access', bytesMax: ACCESS_FILE_BYTES_MAX });
   const wanted = parseAccessFile(file === '-' ? 'standard input' : file, text);
-  const announced = await announceAll(api, await findAll(api, wanted));
-  const differences = announced.map((one) => differenceOf(one, one));
-  // With --json the result is what was done; what is asked about still has to be seen.
+  const planned = await planAll(api, await findAll(api, wanted));
+  const differences = planned.map((one) => differenceOf(one, one));
+  // With --json, standard output receives the applied changes, so the planned ones go to standard error.
   if (!json || dryRun) print(shell, options, differences, describeDifferences);
-  else if (asks) shell.stderr.write(describeDifferences(differences));
+  else if (needsConfirmation) shell.stderr.write(describeDifferences(differences));
 
-  const changing = announced.filter((one) => one.differences.length > 0);
-  if (changing.length === 0) note(shell, 'Nothing to change.');
+  const changed = planned.filter((one) => one.differences.length > 0);
+  if (changed.length === 0) note(shell, 'Nothing to change.');
   if (dryRun) return;
-  const question = `Apply to ${changing.length} of ${announced.length} workspaces: ${countWords(changing)}?`;
-  if (changing.length > 0 && asks && !(await confirm(shell, question))) {
-    throw new CommandError('refused', 'not applied: nothing was changed');
+  const question = `Apply to ${changed.length} of ${planned.length} workspaces: ${describeCounts(changed)}?`;
+  if (changed.length > 0 && needsConfirmation && !(await confirm(shell, question))) {
+    throw new CommandError('failed', 'canceled: nothing was changed');
   }
-  const done: WorkspaceDifference[] = [];
+  const applied: WorkspaceDifference[] = [];
   try {
-    for (const one of changing) {
-      done.push(differenceOf(one, await carryOut(api, one)));
+    for (const one of changed) {
+      applied.push(differenceOf(one, await applySet(api, one)));
       note(shell, `Applied to ${printable(one.target.workspace)}.`);
     }
   } finally {
-    if (json) print(shell, options, done, describeDifferences);
+    if (json) print(shell, options, applied, describeDifferences);
   }
 }
 
-function requireAnswer(shell: Shell, file: string): void {
-  const instead = 'give --yes to apply without a question, or --dry-run to only see what would change';
-  if (file === '-') throw new CommandError('usage', `standard input has the file, and no answer: ${instead}`);
-  requireTerminal(shell, instead);
+function requireConfirmable(shell: Shell, file: string): void {
+  const alternative = 'give --yes to apply without confirmation, or --dry-run to print the changes';
+  if (file === '-') {
+    throw new CommandError('usage', `cannot ask for confirmation because standard input is the file: ${alternative}`);
+  }
+  requireTerminal(shell, alternative);
 }
 
-/** Each workspace once, whatever it was called. */
-async function findAll(api: Api, wanted: readonly WantedSet[]): Promise<readonly Target[]> {
+/** Finds all workspaces. Rejects a workspace that occurs twice, by name and by ID. */
+async function findAll(api: ApiClient, wanted: readonly DesiredSet[]): Promise<readonly Target[]> {
   const found = new Map<string, Target>();
   for (const set of wanted) {
     const { workspace, fullName } = await findWorkspace(api, set.workspace);
     const earlier = found.get(workspace.id);
     if (earlier !== undefined) {
-      throw new CommandError('usage', `${set.at}: ${printable(fullName)} stands at ${earlier.wanted.at}, too`);
+      throw new CommandError(
+        'usage',
+        `${set.at}: duplicate workspace ${printable(fullName)}, first at ${earlier.wanted.at}`,
+      );
     }
     found.set(workspace.id, { id: workspace.id, workspace: fullName, wanted: set });
   }
   return [...found.values()];
 }
 
-async function announceAll(api: Api, targets: readonly Target[]): Promise<readonly Announced[]> {
-  const announced: Announced[] = [];
-  for (const target of targets) announced.push(await announceSet(api, target));
-  return announced;
+async function planAll(api: ApiClient, targets: readonly Target[]): Promise<readonly PlannedSet[]> {
+  const planned: PlannedSet[] = [];
+  for (const target of targets) planned.push(await planSet(api, target));
+  return planned;
 }
 
 const differenceOf = (
-  { target: { id, workspace } }: Announced,
+  { target: { id, workspace } }: PlannedSet,
   { counts, differences }: SetMeta,
 ): WorkspaceDifference => ({
   workspace,

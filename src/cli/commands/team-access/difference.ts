@@ -1,11 +1,11 @@
-/** What giving a workspace a complete set of team access changes, as the API tells it. */
+/** Formats the changes that a complete set of team access makes to a workspace. */
 import { printable } from '../../output/output.ts';
-import { accessWords, type Row } from './row-attributes.ts';
+import { describeAccess, type Row } from './row-attributes.ts';
 
 /** A team whose access changes. */
 interface Difference {
   readonly change: 'added' | 'updated' | 'removed';
-  /** Without a name: a team that the caller does not see. */
+  /** The name is null if the caller cannot see the team. */
   readonly team: { readonly id: string; readonly name: string | null };
   readonly before: Row | null;
   readonly after: Row | null;
@@ -13,13 +13,13 @@ interface Difference {
 
 export type Counts = Readonly<Record<'added' | 'updated' | 'removed' | 'unchanged', number>>;
 
-/** What is told of a set that was given, or would be. */
+/** The `meta` member of a response to a complete set, applied or as a dry run. */
 export interface SetMeta {
   readonly counts: Counts;
   readonly differences: readonly Difference[];
 }
 
-/** A workspace with what changes there. */
+/** The changes to a workspace. */
 export interface WorkspaceDifference extends SetMeta {
   /** `acme/billing` */
   readonly workspace: string;
@@ -28,22 +28,22 @@ export interface WorkspaceDifference extends SetMeta {
 
 const SIGNS = { added: '+', updated: '~', removed: '-' } as const;
 
-/** A line for each team whose access changes, below its workspace. */
+/** Formats each workspace, followed by one line per team whose access changes. */
 export const describeDifferences = (found: readonly WorkspaceDifference[]): string =>
   found
     .flatMap(({ workspace, differences }) => [
-      `${printable(workspace)}${differences.length === 0 ? ': nothing changes' : ''}\n`,
-      ...differences.map((one) => `  ${SIGNS[one.change]} ${printable(changeWords(one))}\n`),
+      `${printable(workspace)}${differences.length === 0 ? ': no changes' : ''}\n`,
+      ...differences.map((one) => `  ${SIGNS[one.change]} ${printable(describeChange(one))}\n`),
     ])
     .join('');
 
-function changeWords({ team, before, after }: Difference): string {
-  const access = [before, after].filter((row) => row !== null).map(({ attributes }) => accessWords(attributes));
+function describeChange({ team, before, after }: Difference): string {
+  const access = [before, after].filter((row) => row !== null).map(({ attributes }) => describeAccess(attributes));
   return `${team.name ?? team.id}: ${access.join(' -> ')}`;
 }
 
-/** `1 added, 2 removed` over all workspaces. */
-export function countWords(found: readonly SetMeta[]): string {
+/** Formats the sums over all workspaces: `1 added, 2 removed`. */
+export function describeCounts(found: readonly SetMeta[]): string {
   const total = (name: keyof Counts): number => found.reduce((sum, { counts }) => sum + counts[name], 0);
   return (['added', 'updated', 'removed'] as const)
     .filter((name) => total(name) > 0)

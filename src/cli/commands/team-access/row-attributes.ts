@@ -1,9 +1,10 @@
-/** What rows give, as the API shows it and as people read it. */
-import { details, table } from '../../output/output.ts';
-import { type Resource, relatedId } from './api.ts';
+/** The attributes of team access in the API JSON, and the text printed from them. */
 
-/** The attributes that `custom` gives one by one, as they are set. */
-export const SETTABLE = [
+import { type Resource, relatedId } from '../../client/api-client.ts';
+import { details, table } from '../../output/output.ts';
+
+/** The attributes that can be set with access level `custom`. */
+export const CUSTOM_ATTRIBUTES = [
   'runs',
   'variables',
   'state-versions',
@@ -12,27 +13,27 @@ export const SETTABLE = [
   'run-tasks',
 ] as const;
 
-/** Those that a server with `compat: terraform` has besides. Others do not know them, and leave them aside in silence. */
-export const SETTABLE_WITH_TERRAFORM = ['sentinel-mocks', 'policy-overrides'] as const;
+/** Additional attributes of servers with `compat: terraform`. Other servers silently ignore them. */
+export const TERRAFORM_ATTRIBUTES = ['sentinel-mocks', 'policy-overrides'] as const;
 
-/** The first of the attributes that were given which the server has left aside: its rows do not have it. */
-export const unknownAmong = (given: Iterable<string>, shown: RowAttributes): string | undefined =>
-  [...given].find((name) => SETTABLE_WITH_TERRAFORM.some((one) => one === name) && !Object.hasOwn(shown, name));
+/** Returns the first of the given attributes that the server ignored. The returned row does not contain it. */
+export const firstIgnored = (given: Iterable<string>, shown: RowAttributes): string | undefined =>
+  [...given].find((name) => TERRAFORM_ATTRIBUTES.some((one) => one === name) && !Object.hasOwn(shown, name));
 
-/** How that is told. */
-export const unknownWords = (name: string): string =>
-  `the server does not know ${name}: it is for servers with compat: terraform`;
+/** Returns the message about an ignored attribute. */
+export const ignoredMessage = (name: string): string =>
+  `the server does not support ${name}, which requires compat: terraform`;
 
-/** Besides those of `SETTABLE` there may be others that a server has for other clients: they are shown, too. */
+/** The attributes of a row. Attributes that this client does not know are printed as well. */
 export interface RowAttributes extends Readonly<Record<string, string | boolean | undefined>> {
   readonly access: string;
   readonly 'expires-at'?: string;
 }
 
-/** A row. */
+/** The access of one team to one workspace. */
 export type Row = Resource<RowAttributes>;
 
-/** Rows with the teams and workspaces that the caller sees. */
+/** Rows with the teams and workspaces that the caller can see. */
 export interface Rows {
   readonly rows: readonly Row[];
   readonly included: readonly Resource[];
@@ -42,30 +43,30 @@ export interface Rows {
 type NamedResource = Pick<Resource<{ readonly name?: unknown }>, 'id' | 'attributes'> &
   Partial<Pick<Resource, 'type' | 'relationships'>>;
 
-/** What it gives in one line: `custom (runs plan, …)`, `write until 2030-01-31T00:00:00.000Z`. */
-export function accessWords(attributes: RowAttributes): string {
+/** Formats access in one line: `custom (runs plan, …)`, `write until 2030-01-31T00:00:00.000Z`. */
+export function describeAccess(attributes: RowAttributes): string {
   const { access, 'expires-at': end } = attributes;
-  const custom = namesIn(attributes).map((name) => `${name} ${attributes[name]}`);
+  const custom = attributeNames(attributes).map((name) => `${name} ${attributes[name]}`);
   return `${access}${access === 'custom' ? ` (${custom.join(', ')})` : ''}${end === undefined ? '' : ` until ${end}`}`;
 }
 
-/** A row by itself. */
+/** Formats one row. */
 export function describeRow({ attributes, ...row }: Row, included: readonly NamedResource[]): string {
-  const names = namesOf(included);
+  const names = nameLookup(included);
   return details([
     ['ID', row.id],
     ['Workspace', names(relatedId(row, 'workspace'))],
     ['Team', names(relatedId(row, 'team'))],
     ['Access', attributes.access],
-    ...namesIn(attributes).map((name): [string, string] => [labelOf(name), String(attributes[name])]),
+    ...attributeNames(attributes).map((name): [string, string] => [labelOf(name), String(attributes[name])]),
     ['Expires', attributes['expires-at'] ?? 'never'],
   ]);
 }
 
-/** A line for each row. */
+/** Formats rows, one per line. */
 export function tabulateRows({ rows, included }: Rows): string {
-  const names = namesOf(included);
-  const columns = rows[0] === undefined ? [...SETTABLE] : namesIn(rows[0].attributes);
+  const names = nameLookup(included);
+  const columns = rows[0] === undefined ? [...CUSTOM_ATTRIBUTES] : attributeNames(rows[0].attributes);
   return table(
     ['WORKSPACE', 'TEAM', 'ACCESS', ...columns.map((name) => labelOf(name).toUpperCase()), 'EXPIRES', 'ID'],
     rows.map(({ attributes, ...row }) => [
@@ -79,13 +80,13 @@ export function tabulateRows({ rows, included }: Rows): string {
   );
 }
 
-const namesIn = (attributes: RowAttributes): readonly string[] =>
+const attributeNames = (attributes: RowAttributes): readonly string[] =>
   Object.keys(attributes).filter((name) => name !== 'access' && name !== 'expires-at');
 
 const labelOf = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1).replaceAll('-', ' ');
 
-/** How people name what is included, by ID; an ID that is not stands for itself. */
-function namesOf(included: readonly NamedResource[]): (id: string) => string {
+/** Returns a function that maps the ID of an included resource to its name, and any other ID to itself. */
+function nameLookup(included: readonly NamedResource[]): (id: string) => string {
   const names = new Map(included.map((one) => [one.id, nameOf(one)]));
   return (id) => names.get(id) ?? id;
 }

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { sharedApi } from '../../../../test/support/process/api.ts';
+import { runCli } from '../../../../test/support/process/cli-harness.ts';
+import { commandsOf, commandsOfNewUser } from '../../../../test/support/team-access/team-access-commands.ts';
+
+describe('accord organization', () => {
+  const api = sharedApi();
+
+  test('creates, shows, updates, and deletes an organization', async () => {
+    const ada = await commandsOfNewUser(api(), 'ada');
+    assert.match(
+      await ada.expectSuccess('organization create acme --email it@example.org'),
+      /^Name +acme\nID +org-\w{16}\nE-mail +it@example\.org\nPlan +standard\nCreated +20\S+Z\n$/,
+    );
+    assert.match(
+      await ada.expectSuccess('organization list'),
+      /^NAME +PLAN +E-MAIL +ID\nacme +standard +it@example\.org +org-\w{16}\n$/,
+    );
+    assert.match(
+      await ada.expectSuccess('organization update acme --name acme2 --email new@example.org'),
+      /^Name +acme2\n/,
+    );
+    assert.equal((await ada.json<{ id: string }>('organization show acme2')).id, 'acme2');
+    assert.equal(
+      await ada.expectFailure('organization show acme'),
+      'accord: organization acme: not found, or you may not see it\n',
+    );
+    const removed = await ada.run('organization delete acme2');
+    assert.deepEqual([removed.exitCode, removed.stdout, removed.stderr], [0, '', 'Deleted organization acme2.\n']);
+    assert.deepEqual(await ada.json('organization list'), []);
+  });
+
+  test("prints the server's errors with their locations", async () => {
+    const owner = await commandsOfNewUser(api(), 'owner');
+    assert.match(
+      await owner.expectFailure('organization create a/b --email nobody'),
+      /^accord: invalid attribute: Name is invalid.* \(\/data\/attributes\/name\)\ninvalid attribute: Email is invalid: want an address such as name@example\.org \(\/data\/attributes\/email\)\n$/,
+    );
+  });
+
+  test('lets site administrators change the plan', async () => {
+    const eve = await commandsOfNewUser(api(), 'eve');
+    await eve.expectSuccess('organization create planned --email it@example.org');
+    const admin = commandsOf(api(), api().adminToken);
+    assert.equal((await admin.run('organization update planned --plan free')).exitCode, 0);
+    assert.match(await eve.expectSuccess('organization show planned'), /\nPlan +free\n/);
+  });
+
+  test('adds members by e-mail address with teams and removes them by name', async () => {
+    const boss = await commandsOfNewUser(api(), 'boss');
+    await commandsOfNewUser(api(), 'ben');
+    await boss.expectSuccess('organization create staffed --email it@example.org');
+    await boss.expectSuccess('team create staffed/dev');
+    assert.match(
+      await boss.expectSuccess('organization add-member staffed ben@example.org --team dev --team staffed/owners'),
+      /^USERNAME +E-MAIL +STATUS +ID\nben +ben@example\.org +invited +ou-\w{16}\n$/,
+    );
+    assert.match(await boss.expectSuccess('team show staffed/dev'), /\nMembers +ben\n/);
+    assert.match(
+      await boss.expectSuccess('organization list-members staffed'),
+      /\nboss +boss@example\.org +active +ou-\S+\nben /,
+    );
+    const gone = await boss.run('organization remove-member staffed BEN@example.org');
+    assert.deepEqual([gone.exitCode, gone.stderr], [0, 'Removed ben from organization staffed and its teams.\n']);
+    assert.equal(
+      await boss.expectFailure('organization remove-member staffed ben'),
+      'accord: ben in organization staffed: not found, or you may not see it\n',
+    );
+    assert.match(
+      await boss.expectFailure('organization remove-member staffed boss'),
+      /^accord: forbidden: the last owner/,
+    );
+  });
+
+  test('update without a property is a usage error', async () => {
+    const { exitCode, stderr } = await runCli(['organization', 'update', 'acme']);
+    assert.deepEqual([exitCode, stderr], [2, 'accord: nothing to change: give --name, --email or --plan\n']);
+  });
+});

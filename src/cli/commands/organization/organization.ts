@@ -1,0 +1,104 @@
+/** `accord organization`: organizations. */
+import type { Command } from 'commander';
+import { type ApiOptions, apiPath, connectApi, type Resource, requestBody } from '../../client/api-client.ts';
+import { withApiConnection } from '../../client/connection.ts';
+import { CommandError } from '../../errors.ts';
+import { details, print, table } from '../../output/output.ts';
+import { note, type Shell } from '../../shell.ts';
+import { subcommandsOf } from '../subcommand.ts';
+import { addOrganizationMemberCommands } from './organization-member.ts';
+
+interface OrganizationOptions extends ApiOptions {
+  readonly name?: string;
+  readonly email?: string;
+  readonly plan?: string;
+}
+
+type Organization = Resource<{
+  readonly name: string;
+  readonly email: string;
+  readonly plan: string;
+  readonly 'external-id': string;
+  readonly 'created-at': string;
+}>;
+
+/** Adds the command group. */
+export function addOrganizationCommands(program: Command, shell: Shell): void {
+  const group = program.command('organization').description('Manage organizations, which own teams and workspaces');
+  const subcommand = subcommandsOf(group);
+
+  withApiConnection(subcommand('list', 'List the organizations that you are a member of')).action(
+    (options: ApiOptions) => list(shell, options),
+  );
+  withApiConnection(subcommand('show <name>', 'Show an organization')).action((name: string, options: ApiOptions) =>
+    show(shell, name, options),
+  );
+  withApiConnection(
+    subcommand('create <name>', 'Create an organization that you own').requiredOption(
+      '--email <address>',
+      'contact address of the organization',
+    ),
+  ).action((name: string, options: OrganizationOptions) => create(shell, name, options));
+  withApiConnection(
+    subcommand('update <name>', 'Update the given properties of an organization')
+      .option('--name <name>', 'new name')
+      .option('--email <address>', 'contact address of the organization')
+      .option('--plan <plan>', 'standard or free; free has no teams (site administrators only)'),
+  ).action((name: string, options: OrganizationOptions) => update(shell, name, options));
+  withApiConnection(group.command('delete <name>').description('Delete an organization with everything in it')).action(
+    (name: string, options: ApiOptions) => remove(shell, name, options),
+  );
+  addOrganizationMemberCommands(group, shell);
+}
+
+const subjectOf = (name: string): string => `organization ${name}`;
+
+async function list(shell: Shell, options: ApiOptions): Promise<void> {
+  const { data } = await connectApi(shell, options).readAll<Organization>({
+    path: apiPath('organizations'),
+    subject: 'organizations',
+  });
+  print(shell, options, data, tabulate);
+}
+
+async function show(shell: Shell, name: string, options: ApiOptions): Promise<void> {
+  const call = { method: 'GET', path: apiPath('organizations', name), subject: subjectOf(name) } as const;
+  print(shell, options, (await connectApi(shell, options).read<Organization>(call)).data, describe);
+}
+
+async function create(shell: Shell, name: string, options: OrganizationOptions): Promise<void> {
+  const body = requestBody('organizations', { name, email: options.email });
+  const call = { method: 'POST', path: apiPath('organizations'), subject: subjectOf(name), body } as const;
+  print(shell, options, (await connectApi(shell, options).read<Organization>(call)).data, describe);
+}
+
+async function update(shell: Shell, name: string, options: OrganizationOptions): Promise<void> {
+  const { name: newName, email, plan } = options;
+  if (newName === undefined && email === undefined && plan === undefined) {
+    throw new CommandError('usage', 'nothing to change: give --name, --email or --plan');
+  }
+  const body = requestBody('organizations', { name: newName, email, plan });
+  const call = { method: 'PATCH', path: apiPath('organizations', name), subject: subjectOf(name), body } as const;
+  print(shell, options, (await connectApi(shell, options).read<Organization>(call)).data, describe);
+}
+
+async function remove(shell: Shell, name: string, options: ApiOptions): Promise<void> {
+  const subject = subjectOf(name);
+  await connectApi(shell, options).send({ method: 'DELETE', path: apiPath('organizations', name), subject });
+  note(shell, `Deleted ${subject}.`);
+}
+
+const describe = ({ attributes }: Organization): string =>
+  details([
+    ['Name', attributes.name],
+    ['ID', attributes['external-id']],
+    ['E-mail', attributes.email],
+    ['Plan', attributes.plan],
+    ['Created', attributes['created-at']],
+  ]);
+
+const tabulate = (organizations: readonly Organization[]): string =>
+  table(
+    ['NAME', 'PLAN', 'E-MAIL', 'ID'],
+    organizations.map(({ attributes: { name, plan, email, 'external-id': id } }) => [name, plan, email, id]),
+  );

@@ -1,0 +1,110 @@
+/** `accord user`: users. */
+import type { Command } from 'commander';
+import {
+  type ApiOptions,
+  apiPath,
+  connectApi,
+  type Resource,
+  relatedId,
+  requestBody,
+} from '../../client/api-client.ts';
+import { withApiConnection } from '../../client/connection.ts';
+import { details, print, printable, table } from '../../output/output.ts';
+import { note, type Shell } from '../../shell.ts';
+import { subcommandsOf } from '../subcommand.ts';
+
+type User = Resource<{
+  readonly username: string;
+  readonly email: string | null;
+  readonly 'is-site-admin': boolean;
+  readonly 'is-service-account': boolean;
+  /** Only in the response to the creation. */
+  readonly token?: string;
+}>;
+
+interface CreateOptions extends ApiOptions {
+  readonly email: string;
+  readonly siteAdmin?: boolean;
+}
+
+/** Adds the command group. */
+export function addUserCommands(program: Command, shell: Shell): void {
+  const group = program.command('user').description('Manage users of team access');
+  const subcommand = subcommandsOf(group);
+  withApiConnection(subcommand('list', 'List all users (site administrators only)')).action((options: ApiOptions) =>
+    list(shell, options),
+  );
+  withApiConnection(
+    subcommand('create <username>', 'Create a user and print a token for them (site administrators only)')
+      .requiredOption('--email <address>', 'e-mail address, by which organizations add the user')
+      .option('--site-admin', 'make the user a site administrator'),
+  )
+    .addHelpText(
+      'after',
+      '\nThe token is not shown again.\n\nExample:\n  accord user create ada --email ada@example.org > ada.token',
+    )
+    .action((username: string, options: CreateOptions) => create(shell, username, options));
+  withApiConnection(
+    group
+      .command('delete <user>')
+      .description('Delete a user, by username or ID, with all memberships and tokens (site administrators only)'),
+  ).action((user: string, options: ApiOptions) => remove(shell, user, options));
+  withApiConnection(subcommand('self', 'Show the user, team, or organization of the token')).action(
+    (options: ApiOptions) => self(shell, options),
+  );
+}
+
+async function list(shell: Shell, options: ApiOptions): Promise<void> {
+  const call = { path: apiPath('admin', 'users'), subject: 'the list of all users' };
+  print(shell, options, (await connectApi(shell, options).readAll<User>(call)).data, tabulate);
+}
+
+async function create(shell: Shell, username: string, options: CreateOptions): Promise<void> {
+  const { email, siteAdmin } = options;
+  const body = requestBody('users', { username, email, 'is-site-admin': siteAdmin });
+  const path = apiPath('admin', 'users');
+  const call = { method: 'POST', path, subject: 'the list of all users', body } as const;
+  const { data: user } = await connectApi(shell, options).read<User>(call);
+  // The only line of the output, so that it can be redirected to a file.
+  print(shell, options, user, ({ attributes }) => `${printable(attributes.token ?? '')}\n`);
+  note(shell, `Created user ${printable(user.attributes.username)}. The token is not shown again.`);
+}
+
+async function remove(shell: Shell, named: string, options: ApiOptions): Promise<void> {
+  const api = connectApi(shell, options);
+  const users = apiPath('admin', 'users');
+  const subject = `user ${named}`;
+  const { data } = await api.readAll<User>({ path: users, subject, query: { q: named } });
+  const found = data.find(({ attributes }) => attributes.username.toLowerCase() === named.toLowerCase());
+  // A text that is not a username may be an ID.
+  const path = found === undefined ? apiPath('admin', 'users', named) : apiPath('admin', 'users', found.id);
+  await api.send({ method: 'DELETE', path, subject });
+  note(shell, `Deleted ${printable(subject)}.`);
+}
+
+async function self(shell: Shell, options: ApiOptions): Promise<void> {
+  const call = { method: 'GET', path: apiPath('account', 'details'), subject: 'the account' } as const;
+  print(shell, options, (await connectApi(shell, options).read<User>(call)).data, describe);
+}
+
+function describe(user: User): string {
+  const { attributes } = user;
+  return details([
+    ['Username', attributes.username],
+    ['ID', user.id],
+    ['E-mail', attributes.email ?? undefined],
+    ['Site administrator', attributes['is-site-admin'] ? 'yes' : 'no'],
+    ['Acts for', attributes['is-service-account'] ? relatedId(user, 'authenticated-resource') : undefined],
+  ]);
+}
+
+const tabulate = (users: readonly User[]): string =>
+  table(
+    ['USERNAME', 'E-MAIL', 'SITE ADMIN', 'ID'],
+    users.map(({ id, attributes }) => [
+      attributes.username,
+      attributes.email ?? '',
+      attributes['is-site-admin'] ? 'yes' : '',
+      id,
+    ]),
+  );
