@@ -1,10 +1,10 @@
 /** How figures change: latency against load, and cost against the size of the state. */
 import { startServer } from '../test/support/process/server.ts';
-import { startBare } from './support/bare.ts';
+import { startBaseline } from './support/baseline-server.ts';
 import type { Chart, Line } from './support/chart.ts';
-import { residentBytes } from './support/resident.ts';
-import { fillTokens } from './support/tokens.ts';
-import { type Load, loadWithTimes } from './support/wrk.ts';
+import { residentBytes } from './support/resident-memory.ts';
+import { createTokenDirectory } from './support/token-directory.ts';
+import { type Load, measureLoad } from './support/wrk.ts';
 
 /** Connections, each with one request under way. */
 const LOADS = [1, 4, 16, 64, 256] as const;
@@ -17,26 +17,26 @@ const NEW_TOKEN = JSON.stringify({ Description: 'made by the bench', Grants: [] 
 export async function latencyAgainstLoad(): Promise<Chart> {
   await using server = await startServer();
   const answer = await server.request('GET', '/v1/acl/token/self');
-  await using bare = await startBare(answer);
+  await using baseline = await startBaseline(answer);
   const headers = { 'X-Service-Token': server.token };
   const lines: Line[] = [];
   for (const [name, asked] of [
-    ['bare node:http', { url: `${bare.address}/`, headers }],
+    ['bare node:http', { url: `${baseline.address}/`, headers }],
     ['GET token/self', { url: `${server.address}/v1/acl/token/self`, headers }],
     ['PUT token, durable', { url: `${server.address}/v1/acl/token`, method: 'PUT', headers, body: NEW_TOKEN }],
   ] as const) {
     lines.push(...(await latencies(name, asked)));
   }
-  return { title: 'Latency against load', x: 'connections, each with one request under way', y: 'milliseconds', lines };
+  return { title: 'Latency against load', x: 'connections, each with one request in flight', y: 'milliseconds', lines };
 }
 
 async function latencies(name: string, asked: Pick<Load, 'url' | 'method' | 'headers' | 'body'>): Promise<Line[]> {
   const p50: [number, number][] = [];
   const p99: [number, number][] = [];
-  for (const atOnce of LOADS) {
-    const { p50Ms, p99Ms } = await loadWithTimes({ ...asked, atOnce, seconds: SECONDS });
-    p50.push([atOnce, p50Ms]);
-    p99.push([atOnce, p99Ms]);
+  for (const connections of LOADS) {
+    const { p50Ms, p99Ms } = await measureLoad({ ...asked, connections, seconds: SECONDS });
+    p50.push([connections, p50Ms]);
+    p99.push([connections, p99Ms]);
   }
   return [
     { name: `${name}, p50`, points: p50 },
@@ -50,12 +50,12 @@ export async function costAgainstSize(): Promise<Chart> {
   const write: [number, number][] = [];
   const memory: [number, number][] = [];
   for (const size of SIZES) {
-    await using filled = await fillTokens(size);
+    await using filled = await createTokenDirectory(size);
     await using server = await startServer({ dataDirectory: filled.directory });
-    const common = { headers: { 'X-Service-Token': server.token }, atOnce: 64, seconds: SECONDS };
+    const common = { headers: { 'X-Service-Token': server.token }, connections: 64, seconds: SECONDS };
     memory.push([size, residentBytes(server.process.pid ?? 0) / 1e6]);
-    const reads = await loadWithTimes({ ...common, url: `${server.address}/v1/acl/token/${filled.accessorId}` });
-    const writes = await loadWithTimes({
+    const reads = await measureLoad({ ...common, url: `${server.address}/v1/acl/token/${filled.accessorId}` });
+    const writes = await measureLoad({
       ...common,
       url: `${server.address}/v1/acl/token`,
       method: 'PUT',
@@ -66,8 +66,8 @@ export async function costAgainstSize(): Promise<Chart> {
   }
   return {
     title: 'Cost against size',
-    x: 'rows of the state',
-    y: 'microseconds of a request, MB in memory',
+    x: 'rows in the state',
+    y: 'microseconds per request, MB of memory',
     lines: [
       { name: 'a read, µs', points: read },
       { name: 'a durable write, µs', points: write },

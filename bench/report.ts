@@ -8,11 +8,11 @@ import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os';
 import path from 'node:path';
 import { costAgainstSize, latencyAgainstLoad } from './curves.ts';
 import { SECTIONS } from './sections.ts';
-import { startBare } from './support/bare.ts';
+import { startBaseline } from './support/baseline-server.ts';
 import { type Chart, chartSvg } from './support/chart.ts';
-import { type Figure, print } from './support/figures.ts';
-import { syncMs } from './support/machine.ts';
-import { load } from './support/wrk.ts';
+import { fdatasyncMs } from './support/fdatasync.ts';
+import { type Figure, printFigures } from './support/figures.ts';
+import { measureRate } from './support/wrk.ts';
 
 const DOCS = path.resolve(import.meta.dirname, '../docs');
 const CHARTS = 'performance';
@@ -28,7 +28,7 @@ const charts = [
 ];
 for (const run of Object.values(SECTIONS)) {
   await run((title, figures) => {
-    print(title, figures);
+    printFigures(title, figures);
     parts.push(`### ${title}\n\n${figureTable(figures)}\n`);
   });
 }
@@ -39,17 +39,18 @@ await writeFile(path.join(DOCS, 'performance.md'), page());
 function page(): string {
   return `# Performance
 
-Measured by \`npm run bench:report\`, which writes this page; nothing here is written by hand. Every rate stands beside
-that of a bare \`node:http\` server which answers the same bytes, on the same machine in the same run, in turns, the median of
-three: machines differ, ratios hardly do. Load comes from \`wrk\` in a process of its own. "Durable" means that each write was
-on the disk (\`fdatasync\`) before it was answered.
+\`npm run bench:report\` measures every figure and writes this page. Each rate is compared with a bare \`node:http\` server
+that returns the same bytes, on the same machine and in the same run. Both are measured in turns, and the page shows the
+median of three rounds: rates depend on the machine, ratios hardly do. \`wrk\` produces the load in a separate process.
+"Durable" means that each write was on disk (\`fdatasync\`) before its response.
 
 | | |
 | --- | --- |
 ${machine.map(([name, value]) => `| ${name} | ${value} |`).join('\n')}
 
-To measure again: \`npm ci\`, then \`npm run bench\` for all figures, \`npm run bench -- http peering\` for some of the sections
-(${Object.keys(SECTIONS).join(', ')}), or \`npm run bench:report\` for this page. Let the machine do nothing else meanwhile.
+To measure again, run \`npm ci\`, and then \`npm run bench\` for all figures, \`npm run bench -- http peering\` for some of the
+sections (${Object.keys(SECTIONS).join(', ')}), or \`npm run bench:report\` for this
+page. The machine must be idle otherwise.
 
 ## Curves
 
@@ -57,7 +58,8 @@ ${charts.map(({ file, chart }) => `![${chart.title}](${CHARTS}/${file})\n\n${poi
 
 ## Figures
 
-"Wanted" is the bound that the project has set itself; where it is no ratio, for a machine with ${REFERENCE}.
+The targets are the project's own. A target that is not a ratio applies to a machine with
+${REFERENCE}.
 
 ${parts.join('\n')}`;
 }
@@ -72,23 +74,23 @@ async function describeMachine(): Promise<(readonly [string, string])[]> {
     ['Node.js', process.version],
     ['Accord', version('git', 'describe', '--always', '--tags')],
     ['date', new Date().toISOString().slice(0, 10)],
-    ['bare `node:http`, 1 KB, 64 at once', `${Math.round(await bareRate()).toLocaleString('en')}/s`],
-    ['`fdatasync` after 4 KiB, p50', `${syncMs(tmpdir()).toFixed(2)} ms`],
+    ['bare `node:http`, 1 KB, 64 connections', `${Math.round(await baselineRate()).toLocaleString('en')}/s`],
+    ['`fdatasync` after 4 KiB, p50', `${fdatasyncMs(tmpdir()).toFixed(2)} ms`],
   ];
 }
 
-async function bareRate(): Promise<number> {
+async function baselineRate(): Promise<number> {
   const body = JSON.stringify({ text: 'x'.repeat(1_000) });
-  await using bare = await startBare({ headers: { 'content-type': 'application/json' }, text: body });
-  return await load({ url: `${bare.address}/`, atOnce: 64, seconds: 3 });
+  await using baseline = await startBaseline({ headers: { 'content-type': 'application/json' }, text: body });
+  return await measureRate({ url: `${baseline.address}/`, connections: 64, seconds: 3 });
 }
 
 function figureTable(figures: readonly Figure[]): string {
-  const rows = figures.map(({ name, measured, wanted = '', reached }) => {
-    const verdict = reached === undefined ? '' : reached ? 'reached' : '**missed**';
+  const rows = figures.map(({ name, measured, target: wanted = '', isMet: reached }) => {
+    const verdict = reached === undefined ? '' : reached ? 'met' : '**missed**';
     return `| ${name} | ${measured} | ${wanted} | ${verdict} |`;
   });
-  return ['| what | measured | wanted | |', '| --- | --- | --- | --- |', ...rows].join('\n');
+  return ['| figure | measured | target | result |', '| --- | --- | --- | --- |', ...rows].join('\n');
 }
 
 /** The points of a chart, for those who cannot see it. */

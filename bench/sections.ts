@@ -5,10 +5,10 @@ import { benchHttp } from './http.ts';
 import { benchPeering } from './peering.ts';
 import { benchServices } from './services.ts';
 import { benchState } from './state.ts';
-import type { Tell } from './support/figures.ts';
+import type { ReportFigures } from './support/figures.ts';
 import { benchTeamAccess } from './team-access.ts';
 
-export const SECTIONS: Readonly<Record<string, (tell: Tell) => Promise<void>>> = {
+export const SECTIONS: Readonly<Record<string, (report: ReportFigures) => Promise<void>>> = {
   state: benchState,
   http: benchHttp,
   peering: benchPeering,

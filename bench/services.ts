@@ -2,41 +2,49 @@
 import { createLog } from '../src/http/telemetry/log.ts';
 import { createExporter } from '../src/peering/export/exporter.ts';
 import { systemClock } from '../src/state/clock/clock.ts';
-import { registered } from '../test/support/peering/catalog.ts';
+import { mustRegister } from '../test/support/peering/catalog-requests.ts';
+import { exportOnly, importedFrom, register } from '../test/support/peering/cluster-services.ts';
 import { type Cluster, isActive, peerClusters, startCluster } from '../test/support/peering/clusters.ts';
-import { exporting, written } from '../test/support/peering/entries.ts';
-import { startPeer } from '../test/support/peering/exporting.ts';
-import { exportOnly, importedFrom, register } from '../test/support/peering/shared-services.ts';
+import { exportEntry, mustWrite } from '../test/support/peering/config-entry-requests.ts';
+import { startPeer } from '../test/support/peering/test-exporter.ts';
 import { startApi } from '../test/support/process/api.ts';
-import { startBare } from './support/bare.ts';
-import { compare } from './support/compare.ts';
-import { atLeast, atMost, type Figure, information, median, percentile, type Tell } from './support/figures.ts';
-import { load } from './support/wrk.ts';
+import { startBaseline } from './support/baseline-server.ts';
+import {
+  atLeast,
+  atMost,
+  type Figure,
+  information,
+  median,
+  percentile,
+  type ReportFigures,
+} from './support/figures.ts';
+import { measureRatesInterleaved } from './support/interleaved-rates.ts';
+import { measureRate } from './support/wrk.ts';
 
 const SECONDS = 3;
-const SYNCHRONISED = 2_000;
-const SYNCHRONISED_MANY = 20_000;
+const SERVICES = 2_000;
+const SERVICES_MANY = 20_000;
 const CHANGES = 201;
 const PEERS = 100;
 const PEER_SERVICES = 1_000;
 
-export async function benchServices(tell: Tell): Promise<void> {
-  for (const count of [SYNCHRONISED, SYNCHRONISED_MANY]) {
-    tell(`${count} services between two clusters`, await synchronisation(count));
+export async function benchServices(report: ReportFigures): Promise<void> {
+  for (const count of [SERVICES, SERVICES_MANY]) {
+    report(`${count} services between two clusters`, await synchronization(count));
   }
-  tell('Services between two clusters', await changesAndReads());
-  tell(`${PEERS} peers that receive the same ${PEER_SERVICES} services`, await manyPeers());
+  report('Services between two clusters', await changesAndReads());
+  report(`${PEERS} peers that receive the same ${PEER_SERVICES} services`, await manyPeers());
 }
 
 /** As peers are used: heartbeats as they are by default. */
 const settings = { 'peering.heartbeat-interval': '15s', 'peering.heartbeat-timeout': '2m' };
 
 /** From establish to the last service being readable at the other side. */
-async function synchronisation(count: number): Promise<Figure[]> {
+async function synchronization(count: number): Promise<Figure[]> {
   await using exporting = await startCluster({ settings });
   await using importing = await startCluster({ settings });
   const names = Array.from({ length: count }, (_, i) => `service-${i}`);
-  await inTurns(names, (service) => register(exporting, { service, port: 80, status: 'passing' }));
+  await forEachInParallel(names, (service) => register(exporting, { service, port: 80, status: 'passing' }));
   await exportOnly(exporting, { '*': ['importing'] });
   const token = await exporting.generate('importing');
   const start = performance.now();
@@ -54,11 +62,11 @@ async function synchronisation(count: number): Promise<Figure[]> {
   }
   const seconds = readableMs / 1_000;
   const figures =
-    count === SYNCHRONISED
-      ? [atMost('from establish to all readable', seconds, 0.7, 's')]
-      : [atMost('from establish to all readable: linear', seconds, (0.7 * count) / SYNCHRONISED, 's')];
+    count === SERVICES
+      ? [atMost('from establish until all services are readable', seconds, 0.7, 's')]
+      : [atMost('from establish until all services are readable, linear target', seconds, (0.7 * count) / SERVICES, 's')];
   await importing.untilRecord('exporting', isActive);
-  return [...figures, information('services a second', count / seconds, '/s')];
+  return [...figures, information('services per second', count / seconds, '/s')];
 }
 
 async function changesAndReads(): Promise<Figure[]> {
@@ -70,8 +78,8 @@ async function changesAndReads(): Promise<Figure[]> {
   while ((await importedFrom(importing, 'exporting'))['web'] !== 1);
   const { own, across } = await changes(exporting, importing);
   return [
-    information('a change, from its request to a blocked reader of the same cluster', own, 'ms'),
-    atMost('a change, from its request to a blocked reader of the other cluster', across.middle, 5, 'ms'),
+    information('a change, from its request to a blocking query in the same cluster', own, 'ms'),
+    atMost('a change, from its request to a blocking query in the other cluster', across.middle, 5, 'ms'),
     information('p99', across.p99, 'ms'),
     ...(await reads(importing)),
   ];
@@ -89,14 +97,14 @@ async function changes(exporting: Cluster, importing: Cluster) {
   ] as const) {
     for (let i = 0; i < CHANGES; i++) {
       port += 1;
-      times.push(await seenAfterMs(exporting, cluster, path, port));
+      times.push(await changeLatencyMs(exporting, cluster, path, port));
     }
   }
   return { own: median(own), across: { middle: median(across), p99: percentile(across, 0.99) } };
 }
 
 /** Changes the service there, and looks at it here. */
-async function seenAfterMs(there: Cluster, here: Cluster, path: string, port: number): Promise<number> {
+async function changeLatencyMs(there: Cluster, here: Cluster, path: string, port: number): Promise<number> {
   let standing = await here.request('GET', path);
   while (!standing.text.includes(`"Port":${port - 1},`)) standing = await here.request('GET', path);
   const { headers } = standing;
@@ -116,14 +124,17 @@ async function seenAfterMs(there: Cluster, here: Cluster, path: string, port: nu
 async function reads(importing: Cluster): Promise<Figure[]> {
   const path = `${PATH}?peer=exporting`;
   const { server } = importing;
-  await using bare = await startBare(await importing.request('GET', path));
+  await using baseline = await startBaseline(await importing.request('GET', path));
   const headers = { 'X-Service-Token': server.token };
-  const at = (url: string) => () => load({ url, headers, atOnce: 64, seconds: SECONDS });
-  const [bareRate = 0, rate = 0] = await compare([at(`${bare.address}/`), at(`${server.address}${path}`)]);
+  const at = (url: string) => () => measureRate({ url, headers, connections: 64, seconds: SECONDS });
+  const [baselineRate = 0, rate = 0] = await measureRatesInterleaved([
+    at(`${baseline.address}/`),
+    at(`${server.address}${path}`),
+  ]);
   return [
-    information('bare node:http', bareRate, '/s'),
+    information('bare node:http', baselineRate, '/s'),
     information('GET /v1/health/service/:name?peer=', rate, '/s'),
-    atLeast('GET /v1/health/service/:name?peer= beside bare', rate / bareRate, 0.7, '×'),
+    atLeast('GET /v1/health/service/:name?peer=, ratio to bare node:http', rate / baselineRate, 0.7, '×'),
   ];
 }
 
@@ -136,32 +147,32 @@ async function manyPeers(): Promise<Figure[]> {
     log: createLog({ level: 'error', format: 'json' }),
   });
   const names = Array.from({ length: PEER_SERVICES }, (_, i) => `service-${i}`);
-  await inTurns(names, (Service) => registered(api, { Service: { Service, Port: 80 } }));
+  await forEachInParallel(names, (Service) => mustRegister(api, { Service: { Service, Port: 80 } }));
   const peerNames = Array.from({ length: PEERS }, (_, i) => `peer-${i}`);
-  await written(api, exporting({ '*': peerNames }));
+  await mustWrite(api, exportEntry({ '*': peerNames }));
   const start = performance.now();
   const peers = peerNames.map((name) => startPeer(exporter, name));
-  for (const peer of peers) peer.takeAll();
+  for (const peer of peers) peer.receiveAll();
   const allMs = performance.now() - start;
-  const { encodings: first } = exporter;
-  await registered(api, { Service: { Service: 'service-7', Port: 81 } });
-  const sent = peers.map((peer) => peer.takeAll().length);
+  const { encodingCount: first } = exporter;
+  await mustRegister(api, { Service: { Service: 'service-7', Port: 81 } });
+  const sent = peers.map((peer) => peer.receiveAll().length);
   return [
     atMost('serializations of all services for all peers', first, PEER_SERVICES, ''),
-    information('all services taken by all peers', allMs, 'ms'),
-    atMost('serializations of one change', exporter.encodings - first, 1, ''),
-    atLeast('peers that were sent the change', sent.filter((count) => count === 1).length, PEERS, ''),
+    information('all services sent to all peers', allMs, 'ms'),
+    atMost('serializations of one change', exporter.encodingCount - first, 1, ''),
+    atLeast('peers that got the change', sent.filter((count) => count === 1).length, PEERS, ''),
   ];
 }
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-const AT_ONCE = 64;
+const PARALLELISM = 64;
 
-async function inTurns<T>(things: readonly T[], act: (thing: T) => Promise<void>): Promise<void> {
+async function forEachInParallel<T>(things: readonly T[], act: (thing: T) => Promise<void>): Promise<void> {
   const waiting = things.values();
   const work = async (): Promise<void> => {
     for (const thing of waiting) await act(thing);
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  await Promise.all(Array.from({ length: PARALLELISM }, work));
 }

@@ -8,22 +8,22 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Engine } from '../src/state/engine/engine.ts';
 import { sqliteEngine } from '../src/state/engine/sqlite/engine.ts';
 import { startEtcd } from '../test/support/process/etcd.ts';
+import { insertRows, openBenchState, readRows, updateRows } from './support/bench-rows.ts';
 import { benchEtcdEngine } from './support/etcd-engine.ts';
-import { atLeast, atMost, type Figure, information, percentile, type Tell } from './support/figures.ts';
-import type { LoadReport } from './support/load-process.ts';
-import { syncMs } from './support/machine.ts';
-import { churn, fill, lookUp, openThings } from './support/things.ts';
+import { fdatasyncMs } from './support/fdatasync.ts';
+import { atLeast, atMost, type Figure, information, percentile, type ReportFigures } from './support/figures.ts';
+import type { StateLoadResult } from './support/state-load-process.ts';
 
 const MILLION = 1_000_000;
-const SMALL = 100_000;
+const WARM_UP = 100_000;
 
-export async function benchState(tell: Tell): Promise<void> {
+export async function benchState(report: ReportFigures): Promise<void> {
   const directory = await mkdtemp(path.join(tmpdir(), 'accord-bench-'));
   try {
-    tell('State, this machine', [information('fdatasync p50', syncMs(directory), 'ms')]);
-    tell('State on SQLite, in process', await onSqlite(path.join(directory, 'sqlite')));
-    tell('State on one etcd, in process', await onEtcd());
-    tell('A disk whose fsync takes 50 ms', await slowDisk(path.join(directory, 'slow')));
+    report('This machine', [information('fdatasync p50', fdatasyncMs(directory), 'ms')]);
+    report('State on SQLite, in process', await onSqlite(path.join(directory, 'sqlite')));
+    report('State on one etcd, in process', await onEtcd());
+    report('State on a disk with an fsync of 50 ms', await slowDisk(path.join(directory, 'slow')));
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
@@ -31,56 +31,56 @@ export async function benchState(tell: Tell): Promise<void> {
 
 async function onSqlite(directory: string): Promise<Figure[]> {
   const figures = await millionRows(() => sqliteEngine({ directory }), 100_000);
-  return [...figures, ...loadFigures(await loadElsewhere({ store: 'sqlite', directory }))];
+  return [...figures, ...loadFigures(await loadInOwnProcess({ store: 'sqlite', directory }))];
 }
 
 async function onEtcd(): Promise<Figure[]> {
   await using etcd = await startEtcd({ flags: ['--quota-backend-bytes=8589934592'] });
   const endpoint = etcd.first.url;
   const figures = await millionRows(() => benchEtcdEngine(endpoint), 40_000);
-  return [...figures, ...loadFigures(await loadElsewhere({ store: 'etcd', endpoint }))];
+  return [...figures, ...loadFigures(await loadInOwnProcess({ store: 'etcd', endpoint }))];
 }
 
 async function millionRows(engine: () => Engine, rowsWanted: number): Promise<Figure[]> {
-  await using state = await openThings(engine());
-  const rows = await fill(state, 0, SMALL, 100, 64);
-  await fill(state, SMALL, MILLION, 100, 64);
-  const lookUps = lookUp(state, MILLION, 2 * MILLION);
-  const writes = await churn(state, MILLION, 60_000, 256);
+  await using state = await openBenchState(engine());
+  const rows = await insertRows(state, 0, WARM_UP, 100, 64);
+  await insertRows(state, WARM_UP, MILLION, 100, 64);
+  const lookUps = readRows(state, MILLION, 2 * MILLION);
+  const writes = await updateRows(state, MILLION, 60_000, 256);
   return [
     atLeast('rows written', rows, rowsWanted, '/s'),
-    atLeast('look-ups at 1M rows', lookUps, 300_000, '/s'),
-    atLeast('single-row writes at 1M rows', writes, 25_000, '/s'),
+    atLeast('lookups with 1M rows', lookUps, 300_000, '/s'),
+    atLeast('single-row writes with 1M rows', writes, 25_000, '/s'),
   ];
 }
 
-const loadFigures = ({ seconds, residentBytes }: LoadReport): Figure[] => [
-  atMost('1M rows, 3 indexes: loaded in', seconds, 15, 's'),
-  atMost('1M rows, 3 indexes: resident', residentBytes / 1e6, 900, 'MB'),
+const loadFigures = ({ seconds, residentBytes }: StateLoadResult): Figure[] => [
+  atMost('1M rows, 3 indexes: load time', seconds, 15, 's'),
+  atMost('1M rows, 3 indexes: resident memory', residentBytes / 1e6, 900, 'MB'),
 ];
 
 /** Loads in a process of its own, whose memory nothing else has touched. */
-async function loadElsewhere(target: Record<string, string>): Promise<LoadReport> {
+async function loadInOwnProcess(target: Record<string, string>): Promise<StateLoadResult> {
   const child = fork(path.join(import.meta.dirname, 'support/load-process.ts'), [JSON.stringify(target)], {
     execArgv: ['--expose-gc'],
   });
-  const [report] = (await once(child, 'message')) as [LoadReport];
+  const [report] = (await once(child, 'message')) as [StateLoadResult];
   await once(child, 'exit');
   return report;
 }
 
 async function slowDisk(directory: string): Promise<Figure[]> {
-  await using state = await openThings(sqliteEngine({ directory, simulatedSyncMs: 50 }));
-  await fill(state, 0, 1_000, 100, 1);
+  await using state = await openBenchState(sqliteEngine({ directory, simulatedSyncMs: 50 }));
+  await insertRows(state, 0, 1_000, 100, 1);
   const times: number[] = [];
   let writing = true;
   const writer = (async () => {
-    while (writing) await churn(state, 1_000, 64, 64);
+    while (writing) await updateRows(state, 1_000, 64, 64);
   })();
   for (let i = 0; i < 2_000; i++) {
     const start = performance.now();
     await state.consistent();
-    lookUp(state, 1_000, 1);
+    readRows(state, 1_000, 1);
     times.push(performance.now() - start);
     await delay(1);
   }

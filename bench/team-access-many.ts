@@ -1,23 +1,23 @@
 /** Team access with very many rows: what they hold, how long they take to load, and how little they change. */
 import { type Server, startServer } from '../test/support/process/server.ts';
-import { compare } from './support/compare.ts';
-import { atLeast, atMost, type Figure, information, type Tell } from './support/figures.ts';
+import { atLeast, atMost, type Figure, information, type ReportFigures } from './support/figures.ts';
+import { measureRatesInterleaved } from './support/interleaved-rates.ts';
 import {
-  fillOrganization,
+  createOrganizationDirectory,
   ORGANIZATION,
   type OrganizationDirectory,
-  type OrganizationShape,
+  type OrganizationSize,
   scatteredId,
-} from './support/organizations.ts';
-import { heldBytes, MEASURABLE, residentBytes } from './support/resident.ts';
-import { type LoadTimes, load, loadWithTimes } from './support/wrk.ts';
+} from './support/organization-directory.ts';
+import { GC_ON_SIGNAL_ARGUMENTS, residentBytes, retainedBytes } from './support/resident-memory.ts';
+import { type LoadResult, measureLoad, measureRate } from './support/wrk.ts';
 
 const SECONDS = 3;
-const FEW: OrganizationShape = { teams: 20, workspaces: 50, rowsOn: () => 20 };
+const FEW: OrganizationSize = { teams: 20, workspaces: 50, rowsOn: () => 20 };
 /** As many workspaces as are on a page of the matrix, with as many teams on each. */
 const PAGE = 20;
 const TEAMS_ON_PAGE = 200;
-const MANY: OrganizationShape = {
+const MANY: OrganizationSize = {
   teams: 2_000,
   workspaces: 50_000,
   rowsOn: (workspace) => (workspace < PAGE ? TEAMS_ON_PAGE : 20),
@@ -27,27 +27,27 @@ const PAGE_SECONDS = 8;
 
 const settings = { 'team-access.rate-limit': '0' };
 
-export async function benchManyRows(tell: Tell): Promise<void> {
-  await using few = await fillOrganization(FEW);
-  await using many = await fillOrganization(MANY);
-  tell('Team access: 1,000,000 rows, 50,000 workspaces, 2,000 teams', [
+export async function benchManyRows(report: ReportFigures): Promise<void> {
+  await using few = await createOrganizationDirectory(FEW);
+  await using many = await createOrganizationDirectory(MANY);
+  report('Team access: 1,000,000 rows, 50,000 workspaces, 2,000 teams', [
     ...(await footprint(many)),
     ...(await answers(few, many)),
   ]);
 }
 
 async function footprint({ directory: dataDirectory }: OrganizationDirectory): Promise<Figure[]> {
-  const environment = { NODE_OPTIONS: MEASURABLE.join(' ') };
+  const environment = { NODE_OPTIONS: GC_ON_SIGNAL_ARGUMENTS.join(' ') };
   const start = performance.now();
   await using server = await startServer({ dataDirectory, settings, environment });
   const seconds = (performance.now() - start) / 1_000;
   const pid = server.process.pid ?? 0;
   const loaded = residentBytes(pid);
-  const [held = 0] = await heldBytes([pid]);
+  const [held = 0] = await retainedBytes([pid]);
   return [
-    atMost('ready after', seconds, 20, 's'),
-    information('resident after the start', loaded / 1e6, 'MB'),
-    atMost('resident', held / 1e6, 1_200, 'MB'),
+    atMost('time until ready', seconds, 20, 's'),
+    information('resident memory after the start', loaded / 1e6, 'MB'),
+    atMost('resident memory after garbage collection', held / 1e6, 1_200, 'MB'),
   ];
 }
 
@@ -57,25 +57,25 @@ async function answers(few: OrganizationDirectory, many: OrganizationDirectory):
   const read =
     (server: Server, { ownerToken }: OrganizationDirectory) =>
     () =>
-      load({
+      measureRate({
         url: `${server.address}/api/v2/team-workspaces/${scatteredId('tws', 7)}`,
         headers: { authorization: `Bearer ${ownerToken}` },
-        atOnce: 64,
+        connections: 64,
         seconds: SECONDS,
       });
-  const [fewReads = 0, manyReads = 0] = await compare([read(small, few), read(large, many)]);
+  const [fewReads = 0, manyReads = 0] = await measureRatesInterleaved([read(small, few), read(large, many)]);
   const matrix = await pageTimes(large, many.ownerToken);
   return [
     information('GET /team-workspaces/:id', manyReads, '/s'),
-    atLeast('beside 1,000 rows', manyReads / fewReads, 0.8, '×'),
-    information(`a page of the matrix, ${PAGE} × ${TEAMS_ON_PAGE}, p50`, matrix.p50Ms, 'ms'),
-    atMost(`a page of the matrix, ${PAGE} × ${TEAMS_ON_PAGE}, p99`, matrix.p99Ms, 20, 'ms'),
+    atLeast('ratio to 1,000 rows', manyReads / fewReads, 0.8, '×'),
+    information(`a page of the access matrix, ${PAGE} × ${TEAMS_ON_PAGE}, p50`, matrix.p50Ms, 'ms'),
+    atMost(`a page of the access matrix, ${PAGE} × ${TEAMS_ON_PAGE}, p99`, matrix.p99Ms, 20, 'ms'),
   ];
 }
 
 /** The same page again and again, one at a time, from a process of its own. */
-function pageTimes(server: Server, token: string): Promise<LoadTimes> {
+function pageTimes(server: Server, token: string): Promise<LoadResult> {
   const path = `/api/v2/organizations/${ORGANIZATION}/access-matrix?page%5Bsize%5D=${PAGE}`;
   const headers = { authorization: `Bearer ${token}` };
-  return loadWithTimes({ url: `${server.address}${path}`, headers, atOnce: 1, seconds: PAGE_SECONDS });
+  return measureLoad({ url: `${server.address}${path}`, headers, connections: 1, seconds: PAGE_SECONDS });
 }

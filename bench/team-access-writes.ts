@@ -1,9 +1,9 @@
 /** Team access, durable writes: one by one, and ten thousand at once. */
 import { OPERATIONS_TYPE } from '../src/team-access/bulk/operations/media-type.ts';
 import { startServer } from '../test/support/process/server.ts';
-import { besideBare, costs } from './support/beside-bare.ts';
-import { atLeast, atMost, type Figure, median, type Tell } from './support/figures.ts';
-import { fillOrganization, numberedId } from './support/organizations.ts';
+import { compareWithBaseline, comparisonFigures } from './support/compare-with-baseline.ts';
+import { atLeast, atMost, type Figure, median, type ReportFigures } from './support/figures.ts';
+import { createOrganizationDirectory, numberedId } from './support/organization-directory.ts';
 
 const settings = { 'team-access.rate-limit': '0' };
 /** Far more than a round writes: each write is for another workspace, each round for another team. */
@@ -11,15 +11,15 @@ const WORKSPACES = 150_000;
 const TEAMS = 10;
 const OPERATIONS = 10_000;
 /** Teams from here on are those of operations. */
-const FIRST_OF_OPERATIONS = 5;
+const FIRST_OPERATIONS_TEAM = 5;
 const ROUNDS = 3;
 
-export async function benchTeamAccessWrites(tell: Tell): Promise<void> {
-  tell('Team access: durable writes', await writes());
+export async function benchTeamAccessWrites(report: ReportFigures): Promise<void> {
+  report('Team access: durable writes', await writes());
 }
 
 /** A row for a team on a workspace. */
-const rowOf = (team: string, workspace: string) => ({
+const rowDocument = (team: string, workspace: string) => ({
   type: 'team-workspaces',
   attributes: { access: 'write' },
   relationships: {
@@ -29,23 +29,23 @@ const rowOf = (team: string, workspace: string) => ({
 });
 
 async function writes(): Promise<Figure[]> {
-  await using filled = await fillOrganization({ teams: TEAMS, workspaces: WORKSPACES, rowsOn: () => 0 });
+  await using filled = await createOrganizationDirectory({ teams: TEAMS, workspaces: WORKSPACES, rowsOn: () => 0 });
   await using server = await startServer({ dataDirectory: filled.directory, settings });
-  const one = await besideBare(server, filled.ownerToken, {
+  const one = await compareWithBaseline(server, filled.ownerToken, {
     method: 'POST',
     path: '/api/v2/team-workspaces',
     body(round) {
       const workspace = round === -1 ? numberedId('ws', 0) : 'ws-00000000COUNT';
-      return JSON.stringify({ data: rowOf(numberedId('team', round + 1), workspace) });
+      return JSON.stringify({ data: rowDocument(numberedId('team', round + 1), workspace) });
     },
   });
   const seconds: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
-    const team = numberedId('team', FIRST_OF_OPERATIONS + round);
+    const team = numberedId('team', FIRST_OPERATIONS_TEAM + round);
     const body = {
       'atomic:operations': Array.from({ length: OPERATIONS }, (_, i) => ({
         op: 'add',
-        data: rowOf(team, numberedId('ws', i)),
+        data: rowDocument(team, numberedId('ws', i)),
       })),
     };
     const headers = { authorization: `Bearer ${filled.ownerToken}`, 'content-type': OPERATIONS_TYPE };
@@ -55,8 +55,8 @@ async function writes(): Promise<Figure[]> {
     if (answer.status !== 200) throw new Error(answer.text);
   }
   return [
-    atLeast('POST /team-workspaces, 64 at once, each another row', one.rate, 8_000, '/s'),
-    ...costs(one),
+    atLeast('POST /team-workspaces, 64 connections, new rows', one.rate, 8_000, '/s'),
+    ...comparisonFigures(one),
     atMost(`${OPERATIONS} rows in one atomic operation`, median(seconds), 2, 's'),
   ];
 }

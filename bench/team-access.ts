@@ -4,18 +4,18 @@ import { accessContributions, userRole } from '../src/team-access/authorization/
 import { effectiveAccess, explainAccess } from '../src/team-access/authorization/effective-access.ts';
 import { organizations } from '../src/team-access/tables/organization.ts';
 import { startServer } from '../test/support/process/server.ts';
-import { besideBare, costs } from './support/beside-bare.ts';
+import { compareWithBaseline, comparisonFigures } from './support/compare-with-baseline.ts';
 import { openState } from './support/data-directory.ts';
-import { atLeast, type Figure, information, type Tell } from './support/figures.ts';
+import { atLeast, type Figure, information, type ReportFigures } from './support/figures.ts';
 import {
-  fillOrganization,
+  createOrganizationDirectory,
   numberedId,
   ORGANIZATION,
-  type OrganizationShape,
+  type OrganizationSize,
   scatteredId,
-  teamOn,
-  userTokenOf,
-} from './support/organizations.ts';
+  teamOfRow,
+  userToken,
+} from './support/organization-directory.ts';
 import { benchManyRows } from './team-access-many.ts';
 import { benchTeamAccessWrites } from './team-access-writes.ts';
 
@@ -23,7 +23,7 @@ import { benchTeamAccessWrites } from './team-access-writes.ts';
 const settings = { 'team-access.rate-limit': '0' };
 
 /** Each user reaches 100 workspaces: 50 by each of two teams. */
-const ORDINARY: OrganizationShape = {
+const TYPICAL: OrganizationSize = {
   teams: 200,
   workspaces: 2_000,
   users: 1_000,
@@ -31,43 +31,43 @@ const ORDINARY: OrganizationShape = {
   rowsOn: () => 5,
 };
 /** Of what takes milliseconds: more at once would only wait for each other. */
-const FEW_AT_ONCE = 8;
+const FEW_CONNECTIONS = 8;
 const DECISIONS = 100_000;
 const TEAMS = 1_000;
 
-export async function benchTeamAccess(tell: Tell): Promise<void> {
-  tell('Team access: 200 teams, 2,000 workspaces, 1,000 users', await ordinary());
-  tell(`Team access: a workspace with ${TEAMS} teams`, await longList());
-  await benchTeamAccessWrites(tell);
-  await benchManyRows(tell);
+export async function benchTeamAccess(report: ReportFigures): Promise<void> {
+  report('Team access: 200 teams, 2,000 workspaces, 1,000 users', await typicalOrganization());
+  report(`Team access: a workspace with ${TEAMS} teams`, await largeList());
+  await benchTeamAccessWrites(report);
+  await benchManyRows(report);
 }
 
-async function ordinary(): Promise<Figure[]> {
-  await using filled = await fillOrganization(ORDINARY);
+async function typicalOrganization(): Promise<Figure[]> {
+  await using filled = await createOrganizationDirectory(TYPICAL);
   const inProcess = await decisions(filled.directory);
   await using server = await startServer({ dataDirectory: filled.directory, settings });
   // In the team of the row.
-  const user = teamOn(ORDINARY, 7, 0);
-  const ask = (path: string, atOnce?: number) =>
-    besideBare(server, userTokenOf(user), { path: `/api/v2${path}`, ...(atOnce !== undefined && { atOnce }) });
+  const user = teamOfRow(TYPICAL, 7, 0);
+  const ask = (path: string, connections?: number) =>
+    compareWithBaseline(server, userToken(user), { path: `/api/v2${path}`, ...(connections !== undefined && { connections }) });
   const reached = `/users/${scatteredId('user', user)}/effective-access?filter%5Borganization%5D=${ORGANIZATION}`;
   const row = await ask(`/team-workspaces/${scatteredId('tws', 5 * 7)}`);
   const access = await ask(`/workspaces/${numberedId('ws', 7)}/effective-access`);
   const all = await ask(reached);
-  const explained = await ask(`${reached}&page%5Bsize%5D=100`, FEW_AT_ONCE);
+  const explained = await ask(`${reached}&page%5Bsize%5D=100`, FEW_CONNECTIONS);
   return [
     information('GET /team-workspaces/:id', row.rate, '/s'),
-    atLeast('GET /team-workspaces/:id beside bare', row.ratio, 0.7, '×'),
-    ...costs(row),
+    atLeast('GET /team-workspaces/:id, ratio to bare node:http', row.ratio, 0.7, '×'),
+    ...comparisonFigures(row),
     information("a user's effective access on a workspace", access.rate, '/s'),
-    atLeast("a user's effective access on a workspace beside bare", access.ratio, 0.5, '×'),
-    ...costs(access),
-    atLeast('the same in process, explained, a second of CPU time', inProcess.explained, 30_000, '/s'),
-    information('the same in process, decided, a second of CPU time', inProcess.decided, '/s'),
-    atLeast('all 100 workspaces that a user reaches, 20 on the page', all.rate, 2_000, '/s'),
-    ...costs(all),
-    information('all 100 on the page', explained.rate, '/s'),
-    ...costs(explained),
+    atLeast("a user's effective access on a workspace, ratio to bare node:http", access.ratio, 0.5, '×'),
+    ...comparisonFigures(access),
+    atLeast('the same in process, with explanation, per second of CPU time', inProcess.explained, 30_000, '/s'),
+    information('the same in process, decision only, per second of CPU time', inProcess.decided, '/s'),
+    atLeast('all 100 workspaces of a user, 20 per page', all.rate, 2_000, '/s'),
+    ...comparisonFigures(all),
+    information('all 100 workspaces of a user, 100 per page', explained.rate, '/s'),
+    ...comparisonFigures(explained),
   ];
 }
 
@@ -82,7 +82,7 @@ async function decisions(directory: string): Promise<{ readonly decided: number;
     const before = process.cpuUsage().user;
     let some = 0;
     for (let i = 0; i < DECISIONS; i++) {
-      const workspaceId = numberedId('ws', (i * 7) % ORDINARY.workspaces);
+      const workspaceId = numberedId('ws', (i * 7) % TYPICAL.workspaces);
       if (work(everyone[i % everyone.length] ?? '', workspaceId)) some += 1;
     }
     if (some === 0) throw new Error('nobody has access to anything');
@@ -100,10 +100,10 @@ async function decisions(directory: string): Promise<{ readonly decided: number;
   return { decided: decided(), explained: explained() };
 }
 
-async function longList(): Promise<Figure[]> {
-  await using filled = await fillOrganization({ teams: TEAMS, workspaces: 1, rowsOn: () => TEAMS });
+async function largeList(): Promise<Figure[]> {
+  await using filled = await createOrganizationDirectory({ teams: TEAMS, workspaces: 1, rowsOn: () => TEAMS });
   await using server = await startServer({ dataDirectory: filled.directory, settings });
   const path = `/api/v2/team-workspaces?filter%5Bworkspace%5D%5Bid%5D=${numberedId('ws', 0)}`;
-  const list = await besideBare(server, filled.ownerToken, { path, atOnce: FEW_AT_ONCE });
-  return [atLeast('all rows', list.rate, 200, '/s'), ...costs(list)];
+  const list = await compareWithBaseline(server, filled.ownerToken, { path, connections: FEW_CONNECTIONS });
+  return [atLeast('list of all rows', list.rate, 200, '/s'), ...comparisonFigures(list)];
 }

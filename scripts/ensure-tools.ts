@@ -104,7 +104,7 @@ function problems(): string[] {
     .flatMap((name) => {
       const problem = ensure(name);
       if (problem === undefined) return [];
-      const ways = `${tool(name).elsewhere}, or leave its tests out with ${SKIP_VARIABLE}=${name}`;
+      const ways = `${tool(name).installHint}, or leave its tests out with ${SKIP_VARIABLE}=${name}`;
       return [`Tests need ${name}: it is not on the PATH, and ${problem}. Please ${ways}.`];
     });
 }

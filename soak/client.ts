@@ -1,101 +1,104 @@
-/** One client of all servers: sends requests, says what may be concluded, and checks what holds for every answer. */
+/** The client of all servers: sends requests, classifies their outcome, and checks the rules that every response obeys. */
 import http from 'node:http';
 import { type Answer, send } from '../test/support/process/server.ts';
-import type { Indexes } from './indexes.ts';
-import type { Outcome } from './known.ts';
-import { ANSWER_MS } from './limits.ts';
+import type { IndexTracker } from './index-tracker.ts';
+import { REQUEST_TIMEOUT_MS } from './limits.ts';
 import { linkedSignal } from './linked-signal.ts';
-import type { Tally } from './tally.ts';
-import type { Violations } from './violation.ts';
+import type { Outcome } from './model.ts';
+import type { RequestStats } from './request-stats.ts';
+import type { ViolationLog } from './violation-log.ts';
 
-/** Where requests go: one server, whichever process it is at the moment. */
-export interface Place {
+/** The server that a request is sent to. It stays the same when the process restarts. */
+export interface Target {
   readonly name: string;
   readonly cluster: string;
   /** `http://127.0.0.1:…` */
   readonly address: string;
-  /** A secret ID of an ACL token. */
+  /** The secret ID of an ACL token. */
   readonly token: string;
 }
 
-/** A request. */
-export interface Ask {
+export interface ApiRequest {
   readonly method: 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly body?: unknown;
-  /** The place's own unless given; `null`: none. */
+  /** The target's token by default; `null` sends none. */
   readonly token?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** How a request ended. */
-export interface Told {
+/** The result of a request. */
+export interface Result {
   readonly outcome: Outcome;
-  /** What was answered; undefined when nothing was. */
-  readonly answer: Answer | undefined;
-  /** For reports: the status and the body, or the error. */
+  /** Undefined if no response arrived. */
+  readonly response: Answer | undefined;
+  /** The status and body, or the error, for reports. */
   readonly text: string;
 }
 
-export interface AskOptions {
-  /** The line of the tally. */
+export interface SendOptions {
+  /** The row of the request statistics. */
   readonly label: string;
   readonly signal?: AbortSignal;
-  /** Query parameters that make it wait; the index of the path without them is checked. */
-  readonly waitFrom?: string;
-  readonly answerMs?: number;
+  /** Query parameters that make the request a blocking query. The index check uses the path without them. */
+  readonly blockingQuery?: string;
+  /** REQUEST_TIMEOUT_MS by default. */
+  readonly timeoutMs?: number;
 }
 
 export interface Client extends Disposable {
-  ask(place: Place, ask: Ask, options: AskOptions): Promise<Told>;
+  send(target: Target, request: ApiRequest, options: SendOptions): Promise<Result>;
 }
 
-export interface ClientParts {
-  readonly tally: Tally;
-  readonly violations: Violations;
-  readonly indexes: Indexes;
-  /** Grows with every fault that begins or ends, and is odd while one is under way. */
+export interface ClientOptions {
+  readonly stats: RequestStats;
+  readonly violations: ViolationLog;
+  readonly indexes: IndexTracker;
+  /** Grows when a fault starts or ends, and is odd while a fault is active. */
   faultCount(): number;
-  /** Milliseconds, monotonic. */
+  /** Milliseconds of a monotonic clock. */
   now(): number;
 }
 
 const PROBLEM = { accept: 'application/problem+json' };
 
-/** Opens it. */
-export function createClient({ tally, violations, indexes, faultCount, now }: ClientParts): Client {
+export function createClient({ stats, violations, indexes, faultCount, now }: ClientOptions): Client {
   const agent = new http.Agent({ keepAlive: true });
 
-  /** What holds for every answer. */
-  function check(answer: Answer, place: Place, asked: string, told: (index: number) => number | undefined): void {
-    const report = (rule: string, expected: string, answered: string): void =>
-      violations.add({ rule, asked, where: place.name, answered, expected });
-    const { status, text } = answer;
-    if (isServerFault(status)) {
-      report('a server never fails by its own fault', 'no status of 500 and above but 503', `${status} ${text}`);
+  function checkResponse(
+    response: Answer,
+    target: Target,
+    request: string,
+    recordIndex: (index: number) => number | undefined,
+  ): void {
+    const report = (rule: string, expected: string, text: string): void =>
+      violations.add({ rule, request, server: target.name, response: text, expected });
+    const { status, text } = response;
+    if (isInternalError(status)) {
+      report('a server never returns an internal error', 'no 5xx status except 503', `${status} ${text}`);
     }
-    const index = Number(answer.headers['x-service-index'] ?? 0);
-    const higher = index > 0 ? told(index) : undefined;
-    if (higher !== undefined) report('an index never goes back', `at least ${higher}`, `index ${index}`);
+    const index = Number(response.headers['x-service-index'] ?? 0);
+    const higher = index > 0 ? recordIndex(index) : undefined;
+    if (higher !== undefined) report('an index never decreases', `at least ${higher}`, `index ${index}`);
   }
 
   return {
-    async ask(place, asked, { label, signal, waitFrom, answerMs = ANSWER_MS }) {
-      const told = indexes.begin(place.cluster, asked.path);
-      const { method, body, token = place.token, headers = PROBLEM } = asked;
-      const path = waitFrom === undefined ? asked.path : withQuery(asked.path, waitFrom);
-      using linked = linkedSignal(signal, answerMs);
+    async send(target, request, { label, signal, blockingQuery, timeoutMs = REQUEST_TIMEOUT_MS }) {
+      const recordIndex = indexes.begin(target.cluster, request.path);
+      const { method, body, token = target.token, headers = PROBLEM } = request;
+      const path = blockingQuery === undefined ? request.path : withQuery(request.path, blockingQuery);
+      using linked = linkedSignal(signal, timeoutMs);
       const [startedMs, faultsBefore] = [now(), faultCount()];
       const options = { body, token, headers, signal: linked.signal };
-      const answer = await send(agent, place.address, method, path, options).catch((error: Error) => error);
-      const isAnswer = !(answer instanceof Error);
-      const text = isAnswer ? `${answer.status} ${answer.text}` : `${answer.name}: ${answer.message}`;
-      if (signal?.aborted === true) return { outcome: 'unknown', answer: undefined, text };
-      const outcome = isAnswer ? outcomeOf(answer) : outcomeOfError(answer);
-      const calm = faultsBefore % 2 === 0 && faultsBefore === faultCount();
-      tally.add({ label, outcome, tookMs: now() - startedMs, calm });
-      if (isAnswer) check(answer, place, `${method} ${path}`, told);
-      return { outcome, answer: isAnswer ? answer : undefined, text };
+      const response = await send(agent, target.address, method, path, options).catch((error: Error) => error);
+      const isResponse = !(response instanceof Error);
+      const text = isResponse ? `${response.status} ${response.text}` : `${response.name}: ${response.message}`;
+      if (signal?.aborted === true) return { outcome: 'unknown', response: undefined, text };
+      const outcome = isResponse ? outcomeOf(response) : outcomeOfError(response);
+      const isCalm = faultsBefore % 2 === 0 && faultsBefore === faultCount();
+      stats.add({ label, outcome, durationMs: now() - startedMs, isCalm });
+      if (isResponse) checkResponse(response, target, `${method} ${path}`, recordIndex);
+      return { outcome, response: isResponse ? response : undefined, text };
     },
     [Symbol.dispose]: () => agent.destroy(),
   };
@@ -103,17 +106,16 @@ export function createClient({ tally, violations, indexes, faultCount, now }: Cl
 
 const withQuery = (path: string, query: string): string => `${path}${path.includes('?') ? '&' : '?'}${query}`;
 
-const isServerFault = (status: number): boolean => status >= 500 && status !== 503;
+const isInternalError = (status: number): boolean => status >= 500 && status !== 503;
 
-/** What a client may conclude from an answer. */
 export function outcomeOf({ status, text }: Pick<Answer, 'status' | 'text'>): Outcome {
   if (status === 503) return /outcome[- ]unknown/.test(text) ? 'unknown' : 'unavailable';
-  // A server that fails by its own fault has not said what it has done before.
+  // A server may have committed the write before an internal error.
   if (status >= 500) return 'unknown';
-  return status < 400 ? 'done' : 'refused';
+  return status < 400 ? 'done' : 'rejected';
 }
 
-/** What a client may conclude when there is none: a connection that was never made carried nothing. */
+/** Returns `unavailable` only if the connection was refused, because no request was sent then. */
 function outcomeOfError(error: NodeJS.ErrnoException): Outcome {
   return error.code === 'ECONNREFUSED' ? 'unavailable' : 'unknown';
 }

@@ -2,47 +2,51 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { parseCommandLine, USAGE } from './command-line.ts';
 import { FAULT_NAMES } from './faults.ts';
 
 const SEED = 3;
 
-/** The arguments of a command as a shell takes them apart. */
-const argumentsIn = (command: string): readonly string[] =>
+/** Splits a command into arguments as a shell does. */
+const splitArguments = (command: string): readonly string[] =>
   [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain = '']) => quoted ?? plain);
 
-test('without arguments it is ten minutes of all faults', () => {
-  assert.deepEqual(parseCommandLine([], SEED), { kind: 'run', minutes: 10, seed: SEED, faults: FAULT_NAMES });
-});
-
-test('the usage can be copied as it is shown', () => {
-  const [, shown = ''] = /--faults ('.*')/.exec(USAGE) ?? [];
-  const asked = parseCommandLine(['--faults', ...argumentsIn(shown)], SEED);
-  assert.deepEqual(asked, { kind: 'run', minutes: 10, seed: SEED, faults: FAULT_NAMES });
-});
-
-for (const [args, told] of [
-  [['--seeed', '7'], /--seeed/],
-  [['--seed', '7.5'], /--seed is '7\.5': want a whole number/],
-  [['--minutes', 'ten'], /--minutes is 'ten'/],
-  [['--faults', 'kill, cut'], /--faults has ' cut': want some of kill,/],
-  [['kill'], /kill/],
-] as const) {
-  test(`what cannot be understood is told: ${args.join(' ')}`, () => {
-    const asked = parseCommandLine(args, SEED);
-    assert.match(asked.kind === 'wrong' ? asked.reason : '', told);
+describe('parseCommandLine', () => {
+  test('runs all faults for ten minutes by default', () => {
+    assert.deepEqual(parseCommandLine([], SEED), { kind: 'run', minutes: 10, seed: SEED, faults: FAULT_NAMES });
   });
-}
 
-test('every command of the document is understood', () => {
-  const document = readFileSync(path.join(import.meta.dirname, '../docs/soak.md'), 'utf8');
-  const commands = [...document.matchAll(/^npm run soak(?: -- (.*))?$/gm)].map(([, given = '']) => given);
-  assert.ok(commands.length >= 3);
-  for (const command of commands) assert.notEqual(parseCommandLine(argumentsIn(command), SEED).kind, 'wrong', command);
+  test('accepts the fault names as the usage line quotes them', () => {
+    const [, quoted = ''] = /--faults ('.*')/.exec(USAGE) ?? [];
+    const command = parseCommandLine(['--faults', ...splitArguments(quoted)], SEED);
+    assert.deepEqual(command, { kind: 'run', minutes: 10, seed: SEED, faults: FAULT_NAMES });
+  });
+
+  for (const [args, message] of [
+    [['--seeed', '7'], /--seeed/],
+    [['--seed', '7.5'], /--seed is '7\.5': want an integer/],
+    [['--minutes', 'ten'], /--minutes is 'ten'/],
+    [['--faults', 'kill, cut'], /--faults contains ' cut': want names from kill,/],
+    [['kill'], /kill/],
+  ] as const) {
+    test(`reports the invalid argument in ${args.join(' ')}`, () => {
+      const command = parseCommandLine(args, SEED);
+      assert.match(command.kind === 'error' ? command.message : '', message);
+    });
+  }
+
+  test('accepts every command of docs/soak.md', () => {
+    const document = readFileSync(path.join(import.meta.dirname, '../docs/soak.md'), 'utf8');
+    const commands = [...document.matchAll(/^npm run soak(?: -- (.*))?$/gm)].map(([, args = '']) => args);
+    assert.ok(commands.length >= 3);
+    for (const command of commands) {
+      assert.notEqual(parseCommandLine(splitArguments(command), SEED).kind, 'error', command);
+    }
+  });
 });
 
-test('the program tells how it is used: with 0 who asks, with 2 whose use is wrong', () => {
+test('main.ts exits with 0 after --help, and with 2 after an invalid argument', () => {
   const run = (...args: string[]): readonly unknown[] => {
     const program = path.join(import.meta.dirname, 'main.ts');
     const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], { encoding: 'utf8' });

@@ -2,26 +2,26 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createFaultLog } from './fault-log.ts';
 
-test('calm begins when both ends are back, not when the fault ends; a pause for measuring does not end it', () => {
+test('the fault log is calm from the recovery, not from the end of the fault, and stays calm during a measurement', () => {
   let nowMs = 0;
   const log = createFaultLog(() => nowMs);
-  const seen = (): readonly unknown[] => {
-    const { cutSinceMs, calmSinceMs } = log.facts();
-    return [cutSinceMs, calmSinceMs, log.quiet()];
+  const observe = (): readonly unknown[] => {
+    const { cutSinceMs, calmSinceMs } = log.linkStatus();
+    return [cutSinceMs, calmSinceMs, log.calmCount()];
   };
-  assert.deepEqual(seen(), [undefined, undefined, undefined], 'nobody has seen them up yet');
+  assert.deepEqual(observe(), [undefined, undefined, undefined], 'the peerings have not been up yet');
   nowMs = 10;
-  log.begin('cut');
-  assert.deepEqual(seen(), [10, undefined, undefined]);
+  log.beginFault('cut');
+  assert.deepEqual(observe(), [10, undefined, undefined]);
   nowMs = 20;
-  log.heal();
-  assert.deepEqual(seen(), [undefined, undefined, undefined]);
+  log.endFault();
+  assert.deepEqual(observe(), [undefined, undefined, undefined]);
   nowMs = 30;
-  log.settle();
-  assert.deepEqual(seen(), [undefined, 30, 2]);
+  log.recovered();
+  assert.deepEqual(observe(), [undefined, 30, 2]);
   nowMs = 40;
-  log.disturb();
-  assert.deepEqual(seen(), [undefined, 30, undefined]);
-  log.settle();
-  assert.deepEqual(seen(), [undefined, 30, 4]);
+  log.beginMeasurement();
+  assert.deepEqual(observe(), [undefined, 30, undefined]);
+  log.recovered();
+  assert.deepEqual(observe(), [undefined, 30, 4]);
 });

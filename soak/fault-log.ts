@@ -1,26 +1,25 @@
-/** What has been done to the world, for those who judge what it says. */
+/** The log of injected faults: counts them, and tells the checks which state the peerings may be in. */
+import type { LinkStatus } from './check-peering-record.ts';
 import { FAULTS, type FaultKind, type FaultName } from './faults.ts';
-import type { LinkFacts } from './judge-record.ts';
 
 export interface FaultLog {
-  /** Grows whenever something begins or ends to be in the way; odd while something is. */
+  /** Grows when a disturbance starts or ends, and is odd during one. A disturbance is a fault or a memory measurement. */
   readonly count: number;
-  /** How often there was which fault. */
+  /** Number of injected faults by name. */
   readonly faults: ReadonlyMap<FaultName, number>;
-  facts(): LinkFacts;
-  /** The count while nothing is in the way, and both ends have come back since the last fault; undefined otherwise. */
-  quiet(): number | undefined;
-  /** A fault begins. */
-  begin(fault: FaultName): void;
-  /** It is over, and its traces may still be seen: both ends have to come back first. */
-  heal(): void;
-  /** Something else begins that makes servers slow. */
-  disturb(): void;
-  /** Everything is as it was. */
-  settle(): void;
+  linkStatus(): LinkStatus;
+  /** Returns `count` outside a disturbance, or undefined during one and before both sides were up for the first time. */
+  calmCount(): number | undefined;
+  beginFault(fault: FaultName): void;
+  /** Records that the fault has ended. Its effects may remain visible until `recovered`. */
+  endFault(): void;
+  /** Records the start of a measurement, which slows the servers down. */
+  beginMeasurement(): void;
+  /** Records the end of a disturbance: both sides of every peering have recovered. */
+  recovered(): void;
 }
 
-/** An empty one. `now`: the wall clock. */
+/** Creates an empty log. `now` returns the wall-clock time. */
 export function createFaultLog(now: () => number): FaultLog {
   const faults = new Map<FaultName, number>();
   let count = 0;
@@ -31,22 +30,22 @@ export function createFaultLog(now: () => number): FaultLog {
       return count;
     },
     faults,
-    quiet: () => (count > 0 && count % 2 === 0 ? count : undefined),
-    facts: () => ({ atMs: now(), cutSinceMs, calmSinceMs }),
-    begin(fault) {
+    calmCount: () => (count > 0 && count % 2 === 0 ? count : undefined),
+    linkStatus: () => ({ nowMs: now(), cutSinceMs, calmSinceMs }),
+    beginFault(fault) {
       count += 1;
       faults.set(fault, (faults.get(fault) ?? 0) + 1);
       calmSinceMs = undefined;
       const { cutsPeerings }: FaultKind = FAULTS[fault];
       if (cutsPeerings) cutSinceMs = now();
     },
-    heal() {
+    endFault() {
       cutSinceMs = undefined;
     },
-    disturb() {
+    beginMeasurement() {
       count += 1;
     },
-    settle() {
+    recovered() {
       count += 1;
       calmSinceMs ??= now();
     },

@@ -1,43 +1,45 @@
-/** What is done to the servers and to what they stand on, as data, and in which order: a seed gives the same plan. */
+/** The faults as data, and the order in which they are injected. A seed always gives the same plan. */
 import type { Random } from '../test/support/random.ts';
 
-/** Servers by name: three of the cluster `a` on one etcd, and the one of the cluster `b`. */
+/** The servers: three of cluster `a` on one etcd, and the one server of cluster `b`. */
 export const SERVERS = ['a1', 'a2', 'a3', 'b1'] as const;
 export type ServerName = (typeof SERVERS)[number];
 
 export interface FaultKind {
-  readonly what: string;
-  /** What it can be done to, if not to everything. `a1` is never killed: its memory tells what a long life costs. */
+  readonly description: string;
+  /**
+   * The servers that it can be injected into; empty for faults of the links or of etcd. `a1` is never killed, because its
+   * memory shows the growth of a long-lived process.
+   */
   readonly targets: readonly ServerName[];
-  /** How long it lasts, in seconds. */
-  readonly holdS: readonly [least: number, most: number];
-  /** No peering can be up meanwhile: now and then it lasts LONG_CUT_S. */
+  readonly durationS: readonly [min: number, max: number];
+  /** Whether it interrupts all peer streams. One in LONG_CUT_EVERY of these lasts LONG_CUT_S. */
   readonly cutsPeerings: boolean;
 }
 
 export const FAULTS = {
   kill: {
-    what: 'a server is killed and started again',
+    description: 'server killed and restarted',
     targets: ['a2', 'a3', 'b1'],
-    holdS: [0, 6],
+    durationS: [0, 6],
     cutsPeerings: false,
   },
-  freeze: { what: 'a server is stopped and goes on', targets: SERVERS, holdS: [1, 8], cutsPeerings: false },
-  cut: { what: 'the links between the clusters are cut', targets: [], holdS: [1, 20], cutsPeerings: true },
+  freeze: { description: 'server frozen and resumed', targets: SERVERS, durationS: [1, 8], cutsPeerings: false },
+  cut: { description: 'links between the clusters reset', targets: [], durationS: [1, 20], cutsPeerings: true },
   'half-open': {
-    what: 'the links stay open and carry nothing',
+    description: 'links open without traffic',
     targets: [],
-    holdS: [3, 20],
+    durationS: [3, 20],
     cutsPeerings: true,
   },
   'one way': {
-    what: 'the links carry nothing in one direction',
+    description: 'links without traffic in one direction',
     targets: [],
-    holdS: [3, 20],
+    durationS: [3, 20],
     cutsPeerings: true,
   },
-  'etcd stop': { what: 'etcd is stopped and started again', targets: [], holdS: [1, 8], cutsPeerings: false },
-  'etcd freeze': { what: 'etcd is frozen and goes on', targets: [], holdS: [1, 6], cutsPeerings: false },
+  'etcd stop': { description: 'etcd stopped and restarted', targets: [], durationS: [1, 8], cutsPeerings: false },
+  'etcd freeze': { description: 'etcd frozen and resumed', targets: [], durationS: [1, 6], cutsPeerings: false },
 } as const satisfies Readonly<Record<string, FaultKind>>;
 
 export type FaultName = keyof typeof FAULTS;
@@ -45,47 +47,46 @@ export const FAULT_NAMES = Object.keys(FAULTS) as readonly FaultName[];
 
 export interface PlannedFault {
   readonly fault: FaultName;
-  /** Undefined: it is done to everything that it can be done to. */
+  /** Undefined for a fault of the links or of etcd. */
   readonly target: ServerName | undefined;
+  /** The pause before the fault. */
   readonly pauseMs: number;
-  readonly holdMs: number;
+  readonly durationMs: number;
 }
 
-/** Before a fault, the load runs undisturbed for so many seconds. */
 const PAUSE_S = [2, 8] as const;
 
-/**
- * One cut of the links in so many, and how long it lasts: well past ACTIVE_MS, from which on no record may say ACTIVE, and
- * shorter than what makes a traveller's peering late.
- */
+/** One in LONG_CUT_EVERY cuts of the links is long. */
 const LONG_CUT_EVERY = 3;
+/**
+ * The duration of a long cut: above ACTIVE_MS, after which no record may be ACTIVE, and too short to delay a peering
+ * lifecycle past LIFECYCLE_STEP_MS.
+ */
 export const LONG_CUT_S = [25, 40] as const;
 
-/**
- * Before one fault in so many there is a long calm: past SETTLED_MS, from which on every ACTIVE record must have heard
- * something lately, for some looks.
- */
-const CALM_EVERY = FAULT_NAMES.length;
-const CALM_S = [30, 35] as const;
+/** The pause before one in PAUSE_LONG_EVERY faults is long. */
+const PAUSE_LONG_EVERY = FAULT_NAMES.length;
+/** A long pause: above SETTLED_MS, after which the checks of `LastReceive` begin, so that several of them run. */
+const PAUSE_LONG_S = [30, 35] as const;
 
-/** The middle one of each so many: a run of one or two faults stays as short as it was. */
+/** Picks the middle one of each `every`, so that a run of one or two faults stays short. */
 const isMiddle = (number: number, every: number): boolean => number % every === Math.floor(every / 2);
 
-/** Plans without end: every fault once, in random order, then again; each lasts that share of what its kind says. */
-export function* planFaults(names: readonly FaultName[], random: Random, share = 1): Generator<PlannedFault, never> {
-  const between = ([least, most]: readonly [number, number]): number =>
-    Math.round((least + random.next() * (most - least)) * share * 1000);
+/** Yields rounds without end. A round has every fault once, in random order. `scale` multiplies all times. */
+export function* planFaults(names: readonly FaultName[], random: Random, scale = 1): Generator<PlannedFault, never> {
+  const between = ([min, max]: readonly [number, number]): number =>
+    Math.round((min + random.next() * (max - min)) * scale * 1000);
   let faults = 0;
   let cuts = 0;
   for (;;) {
-    const left = [...names];
-    while (left.length > 0) {
-      const [fault] = left.splice(random.below(left.length), 1) as [FaultName]; // There is one left.
-      const { targets, holdS, cutsPeerings }: FaultKind = FAULTS[fault];
+    const remaining = [...names];
+    while (remaining.length > 0) {
+      const [fault] = remaining.splice(random.below(remaining.length), 1) as [FaultName]; // Not empty.
+      const { targets, durationS, cutsPeerings }: FaultKind = FAULTS[fault];
       const isLong = cutsPeerings && isMiddle(cuts++, LONG_CUT_EVERY);
-      const pauseS = isMiddle(faults++, CALM_EVERY) ? CALM_S : PAUSE_S;
+      const pauseS = isMiddle(faults++, PAUSE_LONG_EVERY) ? PAUSE_LONG_S : PAUSE_S;
       const target = targets.length === 0 ? undefined : random.pick(targets);
-      yield { fault, target, pauseMs: between(pauseS), holdMs: between(isLong ? LONG_CUT_S : holdS) };
+      yield { fault, target, pauseMs: between(pauseS), durationMs: between(isLong ? LONG_CUT_S : durationS) };
     }
   }
 }

@@ -1,62 +1,61 @@
-/** Does to the world what a plan says, and undoes it. */
+/** How each fault is injected and ended. */
 import type { Random } from '../test/support/random.ts';
 import type { FaultName, PlannedFault } from './faults.ts';
-import type { World } from './world.ts';
+import type { Topology } from './topology.ts';
 
-/** A fault that has begun. */
-interface Begun {
+interface ActiveFault {
   end(): Promise<void>;
 }
 
-type Inject = (world: World, planned: PlannedFault, random: Random) => Promise<Begun>;
+type Inject = (topology: Topology, planned: PlannedFault, random: Random) => Promise<ActiveFault>;
 
-const heal = (world: World): Begun => ({
+const healLinks = (topology: Topology): ActiveFault => ({
   async end() {
-    for (const proxy of world.proxies) proxy.heal();
+    for (const proxy of topology.proxies) proxy.heal();
   },
 });
 
 const INJECT: Readonly<Record<FaultName, Inject>> = {
-  async kill(world, { target = 'a2' }) {
-    const seat = world.seat(target);
-    await seat.kill();
-    return { end: () => seat.start() };
+  async kill(topology, { target = 'a2' }) {
+    const server = topology.server(target);
+    await server.kill();
+    return { end: () => server.start() };
   },
-  async freeze(world, { target = 'a2' }) {
-    const seat = world.seat(target);
-    seat.freeze();
+  async freeze(topology, { target = 'a2' }) {
+    const server = topology.server(target);
+    server.freeze();
     return {
       async end() {
-        seat.thaw();
+        server.thaw();
       },
     };
   },
-  async cut(world) {
-    for (const proxy of world.proxies) proxy.sever();
-    return heal(world);
+  async cut(topology) {
+    for (const proxy of topology.proxies) proxy.sever();
+    return healLinks(topology);
   },
-  async 'half-open'(world) {
-    for (const proxy of world.proxies) proxy.silence();
-    return heal(world);
+  async 'half-open'(topology) {
+    for (const proxy of topology.proxies) proxy.silence();
+    return healLinks(topology);
   },
-  async 'one way'(world, _planned, random) {
+  async 'one way'(topology, _planned, random) {
     const direction = random.pick(['to-server', 'to-client'] as const);
-    for (const proxy of world.proxies) proxy.silence(direction);
-    return heal(world);
+    for (const proxy of topology.proxies) proxy.silence(direction);
+    return healLinks(topology);
   },
-  async 'etcd stop'(world) {
-    await world.etcd.stop();
-    return { end: () => world.etcd.start() };
+  async 'etcd stop'(topology) {
+    await topology.etcd.stop();
+    return { end: () => topology.etcd.start() };
   },
-  async 'etcd freeze'(world) {
-    world.etcd.freeze();
+  async 'etcd freeze'(topology) {
+    topology.etcd.freeze();
     return {
       async end() {
-        world.etcd.thaw();
+        topology.etcd.thaw();
       },
     };
   },
 };
 
-/** Begins it. @returns how to end it */
-export const injectFault: Inject = (world, planned, random) => INJECT[planned.fault](world, planned, random);
+/** Injects a fault, and returns the handle that ends it. */
+export const injectFault: Inject = (topology, planned, random) => INJECT[planned.fault](topology, planned, random);

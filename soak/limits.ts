@@ -1,98 +1,92 @@
-/** Every bound of the soak, each with its reason. Times in milliseconds. */
+/** The limits of the soak with their reasons. */
 
 /**
- * How long a write whose answer was lost may still be done: a server gives a write up after 10 s, and may have been frozen
- * or without its store for that long before it began.
+ * The longest time for which a write with a lost response may still take effect: a server gives up a write after 10 s, and
+ * may have been frozen or without its store for about that long before it began.
  */
 export const LATE_WRITE_MS = 30_000;
 
-/** How long a client waits for an answer: longer than the server's own limits (3 s for a read, 10 s for a write). */
-export const ANSWER_MS = 20_000;
+/** Longer than the server's own limits: 3 s for a read, 10 s for a write. */
+export const REQUEST_TIMEOUT_MS = 20_000;
 
 /** `wait` of blocking queries. */
 export const WAIT_MS = 30_000;
 
 /**
- * From the acknowledgement of a change, how long a query that waits for it may go on: longer than any fault of a server or
- * of etcd lasts (links between the clusters have no part in it), shorter than WAIT_MS, so that an answer that came because
- * time was over is not taken for one that came because of the change.
+ * The longest time from an acknowledged change to the answer of a blocking query. It exceeds the longest fault of a server
+ * or of etcd; the links between the clusters play no part in it. It is below WAIT_MS, so that an answer due to the elapsed
+ * wait is not mistaken for an answer due to the change.
  */
-export const TOLD_MS = 25_000;
+export const NOTIFY_MS = 25_000;
 
-/** Between the beginning of a query that waits and the change that it waits for, at most: both orders happen. */
-export const HELD_MS = 60;
+/** The longest delay between a blocking query and the change it waits for. Short, so that either may arrive first. */
+export const CHANGE_DELAY_MS_MAX = 60;
 
-/** Pause between two requests of a worker, on average: a machine of two cores is busy, not choked. */
-export const PAUSE_MS = 25;
+/** The average pause between two requests of a worker. It keeps two cores busy without overloading them. */
+export const REQUEST_PAUSE_MS = 25;
 
-/** Pause after a request that nobody took. */
-export const AWAY_MS = 100;
+/** The pause after a request with the outcome `unavailable` or `unknown`. */
+export const RETRY_PAUSE_MS = 100;
 
-/** Violations that are kept to be shown; all are counted. */
-export const VIOLATIONS_SHOWN_MAX = 20;
+/** Violations that are printed. The rest are counted. */
+export const VIOLATIONS_PRINTED_MAX = 20;
 
-/** What was done last to a thing, kept for the report of a violation. */
+/** Lines of history per resource. */
 export const HISTORY_MAX = 8;
 
-/** Characters of an answer that a report quotes. */
-export const QUOTED_MAX = 300;
+/** Characters of a response that a violation quotes. */
+export const QUOTED_CHARACTERS_MAX = 300;
 
-/** Settings of the servers: short, so that faults are noticed soon, and long enough for a machine that is busy. */
+/** Peering and lease settings of the servers: short, so that faults are detected soon, but safe on a busy machine. */
 export const HEARTBEAT_INTERVAL_MS = 1_000;
 export const HEARTBEAT_TIMEOUT_MS = 4_000;
 export const LEASE_MS = 4_000;
 
 /**
- * From the moment at which a link carries nothing any more, how long a record may say ACTIVE: the heartbeat timeout, then
- * the lease and 2 s where the server that held the stream is gone; and what a busy machine adds.
+ * The longest time for which a record may stay ACTIVE after traffic has stopped: the heartbeat timeout, the lease and 2 s
+ * more if the server with the stream is down, and 6 s for a busy machine.
  */
 export const ACTIVE_MS = HEARTBEAT_TIMEOUT_MS + LEASE_MS + 2_000 + 6_000;
 
 /**
- * How old the last message of an ACTIVE record may be: the heartbeat timeout where the stream is, 10 s more elsewhere, and
- * what a busy machine adds.
+ * The maximum age of `LastReceive` in an ACTIVE record: the heartbeat timeout, 10 s because other servers learn it that
+ * late, and 6 s for a busy machine.
  */
 export const LAST_RECEIVE_MS = HEARTBEAT_TIMEOUT_MS + 10_000 + 6_000;
 
-/** After both ends have come back, how long times in records may be old: a server puts them at most every 10 s. */
+/** The time after a recovery before `LastReceive` is checked. A server writes it at most every 10 s. */
 export const SETTLED_MS = 20_000;
 
-/** After a fault, how long both ends may take to be ACTIVE: the longest pause between two attempts to connect, and some. */
+/** The longest time from the end of a fault until both sides are ACTIVE: the longest backoff of the dialing side, and more. */
 export const CONVERGE_MS = 90_000;
 
-/** Once nobody writes, how long what was imported may differ from what is exported. */
+/** The longest time for which imported and exported services may differ while no worker writes. */
 export const IMPORT_MS = 45_000;
 
-/**
- * How long a record may say something else than ACTIVE while nothing is in its way: a stream that is replaced is there again
- * after a second or two, and a busy machine adds some.
- */
+/** The longest time for which a record may be other than ACTIVE without a fault: a replaced stream takes 1 to 2 s. */
 export const AGREE_MS = 10_000;
 
-/** How often both ends of the peerings are looked at. */
-export const LOOK_MS = 3_000;
+/** The interval of the checks of both sides of the peerings. */
+export const CHECK_INTERVAL_MS = 3_000;
 
-/** How often something that is waited for is looked at. */
+/** The interval of polls for a condition. */
 export const POLL_MS = 250;
 
-/** Before memory is measured for the first time: caches are full and code is compiled. */
+/** The time before the first memory measurement, in which caches fill and code is compiled. */
 export const WARM_UP_MS = 60_000;
-/** Likewise in a short run: this share of it. */
+/** The warm-up of a short run as a share of its length. */
 export const WARM_UP_SHARE = 0.1;
 
-/** How much more memory than after warm-up the servers of a cluster may hold together in the end. */
+/** The maximum growth of the memory of a cluster's servers together, from warm-up to the end. */
 export const GROWTH_MAX = 0.15;
 /**
- * Likewise the one server that is never killed, by itself: streams to the peers, some tens of megabytes, come to it and go
- * with every fault, so a leak must be larger than that to be told from them.
+ * The maximum growth of the server that is never killed. It is larger, because peer streams with some tens of megabytes
+ * move between the servers of a cluster with every fault. Only a larger leak is visible.
  */
 export const LONG_LIFE_GROWTH_MAX = 0.4;
 
-/**
- * How long a step of a peering that is made or deleted may take: a fault, the longest pause between two attempts to connect,
- * and another fault that comes in between.
- */
-export const TRAVEL_MS = 180_000;
+/** The longest time for one step of a peering lifecycle: a fault, the longest backoff, and another fault in between. */
+export const LIFECYCLE_STEP_MS = 180_000;
 
-/** How long such a peering stays, at most. */
-export const STAY_MS = 3_000;
+/** The longest time for which a peering of a lifecycle stays ACTIVE. */
+export const LIFECYCLE_ACTIVE_MS_MAX = 3_000;

@@ -1,26 +1,25 @@
 /**
- * A signal that follows another one and can end earlier. Unlike with `AbortSignal.any`, the other one, which lives as long
- * as the run, keeps nothing of it once it is over: a soak makes millions.
+ * A signal that aborts with its source, or earlier. Unlike `AbortSignal.any`, it leaves nothing behind in the source after
+ * disposal. A soak creates millions of them from one source that lives as long as the run.
  */
 export interface LinkedSignal extends Disposable {
   readonly signal: AbortSignal;
-  /** Ends it now. */
-  end(): void;
+  abort(): void;
 }
 
-/** Follows `source`, if there is one, and ends after `ms`, if given. Disposing lets go of both. */
-export function linkedSignal(source: AbortSignal | undefined, ms?: number): LinkedSignal {
-  const ending = new AbortController();
-  const end = (): void => ending.abort();
-  const timer = ms === undefined ? undefined : setTimeout(end, ms);
-  if (source?.aborted === true) end();
-  source?.addEventListener('abort', end, { once: true });
+/** Creates a signal that aborts with `source`, and after `timeoutMs` if given. Disposal removes the listener and timer. */
+export function linkedSignal(source: AbortSignal | undefined, timeoutMs?: number): LinkedSignal {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort();
+  const timer = timeoutMs === undefined ? undefined : setTimeout(abort, timeoutMs);
+  if (source?.aborted === true) abort();
+  source?.addEventListener('abort', abort, { once: true });
   return {
-    signal: ending.signal,
-    end,
+    signal: controller.signal,
+    abort,
     [Symbol.dispose]() {
       clearTimeout(timer);
-      source?.removeEventListener('abort', end);
+      source?.removeEventListener('abort', abort);
     },
   };
 }

@@ -1,27 +1,27 @@
-/** `npm run soak [-- --minutes 10 --seed N --faults kill,cut]`: see docs/soak.md. */
+/** The program behind `npm run soak`. See docs/soak.md. */
 import { parseCommandLine, USAGE } from './command-line.ts';
-import { isClean, reportText, tooMuchMemory } from './report.ts';
+import { excessiveGrowth, isClean, reportText } from './report.ts';
 import { runSoak } from './run-soak.ts';
 
-const asked = parseCommandLine(process.argv.slice(2), Date.now() % 2 ** 31);
-if (asked.kind === 'help') {
+const command = parseCommandLine(process.argv.slice(2), Date.now() % 2 ** 31);
+if (command.kind === 'help') {
   process.stdout.write(`${USAGE}\n`);
-} else if (asked.kind === 'wrong') {
-  process.stderr.write(`soak: ${asked.reason}\n${USAGE}\n`);
+} else if (command.kind === 'error') {
+  process.stderr.write(`soak: ${command.message}\n${USAGE}\n`);
   process.exitCode = 2;
 } else {
-  const ending = new AbortController();
-  // The second one ends it at once, as if nobody listened.
-  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => ending.abort());
-  const { minutes, seed, faults } = asked;
-  const say = (text: string): void => void process.stderr.write(`${text}\n`);
+  const stopping = new AbortController();
+  // A second signal has its default effect and ends the process immediately.
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stopping.abort());
+  const { minutes, seed, faults } = command;
+  const print = (text: string): void => void process.stderr.write(`${text}\n`);
   try {
-    const report = await runSoak({ seed, faults, length: { minutes }, say, signal: ending.signal });
+    const report = await runSoak({ seed, faults, length: { minutes }, print, signal: stopping.signal });
     process.stdout.write(`${reportText(report)}\n`);
-    process.exitCode = isClean(report) && tooMuchMemory(report).length === 0 ? 0 : 1;
+    process.exitCode = isClean(report) && excessiveGrowth(report).length === 0 ? 0 : 1;
   } catch (error) {
-    if (!ending.signal.aborted) throw error;
-    say('ended early; everything is cleaned up');
+    if (!stopping.signal.aborted) throw error;
+    print('interrupted; all processes and files are removed');
     process.exitCode = 1;
   }
 }

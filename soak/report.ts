@@ -1,27 +1,27 @@
-/** What a run came to, as text for people. */
+/** The report of a run as text. */
 import { FAULT_NAMES, FAULTS, type FaultName } from './faults.ts';
 import { GROWTH_MAX, LONG_LIFE_GROWTH_MAX } from './limits.ts';
 import { type Growth, growthOf, type Memory, withClusters } from './memory.ts';
-import type { Count } from './tally.ts';
+import type { RequestStat } from './request-stats.ts';
 
 export interface Report {
   readonly seed: number;
-  readonly tookMs: number;
-  readonly counts: readonly Count[];
+  readonly durationMs: number;
+  readonly requests: readonly RequestStat[];
   readonly faults: ReadonlyMap<FaultName, number>;
   readonly violations: number;
-  /** After warm-up, in the middle, in the end. */
+  /** Measured after warm-up, in the middle, and at the end. Empty in a run of rounds. */
   readonly memory: readonly Memory[];
-  /** How often a server was started again, by name. */
+  /** Restarts by server. */
   readonly restarts: ReadonlyMap<string, number>;
 }
 
-/** Whether the run is a success: no violation. Memory is judged by itself, see `tooMuchMemory`. */
+/** Whether the run had no violation. Memory is checked separately, by `excessiveGrowth`. */
 export const isClean = ({ violations }: Report): boolean => violations === 0;
 
-/** Those that hold too much in the end. */
-export const tooMuchMemory = ({ memory }: Report): readonly Growth[] =>
-  growths(memory).filter(({ tooMuch }) => tooMuch);
+/** Returns the processes and clusters whose growth exceeds their limit. */
+export const excessiveGrowth = ({ memory }: Report): readonly Growth[] =>
+  growths(memory).filter(({ exceedsLimit }) => exceedsLimit);
 
 function growths(memory: readonly Memory[]): readonly Growth[] {
   const [first] = memory;
@@ -29,67 +29,65 @@ function growths(memory: readonly Memory[]): readonly Growth[] {
   return first === undefined || last === undefined || memory.length < 2 ? [] : growthOf(first, last);
 }
 
-/** The tables of a run. */
 export function reportText(report: Report): string {
-  const { seed, tookMs, violations } = report;
+  const { seed, durationMs, violations } = report;
   return [
-    `soak of ${(tookMs / 60_000).toFixed(1)} minutes, seed ${seed}`,
+    `soak of ${(durationMs / 60_000).toFixed(1)} minutes, seed ${seed}`,
     '',
     table(
-      ['requests', 'done', 'refused', 'unavailable', 'unknown', 'in calm', 'p50 ms', 'p99 ms'],
+      ['requests', 'done', 'rejected', 'unavailable', 'unknown', 'calm failures', 'p50 ms', 'p99 ms'],
       requestRows(report),
     ),
     '',
-    table(['faults', 'times'], faultRows(report)),
+    table(['faults', 'count'], faultRows(report)),
     '',
     ...memoryLines(report),
     `violations: ${violations}`,
   ].join('\n');
 }
 
-function requestRows({ counts }: Report): string[][] {
-  const rows = counts.map(({ label, outcomes, calmFailures, calm }) => {
-    const { done, refused, unavailable, unknown } = outcomes;
-    const numbers = [done, refused, unavailable, unknown, calmFailures];
-    return [label, ...numbers.map(String), ...quantiles(label, calm)];
+function requestRows({ requests }: Report): string[][] {
+  const rows = requests.map(({ label, outcomes, calmFailures, calmLatencies }) => {
+    const { done, rejected, unavailable, unknown } = outcomes;
+    const numbers = [done, rejected, unavailable, unknown, calmFailures];
+    return [label, ...numbers.map(String), ...quantiles(label, calmLatencies)];
   });
-  const sum = (of: (count: Count) => number): string => `${counts.reduce((total, count) => total + of(count), 0)}`;
-  const outcomes = (['done', 'refused', 'unavailable', 'unknown'] as const).map((outcome) =>
-    sum((count) => count.outcomes[outcome]),
+  const sum = (of: (row: RequestStat) => number): string => `${requests.reduce((total, row) => total + of(row), 0)}`;
+  const outcomes = (['done', 'rejected', 'unavailable', 'unknown'] as const).map((outcome) =>
+    sum((row) => row.outcomes[outcome]),
   );
   return [...rows, ['all', ...outcomes, sum(({ calmFailures }) => calmFailures), '', '']];
 }
 
-/** Of requests that wait for a change, the time says when it came. */
-function quantiles(label: string, { quantile }: Count['calm']): string[] {
-  if (label.endsWith(' await')) return ['-', '-'];
+/** Omits blocking queries, whose duration depends on the change. */
+function quantiles(label: string, { quantile }: RequestStat['calmLatencies']): string[] {
+  if (label.endsWith(' wait')) return ['-', '-'];
   return [0.5, 0.99].map((share) => quantile(share)?.toFixed(1) ?? '-');
 }
 
 const faultRows = ({ faults }: Report): string[][] =>
-  FAULT_NAMES.map((name) => [FAULTS[name].what, `${faults.get(name) ?? 0}`]);
+  FAULT_NAMES.map((name) => [FAULTS[name].description, `${faults.get(name) ?? 0}`]);
 
 function memoryLines({ memory, restarts }: Report): string[] {
   if (memory.length < 2) return [];
-  const growth = growths(memory);
-  const rows = growth.map(({ name, share, judged, tooMuch }) => [
+  const rows = growths(memory).map(({ name, share, hasLimit, exceedsLimit }) => [
     name,
-    ...memory.map((each) => mib(withClusters(each).get(name))),
+    ...memory.map((each) => mebibytes(withClusters(each).get(name))),
     `${share >= 0 ? '+' : ''}${(share * 100).toFixed(0)} %`,
-    judged ? (tooMuch ? 'GROWS' : 'flat') : '',
+    hasLimit ? (exceedsLimit ? 'GROWS' : 'flat') : '',
     `${restarts.get(name) ?? ''}`,
   ]);
   const times = ['after warm-up', 'middle'].slice(0, memory.length - 1);
   return [
-    table(['resident MiB', ...times, 'end', 'growth', 'judged', 'restarts'], rows),
-    `flat: in the end the servers of a cluster hold at most ${GROWTH_MAX * 100} % more than after warm-up, when nobody writes; a1 by itself ${LONG_LIFE_GROWTH_MAX * 100} %.`,
+    table(['resident MiB', ...times, 'end', 'growth', 'result', 'restarts'], rows),
+    `flat: growth from warm-up to the end of at most ${GROWTH_MAX * 100} % per cluster, and ${LONG_LIFE_GROWTH_MAX * 100} % for a1.`,
     '',
   ];
 }
 
-const mib = (bytes: number | undefined): string => (bytes === undefined ? '-' : (bytes / 1024 / 1024).toFixed(0));
+const mebibytes = (bytes: number | undefined): string => (bytes === undefined ? '-' : (bytes / 1024 / 1024).toFixed(0));
 
-/** Columns that are as wide as they must be: text on the left, numbers on the right. */
+/** Aligns the first column to the left and the others to the right. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [head, ...rows];
   const widths = head.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)));
@@ -103,8 +101,8 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
     .join('\n');
 }
 
-/** One line while it runs. */
-export function progress(elapsedMs: number, violations: number, counts: readonly Count[]): string {
-  const requests = counts.reduce((sum, { outcomes }) => sum + Object.values(outcomes).reduce((a, b) => a + b), 0);
+/** Returns the progress line that is printed after each fault. */
+export function progressText(elapsedMs: number, violations: number, rows: readonly RequestStat[]): string {
+  const requests = rows.reduce((sum, { outcomes }) => sum + Object.values(outcomes).reduce((a, b) => a + b), 0);
   return `${(elapsedMs / 1000).toFixed(0)} s: ${requests} requests, ${violations} violations`;
 }

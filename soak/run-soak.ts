@@ -1,133 +1,136 @@
 /**
- * The soak: workers write and read on every server of two peered clusters while faults are injected one after another, and
- * everything that is answered is held against what the workers know.
+ * Runs a soak: workers write and read on every server of two peered clusters while faults are injected one after another,
+ * and model checkers compare every response with the models.
  *
- * Why workers own what they write: the model of a thing that one worker alone writes is exact, a page long and needs no
- * search; races between writers are what the histories under test/ are for. Why one fault at a time: after each, everything
- * has to come back by itself, which is a check of its own, and a violation is told right after the one fault that brought
- * it about.
+ * Only one worker writes a resource, because the model is then exact and needs no search. Races between writers are covered
+ * by the history tests under test/. Only one fault is active at a time, because recovery after each fault is a check of its
+ * own, and because a violation then follows the fault that caused it.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createRandom } from '../test/support/random.ts';
 import { createClient } from './client.ts';
-import { disturb, type Length } from './disturb.ts';
+import { injectFaults, type RunLength } from './fault-injector.ts';
 import { createFaultLog } from './fault-log.ts';
 import type { FaultName } from './faults.ts';
-import { createGate } from './gate.ts';
-import { createIndexes } from './indexes.ts';
+import { createIndexTracker } from './index-tracker.ts';
 import { allKinds } from './kinds/all-kinds.ts';
-import { LOOK_MS, PAUSE_MS } from './limits.ts';
+import { CHECK_INTERVAL_MS, REQUEST_PAUSE_MS } from './limits.ts';
 import { type Memory, measureMemory } from './memory.ts';
-import { createEnds } from './peering-ends.ts';
-import { progress, type Report } from './report.ts';
-import { createTally } from './tally.ts';
-import { travel } from './traveller.ts';
-import { createViolations, type Violations } from './violation.ts';
+import { createPeeringChecker } from './peering-checker.ts';
+import { runPeeringLifecycles } from './peering-lifecycle.ts';
+import { progressText, type Report } from './report.ts';
+import { createRequestStats } from './request-stats.ts';
+import { sendOrThrow, startTopology, type Topology } from './topology.ts';
+import { createViolationLog, type ViolationLog } from './violation-log.ts';
 import { createWorker } from './worker.ts';
-import { must, startWorld, type World } from './world.ts';
+import { createWorkerPause } from './worker-pause.ts';
 
 export interface SoakOptions {
   readonly seed: number;
-  readonly length: Length;
+  readonly length: RunLength;
   readonly faults: readonly FaultName[];
-  /** Faults, and the pauses before them, last this share of the usual; 1 unless given. */
-  readonly faultShare?: number;
-  /** Between two requests of a worker, on average; PAUSE_MS unless given. */
+  /** Multiplies the durations of faults and of the pauses before them. 1 by default. */
+  readonly timeScale?: number;
+  /** The average pause between two requests of a worker. REQUEST_PAUSE_MS by default. */
   readonly pauseMs?: number;
-  /** Takes what goes on, and violations. */
-  say(text: string): void;
-  /** Ends it early; everything is cleaned up. */
+  /** Receives progress lines and violations. */
+  print(text: string): void;
+  /** Ends the run early, with all processes and files removed. */
   readonly signal: AbortSignal;
 }
 
-/** Runs it. @throws Error when it could not be prepared, a server did not start again, or it was ended early */
+/** @throws Error when the preparation fails, a server does not start again, or `signal` aborts */
 export async function runSoak(options: SoakOptions): Promise<Report> {
-  const { seed, length, faults, faultShare, pauseMs = PAUSE_MS, say, signal } = options;
+  const { seed, length, faults, timeScale, pauseMs = REQUEST_PAUSE_MS, print, signal } = options;
   const now = (): number => performance.now();
   const startedMs = now();
   const elapsedMs = (): number => now() - startedMs;
   const random = createRandom(seed);
-  const violations = createViolations({ seed, elapsedMs, say });
-  const tally = createTally();
+  const violations = createViolationLog({ seed, elapsedMs, print });
+  const stats = createRequestStats();
   const log = createFaultLog(Date.now);
   await using parts = new AsyncDisposableStack();
-  const clientParts = { tally, violations, indexes: createIndexes(), faultCount: () => log.count, now };
-  const client = parts.use(createClient(clientParts));
+  const clientOptions = { stats, violations, indexes: createIndexTracker(), faultCount: () => log.count, now };
+  const client = parts.use(createClient(clientOptions));
 
-  say(`seed ${seed}: starting two clusters`);
-  const world = parts.use(await startWorld(client, signal));
-  const a1 = world.seat('a1');
-  const kinds = await allKinds((await a1.credentials()).teamAccess.token, (ask) => must(client, a1, ask));
-  const gate = createGate();
-  const shared = { client, violations, gate, pauseMs, now };
+  print(`seed ${seed}: starting two clusters`);
+  const topology = parts.use(await startTopology(client, signal));
+  const a1 = topology.server('a1');
+  const { teamAccess } = await a1.credentials();
+  const kinds = await allKinds(teamAccess.token, (request) => sendOrThrow(client, a1, request));
+  const pause = createWorkerPause();
+  const shared = { client, violations, gate: pause, pauseMs, now };
   const workers = kinds.flatMap((kind) =>
     Array.from({ length: kind.workers }, (_, worker) =>
-      createWorker({ ...shared, kind, worker, places: world.of(kind.cluster), random: random.fork() }),
+      createWorker({ ...shared, kind, worker, targets: topology.serversOf(kind.cluster), random: random.fork() }),
     ),
   );
-  const exported = kinds.filter((kind) => kind.exported);
-  const ends = createEnds({ world, client, violations, exported, facts: log.facts, quiet: log.quiet });
+  const exportedKinds = kinds.filter((kind) => kind.isExported);
+  const { linkStatus, calmCount } = log;
+  const checker = createPeeringChecker({ topology, client, violations, exportedKinds, linkStatus, calmCount });
 
   const memory: Memory[] = [];
   const stopping = new AbortController();
-  const until = AbortSignal.any([signal, stopping.signal]);
-  const look = async (): Promise<void> => {
-    await ends.look(until);
-    await lookForEnded(world, violations);
+  const stop = AbortSignal.any([signal, stopping.signal]);
+  const check = async (): Promise<void> => {
+    await checker.checkOnce(stop);
+    await checkForExits(topology, violations);
   };
   const working = Promise.all([
-    ...workers.map((worker) => worker.run(until)),
-    travel({ world, client, violations, random: random.fork(), now }, until),
-    again(look, until),
+    ...workers.map((worker) => worker.run(stop)),
+    runPeeringLifecycles({ topology, client, violations, random: random.fork(), now }, stop),
+    repeat(check, stop),
   ]);
-  const disturbParts = { world, length, faults, faultShare, random: random.fork(), log, gate, ends, memory };
-  const settled = (): void => say(progress(elapsedMs(), violations.count, tally.counts));
-  const disturbing = disturb({ ...disturbParts, elapsedMs, settled, say }, until);
+  const injectorOptions = { topology, length, faults, timeScale, random: random.fork(), log, pause, checker, memory };
+  const onRecovered = (): void => print(progressText(elapsedMs(), violations.count, stats.rows));
+  const injecting = injectFaults({ ...injectorOptions, elapsedMs, onRecovered, print }, stop);
   parts.defer(async () => {
     stopping.abort();
-    await Promise.allSettled([working, disturbing]);
+    await Promise.allSettled([working, injecting]);
   });
-  // Workers end before they are told to only where the soak itself is wrong.
-  await Promise.race([disturbing, working]);
+  // `working` settles first only if the soak itself has failed.
+  await Promise.race([injecting, working]);
   stopping.abort();
   await working;
   signal.throwIfAborted();
 
-  say('reading everything on every server');
+  print('reading all resources on every server');
   await Promise.all(workers.map((worker) => worker.readAll(signal)));
-  await ends.converge(signal);
-  if (memory.length > 0) memory.push(await measureMemory(world));
+  await checker.waitForConvergence(signal);
+  if (memory.length > 0) memory.push(await measureMemory(topology));
   signal.throwIfAborted();
-  if (violations.count > 0) for (const seat of world.seats) say(`log of ${seat.name}: ${await seat.logTail()}`);
+  if (violations.count > 0) {
+    for (const server of topology.servers) print(`log of ${server.name}: ${await server.logTail()}`);
+  }
   return {
     seed,
-    tookMs: elapsedMs(),
-    counts: tally.counts,
+    durationMs: elapsedMs(),
+    requests: stats.rows,
     faults: log.faults,
     violations: violations.count,
     memory,
-    restarts: new Map(world.seats.map(({ name, starts }) => [name, starts - 1])),
+    restarts: new Map(topology.servers.map(({ name, startCount }) => [name, startCount - 1])),
   };
 }
 
-async function again(act: () => Promise<void>, signal: AbortSignal): Promise<void> {
+async function repeat(action: () => Promise<void>, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    await act();
-    await delay(LOOK_MS, undefined, { signal }).catch(() => undefined);
+    await action();
+    await delay(CHECK_INTERVAL_MS, undefined, { signal }).catch(() => undefined);
   }
 }
 
-/** No server ends unless it is told to, whatever is done to what it stands on. */
-async function lookForEnded({ seats }: World, violations: Violations): Promise<void> {
-  for (const seat of seats) {
-    const ended = seat.takeEnd();
-    if (ended === undefined) continue;
+/** Reports servers that have exited without being killed by a fault. */
+async function checkForExits({ servers }: Topology, violations: ViolationLog): Promise<void> {
+  for (const server of servers) {
+    const exit = server.takeUnexpectedExit();
+    if (exit === undefined) continue;
     violations.add({
-      rule: 'a server does not end by itself',
-      asked: 'whether it runs',
-      where: seat.name,
-      answered: `it ended with ${ended}: ${await seat.logTail()}`,
-      expected: 'it runs',
+      rule: 'a server does not exit by itself',
+      request: 'process status',
+      server: server.name,
+      response: `exited with ${exit}: ${await server.logTail()}`,
+      expected: 'a running process',
     });
   }
 }

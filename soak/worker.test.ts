@@ -1,4 +1,4 @@
-/** Workers against a small service of partitions over real sockets, which is honest, or lies in one way. */
+/** Workers against a small partition service on real sockets that is correct, or has one bug. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
@@ -6,15 +6,15 @@ import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createRandom } from '../test/support/random.ts';
 import { createClient } from './client.ts';
-import { createIndexes } from './indexes.ts';
+import { createIndexTracker } from './index-tracker.ts';
 import { partitions } from './kinds/partition.ts';
-import { TOLD_MS } from './limits.ts';
-import { createTally } from './tally.ts';
-import type { Violation } from './violation.ts';
+import { NOTIFY_MS } from './limits.ts';
+import { createRequestStats } from './request-stats.ts';
+import type { Violation } from './violation-log.ts';
 import { createWorker } from './worker.ts';
 
-/** Requests until a lie must have been told, and found. */
-const REQUESTS = 400;
+/** Requests after which a worker must have found the bug. */
+const REQUESTS_MAX = 400;
 
 interface Row {
   readonly Name: string;
@@ -22,52 +22,48 @@ interface Row {
   readonly ModifyIndex: number;
 }
 
-/** What a lie changes; each is told now and then. */
-interface Lies {
-  /** A write is acknowledged and not done. */
-  readonly loses?: boolean;
-  /** A write answers with something else than was written. */
-  readonly showsOther?: boolean;
-  /** A read shows what was there before the last write. */
-  readonly readsOld?: boolean;
-  /** The index of an answer is lower than before. */
-  readonly indexBack?: boolean;
-  /** A request fails. */
-  readonly fails?: boolean;
-  /** What must be refused is refused, and done. */
-  readonly doesRefused?: boolean;
-  /** What must be refused is not. */
-  readonly takesAll?: boolean;
-  /** A valid write is refused. */
-  readonly refusesValid?: boolean;
-  /** A list leaves something out. */
-  readonly forgetsInLists?: boolean;
-  /** A query that waits is answered only when its time is over. */
-  readonly sleeps?: boolean;
-  /** What is answered is no JSON. */
-  readonly babbles?: boolean;
-}
+/** A bug of the service. Most affect one request in seven. */
+type Bug =
+  /** Acknowledges a write without applying it. */
+  | 'lost-write'
+  /** Returns another value than the written one. */
+  | 'wrong-write-response'
+  /** Returns the value before the last write. */
+  | 'stale-read'
+  | 'decreasing-index'
+  | 'internal-error'
+  /** Applies a write that it rejects. */
+  | 'applied-rejection'
+  /** Accepts an invalid write. */
+  | 'missing-validation'
+  /** Rejects a valid write. */
+  | 'wrong-rejection'
+  /** Omits a row from a list. */
+  | 'incomplete-list'
+  /** Answers a blocking query only when its wait has elapsed. */
+  | 'missed-notification'
+  /** Returns a body that is not JSON. */
+  | 'invalid-json';
 
 interface Service extends AsyncDisposable {
   readonly address: string;
   readonly requests: number;
-  /** Advanced by a service that answers late. */
-  readonly aheadMs: number;
+  /** The time by which the service has advanced the worker's clock. */
+  readonly advancedMs: number;
 }
 
-async function startService(lies: Lies): Promise<Service> {
+async function startService(bug: Bug | undefined): Promise<Service> {
   const rows = new Map<string, Row>();
-  const before = new Map<string, Row | undefined>();
+  const previous = new Map<string, Row | undefined>();
   const waiting = new Set<() => void>();
   let index = 10;
   let requests = 0;
-  let aheadMs = 0;
-  /** Every so many requests. */
-  const nowAndThen = (lie: boolean | undefined): boolean => lie === true && requests % 7 === 0;
+  let advancedMs = 0;
+  const hits = (wanted: Bug): boolean => bug === wanted && requests % 7 === 0;
 
   const set = (name: string, Description: string | undefined): void => {
     index += 1;
-    before.set(name, rows.get(name));
+    previous.set(name, rows.get(name));
     if (Description === undefined) rows.delete(name);
     else rows.set(name, { Name: name, Description, ModifyIndex: index });
     for (const wake of waiting) wake();
@@ -75,34 +71,34 @@ async function startService(lies: Lies): Promise<Service> {
   };
 
   function write(name: string, method: string, text: string, token: unknown): [status: number, body: unknown] {
-    const given = (text === '' ? {} : JSON.parse(text)) as { readonly Description?: unknown };
-    const refusal = refusalOf(name, token, given.Description);
-    const value = method === 'DELETE' ? undefined : String(given.Description);
-    if (refusal !== undefined && !nowAndThen(lies.takesAll)) {
-      if (lies.doesRefused === true && name !== 'default') set(name, value);
-      return [refusal, {}];
+    const fields = (text === '' ? {} : JSON.parse(text)) as { readonly Description?: unknown };
+    const rejection = rejectionOf(name, token, fields.Description);
+    const value = method === 'DELETE' ? undefined : String(fields.Description);
+    if (rejection !== undefined && !hits('missing-validation')) {
+      if (bug === 'applied-rejection' && name !== 'default') set(name, value);
+      return [rejection, {}];
     }
-    if (nowAndThen(lies.refusesValid)) return [400, {}];
-    if (!nowAndThen(lies.loses)) set(name, value);
-    const Description = nowAndThen(lies.showsOther) ? 'something else' : value;
+    if (hits('wrong-rejection')) return [400, {}];
+    if (!hits('lost-write')) set(name, value);
+    const Description = hits('wrong-write-response') ? 'something else' : value;
     return [200, { Name: name, Description, ModifyIndex: index }];
   }
 
   async function read(name: string, query: URLSearchParams): Promise<[status: number, body: unknown]> {
-    const asked = Number(query.get('index') ?? 0);
-    if (asked >= index) {
+    const since = Number(query.get('index') ?? 0);
+    if (since >= index) {
       await new Promise<void>((resolve) => waiting.add(resolve));
-      if (lies.sleeps === true) {
-        // The change has been acknowledged by then.
+      if (bug === 'missed-notification') {
+        // Lets the acknowledgement of the change arrive first.
         await delay(100);
-        aheadMs += TOLD_MS + 1;
+        advancedMs += NOTIFY_MS + 1;
       }
     }
     if (name === '') {
       const all = [...rows.values()];
-      return [200, nowAndThen(lies.forgetsInLists) ? all.slice(1) : all];
+      return [200, hits('incomplete-list') ? all.slice(1) : all];
     }
-    const row = nowAndThen(lies.readsOld) && before.has(name) ? before.get(name) : rows.get(name);
+    const row = hits('stale-read') && previous.has(name) ? previous.get(name) : rows.get(name);
     return row === undefined ? [404, {}] : [200, row];
   }
 
@@ -118,10 +114,10 @@ async function startService(lies: Lies): Promise<Service> {
     const [status, body] = isRead
       ? await read(name, searchParams)
       : write(name, method, text, headers['x-service-token']);
-    response.writeHead(nowAndThen(lies.fails) ? 500 : status, {
-      'x-service-index': nowAndThen(lies.indexBack) ? index - 1 : index,
+    response.writeHead(hits('internal-error') ? 500 : status, {
+      'x-service-index': hits('decreasing-index') ? index - 1 : index,
     });
-    response.end(nowAndThen(lies.babbles) && isRead ? 'nothing' : JSON.stringify(body));
+    response.end(hits('invalid-json') && isRead ? 'nothing' : JSON.stringify(body));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -130,8 +126,8 @@ async function startService(lies: Lies): Promise<Service> {
     get requests() {
       return requests;
     },
-    get aheadMs() {
-      return aheadMs;
+    get advancedMs() {
+      return advancedMs;
     },
     async [Symbol.asyncDispose]() {
       for (const wake of waiting) wake();
@@ -142,17 +138,17 @@ async function startService(lies: Lies): Promise<Service> {
   };
 }
 
-/** Why a write is refused, as Accord does it; undefined: it is done. */
-function refusalOf(name: string, token: unknown, description: unknown): number | undefined {
+/** Returns the status with which Accord rejects such a write, or undefined if the write is valid. */
+function rejectionOf(name: string, token: unknown, description: unknown): number | undefined {
   if (token === undefined) return 403;
   if (name === 'default') return 409;
   return description === undefined || typeof description === 'string' ? undefined : 400;
 }
 
-/** What a worker finds before it has made so many requests. */
-async function findings(lies: Lies, seed: number): Promise<readonly Violation[]> {
-  await using service = await startService(lies);
-  const ending = new AbortController();
+/** Runs a worker until its first violation, or for REQUESTS_MAX requests. Returns the violations. */
+async function runWorker(bug: Bug | undefined, seed: number): Promise<readonly Violation[]> {
+  await using service = await startService(bug);
+  const stopping = new AbortController();
   const found: Violation[] = [];
   const violations = {
     get count() {
@@ -160,20 +156,25 @@ async function findings(lies: Lies, seed: number): Promise<readonly Violation[]>
     },
     add: (violation: Violation): void => void found.push(violation),
   };
-  const now = (): number => performance.now() + service.aheadMs;
-  const parts = { tally: createTally(), violations, indexes: createIndexes(), faultCount: () => 0, now };
-  using client = createClient(parts);
-  const places = ['a1', 'a2'].map((name) => ({ name, cluster: 'a', address: service.address, token: 'secret' }));
+  const now = (): number => performance.now() + service.advancedMs;
+  using client = createClient({
+    stats: createRequestStats(),
+    violations,
+    indexes: createIndexTracker(),
+    faultCount: () => 0,
+    now,
+  });
+  const targets = ['a1', 'a2'].map((name) => ({ name, cluster: 'a', address: service.address, token: 'secret' }));
   const gate = {
-    async pass() {
-      if (service.requests > REQUESTS || found.length > 0) ending.abort();
+    async waitUntilResumed() {
+      if (service.requests > REQUESTS_MAX || found.length > 0) stopping.abort();
     },
   };
   const random = createRandom(seed);
   const worker = createWorker({
     kind: partitions,
     worker: 0,
-    places,
+    targets,
     client,
     violations,
     random,
@@ -181,40 +182,36 @@ async function findings(lies: Lies, seed: number): Promise<readonly Violation[]>
     pauseMs: 0,
     now,
   });
-  await worker.run(ending.signal);
+  await worker.run(stopping.signal);
   return found;
 }
 
-const LIES: readonly (readonly [what: string, lies: Lies, rule: RegExp])[] = [
-  ['acknowledges a write and loses it', { loses: true }, /^a read shows what was acknowledged|^a query that waits/],
-  ['answers a write with something else', { showsOther: true }, /^a write answers with what was written/],
-  [
-    'answers a read with what was there before',
-    { readsOld: true },
-    /^a read shows what was acknowledged|^a query that waits/,
-  ],
-  ['leaves something out of a list', { forgetsInLists: true }, /^a read shows what was acknowledged/],
-  ['lets an index go back', { indexBack: true }, /^an index (never goes back|is not below a change that was told)/],
-  ['fails by its own fault', { fails: true }, /^a server never fails by its own fault/],
-  ['does what it refuses', { doesRefused: true }, /^a read shows what was acknowledged/],
-  ['takes what must be refused', { takesAll: true }, /^this is refused with 4\d\d/],
-  ['refuses what is valid', { refusesValid: true }, /^a valid request is not refused/],
-  ['does not answer who waits when something changes', { sleeps: true }, /^a query that waits is answered when/],
-  ['answers with something else than the API says', { babbles: true }, /^an answer is what the API says/],
+const BUGS: readonly (readonly [what: string, bug: Bug, rule: RegExp])[] = [
+  ['a lost write', 'lost-write', /^a read returns the acknowledged value|^a blocking query/],
+  ['a wrong value in the response to a write', 'wrong-write-response', /^a write returns the written value/],
+  ['a stale read', 'stale-read', /^a read returns the acknowledged value|^a blocking query/],
+  ['an incomplete list', 'incomplete-list', /^a read returns the acknowledged value/],
+  ['an index that decreases', 'decreasing-index', /^an index (never decreases|includes every observed change)/],
+  ['an internal error', 'internal-error', /^a server never returns an internal error/],
+  ['a rejected write that was applied', 'applied-rejection', /^a read returns the acknowledged value/],
+  ['an invalid write that was accepted', 'missing-validation', /^an invalid request is rejected with 4\d\d/],
+  ['a valid write that was rejected', 'wrong-rejection', /^a valid request is not rejected/],
+  ['a blocking query that misses a change', 'missed-notification', /^a blocking query returns after a change/],
+  ['a response that is not JSON', 'invalid-json', /^a response has the format of the API/],
 ];
 
 describe('a worker', { concurrency: 4 }, () => {
   for (const seed of [1, 2, 3]) {
-    test(`finds nothing wrong with a service that is honest, seed ${seed}`, async () => {
-      assert.deepEqual(await findings({}, seed), []);
+    test(`reports nothing for a correct service, seed ${seed}`, async () => {
+      assert.deepEqual(await runWorker(undefined, seed), []);
     });
   }
 
-  for (const [what, lies, rule] of LIES) {
-    test(`finds a service that ${what}`, async () => {
-      const [first] = await findings(lies, 1);
-      assert.match(first?.rule ?? 'nothing was found', rule);
-      assert.ok(first !== undefined && first.asked !== '' && first.answered !== '' && first.where !== '');
+  for (const [what, bug, rule] of BUGS) {
+    test(`reports ${what}`, async () => {
+      const [first] = await runWorker(bug, 1);
+      assert.match(first?.rule ?? 'no violation', rule);
+      assert.ok(first !== undefined && first.request !== '' && first.response !== '' && first.server !== '');
     });
   }
 });

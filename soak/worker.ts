@@ -1,93 +1,94 @@
-/** A worker: writes the things that are its own, one request after another, and reads them wherever it likes. */
+/** A worker: writes its own resources, one request after another, and reads them on any server of the cluster. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from '../test/support/random.ts';
-import { awaitChange } from './await-change.ts';
-import type { Place } from './client.ts';
-import { createKeeper, type KeeperParts } from './keeper.ts';
-import type { Kind } from './kinds/kind.ts';
-import { ABSENT, type Outcome } from './known.ts';
-import { AWAY_MS } from './limits.ts';
-import { currentValue, type Thing } from './thing.ts';
+import { checkBlockingQuery } from './check-blocking-query.ts';
+import type { Target } from './client.ts';
+import type { ResourceKind } from './kinds/resource-kind.ts';
+import { RETRY_PAUSE_MS } from './limits.ts';
+import { ABSENT, type Outcome } from './model.ts';
+import { createModelChecker, type ModelCheckerOptions } from './model-checker.ts';
+import { currentValue, type TrackedResource } from './tracked-resource.ts';
 
-/** Who holds workers still, so that something can be compared that does not change meanwhile. */
-export interface Gate {
-  /** Resolves when the worker may go on. */
-  pass(kind: Kind, signal: AbortSignal): Promise<void>;
+/** Lets the run pause workers between two requests. */
+export interface WorkerGate {
+  /** Resolves immediately, or when the pause of workers of `kind` ends or `signal` aborts. */
+  waitUntilResumed(kind: ResourceKind, signal: AbortSignal): Promise<void>;
 }
 
-export interface WorkerParts extends KeeperParts {
+export interface WorkerOptions extends ModelCheckerOptions {
   /** The servers of the kind's cluster. */
-  readonly places: readonly Place[];
-  readonly gate: Gate;
-  /** Between two requests, on average. */
+  readonly targets: readonly Target[];
+  readonly gate: WorkerGate;
+  /** The average pause between two requests. */
   readonly pauseMs: number;
 }
 
 export interface Worker {
-  /** Works until the signal. */
+  /** Sends requests until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;
-  /** Reads everything on every server, once. */
+  /** Reads and checks all resources on every server once. */
   readAll(signal: AbortSignal): Promise<void>;
 }
 
-type Move = 'put' | 'remove' | 'read' | 'list' | 'refused' | 'await';
-/** How often, of a hundred. */
-const MOVES: readonly (readonly [move: Move, share: number])[] = [
+type Action = 'put' | 'delete' | 'read' | 'list' | 'invalid' | 'wait';
+/** Frequencies in percent. */
+const ACTIONS: readonly (readonly [action: Action, percent: number])[] = [
   ['put', 40],
-  ['remove', 12],
+  ['delete', 12],
   ['read', 22],
   ['list', 12],
-  ['refused', 6],
-  ['await', 8],
+  ['invalid', 6],
+  ['wait', 8],
 ];
 
-/** Makes one. */
-export function createWorker(parts: WorkerParts): Worker {
-  const { kind, places, random, gate, pauseMs } = parts;
-  const keeper = createKeeper(parts);
-  const { things } = keeper;
+export function createWorker(options: WorkerOptions): Worker {
+  const { kind, targets, random, gate, pauseMs } = options;
+  const checker = createModelChecker(options);
+  const { resources } = checker;
 
   async function step(signal: AbortSignal): Promise<Outcome> {
-    const at = random.below(things.length);
-    const place = random.pick(places);
-    const move = pickMove(random);
-    const value = currentValue(things[at] as Thing); // Of as many.
-    if (move === 'list') return await keeper.readList(place, signal);
-    // What became of a lost write is not known yet: nothing is written on top of it.
-    if (value === undefined || move === 'read') return await keeper.readOne(at, place, signal);
-    if (move === 'refused') return await keeper.refuse(at, place, signal);
-    if (move === 'await' && kind.waits) return await awaitChange({ ...parts, keeper }, at, signal);
-    const next = move === 'remove' && value !== ABSENT ? ABSENT : keeper.nextValue(at);
-    const outcome = await keeper.write(at, next, place, signal);
-    // What was acknowledged by one server is seen on every other one at once.
-    return outcome === 'done' ? await keeper.readOne(at, random.pick(places), signal) : outcome;
+    const slot = random.below(resources.length);
+    const target = random.pick(targets);
+    const action = pickAction(random);
+    const value = currentValue(resources[slot] as TrackedResource); // A valid slot.
+    if (action === 'list') return await checker.readList(target, signal);
+    // A resource with an unsettled write is only read.
+    if (value === undefined || action === 'read') return await checker.readOne(slot, target, signal);
+    if (action === 'invalid') return await checker.sendInvalid(slot, target, signal);
+    if (action === 'wait' && kind.supportsBlockingQueries) {
+      return await checkBlockingQuery({ ...options, checker }, slot, signal);
+    }
+    const next = action === 'delete' && value !== ABSENT ? ABSENT : checker.nextValue(slot);
+    const outcome = await checker.write(slot, next, target, signal);
+    // Every other server must return an acknowledged write immediately.
+    return outcome === 'done' ? await checker.readOne(slot, random.pick(targets), signal) : outcome;
   }
 
   return {
     async run(signal) {
       while (!signal.aborted) {
-        await gate.pass(kind, signal);
+        await gate.waitUntilResumed(kind, signal);
         if (signal.aborted) return;
         const outcome = await step(signal);
-        const away = outcome === 'unavailable' || outcome === 'unknown';
-        const ms = away ? AWAY_MS : pauseMs * 2 * random.next();
+        const hasFailed = outcome === 'unavailable' || outcome === 'unknown';
+        const ms = hasFailed ? RETRY_PAUSE_MS : pauseMs * 2 * random.next();
         await delay(ms, undefined, { signal }).catch(() => undefined);
       }
     },
     async readAll(signal) {
-      for (const place of places) {
-        await keeper.readList(place, signal);
-        for (const at of things.keys()) await keeper.readOne(at, place, signal);
+      for (const target of targets) {
+        await checker.readList(target, signal);
+        for (const slot of resources.keys()) await checker.readOne(slot, target, signal);
       }
     },
   };
 }
 
-function pickMove(random: Random): Move {
-  let left = random.below(100);
-  for (const [move, share] of MOVES) {
-    if (left < share) return move;
-    left -= share;
+function pickAction(random: Random): Action {
+  let remaining = random.below(100);
+  for (const [action, percent] of ACTIONS) {
+    if (remaining < percent) return action;
+    remaining -= percent;
   }
   return 'put';
 }

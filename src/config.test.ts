@@ -34,7 +34,7 @@ const levelFile = writeConfig('log:\n  level: warn\n');
 const flag = { 'log.level': 'trace' };
 const variable = { ACCORD_LOG_LEVEL: 'debug' };
 
-/** Which source wins, for each set of sources that name the setting. */
+/** The source that takes precedence, for each set of sources that contain the setting. */
 const precedence = [
   {
     flags: flag,
@@ -77,14 +77,14 @@ const precedence = [
 ];
 
 for (const { level, from, ...given } of precedence) {
-  test(`of ${Object.keys({ ...given.flags, ...given.environment }).join(', ')} and ${given.configFile === empty ? 'no file' : 'a file'}, ${from.kind} wins`, async () => {
+  test(`loadConfig prefers ${from.kind} among ${Object.keys({ ...given.flags, ...given.environment }).join(', ')} and ${given.configFile === empty ? 'no file' : 'a file'}`, async () => {
     const { config, inForce } = await loadConfig(sources(given));
     assert.equal(config.log.level, level);
     assert.deepEqual(inForce.find(({ key }) => key === 'log.level')?.origin, from);
   });
 }
 
-test('defaults are those of the table, in milliseconds, bytes and host with port', async () => {
+test('loadConfig returns the defaults in milliseconds, bytes, and host with port', async () => {
   const { config } = await loadConfig(sources());
   assert.deepEqual(config.services, ['peering', 'team-access']);
   assert.deepEqual(config.http.address, { host: '127.0.0.1', port: 8500 });
@@ -99,19 +99,19 @@ test('defaults are those of the table, in milliseconds, bytes and host with port
   assert.deepEqual(config.compat, []);
 });
 
-test('logs are text on a terminal and JSON otherwise', async () => {
+test('log.format defaults to text on a terminal and to JSON otherwise', async () => {
   const onTerminal = await loadConfig(sources({ host: { name: 'a', isTerminal: true } }));
   assert.equal(onTerminal.config.log.format, 'text');
   assert.equal((await loadConfig(sources())).config.log.format, 'json');
 });
 
-test('a host name that is no node name is refused with what to set', async () => {
+test('loadConfig rejects a host name that is not a node name, and names the setting', async () => {
   await assert.rejects(loadConfig(sources({ host: { name: 'my host', isTerminal: false } })), {
     message: 'node.name from default is "my host": want 1 to 128 letters, digits, dots, - or _',
   });
 });
 
-test('the configuration has every setting where its type says, and cannot be changed', async () => {
+test('loadConfig returns every setting at the path of its type, deeply frozen', async () => {
   const { config, inForce } = await loadConfig(sources());
   assert.deepEqual(
     inForce.map(({ key }) => key),
@@ -129,7 +129,7 @@ test('the configuration has every setting where its type says, and cannot be cha
   }
 });
 
-test('an unknown variable is refused with the nearest name, and its value is not repeated', async () => {
+test('loadConfig rejects an unknown variable with the nearest name and without its value', async () => {
   await assert.rejects(loadConfig(sources({ environment: { ACCORD_HTP_ADDRESS: 's3cret' } })), {
     name: 'ConfigError',
     message: 'ACCORD_HTP_ADDRESS in the environment is no setting; did you mean ACCORD_HTTP_ADDRESS?',
@@ -139,7 +139,7 @@ test('an unknown variable is refused with the nearest name, and its value is not
   });
 });
 
-test("the client's variables, those of test runs and foreign ones are left alone", async () => {
+test('loadConfig ignores variables of the client, of test runs, and of other programs', async () => {
   const environment = {
     ACCORD_ADDRESS: 'x',
     ACCORD_TOKEN: 'x',
@@ -152,13 +152,13 @@ test("the client's variables, those of test runs and foreign ones are left alone
   assert.ok(inForce.every(({ origin }) => origin.kind === 'default'));
 });
 
-test('an unknown flag is refused with the nearest name', async () => {
+test('loadConfig rejects an unknown flag with the nearest name', async () => {
   await assert.rejects(loadConfig(sources({ flags: { 'http.adress': '' } })), {
     message: /did you mean http\.address\?$/,
   });
 });
 
-test('a variable that is empty is a value like any other', async () => {
+test('loadConfig treats an empty environment variable as a value', async () => {
   await assert.rejects(loadConfig(sources({ environment: { ACCORD_STORE: '' } })), {
     message: 'store from ACCORD_STORE is "": want sqlite or etcd',
   });
@@ -166,7 +166,7 @@ test('a variable that is empty is a value like any other', async () => {
   assert.deepEqual(config.compat, []);
 });
 
-test('a secret comes from a file or from a variable, and is never shown', async () => {
+test('loadConfig reads a secret from a file or a variable and never shows it', async () => {
   const key = Buffer.alloc(32, 1).toString('base64');
   const path = join(folder, 'key');
   writeFileSync(path, key);
@@ -181,14 +181,14 @@ test('a secret comes from a file or from a variable, and is never shown', async 
   assert.ok(!JSON.stringify(fromVariable).includes(key));
 });
 
-test('a secret and its file, both in the environment, are refused', async () => {
+test('loadConfig rejects a secret and its file in the environment at once', async () => {
   const environment = { ACCORD_DATA_KEY: 'x', ACCORD_DATA_KEY_FILE: '/run/key' };
   await assert.rejects(loadConfig(sources({ environment })), {
     message: 'ACCORD_DATA_KEY and ACCORD_DATA_KEY_FILE are both in the environment: want one of them',
   });
 });
 
-test('first credentials are read when they are asked for, not before', async () => {
+test('loadConfig does not read the files of the first credentials', async () => {
   const path = join(folder, 'not-yet');
   const { config } = await loadConfig(sources({ flags: { 'bootstrap.acl-token-file': path } }));
   assert.throws(() => config.bootstrap.aclToken?.read(), /bootstrap\.acl-token-file: cannot read/);
@@ -196,7 +196,7 @@ test('first credentials are read when they are asked for, not before', async () 
   assert.equal(config.bootstrap.aclToken?.read(), 'd3b07384-d9a0-4c2b-8f5e-0a1b2c3d4e5f');
 });
 
-test('a settings file that is named must be there and readable', async () => {
+test('loadConfig rejects a named settings file that is missing or unreadable', async () => {
   const missing = join(folder, 'missing.yaml');
   await assert.rejects(loadConfig(sources({ configFile: missing })), {
     message: /^cannot read the settings file .*missing\.yaml: ENOENT/,
@@ -212,21 +212,21 @@ test('a settings file that is named must be there and readable', async () => {
   });
 });
 
-test('a bad value from the file is named with its line', async () => {
+test('loadConfig names the line of an invalid value in the file', async () => {
   const configFile = writeConfig('# settings\nhttp:\n  address: 8500\n');
   await assert.rejects(loadConfig(sources({ configFile })), {
     message: `http.address from ${configFile}:3 is "8500": want host:port such as 127.0.0.1:8500 (IPv6 in brackets, port 0 to 65535)`,
   });
 });
 
-test('a long value is cut in the message', async () => {
+test('loadConfig truncates a long value in the message', async () => {
   await assert.rejects(
     loadConfig(sources({ flags: { store: 'x'.repeat(10_000) } })),
     (error: Error) => error.message.length < 200,
   );
 });
 
-test('reading again changes log level and rate limit, and tells what waits for a start', async () => {
+test('reloadConfig changes the log level and the rate limit, and lists settings that need a restart', async () => {
   const configFile = writeConfig('log.level: info\nteam-access.rate-limit: 30\nstale.max-age: 10m\n');
   const given = sources({ configFile });
   const loaded = await loadConfig(given);
@@ -243,7 +243,7 @@ test('reading again changes log level and rate limit, and tells what waits for a
   assert.deepEqual([third.changed, third.restartNeeded], [[], ['stale.max-age']]);
 });
 
-test('reading again what has become bad is refused and changes nothing', async () => {
+test('reloadConfig rejects settings that became invalid', async () => {
   const configFile = writeConfig('log.level: info\n');
   const given = sources({ configFile });
   const loaded = await loadConfig(given);

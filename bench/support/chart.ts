@@ -18,9 +18,9 @@ const HEIGHT = 400;
 /** Room around the plot, for the axes and, at the right, the names of the lines. */
 const MARGIN = { top: 48, right: 190, bottom: 52, left: 72 } as const;
 /** Told apart by people who do not see all colours, on white and on black. */
-const COLOURS = ['#3b7dd8', '#d9711c', '#2f9e6e', '#b0489c', '#8a7a2e', '#6a6fd1'] as const;
+const COLORS = ['#3b7dd8', '#d9711c', '#2f9e6e', '#b0489c', '#8a7a2e', '#6a6fd1'] as const;
 /** Between the baselines of two names. */
-const NAME_HEIGHT = 16;
+const LABEL_HEIGHT = 16;
 
 const STYLE = `text{font:13px system-ui,sans-serif;fill:#24292f}.title{font-size:15px;font-weight:600}
 .grid{stroke:#d0d7de}.line{fill:none;stroke-width:2}
@@ -32,36 +32,36 @@ export function chartSvg({ title, x, y, lines }: Chart): string {
   const ys = axis(lines.flatMap(({ points }) => points.map(([, value]) => value)));
   const right = WIDTH - MARGIN.right;
   const bottom = HEIGHT - MARGIN.bottom;
-  const atX = (value: number): number => MARGIN.left + xs.share(value) * (right - MARGIN.left);
-  const atY = (value: number): number => bottom - ys.share(value) * (bottom - MARGIN.top);
+  const atX = (value: number): number => MARGIN.left + xs.position(value) * (right - MARGIN.left);
+  const atY = (value: number): number => bottom - ys.position(value) * (bottom - MARGIN.top);
   const grid = [
     ...xs.ticks.map((tick) => {
       const at = round(atX(tick));
-      return `<path class="grid" d="M${at} ${MARGIN.top}V${bottom}"/>${text(at, bottom + 18, short(tick), 'middle')}`;
+      return `<path class="grid" d="M${at} ${MARGIN.top}V${bottom}"/>${text(at, bottom + 18, formatTick(tick), 'middle')}`;
     }),
     ...ys.ticks.map((tick) => {
       const at = round(atY(tick));
-      return `<path class="grid" d="M${MARGIN.left} ${at}H${right}"/>${text(MARGIN.left - 8, at + 4, short(tick), 'end')}`;
+      return `<path class="grid" d="M${MARGIN.left} ${at}H${right}"/>${text(MARGIN.left - 8, at + 4, formatTick(tick), 'end')}`;
     }),
   ];
-  const names = apart(lines.map(({ points }) => atY(points.at(-1)?.[1] ?? 1)));
+  const names = spreadLabels(lines.map(({ points }) => atY(points.at(-1)?.[1] ?? 1)));
   const drawn = lines.map(({ name, points }, i) => {
-    const colour = COLOURS[i % COLOURS.length];
+    const colour = COLORS[i % COLORS.length];
     const corners = points.map(([px, py]) => `${round(atX(px))} ${round(atY(py))}`);
     const dots = points.map(
       ([px, py]) => `<circle cx="${round(atX(px))}" cy="${round(atY(py))}" r="3" fill="${colour}"/>`,
     );
-    const label = `<text x="${right + 10}" y="${round((names[i] ?? 0) + 4)}" style="fill:${colour}">${escaped(name)}</text>`;
+    const label = `<text x="${right + 10}" y="${round((names[i] ?? 0) + 4)}" style="fill:${colour}">${escapeXml(name)}</text>`;
     return `<path class="line" stroke="${colour}" d="M${corners.join('L')}"/>${dots.join('')}${label}`;
   });
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${escaped(title)}">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${escapeXml(title)}">`,
     `<style>${STYLE}</style>`,
-    `<text class="title" x="${MARGIN.left}" y="24">${escaped(title)}</text>`,
+    `<text class="title" x="${MARGIN.left}" y="24">${escapeXml(title)}</text>`,
     ...grid,
     ...drawn,
     text((MARGIN.left + right) / 2, HEIGHT - 10, x, 'middle'),
-    `<text transform="translate(18 ${(MARGIN.top + bottom) / 2}) rotate(-90)" text-anchor="middle">${escaped(y)}</text>`,
+    `<text transform="translate(18 ${(MARGIN.top + bottom) / 2}) rotate(-90)" text-anchor="middle">${escapeXml(y)}</text>`,
     '</svg>',
     '',
   ].join('\n');
@@ -70,7 +70,7 @@ export function chartSvg({ title, x, y, lines }: Chart): string {
 interface Axis {
   readonly ticks: readonly number[];
   /** Where a value lies, 0 to 1. */
-  share(value: number): number;
+  position(value: number): number;
 }
 
 /** Whole powers of ten around the values. */
@@ -80,16 +80,16 @@ function axis(values: readonly number[]): Axis {
   const high = Math.max(low + 1, Math.ceil(Math.log10(Math.max(...values))));
   return {
     ticks: Array.from({ length: high - low + 1 }, (_, i) => 10 ** (low + i)),
-    share: (value) => (Math.log10(value) - low) / (high - low),
+    position: (value) => (Math.log10(value) - low) / (high - low),
   };
 }
 
 /** The same heights, moved down as far as names need to stand below one another. */
-function apart(heights: readonly number[]): number[] {
+function spreadLabels(heights: readonly number[]): number[] {
   const moved: number[] = [];
   let last = Number.NEGATIVE_INFINITY;
   for (const { height, i } of heights.map((height, i) => ({ height, i })).sort((a, b) => a.height - b.height)) {
-    last = Math.max(height, last + NAME_HEIGHT);
+    last = Math.max(height, last + LABEL_HEIGHT);
     moved[i] = last;
   }
   return moved;
@@ -98,13 +98,13 @@ function apart(heights: readonly number[]): number[] {
 const round = (value: number): number => Math.round(value * 10) / 10;
 
 /** 1,000,000 → 1M. */
-function short(value: number): string {
+function formatTick(value: number): string {
   if (value >= 1e6) return `${value / 1e6}M`;
   return value >= 1e3 ? `${value / 1e3}k` : String(Number(value.toPrecision(3)));
 }
 
 const text = (x: number, y: number, content: string, anchor: string): string =>
-  `<text x="${x}" y="${y}" text-anchor="${anchor}">${escaped(content)}</text>`;
+  `<text x="${x}" y="${y}" text-anchor="${anchor}">${escapeXml(content)}</text>`;
 
-const escaped = (content: string): string =>
+const escapeXml = (content: string): string =>
   content.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { makeFirstCredentials } from '../../src/credentials/first-credentials.ts';
+import { createFirstCredentials } from '../../src/credentials/first-credentials.ts';
 import { SCHEMA } from '../../src/main/schema.ts';
 import { systemClock } from '../../src/state/clock/clock.ts';
 import { sqliteEngine } from '../../src/state/engine/sqlite/engine.ts';
@@ -14,10 +14,10 @@ export interface DataDirectory extends AsyncDisposable {
 }
 
 /** A directory that a server can start on: its first credentials, and what `fill` writes. It goes when disposed. */
-export async function fillDirectory(fill: (state: State) => Promise<void>): Promise<DataDirectory> {
+export async function createDataDirectory(fill: (state: State) => Promise<void>): Promise<DataDirectory> {
   const directory = await mkdtemp(path.join(tmpdir(), 'accord-bench-'));
   await using state = await openState(directory);
-  await makeFirstCredentials({
+  await createFirstCredentials({
     state,
     clock: systemClock,
     directory,
@@ -40,17 +40,17 @@ export const openState = (directory: string): Promise<State> =>
     log: () => undefined,
   });
 
-const PER_WRITE = 5_000;
+const ROWS_PER_WRITE = 5_000;
 
 /** Runs `write` with 0 up to `count`, many in one commit. */
-export async function inBatches(
+export async function writeInBatches(
   state: State,
   count: number,
   write: (tx: Transaction, i: number) => void,
 ): Promise<void> {
-  for (let first = 0; first < count; first += PER_WRITE) {
+  for (let first = 0; first < count; first += ROWS_PER_WRITE) {
     await state.write((tx) => {
-      for (let i = first; i < Math.min(first + PER_WRITE, count); i++) write(tx, i);
+      for (let i = first; i < Math.min(first + ROWS_PER_WRITE, count); i++) write(tx, i);
     });
   }
 }

@@ -4,34 +4,44 @@ export interface Figure {
   readonly name: string;
   readonly measured: string;
   /** What it must reach; absent: for information. */
-  readonly wanted?: string;
-  readonly reached?: boolean;
+  readonly target?: string;
+  readonly isMet?: boolean;
 }
 
 /** Takes the figures of a part of a section as soon as they are there. */
-export type Tell = (title: string, figures: readonly Figure[]) => void;
+export type ReportFigures = (title: string, figures: readonly Figure[]) => void;
 
 /** `measured` at least `wanted`. */
 export function atLeast(name: string, measured: number, wanted: number, unit: string): Figure {
-  return { name, measured: show(measured, unit), wanted: `≥ ${show(wanted, unit)}`, reached: measured >= wanted };
+  return {
+    name,
+    measured: formatMeasurement(measured, unit),
+    target: `≥ ${formatMeasurement(wanted, unit)}`,
+    isMet: measured >= wanted,
+  };
 }
 
 /** `measured` at most `wanted`. */
 export function atMost(name: string, measured: number, wanted: number, unit: string): Figure {
-  return { name, measured: show(measured, unit), wanted: `≤ ${show(wanted, unit)}`, reached: measured <= wanted };
+  return {
+    name,
+    measured: formatMeasurement(measured, unit),
+    target: `≤ ${formatMeasurement(wanted, unit)}`,
+    isMet: measured <= wanted,
+  };
 }
 
 /** A figure without a bound. */
 export function information(name: string, measured: number, unit: string): Figure {
-  return { name, measured: show(measured, unit) };
+  return { name, measured: formatMeasurement(measured, unit) };
 }
 
 /** Tells on standard output. */
-export function print(title: string, figures: readonly Figure[]): void {
+export function printFigures(title: string, figures: readonly Figure[]): void {
   process.stdout.write(`\n${title}\n`);
   const width = Math.max(...figures.map(({ name }) => name.length));
-  for (const { name, measured, wanted, reached } of figures) {
-    const verdict = wanted === undefined ? '' : `${wanted.padEnd(14)} ${reached ? 'reached' : 'MISSED'}`;
+  for (const { name, measured, target: wanted, isMet: reached } of figures) {
+    const verdict = wanted === undefined ? '' : `${wanted.padEnd(14)} ${reached ? 'met' : 'MISSED'}`;
     process.stdout.write(`  ${name.padEnd(width)}  ${measured.padStart(14)}  ${verdict}\n`);
   }
 }
@@ -48,7 +58,7 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-function show(value: number, unit: string): string {
+function formatMeasurement(value: number, unit: string): string {
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
   return `${value.toLocaleString('en', { maximumFractionDigits: digits })} ${unit}`.trim();
 }

@@ -1,7 +1,7 @@
 /** Servers under load beside each other: requests a second, and what each request costs them. */
 import { readFileSync } from 'node:fs';
 import { median } from './figures.ts';
-import { type Load, load } from './wrk.ts';
+import { type Load, measureRate } from './wrk.ts';
 
 /** A server process, and what it is asked for. */
 export interface Loaded extends Load {
@@ -34,7 +34,7 @@ export async function compareServers(loads: readonly ((round: number) => Loaded)
 
 async function measure({ pid, ...wanted }: Loaded): Promise<ServerFigures> {
   const before = cpuSeconds(pid);
-  const rate = await load(wanted);
+  const rate = await measureRate(wanted);
   return { rate, cpuUs: ((cpuSeconds(pid) - before) / (rate * wanted.seconds)) * 1e6 };
 }
 

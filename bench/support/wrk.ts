@@ -13,12 +13,12 @@ export interface Load {
   /** `COUNT` in it is another number in every request, of eight digits, from 1. */
   readonly body?: string;
   /** Connections, each with one request under way. */
-  readonly atOnce: number;
+  readonly connections: number;
   readonly seconds: number;
 }
 
 /** Makes each request anew, from the body with its number in it. */
-const COUNTED = `local n = 0
+const NUMBERED_REQUESTS = `local n = 0
 request = function()
   n = n + 1
   return wrk.format(nil, nil, nil, (wrk.body:gsub('COUNT', string.format('%08d', n))))
@@ -28,7 +28,7 @@ end`;
 const TIMEOUT = '20s';
 
 /** What a load gave. */
-export interface LoadTimes {
+export interface LoadResult {
   /** Requests a second. */
   readonly rate: number;
   /** Half of the requests, and 99 of 100, were answered within so many milliseconds. */
@@ -37,17 +37,17 @@ export interface LoadTimes {
 }
 
 /** Requests a second. @throws Error when any was answered with another status than 2xx, or not at all */
-export const load = async (given: Load): Promise<number> => (await loadWithTimes(given)).rate;
+export const measureRate = async (given: Load): Promise<number> => (await measureLoad(given)).rate;
 
 /** Likewise, with times. */
-export async function loadWithTimes({
+export async function measureLoad({
   url,
   method = 'GET',
   headers = {},
   body,
-  atOnce,
+  connections,
   seconds,
-}: Load): Promise<LoadTimes> {
+}: Load): Promise<LoadResult> {
   const folder = await mkdtemp(path.join(tmpdir(), 'accord-wrk-'));
   try {
     const script = path.join(folder, 'request.lua');
@@ -56,11 +56,11 @@ export async function loadWithTimes({
       lines.push(`wrk.headers[${JSON.stringify(name)}] = ${JSON.stringify(value)}`);
     }
     if (body !== undefined) lines.push(`wrk.body = ${JSON.stringify(body)}`);
-    if (body?.includes('COUNT') === true) lines.push(COUNTED);
+    if (body?.includes('COUNT') === true) lines.push(NUMBERED_REQUESTS);
     await writeFile(script, lines.join('\n'));
     const child = spawn(toolPath('wrk'), [
       '-t1',
-      `-c${atOnce}`,
+      `-c${connections}`,
       `-d${seconds}s`,
       '--latency',
       '--timeout',
@@ -76,14 +76,14 @@ export async function loadWithTimes({
     await once(child, 'close');
     const rate = /Requests\/sec:\s+([\d.]+)/.exec(output)?.[1];
     if (rate === undefined || /Non-2xx|Socket errors/.test(output)) throw new Error(`the load failed:\n${output}`);
-    return { rate: Number(rate), p50Ms: shareMs(output, 50), p99Ms: shareMs(output, 99) };
+    return { rate: Number(rate), p50Ms: latencyMs(output, 50), p99Ms: latencyMs(output, 99) };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
 /** The line `50%  812.00us` in milliseconds. */
-function shareMs(output: string, percent: number): number {
+function latencyMs(output: string, percent: number): number {
   const [, value, unit = ''] = new RegExp(`\\b${percent}%\\s+([\\d.]+)(us|ms|s)\\b`).exec(output) ?? [];
   return Number(value) * ({ us: 0.001, ms: 1, s: 1_000 }[unit] ?? Number.NaN);
 }

@@ -1,24 +1,27 @@
-/** Every kind of thing that the workers write; a further one is one more line. */
+/** The kinds of resources that workers write. */
 import type { Answer } from '../../test/support/process/server.ts';
-import type { Ask } from '../client.ts';
+import type { ApiRequest } from '../client.ts';
 import { aclTokens } from './acl-token.ts';
 import { intentionsOf } from './intention.ts';
-import type { Kind } from './kind.ts';
 import { partitions } from './partition.ts';
 import { peerings } from './peering.ts';
+import type { ResourceKind } from './resource-kind.ts';
 import { servicesOf } from './service.ts';
-import { makeTeamAccessWorld, teamAccessRows } from './team-access.ts';
+import { createTeamAccessOrganization, teamAccessRows } from './team-access.ts';
 
 /**
- * Prepares what they need in cluster `a` with the token of its site administrator. `request` is sent to a server there and
- * must succeed.
+ * Creates what the kinds need in cluster `a`. `adminToken` belongs to its site administrator. `send` sends a request to the
+ * cluster, and throws unless it succeeds.
  */
-export async function allKinds(admin: string, request: (ask: Ask) => Promise<Answer>): Promise<readonly Kind[]> {
+export async function allKinds(
+  adminToken: string,
+  send: (request: ApiRequest) => Promise<Answer>,
+): Promise<readonly ResourceKind[]> {
   return [
     aclTokens,
     partitions,
     peerings,
-    teamAccessRows(await makeTeamAccessWorld(admin, request)),
+    teamAccessRows(await createTeamAccessOrganization(adminToken, send)),
     servicesOf('a', 2),
     servicesOf('b', 1),
     intentionsOf('a', 1),

@@ -1,7 +1,7 @@
-import { ABSENT } from '../known.ts';
-import { type ClusterName, gather, type Kind, type Seen } from './kind.ts';
+import { ABSENT } from '../model.ts';
+import { byKey, type ClusterName, type Observation, type ResourceKind } from './resource-kind.ts';
 
-interface Shown {
+interface EntryJson {
   readonly Name: string;
   readonly Sources: readonly { readonly Description?: string }[];
   readonly ModifyIndex: number;
@@ -9,34 +9,37 @@ interface Shown {
 
 const KIND = 'service-intentions';
 const pathOf = (key: string): string => `/v1/config/${KIND}/${key}`;
-const seenOf = ({ Sources, ModifyIndex }: Shown): Seen => ({
-  value: Sources[0]?.Description ?? 'without a description',
+const observe = ({ Sources, ModifyIndex }: EntryJson): Observation => ({
+  value: Sources[0]?.Description ?? 'no description',
   index: ModifyIndex,
 });
 const entry = (key: string, source: object): object => ({ Kind: KIND, Name: key, Sources: [source] });
 
-/** Configuration entries that say who may call a service; their value is the description of their one source. */
-export const intentionsOf = (cluster: ClusterName, workers: number): Kind => ({
+/** `service-intentions` entries. The value is the description of the only source. */
+export const intentionsOf = (cluster: ClusterName, workers: number): ResourceKind => ({
   name: `config entry of ${cluster}`,
   cluster,
   workers,
   keysPerWorker: 8,
-  waits: true,
-  putShows: false,
-  key: (worker, at) => `soak-${cluster}-i${worker}-${at}`,
-  value: (turn) => `v${turn}`,
+  supportsBlockingQueries: true,
+  putReturnsResource: false,
+  key: (worker, slot) => `soak-${cluster}-i${worker}-${slot}`,
+  value: (n) => `v${n}`,
   put: (key, value) => ({
     method: 'PUT',
     path: '/v1/config',
     body: entry(key, { Name: 'web', Action: 'allow', Description: value }),
   }),
-  remove: (key) => ({ method: 'DELETE', path: pathOf(key) }),
+  delete: (key) => ({ method: 'DELETE', path: pathOf(key) }),
   read: (key) => ({ method: 'GET', path: pathOf(key) }),
-  readOne: (answer) => (answer.status === 404 ? { value: ABSENT } : seenOf(answer.json<Shown>())),
+  parseRead: (response) => (response.status === 404 ? { value: ABSENT } : observe(response.json<EntryJson>())),
   list: () => ({ method: 'GET', path: `/v1/config/${KIND}` }),
-  readList: (answer) => gather(answer.json<Shown[]>().map((shown) => [shown.Name, seenOf(shown)] as const)),
-  refused: (key) => [
-    { ask: { method: 'PUT', path: '/v1/config', body: entry(key, { Name: 'web', Action: 'perhaps' }) }, status: 400 },
-    { ask: { method: 'DELETE', path: pathOf(key), token: null }, status: 403 },
+  parseList: (response) => byKey(response.json<EntryJson[]>().map((each) => [each.Name, observe(each)] as const)),
+  invalidRequests: (key) => [
+    {
+      request: { method: 'PUT', path: '/v1/config', body: entry(key, { Name: 'web', Action: 'perhaps' }) },
+      status: 400,
+    },
+    { request: { method: 'DELETE', path: pathOf(key), token: null }, status: 403 },
   ],
 });

@@ -1,39 +1,42 @@
-import { ABSENT } from '../known.ts';
-import { gather, type Kind, type Seen } from './kind.ts';
+import { ABSENT } from '../model.ts';
+import { byKey, type Observation, type ResourceKind } from './resource-kind.ts';
 
-interface Shown {
+interface PartitionJson {
   readonly Name: string;
   readonly Description: string;
   readonly ModifyIndex: number;
 }
 
 const pathOf = (key: string): string => `/v1/partition/${key}`;
-const seenOf = ({ Description, ModifyIndex }: Shown): Seen => ({ value: Description, index: ModifyIndex });
+const observe = ({ Description, ModifyIndex }: PartitionJson): Observation => ({
+  value: Description,
+  index: ModifyIndex,
+});
 
-/** Partitions, whose value is their description. */
-export const partitions: Kind = {
+/** Partitions. The value is the description. */
+export const partitions: ResourceKind = {
   name: 'partition',
   cluster: 'a',
   workers: 2,
   keysPerWorker: 8,
-  waits: true,
-  putShows: true,
-  key: (worker, at) => `soak-p${worker}-${at}`,
-  value: (turn) => `v${turn}`,
+  supportsBlockingQueries: true,
+  putReturnsResource: true,
+  key: (worker, slot) => `soak-p${worker}-${slot}`,
+  value: (n) => `v${n}`,
   put: (key, value) => ({ method: 'PUT', path: pathOf(key), body: { Description: value } }),
-  remove: (key) => ({ method: 'DELETE', path: pathOf(key) }),
+  delete: (key) => ({ method: 'DELETE', path: pathOf(key) }),
   read: (key) => ({ method: 'GET', path: pathOf(key) }),
-  readOne: (answer) => (answer.status === 404 ? { value: ABSENT } : seenOf(answer.json<Shown>())),
+  parseRead: (response) => (response.status === 404 ? { value: ABSENT } : observe(response.json<PartitionJson>())),
   list: () => ({ method: 'GET', path: '/v1/partitions' }),
-  readList: (answer) =>
-    gather(
-      answer
-        .json<Shown[]>()
-        .map((shown) => (shown.Name.startsWith('soak-') ? ([shown.Name, seenOf(shown)] as const) : undefined)),
+  parseList: (response) =>
+    byKey(
+      response
+        .json<PartitionJson[]>()
+        .map((each) => (each.Name.startsWith('soak-') ? ([each.Name, observe(each)] as const) : undefined)),
     ),
-  refused: (key) => [
-    { ask: { method: 'PUT', path: pathOf(key), body: { Description: 1 } }, status: 400 },
-    { ask: { method: 'DELETE', path: pathOf(key), token: null }, status: 403 },
-    { ask: { method: 'DELETE', path: pathOf('default') }, status: 409 },
+  invalidRequests: (key) => [
+    { request: { method: 'PUT', path: pathOf(key), body: { Description: 1 } }, status: 400 },
+    { request: { method: 'DELETE', path: pathOf(key), token: null }, status: 403 },
+    { request: { method: 'DELETE', path: pathOf('default') }, status: 409 },
   ],
 };

@@ -1,12 +1,12 @@
-import { ABSENT } from '../known.ts';
-import { type ClusterName, gather, type Kind, type Seen } from './kind.ts';
+import { ABSENT } from '../model.ts';
+import { byKey, type ClusterName, DUPLICATE, type Observation, type ResourceKind } from './resource-kind.ts';
 
-interface ShownService {
+interface ServiceJson {
   readonly ServicePort: number;
   readonly ModifyIndex: number;
 }
 
-interface ShownNode {
+interface NodeJson {
   readonly Services: Readonly<
     Record<string, { readonly ID: string; readonly Port: number; readonly ModifyIndex: number }>
   >;
@@ -15,63 +15,60 @@ interface ShownNode {
 const FIRST_PORT = 1_000;
 const PORTS = 60_000;
 
-/** The node of a worker's services. */
-const nodeOf = (cluster: ClusterName, worker: number | string): string => `soak-${cluster}-n${worker}`;
-
-/** Services in the catalog, which peers import; their value is their port. A worker's services stand on one node. */
-export const servicesOf = (cluster: ClusterName, workers: number): Kind => ({
+/** Services in the catalog, which the other cluster imports. The value is the port. Each worker has one node. */
+export const servicesOf = (cluster: ClusterName, workers: number): ResourceKind => ({
   name: `service of ${cluster}`,
   cluster,
   workers,
   keysPerWorker: 12,
-  waits: true,
-  putShows: false,
-  exported: true,
-  key: (worker, at) => `soak-${cluster}-s${worker}-${at}`,
-  value: (turn) => `${FIRST_PORT + (turn % PORTS)}`,
+  supportsBlockingQueries: true,
+  putReturnsResource: false,
+  isExported: true,
+  key: (worker, slot) => `soak-${cluster}-s${worker}-${slot}`,
+  value: (n) => `${FIRST_PORT + (n % PORTS)}`,
   put: (key, value) => ({
     method: 'PUT',
     path: '/v1/catalog/register',
     body: {
-      Node: nodeOf(cluster, workerOf(key)),
+      Node: nodeName(cluster, workerOf(key)),
       Address: '10.0.0.1',
       Service: { Service: key, Port: Number(value) },
     },
   }),
-  remove: (key) => ({
+  delete: (key) => ({
     method: 'PUT',
     path: '/v1/catalog/deregister',
-    body: { Node: nodeOf(cluster, workerOf(key)), ServiceID: key },
+    body: { Node: nodeName(cluster, workerOf(key)), ServiceID: key },
   }),
   read: (key) => ({ method: 'GET', path: `/v1/catalog/service/${key}` }),
-  readOne(answer) {
-    const [shown, ...more] = answer.json<ShownService[]>();
-    if (shown === undefined) return { value: ABSENT };
-    return { value: more.length === 0 ? `${shown.ServicePort}` : 'there twice', index: shown.ModifyIndex };
+  parseRead(response) {
+    const [service, ...others] = response.json<ServiceJson[]>();
+    if (service === undefined) return { value: ABSENT };
+    return { value: others.length === 0 ? `${service.ServicePort}` : DUPLICATE, index: service.ModifyIndex };
   },
-  list: (worker) => ({ method: 'GET', path: `/v1/catalog/node/${nodeOf(cluster, worker)}` }),
-  readList(answer) {
-    const node = answer.status === 404 ? null : answer.json<ShownNode | null>();
-    return gather(
+  list: (worker) => ({ method: 'GET', path: `/v1/catalog/node/${nodeName(cluster, worker)}` }),
+  parseList(response) {
+    const node = response.status === 404 ? null : response.json<NodeJson | null>();
+    return byKey(
       Object.values(node?.Services ?? {}).map(
-        ({ ID, Port, ModifyIndex }) => [ID, { value: `${Port}`, index: ModifyIndex } satisfies Seen] as const,
+        ({ ID, Port, ModifyIndex }) => [ID, { value: `${Port}`, index: ModifyIndex } satisfies Observation] as const,
       ),
     );
   },
-  refused: (key) => [
+  invalidRequests: (key) => [
     {
-      ask: {
+      request: {
         method: 'PUT',
         path: '/v1/catalog/register',
-        body: { Node: nodeOf(cluster, workerOf(key)), Service: key },
+        body: { Node: nodeName(cluster, workerOf(key)), Service: key },
       },
       status: 400,
     },
     {
-      ask: {
+      request: {
         method: 'PUT',
         path: '/v1/catalog/deregister',
-        body: { Node: nodeOf(cluster, workerOf(key)), ServiceID: key },
+        body: { Node: nodeName(cluster, workerOf(key)), ServiceID: key },
         token: null,
       },
       status: 403,
@@ -79,5 +76,6 @@ export const servicesOf = (cluster: ClusterName, workers: number): Kind => ({
   ],
 });
 
-/** The worker whose key it is. */
+const nodeName = (cluster: ClusterName, worker: number | string): string => `soak-${cluster}-n${worker}`;
+
 const workerOf = (key: string): string => /-s(\d+)-\d+$/.exec(key)?.[1] ?? '';

@@ -1,34 +1,34 @@
 import type { Answer } from '../../test/support/process/server.ts';
 import {
+  type JsonApiDocument,
   MEDIA_TYPE,
+  type ResourceObject,
   resource,
-  type Shown,
-  type ShownDocument,
-  to,
+  toOne,
 } from '../../test/support/team-access/team-access.ts';
-import type { Ask } from '../client.ts';
-import { ABSENT } from '../known.ts';
-import { gather, type Kind, type Seen } from './kind.ts';
+import type { ApiRequest } from '../client.ts';
+import { ABSENT } from '../model.ts';
+import { byKey, type Observation, type ResourceKind } from './resource-kind.ts';
 
-/** Whose rows they are. */
-export interface TeamAccessWorld {
+/** The organization that contains the rows. */
+export interface TeamAccessOrganization {
   /** The token of an owner. */
   readonly token: string;
-  /** Ids; each worker has a workspace, and each team can have a row there. */
+  /** IDs of teams. Each may have one row on each workspace. */
   readonly teams: readonly string[];
+  /** IDs of workspaces, one per worker. */
   readonly workspaces: readonly string[];
 }
 
 const WORKERS = 2;
 const TEAMS = 8;
 const PATH = '/api/v2/team-workspaces';
-const FIXED = ['read', 'plan', 'write', 'admin'] as const;
+const FIXED_LEVELS = ['read', 'plan', 'write', 'admin'] as const;
 const RUNS = ['read', 'plan', 'apply'] as const;
 const VARIABLES = ['none', 'read', 'write'] as const;
 const STATE_VERSIONS = ['none', 'read-outputs', 'read', 'write'] as const;
 
-/** A request of the holder of `token`. */
-const asking = (token: string, method: Ask['method'], path: string, body?: unknown): Ask => ({
+const teamAccessRequest = (token: string, method: ApiRequest['method'], path: string, body?: unknown): ApiRequest => ({
   method,
   path,
   body,
@@ -36,81 +36,84 @@ const asking = (token: string, method: Ask['method'], path: string, body?: unkno
   headers: { authorization: `Bearer ${token}`, ...(method !== 'GET' && { 'content-type': MEDIA_TYPE }) },
 });
 
-/** Makes the organization that the rows are in; `request` is sent to any server and must succeed. */
-export async function makeTeamAccessWorld(
-  admin: string,
-  request: (ask: Ask) => Promise<Answer>,
-): Promise<TeamAccessWorld> {
-  const post = async (token: string, path: string, type: string, attributes: object): Promise<Shown> => {
-    const answer = await request(asking(token, 'POST', `/api/v2${path}`, resource(type, { ...attributes })));
-    return answer.json<ShownDocument>().data;
+/** Creates the organization. `send` sends a request to the cluster, and throws unless it succeeds. */
+export async function createTeamAccessOrganization(
+  adminToken: string,
+  send: (request: ApiRequest) => Promise<Answer>,
+): Promise<TeamAccessOrganization> {
+  const post = async (token: string, path: string, type: string, attributes: object): Promise<ResourceObject> => {
+    const response = await send(teamAccessRequest(token, 'POST', `/api/v2${path}`, resource(type, { ...attributes })));
+    return response.json<JsonApiDocument>().data;
   };
-  const user = await post(admin, '/admin/users', 'users', { username: 'soak', email: 'soak@example.org' });
+  const user = await post(adminToken, '/admin/users', 'users', { username: 'soak', email: 'soak@example.org' });
   const token = String(user.attributes['token']);
   await post(token, '/organizations', 'organizations', { name: 'soak', email: 'soak@example.org' });
-  const ids = async (count: number, type: string): Promise<string[]> => {
-    const made: string[] = [];
-    for (let at = 0; at < count; at += 1)
-      made.push((await post(token, `/organizations/soak/${type}`, type, { name: `soak-${at}` })).id);
-    return made;
+  const create = async (count: number, type: string): Promise<string[]> => {
+    const ids: string[] = [];
+    for (let i = 0; i < count; i += 1)
+      ids.push((await post(token, `/organizations/soak/${type}`, type, { name: `soak-${i}` })).id);
+    return ids;
   };
-  return { token, teams: await ids(TEAMS, 'teams'), workspaces: await ids(WORKERS, 'workspaces') };
+  return { token, teams: await create(TEAMS, 'teams'), workspaces: await create(WORKERS, 'workspaces') };
 }
 
-/** The attributes of a value: a fixed level, or `custom` and three attributes. */
+/** Returns the attributes for a value, which is a fixed level, or `custom` and three permissions. */
 function attributesOf(value: string): Readonly<Record<string, string>> {
   const [access = '', runs, variables, stateVersions] = value.split(' ');
   if (runs === undefined || variables === undefined || stateVersions === undefined) return { access };
   return { access, runs, variables, 'state-versions': stateVersions };
 }
 
-function accessOf({ attributes }: Shown): string {
+function accessValue({ attributes }: ResourceObject): string {
   const { access, runs, variables } = attributes;
   return access === 'custom' ? `custom ${runs} ${variables} ${attributes['state-versions']}` : String(access);
 }
 
-const of = (values: readonly string[], at: number): string => values[at % values.length] ?? '';
-const seenOf = (shown: Shown): Seen => ({ value: accessOf(shown), id: shown.id });
-const related = (shown: Shown, name: string): string =>
-  (shown.relationships[name]?.data as { readonly id: string } | undefined)?.id ?? '';
+const pick = (values: readonly string[], n: number): string => values[n % values.length] ?? '';
+const observe = (row: ResourceObject): Observation => ({ value: accessValue(row), id: row.id });
+const relatedId = (row: ResourceObject, name: string): string =>
+  (row.relationships[name]?.data as { readonly id: string } | undefined)?.id ?? '';
+const keyOf = (row: ResourceObject): string => `${relatedId(row, 'workspace')} ${relatedId(row, 'team')}`;
 
-/** The rows that join teams and workspaces; their value is the access that they give. */
-export function teamAccessRows({ token, teams, workspaces }: TeamAccessWorld): Kind {
-  const create = (key: string, attributes: Readonly<Record<string, string>>): Ask => {
+/** Team access rows. The key is a workspace ID and a team ID; the value is the granted access. */
+export function teamAccessRows({ token, teams, workspaces }: TeamAccessOrganization): ResourceKind {
+  const request = (method: ApiRequest['method'], path: string, body?: unknown): ApiRequest =>
+    teamAccessRequest(token, method, path, body);
+  const create = (key: string, attributes: Readonly<Record<string, string>>): ApiRequest => {
     const [workspace = '', team = ''] = key.split(' ');
-    const relationships = { workspace: to('workspaces', workspace), team: to('teams', team) };
-    return asking(token, 'POST', PATH, resource('team-workspaces', attributes, relationships));
+    const relationships = { workspace: toOne('workspaces', workspace), team: toOne('teams', team) };
+    return request('POST', PATH, resource('team-workspaces', attributes, relationships));
   };
   return {
     name: 'team access row',
     cluster: 'a',
     workers: WORKERS,
     keysPerWorker: TEAMS,
-    waits: false,
-    putShows: true,
-    key: (worker, at) => `${workspaces[worker]} ${teams[at]}`,
-    value: (turn) =>
-      turn % 4 === 3
-        ? of(FIXED, Math.floor(turn / 4))
-        : `custom ${of(RUNS, turn)} ${of(VARIABLES, Math.floor(turn / 3))} ${of(STATE_VERSIONS, Math.floor(turn / 9))}`,
+    supportsBlockingQueries: false,
+    putReturnsResource: true,
+    key: (worker, slot) => `${workspaces[worker]} ${teams[slot]}`,
+    value: (n) =>
+      n % 4 === 3
+        ? pick(FIXED_LEVELS, Math.floor(n / 4))
+        : `custom ${pick(RUNS, n)} ${pick(VARIABLES, Math.floor(n / 3))} ${pick(STATE_VERSIONS, Math.floor(n / 9))}`,
     put: (key, value, id) =>
       id === undefined
         ? create(key, attributesOf(value))
-        : asking(token, 'PATCH', `${PATH}/${id}`, resource('team-workspaces', attributesOf(value))),
-    remove: (_key, id) => asking(token, 'DELETE', `${PATH}/${id}`),
-    read: (_key, id) => (id === undefined ? undefined : asking(token, 'GET', `${PATH}/${id}`)),
-    readOne: (answer) => (answer.status === 404 ? { value: ABSENT } : seenOf(answer.json<ShownDocument>().data)),
-    list: (worker) => asking(token, 'GET', `${PATH}?filter[workspace][id]=${workspaces[worker]}`),
-    readList: (answer) =>
-      gather(
-        answer
-          .json<ShownDocument<Shown[]>>()
-          .data.map((shown) => [`${related(shown, 'workspace')} ${related(shown, 'team')}`, seenOf(shown)] as const),
-      ),
-    refused: (key) => [
-      { ask: create(key, { access: 'everything' }), status: 422 },
-      { ask: create(key, { access: 'read', runs: 'apply' }), status: 422 },
-      { ask: asking('nobody', 'POST', PATH, resource('team-workspaces', { access: 'admin' })), status: 401 },
+        : request('PATCH', `${PATH}/${id}`, resource('team-workspaces', attributesOf(value))),
+    delete: (_key, id) => request('DELETE', `${PATH}/${id}`),
+    read: (_key, id) => (id === undefined ? undefined : request('GET', `${PATH}/${id}`)),
+    parseRead: (response) =>
+      response.status === 404 ? { value: ABSENT } : observe(response.json<JsonApiDocument>().data),
+    list: (worker) => request('GET', `${PATH}?filter[workspace][id]=${workspaces[worker]}`),
+    parseList: (response) =>
+      byKey(response.json<JsonApiDocument<ResourceObject[]>>().data.map((row) => [keyOf(row), observe(row)] as const)),
+    invalidRequests: (key) => [
+      { request: create(key, { access: 'everything' }), status: 422 },
+      { request: create(key, { access: 'read', runs: 'apply' }), status: 422 },
+      {
+        request: teamAccessRequest('nobody', 'POST', PATH, resource('team-workspaces', { access: 'admin' })),
+        status: 401,
+      },
     ],
   };
 }

@@ -1,7 +1,7 @@
 /** Authorization of the peering endpoints: each with and without a grant on the name in the partition. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { mustGenerate, mustReadRecord, statusAndText } from '../../test/support/peering/peering.ts';
+import { mustGenerate, mustReadRecord, statusAndText } from '../../test/support/peering/peering-requests.ts';
 import { type Api, type CreatedToken, startApi } from '../../test/support/process/api.ts';
 import type { Answer } from '../../test/support/process/server.ts';
 import { peerings } from './record/record.ts';

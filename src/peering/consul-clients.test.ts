@@ -1,7 +1,7 @@
 /** The behavior with `compat: consul` ([PEER-101] to [PEER-103]). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { mustGenerate, mustPeer, requestToken, statusAndText } from '../../test/support/peering/peering.ts';
+import { mustGenerate, mustPeer, requestToken, statusAndText } from '../../test/support/peering/peering-requests.ts';
 import { startApi } from '../../test/support/process/api.ts';
 import type { PeeringJson } from './record/record-to-json.ts';
 

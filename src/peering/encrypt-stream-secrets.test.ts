@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { startPeeringService } from '../../test/support/peering/running-peering.ts';
+import { startPeeringService } from '../../test/support/peering/start-peering-service.ts';
 import { type Api, startApi } from '../../test/support/process/api.ts';
 import { sqliteStore } from '../../test/support/state/store.ts';
 import { createLog } from '../http/telemetry/log.ts';

@@ -1,7 +1,7 @@
 /** The order of validation in the peering endpoints ([PEER-13]). */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { mustGenerate, mustPeer } from '../../test/support/peering/peering.ts';
+import { mustGenerate, mustPeer } from '../../test/support/peering/peering-requests.ts';
 import { type Api, startApi } from '../../test/support/process/api.ts';
 
 interface Fault {

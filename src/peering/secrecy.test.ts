@@ -9,7 +9,7 @@ import {
   requestEstablish,
   requestToken,
   tokenContent,
-} from '../../test/support/peering/peering.ts';
+} from '../../test/support/peering/peering-requests.ts';
 import { startApi } from '../../test/support/process/api.ts';
 import { dataKeyCipher } from '../state/transfer/encryption.ts';
 import { links, streamSecretContext } from './record/secrets.ts';

@@ -1,10 +1,16 @@
-/** Either of two clusters killed at every point of a peering's life. */
+/** Kills either of two clusters at every crash point of a peering. */
 import { after, before, describe, it } from 'node:test';
 import { startCluster } from '../support/peering/clusters.ts';
-import { type CrashClusters, crashPeering } from '../support/peering/crash-peering.ts';
-import { type CrashPoint, describePoint, piecePoints, RECORD_POINTS, STEPS } from '../support/peering/crash-points.ts';
+import { type CrashClusters, testCrash } from '../support/peering/crash-peering.ts';
+import {
+  CRASH_STEPS,
+  type CrashPoint,
+  chunkPoints,
+  describePoint,
+  RECORD_POINTS,
+} from '../support/peering/crash-points.ts';
 
-describe('two clusters of which one is killed', () => {
+describe('a peering when a server is killed', () => {
   let clusters: CrashClusters;
   before(async () => {
     const settings = { 'limits.stream-handshake': '1s' };
@@ -13,8 +19,8 @@ describe('two clusters of which one is killed', () => {
   });
   after(() => Promise.all(Object.values(clusters ?? {}).map((each) => each[Symbol.asyncDispose]())));
 
-  const points: readonly CrashPoint[] = [...RECORD_POINTS, ...STEPS.flatMap(piecePoints)];
+  const points: readonly CrashPoint[] = [...RECORD_POINTS, ...CRASH_STEPS.flatMap(chunkPoints)];
   for (const [i, point] of points.entries()) {
-    it(describePoint(point), () => crashPeering(clusters, point, `p${i}`));
+    it(describePoint(point), () => testCrash(clusters, point, `p${i}`));
   }
 });

@@ -1,4 +1,4 @@
-/** How peerings end, and which tokens begin none. Absences that last: `peering-deletion.long.ts`. */
+/** Deletion of peerings, and tokens that are rejected. `peering-deletion.long.ts` tests longer outages. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
@@ -11,15 +11,15 @@ import {
   peerClusters,
   startCluster,
 } from '../support/peering/clusters.ts';
-import { deleteWhileAway } from '../support/peering/deleted-away.ts';
-import { editedToken, readToken, type TokenFields } from '../support/peering/edited-token.ts';
+import { deleteWhilePeerDown } from '../support/peering/delete-while-peer-down.ts';
+import { editedToken, type TokenEdits, tokenContent } from '../support/peering/peering-requests.ts';
 import { startProxy } from '../support/proxy.ts';
 import { until } from '../support/until.ts';
 
-const AWAY_MS = 2_000;
-/** The longest wait for a name that is being removed, and what a busy machine adds. */
-const FREE_MS = 20_000;
-const SPENT = 'a new peering token must be generated: invalid peering establishment secret';
+const DOWN_MS = 2_000;
+/** The longest wait for the removal of a record, and time for a busy machine. */
+const REMOVAL_MS_MAX = 20_000;
+const INVALID_SECRET = 'a new peering token must be generated: invalid peering establishment secret';
 
 const started: Cluster[] = [];
 async function start(datacenter: string): Promise<Cluster> {
@@ -37,15 +37,15 @@ before(async () => {
 });
 after(() => Promise.all(started.map((cluster) => cluster[Symbol.asyncDispose]())));
 
-describe('a peering that is deleted', { timeout: 180_000 }, () => {
+describe('deleting a peering', { timeout: 180_000 }, () => {
   before(() => peerClusters(east, west, { to: 'west', from: 'east' }));
 
-  for (const deleter of ['accepting', 'dialing'] as const) {
-    it(`on the ${deleter} side while the other one is away, is TERMINATED there when it is back`, () =>
-      deleteWhileAway({ accepting: east, dialing: west, deleter, awayMs: AWAY_MS }));
+  for (const deletingSide of ['accepting', 'dialing'] as const) {
+    it(`on the ${deletingSide} side terminates the record of a peer that was down [PEER-71]`, () =>
+      deleteWhilePeerDown({ accepting: east, dialing: west, deletingSide, downMs: DOWN_MS }));
   }
 
-  it('on both sides at once, is gone on both', async () => {
+  it('on both sides at the same time removes both records', async () => {
     const deleted = await Promise.all([
       east.request('DELETE', '/v1/peering/west'),
       west.request('DELETE', '/v1/peering/east'),
@@ -64,16 +64,16 @@ describe('a peering that is deleted', { timeout: 180_000 }, () => {
     await west.untilRecord('east', (record) => record === undefined);
   });
 
-  it('and made again at once under its name, is another one, which the end of the first does not touch', async () => {
+  it('does not affect a new peering with the same name', async () => {
     await peerClusters(east, west, { to: 'west', from: 'east' });
     const before = await west.record('east');
     assert.equal((await west.request('DELETE', '/v1/peering/east')).status, 200);
     await east.untilRecord('west', isTerminated);
-    // Both wait until the name is free.
+    // Both requests wait until the old record is removed [PEER-37].
     const token = await east.generate('west');
     const answer = await west.establish('east', token);
     assert.equal(answer.status, 200, answer.text);
-    const after = await west.untilRecord('east', isActive, FREE_MS);
+    const after = await west.untilRecord('east', isActive, REMOVAL_MS_MAX);
     await east.untilRecord('west', isActive);
     assert.notEqual(after.ID, before?.ID);
     assert.notEqual(after.PeerID, before?.PeerID);
@@ -81,54 +81,54 @@ describe('a peering that is deleted', { timeout: 180_000 }, () => {
     assert.equal((await east.request('DELETE', '/v1/peering/west')).status, 200);
     const next = await east.generate('west');
     assert.equal((await west.establish('east', next)).status, 200);
-    await west.untilRecord('east', isActive, FREE_MS);
-    assert.equal((await west.record('east'))?.ID, after.ID, 'who did not delete it keeps its record');
+    await west.untilRecord('east', isActive, REMOVAL_MS_MAX);
+    assert.equal((await west.record('east'))?.ID, after.ID, 'the side that did not delete keeps its record [PEER-62]');
     await east.untilRecord('west', isActive);
   });
 
-  it('while the network is cut, and made again there, ends in ACTIVE on both sides, by a new token at the worst', async () => {
+  it('during a network outage allows a new peering, with a second token at most', async () => {
     await using proxy = await startProxy(east.peeringPort);
     const addresses = [`127.0.0.1:${proxy.port}`];
     await peerClusters(east, west, { to: 'cut', from: 'cut', addresses });
     proxy.sever();
     assert.equal((await west.request('DELETE', '/v1/peering/cut')).status, 200);
     await east.untilRecord('cut', isFailing);
-    await west.untilRecord('cut', (record) => record === undefined, FREE_MS);
-    // East has not heard of it, so the token is for the record that it has.
+    await west.untilRecord('cut', (record) => record === undefined, REMOVAL_MS_MAX);
+    // East does not know of the deletion, so the token is for its old record.
     const token = await east.generate('cut', { ServerExternalAddresses: addresses });
     proxy.heal();
     const isUp = async (): Promise<boolean> => isActive(await east.record('cut')) && isActive(await west.record('cut'));
     if ((await west.establish('cut', token)).status === 200)
-      await until('ACTIVE, or ended', async () => (await isUp()) || isTerminated(await east.record('cut')), FREE_MS);
+      await until('ACTIVE on both sides, or TERMINATED', async () => (await isUp()) || isTerminated(await east.record('cut')), REMOVAL_MS_MAX);
     if (isTerminated(await east.record('cut'))) {
       const again = await west.establish('cut', await east.generate('cut', { ServerExternalAddresses: addresses }));
       assert.equal(again.status, 200, again.text);
     }
-    await until('ACTIVE on both sides', isUp, FREE_MS);
+    await until('ACTIVE on both sides', isUp, REMOVAL_MS_MAX);
   });
 });
 
-describe('a peering token', { timeout: 120_000 }, () => {
-  /** Establishes as `refused`, with a token that east made for `name`: nothing may be left of it on either side. */
-  async function establishRefused(
+describe('establishing with a token', { timeout: 120_000 }, () => {
+  /** Establishes as `rejected` with a token of east for `name`, and checks that neither side keeps a change. */
+  async function establishRejected(
     cluster: Cluster,
     token: string,
     name = 'north',
   ): Promise<readonly [status: number, text: string]> {
     const before = await east.record(name);
-    const answer = await cluster.establish('refused', token);
-    assert.equal(await cluster.record('refused'), undefined);
+    const answer = await cluster.establish('rejected', token);
+    assert.equal(await cluster.record('rejected'), undefined);
     assert.deepEqual(await east.record(name), before);
     return [answer.status, answer.text];
   }
 
-  it('that was edited is refused for what was edited, leaves nothing, and is not spent', async () => {
+  it('rejects every edited field, leaves no record, and does not use up the token [PEER-49] [PEER-55]', async () => {
     const token = await east.generate('north');
-    const foreign = readToken(await south.generate('north'));
-    const other = readToken(await east.generate('other'));
-    const own = readToken(await west.generate('north-of-here'));
+    const foreign = tokenContent(await south.generate('north'));
+    const other = tokenContent(await east.generate('other'));
+    const own = tokenContent(await west.generate('north-of-here'));
     const closed = `127.0.0.1:${await freePort()}`;
-    const cases: readonly (readonly [edited: Partial<TokenFields>, status: number, text: string | RegExp])[] = [
+    const cases: readonly (readonly [edited: TokenEdits, status: number, text: string | RegExp])[] = [
       [{ CA: [] }, 400, 'peering token CA value is empty'],
       [{ CA: ['x'] }, 400, /^peering token invalid CA: /],
       [
@@ -166,19 +166,19 @@ describe('a peering token', { timeout: 120_000 }, () => {
       ],
       [{ PeerID: '' }, 400, 'peering token peer ID value is empty'],
       [{ PeerID: 'x' }, 400, 'peering token peer ID value is not a UUID'],
-      [{ PeerID: randomUUID() }, 403, SPENT],
-      [{ PeerID: other.PeerID }, 403, SPENT],
+      [{ PeerID: randomUUID() }, 403, INVALID_SECRET],
+      [{ PeerID: other.PeerID }, 403, INVALID_SECRET],
       [
         { Remote: { Partition: 'default', Datacenter: 'dc3' } },
         400,
         /^peering token remote datacenter "dc3" is not that of /,
       ],
       [{ EstablishmentSecret: '' }, 400, 'peering token establishment secret value is empty'],
-      [{ EstablishmentSecret: randomUUID() }, 403, SPENT],
-      [{ EstablishmentSecret: other.EstablishmentSecret }, 403, SPENT],
+      [{ EstablishmentSecret: randomUUID() }, 403, INVALID_SECRET],
+      [{ EstablishmentSecret: other.EstablishmentSecret }, 403, INVALID_SECRET],
     ];
     for (const [edited, status, text] of cases) {
-      const answer = await establishRefused(west, editedToken(token, edited));
+      const answer = await establishRejected(west, editedToken(token, edited));
       assert.equal(answer[0], status, `${JSON.stringify(edited)}: ${answer[1]}`);
       if (typeof text === 'string') assert.equal(answer[1], text);
       else assert.match(answer[1], text);
@@ -188,25 +188,25 @@ describe('a peering token', { timeout: 120_000 }, () => {
     await west.untilRecord('north', isActive);
   });
 
-  it('of an own, a deleted or a superseded peering, and a revoked one, is refused and leaves nothing', async () => {
+  it('rejects tokens of this cluster, of a deleted peering, replaced tokens and revoked tokens [PEER-57]', async () => {
     const own = await east.establish('self', await east.generate('self-token'));
     assert.equal(own.status, 400);
     assert.match(own.text, /^cannot create a peering within the same cluster /);
     assert.equal(await east.record('self'), undefined);
 
-    const superseded = await east.generate('gone');
+    const replaced = await east.generate('gone');
     const revoked = await east.generate('gone');
-    assert.deepEqual(await establishRefused(south, superseded, 'gone'), [403, SPENT]);
+    assert.deepEqual(await establishRejected(south, replaced, 'gone'), [403, INVALID_SECRET]);
     assert.equal((await east.request('DELETE', '/v1/peering/gone/token')).status, 200);
-    assert.deepEqual(await establishRefused(south, revoked, 'gone'), [403, SPENT]);
+    assert.deepEqual(await establishRejected(south, revoked, 'gone'), [403, INVALID_SECRET]);
     const deleted = await east.generate('gone');
     assert.equal((await east.request('DELETE', '/v1/peering/gone')).status, 200);
-    assert.deepEqual(await establishRefused(south, deleted, 'gone'), [403, SPENT]);
+    assert.deepEqual(await establishRejected(south, deleted, 'gone'), [403, INVALID_SECRET]);
     await east.untilRecord('gone', (record) => record === undefined);
-    assert.deepEqual(await establishRefused(south, deleted, 'gone'), [403, SPENT]);
+    assert.deepEqual(await establishRejected(south, deleted, 'gone'), [403, INVALID_SECRET]);
   });
 
-  it('that two clusters use at once is good for one of them', async () => {
+  it('succeeds for one of two clusters that use it concurrently [PEER-43]', async () => {
     for (const name of ['race-1', 'race-2', 'race-3']) {
       const token = await east.generate(name);
       const rivals = [west, south];
@@ -216,29 +216,29 @@ describe('a peering token', { timeout: 120_000 }, () => {
       for (const [i, { status, text }] of answers.entries()) {
         const rival = rivals[i] as Cluster;
         if (status === 200) await rival.untilRecord(name, isActive);
-        else assert.deepEqual([text, await rival.record(name)], [SPENT, undefined]);
+        else assert.deepEqual([text, await rival.record(name)], [INVALID_SECRET, undefined]);
       }
       await east.untilRecord(name, isActive);
     }
   });
 
-  it('that one cluster uses twice at once is good for one peering', async () => {
+  it('creates one peering when a cluster uses it concurrently [PEER-43]', async () => {
     const token = await east.generate('twice');
     const names = ['twice-a', 'twice-b', 'twice-b'];
     const answers = await Promise.all(names.map((name) => south.establish(name, token)));
     assert.equal(answers.filter(({ status }) => status === 200).length, 1, answers.map(({ text }) => text).join());
     for (const { status, text } of answers) {
       if (status === 409) assert.equal(text, 'peering "twice-b" is being established');
-      else if (status !== 200) assert.deepEqual([status, text], [403, SPENT]);
+      else if (status !== 200) assert.deepEqual([status, text], [403, INVALID_SECRET]);
     }
     const winner = names[answers.findIndex(({ status }) => status === 200)] as string;
     await south.untilRecord(winner, isActive);
     const loser = winner === 'twice-a' ? 'twice-b' : 'twice-a';
     assert.equal(await south.record(loser), undefined);
 
-    // All but the times, which go on.
-    const kept = async (): Promise<unknown> => ({ ...(await south.record(winner)), StreamStatus: undefined });
-    const before = await kept();
-    assert.deepEqual([(await south.establish(winner, token)).text, await kept()], [SPENT, before]);
+    // Without `StreamStatus`, whose times advance.
+    const stableFields = async (): Promise<unknown> => ({ ...(await south.record(winner)), StreamStatus: undefined });
+    const before = await stableFields();
+    assert.deepEqual([(await south.establish(winner, token)).text, await stableFields()], [INVALID_SECRET, before]);
   });
 });

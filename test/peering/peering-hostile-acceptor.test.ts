@@ -8,27 +8,35 @@ import { createServer as createTlsServer } from 'node:tls';
 import { Code } from '@connectrpc/connect';
 import { MESSAGE_BYTES_MAX } from '../../src/peering/limits.ts';
 import { type Cluster, isActive, isTerminated, peerClusters, startCluster } from '../support/peering/clusters.ts';
-import { response, type Watch, watch } from '../support/peering/hostile-peer.ts';
+import { type AttackMonitor, monitorCluster, resourceResponse } from '../support/peering/hostile-peer.ts';
 import {
-  type Answering,
-  endWith,
-  giveSecret,
-  greet,
+  requestEndlessly,
+  sendEndlessly,
+  sendInformationalHeaders,
+  sendMessages,
+  sendStatus,
+  sendTwoSecrets,
+  serveHtml,
+} from '../support/peering/hostile-responses.ts';
+import {
+  type CallHandler,
+  endWithTrailers,
   makeIdentity,
   type RawAcceptor,
   type RawAcceptorOptions,
+  sendHeaders,
+  sendSecret,
   startRawAcceptor,
 } from '../support/peering/raw-acceptor.ts';
-import { asking, endless, informing, refuseWith, saying, twice, web } from '../support/peering/raw-answers.ts';
-import { framed, messageReader, type Said, said } from '../support/peering/raw-peer.ts';
+import { encodeMessage, grpcFrame, type MessageFields, messageReader } from '../support/peering/raw-peer.ts';
 import { until } from '../support/until.ts';
 
-const HEARTBEAT: Said = { heartbeat: {} };
+const HEARTBEAT: MessageFields = { heartbeat: {} };
 
 describe('a hostile accepting peer', { timeout: 120_000 }, () => {
   let victim: Cluster;
   let friend: Cluster;
-  let watched: Watch;
+  let watched: AttackMonitor;
   before(async () => {
     const settings = { 'limits.stream-handshake': '1s', 'peering.heartbeat-timeout': '10s' };
     [victim, friend] = await Promise.all([
@@ -36,7 +44,7 @@ describe('a hostile accepting peer', { timeout: 120_000 }, () => {
       startCluster({ settings: { 'peering.heartbeat-timeout': '10s', 'cluster.datacenter': 'dc2' } }),
     ]);
     await peerClusters(friend, victim, { to: 'victim', from: 'friend' });
-    watched = await watch(victim, 'friend');
+    watched = await monitorCluster(victim, 'friend');
   });
   after(() => Promise.all([victim, friend].map((cluster) => cluster?.[Symbol.asyncDispose]())));
 
@@ -64,26 +72,31 @@ describe('a hostile accepting peer', { timeout: 120_000 }, () => {
     assert.deepEqual(await establishing({ identity: expired }), [503, 'ADDRESS: its certificate has expired']);
   });
 
-  const EXCHANGES: readonly (readonly [what: string, exchange: Answering, status: number, text: RegExp])[] = [
+  const EXCHANGES: readonly (readonly [what: string, exchange: CallHandler, status: number, text: RegExp])[] = [
     ['never answers', () => undefined, 503, /^ADDRESS: no answer in time$/],
-    ['gives no secret', (stream) => giveSecret(stream, ''), 503, /^ADDRESS: .* secret of 0 characters$/],
-    ['gives a secret of 1 MB', (stream) => giveSecret(stream, 'x'.repeat(1_000_000)), 503, /secret of 1000000 charact/],
-    ['answers twice', twice, 503, /^ADDRESS: /],
-    ['answers without end', endless, 503, /^ADDRESS: /],
-    ['answers with nothing but headers', informing, 503, /^ADDRESS: no answer in time$/],
-    ['announces 4 GiB', saying(framed(Buffer.from('x'), { length: 0xffffffff })), 503, /larger than configured/],
-    ['answers with garbage', saying(framed(Buffer.alloc(64, 0xff))), 503, /^ADDRESS: /],
-    ['is a web server', web, 503, /^ADDRESS: /],
+    ['gives no secret', (stream) => sendSecret(stream, ''), 503, /^ADDRESS: .* secret of 0 characters$/],
+    ['gives a secret of 1 MB', (stream) => sendSecret(stream, 'x'.repeat(1_000_000)), 503, /secret of 1000000 charact/],
+    ['answers twice', sendTwoSecrets, 503, /^ADDRESS: /],
+    ['answers without end', sendEndlessly, 503, /^ADDRESS: /],
+    ['answers with nothing but headers', sendInformationalHeaders, 503, /^ADDRESS: no answer in time$/],
+    [
+      'announces 4 GiB',
+      sendMessages(grpcFrame(Buffer.from('x'), { length: 0xffffffff })),
+      503,
+      /larger than configured/,
+    ],
+    ['answers with garbage', sendMessages(grpcFrame(Buffer.alloc(64, 0xff))), 503, /^ADDRESS: /],
+    ['is a web server', serveHtml, 503, /^ADDRESS: /],
     ['resets', (stream) => stream.close(2), 503, /^ADDRESS: /],
     ['goes away', (stream) => stream.session?.goaway(11), 503, /^ADDRESS: /],
     [
       'refuses',
-      refuseWith(Code.PermissionDenied, 'x'.repeat(9_000)),
+      sendStatus(Code.PermissionDenied, 'x'.repeat(9_000)),
       403,
       /^a new peering token must be generated: inv/,
     ],
-    ['speaks to our terminal', refuseWith(Code.Unknown, '\u001b[2J\r\nADDRESS: ok\u009b1m'), 503, /^ADDRESS: [ -~]+$/],
-    ['says too much', refuseWith(Code.Unknown, 'x'.repeat(9_000)), 503, /^ADDRESS: Unknown: x{900,1020}…$/],
+    ['speaks to our terminal', sendStatus(Code.Unknown, '\u001b[2J\r\nADDRESS: ok\u009b1m'), 503, /^ADDRESS: [ -~]+$/],
+    ['says too much', sendStatus(Code.Unknown, 'x'.repeat(9_000)), 503, /^ADDRESS: Unknown: x{900,1020}…$/],
   ];
   // A few at a time: each has only the three seconds of an exchange, on a busy machine too.
   describe('is not established with', { concurrency: 4 }, () => {
@@ -97,29 +110,37 @@ describe('a hostile accepting peer', { timeout: 120_000 }, () => {
   });
 
   /** A peering that is established, and whose streams are answered so. */
-  async function established(name: string, stream: Answering): Promise<RawAcceptor> {
+  async function established(name: string, stream: CallHandler): Promise<RawAcceptor> {
     const acceptor = await startRawAcceptor({ stream });
     const { status, text } = await victim.establish(name, acceptor.token());
     assert.equal(status, 200, text);
     return acceptor;
   }
 
-  const STREAMS: readonly (readonly [what: string, stream: Answering, reason: RegExp])[] = [
+  const STREAMS: readonly (readonly [what: string, stream: CallHandler, reason: RegExp])[] = [
     ['says nothing', () => undefined, /: handshake timeout$/],
-    ['says nothing after its headers', (stream) => greet(stream), /: handshake timeout$/],
-    ['is a web server', web, /^127\.0\.0\.1:\d+: /],
+    ['says nothing after its headers', (stream) => sendHeaders(stream), /: handshake timeout$/],
+    ['is a web server', serveHtml, /^127\.0\.0\.1:\d+: /],
     ['resets', (stream) => stream.close(2), /^127\.0\.0\.1:\d+: /],
-    ['says Open itself', saying({ open: { PeerID: 'x' } }), /Open is only the first message/],
-    ['sends garbage', saying(HEARTBEAT, framed(Buffer.alloc(64, 0xff))), /^protocol error: parse binary/],
-    ['sends 8 MiB and a byte', saying(HEARTBEAT, framed(Buffer.alloc(MESSAGE_BYTES_MAX + 1))), /^protocol error: mess/],
-    ['announces 4 GiB', saying(HEARTBEAT, framed(Buffer.from('x'), { length: 0xffffffff })), /^protocol error: mess/],
-    ['falls silent', saying(HEARTBEAT), /^heartbeat timeout$/],
+    ['says Open itself', sendMessages({ open: { PeerID: 'x' } }), /Open is only the first message/],
+    ['sends garbage', sendMessages(HEARTBEAT, grpcFrame(Buffer.alloc(64, 0xff))), /^protocol error: parse binary/],
+    [
+      'sends 8 MiB and a byte',
+      sendMessages(HEARTBEAT, grpcFrame(Buffer.alloc(MESSAGE_BYTES_MAX + 1))),
+      /^protocol error: mess/,
+    ],
+    [
+      'announces 4 GiB',
+      sendMessages(HEARTBEAT, grpcFrame(Buffer.from('x'), { length: 0xffffffff })),
+      /^protocol error: mess/,
+    ],
+    ['falls silent', sendMessages(HEARTBEAT), /^heartbeat timeout$/],
     [
       'refuses for a reason of many lines',
-      refuseWith(Code.Internal, 'a\r\n\u001b[31mb'),
+      sendStatus(Code.Internal, 'a\r\n\u001b[31mb'),
       /: refused: Internal: a +\[31mb$/,
     ],
-    ['asks without end', asking, /^limit |^connection lost|^closed/],
+    ['asks without end', requestEndlessly, /^limit |^connection lost|^closed/],
   ];
   describe('is a peering that fails, and says why,', { concurrency: true }, () => {
     for (const [i, [what, stream, reason]] of STREAMS.entries()) {
@@ -135,17 +156,17 @@ describe('a hostile accepting peer', { timeout: 120_000 }, () => {
   });
 
   it('terminates the peering, which stays so', async () => {
-    await using _acceptor = await established('terminated', saying({ terminated: {} }));
+    await using _acceptor = await established('terminated', sendMessages({ terminated: {} }));
     await victim.untilRecord('terminated', isTerminated);
   });
 
   it('is dialed again ever more slowly when it ends its streams as soon as they are live', async () => {
     const dialedAt: number[] = [];
-    const flap: Answering = (stream) => {
+    const flap: CallHandler = (stream) => {
       dialedAt.push(performance.now());
-      greet(stream);
-      stream.write(said(HEARTBEAT));
-      setTimeout(() => endWith(stream, { 'grpc-status': '0' }), 20);
+      sendHeaders(stream);
+      stream.write(encodeMessage(HEARTBEAT));
+      setTimeout(() => endWithTrailers(stream, { 'grpc-status': '0' }), 20);
     };
     await using _acceptor = await established('flapping', flap);
     await until('it was dialed some times', () => dialedAt.length >= 4, 30_000);
@@ -158,7 +179,7 @@ describe('a hostile accepting peer', { timeout: 120_000 }, () => {
   it('can send its dialer to itself no more than once a round', async () => {
     const acceptor = await startRawAcceptor();
     await using _acceptor = acceptor;
-    acceptor.answer(refuseWith(Code.FailedPrecondition, 'not here', acceptor.address));
+    acceptor.handleStreams(sendStatus(Code.FailedPrecondition, 'not here', acceptor.address));
     assert.equal((await victim.establish('redirected', acceptor.token())).status, 200);
     // One reason for each of a round's streams; a busy machine may not get as far as being sent on in the first one.
     await victim.untilRecord('redirected', (record) => record?.Failing?.Reason.split('; ').length === 2);
@@ -197,7 +218,7 @@ describe('a hostile accepting peer', { timeout: 120_000 }, () => {
     let rounds = 0;
     await using acceptor = await established('sent-away', (stream, headers) => {
       rounds += 1;
-      refuseWith(Code.FailedPrecondition, 'not here', rounds % 2 === 1 ? plainAddress : tlsAddress)(stream, headers);
+      sendStatus(Code.FailedPrecondition, 'not here', rounds % 2 === 1 ? plainAddress : tlsAddress)(stream, headers);
     });
     await victim.untilRecord('sent-away', (record) =>
       /certificate is not signed by the cluster/.test(record?.Failing?.Reason ?? ''),
@@ -215,9 +236,9 @@ describe('a hostile accepting peer', { timeout: 120_000 }, () => {
     const answers = new Map<string, string>();
     let pushed: ServerHttp2Stream | undefined;
     await using acceptor = await established('pushing', (stream) => {
-      greet(stream);
-      stream.write(said(HEARTBEAT));
-      const beats = setInterval(() => void (stream.writable && stream.write(said(HEARTBEAT))), 1_000);
+      sendHeaders(stream);
+      stream.write(encodeMessage(HEARTBEAT));
+      const beats = setInterval(() => void (stream.writable && stream.write(encodeMessage(HEARTBEAT))), 1_000);
       stream.once('close', () => clearInterval(beats));
       pushed = stream;
     });
@@ -230,18 +251,18 @@ describe('a hostile accepting peer', { timeout: 120_000 }, () => {
       }),
     );
     const many = Array.from({ length: 10_000 }, (_, i) => `10.0.${i >> 8}.${i & 255}:8503`);
-    const push = async (nonce: string, message: Said): Promise<string | undefined> => {
-      pushed?.write(said(message));
+    const push = async (nonce: string, message: MessageFields): Promise<string | undefined> => {
+      pushed?.write(encodeMessage(message));
       await until(`an answer to ${nonce}`, () => answers.has(nonce));
       return answers.get(nonce);
     };
     const addresses = (nonce: string, ...Addresses: string[]) =>
-      push(nonce, response('server-addresses', 'a', { Addresses }, nonce));
+      push(nonce, resourceResponse('server-addresses', 'a', { Addresses }, nonce));
     assert.match((await addresses('a', 'http://169.254.169.254/')) ?? '', /is not a valid peering server address/);
     assert.match((await addresses('b', '')) ?? '', /is not a valid peering server address/);
     assert.match((await addresses('c')) ?? '', /no server address/);
     const bundle = { TrustDomain: 'other.example', RootPEMs: [(await makeIdentity()).root] };
-    assert.match((await push('d', response('roots', 'roots', bundle, 'd'))) ?? '', /want that of the token/);
+    assert.match((await push('d', resourceResponse('roots', 'roots', bundle, 'd'))) ?? '', /want that of the token/);
     assert.deepEqual((await victim.record('pushing'))?.PeerServerAddresses, [acceptor.address]);
     assert.equal(await addresses('e', ...many), 'applied');
     assert.equal((await victim.record('pushing'))?.PeerServerAddresses?.length, 64);

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { STREAM_OPENS_BURST, STREAM_OPENS_MS } from '../../src/peering/limits.ts';
+import { STREAM_OPEN_INTERVAL_MS, STREAM_OPENS_BURST } from '../../src/peering/limits.ts';
 import { type Cluster, peerClusters, startCluster } from '../support/peering/clusters.ts';
-import { openHostile, response, watch } from '../support/peering/hostile-peer.ts';
-import { dialRaw, takeSecret } from '../support/peering/raw-peer.ts';
+import { monitorCluster, openHostileStream, resourceResponse } from '../support/peering/hostile-peer.ts';
+import { dialRaw, exchangeToken } from '../support/peering/raw-peer.ts';
 
 const ATTACK_MS = 10_000;
 
@@ -31,10 +31,10 @@ describe('a hostile dialing peer, for long', { timeout: 300_000 }, () => {
   }
 
   it('connects as fast as it can for ten seconds', async () => {
-    const { check } = await watch(victim, 'friend');
+    const { check } = await monitorCluster(victim, 'friend');
     const connections = await attack(16, async () => {
       const dialer = await dialRaw(victim.peeringAddress).catch(() => undefined);
-      dialer?.call().say({ heartbeat: {} });
+      dialer?.call().send({ heartbeat: {} });
       dialer?.[Symbol.dispose]();
     });
     assert.ok(connections > 500, `${connections} connections`);
@@ -42,7 +42,7 @@ describe('a hostile dialing peer, for long', { timeout: 300_000 }, () => {
   });
 
   it('leaves its connections open as fast as it can for ten seconds', async () => {
-    const { check } = await watch(victim, 'friend');
+    const { check } = await monitorCluster(victim, 'friend');
     const dialers: Disposable[] = [];
     await attack(8, async () => {
       const dialer = await dialRaw(victim.peeringAddress).catch(() => undefined);
@@ -53,19 +53,19 @@ describe('a hostile dialing peer, for long', { timeout: 300_000 }, () => {
   });
 
   it('opens streams with its secret as fast as it can for ten seconds', async () => {
-    const { check } = await watch(victim, 'friend');
-    const open = await takeSecret(victim.peeringAddress, await victim.generate('opener'));
+    const { check } = await monitorCluster(victim, 'friend');
+    const open = await exchangeToken(victim.peeringAddress, await victim.generate('opener'));
     await attack(8, async () => {
       using dialer = await dialRaw(victim.peeringAddress);
       const call = dialer.call();
-      call.say({ open });
-      await Promise.race([call.answered, delay(20)]);
+      call.send({ open });
+      await Promise.race([call.responseEnded, delay(20)]);
     });
-    await check(2 * (STREAM_OPENS_BURST + (2 * ATTACK_MS) / STREAM_OPENS_MS));
+    await check(2 * (STREAM_OPENS_BURST + (2 * ATTACK_MS) / STREAM_OPEN_INTERVAL_MS));
   });
 
   it('asks for secrets that it has no right to as fast as it can for ten seconds', async () => {
-    const { check } = await watch(victim, 'friend');
+    const { check } = await monitorCluster(victim, 'friend');
     using dialer = await dialRaw(victim.peeringAddress);
     let connection = dialer;
     await attack(1, async () => {
@@ -77,8 +77,8 @@ describe('a hostile dialing peer, for long', { timeout: 300_000 }, () => {
   });
 
   it('sends services that are as large as they may be for ten seconds', async () => {
-    const { check } = await watch(victim, 'friend');
-    using peer = await openHostile(victim, 'large');
+    const { check } = await monitorCluster(victim, 'friend');
+    using peer = await openHostileStream(victim, 'large');
     const nodes = Array.from({ length: 4_000 }, (_, i) => ({
       Node: { Node: `node-${i}` },
       Service: { Service: 'large', Meta: { text: 'x'.repeat(1_000) } },
@@ -86,7 +86,10 @@ describe('a hostile dialing peer, for long', { timeout: 300_000 }, () => {
     let nonces = 0;
     await attack(1, async () => {
       nonces += 1;
-      await peer.answer(response('service', `large-${nonces % 4}`, { Nodes: nodes }, `n${nonces}`), `n${nonces}`);
+      await peer.sendAndAwaitAnswer(
+        resourceResponse('service', `large-${nonces % 4}`, { Nodes: nodes }, `n${nonces}`),
+        `n${nonces}`,
+      );
     });
     assert.ok(nonces > 3, `${nonces} services`);
     await check(2);

@@ -1,4 +1,4 @@
-/** A peering from its token to its removal, between two whole clusters. */
+/** The lifecycle of a peering between two clusters, from the token to the removal. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type Cluster, isActive, isTerminated, peerClusters, startCluster } from '../support/peering/clusters.ts';
@@ -7,7 +7,7 @@ describe('a peering between two clusters', { timeout: 120_000 }, () => {
   let east: Cluster;
   let west: Cluster;
   before(async () => {
-    // No stream ends here but by what a test does: one that a busy machine lets time out would write its record.
+    // A stream that times out on a busy machine would change the record.
     const settings = { 'peering.heartbeat-timeout': '20s' };
     [east, west] = await Promise.all([
       startCluster({ settings }),
@@ -16,7 +16,7 @@ describe('a peering between two clusters', { timeout: 120_000 }, () => {
   });
   after(() => Promise.all([east, west].map((cluster) => cluster?.[Symbol.asyncDispose]())));
 
-  it('becomes ACTIVE on both sides, which know each other then', async () => {
+  it('becomes ACTIVE on both sides, and each record describes the other side [PEER-14]', async () => {
     await peerClusters(east, west, { to: 'west', from: 'east' });
     const accepted = await east.record('west');
     const dialed = await west.record('east');
@@ -26,14 +26,14 @@ describe('a peering between two clusters', { timeout: 120_000 }, () => {
     assert.deepEqual(dialed?.PeerServerAddresses, [east.peeringAddress]);
   });
 
-  it('hears heartbeats, whose times are shown without a commit', async () => {
+  it('updates LastHeartbeat without a commit [PEER-17]', async () => {
     const before = await west.record('east');
-    const heard = await west.untilRecord('east', (record) => record?.StreamStatus.LastHeartbeat !== undefined);
-    await west.untilRecord('east', (now) => now?.StreamStatus.LastHeartbeat !== heard.StreamStatus.LastHeartbeat);
+    const first = await west.untilRecord('east', (record) => record?.StreamStatus.LastHeartbeat !== undefined);
+    await west.untilRecord('east', (now) => now?.StreamStatus.LastHeartbeat !== first.StreamStatus.LastHeartbeat);
     assert.equal((await west.record('east'))?.ModifyIndex, before?.ModifyIndex);
   });
 
-  it('comes back by itself when either side is started again', async () => {
+  it('becomes ACTIVE again after either side has restarted [PEER-29]', async () => {
     for (const cluster of [east, west]) {
       await cluster.kill();
       await cluster.start();
@@ -41,13 +41,13 @@ describe('a peering between two clusters', { timeout: 120_000 }, () => {
     }
   });
 
-  it('ends with TERMINATED on both sides, and its name is free again', async () => {
-    const waiting = west.request('GET', `/v1/peering/east?index=${(await west.record('east'))?.ModifyIndex}&wait=30s`);
+  it('becomes TERMINATED on both sides after a deletion, and its name can be used again [PEER-68] [PEER-69]', async () => {
+    const blockingQuery = west.request('GET', `/v1/peering/east?index=${(await west.record('east'))?.ModifyIndex}&wait=30s`);
     assert.equal((await east.request('DELETE', '/v1/peering/west')).status, 200);
     const deleted = await east.record('west');
     assert.equal(deleted?.State, 'TERMINATED');
     assert.ok(deleted?.DeletedAt);
-    assert.equal((await waiting).json<{ State: string }>().State, 'TERMINATED', 'who waits is told');
+    assert.equal((await blockingQuery).json<{ State: string }>().State, 'TERMINATED', 'a blocking query is woken');
     assert.equal((await west.untilRecord('east', isTerminated)).DeletedAt, undefined);
     await east.untilRecord('west', (record) => record === undefined);
     await peerClusters(east, west, { to: 'west', from: 'east' });

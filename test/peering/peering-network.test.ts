@@ -5,9 +5,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../support/free-port.ts';
 import { type Cluster, isActive, isFailing, peerClusters, startCluster } from '../support/peering/clusters.ts';
 import { runCutStorm } from '../support/peering/cut-storm.ts';
-import { tokenThrough } from '../support/peering/edited-token.ts';
+import { tokenForProxy } from '../support/peering/peering-requests.ts';
 import { statesOf, watchRecord } from '../support/peering/record-watch.ts';
-import { rotationsOf } from '../support/peering/rotations.ts';
+import { trackRotations } from '../support/peering/rotation-tracker.ts';
 import { type FaultProxy, startProxy } from '../support/proxy.ts';
 import { createRandom } from '../support/random.ts';
 import { streamEpoch } from '../support/state/stored-rows.ts';
@@ -60,7 +60,7 @@ describe('two peered clusters and the network between them', { timeout: 280_000 
     it(`are INITIAL and say why while it ${what}, and come back by themselves`, async () => {
       await bothActive();
       const watches = [watchRecord(east, 'west'), watchRecord(west, 'east')] as const;
-      const rotations = [await rotationsOf(east, west), await rotationsOf(west, east)];
+      const rotations = [await trackRotations(east, west), await trackRotations(west, east)];
       const epoch = await streamEpoch(west);
       await until('both are watched', () => watches.every(({ seen }) => seen.length > 0));
 
@@ -70,11 +70,11 @@ describe('two peered clusters and the network between them', { timeout: 280_000 
         assert.match(seen.find(isFailing)?.Failing?.Reason ?? '', reasons[i] as RegExp);
       }
       // What changes now has to arrive later, and only what it has come to.
-      for (const each of rotations) for (let turns = 0; turns < 3; turns += 1) await each.turn();
+      for (const each of rotations) for (let turns = 0; turns < 3; turns += 1) await each.toggle();
 
       proxy.heal();
       await bothActive();
-      for (const each of [...watches, ...rotations]) await each.end();
+      for (const each of [...watches, ...rotations]) await each.verify();
       for (const { seen } of watches) assert.deepEqual(statesOf(seen), ['ACTIVE', 'FAILING', 'ACTIVE']);
       assert.ok((await streamEpoch(west)) > epoch);
     });
@@ -120,15 +120,15 @@ describe('two peered clusters and the network between them', { timeout: 280_000 
     await Promise.all([east.start({ ...patient, ...advertised }), west.start(patient)]);
     await bothActive();
     const watches = [watchRecord(east, 'west'), watchRecord(west, 'east')];
-    const rotations = [await rotationsOf(east, west), await rotationsOf(west, east)];
+    const rotations = [await trackRotations(east, west), await trackRotations(west, east)];
     const heard = async (): Promise<(string | undefined)[]> =>
       [await east.record('west'), await west.record('east')].map((record) => record?.StreamStatus.LastHeartbeat);
     proxy.throttle(1_000);
     const before = await heard();
-    for (const each of rotations) await each.turn();
+    for (const each of rotations) await each.toggle();
     await delay(timeoutMs + 2_000);
     for (const [i, time] of (await heard()).entries()) assert.notEqual(time, before[i]);
-    for (const each of [...rotations, ...watches]) await each.end();
+    for (const each of [...rotations, ...watches]) await each.verify();
     for (const { seen } of watches) assert.deepEqual(statesOf(seen), ['ACTIVE']);
   });
 
@@ -138,7 +138,7 @@ describe('two peered clusters and the network between them', { timeout: 280_000 
     const random = createRandom(SEED);
     const counts = await runCutStorm({ ms: STORM_MS, random, accepting: east, dialing: west, proxy });
     context.diagnostic(JSON.stringify(counts));
-    assert.ok(counts.changesSeen > 4 && counts.rotations > 0, 'streams came and went, and had something to say');
+    assert.ok(counts.recordChanges > 4 && counts.rotations > 0, 'streams came and went, and had something to say');
   });
 
   it('are peered by another token at the worst when the answer to an establish is lost', async () => {
@@ -146,7 +146,7 @@ describe('two peered clusters and the network between them', { timeout: 280_000 
     const attempts = [1, 2].map(async (lostFrom) => {
       await using way = await startProxy(east.peeringPort);
       const name = `lost-${lostFrom}`;
-      const token = tokenThrough(await east.generate(name), way);
+      const token = tokenForProxy(await east.generate(name), way);
       let pieces = 0;
       way.filterChunks((direction, chunk) => {
         if (direction === 'to-client') pieces += 1;
@@ -161,7 +161,7 @@ describe('two peered clusters and the network between them', { timeout: 280_000 
       const { status, text } = await west.establish(name, token);
       if (status !== 200) {
         assert.deepEqual([status, text], [403, SPENT]);
-        assert.equal((await west.establish(name, tokenThrough(await east.generate(name), way))).status, 200);
+        assert.equal((await west.establish(name, tokenForProxy(await east.generate(name), way))).status, 200);
       }
       await Promise.all([east.untilRecord(name, isActive), west.untilRecord(name, isActive)]);
       return status;

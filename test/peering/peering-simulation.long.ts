@@ -1,22 +1,22 @@
-/** Many seeds of two simulated clusters. `SEED` names the first, to look for others than last time; `SEEDS` how many. */
+/** Many seeds of the peering simulation. Set `SEED` to the first seed and `SEEDS` to their number. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { simulatePeering } from '../support/peering/peering-simulation.ts';
+import { simulatePeering } from '../support/peering/simulation/simulate-peering.ts';
 
 const FIRST_SEED = Number(process.env['SEED'] ?? '1000');
 const SEEDS = Number(process.env['SEEDS'] ?? '2000');
-/** More failures than that say nothing new. */
+/** The test stops after this number of failures. */
 const FAILURES_MAX = 10;
 
-describe('simulated peerings, many seeds', () => {
-  it('hold what they promise under faults', async (t) => {
+describe('simulatePeering', () => {
+  it('keeps the invariants under faults with many seeds', async (t) => {
     const failures: string[] = [];
     let events = 0;
     let simulatedMs = 0;
     for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS && failures.length < FAILURES_MAX; seed++) {
       try {
         const run = await simulatePeering(seed);
-        events += run.story.length;
+        events += run.events.length;
         simulatedMs += run.simulatedMs;
       } catch (error) {
         failures.push(`seed ${seed}: ${error instanceof Error ? error.message : String(error)}`);

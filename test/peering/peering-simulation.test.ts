@@ -1,15 +1,15 @@
-/** Some seeds of two simulated clusters; peering-simulation.long.ts runs many. A seed that fails there belongs here. */
+/** A few seeds of the peering simulation. `peering-simulation.long.ts` runs many; add seeds that fail there here. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { simulatePeering } from '../support/peering/peering-simulation.ts';
+import { simulatePeering } from '../support/peering/simulation/simulate-peering.ts';
 
 const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8];
 
-describe('simulated peerings', { timeout: 240_000 }, () => {
+describe('simulatePeering', { timeout: 240_000 }, () => {
   for (const seed of SEEDS)
-    it(`hold what they promise under faults, seed ${seed}`, async () => void (await simulatePeering(seed)));
+    it(`keeps the invariants under faults with seed ${seed}`, async () => void (await simulatePeering(seed)));
 
-  it('hold it for a seed that nobody has chosen, too', async (t) => {
+  it('keeps the invariants under faults with a random seed', async (t) => {
     const seed = Math.floor(Math.random() * 2 ** 31);
     t.diagnostic(`seed ${seed}`);
     await simulatePeering(seed).catch((cause: unknown) => {
@@ -17,7 +17,7 @@ describe('simulated peerings', { timeout: 240_000 }, () => {
     });
   });
 
-  it('do the same again for the same seed, and something else for another', async () => {
+  it('repeats a run for the same seed, and differs for another seed', async () => {
     const first = await simulatePeering(7);
     assert.deepEqual(await simulatePeering(7), first);
     assert.notDeepEqual(await simulatePeering(8), first);

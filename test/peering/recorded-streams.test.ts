@@ -17,8 +17,8 @@ import {
 } from '../../src/peering/stream/wire/gen/peering/peerstream_pb.ts';
 import { decodeResource, messageBytes, readMessage } from '../../src/peering/stream/wire/messages.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
-import { TIMES } from '../support/peering/peer-session.ts';
 import { attachPeer, list, type ScriptedPeer, scriptedSource, service } from '../support/peering/scripted-peer.ts';
+import { TIMES } from '../support/peering/session-fixtures.ts';
 
 interface Line {
   readonly from: 'dialer' | 'acceptor';
@@ -83,7 +83,7 @@ interface Replayed {
 
 /** Takes everything that our session has to say to Consul. */
 async function collect(peer: ScriptedPeer, answers: string[]): Promise<void> {
-  for (let message = await peer.take(); message !== undefined; message = await peer.take()) {
+  for (let message = await peer.receive(); message !== undefined; message = await peer.receive()) {
     if (message.Payload.case !== 'request' || message.Payload.value.ResponseNonce === '') continue;
     const { ResponseNonce: nonce, Error: error } = message.Payload.value;
     answers.push(error === undefined ? nonce : `!${nonce}`);
@@ -116,13 +116,13 @@ async function replay(name: string, consul: Line['from'], open: ReplicationMessa
   for (const { from, message } of recorded(name)) {
     if (from !== consul) continue;
     if (message.Payload.case === 'response') nonces.push(message.Payload.value.Nonce);
-    peer.say(message);
+    peer.send(message);
     // What it makes us say is taken before Consul goes on, as it was then.
     await clock.run(0);
   }
   const end = await session.ended;
   await collected;
-  return { end, nonces, answers, session, imported, sourceTold: source.told };
+  return { end, nonces, answers, session, imported, sourceTold: source.reports };
 }
 
 function openOf(lines: readonly Line[]): ReplicationMessage_Open {

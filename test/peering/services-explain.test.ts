@@ -1,9 +1,9 @@
 /** Why a service is not there, and what differs: two whole clusters, each step of the way broken in turn. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { deregister, exportOnly, register, untilImported } from '../support/peering/cluster-services.ts';
 import { type Cluster, isActive, isFailing, peerClusters, startCluster } from '../support/peering/clusters.ts';
-import { diffOf, untilDiff, untilStopsAt } from '../support/peering/explaining.ts';
-import { deregister, exportOnly, register, untilImported } from '../support/peering/shared-services.ts';
+import { readDiff, untilDiff, untilStopsAt } from '../support/peering/diagnosis.ts';
 import { type FaultProxy, startProxy } from '../support/proxy.ts';
 
 describe('a service that is not there', { timeout: 180_000 }, () => {
@@ -49,7 +49,7 @@ describe('a service that is not there', { timeout: 180_000 }, () => {
     await Promise.all([east.untilRecord('west', isFailing), west.untilRecord('east', isFailing)]);
     await fromEast('web', /^peering failed: failing since .+Z: ./);
     await atWest('web', /^peering failed: failing since .+Z: ./);
-    assert.equal(await diffOf(west, 'east'), undefined);
+    assert.equal(await readDiff(west, 'east'), undefined);
     await deregister(east, 'web-node');
     await register(east, { service: 'api', port: 81 });
     proxy.heal();
@@ -64,16 +64,16 @@ describe('a service that is not there', { timeout: 180_000 }, () => {
 
   it('is too large to be sent', async () => {
     await registerMany(east, 'large', { instances: 260, pairs: 64, valueBytes: 512 });
-    await fromEast('large', /^sent failed: not sent: \d+ bytes are more than the 8388608 of a message$/);
+    await fromEast('large', /^sent failed: not sent: \d+ bytes exceed the message limit of 8388608 bytes$/);
     await untilDiff(west, 'east', ['large stale']);
-    await atWest('large', /^current failed: the peer cannot send what it is there now: ask there$/);
+    await atWest('large', /^current failed: the peer cannot send its current version: see the diagnosis there$/);
     await deregisterMany(east, 'large', 260);
     await untilDiff(west, 'east', []);
   });
 
   it('is refused by the peer', async () => {
     await registerMany(east, 'many', { instances: 1_040, pairs: 64, valueBytes: 1 });
-    await fromEast('many', /^acknowledged failed: the peer has refused it: .*more than 131072 parts/);
+    await fromEast('many', /^acknowledged failed: rejected by the peer: .*more than 131072 parts/);
     await untilDiff(west, 'east', ['many stale']);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Who may call what: every endpoint of `/v1` against every kind of caller. An endpoint that is not open and stands in no row
- * fails the first test, so none can be added without its rules.
+ * Authorization tests: every endpoint of `/v1` with every kind of caller. The first test fails if an endpoint that needs
+ * a token has no row.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -8,20 +8,20 @@ import { type Api, type ApiSettings, startApi } from '../support/process/api.ts'
 import type { Answer } from '../support/process/server.ts';
 
 interface Row {
-  /** As the server has it: method and path with `:name`. */
+  /** Method and path pattern of the endpoint. */
   readonly endpoint: string;
-  /** A request that succeeds with the grant alone. */
+  /** Path and query of a request that needs no other grants to succeed. */
   readonly path: string;
   readonly body?: unknown;
-  /** The grant that it takes, such as `acl:read@eu`; `a token` when any token will do. */
+  /** The required grant, such as `acl:read@eu`, or `a token` if any token is sufficient. */
   readonly needs: string;
-  /** Another grant that it needs, which has tests of its own. */
+  /** A second required grant. Other tests cover it. */
   readonly also?: string;
-  /** The status of success when it is not 200. */
+  /** The status of an authorized request, if it is not 200. */
   readonly status?: number;
 }
 
-/** A token that nobody made. */
+/** The accessor ID of no token. */
 const MISSING = '00000000-0000-4000-8000-000000000000';
 
 const rows: readonly Row[] = [
@@ -204,7 +204,7 @@ const RESOURCES = ['peering', 'services', 'config', 'acl', 'operator'];
 const call = (api: Api, { endpoint, path, body }: Row, token: string | null): Promise<Answer> =>
   api.request(endpoint.split(' ')[0] ?? '', path, { body, token });
 
-/** The grant in its parts; `any` partition stands for one in which the caller may read something. */
+/** Splits the required grant. The partition `any` means that a grant in any partition is sufficient. */
 function parts({ needs }: Row): { resource: string; access: string; partition: string } {
   const [, resource = '', access = '', partition = ''] = /^(\w+):(\w+)@(.+)$/.exec(needs) ?? [];
   return { resource, access, partition };
@@ -213,7 +213,7 @@ function parts({ needs }: Row): { resource: string; access: string; partition: s
 const ANONYMOUS =
   /^Permission denied: anonymous token lacks permission '\w+:(read|write)'\. The anonymous token is used implicitly when a request does not specify a token\.$/;
 
-test('every endpoint that is not open has a row, and no row is left over', async () => {
+test('every endpoint that needs a token has a row, and every row has an endpoint [ACL-32, ACL-56]', async () => {
   await using api = await startApi();
   const guarded = api.server.endpoints
     .filter(({ open, path }) => open !== true && !path.startsWith('/api/v2/'))
@@ -221,9 +221,9 @@ test('every endpoint that is not open has a row, and no row is left over', async
   assert.deepEqual([...new Set(rows.map(({ endpoint }) => endpoint))].toSorted(), guarded.toSorted());
 });
 
-describe('with ACLs on', () => {
+describe('acl.enabled: true', () => {
   let api: Api;
-  /** Tokens by the grants that they hold: one is enough for all rows. */
+  /** Tokens by their grants, shared by all rows. */
   const tokens = new Map<string, { readonly id: string; readonly secret: string }>();
   before(async () => {
     api = await startApi();
@@ -242,36 +242,39 @@ describe('with ACLs on', () => {
     return token;
   }
 
-  async function refused(row: Row, { id, secret }: { readonly id: string; readonly secret: string }): Promise<void> {
+  async function assertDenied(
+    row: Row,
+    { id, secret }: { readonly id: string; readonly secret: string },
+  ): Promise<void> {
     const { resource, access } = parts(row);
     const text = `Permission denied: token with AccessorID '${id}' lacks permission '${resource}:${access}'`;
     const before = api.state.snapshot;
     const answer = await call(api, row, secret);
     assert.deepEqual([answer.status, answer.text], [403, text]);
-    // A job may commit meanwhile, such as the removal of tokens that have expired: nothing that lives may differ.
+    // A job can commit in the meantime, such as the removal of expired tokens, so only live rows are compared.
     const after = api.state.snapshot;
-    for (const [table, trees] of before.trees) {
-      if (after.trees.get(table) !== trees) assert.deepEqual(after.all(table), before.all(table), table.name);
+    for (const [table, rowsBefore] of before.tables) {
+      if (after.tables.get(table) !== rowsBefore) assert.deepEqual(after.all(table), before.all(table), table.name);
     }
   }
 
-  async function allowed(row: Row, secret: string): Promise<void> {
+  async function assertAllowed(row: Row, secret: string): Promise<void> {
     const answer = await call(api, row, secret);
     assert.equal(answer.status, row.status ?? 200, answer.text);
   }
 
   for (const row of rows) {
     describe(`${row.endpoint.split(' ')[0]} ${row.path} (${row.needs})`, () => {
-      test('is refused to the anonymous token', async () => {
+      test('returns 403 to the anonymous token [ACL-9, ACL-63]', async () => {
         const answer = await call(api, row, null);
         assert.equal(answer.status, 403);
         assert.match(answer.text, ANONYMOUS);
       });
-      test('is refused to a token that is not there', async () => {
+      test('returns 403 to an unknown token [ACL-6]', async () => {
         const answer = await call(api, row, 'd9ad3c1e-0000-4000-8000-000000000000');
         assert.deepEqual([answer.status, answer.text], [403, 'ACL not found']);
       });
-      test('is refused to a token that has expired', async () => {
+      test('returns 403 to an expired token [ACL-6, ACL-15]', async () => {
         const grants = RESOURCES.map((Resource) => ({ Resource, Access: 'write', Partition: '*' }));
         const body = { Grants: grants, ExpirationTTL: '1ms' };
         const made = await api.request('PUT', '/v1/acl/token', { body });
@@ -281,37 +284,42 @@ describe('with ACLs on', () => {
         assert.deepEqual([answer.status, answer.text], [403, 'ACL not found']);
       });
       if (row.needs === 'a token') {
-        test('is open to a token without grants', async () => allowed(row, (await holding()).secret));
+        test('allows a token without grants [ACL-36]', async () => assertAllowed(row, (await holding()).secret));
         return;
       }
       const { resource, access, partition } = parts(row);
       const exact = partition === 'any' ? 'eu' : partition;
       const also = row.also === undefined ? [] : [row.also];
-      test('is open to the grant alone', async () => {
-        await allowed(row, (await holding(`${resource}:${access}@${exact}`, ...also)).secret);
+      test('allows the required grant', async () => {
+        await assertAllowed(row, (await holding(`${resource}:${access}@${exact}`, ...also)).secret);
       });
-      test('is open to the same grant on all partitions', async () => {
-        await allowed(row, (await holding(`${resource}:${access}@*`, ...also)).secret);
+      test('allows the required grant on all partitions [ACL-19]', async () => {
+        await assertAllowed(row, (await holding(`${resource}:${access}@*`, ...also)).secret);
       });
-      test('is refused to a token with every other resource', async () => {
+      test('returns 403 to a token with grants on every other resource [ACL-18, ACL-64]', async () => {
         const others = RESOURCES.filter((other) => other !== resource).map((other) => `${other}:write@*`);
-        await refused(row, await holding(...others));
+        await assertDenied(row, await holding(...others));
       });
-      test(`is ${access === 'read' ? 'open' : 'refused'} to one that may only read or write it`, async () => {
-        if (access === 'read') await allowed(row, (await holding(`${resource}:write@${exact}`, ...also)).secret);
-        else await refused(row, await holding(`${resource}:read@*`));
-      });
+      if (access === 'read') {
+        test('allows a write grant on the resource [ACL-17]', async () => {
+          await assertAllowed(row, (await holding(`${resource}:write@${exact}`, ...also)).secret);
+        });
+      } else {
+        test('returns 403 to a read grant on the resource [ACL-17, ACL-64]', async () => {
+          await assertDenied(row, await holding(`${resource}:read@*`));
+        });
+      }
       if (partition === 'any') return;
-      test('is refused to the grant in another partition', async () => {
+      test('returns 403 to the required grant in another partition [ACL-19, ACL-64]', async () => {
         const other = partition === 'us' ? 'eu' : 'us';
-        await refused(row, await holding(`${resource}:${access}@${other}`, `${resource}:${access}@home`));
+        await assertDenied(row, await holding(`${resource}:${access}@${other}`, `${resource}:${access}@home`));
       });
     });
   }
 });
 
 describe('acl.default-policy: allow', () => {
-  test('opens everything but what is of acl and operator', async () => {
+  test('allows every endpoint except those that need a grant on acl or operator [ACL-10]', async () => {
     await using api = await startApi({ policy: { defaultPolicy: 'allow' } });
     await api.makePartitions('eu');
     const { SecretID } = await api.makeToken([]);
@@ -332,10 +340,10 @@ describe('acl.default-policy: allow', () => {
 describe('acl.enabled: false', () => {
   const settings: ApiSettings = { policy: { enabled: false } };
   for (const [name, token] of [
-    ['nobody', null],
-    ['a token that is not there', 'unknown'],
+    ['no token', null],
+    ['an unknown token', 'unknown'],
   ] as const) {
-    test(`opens everything to ${name}`, async () => {
+    test(`allows every endpoint with ${name} [ACL-11, ACL-36]`, async () => {
       await using api = await startApi(settings);
       await api.makePartitions('eu');
       for (const row of rows) {

@@ -1,4 +1,7 @@
-/** A machine whose clock is set while it serves: what has an end by the clock ends by it, what takes a time takes it. */
+/**
+ * Jumps of the wall clock while the API serves requests. Expiration times follow the wall clock. Durations such as `wait`
+ * do not.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { AuditEntryJson } from '../../src/audit/read-audit.ts';
@@ -15,17 +18,17 @@ const START = Date.UTC(2030, 0, 1);
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-interface Watched {
+interface ApiWithJobs {
   readonly api: Api;
   readonly clock: FakeClock;
-  /** What was logged of jumps of the clock. */
+  /** The log lines about clock jumps. */
   readonly warnings: Record<string, unknown>[];
-  /** What was logged besides. */
+  /** All other log lines. */
   readonly others: Record<string, unknown>[];
 }
 
-/** An API with the jobs of a server, on a clock that the test sets. */
-async function startWithJobs(): Promise<Watched> {
+/** Starts an API with a fake clock and the background jobs of a server. */
+async function startWithJobs(): Promise<ApiWithJobs> {
   const clock = createFakeClock(START);
   const api = await startApi({ clock });
   const host = { name: 'a', isTerminal: false };
@@ -43,14 +46,18 @@ async function startWithJobs(): Promise<Watched> {
   return { api, clock, warnings, others };
 }
 
-const isGood = async (api: Api, token: string): Promise<boolean> =>
+const isValid = async (api: Api, token: string): Promise<boolean> =>
   (await api.request('GET', '/v1/acl/token/self', { token })).status === 200;
 
-/** Steps in which every job wakes that sleeps. More would let queries and writes time out while a disk takes its time. */
+/** Number of steps in which every job runs. More steps could let requests time out while a commit waits for the disk. */
 const STEPS_MAX = 10;
 
-/** Lets time pass, in steps that leave room for commits to reach the disk, until `condition` holds. */
-async function passUntil(clock: FakeClock, what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+/** Advances the clock in steps until `condition` holds. Each step leaves real time for commits to reach the disk. */
+async function advanceUntil(
+  clock: FakeClock,
+  what: string,
+  condition: () => boolean | Promise<boolean>,
+): Promise<void> {
   let steps = 0;
   await until(what, async () => {
     steps += 1;
@@ -59,34 +66,34 @@ async function passUntil(clock: FakeClock, what: string, condition: () => boolea
   });
 }
 
-describe('a clock that is set forward', () => {
-  test('ends tokens that were to end meanwhile, with the queries that wait with them, and no others', async () => {
+describe('a clock that jumps forward', () => {
+  test('expires the tokens whose time has passed, and ends their blocking queries [ACL-15, V1-79]', async () => {
     const { api, clock } = await startWithJobs();
     await using _ = api;
     const short = await api.makeToken(['operator:read@*'], { ExpirationTTL: '1h' });
     const long = await api.makeToken(['operator:read@*'], { ExpirationTTL: '72h' });
-    const hold = async (token: string) => {
+    const wait = async (token: string) => {
       const { headers } = await api.request('GET', '/v1/partitions', { token });
-      return await api.hold(`/v1/partitions?index=${headers['x-service-index']}&wait=5m`, { token });
+      return await api.startBlockingQuery(`/v1/partitions?index=${headers['x-service-index']}&wait=5m`, { token });
     };
-    const doomed = await hold(short.SecretID);
-    await hold(long.SecretID);
+    const expiring = await wait(short.SecretID);
+    await wait(long.SecretID);
     clock.jump(DAY);
-    assert.equal(await isGood(api, short.SecretID), false, 'it ends at once, before anything removes it');
-    assert.equal(await isGood(api, long.SecretID), true);
-    await passUntil(clock, 'the query of the ended token is answered', () => api.reads.waitingCount === 1);
-    assert.equal((await doomed.answer).status, 403);
+    assert.equal(await isValid(api, short.SecretID), false, 'it expires before the job deletes it');
+    assert.equal(await isValid(api, long.SecretID), true);
+    await advanceUntil(clock, 'the query of the expired token ends', () => api.reads.waitingCount === 1);
+    assert.equal((await expiring.answer).status, 403);
     const [newest] = (await api.request('GET', '/v1/audit')).json<AuditEntryJson[]>();
     assert.deepEqual([newest?.Action, newest?.Subject], ['expire', short.AccessorID]);
     assert.equal(newest?.Time.slice(0, 10), '2030-01-02');
   });
 });
 
-describe('a clock that is set forward for a minute', () => {
+describe('a clock that jumps forward for a minute', () => {
   const entries = async (api: Api): Promise<AuditEntryJson[]> =>
     (await api.request('GET', '/v1/audit?limit=100')).json<AuditEntryJson[]>();
 
-  test('is told with its size, each way, and takes nothing from the audit log', async () => {
+  test('logs a warning for each jump, and removes no audit entries [SRV-85, SRV-94]', async () => {
     const { api, clock, warnings } = await startWithJobs();
     await using _ = api;
     await api.makePartitions('eu', 'us');
@@ -94,14 +101,14 @@ describe('a clock that is set forward for a minute', () => {
     const before = await entries(api);
     assert.ok(before.length > 2);
     clock.jump(15 * DAY);
-    await passUntil(clock, 'the jump is logged', () => warnings.length > 0);
+    await advanceUntil(clock, 'the jump is logged', () => warnings.length > 0);
     for (let second = 0; second < 70; second++) {
       await clock.run(1_000);
-      // Through the store and back, as a removal would have gone before.
+      // The read is consistent, so it would see the commit of a removal.
       assert.deepEqual(await entries(api), before);
     }
     clock.jump(-15 * DAY);
-    await passUntil(clock, 'the jump back is logged', () => warnings.length > 1);
+    await advanceUntil(clock, 'the jump back is logged', () => warnings.length > 1);
     assert.deepEqual(await entries(api), before);
     assert.deepEqual(
       warnings.map(({ level, jumpMs, msg }) => [level, jumpMs, msg]),
@@ -112,25 +119,25 @@ describe('a clock that is set forward for a minute', () => {
     );
   });
 
-  test('takes what is old once it has stayed there for an hour', async () => {
+  test('removes old audit entries when no jump followed for 1 h [SRV-94]', async () => {
     const { api, clock } = await startWithJobs();
     await using _ = api;
     clock.jump(15 * DAY);
     await clock.run(HOUR / 2);
     assert.ok((await entries(api)).length > 0);
-    await until('what is old is gone', async () => {
+    await until('the old entries are removed', async () => {
       await clock.run(HOUR / 20);
       return (await entries(api)).length === 0;
     });
   });
 });
 
-test('a server that has not run for an hour warns once of audit entries that are long past their time', async () => {
+test('a server that has run for less than 1 h warns once about overdue audit entries [SRV-94]', async () => {
   const { api, clock, others } = await startWithJobs();
   await using _ = api;
   clock.jump(16 * DAY);
-  // The job may have looked before the jump, and looks once a minute.
-  await until('it is told', async () => {
+  // The job may have run before the jump, and runs once a minute.
+  await until('the warning is logged', async () => {
     await clock.run(10_000);
     return others.length > 0;
   });
@@ -141,8 +148,8 @@ test('a server that has not run for an hour warns once of audit entries that are
   );
 });
 
-describe('a clock that is set back', () => {
-  test('keeps tokens until their time, the log in the order of events, and indexes rising', async () => {
+describe('a clock that jumps back', () => {
+  test('keeps tokens until they expire, audit entries in commit order, and indexes increasing [SRV-89]', async () => {
     const { api, clock } = await startWithJobs();
     await using _ = api;
     const before = await api.makeToken([], { ExpirationTTL: '1h', Description: 'before' });
@@ -154,16 +161,16 @@ describe('a clock that is set back', () => {
     assert.deepEqual(
       log.map(({ Subject }) => Subject),
       [after.AccessorID, before.AccessorID],
-      'newest first is by events, not by times',
+      'the order is by commit, not by time',
     );
     const remaining = async (): Promise<boolean[]> =>
-      await Promise.all([before, after].map(({ SecretID }) => isGood(api, SecretID)));
+      await Promise.all([before, after].map(({ SecretID }) => isValid(api, SecretID)));
     assert.deepEqual(await remaining(), [true, true]);
     clock.advance(HOUR);
     assert.deepEqual(await remaining(), [true, false]);
     clock.advance(DAY);
     assert.deepEqual(await remaining(), [false, false]);
-    await passUntil(clock, 'both are removed', async () => {
+    await advanceUntil(clock, 'both tokens are removed', async () => {
       const entries = (await api.request('GET', '/v1/audit?limit=2')).json<AuditEntryJson[]>();
       return entries.every(({ Action }) => Action === 'expire');
     });
@@ -174,11 +181,11 @@ for (const [direction, jumpMs] of [
   ['forward', DAY],
   ['back', -DAY],
 ] as const) {
-  test(`a clock that is set ${direction} neither shortens nor prolongs a wait`, async () => {
+  test(`a clock that jumps ${direction} does not change the duration of wait [V1-71]`, async () => {
     const { api, clock } = await startWithJobs();
     await using _ = api;
     const { headers } = await api.request('GET', '/v1/partitions');
-    const { answer } = await api.hold(`/v1/partitions?index=${headers['x-service-index']}&wait=10s`);
+    const { answer } = await api.startBlockingQuery(`/v1/partitions?index=${headers['x-service-index']}&wait=10s`);
     clock.jump(jumpMs);
     await clock.run(9_000);
     assert.equal(api.reads.waitingCount, 1);

@@ -1,4 +1,4 @@
-/** The command line against a real server, as somebody uses it who has just installed it. */
+/** The command line against a server with default settings and first credentials. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,16 +8,16 @@ import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { freePort } from '../support/free-port.ts';
-import { accord, type Outcome, type RunOptions } from '../support/process/cli-harness.ts';
+import { type CliOptions, type CliResult, runCli } from '../support/process/cli-harness.ts';
 import { until } from '../support/until.ts';
 
 const PROGRAM = path.resolve(import.meta.dirname, '../../bin/accord');
 
-/** Where the user stands: the server's data directory is below. */
+/** The working directory of the user. It contains the data directory of the server. */
 let folder = '';
 let server: ChildProcess;
 let address = '';
-let printed = '';
+let output = '';
 
 before(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'accord-user-'));
@@ -25,7 +25,7 @@ before(async () => {
   const args = ['server', '--http-address', address.slice('http://'.length), '--peering-address', '127.0.0.1:0'];
   server = spawn(PROGRAM, args, { cwd: folder, env: environment(), stdio: ['ignore', 'pipe', 'inherit'] });
   server.stdout?.on('data', (chunk: Buffer) => {
-    printed += chunk.toString();
+    output += chunk.toString();
   });
   await until(
     'the server is ready',
@@ -54,46 +54,46 @@ function environment(): NodeJS.ProcessEnv {
 
 const dataDir = (): string => path.join(folder, 'accord-data');
 
-/** A whole process, as the shell starts it in the user's folder. */
+/** Runs the program as a process in the user's working directory. */
 const run = (...args: string[]): Promise<{ readonly stdout: string; readonly stderr: string }> =>
   promisify(execFile)(PROGRAM, args, { cwd: folder, env: environment() });
 
-/** The same program in this process, which is quicker; it finds the first credentials in the same place. */
-const cli = (args: readonly string[], options: RunOptions = {}): Promise<Outcome> =>
-  accord(args, { ...options, environment: { ACCORD_DATA_DIR: dataDir(), ...options.environment } });
+/** Runs the program in this process, which is faster, with the same first credentials. */
+const cli = (args: readonly string[], options: CliOptions = {}): Promise<CliResult> =>
+  runCli(args, { ...options, environment: { ACCORD_DATA_DIR: dataDir(), ...options.environment } });
 
-/** A command that succeeds. @returns what it printed */
-async function done(...args: string[]): Promise<string> {
+/** Runs a command that must succeed. @returns its standard output */
+async function succeed(...args: string[]): Promise<string> {
   const { exitCode, stdout, stderr } = await cli(args);
   assert.equal(exitCode, 0, stderr);
   return stdout;
 }
 
-/** A command that the server refuses. @returns its words */
-async function refused(args: readonly string[], options?: RunOptions): Promise<string> {
+/** Runs a command that the server must reject. @returns its standard error */
+async function fail(args: readonly string[], options?: CliOptions): Promise<string> {
   const { exitCode, stdout, stderr } = await cli(args, options);
   assert.deepEqual([exitCode, stdout], [1, ''], stderr);
   return stderr;
 }
 
 const makeToken = async (...grants: string[]): Promise<{ AccessorID: string; SecretID: string }> =>
-  JSON.parse(await done('acl', 'token', 'create', '--json', ...grants.flatMap((grant) => ['--grant', grant])));
+  JSON.parse(await succeed('acl', 'token', 'create', '--json', ...grants.flatMap((grant) => ['--grant', grant])));
 
-test('a server says where it is, where its credentials are and what to try, and no secret', async () => {
+test('a first start prints the address, the credentials file and two requests, and no secret [SRV-44]', async () => {
   const { peering, teamAccess } = JSON.parse(await readFile(path.join(dataDir(), 'credentials.json'), 'utf8'));
-  const [first, second, third, ...requests] = printed.trimEnd().split('\n');
+  const [first, second, third, ...requests] = output.trimEnd().split('\n');
   assert.equal(first, `Accord is at ${address}`);
   assert.equal(second, 'Its first credentials are in accord-data/credentials.json');
   assert.equal(third, 'Try:');
   assert.equal(requests.length, 2);
-  for (const secret of [peering.secretId, teamAccess.token]) assert.ok(!printed.includes(secret));
+  for (const secret of [peering.secretId, teamAccess.token]) assert.ok(!output.includes(secret));
   for (const request of requests) {
     const { stdout } = await promisify(execFile)('sh', ['-c', request], { cwd: folder });
     assert.doesNotThrow(() => JSON.parse(stdout), request);
   }
 });
 
-test('status, version and config work as they are', async () => {
+test('status, version and config print their results [SRV-26, SRV-67, SRV-105]', async () => {
   const [status, version, config] = await Promise.all([
     run('status'),
     run('version'),
@@ -110,34 +110,37 @@ test('status, version and config work as they are', async () => {
   assert.match(config.stdout, /\nlog\.level +error +ACCORD_LOG_LEVEL\n/);
 });
 
-test('partitions are made, shown, changed and deleted', async () => {
-  assert.match(await done('partition', 'create', 'eu', '--description', 'Europe'), /^Name +eu\nDescription +Europe\n/);
-  assert.equal(
-    await refused(['partition', 'create', 'EU']),
-    'accord: partition "EU" exists already; to change it: update\n',
+test('partition commands create, show, update and delete partitions [ACL-56, ACL-60, ACL-62, SRV-104]', async () => {
+  assert.match(
+    await succeed('partition', 'create', 'eu', '--description', 'Europe'),
+    /^Name +eu\nDescription +Europe\n/,
   );
-  assert.match(await done('partition', 'list'), /^NAME +DESCRIPTION\ndefault +Built in\neu +Europe\n$/);
-  assert.match(await done('partition', 'update', 'eu', '--description', 'all of it'), /Description +all of it\n/);
-  assert.equal(JSON.parse(await done('partition', 'read', 'eu', '--json')).Description, 'all of it');
   assert.equal(
-    await refused(['partition', 'update', 'us', '--description', 'x']),
+    await fail(['partition', 'create', 'EU']),
+    'accord: partition "EU" already exists; use partition update to change it\n',
+  );
+  assert.match(await succeed('partition', 'list'), /^NAME +DESCRIPTION\ndefault +Built in\neu +Europe\n$/);
+  assert.match(await succeed('partition', 'update', 'eu', '--description', 'all of it'), /Description +all of it\n/);
+  assert.equal(JSON.parse(await succeed('partition', 'read', 'eu', '--json')).Description, 'all of it');
+  assert.equal(
+    await fail(['partition', 'update', 'us', '--description', 'x']),
     'accord: Partition not found for "us"\n',
   );
   const { AccessorID } = await makeToken('peering:read@eu');
   assert.equal(
-    await refused(['partition', 'delete', 'eu']),
+    await fail(['partition', 'delete', 'eu']),
     `accord: partition "eu" is still named by a grant of ACL token ${AccessorID}\n`,
   );
-  await done('acl', 'token', 'delete', AccessorID);
+  await succeed('acl', 'token', 'delete', AccessorID);
   assert.equal((await cli(['partition', 'delete', 'eu'])).stderr, 'Deleted partition eu.\n');
-  assert.equal((await cli(['partition', 'delete', 'eu'])).stderr, 'There is no partition eu: nothing was deleted.\n');
+  assert.equal((await cli(['partition', 'delete', 'eu'])).stderr, 'Nothing to delete: partition eu does not exist.\n');
 });
 
-describe('tokens', () => {
-  test('are made, shown, changed and deleted, wherever they live', async () => {
-    await done('partition', 'create', 'us');
+describe('acl token commands', () => {
+  test('create, show, update and delete tokens of any partition [ACL-32, ACL-37, ACL-40, SRV-104]', async () => {
+    await succeed('partition', 'create', 'us');
     const grants = ['--grant', 'peering:write=east,prod-*', '--grant', 'acl:read@*'];
-    const made = await cli([
+    const created = await cli([
       'acl',
       'token',
       'create',
@@ -150,144 +153,147 @@ describe('tokens', () => {
       '8h',
     ]);
     assert.match(
-      made.stdout,
+      created.stdout,
       /^Accessor ID {2}[0-9a-f-]{36}\nSecret ID {4}[0-9a-f-]{36}\nDescription {2}for CI\nPartition {4}us\nExpires {6}20/,
     );
-    assert.match(made.stdout, /\nGrants {7}peering:write@us=east,prod-\*\n {13}acl:read@\*\n$/);
-    assert.equal(made.stderr, 'The secret ID is not shown again.\n');
-    const [, id = '', secret = ''] = /^Accessor ID {2}(\S+)\nSecret ID {4}(\S+)/.exec(made.stdout) ?? [];
+    assert.match(created.stdout, /\nGrants {7}peering:write@us=east,prod-\*\n {13}acl:read@\*\n$/);
+    assert.equal(created.stderr, 'The secret ID is not shown again.\n');
+    const [, id = '', secret = ''] = /^Accessor ID {2}(\S+)\nSecret ID {4}(\S+)/.exec(created.stdout) ?? [];
     const as = { environment: { ACCORD_TOKEN: secret, ACCORD_ADDRESS: address } };
     assert.match((await cli(['acl', 'token', 'self'], as)).stdout, new RegExp(`^Accessor ID {2}${id}\n`));
     assert.match(
-      await done('acl', 'token', 'list', '--partition', 'us'),
+      await succeed('acl', 'token', 'list', '--partition', 'us'),
       new RegExp(`\n${id} +us +20\\S+ +peering:write@us=east,prod-\\* acl:read@\\* +for CI\n$`),
     );
     assert.match(
-      await done('acl', 'token', 'update', id, '--grant', 'config:read@us'),
+      await succeed('acl', 'token', 'update', id, '--grant', 'config:read@us'),
       /\nGrants {7}config:read@us\n$/,
     );
-    assert.doesNotMatch(await done('acl', 'token', 'read', id), /Secret/);
+    assert.doesNotMatch(await succeed('acl', 'token', 'read', id), /Secret/);
     assert.equal((await cli(['acl', 'token', 'delete', id])).stderr, `Deleted token ${id}.\n`);
-    assert.equal((await cli(['acl', 'token', 'delete', id])).stderr, `There is no token ${id}: nothing was deleted.\n`);
-    assert.equal(await refused(['acl', 'token', 'read', id]), `accord: ACL token not found for "${id}"\n`);
     assert.equal(
-      await refused(['acl', 'token', 'self'], as),
-      'accord: ACL not found (the token from ACCORD_TOKEN is unknown to the server, or has expired)\n',
+      (await cli(['acl', 'token', 'delete', id])).stderr,
+      `Nothing to delete: token ${id} does not exist.\n`,
+    );
+    assert.equal(await fail(['acl', 'token', 'read', id]), `accord: ACL token not found for "${id}"\n`);
+    assert.equal(
+      await fail(['acl', 'token', 'self'], as),
+      'accord: ACL not found (the token from ACCORD_TOKEN is unknown to the server or has expired)\n',
     );
   });
 
-  test('may do what their grants say, and no more', async () => {
+  test('create tokens that have only their grants [ACL-64]', async () => {
     const { AccessorID, SecretID } = await makeToken('operator:read');
     const as = { environment: { ACCORD_TOKEN: SecretID, ACCORD_ADDRESS: address } };
     assert.equal((await cli(['partition', 'list'], as)).exitCode, 0);
     assert.equal(
-      await refused(['partition', 'create', 'mine'], as),
+      await fail(['partition', 'create', 'mine'], as),
       `accord: Permission denied: token with AccessorID '${AccessorID}' lacks permission 'operator:write'\n`,
     );
   });
 
-  test('are asked for where there is none', async () => {
+  test('tell how to provide a token if none was sent [ACL-63, SRV-98]', async () => {
     const environment = { ACCORD_DATA_DIR: '/no/such/folder', ACCORD_ADDRESS: address };
     assert.match(
-      await refused(['acl', 'token', 'list'], { environment }),
-      /^accord: Permission denied: anonymous token lacks permission 'acl:read'\..* \(no token was sent: set ACCORD_TOKEN, or run where the first credentials are, see --data-dir\)\n$/,
+      await fail(['acl', 'token', 'list'], { environment }),
+      /^accord: Permission denied: anonymous token lacks permission 'acl:read'\..* \(no token was sent: set ACCORD_TOKEN, or name the folder of the first credentials with --data-dir\)\n$/,
     );
   });
 
-  test('are refused with words that say what is wanted', async () => {
+  test('print the error of the server, and exit with code 2 for a malformed grant [ACL-20, ACL-24, ACL-34, SRV-96]', async () => {
     const create = ['acl', 'token', 'create', '--grant'];
-    assert.equal(await refused([...create, 'peering:read@nowhere']), 'accord: partition "nowhere" does not exist\n');
+    assert.equal(await fail([...create, 'peering:read@nowhere']), 'accord: partition "nowhere" does not exist\n');
     assert.equal(
-      await refused([...create, 'acl:read=x']),
+      await fail([...create, 'acl:read=x']),
       'accord: Grants[0].Names: a grant on acl cannot be limited to names\n',
     );
     assert.equal(
-      await refused([...create, 'acl:read', '--expiration-ttl', '1d']),
+      await fail([...create, 'acl:read', '--expiration-ttl', '1d']),
       'accord: ExpirationTTL "1d" is not a duration such as 8h or 1h30m\n',
     );
     assert.equal((await cli([...create, 'peer:read'])).exitCode, 2);
   });
 });
 
-test('--watch shows a list again when it changes, until it is interrupted', async () => {
+test('--watch prints a list again after each change, until an interrupt [SRV-96, SRV-102]', async () => {
   const interruption = new AbortController();
-  let seen = '';
+  let shown = '';
   const watching = cli(['partition', 'list', '--watch'], {
     interruption,
     onOutput: (text) => {
-      seen = text;
+      shown = text;
       if (text.includes('watched')) interruption.abort();
     },
   });
-  await until('the list is shown', () => seen.includes('default'));
-  await done('partition', 'create', 'watched');
+  await until('the list is shown', () => shown.includes('default'));
+  await succeed('partition', 'create', 'watched');
   assert.equal((await watching).exitCode, 130);
-  assert.equal(seen.match(/^NAME/gm)?.length, 2);
+  assert.equal(shown.match(/^NAME/gm)?.length, 2);
 });
 
-test('team access is found with the first credentials, and applied from a file where nobody can be asked', async () => {
-  await done('organization', 'create', 'acme', '--email', 'it@example.org');
-  await done('workspace', 'create', 'acme/main');
-  await done('team', 'create', 'acme/dev');
+test('team-access apply uses the first credentials, and requires --yes without a terminal [SRV-98]', async () => {
+  await succeed('organization', 'create', 'acme', '--email', 'it@example.org');
+  await succeed('workspace', 'create', 'acme/main');
+  await succeed('team', 'create', 'acme/dev');
   const file = path.join(folder, 'access.yaml');
   await writeFile(file, 'workspaces:\n  acme/main:\n    dev: write\n');
   await assert.rejects(run('team-access', 'apply', file), ({ code, stdout, stderr }) => {
     assert.deepEqual([code, stdout], [2, '']);
-    assert.match(stderr, /^accord: nobody can be asked, since standard input is no terminal: give --yes/);
+    assert.match(stderr, /^accord: cannot ask for confirmation because standard input is not a terminal: give --yes/);
     return true;
   });
   const applied = await run('team-access', 'apply', file, '--yes');
   assert.deepEqual(applied, { stdout: 'acme/main\n  + dev: write\n', stderr: 'Applied to acme/main.\n' });
   assert.match(
-    await done('access', 'explain', '--team', 'dev', '--workspace', 'acme/main'),
-    /\nruns +apply +row tws-\w{16} of team dev\n/,
+    await succeed('access', 'explain', '--team', 'dev', '--workspace', 'acme/main'),
+    /\nruns +apply +team access tws-\w{16} of team dev\n/,
   );
 });
 
-test('the audit log shows what was done', async () => {
-  await done('partition', 'create', 'audited');
-  const lines = (await done('audit', '--limit', '1')).split('\n');
+test('audit lists the newest entries [SRV-90, SRV-107]', async () => {
+  await succeed('partition', 'create', 'audited');
+  const lines = (await succeed('audit', '--limit', '1')).split('\n');
   assert.match(lines[0] ?? '', /^TIME +ACTOR +FROM +ACTION +TYPE +PARTITION +SUBJECT$/);
   assert.match(lines[1] ?? '', /^20\S+Z +[0-9a-f-]{36} +127\.0\.0\.1 +create +partition +audited +audited$/);
-  assert.deepEqual(JSON.parse(await done('audit', '--since', '2100-01-01T00:00:00Z', '--json')), []);
+  assert.deepEqual(JSON.parse(await succeed('audit', '--since', '2100-01-01T00:00:00Z', '--json')), []);
   assert.match(
-    await refused(['audit', '--since', 'yesterday']),
+    await fail(['audit', '--since', 'yesterday']),
     /^accord: Invalid since "yesterday": want a time such as/,
   );
 });
 
-test('an export is whole, for its owner alone, and says what it leaves out', async () => {
+test('export writes a complete file of mode 0600, and reports the rows that it left out [SRV-50, SRV-106]', async () => {
   const plain = path.join(folder, 'plain.jsonl');
   const { stdout, stderr } = await cli(['export', plain]);
   assert.equal(stdout, '');
   assert.match(
     stderr,
-    /^Exported \d+ rows at index \d+\.\nLeft out, and to be made again after an import: \d+ of acl-tokens, 1 of user-tokens, 1 of certificate-authority \(nothing encrypts/,
+    /^Exported \d+ rows at index \d+\.\nOmitted, create again after an import: \d+ of acl-tokens, 1 of user-tokens, 1 of certificate-authority \(no key encrypts/,
   );
   assert.equal((await stat(plain)).mode & 0o777, 0o600);
 
   const passphrase = path.join(folder, 'passphrase');
   await writeFile(passphrase, 'short\n');
-  const sealed = path.join(folder, 'sealed.jsonl');
+  const encrypted = path.join(folder, 'encrypted.jsonl');
   assert.equal(
-    await refused(['export', sealed, '--passphrase-file', passphrase]),
+    await fail(['export', encrypted, '--passphrase-file', passphrase]),
     'accord: the passphrase of an export needs at least 12 characters, this one has 5\n',
   );
-  await assert.rejects(stat(sealed), { code: 'ENOENT' });
+  await assert.rejects(stat(encrypted), { code: 'ENOENT' });
   await writeFile(passphrase, 'correct horse battery staple\n');
-  const whole = await cli(['export', '-', '--passphrase-file', passphrase]);
-  assert.match(whole.stderr, /^Exported \d+ rows at index \d+\.\n$/);
-  assert.equal(JSON.parse(whole.stdout.split('\n')[0] ?? '').sealed.key, 'passphrase');
-  const { exitCode, stderr: words } = await cli(['export', '/no/such/folder/x']);
+  const piped = await cli(['export', '-', '--passphrase-file', passphrase]);
+  assert.match(piped.stderr, /^Exported \d+ rows at index \d+\.\n$/);
+  assert.equal(JSON.parse(piped.stdout.split('\n')[0] ?? '').sealed.key, 'passphrase');
+  const { exitCode, stderr: message } = await cli(['export', '/no/such/folder/x']);
   assert.equal(exitCode, 2);
-  assert.equal(words, 'accord: cannot write /no/such/folder/x: ENOENT: no such file or directory\n');
+  assert.equal(message, 'accord: cannot write /no/such/folder/x: ENOENT: no such file or directory\n');
 });
 
-test('a server that was stopped ends with 0, and is then not reachable', async () => {
+test('status exits with code 3 after the server has stopped [SRV-79, SRV-96]', async () => {
   server.kill('SIGTERM');
   await once(server, 'exit');
   assert.equal(server.exitCode, 0);
   const { exitCode, stderr } = await cli(['status']);
   assert.equal(exitCode, 3);
-  assert.match(stderr, /^accord: cannot reach \S+: connect ECONNREFUSED \S+; start a server there with accord server/);
+  assert.match(stderr, /^accord: cannot reach \S+: connect ECONNREFUSED \S+; start a server with accord server/);
 });

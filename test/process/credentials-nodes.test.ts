@@ -1,4 +1,4 @@
-/** Tokens and partitions on two nodes of one store: what one node acknowledges, the other knows. */
+/** Tokens and partitions on two nodes of one store: each node sees the writes that the other acknowledged. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { SYSTEM } from '../../src/audit/record.ts';
@@ -28,62 +28,64 @@ describe('two nodes on one etcd', { skip: skipWithout('etcd') }, () => {
     await etcd[Symbol.asyncDispose]();
   });
 
-  /** Asks the node with that number. */
-  const ask = (node: number, method: string, path: string, options: RequestOptions = {}): Promise<Answer> =>
+  /** Sends a request to a node. */
+  const request = (node: number, method: string, path: string, options: RequestOptions = {}): Promise<Answer> =>
     (nodes[node % 2] as Api).request(method, path, { token, ...options });
-  /** The index of a node that has caught up with the other one. */
+  /** Returns the index of a node after a consistent read. */
   const newestIndex = async (node: number): Promise<number> => {
     const { state } = nodes[node] as Api;
     await state.consistent();
     return state.snapshot.index;
   };
   const make = async (node: number, body: unknown): Promise<{ AccessorID: string; SecretID: string }> => {
-    const answer = await ask(node, 'PUT', '/v1/acl/token', { body });
+    const answer = await request(node, 'PUT', '/v1/acl/token', { body });
     assert.equal(answer.status, 200, answer.text);
     return answer.json();
   };
 
-  test('the second makes no credentials of its own', () => assert.equal(nodes[1]?.token, ''));
+  test('create first credentials once [SRV-36]', () => assert.equal(nodes[1]?.token, ''));
 
-  test('a token that one has made works at the other at once, and one that it has deleted does not', async () => {
+  test('see a token that the other node created or deleted, without delay [V1-58]', async () => {
     for (let round = 0; round < 20; round++) {
       const { AccessorID, SecretID } = await make(round, {});
-      const self = () => ask(round + 1, 'GET', '/v1/acl/token/self', { token: SecretID });
+      const self = () => request(round + 1, 'GET', '/v1/acl/token/self', { token: SecretID });
       assert.equal((await self()).status, 200);
-      await ask(round, 'DELETE', `/v1/acl/token/${AccessorID}`);
+      await request(round, 'DELETE', `/v1/acl/token/${AccessorID}`);
       assert.equal((await self()).status, 403);
     }
   });
 
-  test('a query that waits at one wakes by a change at the other', async () => {
-    const { answer } = await (nodes[1] as Api).hold(`/v1/partitions?index=${await newestIndex(1)}`, { token });
-    await ask(0, 'PUT', '/v1/partition/eu', { body: {} });
+  test('wake a blocking query after a change on the other node [V1-76]', async () => {
+    const { answer } = await (nodes[1] as Api).startBlockingQuery(`/v1/partitions?index=${await newestIndex(1)}`, {
+      token,
+    });
+    await request(0, 'PUT', '/v1/partition/eu', { body: {} });
     assert.match((await answer).text, /"Name":"eu"/);
   });
 
-  test('a query that waits at one ends with 403 when its token is deleted at the other', async () => {
+  test('end a blocking query with 403 when the other node deletes its token [V1-79, ACL-44]', async () => {
     const { AccessorID, SecretID } = await make(0, { Grants: [{ Resource: 'acl', Access: 'read', Partition: 'eu' }] });
     const path = `/v1/acl/tokens?partition=eu&index=${await newestIndex(1)}`;
-    const { answer } = await (nodes[1] as Api).hold(path, { token: SecretID });
-    await ask(0, 'DELETE', `/v1/acl/token/${AccessorID}`);
+    const { answer } = await (nodes[1] as Api).startBlockingQuery(path, { token: SecretID });
+    await request(0, 'DELETE', `/v1/acl/token/${AccessorID}`);
     const { status, text } = await answer;
     assert.deepEqual([status, text], [403, 'ACL not found']);
   });
 
-  test('a partition that both make at once is made once, and recorded once', async () => {
+  test('create a partition once when both create it concurrently [V1-45]', async () => {
     for (let round = 0; round < 10; round++) {
       const name = `both-${round}`;
       const answers = await Promise.all(
-        [0, 1, 0, 1].map((node) => ask(node, 'PUT', `/v1/partition/${name}`, { body: {} })),
+        [0, 1, 0, 1].map((node) => request(node, 'PUT', `/v1/partition/${name}`, { body: {} })),
       );
       const [first] = answers;
       for (const answer of answers) assert.deepEqual([answer.status, answer.text], [200, first?.text]);
-      const audit = await ask(round, 'GET', `/v1/audit?partition=${name}`);
+      const audit = await request(round, 'GET', `/v1/audit?partition=${name}`);
       assert.equal(audit.json<unknown[]>().length, 1);
     }
   });
 
-  test('a token that expires is removed once, whichever node does it', async () => {
+  test('remove an expired token once [SRV-34]', async () => {
     for (const { state } of nodes) {
       state.addJob(
         expiryJob(state, aclTokens, systemClock, (tx, stored) =>
@@ -93,10 +95,10 @@ describe('two nodes on one etcd', { skip: skipWithout('etcd') }, () => {
     }
     const { AccessorID } = await make(0, { ExpirationTTL: '100ms' });
     const expired = async (): Promise<number> =>
-      (await ask(1, 'GET', '/v1/audit?limit=1000'))
+      (await request(1, 'GET', '/v1/audit?limit=1000'))
         .json<{ Action: string; Subject: string }[]>()
         .filter(({ Action, Subject }) => Action === 'expire' && Subject === AccessorID).length;
-    await until('it is removed', async () => (await expired()) > 0);
+    await until('the token is removed', async () => (await expired()) > 0);
     assert.equal(await expired(), 1);
   });
 });

@@ -1,4 +1,4 @@
-/** A data directory that cannot be used: a clear line, exit code 1, and nothing in it is touched. */
+/** Starts with an unusable data directory: the server logs one line, exits with code 1, and changes no file. */
 import assert from 'node:assert/strict';
 import { chmod, chown, mkdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -7,21 +7,23 @@ import { describe, test } from 'node:test';
 import { type Server, type ServerOptions, StartError, startServer } from '../support/process/server.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-/** Root may do everything, so it gives up what it would ignore permissions with. */
+/** Root bypasses file permissions, so the server runs without the capabilities that allow this. */
 const isRoot = process.getuid?.() === 0;
-const UNDER_PERMISSIONS = isRoot ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search', '--inh-caps=-all'] : [];
+const WITHOUT_PRIVILEGES = isRoot
+  ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search', '--inh-caps=-all']
+  : [];
 const NOBODY = 65_534;
 
-/** The one line of a start that must fail with 1. */
-async function lineOfFailure(options: ServerOptions): Promise<string> {
+/** Starts a server that must exit with code 1. @returns the message of its only log line */
+async function failureMessage(options: ServerOptions): Promise<string> {
   let line = '';
   await assert.rejects(startServer(options), (error) => {
     assert.ok(error instanceof StartError, String(error));
     const lines = error.log.trim().split('\n');
     assert.deepEqual([error.exitCode, lines.length], [1, 1], error.log);
-    const { level, msg } = JSON.parse(error.log) as { level: string; msg: string };
+    const { level, reason } = JSON.parse(error.log) as { level: string; reason: string };
     assert.equal(level, 'error');
-    line = msg;
+    line = reason;
     return true;
   });
   return line;
@@ -29,7 +31,7 @@ async function lineOfFailure(options: ServerOptions): Promise<string> {
 
 const databaseIn = (directory: string): string => path.join(directory, 'accord.db');
 
-/** A directory with the database of a server that was stopped. */
+/** Returns a directory with the database of a stopped server. */
 async function usedDirectory(): Promise<Awaited<ReturnType<typeof temporaryDirectory>>> {
   const directory = await temporaryDirectory();
   const server = await startServer({ dataDirectory: directory.path });
@@ -40,52 +42,52 @@ async function usedDirectory(): Promise<Awaited<ReturnType<typeof temporaryDirec
   return directory;
 }
 
-describe('a data directory without permission', { timeout: 240_000, concurrency: 2 }, () => {
-  const takeAway = async (directory: string): Promise<void> => {
+describe('a start with an unusable data directory', { timeout: 240_000, concurrency: 2 }, () => {
+  const removePermissions = async (directory: string): Promise<void> => {
     await chmod(directory, 0o500);
     if (isRoot) await chown(directory, NOBODY, NOBODY);
   };
 
-  test('for the database: names the directory and what is wanted', async () => {
+  test('fails when the directory is not writable, and names the directory [SRV-84]', async () => {
     await using parent = await temporaryDirectory();
     const directory = path.join(parent.path, 'data');
     await mkdir(directory);
-    await takeAway(directory);
+    await removePermissions(directory);
     const settings = { 'data-dir': directory };
-    const line = await lineOfFailure({ dataDirectory: parent.path, settings, under: UNDER_PERMISSIONS });
+    const line = await failureMessage({ dataDirectory: parent.path, settings, commandPrefix: WITHOUT_PRIVILEGES });
     assert.equal(
       line,
       `data directory '${directory}' cannot be used (EACCES): it must be a directory that this user can read and write`,
     );
   });
 
-  test('to be made in its parent: likewise', async () => {
+  test('fails when the directory is missing and its parent is not writable', async () => {
     await using parent = await temporaryDirectory();
     const closed = path.join(parent.path, 'closed');
     await mkdir(closed);
-    await takeAway(closed);
+    await removePermissions(closed);
     const settings = { 'data-dir': path.join(closed, 'data') };
-    const line = await lineOfFailure({ dataDirectory: parent.path, settings, under: UNDER_PERMISSIONS });
+    const line = await failureMessage({ dataDirectory: parent.path, settings, commandPrefix: WITHOUT_PRIVILEGES });
     assert.match(line, /data directory '.*\/closed\/data' cannot be used \(EACCES\)/);
   });
 
-  test('that is a file: likewise', async () => {
+  test('fails when data-dir names a file, and does not change the file', async () => {
     await using parent = await temporaryDirectory();
     const file = path.join(parent.path, 'data');
     await writeFile(file, 'not a directory');
-    const line = await lineOfFailure({ dataDirectory: parent.path, settings: { 'data-dir': file } });
+    const line = await failureMessage({ dataDirectory: parent.path, settings: { 'data-dir': file } });
     assert.match(line, /data directory '.*\/data' cannot be used \((EEXIST|ENOTDIR)\)/);
     assert.equal(await readFile(file, 'utf8'), 'not a directory');
   });
 });
 
-describe('a database file that cannot be read', { timeout: 240_000, concurrency: 2 }, () => {
-  const damages: Readonly<Record<string, readonly [damage: (file: string) => Promise<void>, told: RegExp]>> = {
+describe('a start with an unreadable database file', { timeout: 240_000, concurrency: 2 }, () => {
+  const damages: Readonly<Record<string, readonly [damage: (file: string) => Promise<void>, message: RegExp]>> = {
     'random bytes': [
       (file) => writeFile(file, Buffer.alloc(20_000, 'not what it was ')),
       /accord\.db' cannot be read: file is not a database; restore it/,
     ],
-    'a file that was cut off': [
+    'a truncated file': [
       async (file) => await truncate(file, Math.floor((await stat(file)).size / 8_192) * 4_096),
       /accord\.db' cannot be read: .*malformed; restore it/,
     ],
@@ -97,21 +99,21 @@ describe('a database file that cannot be read', { timeout: 240_000, concurrency:
       },
       /accord\.db' cannot be read: .*not one of Accord: choose another data-dir/,
     ],
-    'a layout of a newer version': [
+    'the layout of a newer version': [
       async (file) => {
         using newer = new DatabaseSync(file);
         newer.exec('PRAGMA user_version = 99');
       },
       /accord\.db' cannot be read: it has layout 99, this version reads up to 1: run the version of Accord that wrote it/,
     ],
-    'a row that is no JSON': [
+    'a row that is not JSON': [
       async (file) => {
         using database = new DatabaseSync(file);
         database.exec(`UPDATE rows SET value = substr(value, 1, 20) WHERE tbl = 'partitions'`);
       },
       /^row 'default' of table 'partitions' is not JSON: it is damaged$/,
     ],
-    'rows of a newer format': [
+    'rows in a newer format': [
       async (file) => {
         using database = new DatabaseSync(file);
         database.exec(`UPDATE rows SET value = replace(value, '[1,', '[99,') WHERE tbl = 'partitions'`);
@@ -119,34 +121,34 @@ describe('a database file that cannot be read', { timeout: 240_000, concurrency:
       /^row 'default' of table 'partitions' has format 99, this version reads up to 1: .* run that version or a later one$/,
     ],
   };
-  for (const [name, [damage, told]] of Object.entries(damages)) {
-    test(`${name}: it says what is wrong, and leaves the file as it is`, async () => {
+  for (const [name, [damage, message]] of Object.entries(damages)) {
+    test(`fails with ${name}, names the damage, and does not change the file`, async () => {
       await using directory = await usedDirectory();
       const file = databaseIn(directory.path);
       await damage(file);
       const before = await readFile(file);
-      const line = await lineOfFailure({ dataDirectory: directory.path });
-      assert.match(line, told);
+      const line = await failureMessage({ dataDirectory: directory.path });
+      assert.match(line, message);
       assert.ok(before.equals(await readFile(file)), 'the file was changed');
     });
   }
 });
 
-describe('a second process on the same file', { timeout: 240_000 }, () => {
-  test('is refused with the pid of the first one, which goes on; after its kill -9 the next one starts', async () => {
+describe('a second process on the same database file', { timeout: 240_000 }, () => {
+  test('fails with the PID of the first process, and starts after the first was killed', async () => {
     await using directory = await temporaryDirectory();
     const options = { dataDirectory: directory.path };
-    const token = async (server: Server) => (await server.request('GET', '/v1/acl/token/self')).status;
+    const tokenStatus = async (server: Server) => (await server.request('GET', '/v1/acl/token/self')).status;
     await using first = await startServer(options);
     const file = databaseIn(directory.path);
     const refusal = `process ${first.process.pid} is using '${file}': one server a file; stop it, or choose another data-dir`;
-    assert.equal(await lineOfFailure(options), refusal);
-    assert.equal(await lineOfFailure(options), refusal, 'a refused one takes nothing away');
-    assert.equal(await token(first), 200);
+    assert.equal(await failureMessage(options), refusal);
+    assert.equal(await failureMessage(options), refusal, 'a failed start releases no lock');
+    assert.equal(await tokenStatus(first), 200);
     assert.equal((await first.request('PUT', '/v1/partition/eu', { body: {} })).status, 200);
     await first.stop('SIGKILL');
     await using second = await startServer(options);
     assert.equal((await second.request('GET', '/v1/partition/eu')).status, 200);
-    assert.match(await lineOfFailure(options), new RegExp(`^process ${second.process.pid} `));
+    assert.match(await failureMessage(options), new RegExp(`^process ${second.process.pid} `));
   });
 });

@@ -1,4 +1,4 @@
-/** The demo as a stranger runs it: `node demo/main.ts`, with everything that it starts. */
+/** The demo as a user runs it, `node demo/main.ts`, including the servers that it starts. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,16 +11,16 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { until } from '../support/until.ts';
 
 const DEMO = path.resolve(import.meta.dirname, '../../demo/main.ts');
-/** Seconds on a machine that is free; this one may be busy, and starts some sixty programs for it. */
+/** Timeout for a demo, which starts about sixty programs. An idle machine needs seconds, a busy one needs more. */
 const DEMO_MS_MAX = 240_000;
 
 interface Demo extends AsyncDisposable {
   readonly process: ChildProcess;
-  /** What it has printed so far. */
+  /** Returns the output so far. */
   output(): string;
-  /** Waits until it has printed this. @returns the first group */
+  /** Waits until the output matches. @returns the first group of the match */
   printed(pattern: RegExp): Promise<string>;
-  /** @returns its exit code */
+  /** Waits for the exit. @returns the exit code */
   ended(): Promise<number | null>;
 }
 
@@ -49,36 +49,36 @@ function startDemo(args: readonly string[] = [], environment: NodeJS.ProcessEnv 
       return child.exitCode;
     },
     async [Symbol.asyncDispose]() {
-      // It cleans up after itself, if it is let.
+      // SIGTERM, because the demo then stops its servers and deletes its folder.
       child.kill('SIGTERM');
       await closed;
     },
   };
 }
 
-/** Nobody listens at the servers that a demo said it had started. */
-async function assertServersAreGone(output: string): Promise<void> {
+/** Asserts that the servers that a demo has started no longer listen. */
+async function assertServersStopped(output: string): Promise<void> {
   const addresses = [...output.matchAll(/Accord is at (\S+)/g)].map(([, address = '']) => address);
   assert.ok(addresses.length > 0, output);
   for (const address of addresses) await assert.rejects(fetch(`${address}/healthz`), address);
 }
 
-describe('the demo, kept running', () => {
-  const demo = startDemo(['--keep'], { ACCORD_ADDRESS: 'http://127.0.0.1:1', ACCORD_TOKEN: 'of somebody else' });
+describe('the demo with --keep', () => {
+  const demo = startDemo(['--keep'], { ACCORD_ADDRESS: 'http://127.0.0.1:1', ACCORD_TOKEN: 'unused' });
   after(() => demo[Symbol.asyncDispose]());
   let folder = '';
 
-  test('holds in every step, whatever settings there are around it', async () => {
+  test('passes every step, and ignores the settings in its environment', async () => {
     folder = await demo.printed(/cd (\S+) && \. \.\/env\.sh\n(?:.*\n)*Ctrl-C/);
     assert.match(demo.output(), /^All \d+ steps passed, in \d+\.\d s\.$/m);
   });
 
-  test('prints no colours where there is no terminal, and no secret', () => {
+  test('prints no colors without a terminal, and no secret', () => {
     assert.ok(!demo.output().includes('\u001b'));
     assert.doesNotMatch(demo.output(), /atlasv1|secretId/);
   });
 
-  test('can be tried further by the words that it prints', async () => {
+  test('prints commands that work while it runs', async () => {
     const script = `cd ${folder} && . ./env.sh && accord peering list --data-dir east &&
       accord team list acme --address $WEST --api-token-file ada.token`;
     const { stdout } = await promisify(execFile)('sh', ['-c', script]);
@@ -86,25 +86,25 @@ describe('the demo, kept running', () => {
     assert.match(stdout, /^review +secret/m);
   });
 
-  test('is over when it is interrupted: no server, no folder', async () => {
+  test('stops its servers and deletes its folder at SIGINT', async () => {
     demo.process.kill('SIGINT');
     assert.equal(await demo.ended(), 0);
     assert.ok(!existsSync(folder));
-    await assertServersAreGone(demo.output());
+    await assertServersStopped(demo.output());
   });
 });
 
-test('a demo that is ended in the middle leaves nothing', async () => {
+test('a demo stops its servers and deletes its folder at SIGTERM in the middle of a step', async () => {
   await using demo = startDemo();
   await demo.printed(/(\$ accord status)/);
   demo.process.kill('SIGTERM');
   assert.equal(await demo.ended(), 143);
   const folder = /in (\S+)\n/.exec(demo.output())?.[1] ?? '';
   assert.ok(folder !== '' && !existsSync(folder), folder);
-  await assertServersAreGone(demo.output());
+  await assertServersStopped(demo.output());
 });
 
-test('a demo whose step does not hold says which, and ends with 1', async () => {
+test('a demo with a failing step names the step, and exits with code 1', async () => {
   await using programs = await temporaryDirectory();
   const broken = path.join(programs.path, 'dirname');
   await writeFile(broken, '#!/bin/sh\necho "no names today"\n');
@@ -116,7 +116,7 @@ test('a demo whose step does not hold says which, and ends with 1', async () => 
   assert.ok(folder !== '' && !existsSync(folder), folder);
 });
 
-test('a demo that is asked how it is used says so with 0, and with 2 where the use is wrong', async () => {
+test('a demo prints its usage, and exits with code 0 for --help and 2 for an unknown option', async () => {
   for (const [option, exitCode] of [
     ['--help', 0],
     ['--keeep', 2],

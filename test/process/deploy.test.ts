@@ -1,6 +1,6 @@
 /**
- * The files of deploy/ against what the program has: their settings go through the program's own check, and their paths,
- * probes and times are ones that exist and fit. What takes a daemon (a build, a cluster) is not tried here.
+ * Compares the files of `deploy/` with the program: settings, paths, probes and timeouts. Image builds and Kubernetes
+ * clusters are not tested, because they need a daemon.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -13,7 +13,7 @@ import { CLIENT_VARIABLES } from '../../src/config/given.ts';
 import { userToken } from '../../src/config/secrets.ts';
 import { secretVariableOf, settingKeys, variableOf } from '../../src/config/table.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
-import { rowsThatFit } from '../../src/main/row-capacity.ts';
+import { rowsThatFitHeap } from '../../src/main/row-capacity.ts';
 import { fitsMemory, heapLimitBytes, MEBIBYTE } from '../support/process/heap-size.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -21,8 +21,8 @@ const ROOT = path.resolve(import.meta.dirname, '../..');
 const textOf = (file: string): Promise<string> => readFile(path.join(ROOT, 'deploy', file), 'utf8');
 
 /**
- * The settings of a server that is started with these variables and this settings file.
- * @param files that it finds, such as mounted secrets @throws ConfigError when one is unknown, bad or contradicts another
+ * Returns the settings of a server with these variables and this settings file.
+ * @param files paths of files that exist, such as mounted secrets @throws ConfigError if a setting is rejected
  */
 async function settingsOf(
   environment: Readonly<Record<string, string>>,
@@ -42,17 +42,17 @@ async function settingsOf(
   return (await loadConfig({ flags: new Map(), environment, configFile, host })).config;
 }
 
-/** Shutdown takes this long when nobody says otherwise. */
+/** Returns the duration of `shutdown.grace`. */
 const graceSecondsOf = (config: Config): number => config.shutdown.grace / 1_000;
 
-test('files of deploy/ name no variable that is neither a setting nor a client of one', async () => {
+test('the files of deploy/ name only variables of settings and of the client', async () => {
   const known = new Set<string | undefined>([
     ...settingKeys.flatMap((key) => [variableOf(key), secretVariableOf(key)]),
     ...CLIENT_VARIABLES,
   ]);
   const manifests = ['kubernetes/accord.yaml', 'kubernetes/import.yaml'];
   for (const file of ['Dockerfile', 'README.md', 'systemd/accord.service', ...manifests]) {
-    // In prose a whole family may be meant: `ACCORD_…`.
+    // Prose can name a prefix such as `ACCORD_…`, which the pattern does not match.
     const named = [...(await textOf(file)).matchAll(/\bACCORD_[A-Z_]*[A-Z]\b/g)].map(([name]) => name);
     assert.deepEqual(
       named.filter((name) => !known.has(name)),
@@ -63,7 +63,7 @@ test('files of deploy/ name no variable that is neither a setting nor a client o
 });
 
 describe('deploy/Dockerfile', () => {
-  /** Each instruction with its words; a backslash at the end of a line goes on. */
+  /** Returns each instruction with its arguments. A backslash continues an instruction on the next line. */
   const instructions = async (): Promise<readonly (readonly [string, string])[]> =>
     (await textOf('Dockerfile'))
       .replaceAll(/^#.*\n/gm, '')
@@ -74,7 +74,7 @@ describe('deploy/Dockerfile', () => {
   const valuesOf = async (name: string): Promise<readonly string[]> =>
     (await instructions()).filter(([instruction]) => instruction === name).map(([, value]) => value);
 
-  test('copies what is there, and what its build needs is not ignored', async () => {
+  test('copies paths that exist and that Dockerfile.dockerignore allows', async () => {
     const allowed = (await textOf('Dockerfile.dockerignore')).split('\n').filter((line) => line.startsWith('!'));
     const sources = (await valuesOf('COPY'))
       .filter((words) => !words.startsWith('--from='))
@@ -86,7 +86,7 @@ describe('deploy/Dockerfile', () => {
     }
   });
 
-  test('runs the program that the package names, without a shell around it', async () => {
+  test('runs the program of package.json without a shell', async () => {
     const { bin } = JSON.parse(await readFile(path.join(ROOT, 'package.json'), 'utf8'));
     const program = ['node', `/opt/accord/${bin.accord}`];
     assert.deepEqual(
@@ -100,13 +100,13 @@ describe('deploy/Dockerfile', () => {
     );
   });
 
-  test('ends as another user than root, by number, and takes nothing secret to build', async () => {
+  test('runs as a numeric user other than root, and needs no secret in the build', async () => {
     assert.deepEqual(await valuesOf('USER'), ['10001:10001']);
     assert.deepEqual(await valuesOf('ARG'), []);
     assert.doesNotMatch((await valuesOf('ENV')).join(' '), /TOKEN|KEY|PASSWORD|SECRET/);
   });
 
-  test('has options of Node.js that it takes, and that bound the heap by the container', async () => {
+  test('sets options that Node.js accepts, and limits the heap to a percentage of the memory', async () => {
     const [options = ''] = (await valuesOf('ENV')).flatMap((value) => /NODE_OPTIONS=(\S+)/.exec(value)?.[1] ?? []);
     const env = { NODE_OPTIONS: options };
     const { status, stderr } = spawnSync(process.execPath, ['-e', '0'], { env, encoding: 'utf8' });
@@ -114,7 +114,7 @@ describe('deploy/Dockerfile', () => {
     assert.match(options, /^--max-old-space-size-percentage=\d\d$/);
   });
 
-  test('has settings that a server takes, once it is told where others reach it', async () => {
+  test('has valid settings once peering.advertise is set [SRV-20]', async () => {
     const pairs = (await valuesOf('ENV')).flatMap((value) => value.split(/ +/)).map((pair) => pair.split('='));
     const environment = Object.fromEntries(pairs.filter(([name]) => name?.startsWith('ACCORD_')));
     await assert.rejects(settingsOf(environment), /peering\.advertise/);
@@ -128,14 +128,14 @@ describe('deploy/Dockerfile', () => {
 describe('deploy/systemd/accord.service', () => {
   const UNIT = path.join(ROOT, 'deploy/systemd/accord.service');
   const withSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
-  const skip = withSystemd ? false : 'there is no systemd-analyze here';
+  const skip = withSystemd ? false : 'systemd-analyze is missing';
 
   const lines = async (key: string): Promise<readonly string[]> =>
     [...(await textOf('systemd/accord.service')).matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))].map(
       ([, value = '']) => value,
     );
 
-  test('has settings that a server takes, and more patience than the server needs', async () => {
+  test('has valid settings, a stop timeout above shutdown.grace, and enough file descriptors', async () => {
     const environment = (await lines('Environment')).filter((line) => line.startsWith('ACCORD_'));
     assert.deepEqual(environment, ['ACCORD_DATA_DIR=%S/accord', 'ACCORD_DATA_KEY_FILE=%d/data-key']);
     const config = await settingsOf(Object.fromEntries(environment.map((line) => line.split('='))));
@@ -143,22 +143,22 @@ describe('deploy/systemd/accord.service', () => {
     assert.ok(Number((await lines('LimitNOFILE'))[0]) > config.limits.connections + config.limits.streams);
   });
 
-  test('gives each credential to a setting', async () => {
+  test('loads the credentials that its settings name', async () => {
     const names = (await lines('LoadCredential')).map((line) => line.split(':')[0]);
     assert.deepEqual(names, ['data-key']);
   });
 
-  test('is one that systemd can load', { skip }, async () => {
+  test('passes systemd-analyze verify', { skip }, async () => {
     await using folder = await temporaryDirectory();
     const unit = path.join(folder.path, 'accord.service');
-    // Whether the program is installed on this machine is not the question.
+    // The program need not be installed on this machine.
     const text = await textOf('systemd/accord.service');
     await writeFile(unit, text.replaceAll(/(?<=^Exec\w+=)\/\S+/gm, process.execPath));
     const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', unit], { encoding: 'utf8' });
     assert.deepEqual([status, stdout, stderr], [0, '', '']);
   });
 
-  test('starts once in another way with the drop-in of the guide', { skip }, async () => {
+  test('passes systemd-analyze verify with the drop-in of README.md', { skip }, async () => {
     const [, dropIn = ''] = /^# cat > \S+\/once\.conf <<'END'\n(.*?)^END$/ms.exec(await textOf('README.md')) ?? [];
     assert.match(dropIn, /--import-file .* --import-passphrase-file %d\/passphrase$/m);
     await using folder = await temporaryDirectory();
@@ -171,14 +171,13 @@ describe('deploy/systemd/accord.service', () => {
     assert.deepEqual([status, stdout, stderr], [0, '', '']);
   });
 
-  test('is shut in as far as systemd can count', { skip }, () => {
+  test('has an exposure level of at most 1.5 in systemd-analyze security', { skip }, () => {
     const options = ['security', '--offline=true', '--threshold=15', '--no-pager', UNIT];
     const { status, stdout } = spawnSync('systemd-analyze', options, { encoding: 'utf8' });
     assert.equal(status, 0, stdout);
   });
 });
 
-/** What the tests look at in the manifests. */
 interface Probe {
   readonly httpGet: { readonly path: string; readonly port: string; readonly scheme: string };
 }
@@ -204,6 +203,7 @@ interface PodSpec {
   readonly securityContext: unknown;
 }
 
+/** The fields of a manifest that the tests read. */
 interface Manifest {
   readonly kind: string;
   readonly metadata: { readonly name: string };
@@ -229,12 +229,12 @@ describe('deploy/kubernetes/accord.yaml', async () => {
   const files = [...content.matchAll(/ (\/etc\/accord\/\S+)$/gm)].map(([, file = '']) => file);
   const environment = Object.fromEntries(container.env.map(({ name, value = 'accord-0' }) => [name, value]));
 
-  test('is YAML without a doubt, of which no Secret is a part', () => {
+  test('is valid YAML and contains no Secret', () => {
     for (const { errors, warnings } of documents) assert.deepEqual([...errors, ...warnings], []);
     assert.ok(!manifests.some(({ kind }) => kind === 'Secret'));
   });
 
-  test('has settings that a server takes, listeners where its ports are, and a name for each server', async () => {
+  test('has valid settings, ports that match the listeners, and a node name per server', async () => {
     const { http, peering, node, store, dataDir } = await settingsOf(environment, { content, files });
     assert.deepEqual([store, node.name], ['etcd', 'accord-0']);
     const ports = container.ports.map(({ name, containerPort }) => [name, containerPort]);
@@ -246,18 +246,18 @@ describe('deploy/kubernetes/accord.yaml', async () => {
     assert.deepEqual(container.args, ['server', '--config', '/etc/accord/accord.yaml']);
   });
 
-  test('keeps variables out that Kubernetes would make of its Services', () => {
+  test('disables service links, because their variables would be unknown settings [SRV-10]', () => {
     assert.equal(pod.enableServiceLinks, false);
   });
 
-  test('mounts every file that the settings name, from a volume that it has', () => {
+  test('mounts every file that the settings name', () => {
     const mounts = container.volumeMounts.map(({ mountPath }) => mountPath);
     for (const file of files) assert.ok(mounts.includes(path.dirname(file)), file);
     const volumes = pod.volumes.map(({ name }) => name);
     for (const { name } of container.volumeMounts) assert.ok(volumes.includes(name), name);
   });
 
-  test('asks whether the process lives before it ends it, and whether it can serve before it sends requests', () => {
+  test('probes /healthz for startup and liveness, and /readyz for readiness', () => {
     const probes = [container.startupProbe, container.livenessProbe, container.readinessProbe];
     assert.deepEqual(
       probes.map(({ httpGet }) => [httpGet.path, httpGet.port, httpGet.scheme]),
@@ -269,13 +269,13 @@ describe('deploy/kubernetes/accord.yaml', async () => {
     );
   });
 
-  test('waits longer than a server takes to end', async () => {
+  test('has a termination grace period above shutdown.grace', async () => {
     const config = await settingsOf(environment, { content, files });
     const pauseSeconds = Number(container.lifecycle.preStop.exec.command[1]);
     assert.ok(pauseSeconds + graceSecondsOf(config) < pod.terminationGracePeriodSeconds);
   });
 
-  test('has services and a budget that choose its pods', () => {
+  test('has services and a disruption budget that select its pods', () => {
     const { labels } = template.metadata;
     for (const name of ['accord', 'accord-peering', 'accord-nodes']) {
       const { spec } = named('Service', name);
@@ -289,15 +289,15 @@ describe('deploy/kubernetes/accord.yaml', async () => {
     assert.equal(named('StatefulSet', 'accord').spec?.serviceName, named('Service', 'accord-nodes').metadata.name);
   });
 
-  test('has a heap that holds its rows, in a container that holds its heap', async () => {
+  test('has a heap that fits its rows, and a memory limit that fits its heap [SRV-30]', async () => {
     const { state } = await settingsOf(environment, { content, files });
     const heap = heapLimitBytes(environment['NODE_OPTIONS'] ?? '');
-    assert.ok(state.rowsMax <= rowsThatFit(heap), `${state.rowsMax} rows, ${rowsThatFit(heap)} fit`);
+    assert.ok(state.rowsMax <= rowsThatFitHeap(heap), `${state.rowsMax} rows, ${rowsThatFitHeap(heap)} fit`);
     const [, gibibytes] = /^(\d+)Gi$/.exec(container.resources.limits.memory) ?? [];
     assert.ok(fitsMemory(heap, Number(gibibytes) * 1_024 * MEBIBYTE));
   });
 
-  test('has a pod for imports that is as the servers are, but for what it begins with', async () => {
+  test('has a pod for imports that differs from the servers in its command and the import volume only', async () => {
     const { spec } = parse(await textOf('kubernetes/import.yaml')) as { readonly spec: PodSpec };
     const [importer] = spec.containers;
     const isShared = ({ name }: { readonly name: string }): boolean => name !== 'import';
@@ -317,11 +317,11 @@ describe('deploy/kubernetes/accord.yaml', async () => {
   });
 
   const withOpenssl = spawnSync('openssl', ['version']).status === 0;
-  const skip = withOpenssl ? false : 'there is no openssl here';
+  const skip = withOpenssl ? false : 'openssl is missing';
 
-  test('takes the admin token that the guide makes', { skip }, async () => {
-    const [, made = ''] = /--from-literal=admin-token=("\$.*")$/m.exec(await textOf('README.md')) ?? [];
-    const { stdout } = spawnSync('sh', ['-c', `printf %s ${made}`], { encoding: 'utf8' });
+  test('accepts the admin token that the command in README.md generates [SRV-41]', { skip }, async () => {
+    const [, token = ''] = /--from-literal=admin-token=("\$.*")$/m.exec(await textOf('README.md')) ?? [];
+    const { stdout } = spawnSync('sh', ['-c', `printf %s ${token}`], { encoding: 'utf8' });
     assert.equal(userToken.parse(stdout), stdout);
   });
 

@@ -1,45 +1,45 @@
-/** A whole server whose disk is full. */
+/** A server whose disk is full. */
 import assert from 'node:assert/strict';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
-import type { ShownAuditEntry } from '../../src/audit/read-audit.ts';
+import type { AuditEntryJson } from '../../src/audit/read-audit.ts';
 import type { Answer, Server } from '../support/process/server.ts';
 import { StartError, startServer } from '../support/process/server.ts';
-import { skipWithoutMounts, smallDisk } from '../support/process/small-disk.ts';
+import { mountSmallDisk, skipWithoutMount } from '../support/process/small-disk.ts';
 
 const asProblem = { headers: { accept: 'application/problem+json' } };
-/** Large, so that every write needs new pages of the disk. */
+/** The body is large, so that every write needs new pages of the disk. */
 const LARGE = { Description: 'x'.repeat(1_000) };
 
 const makeToken = (server: Server): Promise<Answer> =>
   server.request('PUT', '/v1/acl/token', { body: LARGE, ...asProblem });
 
-/** Writes until one is refused; the disk may still have had a little room in pages that were there. */
-async function writeUntilRefused(server: Server): Promise<Answer> {
+/** Writes until a write is rejected. Existing pages of the database may have room for a few writes. */
+async function writeUntilRejected(server: Server): Promise<Answer> {
   for (let count = 0; count < 1_000; count += 1) {
     const answer = await makeToken(server);
     if (answer.status !== 200) return answer;
   }
-  throw new Error('nothing was refused');
+  throw new Error('no write was rejected');
 }
 
 const countTokens = async (server: Server): Promise<number> =>
   (await server.request('GET', '/v1/acl/tokens')).json<unknown[]>().length;
 
-describe('a disk that is full', { skip: skipWithoutMounts, timeout: 60_000, concurrency: 2 }, () => {
-  test('refuses writes in clear words, reads go on, and writes too once there is room', async () => {
-    await using disk = await smallDisk(8);
-    // The log lies on the same disk, as it does on many machines.
+describe('a server with a full disk', { skip: skipWithoutMount, timeout: 60_000, concurrency: 2 }, () => {
+  test('rejects writes with store-full and serves reads, and writes when space is free [V1-48, SRV-77]', async () => {
+    await using disk = await mountSmallDisk(8);
+    // The log is on the same disk, as on many machines.
     const logFile = path.join(disk.path, 'log');
     const stderr = openSync(logFile, 'a');
     await using server = await startServer({ dataDirectory: disk.path, stderr, settings: { 'log.level': 'debug' } });
     closeSync(stderr);
     for (let count = 0; count < 10; count += 1) assert.equal((await makeToken(server)).status, 200);
     disk.fill();
-    const refused = await writeUntilRefused(server);
-    const { code, detail } = refused.json<{ code: string; detail: string }>();
-    assert.deepEqual([refused.status, code], [503, 'store-full']);
+    const rejected = await writeUntilRejected(server);
+    const { code, detail } = rejected.json<{ code: string; detail: string }>();
+    assert.deepEqual([rejected.status, code], [503, 'store-full']);
     assert.match(detail, /disk .* is full: nothing was written/);
     const many = await Promise.all(Array.from({ length: 20 }, () => makeToken(server)));
     assert.deepEqual([...new Set(many.map(({ status }) => status))], [503]);
@@ -49,8 +49,8 @@ describe('a disk that is full', { skip: skipWithoutMounts, timeout: 60_000, conc
 
     disk.free();
     assert.equal((await makeToken(server)).status, 200);
-    assert.equal(await countTokens(server), count + 1, 'what was refused left nothing behind');
-    const audit = (await server.request('GET', '/v1/audit?limit=10000')).json<ShownAuditEntry[]>();
+    assert.equal(await countTokens(server), count + 1, 'a rejected write changes nothing');
+    const audit = (await server.request('GET', '/v1/audit?limit=10000')).json<AuditEntryJson[]>();
     assert.equal(audit.filter(({ Type }) => Type === 'acl-token').length, count + 1);
     assert.equal(await server.stop(), 0);
     assert.match(readFileSync(logFile, 'utf8'), /"msg":"stopping"/);
@@ -59,23 +59,23 @@ describe('a disk that is full', { skip: skipWithoutMounts, timeout: 60_000, conc
     assert.equal(await countTokens(again), count + 1);
   });
 
-  test('is survived by kill -9: the next start has what was acknowledged, and serves it while the disk is full', async () => {
-    await using disk = await smallDisk(8);
+  test('keeps acknowledged writes over kill -9, and serves them while the disk is full', async () => {
+    await using disk = await mountSmallDisk(8);
     const server = await startServer({ dataDirectory: disk.path });
     await makeToken(server);
     disk.fill();
-    await writeUntilRefused(server);
+    await writeUntilRejected(server);
     const count = await countTokens(server);
     await server.stop('SIGKILL');
     await using again = await startServer({ dataDirectory: disk.path });
     assert.equal(await countTokens(again), count);
-    assert.equal((await writeUntilRefused(again)).status, 503);
+    assert.equal((await writeUntilRejected(again)).status, 503);
     disk.free();
     assert.equal((await makeToken(again)).status, 200);
   });
 
-  test('lets a first start fail with a line, and leaves nothing that stops the next one', async () => {
-    await using disk = await smallDisk(1);
+  test('exits with code 1 in its first start, and the next start with free space succeeds [SRV-84]', async () => {
+    await using disk = await mountSmallDisk(1);
     disk.fill();
     await assert.rejects(startServer({ dataDirectory: disk.path }), (error) => {
       assert.ok(error instanceof StartError);

@@ -1,6 +1,6 @@
-/** The tables of the documents against the code: errors, endpoints, metrics, findings, sizes. */
+/** Compares the tables of the documents with the code: errors, endpoints, metrics, findings and sizes. */
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { glob, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, test } from 'node:test';
 import { parse } from 'yaml';
@@ -15,23 +15,23 @@ import { startServer } from '../support/process/server.ts';
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const textOf = (file: string): Promise<string> => readFile(path.join(ROOT, file), 'utf8');
 
-/** Endpoints that stand in documents of their own. */
+/** Prefixes of the endpoints in other documents than docs/acl.md. */
 const ENDPOINTS_ELSEWHERE = ['/v1/peering', '/v1/operator/ca'];
-/** Those of docs/services.md. */
+/** Prefixes of the endpoints in docs/services.md. */
 const SERVICE_ENDPOINTS = [
   ...['/v1/catalog', '/v1/health', '/v1/agent'],
   ...['/v1/config', '/v1/exported-services', '/v1/imported-services', '/v1/connect'],
 ];
 
 describe('docs/errors.md', () => {
-  test('has every error code of /v1 with its status, and no other', async () => {
+  test('lists exactly the error codes of /v1, with their statuses [V1-48]', async () => {
     const rows = (await textOf('docs/errors.md')).matchAll(/^\| `([a-z-]+)` \| (\d{3}) \| [^|]+ \| [^|]+ \|$/gm);
     const documented = [...rows].map(([, code, status]) => `${code} ${status}`);
     const real = serviceErrorCodes.map((code) => `${code} ${statusOf(code)}`);
     assert.deepEqual(documented.toSorted(), real.toSorted());
   });
 
-  test('has every error of team access with its status and meaning, and no other', async () => {
+  test('lists exactly the errors of team access, with their statuses and meanings', async () => {
     const rows = (await textOf('docs/errors.md')).matchAll(/^\| (\d{3}) \| `([a-z ]+)` \| ([^|]+) \| [^|]+ \|$/gm);
     const documented = [...rows].map(([, status, title, meaning]) => ({ status: Number(status), title, meaning }));
     assert.deepEqual(documented, errorCodes.map(errorDefinition));
@@ -39,7 +39,7 @@ describe('docs/errors.md', () => {
 });
 
 describe('docs/acl.md', () => {
-  test('has every endpoint of credentials and audit, and no other', async () => {
+  test('lists exactly the endpoints of credentials and the audit log [ACL-32, ACL-56]', async () => {
     const elsewhere = [...ENDPOINTS_ELSEWHERE, ...SERVICE_ENDPOINTS];
     const isElsewhere = (at: string): boolean => elsewhere.some((prefix) => at.startsWith(prefix));
     await compareEndpoints('docs/acl.md', (at) => at.startsWith('/v1/') && !isElsewhere(at));
@@ -47,35 +47,35 @@ describe('docs/acl.md', () => {
 });
 
 describe('docs/peering.md', () => {
-  test('has every endpoint of peerings, and no other', async () => {
+  test('lists exactly the endpoints of peerings', async () => {
     await compareEndpoints('docs/peering.md', (at) => at.startsWith('/v1/peering'));
   });
 
-  test('has everything that a connection check can find, and no other', async () => {
+  test('lists exactly the findings of the connection check', async () => {
     const rows = (await textOf('docs/peering.md')).matchAll(/^\| `([a-z-]+)` \| `([a-z0-9-]+)` \| (.+) \| (.+) \|$/gm);
-    const documented = [...rows].map(([, id, code, cause, mend]) => ({ id, code, cause, mend }));
+    const documented = [...rows].map(([, id, code, cause, remedy]) => ({ id, code, cause, remedy }));
     const real = findingCodes.map((code) => {
-      const { id, cause, remedy: mend } = findingOf(code);
-      return { id, code, cause, mend };
+      const { id, cause, remedy } = findingOf(code);
+      return { id, code, cause, remedy };
     });
     assert.deepEqual(documented, real);
   });
 });
 
 describe('docs/services.md', () => {
-  test('has every endpoint of services, and no other', async () => {
+  test('lists exactly the endpoints of services', async () => {
     await compareEndpoints('docs/services.md', (at) => SERVICE_ENDPOINTS.some((prefix) => at.startsWith(prefix)));
   });
 });
 
 describe('docs/team-access.md', () => {
-  test('has every endpoint of team access, and no other', async () => {
+  test('lists exactly the endpoints of team access', async () => {
     await compareEndpoints('docs/team-access.md', (at) => at.startsWith('/api/v2/'));
   });
 });
 
 describe('docs/monitoring.md', () => {
-  test('has every metric of Accord, and no other; the alerts use no other', async () => {
+  test('lists exactly the metrics of Accord, and the alerts use only these [SRV-69, SRV-71]', async () => {
     const real = await metricNames();
     const table = [...(await textOf('docs/monitoring.md')).matchAll(/^\| (`accord_.*?) \| [^|]+ \|$/gm)].join(' ');
     assert.deepEqual(namesIn(table), real);
@@ -85,7 +85,7 @@ describe('docs/monitoring.md', () => {
     }
   });
 
-  test('tells clusters apart: what is scraped has its name, and no alert puts two of them together', async () => {
+  test('labels every scrape target with its cluster, and no alert aggregates over several clusters', async () => {
     const [, example = ''] = /^```yaml\n(.*?)^```$/ms.exec(await textOf('docs/monitoring.md')) ?? [];
     const { scrape_configs: jobs } = parse(example) as ScrapeExample;
     const targets = jobs.flatMap(({ static_configs: configs }) => configs);
@@ -101,6 +101,46 @@ describe('docs/monitoring.md', () => {
   });
 });
 
+describe('docs/logs.md', () => {
+  test('lists every log event', async () => {
+    const rows = (await textOf('docs/logs.md')).matchAll(/^\| `([^`]+)` \| ([a-z ]+) \|(?:[^|\n]*\|){3}$/gm);
+    const documented = [...rows].map(([, phrase, level]) => `${level}: ${phrase}`);
+    const real = await logEvents();
+    const isInfo = (event: string): boolean => event.startsWith('info: ');
+    assert.deepEqual(
+      documented.filter((event) => !isInfo(event)).toSorted(),
+      real.filter((event) => !isInfo(event)).toSorted(),
+    );
+    assert.deepEqual(
+      documented.filter((event) => !real.includes(event)),
+      [],
+    );
+  });
+});
+
+/** Log calls with the level in their name; those that only forward a message are left out. */
+const LOG_METHOD = /\blog(?:\.(?<level>info|warn|error)|\[level\])\((?![^;]*, message\))/g;
+/** The phrase of such a call: the string that is its last argument. */
+const LAST_STRING = /'(?<phrase>[^'\n]+)',?\s*\)/;
+/** Log calls of the state, which have the level and the phrase as their first arguments. */
+const LOG_FUNCTION = /\blog\(\s*'(?<level>info|warn|error)',\s*'(?<phrase>[^'\n]+)'/g;
+
+/** Returns the level and phrase of every log call in `src/`, such as `warn: lease lost`. */
+async function logEvents(): Promise<string[]> {
+  const events = new Set<string>();
+  for await (const file of glob('src/**/*.ts', { cwd: ROOT, exclude: ['**/*.{test,suite}.ts'] })) {
+    const source = await textOf(file);
+    for (const { index, groups } of source.matchAll(LOG_METHOD)) {
+      const { phrase = `no phrase in ${file}` } = LAST_STRING.exec(source.slice(index))?.groups ?? {};
+      events.add(`${groups?.['level'] ?? 'info or error'}: ${phrase}`);
+    }
+    for (const { groups } of source.matchAll(LOG_FUNCTION)) {
+      events.add(`${groups?.['level']}: ${groups?.['phrase']}`);
+    }
+  }
+  return [...events];
+}
+
 interface ScrapeExample {
   readonly scrape_configs: readonly {
     readonly static_configs: readonly { readonly labels?: Readonly<Record<string, string>> }[];
@@ -108,7 +148,7 @@ interface ScrapeExample {
 }
 
 describe('docs/operations.md', () => {
-  test('has sizes in which the rows fit the heap, and the heap the machine', async () => {
+  test('lists sizes in which the rows fit the heap, and the heap fits the memory [SRV-30]', async () => {
     const rows = [
       ...(await textOf('docs/operations.md')).matchAll(/^\| ([\d,]+) \| (\d+) \| ([\d.]+) (MiB|GiB) \|$/gm),
     ];
@@ -127,18 +167,18 @@ interface AlertRules {
 
 const namesIn = (text: string): string[] => [...new Set(text.match(/\baccord_\w+/g))].toSorted();
 
-/** Those of a server with everything on, to who may read the names of peerings. */
+/** Returns the metrics of a server with DNS, for a token that may read all metrics. */
 async function metricNames(): Promise<string[]> {
   await using server = await startServer({ settings: { 'dns.address': '127.0.0.1:0' } });
   const { text } = await server.request('GET', '/metrics');
   return [...new Set([...text.matchAll(/^# TYPE (accord_\w+)/gm)].map(([, name = '']) => name))].toSorted();
 }
 
-/** Compares a document's table of endpoints with the server's, as far as they are the document's to show. */
-async function compareEndpoints(file: string, isShown: (path: string) => boolean): Promise<void> {
+/** Compares the table of endpoints in a document with the server's endpoints for which `isListed` returns true. */
+async function compareEndpoints(file: string, isListed: (path: string) => boolean): Promise<void> {
   const rows = (await textOf(file)).matchAll(/^\| `([A-Z]+ \/(?:v1|api\/v2)\/[^`]+)` \| [^|]* \| [^|]+ \|$/gm);
   const documented = [...rows].map(([, endpoint]) => endpoint);
   await using api = await startApi();
-  const shown = api.server.endpoints.filter(({ path: at }) => isShown(at));
-  assert.deepEqual(documented.toSorted(), shown.map(({ method, path: at }) => `${method} ${at}`).toSorted());
+  const listed = api.server.endpoints.filter(({ path: at }) => isListed(at));
+  assert.deepEqual(documented.toSorted(), listed.map(({ method, path: at }) => `${method} ${at}`).toSorted());
 }

@@ -1,16 +1,16 @@
-/** A whole server whose etcd is away: what is refused, what goes on, and that it comes back by itself. */
+/** A server whose etcd is unavailable: rejected writes, stale reads, and recovery. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { startEtcd } from '../support/process/etcd.ts';
 import { startEtcdServer } from '../support/process/etcd-server.ts';
-import { untilHeld } from '../support/process/held-queries.ts';
+import { startLoadClients } from '../support/process/load-clients.ts';
 import type { Answer, Server } from '../support/process/server.ts';
-import { startClients } from '../support/process/storm-clients.ts';
+import { untilQueriesWait } from '../support/process/waiting-queries.ts';
 import { createRandom } from '../support/random.ts';
 import { skipWithout } from '../support/tools.ts';
 import { until } from '../support/until.ts';
 
-/** A consistent read gives up after 3 s, a write after 10 s; the rest is for a machine that is busy. */
+/** A consistent read fails after 3 s and a write after 10 s. `BUSY_MS` is the tolerance for a busy machine. */
 const READ_MS = 3_000;
 const WRITE_MS = 10_000;
 const BUSY_MS = 10_000;
@@ -19,17 +19,17 @@ const RECOVERY_MS = 20_000;
 const codeOf = (answer: Answer): unknown => answer.json<{ code?: unknown }>().code;
 const asProblem = { headers: { accept: 'application/problem+json' } };
 
-/** The answer, which must come within `ms` and what a busy machine adds. */
-async function within(ms: number, answer: Promise<Answer>): Promise<Answer> {
-  const startedMs = performance.now();
-  const given = await answer;
-  const tookMs = performance.now() - startedMs;
-  assert.ok(tookMs < ms + BUSY_MS, `took ${tookMs} ms`);
-  return given;
+/** Asserts that a response arrives within `ms`, plus the tolerance. */
+async function within(ms: number, response: Promise<Answer>): Promise<Answer> {
+  const startMs = performance.now();
+  const answer = await response;
+  const elapsedMs = performance.now() - startMs;
+  assert.ok(elapsedMs < ms + BUSY_MS, `took ${elapsedMs} ms`);
+  return answer;
 }
 
-/** Consistent reads and writes of a server that cannot reach a majority of etcd. */
-async function assertRefused(server: Server): Promise<void> {
+/** Asserts that a server that cannot reach a majority of etcd rejects consistent reads and writes. */
+async function assertRejects(server: Server): Promise<void> {
   const [read, write] = await Promise.all([
     within(READ_MS, server.request('GET', '/v1/partitions', asProblem)),
     within(WRITE_MS, server.request('PUT', '/v1/partition/during', { body: {}, ...asProblem })),
@@ -53,13 +53,13 @@ async function assertRecovers(server: Server): Promise<void> {
   assert.equal(write.status, 200, write.text);
 }
 
-describe('a server whose etcd is away', { skip: skipWithout('etcd'), timeout: 120_000, concurrency: 2 }, () => {
-  test('etcd stopped: stale reads go on and say so until stale.max-age; all is well once it is back', async () => {
+describe('a server whose etcd is unavailable', { skip: skipWithout('etcd'), timeout: 120_000, concurrency: 2 }, () => {
+  test('serves stale reads until stale.max-age, and recovers [V1-60, V1-61, V1-62, V1-67, SRV-65, SRV-66]', async () => {
     await using etcd = await startEtcd();
     await using server = await startEtcdServer({ endpoints: etcd.urls, settings: { 'stale.max-age': '20s' } });
     await server.request('PUT', '/v1/partition/before', { body: {} });
     await etcd.first.stop();
-    await assertRefused(server);
+    await assertRejects(server);
 
     const stale = (): Promise<Answer> => server.request('GET', '/v1/partition/before?stale');
     await until(
@@ -87,55 +87,55 @@ describe('a server whose etcd is away', { skip: skipWithout('etcd'), timeout: 12
     assert.match(server.log(), /"msg":"etcd answers again"/);
   });
 
-  test('two of three members frozen: a blocking query is held through it, and answered by the next change', async () => {
+  test('keeps blocking queries waiting without a majority, and wakes them at the next change', async () => {
     await using etcd = await startEtcd({ members: 3 });
     await using server = await startEtcdServer({ endpoints: etcd.urls });
     const before = await server.request('PUT', '/v1/partition/before', { body: {} });
     const { headers } = await server.request('GET', '/v1/partitions');
-    const held = server.request('GET', `/v1/partitions?index=${headers['x-service-index']}&wait=2m`);
-    await untilHeld(server, 1);
+    const waiting = server.request('GET', `/v1/partitions?index=${headers['x-service-index']}&wait=2m`);
+    await untilQueriesWait(server, 1);
     const [, second, third] = etcd.members;
     second?.freeze();
     third?.freeze();
-    // A process that has much to do stops a moment after it was told to.
-    const isRefused = async (): Promise<boolean> => (await server.request('GET', '/v1/partitions')).status === 503;
-    await until('the majority is gone', isRefused);
-    await assertRefused(server);
+    // A busy process stops a moment after SIGSTOP.
+    const isRejected = async (): Promise<boolean> => (await server.request('GET', '/v1/partitions')).status === 503;
+    await until('the majority is lost', isRejected);
+    await assertRejects(server);
     const stale = await server.request('GET', '/v1/partition/before?stale');
     assert.deepEqual([stale.status, stale.text], [200, before.text]);
     second?.thaw();
     third?.thaw();
     await assertRecovers(server);
-    const woken = await held;
+    const woken = await waiting;
     assert.ok(Number(woken.headers['x-service-index']) > Number(headers['x-service-index']));
   });
 
-  test('a start before etcd is there: it lives, is not ready, and begins to serve by itself', async () => {
+  test('starts without etcd, answers 503 until etcd is available, and then serves [SRV-63]', async () => {
     await using etcd = await startEtcd();
     await etcd.first.stop();
-    await using server = await startEtcdServer({ endpoints: etcd.urls, unready: true });
+    await using server = await startEtcdServer({ endpoints: etcd.urls, resolveWhenListening: true });
     const ready = await server.request('GET', '/readyz', { token: null });
     assert.deepEqual([ready.status, ready.headers['retry-after']], [503, '1']);
     await etcd.first.start();
     const isReady = async (): Promise<boolean> =>
       (await server.request('GET', '/readyz', { token: null })).status === 200;
-    await until('it is ready', isReady, RECOVERY_MS);
+    await until('the server is ready', isReady, RECOVERY_MS);
   });
 });
 
 describe('a server whose etcd loses members', { skip: skipWithout('etcd'), timeout: 120_000 }, () => {
-  test('goes on writing without one of three, and without its leader, and loses nothing', async (context) => {
+  test('commits without one of three members or without the leader, and loses no write [V1-51]', async (context) => {
     await using etcd = await startEtcd({ members: 3 });
     await using server = await startEtcdServer({ endpoints: etcd.urls });
-    await using clients = startClients({
+    await using clients = startLoadClients({
       addresses: [server.address],
       token: server.token,
       random: createRandom(1),
     });
     const moreWrites = async (what: string): Promise<void> => {
-      const { done } = clients;
-      const gone = until(what, () => clients.done >= done + 30, RECOVERY_MS);
-      await Promise.race([gone, clients.failure]);
+      const { acknowledged } = clients;
+      const isDone = until(what, () => clients.acknowledged >= acknowledged + 30, RECOVERY_MS);
+      await Promise.race([isDone, clients.failure]);
     };
     await moreWrites('writes');
     for (let round = 0; round < 2; round += 1) {
@@ -143,9 +143,9 @@ describe('a server whose etcd loses members', { skip: skipWithout('etcd'), timeo
       const other = etcd.members.find((member) => member !== leader) ?? leader;
       for (const member of [other, leader]) {
         await member.kill();
-        await moreWrites('writes go on without it');
+        await moreWrites('writes succeed without the member');
         await member.start();
-        await moreWrites('writes go on with it');
+        await moreWrites('writes succeed with the member');
       }
     }
     await clients.stop();

@@ -1,4 +1,4 @@
-/** Who else on the machine can read what a server has written: nobody, also in a directory that everybody can enter. */
+/** Modes of the files that a server creates: other users cannot read them, even in a directory that they can enter. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { chmod, mkdir, readdir, stat } from 'node:fs/promises';
@@ -9,11 +9,11 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const OTHERS = 0o077;
 const NOBODY = '65534';
-/** As most shells have it: files are for everybody to read. */
+/** The default umask of most shells. Files are readable by all users. */
 const UNDER_OPEN_UMASK = ['sh', '-c', 'umask 022; exec "$@"', 'sh'];
 const isRoot = process.getuid?.() === 0;
 
-/** A directory that everybody can enter, in one that everybody can enter. */
+/** Creates a directory that all users can enter. */
 async function openDirectory(): Promise<AsyncDisposable & { readonly path: string }> {
   const parent = await temporaryDirectory();
   const directory = path.join(parent.path, 'data');
@@ -22,7 +22,7 @@ async function openDirectory(): Promise<AsyncDisposable & { readonly path: strin
   return { path: directory, [Symbol.asyncDispose]: () => parent[Symbol.asyncDispose]() };
 }
 
-/** The files that others may do anything with. */
+/** Returns the files whose mode gives other users any permission. */
 async function openFiles(directory: string): Promise<readonly string[]> {
   const names = await readdir(directory);
   assert.ok(names.includes('accord.db') && names.includes('credentials.json'), names.join());
@@ -34,19 +34,19 @@ async function openFiles(directory: string): Promise<readonly string[]> {
 const isReadableByOthers = (file: string): boolean =>
   spawnSync('setpriv', ['--reuid', NOBODY, '--regid', NOBODY, '--clear-groups', 'cat', file]).status === 0;
 
-describe('files of a server in a directory that everybody can enter', { timeout: 240_000 }, () => {
-  test('are its own, whatever the umask; the directory is warned of', async () => {
+describe('the files of a server in a directory that all users can enter', { timeout: 240_000 }, () => {
+  test('are private whatever the umask, and the server logs a warning about the directory [SRV-29]', async () => {
     await using directory = await openDirectory();
-    await using server = await startServer({ dataDirectory: directory.path, under: UNDER_OPEN_UMASK });
+    await using server = await startServer({ dataDirectory: directory.path, commandPrefix: UNDER_OPEN_UMASK });
     await server.request('PUT', '/v1/partition/eu', { body: {} });
     assert.deepEqual(await openFiles(directory.path), []);
     if (isRoot) assert.ok(!isReadableByOthers(path.join(directory.path, 'accord.db-wal')));
     assert.match(server.log(), /"mode":"755","remedy":"chmod 700 '.*data'.*"msg":"data-dir is open to others"/);
   });
 
-  test('are taken from others where an earlier version left them readable', async () => {
+  test('become private at the next start if they were readable by others', async () => {
     await using directory = await openDirectory();
-    const options = { dataDirectory: directory.path, under: UNDER_OPEN_UMASK };
+    const options = { dataDirectory: directory.path, commandPrefix: UNDER_OPEN_UMASK };
     await using first = await startServer(options);
     await first.stop('SIGKILL');
     const names = (await readdir(directory.path)).filter((name) => name.startsWith('accord.db'));
@@ -58,10 +58,10 @@ describe('files of a server in a directory that everybody can enter', { timeout:
     assert.deepEqual(await openFiles(directory.path), []);
   });
 
-  test('need no warning where the server has made the directory', async () => {
+  test('cause no warning if the server has created the directory', async () => {
     await using parent = await temporaryDirectory();
     const settings = { 'data-dir': path.join(parent.path, 'data') };
-    await using server = await startServer({ dataDirectory: parent.path, settings, under: UNDER_OPEN_UMASK });
+    await using server = await startServer({ dataDirectory: parent.path, settings, commandPrefix: UNDER_OPEN_UMASK });
     assert.equal((await stat(settings['data-dir'])).mode & 0o777, 0o700);
     assert.doesNotMatch(server.log(), /open to others/);
   });

@@ -1,4 +1,4 @@
-/** The first start of whole servers, and what it leaves: one pair of credentials, secrets nowhere but in their file. */
+/** The first start of servers: the first credentials and where their secrets are stored. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ const credentialsOf = async (dataDirectory: string): Promise<CredentialsFile> =>
   JSON.parse(await readFile(path.join(dataDirectory, 'credentials.json'), 'utf8')) as CredentialsFile;
 const self = (server: Server, token: string) => server.request('GET', '/v1/acl/token/self', { token });
 
-/** How a server that must not start ends. */
+/** Starts a server that must fail. @returns the error */
 async function failedStart(options: ServerOptions): Promise<StartError> {
   try {
     await using server = await startServer(options);
@@ -36,7 +36,7 @@ async function failedStart(options: ServerOptions): Promise<StartError> {
   }
 }
 
-test('of two servers that start on one empty etcd at once, one has the file, and both know its token', {
+test('only one of two servers that start concurrently on an empty etcd keeps its credentials file [SRV-43]', {
   skip: skipWithout('etcd'),
 }, async () => {
   await using etcd = await startEtcd();
@@ -63,11 +63,11 @@ test('of two servers that start on one empty etcd at once, one has the file, and
   }
 });
 
-describe('credentials that are set beforehand', () => {
+describe('the bootstrap settings', () => {
   const aclToken = 'b1f6a8f0-5a0c-4a53-9f43-6f1c8f0b7a11';
   const adminToken = `${'A'.repeat(14)}.atlasv1.${'b'.repeat(67)}`;
 
-  test('are the first ones, by file or variable, and are looked at on an empty state only', async () => {
+  test('set the first credentials by file or variable, on an empty state only [SRV-41, ACL-7]', async () => {
     const dataDirectory = await directory();
     const file = path.join(folder, 'acl-token');
     await writeFile(file, `${aclToken}\n`);
@@ -81,7 +81,7 @@ describe('credentials that are set beforehand', () => {
       const { peering, teamAccess, address } = await credentialsOf(dataDirectory);
       assert.deepEqual([peering.secretId, teamAccess.token, address], [aclToken, adminToken, server.address]);
       assert.equal((await self(server, aclToken)).status, 200);
-      assert.equal((await self(server, aclToken.toUpperCase())).status, 200, 'in capitals it is the same UUID');
+      assert.equal((await self(server, aclToken.toUpperCase())).status, 200, 'UUIDs match without regard to case');
     }
     const other = { ACCORD_BOOTSTRAP_ACL_TOKEN: 'c1f6a8f0-5a0c-4a53-9f43-6f1c8f0b7a11' };
     await using again = await startServer({ dataDirectory, environment: other });
@@ -89,16 +89,16 @@ describe('credentials that are set beforehand', () => {
     assert.equal((await self(again, other.ACCORD_BOOTSTRAP_ACL_TOKEN)).status, 403);
   });
 
-  test('that are none stop the start', async () => {
+  test('stop the start with exit code 2 if a token is malformed [SRV-41, SRV-84]', async () => {
     const { exitCode, log } = await failedStart({ environment: { ACCORD_BOOTSTRAP_ACL_TOKEN: 'secret' } });
     assert.equal(exitCode, 2);
-    assert.ok(!log.includes('"secret"'), 'and are not shown');
+    assert.ok(!log.includes('"secret"'), 'the log does not contain the value');
   });
 });
 
-test('a start that is killed between the file and the commit is finished by the next one', async () => {
+test('a start commits the credentials in the file of a start that was killed before its commit [SRV-39]', async () => {
   const dataDirectory = await directory();
-  // What a server leaves that dies right after it has written the file.
+  // The file that a server leaves if it is killed right after it has written the file.
   const content: CredentialsFile = {
     address: 'http://127.0.0.1:8500',
     peering: { accessorId: 'b1f6a8f0-5a0c-4a53-9f43-6f1c8f0b7a11', secretId: 'c1f6a8f0-5a0c-4a53-9f43-6f1c8f0b7a11' },
@@ -111,30 +111,30 @@ test('a start that is killed between the file and the commit is finished by the 
   assert.deepEqual(await credentialsOf(dataDirectory), content);
 });
 
-describe('a start is refused with 2 and a line', () => {
-  test('where credentials.json is something else, which stays', async () => {
+describe('a start fails with exit code 2 and one line', () => {
+  test('if credentials.json has another form, and does not change the file [SRV-40]', async () => {
     const dataDirectory = await directory();
     const file = path.join(dataDirectory, 'credentials.json');
     await writeFile(file, 'mine');
     const { exitCode, log } = await failedStart({ dataDirectory });
     assert.equal(exitCode, 2);
-    assert.match(log, /"msg":"'[^"]*credentials\.json' is there and holds no credentials of Accord: move it away/);
+    assert.match(log, /"reason":"'[^"]*credentials\.json' exists and contains no credentials of Accord: move it away/);
     assert.equal(log.trim().split('\n').length, 1, log);
     assert.equal(await readFile(file, 'utf8'), 'mine');
   });
 
-  test('where another datacenter is set than that of the first start', async () => {
+  test('if cluster.datacenter differs from the first start [SRV-33]', async () => {
     const dataDirectory = await directory();
     await (await startServer({ dataDirectory })).stop();
     const { exitCode, log } = await failedStart({ dataDirectory, settings: { 'cluster.datacenter': 'dc2' } });
     assert.equal(exitCode, 2);
-    assert.match(log, /"msg":"cluster\.datacenter is 'dc2', but this cluster was made as 'dc1': it is fixed/);
+    assert.match(log, /"reason":"cluster\.datacenter is 'dc2', but this cluster was made as 'dc1': it is fixed/);
     await using server = await startServer({ dataDirectory });
     assert.equal((await self(server, server.token)).status, 200);
   });
 });
 
-test('--recover makes a new pair beside the old one, keeps the old file, and says so', async () => {
+test('--recover creates a second pair of credentials, keeps the old file, and logs a warning [SRV-45]', async () => {
   const dataDirectory = await directory();
   await (await startServer({ dataDirectory })).stop();
   const old = await credentialsOf(dataDirectory);
@@ -153,7 +153,7 @@ test('--recover makes a new pair beside the old one, keeps the old file, and say
   );
 });
 
-test('secrets are in credentials.json and nowhere else: not in the database, not in the log', async () => {
+test('credentials.json is the only file with secrets: the database and the log contain none [ACL-8, SRV-74]', async () => {
   const dataDirectory = await directory();
   const secrets: string[] = [];
   let log: string;
@@ -180,7 +180,7 @@ test('secrets are in credentials.json and nowhere else: not in the database, not
   const searched = [...(await Promise.all(contents)), ['log', log] as const];
   assert.ok(
     searched.some(([, text]) => text.includes('token 19')),
-    'the database was looked through',
+    'the search covers the database',
   );
   assert.match(log, /"route":"\/v1\/acl\/token\/self"/);
   for (const [name, text] of searched) {

@@ -1,20 +1,20 @@
-/** A server with less memory than `state.rows-max` asks for: it says so, and refuses rows before they are its death. */
+/** A server whose heap has less capacity than `state.rows-max`. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fillTokens } from '../../bench/support/tokens.ts';
+import { createTokenDirectory } from '../../bench/support/token-directory.ts';
 import { startServer } from '../support/process/server.ts';
 
-/** Enough for a server to run in, and by its own reckoning for some thousand rows. */
+/** A heap with a capacity of a few thousand rows. */
 const SMALL_HEAP = '--max-old-space-size=80 --max-semi-space-size=1';
-/** More than it reckons with. */
+/** Exceeds the capacity of the small heap. */
 const TOKENS = 10_000;
 
-test('a server whose heap is small warns at its start, refuses what adds rows with 507 and the reason, and lets rows go', async () => {
-  await using filled = await fillTokens(TOKENS);
+test('a server with a small heap logs a warning, returns 507 when rows are added, and deletes rows [SRV-30]', async () => {
+  await using filled = await createTokenDirectory(TOKENS);
   const { directory: dataDirectory } = filled;
-  await using roomy = await startServer({ dataDirectory });
-  assert.doesNotMatch(roomy.log(), /rows-max/);
-  assert.equal(await roomy.stop(), 0);
+  await using unlimited = await startServer({ dataDirectory });
+  assert.doesNotMatch(unlimited.log(), /rows-max/);
+  assert.equal(await unlimited.stop(), 0);
   await using server = await startServer({ dataDirectory, environment: { NODE_OPTIONS: SMALL_HEAP } });
   const warning = server.log().match(/the heap of (\d+) MiB holds about (\d+), less than state\.rows-max \(2000000\)/);
   assert.ok(warning, server.log());
@@ -23,10 +23,10 @@ test('a server whose heap is small warns at its start, refuses what adds rows wi
   const { text: metrics } = await server.request('GET', '/metrics');
   assert.match(metrics, new RegExp(`^accord_state_rows_max ${rowsMax}$`, 'm'));
 
-  const refused = await server.request('PUT', '/v1/acl/token', { body: {} });
-  assert.equal(refused.status, 507);
-  assert.ok(refused.text.includes(figures), refused.text);
-  assert.match(refused.text, /NODE_OPTIONS=--max-old-space-size/);
+  const rejected = await server.request('PUT', '/v1/acl/token', { body: {} });
+  assert.equal(rejected.status, 507);
+  assert.ok(rejected.text.includes(figures), rejected.text);
+  assert.match(rejected.text, /NODE_OPTIONS=--max-old-space-size/);
   const removed = await server.request('DELETE', `/v1/acl/token/${filled.accessorId}`);
   assert.equal(removed.status, 200, removed.text);
   assert.equal(await server.stop(), 0, server.log());

@@ -1,4 +1,4 @@
-/** A whole server with HTTPS. */
+/** A server with HTTPS. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { type Server, send, startServer } from '../support/process/server.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { until } from '../support/until.ts';
 
-/** The name in the certificate that a new connection gets. */
+/** Returns the common name in the certificate of a new connection. */
 async function servedName(server: Server): Promise<unknown> {
   const socket = tls.connect({ port: Number(new URL(server.address).port), rejectUnauthorized: false });
   await once(socket, 'secureConnect');
@@ -20,7 +20,7 @@ async function servedName(server: Server): Promise<unknown> {
   return subject.CN;
 }
 
-test('a server with HTTPS takes a new certificate at SIGHUP, and keeps the old one while the files do not fit', {
+test('a server with HTTPS reloads its certificate at SIGHUP, unless certificate and key do not match [SRV-56, SRV-57]', {
   timeout: 240_000,
 }, async () => {
   await using directory = await temporaryDirectory();
@@ -29,28 +29,28 @@ test('a server with HTTPS takes a new certificate at SIGHUP, and keeps the old o
   await writeFile(files.key, one.key);
   const settings = { 'http.tls-cert': files.cert, 'http.tls-key': files.key };
   await using server = await startServer({ dataDirectory: directory.path, settings });
-  const ask = async (): Promise<number> => (await server.request('GET', '/v1/acl/token/self')).status;
-  const hangUp = async (told: string): Promise<void> => {
+  const tokenStatus = async (): Promise<number> => (await server.request('GET', '/v1/acl/token/self')).status;
+  const reload = async (logText: string): Promise<void> => {
     server.process.kill('SIGHUP');
-    await until(told, () => server.log().includes(told));
+    await until(logText, () => server.log().includes(logText));
   };
-  assert.equal(await ask(), 200);
+  assert.equal(await tokenStatus(), 200);
   assert.equal(await servedName(server), 'one.test');
   const credentials = JSON.parse(await readFile(path.join(directory.path, 'credentials.json'), 'utf8'));
   assert.equal(credentials.address, server.address);
   assert.match(server.address, /^https:/);
 
   await writeFile(files.cert, two.cert);
-  await hangUp('certificate reload failed; the previous certificate stays in use');
+  await reload('certificate reload failed; the previous certificate stays in use');
   assert.equal(await servedName(server), 'one.test');
   await writeFile(files.key, two.key);
-  await hangUp('certificate reloaded');
+  await reload('certificate reloaded');
   assert.equal(await servedName(server), 'two.test');
-  assert.equal(await ask(), 200, 'a connection that was there goes on');
+  assert.equal(await tokenStatus(), 200, 'an open connection continues to work');
 
   const plain = server.address.replace('https', 'http');
-  await assert.rejects(send(new http.Agent(), plain, 'GET', '/healthz', {}), 'nothing is said without TLS');
-  assert.equal(await ask(), 200);
+  await assert.rejects(send(new http.Agent(), plain, 'GET', '/healthz', {}), 'plain HTTP is rejected');
+  assert.equal(await tokenStatus(), 200);
   assert.equal(await server.stop(), 0);
   assert.ok(!server.log().includes('PRIVATE KEY'));
 });

@@ -1,9 +1,9 @@
-/** `kill -9` of a server under concurrent writes. `kill.long.ts` does it two hundred times. */
+/** `kill -9` of a server during concurrent writes. `kill.long.ts` runs more rounds. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { ShownAuditEntry } from '../../src/audit/read-audit.ts';
+import type { AuditEntryJson } from '../../src/audit/read-audit.ts';
 import { startEtcd } from '../support/process/etcd.ts';
-import { runKillStorm } from '../support/process/kill-storm.ts';
+import { killUnderLoad } from '../support/process/kill-under-load.ts';
 import { startServer } from '../support/process/server.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { skipWithout } from '../support/tools.ts';
@@ -11,18 +11,20 @@ import { skipWithout } from '../support/tools.ts';
 const ROUNDS = 10;
 const SEED = 20_261_121;
 
-describe('a server that is killed again and again', { timeout: 180_000, concurrency: 2 }, () => {
-  test('on SQLite: has every acknowledged write and no half of any, and its indexes never fall', async (context) => {
-    const counts = await runKillStorm({ rounds: ROUNDS, seed: SEED, settings: () => ({}) });
+describe('a server that is killed repeatedly', { timeout: 180_000, concurrency: 2 }, () => {
+  test('on SQLite keeps acknowledged writes, applies no partial write, and never decreases an index', async (context) => {
+    const counts = await killUnderLoad({ rounds: ROUNDS, seed: SEED, settings: () => ({}) });
     context.diagnostic(`seed ${SEED}: ${JSON.stringify(counts)}`);
   });
 
-  test('on etcd: likewise', { skip: skipWithout('etcd') }, async (context) => {
+  test('on etcd keeps acknowledged writes, applies no partial write, and never decreases an index', {
+    skip: skipWithout('etcd'),
+  }, async (context) => {
     await using etcd = await startEtcd();
-    const counts = await runKillStorm({
+    const counts = await killUnderLoad({
       rounds: ROUNDS,
       seed: SEED,
-      // Two names in turn: the lease of the one before has run out when its name comes again.
+      // Two alternating names: the lease of a killed server has expired before its name is used again.
       settings: (round) => ({
         store: 'etcd',
         'etcd.endpoints': etcd.urls.join(','),
@@ -34,21 +36,21 @@ describe('a server that is killed again and again', { timeout: 180_000, concurre
   });
 });
 
-describe('a server that was killed in its first start', { timeout: 60_000, concurrency: 3 }, () => {
+describe('a server that was killed during its first start', { timeout: 60_000, concurrency: 3 }, () => {
   for (const afterMs of [0, 20, 40, 60, 80, 120]) {
-    test(`${afterMs} ms after it listened: the next start makes, or keeps, the credentials in its file`, async () => {
+    test(`creates the first credentials once, if killed ${afterMs} ms after it listened [SRV-39]`, async () => {
       await using directory = await temporaryDirectory();
       const options = { dataDirectory: directory.path };
-      const first = await startServer({ ...options, unready: true });
+      const first = await startServer({ ...options, resolveWhenListening: true });
       await new Promise((resolve) => setTimeout(resolve, afterMs));
       await first.stop('SIGKILL');
       await using server = await startServer(options);
       const { status, text } = await server.request('GET', '/v1/acl/token/self');
       assert.equal(status, 200, text);
       const audit = await server.request('GET', '/v1/audit');
-      const made = audit.json<ShownAuditEntry[]>().map(({ Type }) => Type);
-      const once = ['acl-token', 'certificate-authority', 'partition', 'user-token'];
-      assert.deepEqual(made.sort(), once, 'each was made once, whole');
+      const created = audit.json<AuditEntryJson[]>().map(({ Type }) => Type);
+      const expected = ['acl-token', 'certificate-authority', 'partition', 'user-token'];
+      assert.deepEqual(created.sort(), expected, 'each object was created once');
     });
   }
 });

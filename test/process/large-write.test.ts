@@ -1,7 +1,7 @@
-/** The largest writes that the API takes, on an etcd with its own default limits. */
+/** The largest writes that the API accepts, on etcd with its default limits. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ShownToken } from '../../src/credentials/acl-token.ts';
+import type { AclTokenJson } from '../../src/credentials/acl-token-to-json.ts';
 import {
   DESCRIPTION_CHARACTERS_MAX,
   GRANT_NAMES_MAX,
@@ -14,11 +14,11 @@ import { startEtcdServer } from '../support/process/etcd-server.ts';
 import type { Answer } from '../support/process/server.ts';
 import { skipWithout } from '../support/tools.ts';
 
-/** The longest partition name, and the longest name in a grant. */
+/** The longest partition name, and the length of the longest name in a grant. */
 const PARTITION = 'p'.repeat(63);
 const LONGEST_NAME = 129;
 
-test('a registration that is larger than etcd takes at once is refused with the limit’s name, and leaves nothing', {
+test('a registration above etcd.max-txn-bytes returns 413 with the name of the limit, and changes nothing [V1-48]', {
   skip: skipWithout('etcd'),
   timeout: 60_000,
 }, async () => {
@@ -32,15 +32,15 @@ test('a registration that is larger than etcd takes at once is refused with the 
   }));
   const register = (fields: object): Promise<Answer> =>
     server.request('PUT', '/v1/catalog/register', { body: { Node: 'n1', Address: '10.0.0.1', ...fields } });
-  const refused = await register({ Service: { Service: 'web' }, Checks });
-  assert.equal(refused.status, 413, refused.text);
-  assert.match(refused.text, /etcd\.max-txn-bytes \(65536\)/);
+  const rejected = await register({ Service: { Service: 'web' }, Checks });
+  assert.equal(rejected.status, 413, rejected.text);
+  assert.match(rejected.text, /etcd\.max-txn-bytes \(65536\)/);
   assert.equal((await server.request('GET', '/v1/catalog/nodes')).text, '[]');
-  const taken = await register({ Service: { Service: 'web' }, Checks: Checks.slice(0, 10) });
-  assert.deepEqual([taken.status, taken.text], [200, 'true']);
+  const accepted = await register({ Service: { Service: 'web' }, Checks: Checks.slice(0, 10) });
+  assert.deepEqual([accepted.status, accepted.text], [200, 'true']);
 });
 
-test('a token as large as the API allows can be made, changed and deleted on etcd', {
+test('the largest token that the API accepts can be created, updated and deleted on etcd [ACL-12, ACL-16]', {
   skip: skipWithout('etcd'),
   timeout: 60_000,
 }, async () => {
@@ -57,11 +57,11 @@ test('a token as large as the API allows can be made, changed and deleted on etc
       ...(Names.length === 0 ? {} : { Names }),
     };
   });
-  // Six bytes each in JSON.
+  // A control character needs six bytes in JSON.
   const Description = '\u0001'.repeat(DESCRIPTION_CHARACTERS_MAX);
-  const made = await server.request('PUT', '/v1/acl/token', { body: { Description, Grants } });
-  assert.equal(made.status, 200, made.text.slice(0, 500));
-  const { AccessorID, Grants: kept } = made.json<ShownToken>();
+  const created = await server.request('PUT', '/v1/acl/token', { body: { Description, Grants } });
+  assert.equal(created.status, 200, created.text.slice(0, 500));
+  const { AccessorID, Grants: kept } = created.json<AclTokenJson>();
   assert.equal(kept.flatMap(({ Names = [] }) => Names).length, TOKEN_NAMES_MAX);
   const other = Description.replace('\u0001', '\u0002');
   const changed = await server.request('PUT', `/v1/acl/token/${AccessorID}`, { body: { Description: other } });

@@ -1,6 +1,6 @@
 /**
- * The description of `/v1`: it is valid OpenAPI, it has every endpoint, and what the server really answers is what it
- * says. An endpoint that no call below has reached with success fails the last test.
+ * The OpenAPI description of `/v1`: it is valid, it contains every endpoint, and real responses conform to it. The last
+ * test fails if no request below succeeds on an endpoint.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -8,13 +8,16 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import type { OpenApi } from '../../src/http/openapi/openapi.ts';
 import { pathTemplate } from '../../src/http/openapi/openapi.ts';
 import { type Api, startApi } from '../support/process/api.ts';
-import { assertDescribed } from '../support/process/described-answers.ts';
+import { assertConformsToOpenApi } from '../support/process/openapi-conformance.ts';
 import type { RequestOptions } from '../support/process/server.ts';
 
-/** A request: its endpoint, what it is sent to if that differs, and the status that it gets. */
+/** A request and its expected status. */
 interface Step {
+  /** Method and path pattern. */
   readonly endpoint: string;
+  /** Path and query, if they differ from the pattern. */
   readonly at?: string;
+  /** Default: 200. */
   readonly status?: number;
   readonly options?: RequestOptions;
 }
@@ -27,7 +30,7 @@ const grants = [
   { Resource: 'acl', Access: 'write' },
 ];
 
-/** With everything that a registration can have. */
+/** A registration with every field. */
 const REGISTRATION = {
   ID: '40e4a748-2192-161a-0510-9bf59fe950b5',
   Node: 'n1',
@@ -66,7 +69,7 @@ const INTENTIONS = {
   ],
 };
 
-/** In order: the later ones find what the earlier ones have made. In a path or body, names in capitals stand for `made`. */
+/** Requests that run in order and depend on each other. `ACCESSOR` and `PEERING_TOKEN` are replaced by `created`. */
 const steps: readonly Step[] = [
   { endpoint: 'GET /v1/openapi.json' },
   { endpoint: 'PUT /v1/partition/:name', at: '/v1/partition/eu', options: { body: { Description: 'Europe' } } },
@@ -142,7 +145,8 @@ const steps: readonly Step[] = [
   { endpoint: 'DELETE /v1/partition/:name', at: '/v1/partition/eu' },
 ];
 
-const refusals: readonly Step[] = [
+/** Requests that the server rejects. */
+const rejections: readonly Step[] = [
   { endpoint: 'PUT /v1/acl/bootstrap', status: 403 },
   { endpoint: 'PUT /v1/acl/token', status: 400, options: { body: '{' } },
   { endpoint: 'PUT /v1/acl/token', status: 400, options: { body: { Partition: 'nowhere' } } },
@@ -172,12 +176,13 @@ const refusals: readonly Step[] = [
 ];
 
 let api: Api;
-/** Another cluster, to peer with. */
+/** The other cluster of the peerings. */
 let other: Api;
 let document: OpenApi;
-const reached = new Set<string>();
-/** What requests made, by the name under which later ones ask for it. */
-const made = { ACCESSOR: MISSING, PEERING_TOKEN: '' };
+/** The endpoints on which a request has succeeded. */
+const succeeded = new Set<string>();
+/** The values that earlier requests returned, by placeholder. */
+const created = { ACCESSOR: MISSING, PEERING_TOKEN: '' };
 
 before(async () => {
   api = await startApi();
@@ -186,7 +191,7 @@ before(async () => {
   document = answer.json<OpenApi>();
   other = await startApi();
   const generated = await other.request('POST', '/v1/peering/token', { body: { PeerName: 'us' } });
-  made.PEERING_TOKEN = generated.json<{ PeeringToken: string }>().PeeringToken;
+  created.PEERING_TOKEN = generated.json<{ PeeringToken: string }>().PeeringToken;
 });
 after(async () => {
   await api[Symbol.asyncDispose]();
@@ -196,7 +201,7 @@ after(async () => {
 const endpointsOf = ({ server }: Api): string[] =>
   server.endpoints.filter(({ path }) => path.startsWith('/v1/')).map(({ method, path }) => `${method} ${path}`);
 
-test('the description of /v1 is valid OpenAPI 3.1', async () => {
+test('the description of /v1 is valid OpenAPI 3.1 and needs no token [V1-5]', async () => {
   const { valid, errors } = await new Validator().validate(
     structuredClone(document) as object as Record<string, unknown>,
   );
@@ -204,7 +209,7 @@ test('the description of /v1 is valid OpenAPI 3.1', async () => {
   assert.match(document.openapi, /^3\.1\./);
 });
 
-test('the description of /v1 has every endpoint, and no other', () => {
+test('the description of /v1 contains exactly the endpoints of /v1 [V1-5]', () => {
   const described = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
@@ -215,51 +220,53 @@ test('the description of /v1 has every endpoint, and no other', () => {
   assert.equal(new Set(ids).size, ids.length);
 });
 
-async function take({ endpoint, at, status = 200, options = {} }: Step): Promise<void> {
+/** Sends the request, and asserts its status and its conformance. */
+async function runStep({ endpoint, at, status = 200, options = {} }: Step): Promise<void> {
   const [method = '', path = ''] = endpoint.split(' ');
   const { body } = options;
   const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
   const answer = await api.request(
     method,
-    filled(at ?? path),
-    text === undefined ? options : { ...options, body: filled(text) },
+    withValues(at ?? path),
+    text === undefined ? options : { ...options, body: withValues(text) },
   );
   assert.equal(answer.status, status, answer.text);
-  assertDescribed(document, endpoint, answer);
+  assertConformsToOpenApi(document, endpoint, answer);
   if (status !== 200) return;
-  reached.add(endpoint);
-  if (endpoint === 'PUT /v1/acl/token') made.ACCESSOR = answer.json<{ AccessorID: string }>().AccessorID;
+  succeeded.add(endpoint);
+  if (endpoint === 'PUT /v1/acl/token') created.ACCESSOR = answer.json<{ AccessorID: string }>().AccessorID;
 }
 
-const filled = (text: string): string =>
-  text.replaceAll(/ACCESSOR|PEERING_TOKEN/g, (name) => made[name as keyof typeof made]);
+/** Replaces the placeholders by the created values. */
+const withValues = (text: string): string =>
+  text.replaceAll(/ACCESSOR|PEERING_TOKEN/g, (name) => created[name as keyof typeof created]);
 
-describe('answers are as described:', () => {
-  for (const step of steps) test(`${step.endpoint} ${step.at ?? ''}`, () => take(step));
+describe('a response conforms to the description:', () => {
+  for (const step of steps) test(`${step.endpoint} ${step.at ?? ''}`, () => runStep(step));
 });
 
-describe('refusals are as described:', () => {
-  for (const step of refusals) {
-    test(`${step.status} ${step.endpoint} ${step.at ?? ''}, as text and as a problem`, async () => {
-      await take(step);
+describe('an error conforms to the description, as text and as a problem document [V1-46, V1-47]:', () => {
+  for (const step of rejections) {
+    test(`${step.status} ${step.endpoint} ${step.at ?? ''}`, async () => {
+      await runStep(step);
       const { options = {} } = step;
-      await take({ ...step, options: { ...options, headers: { ...options.headers, ...PROBLEM } } });
+      await runStep({ ...step, options: { ...options, headers: { ...options.headers, ...PROBLEM } } });
     });
   }
 });
 
-test('every header that is told of a read is there', async () => {
+test('a blocking read has every header of its description [V1-66]', async () => {
   const sometimes = ['X-Service-Results-Filtered-By-ACLs', 'X-Service-Answered-By'];
   for (const [path, { get }] of Object.entries(document.paths)) {
     const { responses } = (get ?? {}) as { responses?: Record<string, { headers: object }> };
     const names = Object.keys(responses?.['200']?.headers ?? {}).filter((name) => !sometimes.includes(name));
     if (!names.includes('X-Service-Index')) continue;
     const at = path
-      .replace('{accessor}', made.ACCESSOR)
+      .replace('{accessor}', created.ACCESSOR)
       .replace('{name}', 'default')
       .replace('{state}', 'any')
       .replace('{kind}', 'service-intentions');
-    // What some ask for, and the others ignore.
+    // Some endpoints require these parameters, and the others ignore them [V1-15].
     const query = 'source=web&destination=db&by=source&name=web';
     const { headers } = await api.request('GET', `${at}?${names.includes('X-Cache') ? 'cached&' : ''}${query}`);
     assert.deepEqual(
@@ -270,22 +277,28 @@ test('every header that is told of a read is there', async () => {
   }
 });
 
-test('an answer that is not described fails', async () => {
+test('assertConformsToOpenApi rejects responses that the description does not allow', async () => {
   const endpoint = 'GET /v1/partition/:name';
   const answer = await api.request('GET', '/v1/partition/default');
-  assertDescribed(document, endpoint, answer);
+  assertConformsToOpenApi(document, endpoint, answer);
   const body = answer.json<object>();
-  const spoilt = (more: Partial<typeof answer>) => () => assertDescribed(document, endpoint, { ...answer, ...more });
-  assert.throws(spoilt({ status: 409 }), /status is not described/);
-  assert.throws(spoilt({ headers: { ...answer.headers, 'x-service-other': '1' } }), /headers are not described/);
-  assert.throws(spoilt({ headers: { ...answer.headers, 'content-type': 'text/html' } }), /text\/html is not described/);
-  assert.throws(spoilt({ json: <T>() => ({ ...body, More: 1 }) as T }), /additional properties/);
-  assert.throws(spoilt({ json: <T>() => ({ ...body, Name: 1 }) as T }), /must be string/);
-  assert.throws(() => assertDescribed(document, 'DELETE /v1/partition/:name', answer), /not described/);
+  const checkChanged = (change: Partial<typeof answer>) => () =>
+    assertConformsToOpenApi(document, endpoint, { ...answer, ...change });
+  assert.throws(checkChanged({ status: 409 }), /status is not described/);
+  assert.throws(checkChanged({ headers: { ...answer.headers, 'x-service-other': '1' } }), /headers are not described/);
+  assert.throws(
+    checkChanged({ headers: { ...answer.headers, 'content-type': 'text/html' } }),
+    /text\/html is not described/,
+  );
+  assert.throws(checkChanged({ json: <T>() => ({ ...body, More: 1 }) as T }), /additional properties/);
+  assert.throws(checkChanged({ json: <T>() => ({ ...body, Name: 1 }) as T }), /must be string/);
+  assert.throws(() => assertConformsToOpenApi(document, 'DELETE /v1/partition/:name', answer), /not described/);
 });
 
-test('every endpoint that can succeed was asked with success', () => {
-  const succeeding = api.server.endpoints.filter(({ unsupported }) => unsupported !== true);
-  const wanted = endpointsOf(api).filter((one) => succeeding.some(({ method, path }) => `${method} ${path}` === one));
-  assert.deepEqual([...reached].toSorted(), wanted.toSorted());
+test('a request has succeeded on every endpoint that supports success', () => {
+  const supported = api.server.endpoints
+    .filter(({ unsupported }) => unsupported !== true)
+    .map(({ method, path }) => `${method} ${path}`);
+  const expected = endpointsOf(api).filter((endpoint) => supported.includes(endpoint));
+  assert.deepEqual([...succeeded].toSorted(), expected.toSorted());
 });

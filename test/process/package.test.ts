@@ -1,4 +1,4 @@
-/** The package as npm packs it: what is in it, and that it runs where nothing else of this repository is. */
+/** The npm package: its files, and that it runs without the rest of the repository. */
 import assert from 'node:assert/strict';
 import { type SpawnSyncReturns, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,26 +10,26 @@ import { type TemporaryDirectory, temporaryDirectory } from '../support/temporar
 import { until } from '../support/until.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-/** What npm needs to build and pack: building in the repository itself would take `dist` from under somebody else. */
+/** The files that npm needs to build and pack. The test copies them, because a build in the repository replaces `dist`. */
 const SOURCES = ['package.json', 'tsconfig.json', 'tsconfig.build.json', 'bin', 'src', 'docs', 'deploy'];
 const TEXTS = ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'ROADMAP.md'];
 const READY_MS_MAX = 60_000;
 
-/** Programs of this repository first, the Node.js that it brings among them. */
+/** The PATH with the programs of this repository first, including its Node.js. */
 const searchPath = [join(ROOT, 'node_modules', '.bin'), process.env['PATH']].join(delimiter);
 
 function run(command: string, args: readonly string[], cwd: string): SpawnSyncReturns<string> {
   return spawnSync(command, args, { cwd, encoding: 'utf8', env: { ...process.env, PATH: searchPath } });
 }
 
-/** The first Node.js on this machine that is too old, if there is one. */
-const tooOld = (process.env['PATH'] ?? '')
+/** The first Node.js on the PATH that is too old. */
+const oldNode = (process.env['PATH'] ?? '')
   .split(delimiter)
   .map((folder) => join(folder, 'node'))
   .find((node) => Number(/^v(\d+)/.exec(spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout ?? '')?.[1]) < 26);
 
-/** Packages that are not for development alone, as the lock file has them. */
-async function dependenciesInstalled(): Promise<readonly string[]> {
+/** Returns the production dependencies in the lock file. */
+async function productionDependencies(): Promise<readonly string[]> {
   const { packages } = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8'));
   return Object.entries<{ readonly dev?: true }>(packages)
     .filter(([, { dev }]) => dev !== true)
@@ -37,7 +37,7 @@ async function dependenciesInstalled(): Promise<readonly string[]> {
     .filter((name) => name !== undefined);
 }
 
-/** Where a document leads to in its own tree, without what is named there. */
+/** Returns the relative links of a document, without fragments. */
 const linksIn = (text: string): readonly string[] =>
   [...text.matchAll(/\]\(([^)\s]+)\)/g)]
     .map(([, link = '']) => link.replace(/#.*$/, ''))
@@ -45,7 +45,7 @@ const linksIn = (text: string): readonly string[] =>
 
 describe('the package', () => {
   let folder: TemporaryDirectory;
-  /** An empty folder, but for what `npm install` of the package puts there. */
+  /** A folder that contains only what `npm install` of the package creates. */
   let home = '';
   let program = '';
   let files: readonly string[] = [];
@@ -56,17 +56,17 @@ describe('the package', () => {
     home = join(folder.path, 'home');
     for (const name of [...SOURCES, ...TEXTS]) await cp(join(ROOT, name), join(source, name), { recursive: true });
     await symlink(join(ROOT, 'node_modules'), join(source, 'node_modules'));
-    // Types are checked by `npm run check`, and take most of the time that a build takes.
+    // `npm run check` checks the types, which takes most of the time of a build.
     const buildSettings = JSON.parse(await readFile(join(source, 'tsconfig.build.json'), 'utf8'));
     buildSettings.compilerOptions.noCheck = true;
     await writeFile(join(source, 'tsconfig.build.json'), JSON.stringify(buildSettings));
     const packed = run('npm', ['pack', '--pack-destination', folder.path, '--offline'], source);
     assert.equal(packed.status, 0, packed.stderr + packed.stdout);
 
-    // As npm installs it, without asking a registry for what is here already: the package, and what it depends on.
+    // Installs the package and links its dependencies as npm would, without a registry.
     const modules = join(home, 'node_modules');
     await mkdir(join(modules, '.bin'), { recursive: true });
-    for (const name of await dependenciesInstalled()) {
+    for (const name of await productionDependencies()) {
       await mkdir(dirname(join(modules, name)), { recursive: true });
       await symlink(join(ROOT, 'node_modules', name), join(modules, name));
     }
@@ -83,13 +83,13 @@ describe('the package', () => {
   });
   after(() => folder[Symbol.asyncDispose]());
 
-  test('has the program, its licence and its documents', () => {
+  test('contains the program, its license and its documents', () => {
     for (const name of ['dist/bin/accord.js', 'dist/src/main.js', 'docs/settings.md', 'package.json', ...TEXTS]) {
       assert.ok(files.includes(name), name);
     }
   });
 
-  test('has no tests, no sources, and no folder of anybody who built it', () => {
+  test('contains no tests, no sources, and no data directory', () => {
     const roots = new Set(files.map((name) => name.split('/')[0]));
     assert.deepEqual([...roots].sort(), [...TEXTS, 'deploy', 'dist', 'docs', 'package.json'].sort());
     const unwanted = files.filter((name) =>
@@ -98,7 +98,7 @@ describe('the package', () => {
     assert.deepEqual(unwanted, []);
   });
 
-  test('has everything that its documents lead to', async () => {
+  test('contains the targets of all links in its documents', async () => {
     const installed = join(home, 'node_modules', 'accord');
     const documents = files.filter((name) => name.endsWith('.md'));
     assert.ok(documents.includes('README.md') && documents.includes('deploy/README.md'));
@@ -111,32 +111,33 @@ describe('the package', () => {
     assert.deepEqual(dead, []);
   });
 
-  test('tells who has it from the package how its commands are written there', async () => {
+  test('documents how to run its commands with npx', async () => {
     for (const name of ['README.md', 'docs/getting-started.md']) {
       const text = await readFile(join(home, 'node_modules', 'accord', name), 'utf8');
       assert.match(text, /From the package.*`npx accord` (stands )?for `bin\/accord`/s, name);
     }
   });
 
-  test("is published nowhere by mistake, where its name is somebody else's", async () => {
+  test('is private, because its name is taken in the public registry', async () => {
     const { private: isPrivate } = JSON.parse(await readFile(join(home, 'node_modules/accord/package.json'), 'utf8'));
     assert.equal(isPrivate, true);
   });
 
-  test('asks for the Node.js that it needs, and brings none', async () => {
+  test('requires Node.js 26, and does not depend on the node package [SRV-1]', async () => {
     const { engines, dependencies, version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
     assert.deepEqual([engines, dependencies.node], [{ node: '>=26' }, undefined]);
     const { stdout, stderr } = run('npx', ['--offline', 'accord', 'version'], home);
     assert.equal(stdout, `accord ${version}\n`, stderr);
   });
 
-  test('says in one line that Node.js is too old', { skip: tooOld === undefined && 'no old Node.js is here' }, () => {
-    const { status, stdout, stderr } = run(tooOld ?? '', [program, 'server'], home);
+  const skip = oldNode === undefined && 'the PATH has no old Node.js';
+  test('exits with code 2 and one line on an older Node.js [SRV-1]', { skip }, () => {
+    const { status, stdout, stderr } = run(oldNode ?? '', [program, 'server'], home);
     assert.deepEqual([status, stdout], [2, '']);
     assert.match(stderr, /^accord: Node\.js 26 or later is needed; this is \d+\.\d+\.\d+\n$/);
   });
 
-  test('starts a server in an empty folder, which answers and stops', async () => {
+  test('starts a server in an empty folder', async () => {
     const server = spawn(
       process.execPath,
       [program, 'server', '--http-address', '127.0.0.1:0', '--peering-address', '127.0.0.1:0'],

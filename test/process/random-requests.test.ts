@@ -1,6 +1,6 @@
 /**
- * Ten thousand random requests to every endpoint: bodies, paths, queries and headers that are almost right, or not at
- * all. Whatever comes, the server answers, never with a fault of its own, and what it refuses changes nothing.
+ * Random requests to every endpoint, with valid and invalid bodies, paths, queries and headers. The server answers each
+ * of them without an internal error, and a rejected request changes nothing.
  */
 import assert from 'node:assert/strict';
 import { METHODS } from 'node:http';
@@ -22,7 +22,7 @@ interface Sent {
   readonly token: 'first' | 'weak' | 'unknown' | 'none';
 }
 
-/** `usual` most of the time: a request with five faults tells only of the first. */
+/** Prefers `usual`, because the server reports only the first error of a request with several. */
 const mostly = <T, U>(usual: fc.Arbitrary<T>, unusual: fc.Arbitrary<U>, times = 6): fc.Arbitrary<T | U> =>
   fc.oneof({ weight: times, arbitrary: usual }, { weight: 1, arbitrary: unusual });
 const absent = fc.constant(undefined);
@@ -30,7 +30,7 @@ const absent = fc.constant(undefined);
 const partition = fc.constantFrom('default', 'eu', 'EU', 'new-1');
 const word = fc.constantFrom('*', 'a_b', '', ' ', '-', 'self', '..', 'nowhere', 'x'.repeat(300));
 const text = fc.oneof(word, fc.string({ unit: 'binary', maxLength: 40 }), fc.string({ maxLength: 40 }));
-/** What may stand in a path or a query, encoded or as it is. */
+/** A path segment or a query value, encoded or raw. */
 const segment = fc.oneof(
   text.map((raw) => encodeURIComponent(raw.toWellFormed())),
   fc.stringMatching(/^[!$-.:-~]{0,20}$/),
@@ -48,7 +48,7 @@ const parameter = mostly(
   ),
   fc.record({ name: segment, value: segment }),
 );
-/** Never one that makes a query wait for minutes. */
+/** Values of `index` and `wait`. No value makes a query wait for minutes. */
 const waiting = fc.tuple(
   mostly(fc.nat(3_000).map(String), segment),
   mostly(fc.constant('1ms'), fc.constantFrom('x', '1', '-1s')),
@@ -83,12 +83,12 @@ const unlikely = fc.oneof(
   fc.jsonValue({ maxDepth: 6 }),
 );
 const json = mostly(likely, unlikely, 2).map((value) => Buffer.from(JSON.stringify(value)));
-const noJson = fc.oneof(
+const invalidJson = fc.oneof(
   fc.tuple(json, fc.nat(60)).map(([bytes, cut]) => bytes.subarray(0, cut)),
   fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes)),
   fc.constant(Buffer.from('['.repeat(2_000))),
 );
-const body = mostly(json, noJson);
+const body = mostly(json, invalidJson);
 
 const headers = fc.dictionary(
   fc.constantFrom(
@@ -129,32 +129,33 @@ function requests(api: Api, accessorId: string): fc.Arbitrary<Sent> {
     });
 }
 
-test(`${REQUESTS} random requests: no fault, no crash, and no change by what is refused`, async () => {
+test(`${REQUESTS} random requests cause no internal error, and rejected ones change nothing [V1-51, SRV-59]`, async () => {
   await using api = await startApi();
   await api.makePartitions('eu');
   const { SecretID: weak, AccessorID } = await api.makeToken(['acl:write@eu', 'operator:read@*'], { Partition: 'eu' });
   const tokens = { first: api.token, weak, unknown: 'unknown', none: null };
-  const met = new Map<number, number>();
+  const counts = new Map<number, number>();
   await fc.assert(
     fc.asyncProperty(requests(api, AccessorID), async ({ method, path, headers: given, body: sent, token }) => {
       const { snapshot } = api.state;
       const answer = await api.request(method, path, { headers: given, body: sent, token: tokens[token] });
-      met.set(answer.status, (met.get(answer.status) ?? 0) + 1);
+      counts.set(answer.status, (counts.get(answer.status) ?? 0) + 1);
       assert.ok(answer.status < 500, `${answer.status} ${answer.text}`);
       assert.ok(answer.headers['x-request-id'] !== undefined);
       if (answer.status >= 400 || method === 'GET' || method === 'HEAD') assert.equal(api.state.snapshot, snapshot);
     }),
     { numRuns: REQUESTS, seed: SEED },
   );
-  // A generator that only ever makes one kind of fault would prove little.
+  // The generator must produce each kind of result often enough.
   for (const status of [200, 400, 403, 404, 405]) {
-    assert.ok((met.get(status) ?? 0) > REQUESTS / 100, `of ${REQUESTS} answers ${met.get(status) ?? 0} were ${status}`);
+    const count = counts.get(status) ?? 0;
+    assert.ok(count > REQUESTS / 100, `${count} of ${REQUESTS} responses have the status ${status}`);
   }
-  const complaints = api.log().match(/.*"level":"(error|warn|fatal)".*/g) ?? [];
-  assert.deepEqual(complaints, []);
+  const errors = api.log().match(/.*"level":"(error|warn|fatal)".*/g) ?? [];
+  assert.deepEqual(errors, []);
   assert.equal((await api.request('GET', '/v1/acl/token/self')).status, 200);
   const inMemory = dumpState(api.state.snapshot);
   await api.state[Symbol.asyncDispose]();
   await using again = await openState(sqliteEngine({ directory: api.directory }), { schema: SCHEMA });
-  assert.deepEqual(dumpState(again.snapshot), inMemory, 'what was answered is what is stored');
+  assert.deepEqual(dumpState(again.snapshot), inMemory, 'the stored state is the state in memory');
 });

@@ -1,22 +1,22 @@
-/** Two and three whole servers on one etcd. */
+/** Two and three servers on one etcd. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AuditEntryJson } from '../../src/audit/read-audit.ts';
-import type { ShownToken } from '../../src/credentials/acl-token.ts';
+import type { AclTokenJson } from '../../src/credentials/acl-token-to-json.ts';
 import { rendezvous } from '../../src/state/jobs/placement.ts';
 import { freePort } from '../support/free-port.ts';
 import { type EtcdCluster, startEtcd } from '../support/process/etcd.ts';
 import { type EtcdServerOptions, startEtcdServer } from '../support/process/etcd-server.ts';
-import { untilHeld } from '../support/process/held-queries.ts';
+import { startLoadClients } from '../support/process/load-clients.ts';
 import { type Server, StartError } from '../support/process/server.ts';
-import { startClients } from '../support/process/storm-clients.ts';
+import { untilQueriesWait } from '../support/process/waiting-queries.ts';
 import { createRandom } from '../support/random.ts';
 import { skipWithout } from '../support/tools.ts';
 import { until } from '../support/until.ts';
 
-/** A dead node's lease, and what a busy machine adds. */
+/** The lease of a dead node plus a tolerance for a busy machine. */
 const TAKEOVER_MS = 20_000;
 
 describe('servers on one etcd', { skip: skipWithout('etcd'), timeout: 120_000, concurrency: 2 }, () => {
@@ -27,7 +27,7 @@ describe('servers on one etcd', { skip: skipWithout('etcd'), timeout: 120_000, c
   });
   after(() => etcd[Symbol.asyncDispose]());
 
-  /** Starts servers of their own cluster, one after another: the first one has the credentials. */
+  /** Starts the servers of a new cluster one after another. The first server has the credentials file. */
   const startServers = async (stack: AsyncDisposableStack, ...names: string[]): Promise<readonly Server[]> => {
     const start = cluster();
     const servers: Server[] = [];
@@ -40,58 +40,58 @@ describe('servers on one etcd', { skip: skipWithout('etcd'), timeout: 120_000, c
       startEtcdServer({ ...options, endpoints: etcd.urls, settings: { 'etcd.prefix': prefix, ...settings } });
   };
 
-  test('a list has no lower index on a server that has followed for longer than on one started later', async () => {
+  test('return no lower index for a list than another server did before [V1-75]', async () => {
     await using stack = new AsyncDisposableStack();
     const start = cluster();
     const older = stack.use(await start({ name: 'older' }));
     const { token } = older;
-    // The list of partitions does not change while other things do.
+    // Tokens change, and the list of partitions does not.
     for (let i = 0; i < 3; i++) await older.request('PUT', '/v1/acl/token', { body: { Description: `token ${i}` } });
     const newer = stack.use(await start({ name: 'newer' }));
     let index = 0;
     for (const server of [newer, older, newer, older]) {
       const { headers } = await server.request('GET', '/v1/partitions', { token });
-      assert.ok(Number(headers['x-service-index']) >= index, `${headers['x-service-index']} came after ${index}`);
+      assert.ok(Number(headers['x-service-index']) >= index, `${headers['x-service-index']} follows ${index}`);
       index = Number(headers['x-service-index']);
     }
   });
 
-  test('a write on one wakes blocking queries on the others, and ends those of a token that it deletes', async () => {
+  test('wake blocking queries after a write on another server, and end those of a deleted token [V1-76, V1-79]', async () => {
     await using stack = new AsyncDisposableStack();
     const [a, b, c] = (await startServers(stack, 'a', 'b', 'c')) as [Server, Server, Server];
     const { token } = a;
     const others = [b, c];
-    const made = await a.request('PUT', '/v1/acl/token', {
+    const created = await a.request('PUT', '/v1/acl/token', {
       body: { Grants: [{ Resource: 'operator', Access: 'read', Partition: '*' }] },
     });
-    const { AccessorID, SecretID = '' } = made.json<ShownToken>();
-    const hold = (server: Server, secret: string) =>
+    const { AccessorID, SecretID = '' } = created.json<AclTokenJson>();
+    const startQuery = (server: Server, secret: string) =>
       server
         .request('GET', '/v1/partitions', { token: secret })
         .then(({ headers }) =>
           server.request('GET', `/v1/partitions?index=${headers['x-service-index']}&wait=2m`, { token: secret }),
         );
-    const own = others.map((server) => hold(server, token));
-    const doomed = others.map((server) => hold(server, SecretID));
-    for (const server of others) await untilHeld(server, 2);
+    const continuing = others.map((server) => startQuery(server, token));
+    const ending = others.map((server) => startQuery(server, SecretID));
+    for (const server of others) await untilQueriesWait(server, 2);
     await a.request('DELETE', `/v1/acl/token/${AccessorID}`);
-    for (const { status, text } of await Promise.all(doomed)) assert.deepEqual([status, text], [403, 'ACL not found']);
-    for (const server of others) await untilHeld(server, 1);
+    for (const { status, text } of await Promise.all(ending)) assert.deepEqual([status, text], [403, 'ACL not found']);
+    for (const server of others) await untilQueriesWait(server, 1);
     const partition = await a.request('PUT', '/v1/partition/eu', { body: {} });
-    for (const { status, text } of await Promise.all(own)) {
+    for (const { status, text } of await Promise.all(continuing)) {
       assert.equal(status, 200);
       assert.ok(text.includes(partition.text));
     }
   });
 
-  test('the background jobs of one that is killed go on at another', async () => {
+  test('take over the background jobs of a killed server [SRV-34]', async () => {
     await using stack = new AsyncDisposableStack();
     const names = ['a', 'b', 'c'];
     const servers = await startServers(stack, ...names);
     const token = servers[0]?.token ?? '';
     const members = names.map((name) => ({ name, incarnation: '', formats: {} }));
     const worker = servers[names.indexOf(rendezvous('expiry acl-tokens', members) ?? '')];
-    const survivor = servers.find((server) => server !== worker) as Server; // There are three.
+    const survivor = servers.find((server) => server !== worker) as Server; // The cluster has three servers.
     const isExpired = async (accessorId: string): Promise<boolean> => {
       const audit = await survivor.request('GET', '/v1/audit', { token });
       if (audit.status === 503) return false;
@@ -101,19 +101,19 @@ describe('servers on one etcd', { skip: skipWithout('etcd'), timeout: 120_000, c
     };
     const makeToken = async (): Promise<string> => {
       const body = { ExpirationTTL: '500ms' };
-      return (await survivor.request('PUT', '/v1/acl/token', { body, token })).json<ShownToken>().AccessorID;
+      return (await survivor.request('PUT', '/v1/acl/token', { body, token })).json<AclTokenJson>().AccessorID;
     };
     const first = await makeToken();
     await until('an expired token is removed', () => isExpired(first), TAKEOVER_MS);
     await worker?.stop('SIGKILL');
     const second = await makeToken();
-    await until('it is removed without the one that did so', () => isExpired(second), TAKEOVER_MS);
+    await until('another server removes an expired token', () => isExpired(second), TAKEOVER_MS);
   });
 
-  test('of one name: the second waits for the first to go, and ends with 2 naming it when it does not', async () => {
+  test('wait for a node name in use, and exit with code 2 and its holder if it is not released [SRV-84]', async () => {
     await using stack = new AsyncDisposableStack();
     const start = cluster();
-    // A lease that a busy machine keeps alive for longer than the second one waits, and whose end the third one awaits.
+    // The lease is longer than the second server waits for the name, and shorter than the third server waits.
     const first = stack.use(await start({ name: 'same', settings: { 'node.lease': '5s' } }));
     await assert.rejects(start({ name: 'same' }), (error) => {
       assert.ok(error instanceof StartError);
@@ -121,31 +121,31 @@ describe('servers on one etcd', { skip: skipWithout('etcd'), timeout: 120_000, c
       const holder = /the node name \\"same\\" is held by another live server \(incarnation [0-9a-f-]{36}, since .*\)/;
       assert.match(error.log, holder);
       assert.match(error.log, /node\.name/);
-      assert.equal(error.log.trim().split('\n').length, 1, 'one line says it all');
+      assert.equal(error.log.trim().split('\n').length, 1, 'the log has one line');
       return true;
     });
-    assert.equal((await first.request('GET', '/v1/partitions')).status, 200, 'the first one goes on');
+    assert.equal((await first.request('GET', '/v1/partitions')).status, 200, 'the first server is unaffected');
     const waiting = start({ name: 'same', settings: { 'node.lease': '10s' } });
     await first.stop('SIGKILL');
     const second = stack.use(await waiting);
     assert.equal((await second.request('GET', '/v1/partitions', { token: first.token })).status, 200);
   });
 
-  test('whose name another took while it was frozen: ends with 2 when it goes on, naming the holder', async () => {
+  test('exit with code 2 if another server took their node name while they were frozen [SRV-84]', async () => {
     await using stack = new AsyncDisposableStack();
     const start = cluster();
     const first = stack.use(await start({ name: 'same' }));
-    const ended = once(first.process, 'close');
+    const closed = once(first.process, 'close');
     first.process.kill('SIGSTOP');
-    // Longer than the first one waits for the name when it goes on.
+    // The lease is longer than the first server waits for the name.
     const second = stack.use(await start({ name: 'same', settings: { 'node.lease': '10s' } }));
     first.process.kill('SIGCONT');
-    assert.deepEqual(await ended, [2, null]);
+    assert.deepEqual(await closed, [2, null]);
     assert.match(first.log(), /"reason":"the node name \\"same\\" is held by another live server/);
     assert.equal((await second.request('GET', '/v1/partitions', { token: first.token })).status, 200);
   });
 
-  test('killed in turn under concurrent writes: nothing acknowledged is lost, no index falls', async (context) => {
+  test('lose no acknowledged write and decrease no index when they are killed in turn', async (context) => {
     const start = cluster();
     const names = ['a', 'b', 'c'];
     const ports = await Promise.all(names.map(() => freePort()));
@@ -157,7 +157,7 @@ describe('servers on one etcd', { skip: skipWithout('etcd'), timeout: 120_000, c
       for (const server of servers) await server[Symbol.asyncDispose]();
     });
     for (let at = 0; at < names.length; at += 1) servers.push(await startOne(at));
-    await using clients = startClients({
+    await using clients = startLoadClients({
       addresses: servers.map(({ address }) => address),
       token: servers[0]?.token ?? '',
       random: createRandom(2),
@@ -165,12 +165,13 @@ describe('servers on one etcd', { skip: skipWithout('etcd'), timeout: 120_000, c
     for (let round = 0; round < names.length; round += 1) {
       await Promise.race([delay(300), clients.failure]);
       await servers[round]?.[Symbol.asyncDispose]();
-      // It waits for its name for longer than a busy etcd needs to end the lease of the one that was killed.
-      servers[round] = await startOne(round, { 'node.lease': '10s' }); // Disposed of twice if this fails, which does no harm.
+      // With this lease, the server waits for its name until a busy etcd has revoked the lease of the killed server.
+      // If the start fails, the killed server is disposed twice, which is harmless.
+      servers[round] = await startOne(round, { 'node.lease': '10s' });
     }
     await clients.stop();
     await clients.verify();
-    assert.ok(clients.counts.done > 30);
+    assert.ok(clients.counts.acknowledged > 30);
     context.diagnostic(JSON.stringify(clients.counts));
   });
 });

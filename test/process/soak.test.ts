@@ -1,4 +1,4 @@
-/** The soak in small: both clusters, all kinds of requests, one server killed and the links cut once. */
+/** A short soak: two clusters, all kinds of requests, one killed server, and one interruption of the links. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { reportText } from '../../soak/report.ts';
@@ -12,18 +12,18 @@ test('a short soak ends without violations', { skip: skipWithout('etcd'), timeou
     seed: SEED,
     length: { rounds: 1 },
     faults: ['kill', 'cut'],
-    faultShare: 0.25,
+    timeScale: 0.25,
     pauseMs: 100,
-    say: (text) => context.diagnostic(text),
+    print: (text) => context.diagnostic(text),
     signal: context.signal,
   });
   context.diagnostic(reportText(report));
-  assert.equal(report.violations, 0, 'each is told in full above');
+  assert.equal(report.violations, 0, 'the diagnostics above contain each violation');
   assert.deepEqual([...report.faults].toSorted(), [
     ['cut', 1],
     ['kill', 1],
   ]);
-  const puts = report.counts.filter(({ label }) => label.endsWith(' put'));
-  assert.equal(puts.length, 8, 'of every kind');
+  const puts = report.requests.filter(({ label }) => label.endsWith(' put'));
+  assert.equal(puts.length, 8, 'one count for each kind');
   for (const { label, outcomes } of puts) assert.ok(outcomes.done > 0, label);
 });

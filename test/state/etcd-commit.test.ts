@@ -22,7 +22,7 @@ describe('commits on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () =
     await using a = await openEtcdNode({ endpoints: [proxy.url], prefix: 'cut/', name: 'a' });
     await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'cut/', name: 'b' });
     for (let round = 0; round < 5; round += 1) {
-      proxy.filterAnswers(() => 'lose');
+      proxy.filterAnswers(() => 'drop');
       const outcome = a.commit([put('x', `a${round}`)]);
       await until('the other node sees the commit', () => b.rows.get('t/x') === `a${round}`);
       await b.write(() => [put('x', `b${round}`)]);

@@ -30,7 +30,7 @@ async function storm(proxy: FaultProxy, random: () => number, end: number): Prom
     if (kind < 0.4) {
       proxy.cut();
     } else if (kind < 0.8) {
-      proxy.filterAnswers(() => 'lose');
+      proxy.filterAnswers(() => 'drop');
       await delay(random() * 200);
       proxy.filterAnswers(undefined);
       proxy.cut();

@@ -1,17 +1,17 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../../src/state/clock/clock.ts';
 
-/** A clock that stands still until a test moves it. */
+/** A clock that only advances when a test advances it. */
 export interface FakeClock extends Clock {
-  /** Moves time on by `ms` and calls what falls due, in order, without letting promises run in between. */
+  /** Advances the time by `ms` and fires the due timers in order. Promises do not run in between. */
   advance(ms: number): void;
-  /** Moves time on by `ms`, stopping where a timer falls due so that what it starts can run and set further timers. */
+  /** Advances the time by `ms`. After each due timer, the event loop runs, so that timer callbacks can set timers. */
   run(ms: number): Promise<void>;
-  /** Lets the wall clock jump by `ms`; nothing falls due. */
+  /** Moves the wall clock by `ms`. No timer fires. */
   jump(ms: number): void;
-  /** How many timers are set. */
-  readonly timers: number;
-  /** Milliseconds until the next timer falls due; `undefined` when none is set. */
+  /** Number of timers that are set. */
+  readonly timerCount: number;
+  /** Milliseconds until the next timer is due. `undefined` if no timer is set. */
   nextDueMs(): number | undefined;
 }
 
@@ -20,10 +20,10 @@ interface Timer {
   readonly callback: () => void;
 }
 
-/** Turns of the event loop that `run` leaves after each timer: promise chains of the code under test are short. */
+/** Turns of the event loop that `run` waits after each timer. The code under test has short promise chains. */
 const SETTLE_TURNS = 3;
 
-/** @param startMs wall-clock time at the beginning */
+/** @param startMs the initial wall-clock time */
 export function createFakeClock(startMs = Date.UTC(2030, 0, 1)): FakeClock {
   const timers = new Set<Timer>();
   let elapsed = 0;
@@ -34,7 +34,7 @@ export function createFakeClock(startMs = Date.UTC(2030, 0, 1)): FakeClock {
     for (const timer of timers) if (next === undefined || timer.at < next.at) next = timer;
     return next;
   };
-  /** Fires one timer that is due until `end`; false when there is none. */
+  /** Fires the next timer if it is due by `end`. @returns whether it fired a timer */
   const fire = (end: number): boolean => {
     const timer = nextTimer();
     if (timer === undefined || timer.at > end) return false;
@@ -67,7 +67,7 @@ export function createFakeClock(startMs = Date.UTC(2030, 0, 1)): FakeClock {
     jump(ms) {
       offset += ms;
     },
-    get timers() {
+    get timerCount() {
       return timers.size;
     },
     nextDueMs() {

@@ -2,57 +2,57 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 
 /**
- * Below the ports that systems give to outgoing connections (32768 and up on Linux): one of those may be taken in the
- * moment between finding a port and using it.
+ * The ports are below the ephemeral ports (32768 and up on Linux), because an outgoing connection could take an ephemeral
+ * port between the check and its use.
  */
-const FIRST = 10_000;
-const LAST = 32_000;
+const PORT_MIN = 10_000;
+const PORT_MAX = 32_000;
 /**
- * Ports come in slices, and a slice belongs to one process: a server that is down for a moment, or a port on which nobody
- * is to listen, must not meet a test of another process that is given the same one.
+ * Each test process reserves whole ranges of ports. Tests stop servers for a while and use ports without a listener, and
+ * no other process may listen on these ports in the meantime.
  */
-const SLICE_PORTS = 200;
-const TRIES_MAX = 100;
+const RANGE_PORTS = 200;
+const ATTEMPTS_MAX = 100;
 
-/** Of the slices of this process, those that were not given yet. */
-const left: number[] = [];
-let taking: Promise<void> | undefined;
+/** The unused ports of the ranges that this process has reserved. */
+const unusedPorts: number[] = [];
+let reservation: Promise<void> | undefined;
 
-/** A port of loopback that nobody listened on a moment ago, and that is given once. @throws Error when there is none */
+/** Returns a loopback port that has no listener. Returns each port once. @throws Error if no range is free */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = left.shift();
+    const port = unusedPorts.shift();
     if (port === undefined) {
-      taking ??= takeSlice().finally(() => {
-        taking = undefined;
+      reservation ??= reserveRange().finally(() => {
+        reservation = undefined;
       });
-      await taking;
+      await reservation;
     } else if (await isFree(port)) return port;
   }
 }
 
-/** Whoever listens on the first port of a slice has the others, for as long as it lives. */
-async function takeSlice(): Promise<void> {
-  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-    const slice = Math.floor((Math.random() * (LAST - FIRST)) / SLICE_PORTS);
-    const first = FIRST + slice * SLICE_PORTS;
+/** Reserves a range for the lifetime of this process, by listening on its first port. */
+async function reserveRange(): Promise<void> {
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+    const range = Math.floor((Math.random() * (PORT_MAX - PORT_MIN)) / RANGE_PORTS);
+    const first = PORT_MIN + range * RANGE_PORTS;
     const guard = createServer().unref();
-    if (!(await listens(guard, first))) continue;
-    left.push(...Array.from({ length: SLICE_PORTS - 1 }, (_, i) => first + 1 + i));
+    if (!(await tryListen(guard, first))) continue;
+    unusedPorts.push(...Array.from({ length: RANGE_PORTS - 1 }, (_, i) => first + 1 + i));
     return;
   }
-  throw new Error(`no slice of ports between ${FIRST} and ${LAST} is free, in ${TRIES_MAX} tries`);
+  throw new Error(`found no free range of ports between ${PORT_MIN} and ${PORT_MAX} in ${ATTEMPTS_MAX} attempts`);
 }
 
 async function isFree(port: number): Promise<boolean> {
   const probe = createServer();
-  if (!(await listens(probe, port))) return false;
+  if (!(await tryListen(probe, port))) return false;
   probe.close();
   await once(probe, 'close');
   return true;
 }
 
-async function listens(server: Server, port: number): Promise<boolean> {
+async function tryListen(server: Server, port: number): Promise<boolean> {
   try {
     server.listen(port, '127.0.0.1');
     await once(server, 'listening');

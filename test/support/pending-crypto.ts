@@ -1,27 +1,27 @@
 /**
- * Counts what WebCrypto is doing on its own threads, so that simulated time can wait for it: it takes real time, and how
- * much no seed decides.
+ * Counts the WebCrypto operations in flight, so that simulated time can wait for them. They run on threads of their own,
+ * for a time that does not depend on the seed.
  */
 import type { webcrypto } from 'node:crypto';
 
 const METHODS = ['generateKey', 'importKey', 'exportKey', 'sign', 'verify', 'digest'] as const;
 
 let pending = 0;
-let watched = false;
+let isTracking = false;
 
-/** Watches every operation of this process from now on. @returns whether one is under way */
-export function watchCrypto(): () => boolean {
-  if (!watched) for (const name of METHODS) watch(crypto.subtle, name);
-  watched = true;
+/** Tracks every later operation of this process. @returns a function that reports whether an operation is in flight */
+export function trackCryptoOperations(): () => boolean {
+  if (!isTracking) for (const name of METHODS) trackMethod(crypto.subtle, name);
+  isTracking = true;
   return () => pending > 0;
 }
 
-function watch(subtle: webcrypto.SubtleCrypto, name: (typeof METHODS)[number]): void {
-  const method = subtle[name].bind(subtle) as (...given: readonly unknown[]) => Promise<unknown>;
-  const counted = async (...given: readonly unknown[]): Promise<unknown> => {
+function trackMethod(subtle: webcrypto.SubtleCrypto, name: (typeof METHODS)[number]): void {
+  const method = subtle[name].bind(subtle) as (...args: readonly unknown[]) => Promise<unknown>;
+  const counted = async (...args: readonly unknown[]): Promise<unknown> => {
     pending += 1;
     try {
-      return await method(...given);
+      return await method(...args);
     } finally {
       pending -= 1;
     }

@@ -1,44 +1,43 @@
-/** A TCP proxy that does to a connection what networks do: slow, cut, silent, or cut just before an answer. */
+/** A TCP proxy that injects network faults: latency, limited bandwidth, resets, and lost bytes. */
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Decides about bytes that come from the server: pass them on, lose them, or cut the connection instead. */
-export type AnswerFilter = (chunk: Buffer) => 'pass' | 'lose' | 'cut';
+/** Decides whether to pass a chunk from the server, to drop it, or to reset the connection instead. */
+export type AnswerFilter = (chunk: Buffer) => 'pass' | 'drop' | 'cut';
 
-/** Which way bytes go. */
 export type Direction = 'to-server' | 'to-client';
 
-/** Decides about a chunk that goes either way: how many of its bytes pass; the rest is lost. */
+/** Returns how many bytes of a chunk pass. The proxy drops the rest. */
 export type ChunkFilter = (direction: Direction, chunk: Buffer) => number;
 
 export interface FaultProxy extends AsyncDisposable {
   readonly port: number;
   /** `http://127.0.0.1:…` */
   readonly url: string;
-  /** Connections that are open. */
+  /** Number of open connections. */
   readonly connections: number;
-  /** Adds this to the way of every chunk, in each direction. For connections to come: a change could reorder bytes. */
+  /** Delays every chunk in both directions. Call it before the first connection, because a change can reorder bytes. */
   delay(ms: number): void;
-  /** Passes so many bytes a second, in each direction of each connection; undefined: as many as come. */
+  /** Limits the bandwidth in each direction of each connection. `undefined` removes the limit. */
   throttle(bytesPerSecond: number | undefined): void;
-  /** Ends every connection now, with a reset; new ones are taken. */
+  /** Resets every open connection. New connections work. */
   cut(): void;
-  /** Ends every connection now, and every new one at once, with a reset. */
+  /** Resets every open connection, and every new connection until `heal`. */
   sever(): void;
-  /** Cuts each connection to come when it has carried as many bytes, both ways together, as are drawn for it. */
+  /** Resets each new connection after `draw()` bytes in both directions together. */
   cutAfter(draw: (() => number) | undefined): void;
-  /** Half-open: connections stay, new ones are accepted, and nothing passes: no byte, and no word of an end. That way alone, if given. */
+  /** Accepts connections and keeps them open, but drops all bytes and ends, in `direction` or in both directions. */
   silence(direction?: Direction): void;
-  /** After silence or severing: old connections are cut, new ones work. */
+  /** Ends `silence` and `sever`: resets the open connections, and new connections work. */
   heal(): void;
-  /** Looks at what comes from the server; undefined passes everything. */
+  /** Filters the chunks from the server. `undefined` passes all of them. */
   filterAnswers(filter: AnswerFilter | undefined): void;
-  /** Looks at what goes either way; undefined passes everything. */
+  /** Filters the chunks of both directions. `undefined` passes all of them. */
   filterChunks(filter: ChunkFilter | undefined): void;
 }
 
-/** Starts a proxy on loopback to `port` there. */
+/** Starts a proxy on loopback that forwards to `port` on loopback. */
 export async function startProxy(port: number): Promise<FaultProxy> {
   const faults: Faults = {
     delayMs: 0,
@@ -51,7 +50,7 @@ export async function startProxy(port: number): Promise<FaultProxy> {
   };
   const pairs = new Set<Pair>();
   const server = createServer({ noDelay: true }, (client) => {
-    // Whoever is gone has nothing to be told.
+    // Errors need no handling, because `close` follows.
     client.on('error', () => undefined);
     if (faults.severed) {
       client.resetAndDestroy();
@@ -68,8 +67,8 @@ export async function startProxy(port: number): Promise<FaultProxy> {
     };
     client.on('close', closed('to-server'));
     upstream.on('close', closed('to-client'));
-    pass(pair, 'to-server', faults);
-    pass(pair, 'to-client', faults);
+    forward(pair, 'to-server', faults);
+    forward(pair, 'to-client', faults);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -99,7 +98,7 @@ export async function startProxy(port: number): Promise<FaultProxy> {
       faults.drawCut = draw;
     },
     silence(direction) {
-      for (const silent of direction === undefined ? BOTH : [direction]) faults.silent.add(silent);
+      for (const silent of direction === undefined ? DIRECTIONS : [direction]) faults.silent.add(silent);
     },
     heal() {
       if (faults.silent.size === 0 && !faults.severed) return;
@@ -120,7 +119,7 @@ export async function startProxy(port: number): Promise<FaultProxy> {
   };
 }
 
-const BOTH: readonly Direction[] = ['to-server', 'to-client'];
+const DIRECTIONS: readonly Direction[] = ['to-server', 'to-client'];
 
 interface Faults {
   delayMs: number;
@@ -132,15 +131,16 @@ interface Faults {
   filterChunks: ChunkFilter | undefined;
 }
 
+/** The two connections of one client. */
 interface Pair {
   readonly client: Socket;
   readonly upstream: Socket;
-  /** What it may still carry before it is cut. */
+  /** Bytes that still pass before the proxy resets the connections. */
   bytesLeft: number;
 }
 
-/** Passes bytes on, as the faults of the moment let them. */
-function pass(pair: Pair, direction: Direction, faults: Faults): void {
+/** Forwards bytes in one direction, subject to the current faults. */
+function forward(pair: Pair, direction: Direction, faults: Faults): void {
   const [from, to] = direction === 'to-server' ? [pair.client, pair.upstream] : [pair.upstream, pair.client];
   from.on('data', (chunk: Buffer) => {
     if (faults.silent.has(direction)) return;
@@ -154,22 +154,22 @@ function pass(pair: Pair, direction: Direction, faults: Faults): void {
     pair.bytesLeft -= chunk.length;
     if (faults.bytesPerSecond !== undefined) {
       from.pause();
-      void trickle(passing, to, faults).then(() => from.resume());
+      void writeThrottled(passing, to, faults).then(() => from.resume());
     } else if (faults.delayMs === 0) to.write(passing);
     else setTimeout(() => void (to.writable && to.write(passing)), faults.delayMs);
     if (pair.bytesLeft <= 0) reset(pair);
   });
 }
 
-/** Parts of a second in which a slow connection passes bytes. */
-const TRICKLES_PER_SECOND = 20;
+/** Number of writes per second to a throttled connection. */
+const WRITES_PER_SECOND = 20;
 
-async function trickle(chunk: Buffer, to: Socket, faults: Faults): Promise<void> {
+async function writeThrottled(chunk: Buffer, to: Socket, faults: Faults): Promise<void> {
   let rest = chunk;
   let from = performance.now();
   while (rest.length > 0 && to.writable) {
-    await delay(1_000 / TRICKLES_PER_SECOND);
-    // By the time that has passed: on a busy machine timers are late, and the connection must not be slower for it.
+    await delay(1_000 / WRITES_PER_SECOND);
+    // Uses the measured time, because late timers on a busy machine must not reduce the bandwidth.
     const now = performance.now();
     const bytes = Math.ceil(((faults.bytesPerSecond ?? Number.POSITIVE_INFINITY) * (now - from)) / 1_000);
     to.write(rest.subarray(0, bytes));
@@ -180,8 +180,8 @@ async function trickle(chunk: Buffer, to: Socket, faults: Faults): Promise<void>
 
 function reset({ client, upstream }: Pair): void {
   for (const socket of [client, upstream]) {
-    // A reset while a shutdown is under way fails with EINVAL in Node 26 and leaves a handle that never closes: the
-    // process would spin for ever when it frees its handles at the end.
+    // In Node.js 26, a reset during a shutdown fails with EINVAL and leaves a handle that never closes. The process would
+    // then loop forever when it frees its handles at exit.
     if (socket.writableEnded) socket.destroy();
     else socket.resetAndDestroy();
   }

@@ -1,17 +1,18 @@
-/** Random numbers that a seed reproduces. */
+/** A source of random numbers that a seed reproduces. */
 export interface Random {
   /** In [0, 1). */
   next(): number;
   /** An integer in [0, below). */
   below(below: number): number;
-  /** One of `values`, which is not empty. */
+  /** Returns one of `values`. @throws RangeError if `values` is empty */
   pick<T>(values: readonly T[]): T;
+  /** Returns true with the given probability. */
   chance(probability: number): boolean;
-  /** Another source, whose numbers do not depend on how many this one gives afterwards. */
+  /** Returns an independent source. Its numbers do not depend on later calls to this one. */
   fork(): Random;
 }
 
-/** Mulberry32: 32 bits of state, enough for tests. */
+/** Creates a Mulberry32 generator. Its 32 bits of state are sufficient for tests. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   const next = (): number => {
@@ -26,7 +27,7 @@ export function createRandom(seed: number): Random {
     below,
     pick<T>(values: readonly T[]): T {
       const value = values[below(values.length)];
-      if (value === undefined) throw new RangeError('nothing to pick from');
+      if (value === undefined) throw new RangeError('cannot pick from an empty list');
       return value;
     },
     chance: (probability) => next() < probability,

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-/** A directory for one test; disposing removes it with everything in it. */
+/** A directory for one test. Disposal removes it and its content. */
 export interface TemporaryDirectory extends AsyncDisposable {
   readonly path: string;
 }

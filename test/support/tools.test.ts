@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { findTool, SKIP_VARIABLE, skipWithout, toolPath, unpackFolder } from './tools.ts';
 
-describe('tools for tests', () => {
+describe('tools', () => {
   const before = { ...process.env };
   let folder: string;
 
@@ -26,24 +26,24 @@ describe('tools for tests', () => {
     return path;
   }
 
-  it('are found on the PATH before the cache folder', () => {
+  it('finds a tool on the PATH before the cache folder', () => {
     const unpacked = place(join(unpackFolder('etcd'), 'usr/bin/etcd'), 0o755);
     assert.equal(toolPath('etcd'), unpacked);
     const onPath = place(join(folder, 'bin/etcd'), 0o755);
     assert.equal(toolPath('etcd'), onPath);
   });
 
-  it('are missing when the file cannot be run', () => {
+  it('reports a tool as missing when its file is not executable', () => {
     place(join(folder, 'bin/etcd'), 0o644);
     assert.equal(findTool('etcd'), undefined);
     assert.throws(() => toolPath('etcd'), /npm test fetches it/);
   });
 
-  it('are unpacked below the cache folder', () => {
+  it('unpacks tools below the cache folder', () => {
     assert.equal(unpackFolder('etcd'), join(folder, 'cache/accord-tools/etcd'));
   });
 
-  it('are skipped by name only, and a name that is none is refused', () => {
+  it('skips the tools that the variable names, and rejects an unknown name', () => {
     assert.equal(skipWithout('etcd'), false);
     process.env[SKIP_VARIABLE] = ' etcd ,';
     assert.equal(skipWithout('etcd'), 'ACCORD_TEST_SKIP names etcd');

@@ -1,27 +1,27 @@
 /**
- * The programs that tests need and npm does not bring: which, where they are, and whether their tests are left out.
- * `scripts/ensure-tools.ts` fetches what is missing; a further tool is one more line in the table.
+ * The programs that tests need and npm does not install: where they are, and whether their tests are skipped.
+ * `scripts/ensure-tools.ts` installs missing programs.
  */
 import { accessSync, constants } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
 
-/** A program, and where it comes from. */
+/** A program and its origin. */
 export interface Tool {
-  /** Its name on the PATH. */
+  /** The name of the executable on the PATH. */
   readonly command: string;
-  /** Debian's packages that have it and what it cannot run without. */
+  /** The Debian packages that contain the program and its dependencies. */
   readonly debianPackages: readonly string[];
-  /** Where the packages put it, from their root. */
+  /** The path of the executable in the packages. */
   readonly unpackedPath: string;
-  /** Whether installing the package starts and enables a service: then it is only unpacked, by root too. */
+  /** Whether installation starts a service. If so, root unpacks the package, too, instead of installing it. */
   readonly startsService: boolean;
-  /** It finds its libraries only where they are installed: then it is never unpacked, and takes root. */
+  /** Whether it must be installed, by root, because it does not find its libraries when it is only unpacked. */
   readonly needsInstalling?: true;
-  /** Needed by `npm run bench` alone, so `npm test` does not fetch it. */
+  /** Whether only `npm run bench` needs it. `npm test` does not install it then. */
   readonly benchOnly?: true;
-  /** How to get it where Debian's packages are not to be had: the end of a sentence. */
-  readonly elsewhere: string;
+  /** How to install it on other systems, as the end of a sentence. */
+  readonly installHint: string;
 }
 
 const tools = {
@@ -30,7 +30,7 @@ const tools = {
     debianPackages: ['etcd-server'],
     unpackedPath: 'usr/bin/etcd',
     startsService: true,
-    elsewhere: 'install etcd 3.4 or newer (macOS: brew install etcd)',
+    installHint: 'install etcd 3.4 or newer (macOS: brew install etcd)',
   },
   dig: {
     command: 'dig',
@@ -38,7 +38,7 @@ const tools = {
     unpackedPath: 'usr/bin/dig',
     startsService: false,
     needsInstalling: true,
-    elsewhere: 'install dig (macOS has it; elsewhere it is in bind or bind-utils)',
+    installHint: 'install dig (macOS has it; elsewhere it is in bind or bind-utils)',
   },
   wrk: {
     command: 'wrk',
@@ -46,38 +46,36 @@ const tools = {
     unpackedPath: 'usr/bin/wrk',
     startsService: false,
     benchOnly: true,
-    elsewhere: 'install wrk (macOS: brew install wrk)',
+    installHint: 'install wrk (macOS: brew install wrk)',
   },
 } as const satisfies Record<string, Tool>;
 
-/** A tool of the table. */
+/** The name of a tool in the table. */
 export type ToolName = keyof typeof tools;
 
-/** Every tool of the table. */
 export const toolNames = Object.keys(tools) as readonly ToolName[];
 
-/** Names the tools, separated by commas, whose tests are left out. */
+/** The variable with the names of the tools whose tests are skipped, separated by commas. */
 export const SKIP_VARIABLE = 'ACCORD_TEST_SKIP';
 
-/** The line of the table. */
 export function tool(name: ToolName): Tool {
   return tools[name];
 }
 
-/** Where a tool's packages are unpacked: below XDG_CACHE_HOME, which is ~/.cache unless it is set. */
+/** Returns the folder for a tool's unpacked packages, below `XDG_CACHE_HOME` or `~/.cache`. */
 export function unpackFolder(name: ToolName): string {
   const cache = process.env['XDG_CACHE_HOME'] ?? '';
   return join(isAbsolute(cache) ? cache : join(homedir(), '.cache'), 'accord-tools', name);
 }
 
-/** The absolute path of a tool, on the PATH or unpacked; `undefined` when it is in neither place. */
+/** Returns the absolute path of a tool, on the PATH or unpacked. `undefined` if the tool is missing. */
 export function findTool(name: ToolName): string | undefined {
   const { command, unpackedPath } = tool(name);
   const folders = (process.env['PATH'] ?? '').split(delimiter).filter(isAbsolute);
   return [...folders.map((folder) => join(folder, command)), join(unpackFolder(name), unpackedPath)].find(isExecutable);
 }
 
-/** The absolute path of a tool, for a test to start it. Throws when it is missing. */
+/** Returns the absolute path of a tool. @throws Error if the tool is missing */
 export function toolPath(name: ToolName): string {
   const path = findTool(name);
   if (path === undefined) {
@@ -86,18 +84,18 @@ export function toolPath(name: ToolName): string {
   return path;
 }
 
-/** For the `skip` option of a test that needs the tool: `false`, or why the test is left out. */
+/** Returns the `skip` option of a test that needs the tool: `false`, or the reason to skip the test. */
 export function skipWithout(name: ToolName): string | false {
   return skippedTools().has(name) && `${SKIP_VARIABLE} names ${name}`;
 }
 
-/** The tools whose tests are left out. Throws on a name that is not in the table, which would skip nothing unnoticed. */
+/** Returns the tools whose tests are skipped. @throws Error on an unknown name, which would not skip any test */
 export function skippedTools(): ReadonlySet<ToolName> {
   const names = (process.env[SKIP_VARIABLE] ?? '').split(',').map((name) => name.trim());
-  return new Set(names.filter((name) => name !== '').map(checkedName));
+  return new Set(names.filter((name) => name !== '').map(parseToolName));
 }
 
-function checkedName(name: string): ToolName {
+function parseToolName(name: string): ToolName {
   const known = toolNames.find((toolName) => toolName === name);
   if (known === undefined) {
     throw new Error(`${SKIP_VARIABLE} names "${name}": want names of ${toolNames.join(', ')}, separated by commas`);

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Patience alone, of which nothing is measured: what takes milliseconds takes seconds beside other tests. */
-const PATIENCE_MS = 30_000;
+/** Generous, because tests that run in parallel slow each other down. No test measures this time. */
+const TIMEOUT_MS_DEFAULT = 30_000;
 
-/** Waits until `condition` holds; fails naming `what` when it does not within `ms`. */
+/** Waits until `condition` holds. @throws Error with `what`, if it does not hold within `ms` */
 export async function until(
   what: string,
   condition: () => boolean | Promise<boolean>,
-  ms = PATIENCE_MS,
+  ms = TIMEOUT_MS_DEFAULT,
 ): Promise<void> {
   const end = Date.now() + ms;
   while (!(await condition())) {

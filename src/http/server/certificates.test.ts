@@ -111,7 +111,7 @@ describe('certificate files', () => {
     assert.match(lines.join(''), /the previous certificate stays in use/);
 
     await files.write(two);
-    await until('the timer is set again', () => clock.timers === 1);
+    await until('the timer is set again', () => clock.timerCount === 1);
     clock.advance(CERTIFICATE_CHECK_MS);
     await until('the new certificate is used', () => replaced.length === 1);
     assert.deepEqual(replaced, [two]);
@@ -120,6 +120,6 @@ describe('certificate files', () => {
     await check();
     assert.deepEqual(replaced, [two, one]);
     stop.abort();
-    await until('no timer is left', () => clock.timers === 0);
+    await until('no timer is left', () => clock.timerCount === 0);
   });
 });

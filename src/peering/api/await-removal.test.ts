@@ -9,7 +9,7 @@ import {
   requestToken,
   statusAndText,
   tokenContent,
-} from '../../../test/support/peering/peering.ts';
+} from '../../../test/support/peering/peering-requests.ts';
 import { type Api, startApi } from '../../../test/support/process/api.ts';
 import { until } from '../../../test/support/until.ts';
 import { peerings } from '../record/record.ts';

@@ -8,7 +8,7 @@ import {
   requestEstablish,
   statusAndText,
   tokenContent,
-} from '../../../test/support/peering/peering.ts';
+} from '../../../test/support/peering/peering-requests.ts';
 import { type Api, startApi } from '../../../test/support/process/api.ts';
 import { peerings, streamOpened, terminatedByPeer } from '../record/record.ts';
 import { acceptedSecrets, links, matchStreamSecret, streamSecretContext, tombstones } from '../record/secrets.ts';

@@ -7,7 +7,7 @@ import {
   requestEstablish,
   statusAndText,
   tokenContent,
-} from '../../../test/support/peering/peering.ts';
+} from '../../../test/support/peering/peering-requests.ts';
 import { type Api, startApi } from '../../../test/support/process/api.ts';
 import { peerings, streamOpened, terminatedByPeer } from '../record/record.ts';
 import { links } from '../record/secrets.ts';

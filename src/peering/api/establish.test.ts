@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
-import { gatedExchange } from '../../../test/support/peering/held-exchange.ts';
-import { inProcessExchange } from '../../../test/support/peering/in-process-exchange.ts';
+import { gatedExchange, inProcessExchange } from '../../../test/support/peering/in-process-exchange.ts';
 import {
   encodeContent,
   mustGenerate,
@@ -11,7 +10,7 @@ import {
   requestEstablish,
   statusAndText,
   tokenContent,
-} from '../../../test/support/peering/peering.ts';
+} from '../../../test/support/peering/peering-requests.ts';
 import { type Api, sharedApi, startApi } from '../../../test/support/process/api.ts';
 import { dumpState } from '../../../test/support/state/state.ts';
 import { type Exchange, ExchangeUnreachable } from '../peering-context.ts';
@@ -195,7 +194,7 @@ describe('a failed establish', () => {
     const { AccessorID, SecretID } = await dialing.makeToken(['peering:write']);
     const before = written(dialing);
     const answer = requestEstablish(dialing, 'east', await mustGenerate(accepting, 'west'), {}, { token: SecretID });
-    await held.asked;
+    await held.requested;
     await dialing.request('DELETE', `/v1/acl/token/${AccessorID}`);
     held.open();
     assert.deepEqual(statusAndText(await answer), [403, 'ACL not found']);

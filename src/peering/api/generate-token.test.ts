@@ -9,7 +9,7 @@ import {
   requestToken,
   statusAndText,
   tokenContent,
-} from '../../../test/support/peering/peering.ts';
+} from '../../../test/support/peering/peering-requests.ts';
 import { type Api, sharedApi, startApi } from '../../../test/support/process/api.ts';
 import { peerings, terminatedByPeer } from '../record/record.ts';
 import { acceptedSecrets } from '../record/secrets.ts';

@@ -8,7 +8,7 @@ import {
   mustReadRecord,
   statusAndText,
   tokenContent,
-} from '../../../test/support/peering/peering.ts';
+} from '../../../test/support/peering/peering-requests.ts';
 import { type Api, sharedApi, startApi } from '../../../test/support/process/api.ts';
 import type { Answer, RequestOptions } from '../../../test/support/process/server.ts';
 import { peerings, streamOpened } from '../record/record.ts';

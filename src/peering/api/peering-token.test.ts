@@ -9,7 +9,7 @@ import {
   requestEstablish,
   statusAndText,
   tokenContent,
-} from '../../../test/support/peering/peering.ts';
+} from '../../../test/support/peering/peering-requests.ts';
 import { type Api, startApi } from '../../../test/support/process/api.ts';
 import { acceptedSecrets } from '../record/secrets.ts';
 

@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import {
+  type CheckJson,
   type Fields,
-  got,
-  imported,
+  importedInstance,
   importFrom,
-  register,
-  registered,
-  type ShownCheck,
-} from '../../../test/support/peering/catalog.ts';
-import { generated, seen } from '../../../test/support/peering/peering.ts';
+  mustGet,
+  mustRegister,
+  requestRegister,
+} from '../../../test/support/peering/catalog-requests.ts';
+import { mustGenerate, statusAndText } from '../../../test/support/peering/peering-requests.ts';
 import { type Api, startApi } from '../../../test/support/process/api.ts';
 
 const FILTERED = 'x-service-results-filtered-by-acls';
@@ -23,14 +23,14 @@ describe('a read with a grant limited to names', () => {
     api = await startApi();
     await api.makePartitions('eu');
     const check = (name: string): Fields => ({ Name: `c-${name}`, Status: 'passing', ServiceID: name });
-    await registered(api, { Node: 'both', Service: { Service: 'web' }, Checks: [check('web'), { Name: 'n' }] });
-    await registered(api, { Node: 'both', Service: { Service: 'db' }, Check: check('db') });
-    await registered(api, { Node: 'theirs', Service: { Service: 'db' }, Check: { Name: 'n' } });
-    await registered(api, { Node: 'empty', Service: undefined });
-    await registered(api, { Node: 'both', Partition: 'eu' });
-    await generated(api, 'east');
-    await importFrom(api, 'east', 'web', [imported('web', 'e1')]);
-    await importFrom(api, 'east', 'db', [imported('db', 'e2')]);
+    await mustRegister(api, { Node: 'both', Service: { Service: 'web' }, Checks: [check('web'), { Name: 'n' }] });
+    await mustRegister(api, { Node: 'both', Service: { Service: 'db' }, Check: check('db') });
+    await mustRegister(api, { Node: 'theirs', Service: { Service: 'db' }, Check: { Name: 'n' } });
+    await mustRegister(api, { Node: 'empty', Service: undefined });
+    await mustRegister(api, { Node: 'both', Partition: 'eu' });
+    await mustGenerate(api, 'east');
+    await importFrom(api, 'east', 'web', [importedInstance('web', 'e1')]);
+    await importFrom(api, 'east', 'db', [importedInstance('db', 'e2')]);
     const made = await api.makeToken(['services:read@default=WEB']);
     token = made.SecretID;
     denial = `Permission denied: token with AccessorID '${made.AccessorID}' lacks permission 'services:read'`;
@@ -39,10 +39,10 @@ describe('a read with a grant limited to names', () => {
 
   for (const path of ['/v1/health/service/', '/v1/catalog/service/']) {
     test(`returns 403 at ${path} for other services`, async () => {
-      assert.equal((await got<unknown[]>(api, `${path}web`, { token })).length, 1);
-      assert.equal((await got<unknown[]>(api, `${path}Web?peer=east`, { token })).length, 1);
+      assert.equal((await mustGet<unknown[]>(api, `${path}web`, { token })).length, 1);
+      assert.equal((await mustGet<unknown[]>(api, `${path}Web?peer=east`, { token })).length, 1);
       for (const at of ['db', 'nothing', 'db?peer=east', 'web?partition=eu', 'web?partition=nowhere']) {
-        assert.deepEqual(seen(await api.request('GET', `${path}${at}`, { token })), [403, denial], at);
+        assert.deepEqual(statusAndText(await api.request('GET', `${path}${at}`, { token })), [403, denial], at);
       }
     });
   }
@@ -55,10 +55,10 @@ describe('a read with a grant limited to names', () => {
     ['/v1/catalog/nodes?peer=east', (body: { Node: string }[]) => body.map(({ Node }) => Node), ['e1']],
     ['/v1/catalog/node/both', ({ Services }: { Services: object }) => Object.keys(Services), ['web']],
     ['/v1/catalog/node/theirs', (body: unknown) => body, null],
-    ['/v1/health/node/both', (body: ShownCheck[]) => body.map(({ CheckID }) => CheckID), ['n', 'c-web']],
+    ['/v1/health/node/both', (body: CheckJson[]) => body.map(({ CheckID }) => CheckID), ['n', 'c-web']],
     ['/v1/health/node/theirs', (body: unknown) => body, []],
-    ['/v1/health/state/any', (body: ShownCheck[]) => body.map(({ CheckID }) => CheckID), ['n', 'c-web']],
-    ['/v1/health/state/passing', (body: ShownCheck[]) => body.map(({ CheckID }) => CheckID), ['c-web']],
+    ['/v1/health/state/any', (body: CheckJson[]) => body.map(({ CheckID }) => CheckID), ['n', 'c-web']],
+    ['/v1/health/state/passing', (body: CheckJson[]) => body.map(({ CheckID }) => CheckID), ['c-web']],
   ];
   for (const [path, pick, expected] of lists) {
     test(`omits other services from ${path} and sets the filter header`, async () => {
@@ -69,7 +69,7 @@ describe('a read with a grant limited to names', () => {
       const whole = await api.request('GET', path);
       assert.equal(whole.headers[FILTERED], undefined);
       const elsewhere = await api.request('GET', `${path}${path.includes('?') ? '&' : '?'}partition=eu`, { token });
-      assert.deepEqual(seen(elsewhere), [403, denial]);
+      assert.deepEqual(statusAndText(elsewhere), [403, denial]);
     });
   }
 
@@ -82,7 +82,7 @@ describe('a read with a grant limited to names', () => {
   test('wakes when the grants of the token change', async () => {
     const { AccessorID, SecretID } = await api.makeToken(['services:read@default=web']);
     const options = { token: SecretID };
-    const held = await api.hold(`/v1/catalog/services?index=${api.state.snapshot.index}`, options);
+    const held = await api.startBlockingQuery(`/v1/catalog/services?index=${api.state.snapshot.index}`, options);
     const Grants = [{ Resource: 'services', Access: 'read', Partition: 'default', Names: ['db'] }];
     await api.request('PUT', `/v1/acl/token/${AccessorID}`, { body: { Grants } });
     assert.deepEqual((await held.answer).json(), { db: [] });
@@ -94,8 +94,8 @@ describe('a registration with a grant limited to names', () => {
   let token = '';
   before(async () => {
     api = await startApi();
-    await registered(api, { Node: 'shared', Check: { Name: 'n', Status: 'passing' } });
-    await registered(api, { Node: 'shared', Service: { Service: 'db' } });
+    await mustRegister(api, { Node: 'shared', Check: { Name: 'n', Status: 'passing' } });
+    await mustRegister(api, { Node: 'shared', Service: { Service: 'db' } });
     token = (await api.makeToken(['services:write@default=web,web-*'])).SecretID;
   });
   after(() => api[Symbol.asyncDispose]());
@@ -120,7 +120,7 @@ describe('a registration with a grant limited to names', () => {
   for (const [what, fields, status] of cases) {
     test(`returns ${status} for ${what}`, async () => {
       const { snapshot } = api.state;
-      const answer = await register(api, fields, { token });
+      const answer = await requestRegister(api, fields, { token });
       assert.equal(answer.status, status, answer.text);
       if (status !== 200) assert.equal(api.state.snapshot, snapshot);
     });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Fields, got, registered } from '../../../test/support/peering/catalog.ts';
-import { seen } from '../../../test/support/peering/peering.ts';
+import { type Fields, mustGet, mustRegister } from '../../../test/support/peering/catalog-requests.ts';
+import { statusAndText } from '../../../test/support/peering/peering-requests.ts';
 import { sharedApi } from '../../../test/support/process/api.ts';
 import type { Answer } from '../../../test/support/process/server.ts';
 
@@ -12,11 +12,11 @@ describe('partition=*', () => {
   test('lists the items of every partition and wakes on a change in any of them', async () => {
     await api().makePartitions('eu', 'us');
     const check = { CheckID: 'c', Status: 'warning' };
-    await registered(api(), { Service: { Service: 'web', Tags: ['a'] } });
-    await registered(api(), { Partition: 'eu', Service: { Service: 'web', Tags: ['b'] }, Check: check });
-    await registered(api(), { Partition: 'us', Service: { Service: 'db' } });
-    assert.deepEqual(await got(api(), `/v1/catalog/services${ALL}`), { db: [], web: ['a', 'b'] });
-    const nodes = await got<Fields[]>(api(), `/v1/catalog/nodes${ALL}`);
+    await mustRegister(api(), { Service: { Service: 'web', Tags: ['a'] } });
+    await mustRegister(api(), { Partition: 'eu', Service: { Service: 'web', Tags: ['b'] }, Check: check });
+    await mustRegister(api(), { Partition: 'us', Service: { Service: 'db' } });
+    assert.deepEqual(await mustGet(api(), `/v1/catalog/services${ALL}`), { db: [], web: ['a', 'b'] });
+    const nodes = await mustGet<Fields[]>(api(), `/v1/catalog/nodes${ALL}`);
     assert.deepEqual(
       nodes.map(({ Node, Partition }) => [Node, Partition]),
       [
@@ -25,14 +25,14 @@ describe('partition=*', () => {
         ['n1', 'us'],
       ],
     );
-    const checks = await got<Fields[]>(api(), `/v1/health/state/warning${ALL}`);
+    const checks = await mustGet<Fields[]>(api(), `/v1/health/state/warning${ALL}`);
     assert.deepEqual(
       checks.map(({ CheckID, Partition }) => [CheckID, Partition]),
       [['c', 'eu']],
     );
     const { index } = api().state.snapshot;
-    const held = await api().hold(`/v1/catalog/services${ALL}&index=${index}`);
-    await registered(api(), { Partition: 'us', Service: { Service: 'cache' } });
+    const held = await api().startBlockingQuery(`/v1/catalog/services${ALL}&index=${index}`);
+    await mustRegister(api(), { Partition: 'us', Service: { Service: 'cache' } });
     assert.deepEqual(Object.keys((await held.answer).json<object>()), ['cache', 'db', 'web']);
   });
 
@@ -40,7 +40,7 @@ describe('partition=*', () => {
     await api().makePartitions('one', 'two', 'three');
     for (const Partition of ['one', 'two', 'three']) {
       for (const Service of ['seen', 'unseen']) {
-        await registered(api(), { Partition, Node: `${Partition}-${Service}`, Service: { Service } });
+        await mustRegister(api(), { Partition, Node: `${Partition}-${Service}`, Service: { Service } });
       }
     }
     const { SecretID: token } = await api().makeToken(['services:read@one', 'services:read@two=seen']);
@@ -66,7 +66,7 @@ describe('partition=*', () => {
   ]) {
     test(`returns 400 at ${path}, which is not a list ([ACL-52])`, async () => {
       const text = '* is not a valid partition name: only lists take it, for all partitions';
-      assert.deepEqual(seen(await api().request('GET', `${path}${ALL}`)), [400, text]);
+      assert.deepEqual(statusAndText(await api().request('GET', `${path}${ALL}`)), [400, text]);
     });
   }
 });

@@ -4,18 +4,24 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { deregister, imported, importFrom, register, withAgent } from '../../../test/support/peering/catalog.ts';
-import { generated } from '../../../test/support/peering/peering.ts';
+import {
+  importedInstance,
+  importFrom,
+  mustRegisterWithAgent,
+  requestDeregister,
+  requestRegister,
+} from '../../../test/support/peering/catalog-requests.ts';
+import { mustGenerate } from '../../../test/support/peering/peering-requests.ts';
 import { type Api, startApi } from '../../../test/support/process/api.ts';
 import { createRandom } from '../../../test/support/random.ts';
-import type { Asked, Credentials } from '../../credentials/operation.ts';
+import type { Credentials, RequestContext } from '../../credentials/request-context.ts';
 import type { Evaluate, ReadResult } from '../../http/blocking/blocking-query.ts';
 import { JsonText } from '../../http/v1/json-answer.ts';
 import { nameEntry, peerings } from '../record/record.ts';
 import { listNodes, listServiceInstances, listServices, readNode } from './api/read-catalog.ts';
 import { listChecks, readNodeHealth, readServiceHealth } from './api/read-health.ts';
 
-const ASKED: Asked = {
+const ASKED: RequestContext = {
   secretHash: undefined,
   partitions: { query: undefined, header: undefined },
   address: '',
@@ -51,31 +57,31 @@ async function step(api: Api, random: Random): Promise<void> {
   const Status = one('passing', 'warning', 'critical');
   switch (random.below(10)) {
     case 0:
-      await deregister(api, { Node });
+      await requestDeregister(api, { Node });
       return;
     case 1:
-      await deregister(api, { Node, ServiceID: service });
+      await requestDeregister(api, { Node, ServiceID: service });
       return;
     case 2:
-      await deregister(api, { Node, CheckID: one('n', 's') });
+      await requestDeregister(api, { Node, CheckID: one('n', 's') });
       return;
     case 3:
-      await register(api, { Node, Address: `10.0.0.${random.below(3)}`, Service: undefined });
+      await requestRegister(api, { Node, Address: `10.0.0.${random.below(3)}`, Service: undefined });
       return;
     case 4:
-      await register(api, { Node, Service: undefined, Check: { Name: 'n', Status } });
+      await requestRegister(api, { Node, Service: undefined, Check: { Name: 'n', Status } });
       return;
     case 5:
-      await withAgent(api, { Name: service, Port: random.below(3), Check: { TTL: '1h', Status } });
+      await mustRegisterWithAgent(api, { Name: service, Port: random.below(3), Check: { TTL: '1h', Status } });
       return;
     case 6:
-      await importFrom(api, 'east', service, random.below(3) === 0 ? [] : [imported(service, 'e1', Status)]);
+      await importFrom(api, 'east', service, random.below(3) === 0 ? [] : [importedInstance(service, 'e1', Status)]);
       return;
     case 7:
       await deleteOrRecreatePeering(api);
       return;
     default:
-      await register(api, {
+      await requestRegister(api, {
         Node,
         Service: { ID: one('s1', 's2'), Service: service },
         ...(random.below(2) === 0 ? {} : { Check: { Name: 's', Status, ServiceID: service } }),
@@ -91,7 +97,7 @@ async function deleteOrRecreatePeering(api: Api): Promise<void> {
     return;
   }
   await api.state.write((tx) => tx.delete(peerings, existing.id));
-  await generated(api, 'east');
+  await mustGenerate(api, 'east');
 }
 
 const list = (watched: ReadResult['watched']) => ('topic' in watched ? [watched] : watched);
@@ -103,7 +109,7 @@ const textOf = ({ body }: ReadResult): string => {
 for (const seed of [1, 2, 3]) {
   test(`a changed response has a higher index than any reported before (seed ${seed})`, async () => {
     await using api = await startApi({ policy: { enabled: false } });
-    await generated(api, 'east');
+    await mustGenerate(api, 'east');
     const random = createRandom(seed);
     const reads = readsOf(api.peering.credentials).map((evaluate) => ({ evaluate, text: '', reported: 0 }));
     let changes = 0;

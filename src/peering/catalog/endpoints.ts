@@ -1,7 +1,6 @@
 /** The endpoints of the catalog, of health and of the local agent ([SVC-1]). */
 
-import type { Asked, Credentials } from '../../credentials/operation.ts';
-import { askedBy } from '../../credentials/request-context.ts';
+import { type Credentials, type RequestContext, requestContextOf } from '../../credentials/request-context.ts';
 import type { BlockingQueries } from '../../http/blocking/blocking-query.ts';
 import { FILTERED } from '../../http/blocking/read-headers.ts';
 import { type Call, pathParameter } from '../../http/call.ts';
@@ -46,7 +45,7 @@ export interface CatalogEndpointOptions {
 
 /** Returns the endpoints under `/v1/catalog`, `/v1/health` and `/v1/agent`. */
 export function catalogEndpoints({ credentials, reads, agent, consul }: CatalogEndpointOptions): Endpoint[] {
-  const contextOf = (call: Call): Asked => askedBy(call, consul);
+  const contextOf = (call: Call): RequestContext => requestContextOf(call, consul);
   return [
     {
       method: 'PUT',

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
-  deregister,
   type Fields,
-  got,
-  register,
-  registered,
-  withAgent,
-} from '../../../test/support/peering/catalog.ts';
-import { seen } from '../../../test/support/peering/peering.ts';
+  mustGet,
+  mustRegister,
+  mustRegisterWithAgent,
+  requestDeregister,
+  requestRegister,
+} from '../../../test/support/peering/catalog-requests.ts';
+import { statusAndText } from '../../../test/support/peering/peering-requests.ts';
 import { sharedApi } from '../../../test/support/process/api.ts';
 
 describe('a caller that may write some services', () => {
@@ -20,41 +20,45 @@ describe('a caller that may write some services', () => {
 
   const requests = {
     'the deregistration of a service': (id: string, token: string) =>
-      deregister(api(), { Node: 'n1', ServiceID: id }, { token }),
+      requestDeregister(api(), { Node: 'n1', ServiceID: id }, { token }),
     'the deregistration of a check': (id: string, token: string) =>
-      deregister(api(), { Node: 'n1', CheckID: `${id}-check` }, { token }),
-    'the registration of a check of a service': (id: string, token: string) => register(api(), checkOf(id), { token }),
+      requestDeregister(api(), { Node: 'n1', CheckID: `${id}-check` }, { token }),
+    'the registration of a check of a service': (id: string, token: string) =>
+      requestRegister(api(), checkOf(id), { token }),
     'the deregistration of a service of the agent': agent('service/deregister'),
     'a report for a check': agent('check/pass'),
   } as const;
 
   for (const [what, request] of Object.entries(requests)) {
     test(`gets the same 403 for ${what} whether or not it exists`, async () => {
-      await registered(api(), {
+      await mustRegister(api(), {
         Service: { Service: 'secret' },
         Check: { CheckID: 'secret-check', ServiceID: 'secret' },
       });
-      await withAgent(api(), { Name: 'secret', Check: { CheckID: 'secret', TTL: '1h' } });
+      await mustRegisterWithAgent(api(), { Name: 'secret', Check: { CheckID: 'secret', TTL: '1h' } });
       const { SecretID: token } = await api().makeToken(['services:write@default=web']);
       const { snapshot } = api().state;
       const others = await request('secret', token);
       const none = await request('nosuch', token);
       assert.equal(others.status, 403);
-      assert.deepEqual(seen(none), seen(others));
+      assert.deepEqual(statusAndText(none), statusAndText(others));
       assert.equal(api().state.snapshot, snapshot);
     });
   }
 
   test('deletes a check of its service and keeps one with the same ID of another service', async () => {
-    await registered(api(), { Node: 'n3', Check: { CheckID: 'alive', ServiceID: 'web' } });
-    await registered(api(), {
+    await mustRegister(api(), { Node: 'n3', Check: { CheckID: 'alive', ServiceID: 'web' } });
+    await mustRegister(api(), {
       Node: 'n3',
       Service: { Service: 'secret' },
       Check: { CheckID: 'alive', ServiceID: 'secret' },
     });
     const { SecretID: token } = await api().makeToken(['services:write@default=web']);
-    assert.deepEqual(seen(await deregister(api(), { Node: 'n3', CheckID: 'alive' }, { token })), [200, 'true']);
-    const left = await got<{ ServiceName: string }[]>(api(), '/v1/health/node/n3');
+    assert.deepEqual(statusAndText(await requestDeregister(api(), { Node: 'n3', CheckID: 'alive' }, { token })), [
+      200,
+      'true',
+    ]);
+    const left = await mustGet<{ ServiceName: string }[]>(api(), '/v1/health/node/n3');
     assert.deepEqual(
       left.map(({ ServiceName }) => ServiceName),
       ['secret'],
@@ -62,11 +66,11 @@ describe('a caller that may write some services', () => {
   });
 
   test('gets the owner of a taken check ID only if it may read that service', async () => {
-    await withAgent(api(), { Name: 'secret', ID: 's1', Check: { CheckID: 'taken', TTL: '1h' } });
+    await mustRegisterWithAgent(api(), { Name: 'secret', ID: 's1', Check: { CheckID: 'taken', TTL: '1h' } });
     const body = { Name: 'web', Check: { CheckID: 'taken', TTL: '1h' } };
     const answerTo = async (...grants: string[]) => {
       const { SecretID: token } = await api().makeToken(grants);
-      return seen(await api().request('PUT', '/v1/agent/service/register', { body, token }));
+      return statusAndText(await api().request('PUT', '/v1/agent/service/register', { body, token }));
     };
     const text = (whose: string) => `Invalid check: CheckID "taken" is that of ${whose} on this server`;
     assert.deepEqual(await answerTo('services:write=web'), [400, text('another service')]);

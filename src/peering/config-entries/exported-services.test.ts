@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { deregistered, registered } from '../../../test/support/peering/catalog.ts';
-import { type Exports, exporting, written } from '../../../test/support/peering/entries.ts';
+import { mustDeregister, mustRegister } from '../../../test/support/peering/catalog-requests.ts';
+import { type Exports, exportEntry, mustWrite } from '../../../test/support/peering/config-entry-requests.ts';
 import { startApi } from '../../../test/support/process/api.ts';
 import type { Consumer, EntryOf } from './config-entry.ts';
 import {
@@ -66,7 +66,7 @@ const cases: Readonly<Record<string, Case>> = {
 describe('an exported-services entry', () => {
   for (const [name, { entry, east, wildcard = false }] of Object.entries(cases)) {
     test(name, () => {
-      const lines = exporting(entry)['Services'] as { Name: string; Consumers: Record<string, string>[] }[];
+      const lines = exportEntry(entry)['Services'] as { Name: string; Consumers: Record<string, string>[] }[];
       const row: Entry = {
         ...entryOf([]),
         services: lines.map(({ Name, Consumers }) => ({
@@ -158,11 +158,11 @@ describe('exportsTo', () => {
   test("uses the entry and services of the peer's partition", async () => {
     await using api = await startApi();
     await api.makePartitions('Eu');
-    await registered(api, { Node: 'n', Service: { Service: 'web' } });
-    await registered(api, { Node: 'n', Partition: 'eu', Service: { Service: 'shop' } });
-    await registered(api, { Node: 'n', Partition: 'eu', Service: { ID: 'db', Service: 'db' } });
-    await written(api, exporting({ '*': ['east'] }));
-    await written(api, exporting({ '*': ['east'], db: ['west'] }, { Name: 'eu' }));
+    await mustRegister(api, { Node: 'n', Service: { Service: 'web' } });
+    await mustRegister(api, { Node: 'n', Partition: 'eu', Service: { Service: 'shop' } });
+    await mustRegister(api, { Node: 'n', Partition: 'eu', Service: { ID: 'db', Service: 'db' } });
+    await mustWrite(api, exportEntry({ '*': ['east'] }));
+    await mustWrite(api, exportEntry({ '*': ['east'], db: ['west'] }, { Name: 'eu' }));
     const { snapshot } = api.state;
     const to = (partition: string, peerName: string) => exportsTo(snapshot, { partition, peerName });
     assert.deepEqual(to('default', 'EAST'), { names: ['web'], wildcard: true });
@@ -187,10 +187,10 @@ describe('exportsTo', () => {
       forget();
       return woken;
     };
-    assert.ok(await wakes(() => written(api, exporting({ '*': ['east'] }))));
-    assert.ok(await wakes(() => registered(api, { Node: 'n', Service: { Service: 'web' } })));
-    assert.ok(await wakes(() => deregistered(api, { Node: 'n' })));
+    assert.ok(await wakes(() => mustWrite(api, exportEntry({ '*': ['east'] }))));
+    assert.ok(await wakes(() => mustRegister(api, { Node: 'n', Service: { Service: 'web' } })));
+    assert.ok(await wakes(() => mustDeregister(api, { Node: 'n' })));
     assert.ok(await wakes(() => api.request('DELETE', '/v1/config/exported-services/default')));
-    assert.ok(!(await wakes(() => written(api, exporting({ '*': ['east'] }, { Name: 'eu' })))));
+    assert.ok(!(await wakes(() => mustWrite(api, exportEntry({ '*': ['east'] }, { Name: 'eu' })))));
   });
 });

@@ -1,9 +1,9 @@
 /** Tests which rule decides a call, with the function and over HTTP ([SVC-86] to [SVC-89]). */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { got } from '../../../test/support/peering/catalog.ts';
-import { intending, written } from '../../../test/support/peering/entries.ts';
-import { generated } from '../../../test/support/peering/peering.ts';
+import { mustGet } from '../../../test/support/peering/catalog-requests.ts';
+import { intentionEntry, mustWrite } from '../../../test/support/peering/config-entry-requests.ts';
+import { mustGenerate } from '../../../test/support/peering/peering-requests.ts';
 import { sharedApi } from '../../../test/support/process/api.ts';
 import { nameEntry, peerings, terminatedByPeer } from '../record/record.ts';
 import type { IntentionJson } from './api/intention-to-json.ts';
@@ -160,9 +160,9 @@ describe('the decision about a call', () => {
       const partition = `p${++made}`;
       await api().makePartitions(partition, 'other');
       // The peer `west` remains missing.
-      await generated(api(), 'East', { Partition: partition });
+      await mustGenerate(api(), 'East', { Partition: partition });
       for (const [destination, sources] of Object.entries(entries)) {
-        await written(api(), intending(destination, sources, { Partition: partition }));
+        await mustWrite(api(), intentionEntry(destination, sources, { Partition: partition }));
       }
       const [, source = '', sourcePeer, sourcePartition] = /^([^@/]+)(?:@(.+))?(?:\/(.+))?$/.exec(caller) ?? [];
       const call = { partition, destination: 'db', source, sourcePeer, sourcePartition };
@@ -172,15 +172,15 @@ describe('the decision about a call', () => {
       const query = new URLSearchParams({ source, destination: 'db', partition });
       if (sourcePeer !== undefined) query.set('source-peer', sourcePeer);
       if (sourcePartition !== undefined) query.set('source-partition', sourcePartition);
-      const { Allowed, Intention } = await got<Checked>(api(), `/v1/connect/intentions/check?${query}`);
+      const { Allowed, Intention } = await mustGet<Checked>(api(), `/v1/connect/intentions/check?${query}`);
       assert.equal(Allowed, allowed);
       assert.deepEqual(Intention && [Intention.DestinationName, Intention.SourceName, Intention.Precedence], by);
     });
   }
 
   test('ignores sources whose peering is TERMINATED', async () => {
-    await generated(api(), 'ended');
-    await written(api(), intending('db', ['allow web@ended']));
+    await mustGenerate(api(), 'ended');
+    await mustWrite(api(), intentionEntry('db', ['allow web@ended']));
     const call = { partition: 'default', destination: 'db', source: 'web', sourcePeer: 'ENDED' };
     assert.equal(decide(api().state.snapshot, call, false).allowed, true);
     await api().state.write((tx) => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import { importedInstance, importFrom, mustRegister } from '../../../test/support/peering/catalog.ts';
+import { importedInstance, importFrom, mustRegister } from '../../../test/support/peering/catalog-requests.ts';
 import { query, startTestDns, type TestDns } from '../../../test/support/peering/dns.ts';
-import { mustGenerate } from '../../../test/support/peering/peering.ts';
+import { mustGenerate } from '../../../test/support/peering/peering-requests.ts';
 import { sharedApi, startApi } from '../../../test/support/process/api.ts';
 import { rcodes } from './rcodes.ts';
 

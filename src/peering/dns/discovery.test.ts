@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { importedInstance, importFrom, mustDeregister, mustRegister } from '../../../test/support/peering/catalog.ts';
+import { importedInstance, importFrom, mustDeregister, mustRegister } from '../../../test/support/peering/catalog-requests.ts';
 import {
   type DnsAnswer,
   type QueryOptions,
@@ -8,7 +8,7 @@ import {
   startTestDns,
   type TestDns,
 } from '../../../test/support/peering/dns.ts';
-import { mustGenerate } from '../../../test/support/peering/peering.ts';
+import { mustGenerate } from '../../../test/support/peering/peering-requests.ts';
 import { sharedApi } from '../../../test/support/process/api.ts';
 import { createRandom } from '../../../test/support/random.ts';
 import { rcodes } from './rcodes.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { encode } from 'dns-packet';
-import { mustRegister } from '../../../test/support/peering/catalog.ts';
+import { mustRegister } from '../../../test/support/peering/catalog-requests.ts';
 import {
   decodeAnswer,
   ednsOption,

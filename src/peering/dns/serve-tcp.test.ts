@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { before, describe, test } from 'node:test';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
-import { importedInstance, importFrom, mustRegister } from '../../../test/support/peering/catalog.ts';
+import { importedInstance, importFrom, mustRegister } from '../../../test/support/peering/catalog-requests.ts';
 import {
   decodeAnswer,
   encodeQuery,
@@ -12,7 +12,7 @@ import {
   readAnswers,
   startTestDns,
 } from '../../../test/support/peering/dns.ts';
-import { mustGenerate } from '../../../test/support/peering/peering.ts';
+import { mustGenerate } from '../../../test/support/peering/peering-requests.ts';
 import { sharedApi } from '../../../test/support/process/api.ts';
 import { until } from '../../../test/support/until.ts';
 import { QUERY_BYTES_MAX, TCP_CONNECTIONS_MAX, TCP_IDLE_MS } from './limits.ts';

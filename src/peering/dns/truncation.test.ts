@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { importedInstance, importFrom } from '../../../test/support/peering/catalog.ts';
+import { importedInstance, importFrom } from '../../../test/support/peering/catalog-requests.ts';
 import { query, startTestDns, type TestDns } from '../../../test/support/peering/dns.ts';
-import { mustGenerate } from '../../../test/support/peering/peering.ts';
+import { mustGenerate } from '../../../test/support/peering/peering-requests.ts';
 import { sharedApi } from '../../../test/support/process/api.ts';
 import type { Instance } from '../catalog/tables/instance.ts';
 import { TCP_ANSWER_BYTES_MAX, UDP_ANSWER_BYTES_MAX, UDP_ANSWER_BYTES_MIN } from './limits.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
-import { importedInstance, importFrom, mustGet } from '../../../test/support/peering/catalog.ts';
-import type { Diff } from '../../../test/support/peering/explaining.ts';
-import { createStreamMap, openFakeStream } from '../../../test/support/peering/held-streams.ts';
-import { mustGenerate, statusAndText } from '../../../test/support/peering/peering.ts';
+import { importedInstance, importFrom, mustGet } from '../../../test/support/peering/catalog-requests.ts';
+import type { Diff } from '../../../test/support/peering/diagnosis.ts';
+import { createStreamMap, openFakeStream } from '../../../test/support/peering/fake-streams.ts';
+import { mustGenerate, statusAndText } from '../../../test/support/peering/peering-requests.ts';
 import { type Api, startApi } from '../../../test/support/process/api.ts';
 
 let api: Api;
@@ -20,7 +20,7 @@ const HASH = Buffer.from('as it is there').toString('base64url');
 
 test('lists the differences by name, with the digest compared with', async () => {
   for (const service of ['old', 'Stale']) await importFrom(api, 'east', service, [importedInstance(service, 'n1')]);
-  await openFakeStream(api, live, 'east', { told: { digest: { stale: HASH, Absent: HASH, large: '' } } });
+  await openFakeStream(api, live, 'east', { delivery: { digest: { stale: HASH, Absent: HASH, large: '' } } });
   assert.deepEqual(await mustGet(api, PATH), {
     Peer: 'east',
     Comparable: true,
@@ -41,7 +41,7 @@ test('lists the differences by name, with the digest compared with', async () =>
 test('reports why it has no digest, and which server has', async () => {
   const incomparable = { Peer: 'east', Comparable: false, Differences: [] };
   assert.deepEqual(await mustGet(api, PATH), { ...incomparable, Reason: 'no stream is open' });
-  await openFakeStream(api, live, 'east', { told: { isAccord: false } });
+  await openFakeStream(api, live, 'east', { delivery: { isAccord: false } });
   const Reason = 'the peer is not an Accord cluster and sends no digest';
   assert.deepEqual(await mustGet(api, PATH), { ...incomparable, Reason });
   await openFakeStream(api, live, 'east', { server: 'b' });
@@ -52,9 +52,9 @@ test('reports why it has no digest, and which server has', async () => {
 test('omits services that the token may not read', async () => {
   const { SecretID: token } = await api.makeToken(['peering:read', 'services:read=db']);
   const ask = () => api.request('GET', PATH, { token });
-  await openFakeStream(api, live, 'east', { told: { digest: { db: HASH } } });
+  await openFakeStream(api, live, 'east', { delivery: { digest: { db: HASH } } });
   const before = await ask();
-  await openFakeStream(api, live, 'east', { told: { digest: { db: HASH, web: HASH } } });
+  await openFakeStream(api, live, 'east', { delivery: { digest: { db: HASH, web: HASH } } });
   const after = await ask();
   assert.deepEqual(statusAndText(after), statusAndText(before));
   assert.deepEqual(after.json<Diff>().Differences, [{ Service: 'db', Difference: 'missing' }]);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { importedInstance, importFrom, mustGet, mustRegister } from '../../../test/support/peering/catalog.ts';
-import { exportEntry, mustWrite } from '../../../test/support/peering/entries.ts';
-import { describeStop, type Explanation } from '../../../test/support/peering/explaining.ts';
-import { createStreamMap, type FakeDelivery, openFakeStream } from '../../../test/support/peering/held-streams.ts';
-import { mustGenerate, statusAndText } from '../../../test/support/peering/peering.ts';
+import { importedInstance, importFrom, mustGet, mustRegister } from '../../../test/support/peering/catalog-requests.ts';
+import { exportEntry, mustWrite } from '../../../test/support/peering/config-entry-requests.ts';
+import { describeStop, type Explanation } from '../../../test/support/peering/diagnosis.ts';
+import { createStreamMap, type FakeDelivery, openFakeStream } from '../../../test/support/peering/fake-streams.ts';
+import { mustGenerate, statusAndText } from '../../../test/support/peering/peering-requests.ts';
 import { type Api, startApi } from '../../../test/support/process/api.ts';
 import { importProblems } from '../catalog/tables/import-problem.ts';
 import { nameEntry, type Peering, peerings, streamLost } from '../record/record.ts';
@@ -20,7 +20,7 @@ afterEach(() => api[Symbol.asyncDispose]());
 
 const explain = (service = 'web'): Promise<Explanation & { readonly Server?: string }> =>
   mustGet(api, `/v1/peering/East/explain?service=${service}`);
-const open = (told: FakeDelivery = {}): Promise<void> => openFakeStream(api, live, 'east', { told });
+const open = (delivery: FakeDelivery = {}): Promise<void> => openFakeStream(api, live, 'east', { delivery });
 const outgoing = async (service?: string): Promise<string> => describeStop((await explain(service)).Outgoing);
 const incoming = async (service?: string): Promise<string> => describeStop((await explain(service)).Incoming);
 
@@ -155,7 +155,7 @@ describe('diagnoseImport', () => {
     await named('web');
     await importFrom(api, 'east', 'web', [importedInstance('web', 'n1')]);
     for (const [stream, detail] of [
-      [{ told: { isAccord: false } }, 'the peer is not an Accord cluster and sends no digest'],
+      [{ delivery: { isAccord: false } }, 'the peer is not an Accord cluster and sends no digest'],
       [{ server: 'b' }, 'only server b, which holds the stream, can compare: send the request there'],
     ] as const) {
       await openFakeStream(api, live, 'east', stream);
@@ -165,7 +165,7 @@ describe('diagnoseImport', () => {
     }
     await open({ digest: { web: HASH } });
     assert.equal(await incoming(), 'current waiting: the peer has sent a newer version');
-    await open({ digest: { web: HASH }, taken });
+    await open({ digest: { web: HASH }, applied: taken });
     const { Incoming } = await explain();
     assert.equal(describeStop(Incoming), 'arrives');
     assert.equal(Incoming.Steps[3]?.Detail, '1 instance, last sent at 1970-01-01T00:00:00.000Z');

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
-import { gatedExchange } from '../../../test/support/peering/held-exchange.ts';
-import { inProcessExchange } from '../../../test/support/peering/in-process-exchange.ts';
+import { gatedExchange, inProcessExchange } from '../../../test/support/peering/in-process-exchange.ts';
 import {
   mustGenerate,
   mustPeer,
@@ -10,7 +9,7 @@ import {
   requestEstablish,
   requestToken,
   statusAndText,
-} from '../../../test/support/peering/peering.ts';
+} from '../../../test/support/peering/peering-requests.ts';
 import { startApi } from '../../../test/support/process/api.ts';
 import { until } from '../../../test/support/until.ts';
 import type { Exchange } from '../peering-context.ts';
@@ -23,7 +22,7 @@ describe('while an establish is in flight', () => {
     await using dialing = await startApi({ peering: { exchange: held.exchange } });
     await dialing.makePartitions('eu');
     const answer = requestEstablish(dialing, 'East', await mustGenerate(accepting, 'west'), { Partition: 'eu' });
-    await held.asked;
+    await held.requested;
     const other = await mustGenerate(accepting, 'x');
     const conflict = [409, 'peering "east" is being established'];
     assert.deepEqual(statusAndText(await requestEstablish(dialing, 'east', other, { Partition: 'eu' })), conflict);
@@ -45,7 +44,7 @@ describe('while an establish is in flight', () => {
     const token = await mustGenerate(accepting, 'west');
     const leaving = new AbortController();
     const answer = requestEstablish(dialing, 'east', token, {}, { signal: leaving.signal });
-    await held.asked;
+    await held.requested;
     leaving.abort();
     await assert.rejects(answer);
     held.open();
@@ -61,7 +60,7 @@ describe('while an establish is in flight', () => {
     await mustPeer(accepting, 'west', dialing, 'east');
     hold = true;
     const answer = requestEstablish(dialing, 'east', await mustGenerate(accepting, 'west'));
-    await held.asked;
+    await held.requested;
     await dialing.request('DELETE', '/v1/peering/east');
     held.open();
     assert.deepEqual(statusAndText(await answer), [409, 'peering "east" is being deleted']);

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import { constants } from 'node:http2';
 import { describe, it } from 'node:test';
-import { generated, present } from '../../../test/support/peering/peering.ts';
-import { type PeeringSide, peerSides, rowOf, startSide } from '../../../test/support/peering/peering-side.ts';
-import { dialRaw, type RawCall, type RawDialer, readToken } from '../../../test/support/peering/raw-peer.ts';
+import {
+  type InProcessCluster,
+  peerInProcessClusters,
+  rowOf,
+  startInProcessCluster,
+} from '../../../test/support/peering/in-process-cluster.ts';
+import { mustGenerate, requestEstablish, tokenContent } from '../../../test/support/peering/peering-requests.ts';
+import { dialRaw, type RawCall, type RawDialer } from '../../../test/support/peering/raw-peer.ts';
 import { until } from '../../../test/support/until.ts';
 import { peerings } from '../record/record.ts';
 import { hashOf, tombstones } from '../record/secrets.ts';
@@ -11,8 +16,8 @@ import { hashOf, tombstones } from '../record/secrets.ts';
 const ACCORD = { 'accord-version': '1.13.0' };
 
 /** Creates and deletes a peering. @returns the peer's credentials */
-async function deletedPeer({ api, running }: PeeringSide, name: string) {
-  const { PeerID, EstablishmentSecret } = readToken(await generated(api, name));
+async function deletedPeer({ api, running }: InProcessCluster, name: string) {
+  const { PeerID, EstablishmentSecret } = tokenContent(await mustGenerate(api, name));
   using dialer = await dialRaw(running.address);
   const { secret: StreamSecretID } = await dialer.exchange(PeerID, EstablishmentSecret);
   await api.request('DELETE', `/v1/peering/${name}`);
@@ -20,7 +25,7 @@ async function deletedPeer({ api, running }: PeeringSide, name: string) {
   return { PeerID, StreamSecretID };
 }
 
-const tombstoneOf = ({ state }: PeeringSide['api'], peeringId: string) =>
+const tombstoneOf = ({ state }: InProcessCluster['api'], peeringId: string) =>
   state.snapshot.get(tombstones, peeringId)?.row;
 
 const hasTerminated = (call: RawCall): boolean => call.received.some(({ Payload }) => Payload.case === 'terminated');
@@ -31,24 +36,24 @@ async function openUntilTerminated(
   open: object,
   headers: Readonly<Record<string, string>>,
 ): Promise<RawCall> {
-  const call = dialer.call({ headers, lingering: true });
-  call.say({ open: { ...open } });
+  const call = dialer.call({ headers, neverEnds: true });
+  call.send({ open: { ...open } });
   await until('Terminated is received', () => hasTerminated(call));
   return call;
 }
 
 describe('a peering that was deleted on the accepting side', { timeout: 60_000 }, () => {
   it('loses its tombstone after an Accord confirms the deletion', async () => {
-    await using west = await startSide();
+    await using west = await startInProcessCluster();
     const peer = await deletedPeer(west, 'east');
     using dialer = await dialRaw(west.running.address);
     const call = await openUntilTerminated(dialer, peer, ACCORD);
-    call.say({ terminated: {} });
+    call.send({ terminated: {} });
     await until('the tombstone is deleted', () => tombstoneOf(west.api, peer.PeerID) === undefined);
   });
 
   it('is reported again to a peer that closes without a confirmation', async () => {
-    await using west = await startSide();
+    await using west = await startInProcessCluster();
     const peer = await deletedPeer(west, 'east');
     const closes: readonly (readonly [Readonly<Record<string, string>>, (call: RawCall) => void])[] = [
       [ACCORD, (call) => call.stream.end()],
@@ -62,17 +67,17 @@ describe('a peering that was deleted on the accepting side', { timeout: 60_000 }
       using dialer = await dialRaw(west.running.address);
       const call = await openUntilTerminated(dialer, peer, headers);
       close(call);
-      await call.ended;
+      await call.closed;
     }
     // Had one of these closes counted as a confirmation, the secret would now be unknown.
     using dialer = await dialRaw(west.running.address);
     const call = await openUntilTerminated(dialer, peer, ACCORD);
-    call.say({ terminated: {} });
+    call.send({ terminated: {} });
     await until('the tombstone is deleted', () => tombstoneOf(west.api, peer.PeerID) === undefined);
   });
 
   it('keeps the tombstone for a secret whose holder was not informed', async () => {
-    await using west = await startSide();
+    await using west = await startInProcessCluster();
     const peer = await deletedPeer(west, 'east');
     const other = hashOf('another secret');
     await west.api.state.write((tx) => {
@@ -81,14 +86,14 @@ describe('a peering that was deleted on the accepting side', { timeout: 60_000 }
     });
     using dialer = await dialRaw(west.running.address);
     const call = await openUntilTerminated(dialer, peer, ACCORD);
-    call.say({ terminated: {} });
+    call.send({ terminated: {} });
     await until('one secret is left', () => tombstoneOf(west.api, peer.PeerID)?.hashes.join() === other);
   });
 
   it('loses its tombstone after the connected peer shows TERMINATED', async () => {
-    await using west = await startSide();
-    await using east = await startSide();
-    await peerSides(west, east);
+    await using west = await startInProcessCluster();
+    await using east = await startInProcessCluster();
+    await peerInProcessClusters(west, east);
     const { id } = rowOf(west, 'east');
     await west.api.request('DELETE', '/v1/peering/east');
     await east.untilRecord('west', ({ State }) => State === 'TERMINATED');
@@ -98,9 +103,9 @@ describe('a peering that was deleted on the accepting side', { timeout: 60_000 }
 
 describe('a peering that was deleted on the dialing side', { timeout: 60_000 }, () => {
   it('is reported with its name and partition after its record was deleted', async () => {
-    await using west = await startSide();
-    await using east = await startSide();
-    await peerSides(west, east);
+    await using west = await startInProcessCluster();
+    await using east = await startInProcessCluster();
+    await peerInProcessClusters(west, east);
     const { remote } = rowOf(west, 'east');
     assert.deepEqual(remote, { partition: 'default', datacenter: 'dc1' });
     const { id } = rowOf(east, 'west');
@@ -109,7 +114,7 @@ describe('a peering that was deleted on the dialing side', { timeout: 60_000 }, 
     const tombstone = tombstoneOf(east.api, id);
     assert.ok(tombstone !== undefined);
     // A server with the tombstone that east keeps after the record is deleted.
-    await using again = await startSide();
+    await using again = await startInProcessCluster();
     await again.api.state.write((tx) => void tx.put(tombstones, tombstone));
     await west.untilRecord('east', ({ State }) => State === 'TERMINATED');
     assert.deepEqual(rowOf(west, 'east').remote, remote);
@@ -117,10 +122,10 @@ describe('a peering that was deleted on the dialing side', { timeout: 60_000 }, 
   });
 
   it('counts against limits.peerings until the peer confirms', async () => {
-    await using west = await startSide();
-    await using east = await startSide({ peering: { peeringsMax: 2 } });
+    await using west = await startInProcessCluster();
+    await using east = await startInProcessCluster({ peering: { peeringsMax: 2 } });
     await west.running.stop();
-    const establish = async (name: string) => present(east.api, name, await generated(west.api, name));
+    const establish = async (name: string) => requestEstablish(east.api, name, await mustGenerate(west.api, name));
     assert.equal((await establish('first')).status, 200);
     const { id } = rowOf(east, 'first');
     await east.api.request('DELETE', '/v1/peering/first');

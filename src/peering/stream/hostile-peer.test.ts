@@ -2,30 +2,34 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { create } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { TIMES } from '../../../test/support/peering/peer-session.ts';
+import { TIMES } from '../../../test/support/peering/session-fixtures.ts';
 import { list, service } from '../../../test/support/peering/scripted-peer.ts';
-import { acceptLive, responseOf, takeWords } from '../../../test/support/peering/session-scene.ts';
+import {
+  acceptOpenSession,
+  receiveDescription,
+  resourceResponse,
+} from '../../../test/support/peering/session-harness.ts';
 import { CLOSING_MS, UNAPPLIED_BYTES_MAX } from './limits.ts';
 import { Operation, ReplicationMessageSchema } from './wire/gen/peering/peerstream_pb.ts';
 import { heartbeatMessage, subscribeMessage } from './wire/messages.ts';
 
 describe('a session with a slow or hostile peer', () => {
   it('reads a resource once after many changes while the peer was not reading', async () => {
-    const scene = await acceptLive({ resources: [service('web')] });
-    scene.peer.say(subscribeMessage('p', 'service'));
-    assert.equal(await takeWords(scene), 'response 00000001 web');
+    const scene = await acceptOpenSession({ resources: [service('web')] });
+    scene.peer.send(subscribeMessage('p', 'service'));
+    assert.equal(await receiveDescription(scene), 'response 00000001 web');
     for (let instances = 2; instances < 200; instances++) scene.source.put(service('web', instances));
     assert.equal(scene.source.reads, 1);
-    assert.equal(await takeWords(scene), 'response 00000002 web');
+    assert.equal(await receiveDescription(scene), 'response 00000002 web');
     assert.equal(scene.source.reads, 2);
   });
 
   it('ends after the heartbeat timeout when the peer never reads', async () => {
-    const { clock, peer, session } = await acceptLive({ resources: [service('web')] });
-    peer.say(subscribeMessage('p', 'service'));
-    await peer.take();
+    const { clock, peer, session } = await acceptOpenSession({ resources: [service('web')] });
+    peer.send(subscribeMessage('p', 'service'));
+    await peer.receive();
     for (let beats = 0; beats < 20; beats++) {
-      peer.say(heartbeatMessage());
+      peer.send(heartbeatMessage());
       await clock.run(TIMES.heartbeatIntervalMs);
     }
     assert.deepEqual(await session.ended, { kind: 'limit', limit: 'transport-stalled' });
@@ -33,54 +37,58 @@ describe('a session with a slow or hostile peer', () => {
   });
 
   it('ends after silence and leaves no timer', async () => {
-    const { clock, session, peer } = await acceptLive();
+    const { clock, session, peer } = await acceptOpenSession();
     const taking = (async () => {
-      while ((await peer.take()) !== undefined);
+      while ((await peer.receive()) !== undefined);
     })().catch((error: unknown) => error);
     await clock.run(TIMES.heartbeatTimeoutMs);
     assert.deepEqual(await session.ended, { kind: 'timed-out', reason: 'heartbeat timeout' });
     assert.ok((await taking) instanceof ConnectError);
     await clock.run(CLOSING_MS);
     assert.equal(session.reset.aborted, true);
-    assert.equal(clock.timers, 0);
+    assert.equal(clock.timerCount, 0);
   });
 
   it('pauses reading at UNAPPLIED_BYTES_MAX and resumes below it', async () => {
-    const scene = await acceptLive();
+    const scene = await acceptOpenSession();
     const { peer, sink, clock } = scene;
-    sink.holds = true;
+    sink.isHeld = true;
     const bytes = UNAPPLIED_BYTES_MAX / 8;
     for (let number = 0; number < 12; number++) {
-      peer.say(responseOf(service(`service-${number}`, 1, bytes), `n${number}`));
+      peer.send(resourceResponse(service(`service-${number}`, 1, bytes), `n${number}`));
     }
     await clock.run(0);
-    assert.deepEqual([sink.held.length, peer.unread > 0], [8, true]);
-    sink.holds = false;
-    for (const { resolve } of sink.held) resolve();
+    assert.deepEqual([sink.pending.length, peer.unread > 0], [8, true]);
+    sink.isHeld = false;
+    for (const { resolve } of sink.pending) resolve();
     const words = new Set<string>();
-    while (words.size < 12) words.add(await takeWords(scene));
+    while (words.size < 12) words.add(await receiveDescription(scene));
     assert.deepEqual([peer.unread, sink.applied.length], [0, 12]);
   });
 
   it('rejects a malformed resource, an unknown type, and an unknown operation, and stays open', async () => {
-    const scene = await acceptLive();
+    const scene = await acceptOpenSession();
     const { peer } = scene;
-    const garbled = responseOf(service('web'), 'n1');
+    const garbled = resourceResponse(service('web'), 'n1');
     assert.ok(garbled.Payload.case === 'response' && garbled.Payload.value.Resource);
     garbled.Payload.value.Resource.value = new Uint8Array([255, 255, 255]);
-    const unknown = responseOf(service('web'), 'n2');
+    const unknown = resourceResponse(service('web'), 'n2');
     assert.ok(unknown.Payload.case === 'response');
     unknown.Payload.value.ResourceURL = 'type.googleapis.com/x';
-    const deleting = responseOf(service('web'), 'n3');
+    const deleting = resourceResponse(service('web'), 'n3');
     assert.ok(deleting.Payload.case === 'response');
     deleting.Payload.value.operation = Operation.UNSPECIFIED;
-    for (const message of [garbled, unknown, deleting, create(ReplicationMessageSchema)]) peer.say(message);
-    const words = [await takeWords(scene), await takeWords(scene), await takeWords(scene)].sort();
+    for (const message of [garbled, unknown, deleting, create(ReplicationMessageSchema)]) peer.send(message);
+    const words = [
+      await receiveDescription(scene),
+      await receiveDescription(scene),
+      await receiveDescription(scene),
+    ].sort();
     assert.match(words[0] ?? '', /^nack n1: the resource cannot be decoded: /);
     assert.equal(words[1], 'nack n2: unknown resource type "type.googleapis.com/x"');
     assert.equal(words[2], 'nack n3: unsupported operation 0');
-    peer.say(responseOf(list('web'), 'n4'));
-    assert.equal(await takeWords(scene), 'ack n4');
+    peer.send(resourceResponse(list('web'), 'n4'));
+    assert.equal(await receiveDescription(scene), 'ack n4');
     assert.deepEqual(scene.session.counters, {
       nacksSent: 3,
       nacksReceived: 0,
@@ -90,16 +98,16 @@ describe('a session with a slow or hostile peer', () => {
   });
 
   it('ends with the status of the decoder when a message cannot be decoded', async () => {
-    const { peer, session } = await acceptLive();
-    peer.leave(new ConnectError('message is too large', Code.ResourceExhausted));
-    await assert.rejects(peer.take(), { code: Code.ResourceExhausted });
+    const { peer, session } = await acceptOpenSession();
+    peer.disconnect(new ConnectError('message is too large', Code.ResourceExhausted));
+    await assert.rejects(peer.receive(), { code: Code.ResourceExhausted });
     assert.equal((await session.ended).kind, 'protocol-error');
   });
 
   it('reports a resource that is too large and sends the next', async () => {
-    const scene = await acceptLive({ resources: [service('huge', 1, 9 * 1024 * 1024), service('web')] });
-    scene.peer.say(subscribeMessage('p', 'service'));
-    assert.equal(await takeWords(scene), 'response 00000002 web');
-    assert.deepEqual(scene.source.told, ['huge too large: true']);
+    const scene = await acceptOpenSession({ resources: [service('huge', 1, 9 * 1024 * 1024), service('web')] });
+    scene.peer.send(subscribeMessage('p', 'service'));
+    assert.equal(await receiveDescription(scene), 'response 00000002 web');
+    assert.deepEqual(scene.source.reports, ['huge too large: true']);
   });
 });

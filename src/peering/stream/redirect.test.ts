@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { create } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { generated, opened, present } from '../../../test/support/peering/peering.ts';
-import { isActive, type PeeringSide, startSide } from '../../../test/support/peering/peering-side.ts';
+import { mustGenerate, requestEstablish, tokenContent } from '../../../test/support/peering/peering-requests.ts';
+import { type InProcessCluster, isActive, startInProcessCluster } from '../../../test/support/peering/in-process-cluster.ts';
 import { type EtcdCluster, startEtcd } from '../../../test/support/process/etcd.ts';
 import { gatedEngine } from '../../../test/support/state/gated-engine.ts';
 import { etcdStore } from '../../../test/support/state/store.ts';
@@ -18,8 +18,8 @@ import {
 import { openMessage } from './wire/messages.ts';
 
 interface Servers {
-  readonly first: PeeringSide;
-  readonly other: PeeringSide;
+  readonly first: InProcessCluster;
+  readonly other: InProcessCluster;
   /** Takes the lease from `first`. */
   loseLease(): void;
 }
@@ -38,8 +38,8 @@ describe('a server that cannot serve a stream', { skip: skipWithout('etcd'), tim
   async function startServers(stack: AsyncDisposableStack, streamsMax = 10): Promise<Servers> {
     const store = stack.use(await etcdStore(etcd));
     const { engine, reportLiveNodes } = gatedEngine(store.engine());
-    const first = stack.use(await startSide({ engine, node: 'a' }, { streamsMax }));
-    const other = stack.use(await startSide({ engine: store.engine(), node: 'b' }));
+    const first = stack.use(await startInProcessCluster({ engine, node: 'a' }, { streamsMax }));
+    const other = stack.use(await startInProcessCluster({ engine: store.engine(), node: 'b' }));
     const { state } = first.api;
     for (const { running } of [first, other])
       await until('both addresses are known', () => running.service.addresses().length === 2);
@@ -48,8 +48,11 @@ describe('a server that cannot serve a stream', { skip: skipWithout('etcd'), tim
   }
 
   /** Creates a peering and opens its stream to this server. */
-  async function openStream({ api, running }: PeeringSide, name: string): Promise<{ readonly ended: Promise<Status> }> {
-    const token = opened(await generated(api, name));
+  async function openStream(
+    { api, running }: InProcessCluster,
+    name: string,
+  ): Promise<{ readonly ended: Promise<Status> }> {
+    const token = tokenContent(await mustGenerate(api, name));
     const target = { address: running.address, serverName: token.ServerName, roots: token.CA };
     const connection = peerConnections('1.13.0')(target);
     const StreamSecretID = await connection.exchange(
@@ -91,9 +94,9 @@ describe('a server that cannot serve a stream', { skip: skipWithout('etcd'), tim
       other.running.address,
     ]);
 
-    const east = stack.use(await startSide());
+    const east = stack.use(await startInProcessCluster());
     // The token contains only the first server's address.
-    assert.equal((await present(east.api, 'west', await generated(first.api, 'east'))).status, 200);
+    assert.equal((await requestEstablish(east.api, 'west', await mustGenerate(first.api, 'east'))).status, 200);
     await east.untilRecord('west', isActive);
     assert.equal(other.running.live.count, 1);
   });

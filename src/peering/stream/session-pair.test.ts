@@ -1,26 +1,27 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { AT } from '../../../test/support/peering/peer-session.ts';
-import { createSessionPair, type Half } from '../../../test/support/peering/session-pair.ts';
+import { START_MS } from '../../../test/support/peering/session-fixtures.ts';
+import { createSessionPair, type Endpoint } from '../../../test/support/peering/session-pair.ts';
 import { createRandom } from '../../../test/support/random.ts';
 import { canRead } from './session/session.ts';
 
 const seed = fc.integer({ min: 0, max: 2 ** 31 });
 const actions = fc.integer({ min: 1, max: 300 });
 
-const other = (halves: readonly [Half, Half], half: Half): Half => (halves[0] === half ? halves[1] : halves[0]);
+const other = (halves: readonly [Endpoint, Endpoint], half: Endpoint): Endpoint =>
+  halves[0] === half ? halves[1] : halves[0];
 
 describe('two connected sessions', () => {
   it('acknowledge each response exactly once and converge', () => {
     fc.assert(
       fc.property(seed, actions, (start, count) => {
         const random = createRandom(start);
-        const pair = createSessionPair(AT, 0);
-        for (let done = 0; done < count; done++) pair.act(random);
-        pair.finish(random);
-        for (const half of pair.halves) {
-          const peer = other(pair.halves, half);
+        const pair = createSessionPair(START_MS, 0);
+        for (let done = 0; done < count; done++) pair.randomAction(random);
+        pair.runToCompletion(random);
+        for (const half of pair.endpoints) {
+          const peer = other(pair.endpoints, half);
           assert.equal(half.session.phase.name, 'open');
           assert.deepEqual([...half.answeredNonces].sort(), half.readNonces);
           assert.deepEqual(half.readNonces, peer.sentNonces);
@@ -38,12 +39,12 @@ describe('two connected sessions', () => {
     fc.assert(
       fc.property(seed, actions, (start, count) => {
         const random = createRandom(start);
-        const pair = createSessionPair(AT, 0.3);
-        for (let done = 0; done < count; done++) pair.act(random);
-        pair.finish(random);
-        for (const half of pair.halves) {
+        const pair = createSessionPair(START_MS, 0.3);
+        for (let done = 0; done < count; done++) pair.randomAction(random);
+        pair.runToCompletion(random);
+        for (const half of pair.endpoints) {
           assert.deepEqual([...half.answeredNonces].sort(), half.readNonces);
-          assert.equal(half.session.counters.nacksSent, other(pair.halves, half).session.counters.nacksReceived);
+          assert.equal(half.session.counters.nacksSent, other(pair.endpoints, half).session.counters.nacksReceived);
         }
       }),
       { numRuns: 100 },
@@ -54,15 +55,15 @@ describe('two connected sessions', () => {
     fc.assert(
       fc.property(seed, actions, fc.boolean(), (start, count, accepting) => {
         const random = createRandom(start);
-        const pair = createSessionPair(AT, 0.1);
-        for (let done = 0; done < count; done++) pair.act(random);
-        const deleted = pair.halves[accepting ? 0 : 1];
-        pair.happen(deleted, { type: 'terminate' });
-        for (let done = 0; done < count; done++) pair.act(random);
-        pair.finish(random);
+        const pair = createSessionPair(START_MS, 0.1);
+        for (let done = 0; done < count; done++) pair.randomAction(random);
+        const deleted = pair.endpoints[accepting ? 0 : 1];
+        pair.dispatch(deleted, { type: 'terminate' });
+        for (let done = 0; done < count; done++) pair.randomAction(random);
+        pair.runToCompletion(random);
         assert.deepEqual(deleted.end, { kind: 'terminated-here' });
-        assert.deepEqual(other(pair.halves, deleted).end, { kind: 'terminated-by-peer' });
-        for (const half of pair.halves) assert.equal(canRead(half.session), false);
+        assert.deepEqual(other(pair.endpoints, deleted).end, { kind: 'terminated-by-peer' });
+        for (const half of pair.endpoints) assert.equal(canRead(half.session), false);
       }),
       { numRuns: 150 },
     );

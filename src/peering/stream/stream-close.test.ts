@@ -1,28 +1,32 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Code } from '@connectrpc/connect';
-import { generated } from '../../../test/support/peering/peering.ts';
-import { peerSides, rowOf, startSide } from '../../../test/support/peering/peering-side.ts';
-import { dialRaw, type Outcome, readToken } from '../../../test/support/peering/raw-peer.ts';
+import {
+  peerInProcessClusters,
+  rowOf,
+  startInProcessCluster,
+} from '../../../test/support/peering/in-process-cluster.ts';
+import { mustGenerate, tokenContent } from '../../../test/support/peering/peering-requests.ts';
+import { dialRaw, type Outcome } from '../../../test/support/peering/raw-peer.ts';
 import { until } from '../../../test/support/until.ts';
 
 describe('the end of a stream at the dialing side', { timeout: 60_000 }, () => {
   it('is reported as `stream closed` when the server stops', async () => {
-    await using west = await startSide();
-    await using east = await startSide();
-    await peerSides(west, east);
+    await using west = await startInProcessCluster();
+    await using east = await startInProcessCluster();
+    await peerInProcessClusters(west, east);
     await east.running.stop();
     const { Failing } = await west.untilRecord('east', ({ State }) => State === 'INITIAL');
     assert.equal(Failing?.Reason, 'closed by the other cluster: stream closed');
   });
 
   it('is reported as an unexpected close when the connection breaks', async () => {
-    await using west = await startSide();
-    const { PeerID, EstablishmentSecret } = readToken(await generated(west.api, 'east'));
+    await using west = await startInProcessCluster();
+    const { PeerID, EstablishmentSecret } = tokenContent(await mustGenerate(west.api, 'east'));
     using first = await dialRaw(west.running.address);
     const { secret: StreamSecretID } = await first.exchange(PeerID, EstablishmentSecret);
     using dialer = await dialRaw(west.running.address);
-    dialer.call().say({ open: { PeerID, StreamSecretID } });
+    dialer.call().send({ open: { PeerID, StreamSecretID } });
     await west.untilRecord('east', ({ State }) => State === 'ACTIVE');
     dialer.session.socket.destroy();
     const { Failing } = await west.untilRecord('east', ({ State }) => State === 'INITIAL');
@@ -32,27 +36,27 @@ describe('the end of a stream at the dialing side', { timeout: 60_000 }, () => {
 
 describe('an Open', { timeout: 60_000 }, () => {
   it('sets LastReceive when it is accepted', async () => {
-    await using west = await startSide();
-    const { PeerID, EstablishmentSecret } = readToken(await generated(west.api, 'east'));
+    await using west = await startInProcessCluster();
+    const { PeerID, EstablishmentSecret } = tokenContent(await mustGenerate(west.api, 'east'));
     using first = await dialRaw(west.running.address);
     const { secret: StreamSecretID } = await first.exchange(PeerID, EstablishmentSecret);
     using dialer = await dialRaw(west.running.address);
     const call = dialer.call();
-    call.say({ open: { PeerID, StreamSecretID } });
+    call.send({ open: { PeerID, StreamSecretID } });
     await until('the stream is live', () => call.received.length > 0);
     assert.ok(west.running.service.streams.of(PeerID)?.receiveMs !== undefined);
   });
 
   it('is refused with an invalid partition or datacenter name and accepted with a valid one', async () => {
-    await using west = await startSide();
-    const { PeerID, EstablishmentSecret } = readToken(await generated(west.api, 'east'));
+    await using west = await startInProcessCluster();
+    const { PeerID, EstablishmentSecret } = tokenContent(await mustGenerate(west.api, 'east'));
     using first = await dialRaw(west.running.address);
     const { secret: StreamSecretID } = await first.exchange(PeerID, EstablishmentSecret);
     const opened = async (Remote: object): Promise<Outcome> => {
       using dialer = await dialRaw(west.running.address);
       const call = dialer.call();
-      call.say({ open: { PeerID, StreamSecretID, Remote } });
-      return await call.ended;
+      call.send({ open: { PeerID, StreamSecretID, Remote } });
+      return await call.closed;
     };
     const text =
       "the Open names a partition or a datacenter that is no name: want at most 253 letters, digits, '.', '-' or '_'";
@@ -70,7 +74,7 @@ describe('an Open', { timeout: 60_000 }, () => {
     ]) {
       using dialer = await dialRaw(west.running.address);
       const call = dialer.call();
-      call.say({ open: { PeerID, StreamSecretID, Remote: { Partition: partition, Datacenter: datacenter } } });
+      call.send({ open: { PeerID, StreamSecretID, Remote: { Partition: partition, Datacenter: datacenter } } });
       await until('the stream is live', () => call.received.length > 0);
       assert.deepEqual(rowOf(west, 'east').remote, { partition, datacenter });
     }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { encodeContent, mustGenerate, tokenContent } from '../../../test/support/peering/peering.ts';
+import { encodeContent, mustGenerate, tokenContent } from '../../../test/support/peering/peering-requests.ts';
 import { sharedApi } from '../../../test/support/process/api.ts';
 import { ServiceError } from '../../http/errors.ts';
 import { decodeToken } from './decode-token.ts';

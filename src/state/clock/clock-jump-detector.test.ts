@@ -45,6 +45,6 @@ describe('detectClockJumps', () => {
     detectClockJumps(clock, (jumpMs) => assert.fail(`${jumpMs}`))[Symbol.dispose]();
     clock.jump(HOUR_MS);
     clock.advance(HOUR_MS);
-    assert.equal(clock.timers, 0);
+    assert.equal(clock.timerCount, 0);
   });
 });

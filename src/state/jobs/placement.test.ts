@@ -97,7 +97,7 @@ describe('Jobs', () => {
     assert.deepEqual(errors.map(String), ['Error: run 1', 'Error: run 2']);
     closing.abort();
     await jobs.stopped();
-    assert.equal(clock.timers, 0);
+    assert.equal(clock.timerCount, 0);
   });
 
   it('stops a removed job and waits for its end', async () => {

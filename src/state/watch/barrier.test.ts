@@ -75,7 +75,7 @@ describe('barrier', () => {
     await nextTurn();
     proofs.at(-1)?.resolve();
     await third;
-    assert.equal(clock.timers, 0);
+    assert.equal(clock.timerCount, 0);
   });
 
   it('recovers when two proofs time out at the same moment', async () => {

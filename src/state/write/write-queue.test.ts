@@ -458,7 +458,7 @@ describe('write queue', { timeout: 60_000 }, () => {
     await Promise.allSettled([write, closed]);
     await assert.rejects(state.write(put('late')), hasCode('aborted'));
     assert.ok(state.snapshot.mayHaveOrphans);
-    assert.equal(clock.timers, 0, 'no timer remains');
+    assert.equal(clock.timerCount, 0, 'no timer remains');
     await turns();
     assert.ok(!process.getActiveResourcesInfo().includes('Immediate'), 'the loop has stopped');
   });

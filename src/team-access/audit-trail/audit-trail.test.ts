@@ -2,16 +2,21 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { type Api, sharedApi, startApi } from '../../../test/support/process/api.ts';
-import { type Company, makeCompany, NOBODIES, rowBody } from '../../../test/support/team-access/organizations.ts';
+import { makeTeam, makeUser } from '../../../test/support/team-access/organization-fixture.ts';
 import {
-  faults,
+  type Company,
+  makeCompany,
+  rowBody,
+  UNAUTHENTICATED,
+} from '../../../test/support/team-access/organizations.ts';
+import {
+  errorsOf,
   makeOrganization,
   NOT_FOUND,
   request,
   resource,
-  seen,
+  statusAndText,
 } from '../../../test/support/team-access/team-access.ts';
-import { makeTeam, makeUser } from '../../../test/support/team-access/team-access-world.ts';
 import { until } from '../../../test/support/until.ts';
 import { auditLog, SYSTEM } from '../../audit/record.ts';
 import { auditRetentionJob } from '../../audit/retention.ts';
@@ -169,17 +174,20 @@ describe('GET /organization/audit-trail', () => {
     for (const [caller, token] of Object.entries(company.tokens)) {
       if (['owner', 'organization-token'].includes(caller)) continue;
       const answer = await request(api(), token, 'GET', `${PATH}?filter[organization]=acme`);
-      const nobody = NOBODIES.some((one) => one === caller);
-      assert.deepEqual(nobody ? answer.status : seen(answer), nobody ? 401 : NOT_FOUND, caller);
+      const nobody = UNAUTHENTICATED.some((one) => one === caller);
+      assert.deepEqual(nobody ? answer.status : statusAndText(answer), nobody ? 401 : NOT_FOUND, caller);
     }
     const elsewhere = `${PATH}?filter[organization]=acme-elsewhere`;
-    assert.deepEqual(seen(await request(api(), company.tokens['organization-token'], 'GET', elsewhere)), NOT_FOUND);
-    assert.deepEqual(seen(await request(api(), company.tokens.owner, 'GET', elsewhere)), NOT_FOUND);
+    assert.deepEqual(
+      statusAndText(await request(api(), company.tokens['organization-token'], 'GET', elsewhere)),
+      NOT_FOUND,
+    );
+    assert.deepEqual(statusAndText(await request(api(), company.tokens.owner, 'GET', elsewhere)), NOT_FOUND);
   });
 
   test('returns 404 with the plan free [TEAM-97]', async () => {
     const free = await makeCompany(api().state, 'gratis', 'free');
-    assert.deepEqual(seen(await request(api(), free.tokens['organization-token'], 'GET', PATH)), NOT_FOUND);
+    assert.deepEqual(statusAndText(await request(api(), free.tokens['organization-token'], 'GET', PATH)), NOT_FOUND);
   });
 
   test('returns pages with an exact total count [TEAM-105]', async () => {
@@ -210,7 +218,7 @@ describe('GET /organization/audit-trail', () => {
     );
     assert.equal(answer.status, 422);
     assert.deepEqual(
-      faults(answer).map(({ source }) => (source as { parameter: string }).parameter),
+      errorsOf(answer).map(({ source }) => (source as { parameter: string }).parameter),
       ['filter[organization]', 'since', 'page[number]', 'page[size]'],
     );
   });

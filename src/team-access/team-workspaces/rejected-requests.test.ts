@@ -5,19 +5,19 @@ import { sharedApi } from '../../../test/support/process/api.ts';
 import {
   joinCompany,
   makeCompany,
-  NOBODIES,
   rowBody,
   sharedCompany,
+  UNAUTHENTICATED,
 } from '../../../test/support/team-access/organizations.ts';
-import { badValue, REFUSED_REQUESTS } from '../../../test/support/team-access/refused-team-workspaces.ts';
-import { NOT_FOUND, request, seen } from '../../../test/support/team-access/team-access.ts';
+import { REJECTED_REQUESTS, valueError } from '../../../test/support/team-access/rejected-requests.ts';
+import { NOT_FOUND, request, statusAndText } from '../../../test/support/team-access/team-access.ts';
 import { teamWorkspaces } from '../tables/team-workspace.ts';
 
 describe('team-workspaces endpoints', () => {
   const api = sharedApi();
   const setUp = sharedCompany(api);
 
-  for (const { what, method, path, body, headers = {}, status, errors } of REFUSED_REQUESTS) {
+  for (const { condition: what, method, path, body, headers = {}, status, errors } of REJECTED_REQUESTS) {
     test(`return ${status} to ${method}: ${what}`, async () => {
       const { company, owner } = setUp();
       const before = api().state.snapshot.tables.get(teamWorkspaces);
@@ -26,7 +26,7 @@ describe('team-workspaces endpoints', () => {
         headers,
       });
       const expected = { errors: errors.map((error) => ({ status: String(status), ...error })) };
-      assert.deepEqual(seen(answer), [status, JSON.stringify(expected)]);
+      assert.deepEqual(statusAndText(answer), [status, JSON.stringify(expected)]);
       assert.equal(answer.headers['content-type'], 'application/vnd.api+json; charset=utf-8');
       assert.equal(api().state.snapshot.tables.get(teamWorkspaces), before);
     });
@@ -51,10 +51,10 @@ describe('team-workspaces endpoints', () => {
     const answer = await request(api(), owner, 'POST', '/team-workspaces', { body });
     const fault = {
       status: '422',
-      ...badValue('Team has already been taken', '/data/relationships/team'),
+      ...valueError('Team has already been taken', '/data/relationships/team'),
       meta: { 'existing-id': company.rows.visible },
     };
-    assert.deepEqual(seen(answer), [422, JSON.stringify({ errors: [fault] })]);
+    assert.deepEqual(statusAndText(answer), [422, JSON.stringify({ errors: [fault] })]);
   });
 
   test('return 404 to a hidden team of another organization, and 422 to a visible one [TEAM-44]', async () => {
@@ -62,23 +62,26 @@ describe('team-workspaces endpoints', () => {
     const other = await makeCompany(api().state, 'other');
     for (const team of [other.teams.visible, other.teams.secret, other.teams.owners]) {
       const body = rowBody(team, company.workspaces.main, { access: 'nonsense' });
-      assert.deepEqual(seen(await request(api(), owner, 'POST', '/team-workspaces', { body })), NOT_FOUND);
+      assert.deepEqual(statusAndText(await request(api(), owner, 'POST', '/team-workspaces', { body })), NOT_FOUND);
     }
     await api().state.write((tx) => joinCompany(tx, company, other));
     const known = rowBody(other.teams.visible, company.workspaces.main, { access: 'read' });
     const answer = await request(api(), owner, 'POST', '/team-workspaces', { body: known });
-    const fault = badValue("Team must be of the workspace's organization", '/data/relationships/team');
-    assert.deepEqual(seen(answer), [422, JSON.stringify({ errors: [{ status: '422', ...fault }] })]);
+    const fault = valueError("Team must be of the workspace's organization", '/data/relationships/team');
+    assert.deepEqual(statusAndText(answer), [422, JSON.stringify({ errors: [{ status: '422', ...fault }] })]);
     const secret = rowBody(other.teams.secret, company.workspaces.main, { access: 'read' });
-    assert.deepEqual(seen(await request(api(), owner, 'POST', '/team-workspaces', { body: secret })), NOT_FOUND);
+    assert.deepEqual(
+      statusAndText(await request(api(), owner, 'POST', '/team-workspaces', { body: secret })),
+      NOT_FOUND,
+    );
   });
 
   test('return 401 to a request without a valid token before all other checks [TEAM-27]', async () => {
     const { company } = setUp();
-    for (const kind of NOBODIES) {
+    for (const kind of UNAUTHENTICATED) {
       const headers = { 'content-type': 'text/plain', accept: 'text/html' };
       const answer = await request(api(), company.tokens[kind], 'POST', '/team-workspaces', { body: '{', headers });
-      assert.deepEqual(seen(answer), [401, '{"errors":[{"status":"401","title":"unauthorized"}]}']);
+      assert.deepEqual(statusAndText(answer), [401, '{"errors":[{"status":"401","title":"unauthorized"}]}']);
     }
   });
 });

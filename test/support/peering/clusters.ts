@@ -1,4 +1,4 @@
-/** Clusters of one server each, as whole processes that can be killed and started again, and peerings between them. */
+/** Clusters of one server process each, which tests can kill and restart, and peerings between them. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -6,8 +6,8 @@ import { freePort } from '../free-port.ts';
 import { type Answer, type RequestOptions, type Server, type ServerOptions, startServer } from '../process/server.ts';
 import { until } from '../until.ts';
 
-/** A record as the API shows it; what a test looks at. */
-export interface ShownRecord {
+/** The fields of a peering record that tests read. */
+export interface RecordJson {
   readonly ID: string;
   readonly Name: string;
   readonly State: 'INITIAL' | 'ACTIVE' | 'TERMINATED';
@@ -26,54 +26,51 @@ export interface ShownRecord {
 }
 
 export interface ClusterOptions {
-  /** Heartbeats every second, dead after two, unless given. */
+  /** The heartbeat settings default to an interval of 1 second and a timeout of 2 seconds. */
   readonly settings?: Readonly<Record<string, string>>;
   readonly environment?: Readonly<Record<string, string>>;
 }
 
 export interface Cluster extends AsyncDisposable {
-  /** The process of now. */
+  /** The current process. */
   readonly server: Server;
-  /** Where its peer listener is, `host:port`; the same after a restart. */
+  /** The address of the peer listener, `host:port`. A restart keeps it. */
   readonly peeringAddress: string;
   readonly peeringPort: number;
   request(method: string, pathAndQuery: string, options?: RequestOptions): Promise<Answer>;
-  /** The record of a peering; undefined when there is none. */
-  record(name: string): Promise<ShownRecord | undefined>;
-  /** Waits for a record to fit. @returns it */
-  untilRecord(name: string, fits: (record: ShownRecord | undefined) => boolean, ms?: number): Promise<ShownRecord>;
+  /** Reads a record. Returns undefined when it is missing. */
+  record(name: string): Promise<RecordJson | undefined>;
+  /** Waits until `fits` accepts the record, and returns it. */
+  untilRecord(name: string, fits: (record: RecordJson | undefined) => boolean, ms?: number): Promise<RecordJson>;
   generate(name: string, body?: Readonly<Record<string, unknown>>): Promise<string>;
   establish(name: string, token: string, body?: Readonly<Record<string, unknown>>): Promise<Answer>;
-  /** Ends the process, with SIGKILL unless another signal is given. */
+  /** Ends the process. @param signal defaults to SIGKILL */
   kill(signal?: NodeJS.Signals): Promise<void>;
-  /** Starts it again on the same ports and data, with further settings if given. */
+  /** Starts the process again with the same ports and data. @param settings are added to those of the cluster */
   start(settings?: Readonly<Record<string, string>>): Promise<void>;
 }
 
-/**
- * How long a record may take to fit when the test does not say: some pauses between attempts to open a stream, which
- * double when a busy machine lets one fail.
- */
-const FITS_MS_MAX = 30_000;
-/** As soon as the settings allow: a dead link is noticed within two seconds. */
-const QUICK = { 'peering.heartbeat-interval': '1s', 'peering.heartbeat-timeout': '2s' };
+/** The default wait for a record. Allows for several pauses between dials, which double with each failure. */
+const RECORD_MS_MAX = 30_000;
+/** The shortest heartbeat settings. A dead connection is detected within 2 seconds. */
+const FAST_HEARTBEATS = { 'peering.heartbeat-interval': '1s', 'peering.heartbeat-timeout': '2s' };
 
-/** Starts a cluster of one server on SQLite, its data in a folder that goes with it. */
+/** Starts a cluster of one server on SQLite. Disposing it deletes its data directory. */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   const dataDirectory = await mkdtemp(path.join(tmpdir(), 'accord-cluster-'));
   const peeringPort = await freePort();
   const peeringAddress = `127.0.0.1:${peeringPort}`;
   const settings = {
-    ...QUICK,
+    ...FAST_HEARTBEATS,
     'http.address': `127.0.0.1:${await freePort()}`,
     'peering.address': peeringAddress,
     ...options.settings,
   };
-  const startAgain = (further: Readonly<Record<string, string>> = {}): Promise<Server> => {
+  const startProcess = (further: Readonly<Record<string, string>> = {}): Promise<Server> => {
     const start: ServerOptions = { dataDirectory, settings: { ...settings, ...further } };
     return startServer(options.environment === undefined ? start : { ...start, environment: options.environment });
   };
-  let server = await startAgain();
+  let server = await startProcess();
 
   const cluster: Cluster = {
     get server() {
@@ -84,18 +81,18 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     request: (method, pathAndQuery, request) => server.request(method, pathAndQuery, request),
     async record(name) {
       const answer = await server.request('GET', `/v1/peering/${name}`);
-      return answer.status === 200 ? answer.json<ShownRecord>() : undefined;
+      return answer.status === 200 ? answer.json<RecordJson>() : undefined;
     },
-    async untilRecord(name, fits, ms = FITS_MS_MAX) {
-      let record: ShownRecord | undefined;
+    async untilRecord(name, fits, ms = RECORD_MS_MAX) {
+      let record: RecordJson | undefined;
       const look = async (): Promise<boolean> => {
         record = await cluster.record(name);
         return fits(record);
       };
       await until(`the record of ${name} fits`, look, ms).catch((error: Error) => {
-        throw new Error(`${error.message}; it is ${JSON.stringify(record)}`);
+        throw new Error(`${error.message}; the last one is ${JSON.stringify(record)}`);
       });
-      return record as ShownRecord;
+      return record as RecordJson;
     },
     async generate(name, body = {}) {
       const answer = await server.request('POST', '/v1/peering/token', { body: { PeerName: name, ...body } });
@@ -108,7 +105,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       await server.stop(signal);
     },
     async start(further) {
-      server = await startAgain(further);
+      server = await startProcess(further);
     },
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]();
@@ -118,11 +115,11 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   return cluster;
 }
 
-export const isActive = (record: ShownRecord | undefined): boolean => record?.State === 'ACTIVE';
-export const isFailing = (record: ShownRecord | undefined): boolean => record?.Failing !== undefined;
-export const isTerminated = (record: ShownRecord | undefined): boolean => record?.State === 'TERMINATED';
+export const isActive = (record: RecordJson | undefined): boolean => record?.State === 'ACTIVE';
+export const isFailing = (record: RecordJson | undefined): boolean => record?.Failing !== undefined;
+export const isTerminated = (record: RecordJson | undefined): boolean => record?.State === 'TERMINATED';
 
-/** Peers two clusters: `accepting` knows the other as `to`, `dialing` knows it as `from`; both are ACTIVE afterwards. */
+/** Peers two clusters and waits until both are ACTIVE. The peering is `to` at `accepting` and `from` at `dialing`. */
 export async function peerClusters(
   accepting: Cluster,
   dialing: Cluster,

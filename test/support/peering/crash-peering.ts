@@ -1,116 +1,123 @@
-/** Kills one of two clusters at a point of a peering's life, starts it again, and checks that both say what is so. */
+/** Kills one of two clusters at a crash point, restarts it, and checks that both records are correct. */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Answer } from '../process/server.ts';
 import { type FaultProxy, startProxy } from '../proxy.ts';
 import { until } from '../until.ts';
-import { type Cluster, isActive, isFailing, isTerminated, type ShownRecord } from './clusters.ts';
-import { type CrashPoint, deleterIn, type Moment, SIDES, type SideName } from './crash-points.ts';
-import { tokenThrough } from './edited-token.ts';
+import { type Cluster, isActive, isFailing, isTerminated, type RecordJson } from './clusters.ts';
+import { type CrashMoment, type CrashPoint, deletingSideIn, SIDES, type SideName } from './crash-points.ts';
+import { tokenForProxy } from './peering-requests.ts';
 
 export type CrashClusters = Readonly<Record<SideName, Cluster>>;
 
-/** One peering of the two, which goes through a proxy of its own. */
-interface Scene {
+/** One peering of the two clusters. Its stream passes through a proxy of its own. */
+interface CrashScenario {
   readonly clusters: CrashClusters;
   readonly name: string;
   readonly proxy: FaultProxy;
 }
 
-/** As many pauses between two attempts as can come together in one point, and what a busy machine adds. */
-const CONVERGED_MS = 30_000;
-/** A step that has come to its end before the point: what is killed then has nothing under way. */
-const OVER_MS = 4_000;
+/** Allows for all pauses between dials that one crash point can cause, and for a busy machine. */
+const CONVERGENCE_MS_MAX = 30_000;
+/** The time after which a step is over. When its crash point was not reached, the victim is killed then. */
+const STEP_MS_MAX = 4_000;
 
-/** Does the step of a peering `name`, which is new, with the crash, and checks what it has come to. */
-export async function crashPeering(clusters: CrashClusters, point: CrashPoint, name: string): Promise<void> {
+/** Tests a crash point with a new peering `name`. */
+export async function testCrash(clusters: CrashClusters, point: CrashPoint, name: string): Promise<void> {
   await using proxy = await startProxy(clusters.accepting.peeringPort);
-  const scene = { clusters, name, proxy };
-  const deleter = deleterIn(point.step);
-  if (point.step === 'establish') await crashInEstablish(scene, point);
+  const scenario = { clusters, name, proxy };
+  const deletingSide = deletingSideIn(point.step);
+  if (point.step === 'establish') await crashInEstablish(scenario, point);
   else {
-    assert.equal((await (await establishing(scene))()).status, 200);
-    await bothActive(scene);
-    if (deleter !== undefined) await crashInDeletion(scene, point, deleter);
+    assert.equal((await (await prepareEstablish(scenario))()).status, 200);
+    await awaitBothActive(scenario);
+    if (deletingSide !== undefined) await crashInDeletion(scenario, point, deletingSide);
     else {
-      await crash(scene, point, await establishing(scene));
-      await bothActive(scene);
+      await crash(scenario, point, await prepareEstablish(scenario));
+      await awaitBothActive(scenario);
     }
   }
   for (const side of SIDES) await clusters[side].request('DELETE', `/v1/peering/${name}`);
 }
 
-async function crashInEstablish(scene: Scene, point: CrashPoint): Promise<void> {
-  await checkEstablished(scene, await crash(scene, point, await establishing(scene)));
+async function crashInEstablish(scenario: CrashScenario, point: CrashPoint): Promise<void> {
+  await checkEstablished(scenario, await crash(scenario, point, await prepareEstablish(scenario)));
 }
 
-async function crashInDeletion(scene: Scene, point: CrashPoint, deleter: SideName): Promise<void> {
-  const { clusters, name, proxy } = scene;
-  const deleting = (): Promise<Answer> => clusters[deleter].request('DELETE', `/v1/peering/${name}`);
+async function crashInDeletion(scenario: CrashScenario, point: CrashPoint, deletingSide: SideName): Promise<void> {
+  const { clusters, name, proxy } = scenario;
+  const requestDelete = (): Promise<Answer> => clusters[deletingSide].request('DELETE', `/v1/peering/${name}`);
   if (point.step.startsWith('delete')) {
-    await checkDeleted(scene, deleter, await crash(scene, point, deleting));
+    await checkDeleted(scenario, deletingSide, await crash(scenario, point, requestDelete));
     return;
   }
   proxy.sever();
-  const answer = await deleting();
-  // The other side would be told by the stream that still is.
-  await clusters[otherThan(deleter)].untilRecord(name, isFailing);
-  await crash(scene, point, async () => proxy.heal());
-  await checkDeleted(scene, deleter, answer);
+  const answer = await requestDelete();
+  // Otherwise the live stream would report the deletion.
+  await clusters[otherSide(deletingSide)].untilRecord(name, isFailing);
+  await crash(scenario, point, async () => proxy.heal());
+  await checkDeleted(scenario, deletingSide, answer);
 }
 
-const otherThan = (side: SideName): SideName => (side === 'accepting' ? 'dialing' : 'accepting');
+const otherSide = (side: SideName): SideName => (side === 'accepting' ? 'dialing' : 'accepting');
 
-/** A token is made; what is given establishes with it. */
-async function establishing({ clusters, name, proxy }: Scene, local = name): Promise<() => Promise<Answer>> {
-  const token = tokenThrough(await clusters.accepting.generate(name), proxy);
+/** Generates a token. Returns the function that establishes with it. */
+async function prepareEstablish(
+  { clusters, name, proxy }: CrashScenario,
+  local = name,
+): Promise<() => Promise<Answer>> {
+  const token = tokenForProxy(await clusters.accepting.generate(name), proxy);
   return () => clusters.dialing.establish(local, token);
 }
 
-/** Acts, kills the victim when its moment has come, and starts it again. @returns undefined when it died of it before it answered */
+/** Runs `action`, kills the victim at the moment, and restarts it. @returns undefined when it died before it answered */
 async function crash<T>(
-  { clusters, name, proxy }: Scene,
+  { clusters, name, proxy }: CrashScenario,
   point: CrashPoint,
-  act: () => Promise<T>,
+  action: () => Promise<T>,
 ): Promise<T | undefined> {
   const victim = clusters[point.victim];
   const { moment } = point;
   const killed = Promise.withResolvers<void>();
   const kill = (): void => void victim.kill().then(killed.resolve, killed.reject);
-  if ('piece' in moment) killAtPiece(proxy, moment, kill);
-  else void followTo(victim, name, moment.state).then(kill, killed.reject);
-  const asked = act().catch(() => undefined);
-  await Promise.race([killed.promise, asked.then(() => delay(OVER_MS, undefined, { ref: false }))]);
+  if ('chunk' in moment) killAtChunk(proxy, moment, kill);
+  else void awaitState(victim, name, moment.state).then(kill, killed.reject);
+  const answered = action().catch(() => undefined);
+  await Promise.race([killed.promise, answered.then(() => delay(STEP_MS_MAX, undefined, { ref: false }))]);
   proxy.filterChunks(undefined);
   await victim.kill();
-  const answer = await asked;
+  const answer = await answered;
   await victim.start();
   return answer;
 }
 
-/** The piece arrives whole or not at all, and nothing after it. */
-function killAtPiece(proxy: FaultProxy, { piece, passed }: Extract<Moment, { piece: number }>, kill: () => void): void {
+/** Delivers a chunk completely or not at all, kills the victim, and delivers nothing after it. */
+function killAtChunk(
+  proxy: FaultProxy,
+  { chunk, isDelivered }: Extract<CrashMoment, { chunk: number }>,
+  kill: () => void,
+): void {
   let seen = 0;
-  proxy.filterChunks((_direction, chunk) => {
+  proxy.filterChunks((_direction, bytes) => {
     seen += 1;
-    if (seen === piece) kill();
-    return seen < piece || (seen === piece && passed) ? chunk.length : 0;
+    if (seen === chunk) kill();
+    return seen < chunk || (seen === chunk && isDelivered) ? bytes.length : 0;
   });
 }
 
-/** Resolves as soon as a blocking query has brought the record in that state. */
-async function followTo(cluster: Cluster, name: string, state: ShownRecord['State']): Promise<void> {
+/** Resolves when a blocking query has returned the record in `state`. */
+async function awaitState(cluster: Cluster, name: string, state: RecordJson['State']): Promise<void> {
   for (let index = '0'; ; ) {
     const { status, headers, json } = await cluster.request('GET', `/v1/peering/${name}?wait=1m&index=${index}`);
-    if (status === 200 && json<ShownRecord>().State === state) return;
+    if (status === 200 && json<RecordJson>().State === state) return;
     index = String(headers['x-service-index']);
   }
 }
 
-async function bothActive({ clusters, name }: Scene, local = name): Promise<void> {
+async function awaitBothActive({ clusters, name }: CrashScenario, local = name): Promise<void> {
   const { accepting, dialing } = clusters;
-  await dialing.untilRecord(local, isActive, CONVERGED_MS);
-  await accepting.untilRecord(name, isActive, CONVERGED_MS);
+  await dialing.untilRecord(local, isActive, CONVERGENCE_MS_MAX);
+  await accepting.untilRecord(name, isActive, CONVERGENCE_MS_MAX);
   // One could be left from before: that it says so again after a heartbeat timeout needs a stream.
   for (const [cluster, which] of [
     [accepting, name],
@@ -124,35 +131,39 @@ async function bothActive({ clusters, name }: Scene, local = name): Promise<void
   }
 }
 
-/** An establish that succeeded leads to ACTIVE; one that did not has left nothing, and another token does. */
-async function checkEstablished(scene: Scene, answer: Answer | undefined): Promise<void> {
-  const { clusters, name } = scene;
+/** Checks that an establish either leads to ACTIVE, or leaves no record and succeeds with another token. */
+async function checkEstablished(scenario: CrashScenario, answer: Answer | undefined): Promise<void> {
+  const { clusters, name } = scenario;
   const made = (await clusters.dialing.record(name)) !== undefined;
   if (answer !== undefined) assert.equal(made, answer.status === 200, `${answer.status} ${answer.text}`);
   if (made) {
-    await bothActive(scene);
+    await awaitBothActive(scenario);
     return;
   }
   if (answer !== undefined) assert.ok([403, 503].includes(answer.status), `${answer.status} ${answer.text}`);
   assert.equal((await clusters.accepting.record(name))?.State, 'INITIAL');
-  // The name can still be held by the establish that died with its server.
+  // An establish that died with its server still reserves the name [PEER-54].
   const local = answer === undefined ? `${name}-again` : name;
-  const again = await (await establishing(scene, local))();
+  const again = await (await prepareEstablish(scenario, local))();
   assert.equal(again.status, 200, again.text);
-  await bothActive(scene, local);
+  await awaitBothActive(scenario, local);
   if (local !== name) await clusters.dialing.request('DELETE', `/v1/peering/${local}`);
 }
 
-/** A deletion that was answered has happened, and the other side comes to know; one that was not has happened or not. */
-async function checkDeleted(scene: Scene, deleter: SideName, answer: Answer | undefined): Promise<void> {
-  const { clusters, name } = scene;
-  const record = await clusters[deleter].record(name);
+/** Checks that an answered deletion is complete and reaches the other cluster. An unanswered one may have failed. */
+async function checkDeleted(
+  scenario: CrashScenario,
+  deletingSide: SideName,
+  answer: Answer | undefined,
+): Promise<void> {
+  const { clusters, name } = scenario;
+  const record = await clusters[deletingSide].record(name);
   const isDeleted = record === undefined || record.DeletedAt !== undefined;
   if (answer !== undefined) assert.ok(answer.status === 200 && isDeleted, `${answer.status} ${JSON.stringify(record)}`);
   if (!isDeleted) {
-    await bothActive(scene);
+    await awaitBothActive(scenario);
     return;
   }
-  const other = clusters[otherThan(deleter)];
-  assert.equal((await other.untilRecord(name, isTerminated, CONVERGED_MS)).DeletedAt, undefined);
+  const other = clusters[otherSide(deletingSide)];
+  assert.equal((await other.untilRecord(name, isTerminated, CONVERGENCE_MS_MAX)).DeletedAt, undefined);
 }

@@ -1,55 +1,57 @@
-/** Where in the life of a peering a server can be killed. What must be so when it is back: `crash-peering.ts`. */
-import type { ShownRecord } from './clusters.ts';
+/** The points in the lifecycle of a peering at which a server can be killed. `crash-peering.ts` tests them. */
+import type { RecordJson } from './clusters.ts';
 
 export type SideName = 'accepting' | 'dialing';
 
 export const SIDES: readonly SideName[] = ['accepting', 'dialing'];
 
-/** What is being done when it happens. */
-export type Step = 'establish' | 'establish again' | `${'delete' | 'tell of a deletion'}, ${SideName} side`;
+/** The operation in progress when the server is killed. */
+export type CrashStep = 'establish' | 'establish again' | `${'delete' | 'report the deletion'}, ${SideName} side`;
 
-/** When it happens: at the n-th piece of the conversation since the step began, or when the victim's own record has changed. */
-export type Moment = { readonly piece: number; readonly passed: boolean } | { readonly state: ShownRecord['State'] };
+/** When the server is killed: at a chunk since the start of the step, or when its own record reaches a state. */
+export type CrashMoment =
+  | { readonly chunk: number; readonly isDelivered: boolean }
+  | { readonly state: RecordJson['State'] };
 
 export interface CrashPoint {
-  readonly step: Step;
+  readonly step: CrashStep;
   readonly victim: SideName;
-  readonly moment: Moment;
+  readonly moment: CrashMoment;
 }
 
 /**
- * How many pieces the conversation of a step has, heartbeats included. A piece is what a side has written at a time:
- * handshakes, a request, a few messages. Establishing has some 12 for the exchange, and 10 until all is said.
+ * The number of chunks of each step, heartbeats included. A chunk is what one side writes at a time: a part of a
+ * handshake, a request, or a few messages. Establishing has about 12 for the exchange and 10 for the first resources.
  */
-const PIECES: Readonly<Record<Step, number>> = {
+const CHUNKS: Readonly<Record<CrashStep, number>> = {
   establish: 26,
   'establish again': 30,
   'delete, accepting side': 6,
   'delete, dialing side': 6,
-  // The network was cut, so there is a new handshake; and another one where the first was not enough.
-  'tell of a deletion, accepting side': 14,
-  'tell of a deletion, dialing side': 20,
+  // The network was cut, so one or two new handshakes are included.
+  'report the deletion, accepting side': 14,
+  'report the deletion, dialing side': 20,
 };
 
-export const STEPS = Object.keys(PIECES) as readonly Step[];
+export const CRASH_STEPS = Object.keys(CHUNKS) as readonly CrashStep[];
 
-/** The side on which the peering is deleted in this step; undefined: on neither. */
-export function deleterIn(step: Step): SideName | undefined {
+/** Returns the side that deletes the peering in this step, or undefined. */
+export function deletingSideIn(step: CrashStep): SideName | undefined {
   return SIDES.find((side) => step.endsWith(`${side} side`));
 }
 
-/** Every piece of a step, lost or passed on, and either side killed with it. */
-export function piecePoints(step: Step): CrashPoint[] {
+/** Returns the crash points of a step: every chunk, delivered or lost, with either side as the victim. */
+export function chunkPoints(step: CrashStep): CrashPoint[] {
   const points: CrashPoint[] = [];
-  for (let piece = 1; piece <= PIECES[step]; piece += 1) {
+  for (let chunk = 1; chunk <= CHUNKS[step]; chunk += 1) {
     for (const victim of SIDES) {
-      for (const passed of [false, true]) points.push({ step, victim, moment: { piece, passed } });
+      for (const isDelivered of [false, true]) points.push({ step, victim, moment: { chunk, isDelivered } });
     }
   }
   return points;
 }
 
-/** Every commit that shows in a record, and the side killed that has just made it. */
+/** Crash points after each commit that changes the state of a record. The victim has just made the commit. */
 export const RECORD_POINTS: readonly CrashPoint[] = [
   { step: 'establish', victim: 'dialing', moment: { state: 'INITIAL' } },
   { step: 'establish', victim: 'accepting', moment: { state: 'ACTIVE' } },
@@ -60,16 +62,16 @@ export const RECORD_POINTS: readonly CrashPoint[] = [
   { step: 'delete, dialing side', victim: 'accepting', moment: { state: 'TERMINATED' } },
 ];
 
-/** Points at which it went wrong once, whatever else is drawn. */
-export const FOUND_POINTS: readonly CrashPoint[] = [
-  // The Terminated is written, and who should read it dies: it was never told again.
-  { step: 'tell of a deletion, dialing side', victim: 'accepting', moment: { piece: 8, passed: true } },
+/** Crash points that failed in the past. */
+export const REGRESSION_POINTS: readonly CrashPoint[] = [
+  // The reader of `Terminated` dies before it reads it. The deletion was not reported again.
+  { step: 'report the deletion, dialing side', victim: 'accepting', moment: { chunk: 8, isDelivered: true } },
 ];
 
 export function describePoint({ step, victim, moment }: CrashPoint): string {
   const when =
-    'piece' in moment
-      ? `at piece ${moment.piece} of the conversation, which ${moment.passed ? 'arrives' : 'is lost'}`
+    'chunk' in moment
+      ? `at chunk ${moment.chunk}, which is ${moment.isDelivered ? 'delivered' : 'lost'}`
       : `when its record is ${moment.state}`;
   return `${step}: the ${victim} side is killed ${when}`;
 }

@@ -1,4 +1,4 @@
-/** Questions over DNS on loopback, as resolvers ask them. */
+/** A DNS client and a DNS listener for tests. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -9,22 +9,22 @@ import { type DnsOptions, type RunningDns, startDns } from '../../../src/peering
 import { systemClock } from '../../../src/state/clock/clock.ts';
 import type { Api } from '../process/api.ts';
 
-/** Far more than an answer takes. */
+/** Upper bound on the time of an answer. */
 const ANSWER_MS_MAX = 20_000;
 
-/** What a test changes of the listener. */
+/** The settings of the listener. */
 export interface DnsSettings
   extends Partial<Pick<DnsOptions, 'domain' | 'ttlSeconds' | 'random' | 'clock' | 'listen'>> {
-  /** The secret ID of the token that questions are answered with; the API's first one unless given, `null` for none. */
+  /** The secret ID of the token of all queries. Defaults to the first token of the API; `null` is no token. */
   readonly token?: string | null;
 }
 
 export interface TestDns extends RunningDns {
-  /** What it has logged. */
+  /** Returns the log of the listener. */
   log(): string;
 }
 
-/** A listener beside an API in the test's own process, on a free port. */
+/** Starts a listener on a free port, with the state of an API in the test's own process. */
 export async function startTestDns(api: Api, settings: DnsSettings = {}): Promise<TestDns> {
   const { token = api.token, ...rest } = settings;
   const lines: string[] = [];
@@ -43,26 +43,26 @@ export async function startTestDns(api: Api, settings: DnsSettings = {}): Promis
   return Object.assign(dns, { log: () => lines.join('') });
 }
 
-export interface AskOptions {
+export interface QueryOptions {
   readonly over?: 'udp' | 'tcp';
-  /** Bytes that the asker takes, told in EDNS; without EDNS unless given. */
-  readonly takes?: number;
-  /** Whatever else is to be in the question. */
+  /** The UDP payload size in the EDNS option. Without it the query has no EDNS. */
+  readonly udpPayloadSize?: number;
+  /** Further fields of the query. */
   readonly packet?: Packet;
 }
 
-/** The message of a question. */
-export const question = (name: string, type: string, { takes, packet }: AskOptions = {}): Buffer =>
+/** Encodes a query. */
+export const encodeQuery = (name: string, type: string, { udpPayloadSize: takes, packet }: QueryOptions = {}): Buffer =>
   encode({
     type: 'query',
     id: 4711,
     questions: [{ name, type: type as RecordType }],
-    ...(takes !== undefined && { additionals: [ednsOf(takes)] }),
+    ...(takes !== undefined && { additionals: [ednsOption(takes)] }),
     ...packet,
   });
 
-/** EDNS as an asker has it. */
-export const ednsOf = (udpPayloadSize: number, ednsVersion = 0): Answer => ({
+/** Creates the EDNS record of a query. */
+export const ednsOption = (udpPayloadSize: number, ednsVersion = 0): Answer => ({
   type: 'OPT',
   name: '.',
   udpPayloadSize,
@@ -73,41 +73,40 @@ export const ednsOf = (udpPayloadSize: number, ednsVersion = 0): Answer => ({
   options: [],
 });
 
-/** An answer, with what tests look at. */
-export interface Asked {
+/** A decoded answer. */
+export interface DnsAnswer {
   readonly rcode: number;
-  /** As `name type data`. */
+  /** The records, as `name type data`. */
   readonly answers: readonly string[];
   readonly additionals: readonly string[];
   readonly authorities: readonly string[];
-  readonly isCut: boolean;
+  readonly isTruncated: boolean;
   readonly packet: DecodedPacket;
   readonly bytes: number;
 }
 
-/** Asks and waits for the answer. */
-export async function ask(port: number, name: string, type: string, options: AskOptions = {}): Promise<Asked> {
-  const message = question(name, type, options);
-  return read(options.over === 'tcp' ? await exchangeTcp(port, message) : await exchangeUdp(port, message));
+/** Sends a query and returns the answer. */
+export async function query(port: number, name: string, type: string, options: QueryOptions = {}): Promise<DnsAnswer> {
+  const message = encodeQuery(name, type, options);
+  return decodeAnswer(options.over === 'tcp' ? await exchangeTcp(port, message) : await exchangeUdp(port, message));
 }
 
-/** An answer as tests look at it. */
-export function read(bytes: Buffer): Asked {
+export function decodeAnswer(bytes: Buffer): DnsAnswer {
   const packet = decode(bytes);
   const { answers = [], authorities = [] } = packet;
   const additionals = (packet.additionals ?? []).filter(({ type }) => type !== 'OPT');
   return {
     rcode: (packet.flags ?? 0) & 0xf,
-    answers: answers.map(shown),
-    additionals: additionals.map(shown),
-    authorities: authorities.map(shown),
-    isCut: packet.flag_tc,
+    answers: answers.map(describeRecord),
+    additionals: additionals.map(describeRecord),
+    authorities: authorities.map(describeRecord),
+    isTruncated: packet.flag_tc,
     packet,
     bytes: bytes.length,
   };
 }
 
-function shown(record: Answer): string {
+function describeRecord(record: Answer): string {
   if (record.type === 'OPT') return 'OPT';
   const { name, type, data } = record;
   if (type === 'SRV') return `${name} SRV ${data.priority} ${data.weight} ${data.port} ${data.target}`;
@@ -115,7 +114,7 @@ function shown(record: Answer): string {
   return `${name} ${type} ${typeof data === 'string' ? data : JSON.stringify(data)}`;
 }
 
-/** Sends messages from one UDP port and resolves with the first that comes back. */
+/** Sends messages from one UDP port. Returns the first answer. */
 export async function exchangeUdp(port: number, ...messages: readonly Buffer[]): Promise<Buffer> {
   const socket = createSocket('udp4');
   try {
@@ -128,8 +127,8 @@ export async function exchangeUdp(port: number, ...messages: readonly Buffer[]):
   }
 }
 
-/** A message after its length. */
-export function framed(message: Buffer): Buffer {
+/** Prefixes a message with its length, as TCP requires. */
+export function lengthPrefixed(message: Buffer): Buffer {
   const length = Buffer.alloc(2);
   length.writeUInt16BE(message.length);
   return Buffer.concat([length, message]);
@@ -138,8 +137,8 @@ export function framed(message: Buffer): Buffer {
 async function exchangeTcp(port: number, message: Buffer): Promise<Buffer> {
   const socket = connect(port, '127.0.0.1');
   try {
-    socket.write(framed(message));
-    const [answer] = await answersOf(socket, 1);
+    socket.write(lengthPrefixed(message));
+    const [answer] = await readAnswers(socket, 1);
     if (answer === undefined) throw new Error('the connection ended without an answer');
     return answer;
   } finally {
@@ -147,8 +146,8 @@ async function exchangeTcp(port: number, message: Buffer): Promise<Buffer> {
   }
 }
 
-/** The next answers on a connection; fewer when it ends. */
-export async function answersOf(socket: Socket, count: number): Promise<Buffer[]> {
+/** Reads the next `count` answers of a connection, or fewer when it ends. */
+export async function readAnswers(socket: Socket, count: number): Promise<Buffer[]> {
   const answers: Buffer[] = [];
   let unread: Buffer = Buffer.alloc(0);
   const stream = socket.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;

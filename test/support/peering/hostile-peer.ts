@@ -1,48 +1,48 @@
-/** What a peer that has a secret can do with its stream, and what a server under attack must not do. */
+/** A hostile peer with a valid secret, and a monitor of the server under attack. */
 import assert from 'node:assert/strict';
 import { create, toBinary } from '@bufbuild/protobuf';
 import type { ReplicationMessage_Request } from '../../../src/peering/stream/wire/gen/peering/peerstream_pb.ts';
 import { RESOURCE_KINDS, type ResourceKind } from '../../../src/peering/stream/wire/resources.ts';
 import { until } from '../until.ts';
 import { type Cluster, isActive } from './clusters.ts';
-import { dialRaw, type RawCall, type RawDialer, type Said, takeSecret } from './raw-peer.ts';
+import { dialRaw, exchangeToken, type MessageFields, type RawCall, type RawDialer } from './raw-peer.ts';
 
-/** A response that carries a resource; `content` is the bytes of one, or what a message of its kind says. */
-export function response(
+/** Creates a response with a resource. @param content the encoded resource, or the fields of its message */
+export function resourceResponse(
   kind: ResourceKind,
   id: string,
   content: Uint8Array | Readonly<Record<string, unknown>>,
   nonce = id,
-): Said {
+): MessageFields {
   const { url, schema } = RESOURCE_KINDS[kind];
   const value = content instanceof Uint8Array ? content : toBinary(schema, create(schema, content));
   const Resource = { typeUrl: url, value };
   return { response: { Nonce: nonce, ResourceURL: url, ResourceID: id, Resource, operation: 1 } };
 }
 
-/** What is as large as it may be is decoded, looked at and written before it is answered. */
+/** Decoding, validating and writing a resource of the maximum size takes seconds. */
 const ANSWER_MS_MAX = 30_000;
 
-/** A live stream of a peer that was given a token. */
+/** An open stream of a hostile peer. */
 export interface HostileStream extends Disposable {
   readonly call: RawCall;
   readonly dialer: RawDialer;
-  /** Says something, and waits for the answer to that nonce. */
-  answer(message: Said, nonce: string): Promise<ReplicationMessage_Request>;
+  /** Sends a message and waits for the ACK or NACK of its nonce. */
+  sendAndAwaitAnswer(message: MessageFields, nonce: string): Promise<ReplicationMessage_Request>;
 }
 
-/** Peers with `cluster` as `name`, over a stream that is open. */
-export async function openHostile(cluster: Cluster, name: string, deaf = false): Promise<HostileStream> {
-  const open = await takeSecret(cluster.peeringAddress, await cluster.generate(name));
+/** Establishes a peering with `cluster` as `name`, and opens its stream. */
+export async function openHostileStream(cluster: Cluster, name: string, deaf = false): Promise<HostileStream> {
+  const open = await exchangeToken(cluster.peeringAddress, await cluster.generate(name));
   const dialer = await dialRaw(cluster.peeringAddress);
-  const call = dialer.call({ deaf });
-  call.say({ open });
+  const call = dialer.call({ neverReads: deaf });
+  call.send({ open });
   await cluster.untilRecord(name, isActive);
   return {
     call,
     dialer,
-    async answer(message, nonce) {
-      call.say(message);
+    async sendAndAwaitAnswer(message, nonce) {
+      call.send(message);
       let found: ReplicationMessage_Request | undefined;
       await until(
         `the answer to ${nonce}`,
@@ -54,56 +54,59 @@ export async function openHostile(cluster: Cluster, name: string, deaf = false):
         },
         ANSWER_MS_MAX,
       );
-      assert.ok(found, `no answer to ${nonce}: the stream has ended`);
+      assert.ok(found, `no answer to ${nonce}: the stream ended`);
       return found;
     },
     [Symbol.dispose]: () => dialer[Symbol.dispose](),
   };
 }
 
-/** Bytes of memory that the process of a cluster takes. */
-export async function memoryOf(cluster: Cluster): Promise<number> {
+/** Returns the resident memory of a cluster's process in bytes. */
+export async function residentBytes(cluster: Cluster): Promise<number> {
   const { text } = await cluster.request('GET', '/metrics');
   return Number(/^process_resident_memory_bytes (\S+)$/m.exec(text)?.[1]);
 }
 
-interface Line {
+interface LogLine {
   readonly level: string;
   readonly msg: string;
 }
 
-/** What a process has logged since the beginning, from info on; a line of which only a part has come is left out. */
-export function loggedBy(cluster: Cluster): Line[] {
+/** Returns all complete log lines of a cluster at level info or above. */
+export function logLines(cluster: Cluster): LogLine[] {
   const lines = cluster.server.log().split('\n').slice(0, -1);
-  return lines.map((line) => JSON.parse(line) as Line).filter(({ level }) => level !== 'debug' && level !== 'trace');
+  return lines.map((line) => JSON.parse(line) as LogLine).filter(({ level }) => level !== 'debug' && level !== 'trace');
 }
 
-/** What is to be looked at when an attack is over. */
-export interface Watch {
-  /** @param lines that the attack may have brought into the log */
-  check(lines: number): Promise<void>;
+export interface AttackMonitor {
+  /** Checks the cluster after an attack. @param linesMax the log lines that the attack may cause */
+  check(linesMax: number): Promise<void>;
 }
 
-/** Memory may grow by this much: buffers and garbage of a burst; the attacks would take far more if they were let. */
-const GROWTH_BYTES_MAX = 400 * 1024 * 1024;
+/** Allows for buffers and garbage of a burst. Without limits the attacks would need far more. */
+const MEMORY_GROWTH_BYTES_MAX = 400 * 1024 * 1024;
 
-/** Watches a cluster through an attack: its peering with somebody else, its memory and its log. */
-export async function watch(cluster: Cluster, friend: string): Promise<Watch> {
-  const [before, memory] = [await cluster.untilRecord(friend, isActive), await memoryOf(cluster)];
-  const logged = loggedBy(cluster).length;
+/** Monitors a cluster during an attack: its peering with `friend`, its memory, and its log. */
+export async function monitorCluster(cluster: Cluster, friend: string): Promise<AttackMonitor> {
+  const [before, memory] = [await cluster.untilRecord(friend, isActive), await residentBytes(cluster)];
+  const logged = logLines(cluster).length;
   return {
-    async check(lines) {
+    async check(linesMax) {
       const now = await cluster.record(friend);
-      assert.deepEqual([now?.State, now?.ModifyIndex], ['ACTIVE', before.ModifyIndex], 'the healthy peering went on');
+      assert.deepEqual(
+        [now?.State, now?.ModifyIndex],
+        ['ACTIVE', before.ModifyIndex],
+        'the healthy peering is not disturbed',
+      );
       const heard = now?.StreamStatus.LastHeartbeat;
       await cluster.untilRecord(friend, (later) => later?.StreamStatus.LastHeartbeat !== heard);
-      assert.ok((await memoryOf(cluster)) - memory < GROWTH_BYTES_MAX, 'memory stays');
-      const added = loggedBy(cluster).slice(logged);
+      assert.ok((await residentBytes(cluster)) - memory < MEMORY_GROWTH_BYTES_MAX, 'memory is bounded');
+      const added = logLines(cluster).slice(logged);
       assert.deepEqual(
         added.filter(({ level }) => level === 'error' || level === 'fatal'),
         [],
       );
-      assert.ok(added.length <= lines, `${added.length} lines: ${JSON.stringify(added.slice(0, 20))}`);
+      assert.ok(added.length <= linesMax, `${added.length} lines: ${JSON.stringify(added.slice(0, 20))}`);
     },
   };
 }

@@ -1,4 +1,4 @@
-/** The exchange between clusters that live in one process: the accepting side's own operation, without the network. */
+/** The secret exchange between clusters of one process, which calls the accepting side without a network. */
 
 import { ServiceError } from '../../../src/http/errors.ts';
 import {
@@ -10,17 +10,17 @@ import {
 import { exchangeSecret } from '../../../src/peering/stream/accepting/exchange-secret.ts';
 import { tokenAddresses } from '../../../src/peering/token/token.ts';
 
-/** The clusters that can be reached, by the server name that their tokens have. */
+/** The reachable clusters by the server name in their tokens. */
 const reachable = new Map<string, PeeringService>();
 
-/** Lets tokens of this cluster be exchanged, until it is disposed. */
+/** Makes a cluster reachable until the result is disposed. */
 export function makeReachable(service: PeeringService): Disposable {
   const { serverName } = service.identity;
   reachable.set(serverName, service);
   return { [Symbol.dispose]: () => void reachable.delete(serverName) };
 }
 
-/** Reaches every cluster of this process by its server name, whatever its addresses. */
+/** Exchanges with a cluster of this process, which it finds by server name. The addresses are ignored. */
 export const inProcessExchange: Exchange = async (token) => {
   const service = reachable.get(token.ServerName);
   if (service === undefined) {
@@ -36,7 +36,7 @@ export const inProcessExchange: Exchange = async (token) => {
       peerId,
       establishmentSecret,
       address: '127.0.0.1',
-      gone: { aborted: false },
+      disconnected: { aborted: false },
     });
   } catch (cause) {
     if (cause instanceof ServiceError && cause.code === 'permission-denied') {
@@ -45,3 +45,25 @@ export const inProcessExchange: Exchange = async (token) => {
     throw cause;
   }
 };
+
+/** An exchange that waits until the test calls `open`. */
+export interface GatedExchange {
+  readonly exchange: Exchange;
+  /** Resolves when the exchange was called. */
+  readonly requested: Promise<void>;
+  open(): void;
+}
+
+export function gatedExchange(): GatedExchange {
+  const requested = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
+  return {
+    requested: requested.promise,
+    open: () => gate.resolve(),
+    async exchange(...args) {
+      requested.resolve();
+      await gate.promise;
+      return inProcessExchange(...args);
+    },
+  };
+}

@@ -1,4 +1,4 @@
-/** An accepting peer that keeps to nothing: a cluster that somebody was given a token of, without the code under test. */
+/** An accepting peer that can answer with anything. It does not use the code under test. */
 import { once } from 'node:events';
 import {
   constants,
@@ -13,11 +13,11 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import { createSecretStore } from '../../../src/peering/record/encrypted-secret.ts';
 import { ExchangeSecretResponseSchema } from '../../../src/peering/stream/wire/gen/peering/peerstream_pb.ts';
 import { encodeToken, type PeeringToken } from '../../../src/peering/token/token.ts';
-import { makeAuthority } from '../../../src/peering/trust/make-certificates.ts';
-import { clusterName } from '../../../src/peering/trust/names.ts';
-import { EXCHANGE_PATH, framed } from './raw-peer.ts';
+import { clusterName } from '../../../src/peering/trust/cluster-name.ts';
+import { createAuthority } from '../../../src/peering/trust/issue-certificates.ts';
+import { EXCHANGE_PATH, grpcFrame } from './raw-peer.ts';
 
-/** Certificates of a cluster that does not exist. */
+/** The certificates of a cluster that does not exist. */
 export interface RawIdentity {
   readonly root: string;
   readonly certificate: string;
@@ -26,92 +26,92 @@ export interface RawIdentity {
   readonly trustDomain: string;
 }
 
-/** Makes them, under a root of their own, as of `nowMs`. */
+/** Creates the certificates of a cluster at the time `nowMs`. */
 export async function makeIdentity(clusterId: string = crypto.randomUUID(), nowMs = Date.now()): Promise<RawIdentity> {
   const name = clusterName(clusterId, 'dc1');
   const secrets = createSecretStore(undefined);
-  const { root, server } = await makeAuthority({ name, secrets, nowMs });
+  const { root, server } = await createAuthority({ name, secrets, nowMs });
   const { serverName, trustDomain } = name;
   return {
     root: root.certificate,
     certificate: server.certificate,
-    key: secrets.open(server.key, ''),
+    key: secrets.decrypt(server.key, ''),
     serverName,
     trustDomain,
   };
 }
 
-/** Answers a call in whatever way. */
-export type Answering = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void;
+/** Answers a call. */
+export type CallHandler = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void;
 
 export interface RawAcceptorOptions {
-  /** What the token names; that of a new cluster unless given. */
+  /** The identity in the token. Defaults to a new one. */
   readonly identity?: RawIdentity;
-  /** What is served; as the token names it unless given. */
+  /** The identity that the listener serves. Defaults to the one in the token. */
   readonly served?: RawIdentity;
-  /** Gives a good secret unless given. */
-  readonly exchange?: Answering;
-  /** Says nothing unless given. */
-  readonly stream?: Answering;
-  readonly session?: (session: ServerHttp2Session) => void;
-  readonly settings?: SecureServerOptions;
+  /** Defaults to `sendSecret`. */
+  readonly exchange?: CallHandler;
+  /** Defaults to sending nothing. */
+  readonly stream?: CallHandler;
+  readonly onSession?: (session: ServerHttp2Session) => void;
+  readonly tlsOptions?: SecureServerOptions;
 }
 
 export interface RawAcceptor extends AsyncDisposable {
   readonly address: string;
   readonly identity: RawIdentity;
-  /** Calls of the stream's method so far. */
+  /** The number of `StreamResources` calls so far. */
   readonly streams: number;
-  /** How streams are answered from now on. */
-  answer(stream: Answering): void;
-  /** A token that leads here. */
+  /** Replaces the handler of streams. */
+  handleStreams(stream: CallHandler): void;
+  /** Creates a token with this acceptor's address. */
   token(change?: Partial<PeeringToken>): string;
 }
 
-/** Answers with gRPC's trailers: the status, and no error of HTTP. */
-export function endWith(stream: ServerHttp2Stream, trailers: Readonly<Record<string, string>>): void {
+/** Ends a call with gRPC trailers. */
+export function endWithTrailers(stream: ServerHttp2Stream, trailers: Readonly<Record<string, string>>): void {
   if (stream.destroyed || stream.writableEnded) return;
-  if (!stream.headersSent) greet(stream);
+  if (!stream.headersSent) sendHeaders(stream);
   stream.once('wantTrailers', () => stream.sendTrailers(trailers));
   stream.end();
 }
 
-/** Begins an answer of gRPC. */
-export function greet(stream: ServerHttp2Stream, headers: Readonly<Record<string, string>> = {}): void {
+/** Starts a gRPC response. */
+export function sendHeaders(stream: ServerHttp2Stream, headers: Readonly<Record<string, string>> = {}): void {
   stream.respond({ ':status': 200, 'content-type': 'application/grpc', ...headers }, { waitForTrailers: true });
 }
 
-/** Gives a stream secret. */
-export function giveSecret(stream: ServerHttp2Stream, StreamSecret: string = crypto.randomUUID()): void {
-  greet(stream);
+/** Answers an `ExchangeSecret` call. */
+export function sendSecret(stream: ServerHttp2Stream, StreamSecret: string = crypto.randomUUID()): void {
+  sendHeaders(stream);
   const response = create(ExchangeSecretResponseSchema, { StreamSecret });
-  stream.write(framed(toBinary(ExchangeSecretResponseSchema, response)));
-  endWith(stream, { 'grpc-status': '0' });
+  stream.write(grpcFrame(toBinary(ExchangeSecretResponseSchema, response)));
+  endWithTrailers(stream, { 'grpc-status': '0' });
 }
 
-/** Starts one on loopback. */
+/** Starts a raw acceptor on loopback. */
 export async function startRawAcceptor(options: RawAcceptorOptions = {}): Promise<RawAcceptor> {
   const identity = options.identity ?? (await makeIdentity());
   const served = options.served ?? identity;
   const sessions = new Set<ServerHttp2Session>();
   let streams = 0;
-  let answer: Answering = options.stream ?? (() => undefined);
-  const server = createSecureServer({ cert: served.certificate, key: served.key, ...options.settings });
+  let answer: CallHandler = options.stream ?? (() => undefined);
+  const server = createSecureServer({ cert: served.certificate, key: served.key, ...options.tlsOptions });
   server.on('session', (session) => {
     sessions.add(session);
     session.on('close', () => sessions.delete(session));
     session.on('error', () => undefined);
-    options.session?.(session);
+    options.onSession?.(session);
   });
   server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
     stream.on('error', () => undefined);
     if (headers[constants.HTTP2_HEADER_PATH] === EXCHANGE_PATH) {
       stream.resume();
-      (options.exchange ?? ((call) => giveSecret(call)))(stream, headers);
+      (options.exchange ?? ((call) => sendSecret(call)))(stream, headers);
     } else {
       streams += 1;
-      // Who is left leaves.
-      stream.on('end', () => endWith(stream, { 'grpc-status': '0' }));
+      // End the call when the caller has ended its half.
+      stream.on('end', () => endWithTrailers(stream, { 'grpc-status': '0' }));
       answer(stream, headers);
       if (stream.readableFlowing === null) stream.resume();
     }
@@ -126,7 +126,7 @@ export async function startRawAcceptor(options: RawAcceptorOptions = {}): Promis
     get streams() {
       return streams;
     },
-    answer(stream) {
+    handleStreams(stream) {
       answer = stream;
     },
     token: (change) =>

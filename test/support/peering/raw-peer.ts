@@ -1,4 +1,4 @@
-/** A dialing peer that keeps to nothing: any bytes over TCP, TLS, HTTP/2 or gRPC, without the code under test. */
+/** A dialing peer that can send any bytes over TCP, TLS, HTTP/2 or gRPC. It does not use the code under test. */
 import { once } from 'node:events';
 import http2, { type ClientHttp2Session, type ClientHttp2Stream, type OutgoingHttpHeaders } from 'node:http2';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
@@ -9,14 +9,14 @@ import {
   type ReplicationMessage,
   ReplicationMessageSchema,
 } from '../../../src/peering/stream/wire/gen/peering/peerstream_pb.ts';
-import type { PeeringToken } from '../../../src/peering/token/token.ts';
+import { tokenContent } from './peering-requests.ts';
 
 const SERVICE = '/hashicorp.consul.internal.peerstream.PeerStreamService';
 export const STREAM_PATH = `${SERVICE}/StreamResources`;
 export const EXCHANGE_PATH = `${SERVICE}/ExchangeSecret`;
 
-/** A message as gRPC frames it; flags and the length that is said may be anything. */
-export function framed(content: Uint8Array, { flags = 0, length = content.length } = {}): Buffer {
+/** Adds the gRPC frame prefix to a message. `flags` and `length` can be wrong on purpose. */
+export function grpcFrame(content: Uint8Array, { flags = 0, length = content.length } = {}): Buffer {
   const prefix = Buffer.alloc(5);
   prefix.writeUInt8(flags);
   prefix.writeUInt32BE(length, 1);
@@ -24,65 +24,65 @@ export function framed(content: Uint8Array, { flags = 0, length = content.length
 }
 
 type Payload = ReplicationMessage['Payload'];
-/** What a message says, with the defaults left out. */
-export type Said = { readonly [C in NonNullable<Payload['case']>]?: Readonly<Record<string, unknown>> };
+/** A message of the stream as an object: its kind and the fields without default values. */
+export type MessageFields = { readonly [C in NonNullable<Payload['case']>]?: Readonly<Record<string, unknown>> };
 
-/** A message of the stream, framed. */
-export function said(message: Said): Buffer {
+/** Encodes and frames a message of the stream. */
+export function encodeMessage(message: MessageFields): Buffer {
   const [kind, value] = Object.entries(message)[0] ?? [];
   const Payload = { case: kind, value } as unknown as Payload;
-  return framed(toBinary(ReplicationMessageSchema, create(ReplicationMessageSchema, { Payload })));
+  return grpcFrame(toBinary(ReplicationMessageSchema, create(ReplicationMessageSchema, { Payload })));
 }
 
 /** How a call ended. */
 export interface Outcome {
-  /** HTTP status; undefined: no answer came. */
+  /** The HTTP status, or undefined without a response. */
   readonly http: number | undefined;
-  /** gRPC status; undefined: none came. */
+  /** The gRPC status, or undefined when none was received. */
   readonly code: number | undefined;
   readonly message: string;
-  /** HTTP/2 error code of a reset; 0 for none. */
+  /** The HTTP/2 error code of a reset, or 0. */
   readonly reset: number;
 }
 
-/** A call under way. */
+/** A call in progress. */
 export interface RawCall {
   readonly stream: ClientHttp2Stream;
-  /** What was received so far, for a call of the stream's method. */
+  /** The messages received so far by a call of `StreamResources`. */
   readonly received: ReplicationMessage[];
-  /** Bytes of the body so far, framed. */
+  /** The body received so far, with frame prefixes. */
   readonly bytes: Buffer[];
-  say(...messages: readonly Said[]): void;
+  send(...messages: readonly MessageFields[]): void;
   write(bytes: Uint8Array): void;
-  /** When the other side has ended its half, or everything. */
-  readonly answered: Promise<Outcome>;
-  /** When the stream is closed. */
-  readonly ended: Promise<Outcome>;
+  /** Resolves when the other side has ended its half or the stream has closed. */
+  readonly responseEnded: Promise<Outcome>;
+  /** Resolves when the stream has closed. */
+  readonly closed: Promise<Outcome>;
 }
 
 export interface CallOptions {
   readonly path?: string;
   readonly headers?: OutgoingHttpHeaders;
-  /** Never reads what is answered. */
-  readonly deaf?: boolean;
-  /** Stays after the other side has ended the call, for as long as it is let. */
-  readonly lingering?: boolean;
+  /** Whether the caller never reads the response. */
+  readonly neverReads?: boolean;
+  /** Whether the caller keeps its half open after the other side has ended the call. */
+  readonly neverEnds?: boolean;
 }
 
 export interface RawDialer extends Disposable {
   readonly session: ClientHttp2Session;
-  /** Resolves when the connection is gone, whoever ended it. */
+  /** Resolves when the connection has closed. */
   readonly closed: Promise<void>;
   call(options?: CallOptions): RawCall;
   exchange(peerId: string, secret: string): Promise<Outcome & { readonly secret: string }>;
 }
 
-/** Connects without looking at certificates. @throws Error when there is no connection to be had */
+/** Connects without verifying the certificate. @throws Error when the connection fails */
 export async function dialRaw(address: string, options: http2.SecureClientSessionOptions = {}): Promise<RawDialer> {
   const session = http2.connect(`https://${address}`, { rejectUnauthorized: false, ...options });
   const closed = new Promise<void>((resolve) => void session.once('close', () => resolve()));
   await once(session, 'connect');
-  // Being cut is what is expected here; `closed` tells.
+  // Tests expect the server to cut connections and observe it through `closed`.
   session.on('error', () => undefined);
   const call = (callOptions: CallOptions = {}): RawCall => startCall(session, callOptions);
   return {
@@ -91,8 +91,8 @@ export async function dialRaw(address: string, options: http2.SecureClientSessio
     call,
     async exchange(PeerID, EstablishmentSecret) {
       const request = create(ExchangeSecretRequestSchema, { PeerID, EstablishmentSecret });
-      const { stream, ended, bytes } = call({ path: EXCHANGE_PATH });
-      stream.end(framed(toBinary(ExchangeSecretRequestSchema, request)));
+      const { stream, closed: ended, bytes } = call({ path: EXCHANGE_PATH });
+      stream.end(grpcFrame(toBinary(ExchangeSecretRequestSchema, request)));
       const outcome = await ended;
       const { StreamSecret: secret } = fromBinary(ExchangeSecretResponseSchema, Buffer.concat(bytes).subarray(5));
       return { ...outcome, secret };
@@ -103,7 +103,7 @@ export async function dialRaw(address: string, options: http2.SecureClientSessio
 
 function startCall(
   session: ClientHttp2Session,
-  { path = STREAM_PATH, headers, deaf = false, lingering = false }: CallOptions,
+  { path = STREAM_PATH, headers, neverReads: deaf = false, neverEnds: lingering = false }: CallOptions,
 ): RawCall {
   const stream = session.request({
     ':method': 'POST',
@@ -115,15 +115,15 @@ function startCall(
   const received: ReplicationMessage[] = [];
   const bytes: Buffer[] = [];
   const outcome = { http: undefined as number | undefined, code: undefined as number | undefined, message: '' };
-  const look = (answer: http2.IncomingHttpHeaders): void => {
+  const readStatus = (answer: http2.IncomingHttpHeaders): void => {
     if (answer['grpc-status'] !== undefined) outcome.code = Number(answer['grpc-status']);
     if (answer['grpc-message'] !== undefined) outcome.message = decodeURIComponent(String(answer['grpc-message']));
   };
   stream.on('response', (answer) => {
     outcome.http = answer[':status'];
-    look(answer);
+    readStatus(answer);
   });
-  stream.on('trailers', look);
+  stream.on('trailers', readStatus);
   stream.on('error', () => undefined);
   if (!lingering) stream.on('end', () => stream.end());
   if (deaf) stream.pause();
@@ -144,13 +144,13 @@ function startCall(
     received,
     bytes,
     write,
-    answered,
-    ended,
-    say: (...messages) => write(Buffer.concat(messages.map(said))),
+    responseEnded: answered,
+    closed: ended,
+    send: (...messages) => write(Buffer.concat(messages.map(encodeMessage))),
   };
 }
 
-/** Takes a body apart into the stream's messages. */
+/** Returns a function that takes chunks of a body and passes every complete message to `take`. */
 export function messageReader(take: (message: ReplicationMessage) => void): (chunk: Buffer) => void {
   let rest = Buffer.alloc(0);
   return (chunk) => {
@@ -163,17 +163,17 @@ export function messageReader(take: (message: ReplicationMessage) => void): (chu
   };
 }
 
-/** What stands in a peering token. */
-export const readToken = (token: string): PeeringToken => JSON.parse(Buffer.from(token, 'base64').toString());
-
-/** Exchanges a token as a peer does. @returns what a stream is opened with */
-export async function takeSecret(address: string, token: string): Promise<{ PeerID: string; StreamSecretID: string }> {
-  const { PeerID, EstablishmentSecret } = readToken(token);
+/** Exchanges the secret of a token. @returns the fields of `Open` */
+export async function exchangeToken(
+  address: string,
+  token: string,
+): Promise<{ PeerID: string; StreamSecretID: string }> {
+  const { PeerID, EstablishmentSecret } = tokenContent(token);
   using dialer = await dialRaw(address);
   return { PeerID, StreamSecretID: (await dialer.exchange(PeerID, EstablishmentSecret)).secret };
 }
 
-/** A TLS connection that has agreed on HTTP/2 and said nothing yet. */
+/** Opens a TLS connection that has negotiated HTTP/2 and sent nothing yet. */
 export async function openTls(address: string): Promise<TLSSocket> {
   const [host, port] = address.split(':');
   const socket = connectTls({ host, port: Number(port), ALPNProtocols: ['h2'], rejectUnauthorized: false });
@@ -182,14 +182,22 @@ export async function openTls(address: string): Promise<TLSSocket> {
   return socket;
 }
 
-/** What a client says first in HTTP/2. */
+/** The connection preface of HTTP/2 clients. */
 export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 
-/** Types of frames of HTTP/2. */
-export const FRAME = { data: 0, headers: 1, reset: 3, settings: 4, ping: 6, windowUpdate: 8, continuation: 9 } as const;
+/** Frame types of HTTP/2. */
+export const FRAME_TYPE = {
+  data: 0,
+  headers: 1,
+  reset: 3,
+  settings: 4,
+  ping: 6,
+  windowUpdate: 8,
+  continuation: 9,
+} as const;
 
-/** A frame of HTTP/2. */
-export function h2Frame(type: number, streamId: number, payload: Uint8Array = Buffer.alloc(0), flags = 0): Buffer {
+/** Creates an HTTP/2 frame. */
+export function http2Frame(type: number, streamId: number, payload: Uint8Array = Buffer.alloc(0), flags = 0): Buffer {
   const head = Buffer.alloc(9);
   head.writeUIntBE(payload.length, 0, 3);
   head.writeUInt8(type, 3);

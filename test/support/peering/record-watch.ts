@@ -1,18 +1,18 @@
-/** Follows a peering's record by blocking queries, as a user's script does. */
+/** Follows a peering record with blocking queries. */
 import assert from 'node:assert/strict';
 import { until } from '../until.ts';
-import type { Cluster, ShownRecord } from './clusters.ts';
+import type { Cluster, RecordJson } from './clusters.ts';
 
 export interface RecordWatch {
-  /** What each query was answered with, in order; an answer that only says that nothing has changed is left out. */
-  readonly seen: readonly ShownRecord[];
-  /** Waits until the query was woken for the last change. @throws AssertionError when an index did not grow */
-  end(): Promise<void>;
+  /** The answers in order, without those that show no change. */
+  readonly seen: readonly RecordJson[];
+  /** Waits for the answer with the last change, then stops. @throws AssertionError when an index did not increase */
+  verify(): Promise<void>;
 }
 
-/** Begins with the record of now, which must be there. */
+/** Starts with the current record, which must exist. */
 export function watchRecord(cluster: Cluster, name: string): RecordWatch {
-  const seen: ShownRecord[] = [];
+  const seen: RecordJson[] = [];
   const ending = new AbortController();
   const lastIndex = (): number => seen.at(-1)?.ModifyIndex ?? 0;
   const follow = async (): Promise<void> => {
@@ -20,16 +20,16 @@ export function watchRecord(cluster: Cluster, name: string): RecordWatch {
       const query = `/v1/peering/${name}?wait=1m&index=${lastIndex()}`;
       const answer = await cluster.request('GET', query, { signal: ending.signal });
       assert.equal(answer.status, 200, answer.text);
-      const record = answer.json<ShownRecord>();
+      const record = answer.json<RecordJson>();
       if (record.ModifyIndex !== lastIndex()) seen.push(record);
     }
   };
   const following = follow().catch((error: unknown) => (ending.signal.aborted ? undefined : error));
   return {
     seen,
-    async end() {
+    async verify() {
       const { ModifyIndex } = (await cluster.record(name)) ?? { ModifyIndex: 0 };
-      // The wait of a minute is longer than this one: only a query that is woken gets here.
+      // `until` waits less than the minute of the query, so only a query that is woken answers in time.
       await until(`the query was woken for ${ModifyIndex}`, () => lastIndex() >= ModifyIndex).finally(() =>
         ending.abort(),
       );
@@ -42,8 +42,8 @@ export function watchRecord(cluster: Cluster, name: string): RecordWatch {
   };
 }
 
-/** States in the order in which they were seen, `FAILING` for INITIAL with a reason; each run of one state once. */
-export function statesOf(seen: readonly ShownRecord[]): string[] {
+/** Returns the states in order without repetitions. `FAILING` means INITIAL with `Failing`. */
+export function statesOf(seen: readonly RecordJson[]): string[] {
   const states = seen.map(({ State, Failing }) => (Failing === undefined ? State : 'FAILING'));
   return states.filter((state, i) => state !== states[i - 1]);
 }

@@ -1,40 +1,38 @@
-/** Many services that go on changing while the link between two clusters breaks and comes back. */
+/** Changes many services continuously while the connection between two clusters outages and recovers. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { startProxy } from '../proxy.ts';
 import { until } from '../until.ts';
+import { deregister, exportOnly, importedFrom, instances, register, untilImported } from './cluster-services.ts';
 import { isActive, isFailing, peerClusters, startCluster } from './clusters.ts';
-import { deregister, exportOnly, importedFrom, instances, register, untilImported } from './shared-services.ts';
 
 export interface ResyncStorm {
   readonly services: number;
-  readonly changesASecond: number;
-  /** How often the link breaks. */
-  readonly breaks: number;
-  readonly seed?: number;
+  readonly changesPerSecond: number;
+  /** How often the connection outages. */
+  readonly outages: number;
 }
 
-/** What came of it. */
 export interface ResyncOutcome {
-  /** Services of the peer that were seen without instances while the link was down, or without the link. */
-  readonly emptied: readonly string[];
-  /** Services whose instances differ in the end, with both sides. */
+  /** Services whose imported instances changed during an outage. */
+  readonly lost: readonly string[];
+  /** Services whose instances differ at the end, with the instances of both sides. */
   readonly differing: readonly string[];
   readonly changes: number;
 }
 
-const AT_ONCE = 64;
-/** How long the link is down: longer than it takes to notice. */
-const DOWN_MS = 3_000;
-/** Changes while it is: a busy machine gets more time for them. */
-const DOWN_CHANGES_MIN = 30;
+const CONCURRENCY = 64;
+/** The duration of an outage. It is longer than the heartbeat timeout. */
+const OUTAGE_MS = 3_000;
+/** The outage lasts longer on a busy machine, until this number of changes is reached. */
+const OUTAGE_CHANGES_MIN = 30;
 
-/** Runs it, between two clusters of its own. */
-export async function runResyncStorm({ services, changesASecond, breaks }: ResyncStorm): Promise<ResyncOutcome> {
+/** Runs the storm between two new clusters. */
+export async function runResyncStorm({ services, changesPerSecond, outages }: ResyncStorm): Promise<ResyncOutcome> {
   await using exporting = await startCluster();
   await using importing = await startCluster({ settings: { 'cluster.datacenter': 'dc2' } });
   await using proxy = await startProxy(exporting.peeringPort);
   const names = Array.from({ length: services }, (_, i) => `service-${String(i).padStart(5, '0')}`);
-  await inTurns(names, (service) => register(exporting, { service, port: 1 }));
+  await forEachConcurrently(names, (service) => register(exporting, { service, port: 1 }));
   await exportOnly(exporting, { '*': ['importing'] });
   await peerClusters(exporting, importing, {
     to: 'importing',
@@ -43,34 +41,34 @@ export async function runResyncStorm({ services, changesASecond, breaks }: Resyn
   });
   await untilImported(importing, 'exporting', names, 60_000);
 
-  const emptied: string[] = [];
+  const lost: string[] = [];
   const stopping = new AbortController();
-  const gone = new Set<string>();
+  const deregistered = new Set<string>();
   let changes = 0;
-  /** New ports; some services go, and some of those come back. */
+  /** Changes ports, removes services, and registers some of them again. */
   const changing = (async () => {
     for (let i = 0; !stopping.signal.aborted; i++) {
       const service = names[(i * 7_919) % names.length] as string;
-      if (i % 10 === 9 && !gone.has(service)) {
-        gone.add(service);
+      if (i % 10 === 9 && !deregistered.has(service)) {
+        deregistered.add(service);
         await deregister(exporting, `${service}-node`);
       } else {
-        gone.delete(service);
+        deregistered.delete(service);
         await register(exporting, { service, port: 1_000 + i });
       }
       changes += 1;
-      await delay(1_000 / changesASecond);
+      await delay(1_000 / changesPerSecond);
     }
   })();
-  for (let i = 0; i < breaks; i++) {
+  for (let i = 0; i < outages; i++) {
     proxy.sever();
     await importing.untilRecord('exporting', isFailing, 30_000);
     const before = await importedFrom(importing, 'exporting');
     const changesBefore = changes;
-    await delay(DOWN_MS);
-    await until('much has changed', () => changes - changesBefore >= DOWN_CHANGES_MIN, 60_000);
-    const meanwhile = await importedFrom(importing, 'exporting');
-    for (const [name, count] of Object.entries(before)) if (meanwhile[name] !== count) emptied.push(name);
+    await delay(OUTAGE_MS);
+    await until('enough services have changed', () => changes - changesBefore >= OUTAGE_CHANGES_MIN, 60_000);
+    const during = await importedFrom(importing, 'exporting');
+    for (const [name, count] of Object.entries(before)) if (during[name] !== count) lost.push(name);
     proxy.heal();
     await importing.untilRecord('exporting', isActive, 60_000);
     await exporting.untilRecord('importing', isActive, 60_000);
@@ -78,25 +76,27 @@ export async function runResyncStorm({ services, changesASecond, breaks }: Resyn
   stopping.abort();
   await changing;
 
-  const left = names.filter((name) => !gone.has(name));
-  await untilImported(importing, 'exporting', left, 60_000);
+  const remaining = names.filter((name) => !deregistered.has(name));
+  await untilImported(importing, 'exporting', remaining, 60_000);
   const differing: string[] = [];
-  await inTurns(left, async (service) => {
+  await forEachConcurrently(remaining, async (service) => {
     const there = (await instances(exporting, service)).join();
     let here = '';
-    const same = async (): Promise<boolean> => {
+    const isEqual = async (): Promise<boolean> => {
       here = (await instances(importing, service, 'exporting')).join();
       return here === there;
     };
-    await until(`${service} is the same`, same, 20_000).catch(() => differing.push(`${service}: ${there} | ${here}`));
+    await until(`${service} is equal on both sides`, isEqual, 20_000).catch(() =>
+      differing.push(`${service}: ${there} | ${here}`),
+    );
   });
-  return { emptied, differing, changes };
+  return { lost, differing, changes };
 }
 
-async function inTurns<T>(things: readonly T[], act: (thing: T) => Promise<void>): Promise<void> {
-  const waiting = things.values();
+async function forEachConcurrently<T>(items: readonly T[], action: (item: T) => Promise<void>): Promise<void> {
+  const queue = items.values();
   const work = async (): Promise<void> => {
-    for (const thing of waiting) await act(thing);
+    for (const item of queue) await action(item);
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  await Promise.all(Array.from({ length: CONCURRENCY }, work));
 }

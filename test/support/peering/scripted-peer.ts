@@ -1,4 +1,4 @@
-/** A peer that a test plays message by message, and resources that it moves by hand. */
+/** A peer that a test controls message by message, and resources that it changes by hand. */
 import { create } from '@bufbuild/protobuf';
 import type {
   IncomingResources,
@@ -14,13 +14,12 @@ import {
 import { keyText, type Resource, type ResourceKey } from '../../../src/peering/stream/wire/resources.ts';
 
 export interface ScriptedPeer {
-  /** Says one message. */
-  say(message: ReplicationMessage): void;
-  /** Leaves, with an error or without. */
-  leave(error?: Error): void;
-  /** Takes the next message; `undefined` when there will be none. */
-  take(): Promise<ReplicationMessage | undefined>;
-  /** How many messages the session has not read. */
+  send(message: ReplicationMessage): void;
+  /** Ends the incoming messages, with an error if given. */
+  disconnect(error?: Error): void;
+  /** Returns the next message of the session, or undefined at the end. */
+  receive(): Promise<ReplicationMessage | undefined>;
+  /** The number of messages that the session has not read. */
   readonly unread: number;
 }
 
@@ -48,15 +47,15 @@ export function attachPeer(session: SessionHandle, gone?: AbortSignal): Scripted
 
   session.receive(incoming(), gone);
   return {
-    say(message) {
+    send(message) {
       said.push(message);
       wake?.();
     },
-    leave(error) {
+    disconnect(error) {
       left = { error };
       wake?.();
     },
-    async take() {
+    async receive() {
       const next = await outgoing.next();
       return next.done === true ? undefined : next.value;
     },
@@ -66,7 +65,7 @@ export function attachPeer(session: SessionHandle, gone?: AbortSignal): Scripted
   };
 }
 
-/** A service with so many instances, each with a name of `characters`. */
+/** Creates a service. @param characters the length of each instance's address */
 export function service(id: string, instances = 1, characters = 4): Resource {
   const Nodes = Array.from({ length: instances }, () => ({
     Service: { Service: id, Address: 'x'.repeat(characters) },
@@ -74,7 +73,7 @@ export function service(id: string, instances = 1, characters = 4): Resource {
   return { kind: 'service', id, message: create(ExportedServiceSchema, { Nodes }) };
 }
 
-/** The list of these services. */
+/** Creates the list of these services. */
 export function list(...Services: readonly string[]): Resource {
   const message = create(ExportedServiceListSchema, { Services: [...Services] });
   return { kind: 'list', id: 'exported-service-list', message };
@@ -83,21 +82,21 @@ export function list(...Services: readonly string[]): Resource {
 export interface ScriptedSource extends OutgoingResources {
   put(resource: Resource): void;
   remove(key: ResourceKey): void;
-  /** What was told to it, in words. */
-  readonly told: string[];
+  /** The calls of `acknowledged`, `refused` and `tooLarge`, as text. */
+  readonly reports: string[];
   reads: number;
-  readonly followed: boolean;
+  readonly isFollowed: boolean;
 }
 
-/** What one side exports. */
+/** Creates outgoing resources that the test changes. */
 export function scriptedSource(...resources: readonly Resource[]): ScriptedSource {
   const contents = new Map(resources.map((resource) => [keyText(resource), resource]));
   const told: string[] = [];
   let follower: ((key: ResourceKey) => void) | undefined;
   return {
-    told,
+    reports: told,
     reads: 0,
-    get followed() {
+    get isFollowed() {
       return follower !== undefined;
     },
     put(resource) {
@@ -126,26 +125,26 @@ export function scriptedSource(...resources: readonly Resource[]): ScriptedSourc
 }
 
 export interface ScriptedSink extends IncomingResources {
-  /** What was applied, in words. */
+  /** The applied resources, as text. */
   readonly applied: string[];
-  /** Applications that wait for the test, when `holds`. */
-  readonly held: { resolve(): void; reject(error: Error): void }[];
-  holds: boolean;
+  /** Applications that the test has to complete while `isHeld`. */
+  readonly pending: { resolve(): void; reject(error: Error): void }[];
+  isHeld: boolean;
 }
 
-/** Takes what comes in: at once, or when the test lets it. */
+/** Creates incoming resources that are applied immediately, or by the test while `isHeld`. */
 export function scriptedSink(): ScriptedSink {
   const applied: string[] = [];
   const held: PromiseWithResolvers<void>[] = [];
   return {
     applied,
-    held,
-    holds: false,
+    pending: held,
+    isHeld: false,
     async apply(resource, first) {
-      if (this.holds) {
-        const waiting = Promise.withResolvers<void>();
-        held.push(waiting);
-        await waiting.promise;
+      if (this.isHeld) {
+        const completion = Promise.withResolvers<void>();
+        held.push(completion);
+        await completion.promise;
       }
       const { message } = resource;
       const size = 'Nodes' in message ? message.Nodes.length : 'Services' in message ? message.Services.join('+') : '';

@@ -1,4 +1,4 @@
-/** Both sides of a peer stream as machines, joined by two wires that hold few messages, lose none and keep their order. */
+/** The session state machines of both sides, connected by two queues that are lossless, ordered and short. */
 import assert from 'node:assert/strict';
 import { create } from '@bufbuild/protobuf';
 import { AnySchema } from '@bufbuild/protobuf/wkt';
@@ -15,38 +15,39 @@ import type { ReplicationMessage } from '../../../src/peering/stream/wire/gen/pe
 import { readMessage, responseMessage } from '../../../src/peering/stream/wire/messages.ts';
 import { keyText, RESOURCE_KINDS, type ResourceKey } from '../../../src/peering/stream/wire/resources.ts';
 import type { Random } from '../random.ts';
-import { accepting, dialing, REFUSAL, type Timeless } from './peer-session.ts';
+import { acceptingSession, dialingSession, REFUSAL, type UntimedEvent } from './session-fixtures.ts';
 
-/** Messages that a wire holds before the transport has to wait. */
-const WIRE_MESSAGES_MAX = 3;
+/** Messages in a queue at which the transport is no longer ready. */
+const QUEUED_MESSAGES_MAX = 3;
 
-/** One side with what lies around it. */
-export interface Half {
+/** One side of the stream: its session, its transport and its resources. */
+export interface Endpoint {
   readonly session: Session;
-  /** What this side has sent and the other one has not read. */
-  readonly wire: ReplicationMessage[];
-  /** What this side exports, and what it has applied of the other's: the version of each key. */
+  /** Messages that this side has sent and the other side has not read. */
+  readonly queue: ReplicationMessage[];
+  /** The versions of this side's own resources, by key. */
   readonly exported: Map<string, number>;
+  /** The versions that this side has applied, by key. */
   readonly applied: Map<string, number>;
   readonly applying: { readonly key: ResourceKey; readonly version: number }[];
-  /** Nonces of responses that were sent, read here, and answered here. */
   readonly sentNonces: string[];
   readonly readNonces: string[];
   readonly answeredNonces: string[];
-  asked: boolean;
+  /** Whether the transport can take a message. */
+  isTransportReady: boolean;
   closed: boolean;
   end: SessionEnd | undefined;
 }
 
-export interface Pair {
-  readonly halves: readonly [Half, Half];
-  /** Does something that is possible now; between two live sessions time may pass too. */
-  act(random: Random): void;
-  /** Delivers, applies and sends until there is nothing left to do. */
-  finish(random: Random): void;
-  /** Something of this half changes. */
-  change(half: Half, key: ResourceKey): void;
-  happen(half: Half, event: Timeless): void;
+export interface SessionPair {
+  readonly endpoints: readonly [Endpoint, Endpoint];
+  /** Performs a random action that is possible now. Time can pass only while both sessions are open. */
+  randomAction(random: Random): void;
+  /** Delivers, applies and sends until no action is possible. */
+  runToCompletion(random: Random): void;
+  /** Increases the version of a resource. */
+  change(endpoint: Endpoint, key: ResourceKey): void;
+  dispatch(endpoint: Endpoint, event: UntimedEvent): void;
 }
 
 const KEYS: readonly ResourceKey[] = [
@@ -57,65 +58,68 @@ const KEYS: readonly ResourceKey[] = [
   { kind: 'service', id: 'db' },
 ];
 
-const makeHalf = (session: Session): Half => ({
+const createEndpoint = (session: Session): Endpoint => ({
   session,
-  wire: [],
+  queue: [],
   exported: new Map(KEYS.map((key) => [keyText(key), 1])),
   applied: new Map(),
   applying: [],
   sentNonces: [],
   readNonces: [],
   answeredNonces: [],
-  asked: false,
+  isTransportReady: false,
   closed: false,
   end: undefined,
 });
 
-/** @param refuses the chance that an application is refused */
-export function createSessionPair(at: number, refuses: number): Pair {
-  const halves: readonly [Half, Half] = [makeHalf(accepting()), makeHalf(dialing())];
+/** @param at the start time in milliseconds. @param refusalProbability of each application, from 0 to 1 */
+export function createSessionPair(at: number, refusalProbability: number): SessionPair {
+  const endpoints: readonly [Endpoint, Endpoint] = [
+    createEndpoint(acceptingSession()),
+    createEndpoint(dialingSession()),
+  ];
   let now = at;
 
-  function send(half: Half, message: ReplicationMessage): void {
-    assert.equal(half.end, undefined, 'nothing is sent after the end');
-    assert.ok(half.asked, 'a message is given only when it was asked for');
-    half.asked = false;
-    half.wire.push(message);
+  function send(endpoint: Endpoint, message: ReplicationMessage): void {
+    assert.equal(endpoint.end, undefined, 'no message is sent after the end');
+    assert.ok(endpoint.isTransportReady, 'a message is sent only when the transport is ready');
+    endpoint.isTransportReady = false;
+    endpoint.queue.push(message);
     const { Payload: payload } = message;
-    if (payload.case === 'response') half.sentNonces.push(payload.value.Nonce);
+    if (payload.case === 'response') endpoint.sentNonces.push(payload.value.Nonce);
     if (payload.case === 'request' && payload.value.ResponseNonce !== '') {
-      half.answeredNonces.push(payload.value.ResponseNonce);
+      endpoint.answeredNonces.push(payload.value.ResponseNonce);
     }
   }
 
-  function perform(half: Half, effect: Effect): void {
+  function perform(endpoint: Endpoint, effect: Effect): void {
     switch (effect.type) {
       case 'send':
-        send(half, effect.message);
+        send(endpoint, effect.message);
         break;
       case 'send-resource': {
-        const version = half.exported.get(keyText(effect.key)) ?? 0;
+        const version = endpoint.exported.get(keyText(effect.key)) ?? 0;
         const { url } = RESOURCE_KINDS[effect.key.kind];
         const content = create(AnySchema, { typeUrl: url, value: new TextEncoder().encode(String(version)) });
-        send(half, responseMessage(effect.key, effect.nonce, content));
+        send(endpoint, responseMessage(effect.key, effect.nonce, content));
         break;
       }
       case 'authorize':
-        happen(half, { type: 'authorized' });
+        happen(endpoint, { type: 'authorized' });
         break;
       case 'enumerate':
-        happen(half, { type: 'changed', keys: KEYS.filter(({ kind }) => kind === effect.kind) });
+        happen(endpoint, { type: 'changed', keys: KEYS.filter(({ kind }) => kind === effect.kind) });
         break;
       case 'apply':
-        half.applying.push({ key: effect.key, version: Number(new TextDecoder().decode(effect.content)) });
+        endpoint.applying.push({ key: effect.key, version: Number(new TextDecoder().decode(effect.content)) });
         break;
       case 'close':
       case 'reset':
-        half.closed = true;
+        endpoint.closed = true;
         break;
       case 'ended':
-        assert.equal(half.end, undefined, 'a session ends once');
-        half.end = effect.end;
+        assert.equal(endpoint.end, undefined, 'a session ends once');
+        endpoint.end = effect.end;
         break;
       case 'opened':
       case 'acknowledged':
@@ -123,85 +127,85 @@ export function createSessionPair(at: number, refuses: number): Pair {
     }
   }
 
-  function happen(half: Half, event: Timeless): void {
-    // An event that is made here has the time of the step.
-    for (const effect of step(half.session, { ...event, at: now } as Event)) perform(half, effect);
-    check(half);
+  function happen(endpoint: Endpoint, event: UntimedEvent): void {
+    // Adding `at` to an event without one makes a complete event.
+    for (const effect of step(endpoint.session, { ...event, at: now } as Event)) perform(endpoint, effect);
+    check(endpoint);
   }
 
-  const change = (half: Half, key: ResourceKey): void => {
+  const change = (endpoint: Endpoint, key: ResourceKey): void => {
     const text = keyText(key);
-    half.exported.set(text, (half.exported.get(text) ?? 0) + 1);
-    happen(half, { type: 'changed', keys: [key] });
+    endpoint.exported.set(text, (endpoint.exported.get(text) ?? 0) + 1);
+    happen(endpoint, { type: 'changed', keys: [key] });
   };
 
-  /** What both halves can do now. */
+  /** Returns the actions that are possible now. */
   const possible = (random: Random): readonly (() => void)[] => [
-    ...possibleFor(halves[0], halves[1], random),
-    ...possibleFor(halves[1], halves[0], random),
+    ...possibleFor(endpoints[0], endpoints[1], random),
+    ...possibleFor(endpoints[1], endpoints[0], random),
   ];
 
-  function possibleFor(half: Half, other: Half, random: Random): readonly (() => void)[] {
-    if (half.end !== undefined) return [];
+  function possibleFor(endpoint: Endpoint, other: Endpoint, random: Random): readonly (() => void)[] {
+    if (endpoint.end !== undefined) return [];
     const actions: (() => void)[] = [];
-    if (!half.asked && half.wire.length < WIRE_MESSAGES_MAX) actions.push(() => ask(half));
-    if (other.wire.length > 0 && canRead(half.session)) actions.push(() => read(half, other));
-    if (half.applying.length > 0) actions.push(() => settle(half, random));
-    if (other.wire.length === 0 && other.closed) {
-      actions.push(() => happen(half, { type: 'closed', status: { code: undefined, message: '' } }));
+    if (!endpoint.isTransportReady && endpoint.queue.length < QUEUED_MESSAGES_MAX) actions.push(() => ask(endpoint));
+    if (other.queue.length > 0 && canRead(endpoint.session)) actions.push(() => read(endpoint, other));
+    if (endpoint.applying.length > 0) actions.push(() => settle(endpoint, random));
+    if (other.queue.length === 0 && other.closed) {
+      actions.push(() => happen(endpoint, { type: 'closed', status: { code: undefined, message: '' } }));
     }
     return actions;
   }
 
-  function ask(half: Half): void {
-    half.asked = true;
-    happen(half, { type: 'ready' });
+  function ask(endpoint: Endpoint): void {
+    endpoint.isTransportReady = true;
+    happen(endpoint, { type: 'ready' });
   }
 
-  function read(half: Half, other: Half): void {
-    const message = other.wire.shift();
+  function read(endpoint: Endpoint, other: Endpoint): void {
+    const message = other.queue.shift();
     if (message === undefined) return;
-    if (message.Payload.case === 'response') half.readNonces.push(message.Payload.value.Nonce);
-    happen(half, readMessage(message));
+    if (message.Payload.case === 'response') endpoint.readNonces.push(message.Payload.value.Nonce);
+    happen(endpoint, readMessage(message));
   }
 
-  function settle(half: Half, random: Random): void {
-    const [done] = half.applying.splice(random.below(half.applying.length), 1);
+  function settle(endpoint: Endpoint, random: Random): void {
+    const [done] = endpoint.applying.splice(random.below(endpoint.applying.length), 1);
     if (done === undefined) return;
     const { key, version } = done;
-    if (random.chance(refuses)) {
-      happen(half, { type: 'not-applied', key, refusal: REFUSAL });
+    if (random.chance(refusalProbability)) {
+      happen(endpoint, { type: 'not-applied', key, refusal: REFUSAL });
       return;
     }
     const text = keyText(key);
-    assert.ok(version >= (half.applied.get(text) ?? 0), 'an older version is not applied after a newer one');
-    half.applied.set(text, version);
-    happen(half, { type: 'applied', key });
+    assert.ok(version >= (endpoint.applied.get(text) ?? 0), 'an older version is not applied after a newer one');
+    endpoint.applied.set(text, version);
+    happen(endpoint, { type: 'applied', key });
   }
 
   function pass(ms: number): void {
     now += ms;
-    for (const each of halves) if (nextTickAt(each.session) <= now) happen(each, { type: 'tick' });
+    for (const each of endpoints) if (nextTickAt(each.session) <= now) happen(each, { type: 'tick' });
   }
 
   return {
-    halves,
-    happen,
+    endpoints: endpoints,
+    dispatch: happen,
     change,
-    act(random) {
+    randomAction(random) {
       const actions = possible(random);
       if (actions.length > 0 && random.chance(0.8)) random.pick(actions)();
-      else if (random.chance(0.7)) change(random.pick(halves), random.pick(KEYS));
-      else if (halves.every(({ session }) => session.phase.name === 'open')) pass(random.below(5_000));
+      else if (random.chance(0.7)) change(random.pick(endpoints), random.pick(KEYS));
+      else if (endpoints.every(({ session }) => session.phase.name === 'open')) pass(random.below(5_000));
     },
-    finish(random) {
+    runToCompletion(random) {
       for (let actions = possible(random); actions.length > 0; actions = possible(random)) random.pick(actions)();
     },
   };
 }
 
-/** What holds after every step. */
-function check({ session, sentNonces }: Half): void {
+/** Checks the invariants of an endpoint. */
+function check({ session, sentNonces }: Endpoint): void {
   const { sendQueue, applyQueue } = session;
   assert.ok(sendQueue.acks.size <= PENDING_ACKS_MAX);
   assert.ok(sendQueue.changed.size <= Math.min(KEYS.length, PENDING_CHANGES_MAX));
@@ -209,5 +213,5 @@ function check({ session, sentNonces }: Half): void {
   assert.ok(applyQueue.bytes >= 0 && applyQueue.bytes <= UNAPPLIED_BYTES_MAX);
   const last = sentNonces.at(-1);
   const before = sentNonces.at(-2);
-  assert.ok(last === undefined || before === undefined || before < last, 'nonces count up');
+  assert.ok(last === undefined || before === undefined || before < last, 'nonces increase [STREAM-39]');
 }

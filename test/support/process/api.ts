@@ -1,17 +1,17 @@
-/** The API in the test's own process: a state on a store, the HTTP edge and every endpoint, with a clock to hold. */
+/** The whole API in the process of the test: a state, the HTTP server and every endpoint, with an injectable clock. */
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 import { after, before } from 'node:test';
 import { parseGrant } from '../../../src/cli/input/grant.ts';
-import type { ShownToken } from '../../../src/credentials/acl-token.ts';
+import type { AclTokenJson } from '../../../src/credentials/acl-token-to-json.ts';
 import { credentialsEndpoints } from '../../../src/credentials/api/endpoints.ts';
 import type { AclPolicy } from '../../../src/credentials/caller.ts';
 import { readCredentials } from '../../../src/credentials/credentials-file.ts';
-import { makeFirstCredentials } from '../../../src/credentials/first-credentials.ts';
+import { createFirstCredentials } from '../../../src/credentials/first-credentials.ts';
 import type { Edition } from '../../../src/credentials/request-partition.ts';
-import { createReads, type Reads } from '../../../src/http/blocking/reads.ts';
+import { type BlockingQueries, createBlockingQueries } from '../../../src/http/blocking/blocking-query.ts';
 import { openApiEndpoint } from '../../../src/http/openapi/openapi-endpoint.ts';
-import { operatorEndpoints } from '../../../src/http/operators/health.ts';
+import { healthEndpoints } from '../../../src/http/operators/health.ts';
 import { createHttpServer, type HttpServer } from '../../../src/http/server/server.ts';
 import { createLog } from '../../../src/http/telemetry/log.ts';
 import { v1Api } from '../../../src/http/v1-conventions.ts';
@@ -25,18 +25,18 @@ import { systemResolve } from '../../../src/peering/check/resolve-host.ts';
 import { entryEndpoints } from '../../../src/peering/config-entries/api/endpoints.ts';
 import { usedByEntries } from '../../../src/peering/config-entries/partition-use.ts';
 import { explainEndpoints } from '../../../src/peering/explain/endpoints.ts';
-import type { HeldStreams } from '../../../src/peering/explain/local-stream.ts';
+import type { LocalStreams } from '../../../src/peering/explain/local-stream.ts';
 import type { PeeringService } from '../../../src/peering/peering-context.ts';
 import { createSecretStore } from '../../../src/peering/record/encrypted-secret.ts';
-import { usedByPeerings } from '../../../src/peering/record/partition-use.ts';
+import { usedByPeerings } from '../../../src/peering/record/reservation.ts';
 import { openServerIdentity } from '../../../src/peering/trust/identity.ts';
 import { type Clock, systemClock } from '../../../src/state/clock/clock.ts';
 import type { Engine } from '../../../src/state/engine/engine.ts';
 import { sqliteEngine } from '../../../src/state/engine/sqlite/engine.ts';
 import type { State } from '../../../src/state/state.ts';
-import type { Sealer } from '../../../src/state/transfer/encryption.ts';
-import { teamAccessApi } from '../../../src/team-access/http/conventions.ts';
-import { edgeErrorForm } from '../../../src/team-access/jsonapi/error-answer.ts';
+import type { TextCipher } from '../../../src/state/transfer/encryption.ts';
+import { teamAccessApi } from '../../../src/team-access/http/api-description.ts';
+import { renderServerError } from '../../../src/team-access/jsonapi/error-answer.ts';
 import { startTeamAccess } from '../../../src/team-access/start-team-access.ts';
 import { inProcessExchange, makeReachable } from '../peering/in-process-exchange.ts';
 import { openState } from '../state/state.ts';
@@ -44,34 +44,33 @@ import { temporaryDirectory } from '../temporary-directory.ts';
 import { until } from '../until.ts';
 import { type Answer, type RequestOptions, send } from './server.ts';
 
-/** What a test changes. */
 export interface ApiSettings {
-  /** SQLite in a directory of its own unless given. */
+  /** Default: SQLite in a temporary directory. */
   readonly engine?: Engine;
-  /** The node's name; those of one store must differ. */
+  /** The name of the node, unique per store. */
   readonly node?: string;
-  /** What its local agent is otherwise. */
+  /** Changes to the node of the local agent. */
   readonly agent?: Partial<AgentNode>;
   readonly clock?: Clock;
   readonly policy?: Partial<AclPolicy>;
   readonly edition?: Edition;
-  /** `compat = consul`. */
+  /** `compat: consul`. */
   readonly consul?: boolean;
-  /** `compat = terraform`. */
+  /** `compat: terraform`. */
   readonly terraform?: boolean;
-  /** `team-access.rate-limit`; none unless given. */
+  /** `team-access.rate-limit`. Default: no limit. */
   readonly rateLimit?: number;
-  readonly dataKey?: Sealer;
+  readonly dataKey?: TextCipher;
   /** `limits.waiting-per-token`. */
   readonly waitingPerTokenMax?: number;
-  /** The streams that the server holds; none unless given. */
-  readonly live?: HeldStreams['live'];
-  /** What the peering service gets instead of the usual. */
+  /** The streams of this server. Default: none. */
+  readonly live?: LocalStreams['live'];
+  /** Dependencies of the peering service that replace the defaults. */
   readonly peering?: Partial<Pick<PeeringService, 'exchange' | 'streams' | 'addresses' | 'tokenTtlMs' | 'peeringsMax'>>;
 }
 
-/** A token with the secret that its creation told. */
-export type MadeToken = ShownToken & { readonly SecretID: string };
+/** The response to the creation of a token, with its secret ID. */
+export type CreatedToken = AclTokenJson & { readonly SecretID: string };
 
 export interface Api extends AsyncDisposable {
   readonly address: string;
@@ -79,27 +78,26 @@ export interface Api extends AsyncDisposable {
   readonly directory: string;
   readonly state: State;
   readonly server: HttpServer;
-  readonly reads: Reads;
+  readonly reads: BlockingQueries;
   readonly peering: PeeringService;
-  /** The secret ID of the first token, which holds every grant; empty where another node has made it. */
+  /** The secret ID of the first ACL token, which has every grant. Empty if another node created it. */
   readonly token: string;
-  /** The token of the first user, a site administrator; empty where another node has made it. */
+  /** The token of the first user, a site administrator. Empty if another node created it. */
   readonly adminToken: string;
-  /** Resolves when the uses of team access tokens so far are written: no commit of theirs comes between any more. */
+  /** Resolves when the recorded uses of team access tokens are committed, so that they cause no later commit. */
   usesWritten(): Promise<void>;
-  /** Everything logged so far, from debug on. */
+  /** Returns all log lines so far, at level `debug` and above. */
   log(): string;
-  /** With the first token unless another is given, or `null` for none. */
+  /** Sends a request with the first token, unless `options` has another token or `null`. */
   request(method: string, pathAndQuery: string, options?: RequestOptions): Promise<Answer>;
-  /** Creates a token that may do what `grants` say, such as `acl:read@eu`. */
-  makeToken(grants: readonly string[], body?: Readonly<Record<string, unknown>>): Promise<MadeToken>;
-  /** Creates partitions. */
+  /** Creates a token with grants such as `acl:read@eu`. */
+  makeToken(grants: readonly string[], body?: Readonly<Record<string, unknown>>): Promise<CreatedToken>;
   makePartitions(...names: string[]): Promise<void>;
-  /** Sends a blocking query and resolves once it is held. `answer` resolves with its answer. */
-  hold(pathAndQuery: string, options?: RequestOptions): Promise<{ readonly answer: Promise<Answer> }>;
+  /** Sends a blocking query and resolves when it waits. `answer` resolves with the response. */
+  startBlockingQuery(pathAndQuery: string, options?: RequestOptions): Promise<{ readonly answer: Promise<Answer> }>;
 }
 
-/** One API for all tests of the `describe` around the call: for those that stay clear of one another. */
+/** Starts one API for all tests of the surrounding `describe`. The tests must not depend on each other's changes. */
 export function sharedApi(settings?: ApiSettings): () => Api {
   let api: Api | undefined;
   before(async () => {
@@ -107,17 +105,17 @@ export function sharedApi(settings?: ApiSettings): () => Api {
   });
   after(() => api?.[Symbol.asyncDispose]());
   return () => {
-    if (api === undefined) throw new Error('the shared API is there within tests only');
+    if (api === undefined) throw new Error('the shared API exists inside tests only');
     return api;
   };
 }
 
-/** `stale.max-age` as it is by default. */
+/** The default of `stale.max-age`. */
 const STALE_MS = 600_000;
-/** `peering.token-ttl` likewise. */
+/** The default of `peering.token-ttl`. */
 const TOKEN_TTL_MS = 7 * 24 * 60 * 60 * 1000;
 
-/** Starts it, with the first credentials made. */
+/** Starts the API and creates the first credentials. */
 export async function startApi(settings: ApiSettings = {}): Promise<Api> {
   const { clock = systemClock, consul = false, edition = 'enterprise', dataKey, node = 'a' } = settings;
   await using parts = new AsyncDisposableStack();
@@ -136,7 +134,7 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
     port: 0,
     allowedOrigins: [],
     limits: { connections: 1_000, body: 1024 * 1024, bulkBody: 16 * 1024 * 1024 },
-    errorForms: { '/api/v2/': edgeErrorForm },
+    errorRenderers: { '/api/v2/': renderServerError },
     consul,
     requestIdPrefix: 'test',
     clock,
@@ -146,13 +144,13 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
   parts.defer(() => server.stop(0));
   const address = `http://127.0.0.1:${port}`;
   const presetSecrets = () => ({ aclToken: undefined, adminToken: undefined });
-  await makeFirstCredentials({ state, clock, directory, address, datacenter: 'dc1', presetSecrets });
+  await createFirstCredentials({ state, clock, directory, address, datacenter: 'dc1', presetSecrets });
   const made = await readCredentials(directory);
   const token = made?.peering.secretId ?? '';
 
   const policy: AclPolicy = { enabled: true, defaultPolicy: 'deny', ...settings.policy };
   const { defaultPolicy } = policy;
-  const reads = createReads({
+  const reads = createBlockingQueries({
     state,
     clock,
     random: () => 0,
@@ -188,10 +186,10 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
     ...explainEndpoints({ credentials, streams: { node, live: settings.live ?? new Map() }, consul }),
     ...checkEndpoints({
       service: peering,
-      around: { clock, resolve: systemResolve, version: '1.13.0', randomId: randomUUID },
+      environment: { clock, resolve: systemResolve, version: '1.13.0', randomId: randomUUID },
     }),
   ];
-  const operators = operatorEndpoints({ state, staleMaxAgeMs: STALE_MS, version: { Version: 'test' } });
+  const operators = healthEndpoints({ state, staleMaxAgeMs: STALE_MS, version: { Version: 'test' } });
   const teamAccess = parts.use(
     startTeamAccess({
       state,
@@ -203,7 +201,7 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
   );
   for (const endpoint of [...endpoints, ...operators, ...teamAccess.endpoints]) server.add(endpoint);
   server.add(teamAccess.counted(openApiEndpoint(server.endpoints, teamAccessApi('test'))));
-  server.countUnserved('/api/v2/', teamAccess.countUnserved);
+  server.onUnmatched('/api/v2/', teamAccess.countUnmatched);
   server.add(openApiEndpoint(server.endpoints, v1Api('test')));
   await server.open();
   const agent = new http.Agent({ keepAlive: true });
@@ -226,22 +224,23 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
       const answer = await api.request('PUT', '/v1/acl/token', {
         body: { ...body, Grants: grants.map((text) => parseGrant(text)) },
       });
-      if (answer.status !== 200) throw new Error(`no token was made: ${answer.status} ${answer.text}`);
-      return answer.json<MadeToken>();
+      if (answer.status !== 200) throw new Error(`cannot create a token: ${answer.status} ${answer.text}`);
+      return answer.json<CreatedToken>();
     },
     async makePartitions(...names) {
       for (const name of names) {
         const answer = await api.request('PUT', `/v1/partition/${name}`, { body: {} });
-        if (answer.status !== 200) throw new Error(`no partition was made: ${answer.status} ${answer.text}`);
+        if (answer.status !== 200)
+          throw new Error(`cannot create partition '${name}': ${answer.status} ${answer.text}`);
       }
     },
-    async hold(pathAndQuery, options = {}) {
+    async startBlockingQuery(pathAndQuery, options = {}) {
       const before = reads.waitingCount;
       const answer = api.request('GET', pathAndQuery, options);
-      const early = answer.then((given) => {
-        throw new Error(`answered instead of held: ${given.status} ${given.text}`);
+      const early = answer.then(({ status, text }) => {
+        throw new Error(`the query did not wait: ${status} ${text}`);
       });
-      await Promise.race([until('the query is held', () => reads.waitingCount > before), early]);
+      await Promise.race([until('the query waits', () => reads.waitingCount > before), early]);
       early.catch(() => undefined);
       return { answer };
     },

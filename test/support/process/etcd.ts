@@ -1,4 +1,4 @@
-/** Real etcd servers for tests: one or more members on loopback, in a folder that goes with them. */
+/** etcd clusters for tests: one or more members on loopback, with their data in a temporary folder. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -11,69 +11,67 @@ import { freePort } from '../free-port.ts';
 import { toolPath } from '../tools.ts';
 import { until } from '../until.ts';
 
-/** How long a member may take to become healthy, and an election to end. */
+/** Timeout for a member to become healthy, and for an election. */
 const START_MS_MAX = 20_000;
 
-/** One member. */
 export interface EtcdMember {
-  /** `http://127.0.0.1:…` for clients; `https` with `tls`. */
+  /** The client URL, `http://127.0.0.1:…`, or `https` with `tls`. */
   readonly url: string;
   readonly port: number;
-  /** Of its process; undefined while it is stopped. */
+  /** The process ID. `undefined` while the member is stopped. */
   readonly pid: number | undefined;
-  /** Ends it as a crash would, and waits until it is gone. */
+  /** Sends SIGKILL and waits for the exit. */
   kill(): Promise<void>;
-  /** Stops it as an operator would. */
+  /** Sends SIGTERM and waits for the exit. */
   stop(): Promise<void>;
-  /** Starts it again on the same data and ports. */
+  /** Starts the member on the same data and ports. */
   start(): Promise<void>;
-  /** SIGSTOP: it holds its connections and says nothing. */
+  /** Sends SIGSTOP: the connections stay open, and the member does not respond. */
   freeze(): void;
-  /** SIGCONT. */
+  /** Sends SIGCONT. */
   thaw(): void;
-  /** With `tls`: the certificate that it made for itself, as PEM text. */
+  /** With `tls`: the member's self-signed certificate, as PEM text. */
   certificate(): string;
-  /** Copies its data aside; call while it is stopped. */
+  /** Copies the data of the stopped member. */
   saveData(): void;
-  /** Puts the saved data back, as a restore from a snapshot; call while it is stopped. */
+  /** Replaces the data of the stopped member with the copy, like a restore from a snapshot. */
   restoreData(): void;
 }
 
-/** A cluster of etcd. */
 export interface EtcdCluster extends AsyncDisposable {
   readonly members: readonly EtcdMember[];
   readonly urls: readonly string[];
   /** The first member. */
   readonly first: EtcdMember;
-  /** POSTs to the JSON gateway of a member (`/v3/…`); throws with etcd's words when it refuses. */
+  /** Calls the JSON gateway of the first member (`/v3/…`). @throws Error with etcd's message if etcd rejects the call */
   call(path: string, body: object, token?: string): Promise<Record<string, unknown>>;
-  /** The member that leads; waits for the end of an election, which a busy machine may cause at any time. */
+  /** Returns the leader. Waits for the end of an election, which a busy machine can cause at any time. */
   leader(): Promise<EtcdMember>;
 }
 
-/** What differs from a single member with default settings. */
 export interface EtcdSettings {
+  /** Default: 1. */
   readonly members?: number;
-  /** Clients speak TLS; the member makes its certificate. */
+  /** Whether clients connect with TLS. Each member generates its certificate. */
   readonly tls?: boolean;
-  /** Further flags for every member. */
+  /** Additional flags for every member. */
   readonly flags?: readonly string[];
 }
 
-/** Starts a cluster; resolves when every member answers. */
+/** Starts a cluster. Resolves when every member is healthy. */
 export async function startEtcd(settings: EtcdSettings = {}): Promise<EtcdCluster> {
   const folder = mkdtempSync(join(tmpdir(), 'accord-etcd-'));
   const count = settings.members ?? 1;
   const ports = await Promise.all(Array.from({ length: count * 2 }, freePort));
-  const places = Array.from({ length: count }, (_, index) => ({
+  const configs = Array.from({ length: count }, (_, index) => ({
     name: `m${index}`,
-    client: ports[index * 2] as number, // As many were asked for.
+    client: ports[index * 2] as number, // Two ports per member.
     peer: ports[index * 2 + 1] as number,
     folder: join(folder, `m${index}`),
     scheme: settings.tls === true ? ('https' as const) : ('http' as const),
   }));
-  const initial = places.map(({ name, peer }) => `${name}=http://127.0.0.1:${peer}`).join(',');
-  const members = places.map((place) => createMember(place, initial, settings.flags ?? []));
+  const initial = configs.map(({ name, peer }) => `${name}=http://127.0.0.1:${peer}`).join(',');
+  const members = configs.map((config) => createMember(config, initial, settings.flags ?? []));
   const dispose = async (): Promise<void> => {
     await Promise.all(members.map((member) => member.kill()));
     rmSync(folder, { recursive: true, force: true });
@@ -84,7 +82,7 @@ export async function startEtcd(settings: EtcdSettings = {}): Promise<EtcdCluste
     await dispose();
     throw error;
   }
-  const first = members[0] as EtcdMember; // There is at least one.
+  const first = members[0] as EtcdMember; // A cluster has at least one member.
   return {
     members,
     first,
@@ -95,52 +93,54 @@ export async function startEtcd(settings: EtcdSettings = {}): Promise<EtcdCluste
   };
 }
 
-interface Place {
+interface MemberConfig {
   readonly name: string;
+  /** The port for clients. */
   readonly client: number;
+  /** The port for other members. */
   readonly peer: number;
   readonly folder: string;
   readonly scheme: 'http' | 'https';
 }
 
-function createMember(place: Place, initial: string, flags: readonly string[]): EtcdMember {
-  const url = `${place.scheme}://127.0.0.1:${place.client}`;
+function createMember(config: MemberConfig, initial: string, flags: readonly string[]): EtcdMember {
+  const url = `${config.scheme}://127.0.0.1:${config.client}`;
   let child: ChildProcess | undefined;
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     const ending = child;
     child = undefined;
     if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null) return;
-    const gone = once(ending, 'exit');
-    // One that is frozen hears SIGTERM only when it goes on.
+    const exited = once(ending, 'exit');
+    // A frozen process handles SIGTERM only after SIGCONT.
     ending.kill('SIGCONT');
     ending.kill(signal);
-    await gone;
+    await exited;
   };
   return {
     url,
-    port: place.client,
+    port: config.client,
     get pid() {
       return child?.pid;
     },
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
     async start() {
-      child = spawn(toolPath('etcd'), [...memberFlags(place, url, initial), ...flags], { stdio: 'ignore' });
-      await healthy(url, child);
+      child = spawn(toolPath('etcd'), [...memberFlags(config, url, initial), ...flags], { stdio: 'ignore' });
+      await untilHealthy(url, child);
     },
     freeze: () => void child?.kill('SIGSTOP'),
     thaw: () => void child?.kill('SIGCONT'),
-    certificate: () => readFileSync(join(place.folder, 'fixtures', 'client', 'cert.pem'), 'utf8'),
-    saveData: () => cpSync(place.folder, `${place.folder}.saved`, { recursive: true }),
+    certificate: () => readFileSync(join(config.folder, 'fixtures', 'client', 'cert.pem'), 'utf8'),
+    saveData: () => cpSync(config.folder, `${config.folder}.saved`, { recursive: true }),
     restoreData() {
-      rmSync(place.folder, { recursive: true });
-      cpSync(`${place.folder}.saved`, place.folder, { recursive: true });
+      rmSync(config.folder, { recursive: true });
+      cpSync(`${config.folder}.saved`, config.folder, { recursive: true });
     },
   };
 }
 
-/** A short election, so that a lost leader costs a test little; nothing logged. */
-function memberFlags({ name, folder, peer, scheme }: Place, url: string, initial: string): string[] {
+/** Returns the flags of a member. The election timeout is short, so that the loss of a leader delays a test little. */
+function memberFlags({ name, folder, peer, scheme }: MemberConfig, url: string, initial: string): string[] {
   const settings = {
     name,
     'data-dir': folder,
@@ -157,18 +157,18 @@ function memberFlags({ name, folder, peer, scheme }: Place, url: string, initial
   return scheme === 'https' ? [...flags, '--auto-tls'] : flags;
 }
 
-async function healthy(url: string, child: ChildProcess): Promise<void> {
+async function untilHealthy(url: string, child: ChildProcess): Promise<void> {
   const end = Date.now() + START_MS_MAX;
   while (Date.now() < end) {
     if (child.exitCode !== null)
-      throw new Error(`etcd ended with code ${child.exitCode}: another process may have its port`);
+      throw new Error(`etcd exited with code ${child.exitCode}: another process may use its port`);
     if (await isHealthy(`${url}/health`)) return;
     await delay(20);
   }
   throw new Error(`etcd at ${url} was not healthy within ${START_MS_MAX} ms`);
 }
 
-/** Trusts any certificate: who answers on a port of our own choosing is known. */
+/** Reports whether a member is healthy. Trusts any certificate, because the test has reserved the port. */
 async function isHealthy(url: string): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const settings = { timeout: 1_000, rejectUnauthorized: false };
@@ -185,7 +185,7 @@ async function post(url: string, path: string, body: object, token?: string): Pr
   const signal = AbortSignal.timeout(10_000);
   const answer = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body), signal });
   const text = await answer.text();
-  if (!answer.ok) throw new Error(`etcd refused ${path}: ${text}`);
+  if (!answer.ok) throw new Error(`etcd rejected ${path}: ${text}`);
   return JSON.parse(text) as Record<string, unknown>;
 }
 
@@ -199,6 +199,6 @@ async function findLeader(members: readonly EtcdMember[]): Promise<EtcdMember> {
     }
     return leader !== undefined;
   };
-  await until('a member leads', isFound, START_MS_MAX);
-  return leader as EtcdMember; // Found.
+  await until('a member is the leader', isFound, START_MS_MAX);
+  return leader as EtcdMember; // `isFound` has set it.
 }

@@ -1,4 +1,4 @@
-/** Whole servers as a user starts them: a process, its settings, its credentials, and requests to it. */
+/** Starts `accord server` as a process, with the given settings, and sends requests to it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -10,32 +10,32 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../free-port.ts';
 
 const ENTRY = path.resolve(import.meta.dirname, '../../../bin/accord.ts');
-/** As `bin/accord` has it. */
+/** The same folder as in `bin/accord`. */
 const COMPILE_CACHE = path.resolve(import.meta.dirname, '../../../node_modules/.cache/accord');
-/** Some hundred milliseconds on a machine that is free; this one may be busy with many. */
+/** Timeout for a start. An idle machine needs a few hundred milliseconds, a machine that runs many tests needs more. */
 const READY_MS_MAX = 60_000;
-/** How long an answer may take when the test does not say: longer than any time limit of the server but `wait`. */
+/** Default timeout for a response. It exceeds every time limit of the server except `wait`. */
 const ANSWER_MS_MAX = 60_000;
-/** How long one question whether it is ready may take: the port may be that of somebody who says nothing. */
+/** Timeout for one readiness probe, because another process that never responds may use the port. */
 const PROBE_MS_MAX = 1_000;
 const KEEP_ALIVE = { keepAlive: true };
 const ANY_CERTIFICATE = { rejectUnauthorized: false };
 
 export interface ServerOptions {
-  /** Kept when given; a temporary folder that goes with the server otherwise. */
+  /** Default: a temporary folder, which disposal deletes. */
   readonly dataDirectory?: string;
   /** Settings by key, such as `{'store': 'etcd'}`. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Further arguments, such as `--recover`. */
+  /** Additional arguments, such as `--recover`. */
   readonly args?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
-  /** The program; from source unless given. */
+  /** The program. Default: `bin/accord.ts`. */
   readonly entry?: string;
-  /** Resolves as soon as it listens instead of when it is ready. */
-  readonly unready?: boolean;
-  /** A command to run it with, such as one that takes rights away. */
-  readonly under?: readonly string[];
-  /** A file descriptor that gets standard error; `log` stays empty then. */
+  /** Whether `startServer` resolves when the server listens, before it is ready. */
+  readonly resolveWhenListening?: boolean;
+  /** A command that runs the server, such as one that drops privileges. */
+  readonly commandPrefix?: readonly string[];
+  /** A file descriptor for standard error. `log` stays empty if it is set. */
   readonly stderr?: number;
 }
 
@@ -49,7 +49,7 @@ export interface Answer {
 
 export interface RequestOptions {
   readonly body?: unknown;
-  /** `null`: none. Otherwise the first ACL token unless given. */
+  /** Default: the first ACL token. `null` sends no token. */
   readonly token?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
@@ -61,29 +61,29 @@ export interface Server extends AsyncDisposable {
   readonly process: ChildProcess;
   /** The secret ID of the first ACL token. */
   readonly token: string;
-  /** Everything written to standard error so far. */
+  /** Returns the content of standard error so far. */
   log(): string;
-  /** Everything written to standard output so far. */
+  /** Returns the content of standard output so far. */
   output(): string;
   request(method: string, pathAndQuery: string, options?: RequestOptions): Promise<Answer>;
-  /** Ends it with a signal. @returns its exit code, null when the signal killed it */
+  /** Sends a signal, SIGTERM by default. @returns the exit code, null if the signal killed the process */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** A process that ended before it was ready. */
+/** The error of a server that exited before it was ready. */
 export class StartError extends Error {
   override readonly name = 'StartError';
   readonly exitCode: number | null;
   readonly log: string;
 
   constructor(exitCode: number | null, log: string) {
-    super(`the server ended with code ${exitCode}: ${log}`);
+    super(`the server exited with code ${exitCode}: ${log}`);
     this.exitCode = exitCode;
     this.log = log;
   }
 }
 
-/** Starts `accord server` on loopback. @throws StartError when it ends instead */
+/** Starts `accord server` on loopback. @throws StartError if it exits before it is ready */
 export async function startServer(options: ServerOptions = {}): Promise<Server> {
   const dataDirectory = options.dataDirectory ?? (await mkdtemp(path.join(tmpdir(), 'accord-test-')));
   const given = options.settings ?? {};
@@ -97,7 +97,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   };
   const flags = Object.entries(settings).flatMap(([key, value]) => [`--${key.replaceAll('.', '-')}`, value]);
   const program = [process.execPath, options.entry ?? ENTRY, 'server'];
-  const command = [...(options.under ?? []), ...program, ...flags, ...(options.args ?? [])];
+  const command = [...(options.commandPrefix ?? []), ...program, ...flags, ...(options.args ?? [])];
   const child = spawn(command[0] ?? '', command.slice(1), {
     env: { ...cleanEnvironment(), NODE_COMPILE_CACHE: COMPILE_CACHE, ...options.environment },
     cwd: dataDirectory,
@@ -114,7 +114,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   const ended = once(child, 'close');
   const scheme = settings['http.tls-cert' as keyof typeof settings] === undefined ? 'http' : 'https';
   const address = `${scheme}://${httpAddress}`;
-  // Who answers on a port of our own choosing is known: any certificate will do.
+  // Trusts any certificate, because the test has reserved the port.
   const agent = scheme === 'http' ? new http.Agent(KEEP_ALIVE) : new https.Agent({ ...KEEP_ALIVE, ...ANY_CERTIFICATE });
   let token = '';
 
@@ -141,14 +141,14 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   };
 
   const deadline = performance.now() + READY_MS_MAX;
-  const wanted = options.unready ? '/healthz' : '/readyz';
+  const probePath = options.resolveWhenListening ? '/healthz' : '/readyz';
   while (performance.now() < deadline) {
     if (child.exitCode !== null || child.signalCode !== null) {
       await ended;
       throw new StartError(child.exitCode, log);
     }
     const signal = AbortSignal.timeout(PROBE_MS_MAX);
-    const ready = await send(agent, address, 'GET', wanted, { token: null, signal }).catch(() => undefined);
+    const ready = await send(agent, address, 'GET', probePath, { token: null, signal }).catch(() => undefined);
     if (ready?.status === 200) {
       token = await firstToken(dataDirectory);
       return server;
@@ -156,7 +156,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
     await delay(20);
   }
   await server[Symbol.asyncDispose]();
-  throw new StartError(null, `not ready in ${READY_MS_MAX} ms: ${log}`);
+  throw new StartError(null, `not ready within ${READY_MS_MAX} ms: ${log}`);
 }
 
 async function firstToken(dataDirectory: string): Promise<string> {
@@ -164,7 +164,7 @@ async function firstToken(dataDirectory: string): Promise<string> {
   return text === undefined ? '' : (JSON.parse(text) as { peering: { secretId: string } }).peering.secretId;
 }
 
-/** One request over a kept-alive connection. */
+/** Sends one request over a keep-alive connection. */
 export function send(
   agent: http.Agent,
   address: string,
@@ -209,7 +209,7 @@ export function send(
 
 const bodyText = (body: unknown): string => (typeof body === 'string' ? body : JSON.stringify(body));
 
-/** The environment without settings of whoever runs the tests. */
+/** Returns the environment without the variables of Accord. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('ACCORD_')));
 }

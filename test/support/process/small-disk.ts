@@ -1,4 +1,4 @@
-/** A disk of a few MiB, so that a test can fill it. Needs root on Linux. */
+/** A disk of a few MiB that a test can fill. It requires Linux and root. */
 import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import path from 'node:path';
@@ -6,22 +6,21 @@ import { temporaryDirectory } from '../temporary-directory.ts';
 
 export interface SmallDisk extends AsyncDisposable {
   readonly path: string;
-  /** Writes until nothing more fits. */
+  /** Fills the disk to the last byte. */
   fill(): void;
-  /** Makes room again. */
+  /** Deletes the data that `fill` wrote. */
   free(): void;
 }
 
-/** For the `skip` option of a test: `false`, or why it cannot run here. */
-export const skipWithoutMounts: string | false =
+/** The `skip` option of a test: `false`, or the reason to skip it. */
+export const skipWithoutMount: string | false =
   (process.platform !== 'linux' || process.getuid?.() !== 0) && 'only root can mount a small disk';
 
-/** Mounts one. */
-export async function smallDisk(mebibytes: number): Promise<SmallDisk> {
+export async function mountSmallDisk(mebibytes: number): Promise<SmallDisk> {
   await using stack = new AsyncDisposableStack();
   const directory = stack.use(await temporaryDirectory()).path;
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'accord-test', directory]);
-  // Lazily: what a process that is being killed still holds open does not matter.
+  // A lazy unmount succeeds while a killed process still has files open.
   stack.defer(() => void execFileSync('umount', ['--lazy', directory]));
   const filler = path.join(directory, 'filler');
   const owned = stack.move();
@@ -29,8 +28,8 @@ export async function smallDisk(mebibytes: number): Promise<SmallDisk> {
     path: directory,
     fill() {
       const file = openSync(filler, 'a');
-      // Ever smaller pieces: the last bytes count, too.
-      for (let size = 64 * 1024; size > 0; size >>= 1) writeWhileRoom(file, Buffer.alloc(size));
+      // Smaller and smaller pieces fill the disk to the last byte.
+      for (let size = 64 * 1024; size > 0; size >>= 1) writeUntilFull(file, Buffer.alloc(size));
       closeSync(file);
     },
     free: () => rmSync(filler, { force: true }),
@@ -38,7 +37,7 @@ export async function smallDisk(mebibytes: number): Promise<SmallDisk> {
   };
 }
 
-function writeWhileRoom(file: number, piece: Buffer): void {
+function writeUntilFull(file: number, piece: Buffer): void {
   try {
     while (writeSync(file, piece) === piece.length);
   } catch (error) {

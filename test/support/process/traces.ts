@@ -1,4 +1,4 @@
-/** The real SDK of OpenTelemetry in the test's own process, with everything it is given kept in memory. */
+/** The OpenTelemetry SDK in the process of the test. It keeps all spans in memory. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createRequire } from 'node:module';
 import {
@@ -19,18 +19,18 @@ import {
 import { until } from '../until.ts';
 
 export interface Traces extends Disposable {
-  /** The spans that have ended so far. */
+  /** The finished spans. */
   readonly spans: readonly ReadableSpan[];
-  /** Waits for a span to end. @returns the first that fits */
-  untilSpan(what: string, fits: (span: ReadableSpan) => boolean): Promise<ReadableSpan>;
+  /** Waits for a finished span that matches. @returns the first match */
+  untilSpan(what: string, matches: (span: ReadableSpan) => boolean): Promise<ReadableSpan>;
 }
 
-/** The propagator of `traceparent` that comes with the SDK. */
+/** The SDK's propagator of `traceparent`. */
 const { W3CTraceContextPropagator } = createRequire(
   createRequire(import.meta.url).resolve('@opentelemetry/sdk-trace-base'),
 )('@opentelemetry/core') as { readonly W3CTraceContextPropagator: new () => TextMapPropagator };
 
-/** Registers the SDK until it is disposed; one at a time. */
+/** Registers the SDK globally until disposal. Only one can be registered at a time. */
 export function startTraces(): Traces {
   const exporter = new InMemorySpanExporter();
   trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }));
@@ -40,10 +40,10 @@ export function startTraces(): Traces {
     get spans() {
       return exporter.getFinishedSpans();
     },
-    async untilSpan(what, fits) {
+    async untilSpan(what, matches) {
       let found: ReadableSpan | undefined;
       await until(what, () => {
-        found = exporter.getFinishedSpans().find(fits);
+        found = exporter.getFinishedSpans().find(matches);
         return found !== undefined;
       });
       return found as ReadableSpan;
@@ -56,7 +56,7 @@ export function startTraces(): Traces {
   };
 }
 
-/** What the SDKs for Node.js use. */
+/** Returns a context manager like the one in the SDKs for Node.js. */
 function asyncContexts(): ContextManager {
   const storage = new AsyncLocalStorage<Context>();
   const manager: ContextManager = {
@@ -69,7 +69,7 @@ function asyncContexts(): ContextManager {
   return manager;
 }
 
-/** Everything that spans say, as one text: what must not be in any of them is not in it. */
+/** Returns the content of spans as one text, for tests that no span contains a secret. */
 export const textOf = (spans: readonly ReadableSpan[]): string =>
   JSON.stringify(
     spans.map(({ name, attributes, status, links, events, resource }) => ({

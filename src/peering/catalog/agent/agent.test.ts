@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
-  deregistered,
+  type CheckJson,
   type Fields,
-  got,
-  health,
-  registered,
-  type ShownCheck,
-  withAgent,
-} from '../../../../test/support/peering/catalog.ts';
-import { seen } from '../../../../test/support/peering/peering.ts';
+  healthOf,
+  mustDeregister,
+  mustGet,
+  mustRegister,
+  mustRegisterWithAgent,
+} from '../../../../test/support/peering/catalog-requests.ts';
+import { statusAndText } from '../../../../test/support/peering/peering-requests.ts';
 import { sharedApi, startApi } from '../../../../test/support/process/api.ts';
 import type { Answer } from '../../../../test/support/process/server.ts';
 import { catalogNodes } from '../tables/catalog-node.ts';
@@ -19,7 +19,7 @@ describe('the local agent', () => {
   const put = (path: string, options = {}): Promise<Answer> => api().request('PUT', path, options);
 
   test('registers a service on the node of its server with a critical check', async () => {
-    await withAgent(api(), {
+    await mustRegisterWithAgent(api(), {
       ID: 'web-1',
       Name: 'web',
       Tags: ['v1'],
@@ -31,53 +31,60 @@ describe('the local agent', () => {
       Weights: null,
       EnableTagOverride: false,
     });
-    assert.deepEqual(await health(api(), 'web'), ['server-1/web-1 passing,critical']);
-    const [entry] = await got<{ Node: Fields; Service: Fields; Checks: Fields[] }[]>(api(), '/v1/health/service/web');
+    assert.deepEqual(await healthOf(api(), 'web'), ['server-1/web-1 passing,critical']);
+    const [entry] = await mustGet<{ Node: Fields; Service: Fields; Checks: Fields[] }[]>(
+      api(),
+      '/v1/health/service/web',
+    );
     assert.deepEqual([entry?.Node['Node'], entry?.Node['Address']], ['server-1', '127.0.0.1']);
-    assert.deepEqual(await got(api(), '/v1/agent/services'), { 'web-1': entry?.Service });
-    assert.deepEqual(await got(api(), '/v1/agent/checks'), { 'service:web-1': entry?.Checks[1] });
+    assert.deepEqual(await mustGet(api(), '/v1/agent/services'), { 'web-1': entry?.Service });
+    assert.deepEqual(await mustGet(api(), '/v1/agent/checks'), { 'service:web-1': entry?.Checks[1] });
     const { Name, Status, Type, Notes, ServiceTags } = entry?.Checks[1] ?? {};
     assert.deepEqual([Name, Status, Type, Notes, ServiceTags], ["Service 'web' check", 'critical', 'ttl', 'n', ['v1']]);
     assert.deepEqual([entry?.Checks[0]?.['CheckID'], entry?.Checks[0]?.['Status']], ['server-lease', 'passing']);
   });
 
   test('stores reports with their notes and wakes no query when only the TTL is renewed', async () => {
-    await withAgent(api(), { Name: 'reports', Check: { CheckID: 'r', TTL: '30s' } });
-    const check = async (): Promise<ShownCheck | undefined> =>
-      (await got<Record<string, ShownCheck>>(api(), '/v1/agent/checks'))['r'];
+    await mustRegisterWithAgent(api(), { Name: 'reports', Check: { CheckID: 'r', TTL: '30s' } });
+    const check = async (): Promise<CheckJson | undefined> =>
+      (await mustGet<Record<string, CheckJson>>(api(), '/v1/agent/checks'))['r'];
     for (const [word, status] of [
       ['pass', 'passing'],
       ['warn', 'warning'],
       ['fail', 'critical'],
     ]) {
-      assert.deepEqual(seen(await put(`/v1/agent/check/${word}/r?note=all+is+${word}`)), [200, '']);
+      assert.deepEqual(statusAndText(await put(`/v1/agent/check/${word}/r?note=all+is+${word}`)), [200, '']);
       const shown = await check();
       assert.deepEqual([shown?.Status, shown?.Output], [status, `all is ${word}`]);
     }
     await put('/v1/agent/check/pass/r');
-    const held = await api().hold(`/v1/health/service/reports?index=${api().state.snapshot.index}`);
+    const held = await api().startBlockingQuery(`/v1/health/service/reports?index=${api().state.snapshot.index}`);
     await put('/v1/agent/check/pass/r');
     assert.equal(api().reads.waitingCount, 1);
     await put('/v1/agent/check/pass/r?note=other');
-    assert.equal((await held.answer).json<{ Checks: ShownCheck[] }[]>()[0]?.Checks[1]?.Output, 'other');
+    assert.equal((await held.answer).json<{ Checks: CheckJson[] }[]>()[0]?.Checks[1]?.Output, 'other');
   });
 
   test('keeps the status of a check when its service registers again without Status', async () => {
     const service = { Name: 'again', Check: { TTL: '30s' } };
-    await withAgent(api(), service);
+    await mustRegisterWithAgent(api(), service);
     await put('/v1/agent/check/pass/service:again?note=fine');
     const { snapshot } = api().state;
-    await withAgent(api(), service);
+    await mustRegisterWithAgent(api(), service);
     assert.equal(api().state.snapshot, snapshot);
-    await withAgent(api(), { ...service, Port: 81 });
-    assert.deepEqual(await health(api(), 'again'), ['server-1/again passing,passing']);
-    await withAgent(api(), { ...service, Check: { TTL: '30s', Status: 'warning' } });
-    assert.deepEqual(await health(api(), 'again'), ['server-1/again passing,warning']);
+    await mustRegisterWithAgent(api(), { ...service, Port: 81 });
+    assert.deepEqual(await healthOf(api(), 'again'), ['server-1/again passing,passing']);
+    await mustRegisterWithAgent(api(), { ...service, Check: { TTL: '30s', Status: 'warning' } });
+    assert.deepEqual(await healthOf(api(), 'again'), ['server-1/again passing,warning']);
   });
 
   test('numbers the default IDs of several checks', async () => {
-    await withAgent(api(), { Name: 'two', Check: { TTL: '1s', Status: 'passing' }, Checks: [{ TTL: '2s' }] });
-    const checks = Object.keys(await got<object>(api(), '/v1/agent/checks'));
+    await mustRegisterWithAgent(api(), {
+      Name: 'two',
+      Check: { TTL: '1s', Status: 'passing' },
+      Checks: [{ TTL: '2s' }],
+    });
+    const checks = Object.keys(await mustGet<object>(api(), '/v1/agent/checks'));
     assert.deepEqual(checks.filter((id) => id.startsWith('service:two')).toSorted(), [
       'service:two:1',
       'service:two:2',
@@ -86,33 +93,33 @@ describe('the local agent', () => {
 
   test('has a node in each partition with a service', async () => {
     await api().makePartitions('eu');
-    await withAgent(api(), { Name: 'parted', Check: { TTL: '9s' } }, '?partition=eu');
-    await withAgent(api(), { Name: 'parted-too', Partition: 'eu' });
-    assert.deepEqual(Object.keys(await got<object>(api(), '/v1/agent/services?partition=EU')).toSorted(), [
+    await mustRegisterWithAgent(api(), { Name: 'parted', Check: { TTL: '9s' } }, '?partition=eu');
+    await mustRegisterWithAgent(api(), { Name: 'parted-too', Partition: 'eu' });
+    assert.deepEqual(Object.keys(await mustGet<object>(api(), '/v1/agent/services?partition=EU')).toSorted(), [
       'parted',
       'parted-too',
     ]);
-    assert.deepEqual(await health(api(), 'parted'), []);
+    assert.deepEqual(await healthOf(api(), 'parted'), []);
     assert.equal((await put('/v1/agent/check/pass/service:parted')).status, 404);
     assert.equal((await put('/v1/agent/check/pass/service:parted?partition=eu')).status, 200);
   });
 
   test('deregisters a service with its checks', async () => {
-    await withAgent(api(), { Name: 'going', Check: { TTL: '30s' } });
-    assert.deepEqual(seen(await put('/v1/agent/service/deregister/going')), [200, '']);
-    assert.deepEqual(await health(api(), 'going'), []);
+    await mustRegisterWithAgent(api(), { Name: 'going', Check: { TTL: '30s' } });
+    assert.deepEqual(statusAndText(await put('/v1/agent/service/deregister/going')), [200, '']);
+    assert.deepEqual(await healthOf(api(), 'going'), []);
     assert.equal((await put('/v1/agent/check/pass/service:going')).status, 404);
-    await withAgent(api(), { Name: 'going', Check: { TTL: '30s' } });
-    await deregistered(api(), { Node: 'server-1', ServiceID: 'going' });
+    await mustRegisterWithAgent(api(), { Name: 'going', Check: { TTL: '30s' } });
+    await mustDeregister(api(), { Node: 'server-1', ServiceID: 'going' });
     assert.equal((await put('/v1/agent/check/pass/service:going')).status, 404);
   });
 
   test('returns 404 for an unknown service ID or check ID', async () => {
-    assert.deepEqual(seen(await put('/v1/agent/service/deregister/nothing')), [
+    assert.deepEqual(statusAndText(await put('/v1/agent/service/deregister/nothing')), [
       404,
       'Unknown service ID "nothing". Ensure that the service ID is passed, not the service name.',
     ]);
-    assert.deepEqual(seen(await put('/v1/agent/check/pass/nothing')), [
+    assert.deepEqual(statusAndText(await put('/v1/agent/check/pass/nothing')), [
       404,
       'Unknown check ID "nothing". Ensure that the check ID is passed, not the check name.',
     ]);
@@ -155,7 +162,7 @@ describe('the local agent', () => {
   ];
   for (const [what, body, text] of invalidBodies) {
     test(`returns 400 for a service ${what}`, async () => {
-      await withAgent(api(), { Name: 'owner', Check: { CheckID: 'taken', TTL: '30s' } });
+      await mustRegisterWithAgent(api(), { Name: 'owner', Check: { CheckID: 'taken', TTL: '30s' } });
       const { snapshot } = api().state;
       const answer = await put('/v1/agent/service/register', { body });
       assert.equal(answer.status, 400, answer.text);
@@ -165,8 +172,8 @@ describe('the local agent', () => {
   }
 
   test('limits a token with a grant for names to those services', async () => {
-    await withAgent(api(), { Name: 'mine', Check: { TTL: '30s' } });
-    await withAgent(api(), { Name: 'theirs', Check: { TTL: '30s' } });
+    await mustRegisterWithAgent(api(), { Name: 'mine', Check: { TTL: '30s' } });
+    await mustRegisterWithAgent(api(), { Name: 'theirs', Check: { TTL: '30s' } });
     const { SecretID: token } = await api().makeToken(['services:write@default=mine']);
     const statusOf = async (path: string, body?: Fields): Promise<number> => (await put(path, { body, token })).status;
     assert.equal(await statusOf('/v1/agent/service/register', { Name: 'mine', Port: 1 }), 200);
@@ -178,20 +185,20 @@ describe('the local agent', () => {
     const answer = await api().request('GET', '/v1/agent/services', { token });
     assert.deepEqual(Object.keys(answer.json<object>()), ['mine']);
     assert.equal(answer.headers['x-service-results-filtered-by-acls'], 'true');
-    assert.deepEqual(Object.keys(await got<object>(api(), '/v1/agent/checks', { token })), ['service:mine']);
+    assert.deepEqual(Object.keys(await mustGet<object>(api(), '/v1/agent/checks', { token })), ['service:mine']);
     assert.equal(await statusOf('/v1/agent/service/deregister/mine'), 200);
   });
 });
 
 test('the local agent takes over a node with its name and recreates it after a deregistration', async () => {
   await using api = await startApi({ node: 'server-1' });
-  await registered(api, { Node: 'Server-1', Address: '10.0.0.7' });
-  await withAgent(api, { Name: 'db' });
-  assert.deepEqual(await health(api, 'web'), ['Server-1/web passing']);
-  assert.equal((await got<unknown[]>(api, '/v1/catalog/nodes')).length, 1);
+  await mustRegister(api, { Node: 'Server-1', Address: '10.0.0.7' });
+  await mustRegisterWithAgent(api, { Name: 'db' });
+  assert.deepEqual(await healthOf(api, 'web'), ['Server-1/web passing']);
+  assert.equal((await mustGet<unknown[]>(api, '/v1/catalog/nodes')).length, 1);
   const [before] = api.state.snapshot.all(catalogNodes);
   assert.deepEqual([before?.row.address, before?.row.agent], ['127.0.0.1', 'server-1']);
-  await deregistered(api, { Node: 'server-1' });
-  await withAgent(api, { Name: 'db' });
-  assert.deepEqual(await got(api, '/v1/catalog/services'), { db: [] });
+  await mustDeregister(api, { Node: 'server-1' });
+  await mustRegisterWithAgent(api, { Name: 'db' });
+  assert.deepEqual(await mustGet(api, '/v1/catalog/services'), { db: [] });
 });

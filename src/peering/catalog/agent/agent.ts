@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Caller } from '../../../credentials/caller.ts';
 import type { Access } from '../../../credentials/grant.ts';
-import { type Asked, type Credentials, locate } from '../../../credentials/operation.ts';
+import { type Credentials, type RequestContext, resolveCaller } from '../../../credentials/request-context.ts';
 import { existingPartition } from '../../../credentials/request-partition.ts';
 import { ServiceError } from '../../../http/errors.ts';
 import type { Reader } from '../../../state/memory/reader.ts';
@@ -42,10 +42,10 @@ export interface AgentTarget {
 export function resolveAgentTarget(
   { credentials, node }: Agent,
   reader: Reader,
-  context: Asked,
+  context: RequestContext,
   access: Access,
 ): AgentTarget {
-  const { caller, partition: namedPartition } = locate(credentials, reader, context);
+  const { caller, partition: namedPartition } = resolveCaller(credentials, reader, context);
   authorizeAnyService(caller, access, namedPartition);
   const partition = existingPartition(reader, namedPartition);
   return { caller, partition, stored: reader.find(catalogNodes, 'name', catalogEntry(partition, node.name)) };

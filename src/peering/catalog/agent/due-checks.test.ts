@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createFakeClock, type FakeClock } from '../../../../test/support/fake-clock.ts';
 import {
-  deregistered,
-  got,
-  health,
-  registered,
-  type ShownCheck,
-  withAgent,
-} from '../../../../test/support/peering/catalog.ts';
+  type CheckJson,
+  healthOf,
+  mustDeregister,
+  mustGet,
+  mustRegister,
+  mustRegisterWithAgent,
+} from '../../../../test/support/peering/catalog-requests.ts';
 import { type Api, startApi } from '../../../../test/support/process/api.ts';
 import { temporaryDirectory } from '../../../../test/support/temporary-directory.ts';
 import { sqliteEngine } from '../../../state/engine/sqlite/engine.ts';
@@ -41,46 +41,46 @@ const report = async (api: Api, word: string, check: string): Promise<void> => {
 test('a check that is not renewed within its TTL becomes critical until the next report', async () => {
   const clock = createFakeClock();
   await using api = await withJob(clock);
-  await withAgent(api, { Name: 'web', Check: { TTL: '10s', Status: 'passing' } });
+  await mustRegisterWithAgent(api, { Name: 'web', Check: { TTL: '10s', Status: 'passing' } });
   await pass(api, clock, 9_900);
-  assert.deepEqual(await health(api, 'web'), ['a/web passing,passing']);
+  assert.deepEqual(await healthOf(api, 'web'), ['a/web passing,passing']);
   await report(api, 'pass', 'service:web');
   await pass(api, clock, 9_900);
-  assert.deepEqual(await health(api, 'web'), ['a/web passing,passing']);
+  assert.deepEqual(await healthOf(api, 'web'), ['a/web passing,passing']);
   await pass(api, clock, 200);
-  assert.deepEqual(await health(api, 'web'), ['a/web passing,critical']);
-  const { 'service:web': check } = await got<Record<string, ShownCheck>>(api, '/v1/agent/checks');
+  assert.deepEqual(await healthOf(api, 'web'), ['a/web passing,critical']);
+  const { 'service:web': check } = await mustGet<Record<string, CheckJson>>(api, '/v1/agent/checks');
   assert.equal(check?.Output, TTL_EXPIRED_OUTPUT);
   await pass(api, clock, 60_000);
   await report(api, 'warn', 'service:web');
-  assert.deepEqual(await health(api, 'web'), ['a/web passing,warning']);
+  assert.deepEqual(await healthOf(api, 'web'), ['a/web passing,warning']);
   await pass(api, clock, 10_100);
-  assert.deepEqual(await health(api, 'web'), ['a/web passing,critical']);
+  assert.deepEqual(await healthOf(api, 'web'), ['a/web passing,critical']);
 });
 
 test('a blocking query wakes when the check of its service expires', async () => {
   const clock = createFakeClock();
   await using api = await withJob(clock);
-  await withAgent(api, { Name: 'web', Check: { TTL: '1s', Status: 'passing' } });
-  const held = await api.hold(`/v1/health/service/web?index=${api.state.snapshot.index}`);
+  await mustRegisterWithAgent(api, { Name: 'web', Check: { TTL: '1s', Status: 'passing' } });
+  const held = await api.startBlockingQuery(`/v1/health/service/web?index=${api.state.snapshot.index}`);
   await pass(api, clock, 1_100);
-  assert.equal((await held.answer).json<{ Checks: ShownCheck[] }[]>()[0]?.Checks[1]?.Status, 'critical');
+  assert.equal((await held.answer).json<{ Checks: CheckJson[] }[]>()[0]?.Checks[1]?.Status, 'critical');
 });
 
 test('removes a service after its check was critical for DeregisterCriticalServiceAfter', async () => {
   const clock = createFakeClock();
   await using api = await withJob(clock);
   const check = { TTL: '10s', DeregisterCriticalServiceAfter: '30s' };
-  await withAgent(api, { Name: 'runs-out', Check: { ...check, Status: 'passing' } });
-  await withAgent(api, { Name: 'fails', Check: { ...check, Status: 'passing' } });
-  await withAgent(api, { Name: 'begins', Check: check });
-  await withAgent(api, { Name: 'stays', Check: { TTL: '10s', Status: 'passing' } });
+  await mustRegisterWithAgent(api, { Name: 'runs-out', Check: { ...check, Status: 'passing' } });
+  await mustRegisterWithAgent(api, { Name: 'fails', Check: { ...check, Status: 'passing' } });
+  await mustRegisterWithAgent(api, { Name: 'begins', Check: check });
+  await mustRegisterWithAgent(api, { Name: 'stays', Check: { TTL: '10s', Status: 'passing' } });
   await report(api, 'fail', 'service:fails');
-  const left = async (): Promise<string[]> => Object.keys(await got<object>(api, '/v1/catalog/services'));
+  const left = async (): Promise<string[]> => Object.keys(await mustGet<object>(api, '/v1/catalog/services'));
   await pass(api, clock, 15_000);
   // Neither a repeated failure nor a repeated registration restarts the time.
   await report(api, 'fail', 'service:fails');
-  await withAgent(api, { Name: 'begins', Check: check });
+  await mustRegisterWithAgent(api, { Name: 'begins', Check: check });
   await pass(api, clock, 14_900);
   assert.deepEqual(await left(), ['begins', 'fails', 'runs-out', 'stays']);
   await pass(api, clock, 200);
@@ -95,33 +95,33 @@ test('removes a service after its check was critical for DeregisterCriticalServi
 test('keeps a service whose check recovers in time', async () => {
   const clock = createFakeClock();
   await using api = await withJob(clock);
-  await withAgent(api, { Name: 'web', Check: { TTL: '10s', DeregisterCriticalServiceAfter: '30s' } });
+  await mustRegisterWithAgent(api, { Name: 'web', Check: { TTL: '10s', DeregisterCriticalServiceAfter: '30s' } });
   await pass(api, clock, 29_000);
   await report(api, 'pass', 'service:web');
   await pass(api, clock, 9_000);
-  assert.deepEqual(await health(api, 'web'), ['a/web passing,passing']);
+  assert.deepEqual(await healthOf(api, 'web'), ['a/web passing,passing']);
   await pass(api, clock, 30_000);
-  assert.deepEqual(await health(api, 'web'), ['a/web passing,critical']);
+  assert.deepEqual(await healthOf(api, 'web'), ['a/web passing,critical']);
 });
 
 test('a critical status from the catalog does not remove a service early', async () => {
   const clock = createFakeClock();
   await using api = await withJob(clock);
-  await withAgent(api, {
+  await mustRegisterWithAgent(api, {
     Name: 'web',
     Check: { TTL: '10s', Status: 'passing', DeregisterCriticalServiceAfter: '30s' },
   });
   const check = { CheckID: 'service:web', ServiceID: 'web', Status: 'critical' };
-  await registered(api, { Node: 'a', Address: '127.0.0.1', Service: undefined, Check: check });
+  await mustRegister(api, { Node: 'a', Address: '127.0.0.1', Service: undefined, Check: check });
   await pass(api, clock, 10_100);
-  assert.deepEqual(await health(api, 'web'), ['a/web passing,critical']);
+  assert.deepEqual(await healthOf(api, 'web'), ['a/web passing,critical']);
   await pass(api, clock, 30_000);
-  assert.deepEqual(await health(api, 'web'), []);
+  assert.deepEqual(await healthOf(api, 'web'), []);
 });
 
 /** Registers a status in the catalog for a check of the agent. */
 const registerStatus = (api: Api, Status: string): Promise<void> =>
-  registered(api, {
+  mustRegister(api, {
     Node: 'a',
     Address: '127.0.0.1',
     Service: undefined,
@@ -131,54 +131,54 @@ const registerStatus = (api: Api, Status: string): Promise<void> =>
 test('a passing status from the catalog renews the TTL like a report', async () => {
   const clock = createFakeClock();
   await using api = await withJob(clock);
-  await withAgent(api, { Name: 'web', Check: { TTL: '20s', DeregisterCriticalServiceAfter: '6s' } });
+  await mustRegisterWithAgent(api, { Name: 'web', Check: { TTL: '20s', DeregisterCriticalServiceAfter: '6s' } });
   await pass(api, clock, 5_000);
   await registerStatus(api, 'passing');
   await pass(api, clock, 19_900);
-  assert.deepEqual(await health(api, 'web', '?passing'), ['a/web passing,passing']);
+  assert.deepEqual(await healthOf(api, 'web', '?passing'), ['a/web passing,passing']);
   await pass(api, clock, 200);
-  assert.deepEqual(await health(api, 'web'), ['a/web passing,critical']);
+  assert.deepEqual(await healthOf(api, 'web'), ['a/web passing,critical']);
   await pass(api, clock, 6_000);
-  assert.deepEqual(await health(api, 'web'), []);
+  assert.deepEqual(await healthOf(api, 'web'), []);
 });
 
 test('a passing status from the catalog before any report starts the TTL', async () => {
   const clock = createFakeClock();
   await using api = await withJob(clock);
-  await withAgent(api, { Name: 'web', Check: { TTL: '1s' } });
+  await mustRegisterWithAgent(api, { Name: 'web', Check: { TTL: '1s' } });
   await registerStatus(api, 'passing');
   await pass(api, clock, 900);
-  assert.deepEqual(await health(api, 'web'), ['a/web passing,passing']);
+  assert.deepEqual(await healthOf(api, 'web'), ['a/web passing,passing']);
   await pass(api, clock, 200);
-  assert.deepEqual(await health(api, 'web'), ['a/web passing,critical']);
+  assert.deepEqual(await healthOf(api, 'web'), ['a/web passing,critical']);
 });
 
 test('a critical status from the catalog starts DeregisterCriticalServiceAfter', async () => {
   const clock = createFakeClock();
   await using api = await withJob(clock);
   const check = { TTL: '1h', Status: 'passing', DeregisterCriticalServiceAfter: '6s' };
-  await withAgent(api, { Name: 'web', Check: check });
+  await mustRegisterWithAgent(api, { Name: 'web', Check: check });
   await registerStatus(api, 'critical');
   await pass(api, clock, 5_900);
-  assert.deepEqual(await health(api, 'web'), ['a/web passing,critical']);
+  assert.deepEqual(await healthOf(api, 'web'), ['a/web passing,critical']);
   await pass(api, clock, 200);
-  assert.deepEqual(await health(api, 'web'), []);
+  assert.deepEqual(await healthOf(api, 'web'), []);
 });
 
 test('keeps a service whose check passes, even when its row has an expired deadline', async () => {
   const clock = createFakeClock();
   await using api = await withJob(clock);
   const check = { TTL: '10s', Status: 'passing', DeregisterCriticalServiceAfter: '30s' };
-  await withAgent(api, { Name: 'web', Check: check });
+  await mustRegisterWithAgent(api, { Name: 'web', Check: check });
   await api.state.write((tx) => {
     const [stored] = tx.all(ttlChecks);
     assert.ok(stored);
     tx.put(ttlChecks, { ...stored.row, due: { atMs: tx.now, what: 'deregister' } });
   });
   await pass(api, clock, 9_000);
-  assert.deepEqual(await health(api, 'web'), ['a/web passing,passing']);
+  assert.deepEqual(await healthOf(api, 'web'), ['a/web passing,passing']);
   await pass(api, clock, 1_200);
-  assert.deepEqual(await health(api, 'web'), ['a/web passing,critical']);
+  assert.deepEqual(await healthOf(api, 'web'), ['a/web passing,critical']);
 });
 
 test('keeps a service with DeregisterCriticalServiceAfter 0', async () => {
@@ -186,12 +186,12 @@ test('keeps a service with DeregisterCriticalServiceAfter 0', async () => {
   await using api = await withJob(clock);
   for (const after of ['0s', '0']) {
     const Name = `after-${after}`;
-    await withAgent(api, { Name, Check: { TTL: '1s', DeregisterCriticalServiceAfter: after } });
+    await mustRegisterWithAgent(api, { Name, Check: { TTL: '1s', DeregisterCriticalServiceAfter: after } });
     await pass(api, clock, 60_000);
-    assert.deepEqual(await health(api, Name), [`a/${Name} passing,critical`]);
+    assert.deepEqual(await healthOf(api, Name), [`a/${Name} passing,critical`]);
     await report(api, 'pass', `service:${Name}`);
     await pass(api, clock, 60_000);
-    assert.deepEqual(await health(api, Name), [`a/${Name} passing,critical`]);
+    assert.deepEqual(await healthOf(api, Name), [`a/${Name} passing,critical`]);
   }
 });
 
@@ -199,13 +199,13 @@ test('deregistering a check or a service deletes its deadline', async () => {
   const clock = createFakeClock();
   await using api = await withJob(clock);
   const check = { TTL: '10s', Status: 'passing', DeregisterCriticalServiceAfter: '1s' };
-  await withAgent(api, { Name: 'one', Check: check });
-  await withAgent(api, { Name: 'two', Check: check });
-  await deregistered(api, { Node: 'a', CheckID: 'service:one' });
-  await deregistered(api, { Node: 'a', ServiceID: 'two' });
+  await mustRegisterWithAgent(api, { Name: 'one', Check: check });
+  await mustRegisterWithAgent(api, { Name: 'two', Check: check });
+  await mustDeregister(api, { Node: 'a', CheckID: 'service:one' });
+  await mustDeregister(api, { Node: 'a', ServiceID: 'two' });
   assert.equal(api.state.snapshot.count(ttlChecks), 0);
   await pass(api, clock, 60_000);
-  assert.deepEqual(await health(api, 'one'), ['a/one passing']);
+  assert.deepEqual(await healthOf(api, 'one'), ['a/one passing']);
 });
 
 test('turns more checks critical than fit in one write', async () => {
@@ -213,10 +213,10 @@ test('turns more checks critical than fit in one write', async () => {
   await using api = await withJob(clock);
   const count = 120;
   const names = Array.from({ length: count }, (_, i) => `s${i}`);
-  await Promise.all(names.map((Name) => withAgent(api, { Name, Check: { TTL: '5s', Status: 'passing' } })));
+  await Promise.all(names.map((Name) => mustRegisterWithAgent(api, { Name, Check: { TTL: '5s', Status: 'passing' } })));
   await pass(api, clock, 5_100);
   for (let turn = 0; turn < 5; turn++) await pass(api, clock, 100);
-  const critical = await got<ShownCheck[]>(api, '/v1/health/state/critical');
+  const critical = await mustGet<CheckJson[]>(api, '/v1/health/state/critical');
   assert.equal(critical.length, count);
 });
 
@@ -225,14 +225,14 @@ test('turns a check critical that expired while no server ran', async () => {
   await using directory = await temporaryDirectory();
   {
     await using api = await startApi({ clock, engine: sqliteEngine({ directory: directory.path }) });
-    await withAgent(api, { Name: 'web', Check: { TTL: '10s', Status: 'passing' } });
-    await withAgent(api, { Name: 'db', Check: { TTL: '1h', Status: 'passing' } });
+    await mustRegisterWithAgent(api, { Name: 'web', Check: { TTL: '10s', Status: 'passing' } });
+    await mustRegisterWithAgent(api, { Name: 'db', Check: { TTL: '1h', Status: 'passing' } });
   }
   clock.jump(600_000);
   const engine = sqliteEngine({ directory: directory.path });
   await using api = await startApi({ clock, engine, policy: { enabled: false } });
   api.state.addJob(dueChecksJob(api.state, clock));
   await pass(api, clock, 100);
-  assert.deepEqual(await health(api, 'web'), ['a/web passing,critical']);
-  assert.deepEqual(await health(api, 'db'), ['a/db passing,passing']);
+  assert.deepEqual(await healthOf(api, 'web'), ['a/web passing,critical']);
+  assert.deepEqual(await healthOf(api, 'db'), ['a/db passing,passing']);
 });

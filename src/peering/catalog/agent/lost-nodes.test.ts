@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createFakeClock } from '../../../../test/support/fake-clock.ts';
-import { got, health, registered, type ShownCheck, withAgent } from '../../../../test/support/peering/catalog.ts';
+import {
+  type CheckJson,
+  healthOf,
+  mustGet,
+  mustRegister,
+  mustRegisterWithAgent,
+} from '../../../../test/support/peering/catalog-requests.ts';
 import { type Api, startApi } from '../../../../test/support/process/api.ts';
 import type { State } from '../../../state/state.ts';
 import { DEADLINE_POLL_MS } from '../limits.ts';
@@ -55,24 +61,24 @@ test('the checks of a lost server are critical until it returns and then regain 
   await using harness = await startHarness();
   const { api } = harness;
   await api.makePartitions('eu');
-  await withAgent(api, { Name: 'web', Check: { TTL: '1h', Status: 'passing' } });
-  await withAgent(api, { Name: 'web', Check: { TTL: '1h', Status: 'warning' } }, '?partition=eu');
-  await withAgent(api, { Name: 'unchecked' });
-  await registered(api, { Node: 'other', Check: { Name: 'c', Status: 'passing' } });
+  await mustRegisterWithAgent(api, { Name: 'web', Check: { TTL: '1h', Status: 'passing' } });
+  await mustRegisterWithAgent(api, { Name: 'web', Check: { TTL: '1h', Status: 'warning' } }, '?partition=eu');
+  await mustRegisterWithAgent(api, { Name: 'unchecked' });
+  await mustRegister(api, { Node: 'other', Check: { Name: 'c', Status: 'passing' } });
   await harness.pass(2_000);
-  assert.deepEqual(await health(api, 'web'), ['a/web passing,passing', 'other/web passing']);
+  assert.deepEqual(await healthOf(api, 'web'), ['a/web passing,passing', 'other/web passing']);
 
   harness.live = false;
   await harness.pass(500);
-  assert.deepEqual(await health(api, 'unchecked'), ['a/unchecked passing']);
+  assert.deepEqual(await healthOf(api, 'unchecked'), ['a/unchecked passing']);
   const { index } = api.state.snapshot;
-  const held = await api.hold(`/v1/health/service/web?index=${index}`);
+  const held = await api.startBlockingQuery(`/v1/health/service/web?index=${index}`);
   await harness.pass(1_000);
   assert.equal((await held.answer).status, 200);
-  assert.deepEqual(await health(api, 'web'), ['a/web critical,critical', 'other/web passing']);
-  assert.deepEqual(await health(api, 'web', '?partition=eu'), ['a/web critical,critical']);
-  assert.deepEqual(await health(api, 'unchecked'), ['a/unchecked critical']);
-  const checks = await got<ShownCheck[]>(api, '/v1/health/node/a');
+  assert.deepEqual(await healthOf(api, 'web'), ['a/web critical,critical', 'other/web passing']);
+  assert.deepEqual(await healthOf(api, 'web', '?partition=eu'), ['a/web critical,critical']);
+  assert.deepEqual(await healthOf(api, 'unchecked'), ['a/unchecked critical']);
+  const checks = await mustGet<CheckJson[]>(api, '/v1/health/node/a');
   assert.deepEqual([...new Set(checks.map(({ Output }) => Output))], ['node lost']);
   const lostAt = api.state.snapshot.index;
   await harness.pass(60_000);
@@ -80,14 +86,14 @@ test('the checks of a lost server are critical until it returns and then regain 
 
   harness.live = true;
   await harness.pass(200);
-  assert.deepEqual(await health(api, 'web'), ['a/web passing,passing', 'other/web passing']);
-  assert.deepEqual(await health(api, 'web', '?partition=eu'), ['a/web passing,warning']);
-  assert.deepEqual(await health(api, 'unchecked'), ['a/unchecked passing']);
+  assert.deepEqual(await healthOf(api, 'web'), ['a/web passing,passing', 'other/web passing']);
+  assert.deepEqual(await healthOf(api, 'web', '?partition=eu'), ['a/web passing,warning']);
+  assert.deepEqual(await healthOf(api, 'unchecked'), ['a/unchecked passing']);
 });
 
 test('a lease that is missing for less than the grace period changes nothing', async () => {
   await using harness = await startHarness();
-  await withAgent(harness.api, { Name: 'web' });
+  await mustRegisterWithAgent(harness.api, { Name: 'web' });
   const { index } = harness.api.state.snapshot;
   for (let turn = 0; turn < 3; turn++) {
     harness.live = false;
@@ -102,15 +108,15 @@ test('removes services of a lost server after DeregisterCriticalServiceAfter and
   await using harness = await startHarness();
   const { api } = harness;
   const check = { TTL: '1h', Status: 'passing', DeregisterCriticalServiceAfter: '30s' };
-  for (let i = 0; i < 70; i++) await withAgent(api, { Name: `s${i}`, Check: check });
-  await withAgent(api, { Name: 'stays', Check: { TTL: '1h', Status: 'passing' } });
+  for (let i = 0; i < 70; i++) await mustRegisterWithAgent(api, { Name: `s${i}`, Check: check });
+  await mustRegisterWithAgent(api, { Name: 'stays', Check: { TTL: '1h', Status: 'passing' } });
   harness.live = false;
   await harness.pass(25_000);
-  assert.equal(Object.keys(await got<object>(api, '/v1/catalog/services')).length, 71);
+  assert.equal(Object.keys(await mustGet<object>(api, '/v1/catalog/services')).length, 71);
   await harness.pass(6_500);
   await harness.pass(200);
-  assert.deepEqual(await got(api, '/v1/catalog/services'), { stays: [] });
+  assert.deepEqual(await mustGet(api, '/v1/catalog/services'), { stays: [] });
   harness.live = true;
   await harness.pass(200);
-  assert.deepEqual(await health(api, 'stays'), ['a/stays passing,passing']);
+  assert.deepEqual(await healthOf(api, 'stays'), ['a/stays passing,passing']);
 });

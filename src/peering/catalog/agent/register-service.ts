@@ -1,7 +1,7 @@
 /** `PUT /v1/agent/service/register`: registers a service with its TTL checks on this server's node ([SVC-47]). */
 import { authorize } from '../../../credentials/caller.ts';
 import { permits } from '../../../credentials/grant.ts';
-import { type Asked, writeFor } from '../../../credentials/operation.ts';
+import { type RequestContext, writeForRequest } from '../../../credentials/request-context.ts';
 import type { ServiceError } from '../../../http/errors.ts';
 import type { DeepReadonly } from '../../../state/table.ts';
 import type { Transaction } from '../../../state/write/transaction.ts';
@@ -16,10 +16,10 @@ import { readAgentService, type TtlCheckFields } from './read-agent-service.ts';
 import type { AgentServiceBody } from './request-schemas.ts';
 
 /** @throws ServiceError `bad-request` | `permission-denied`, StateError */
-export async function registerService(agent: Agent, context: Asked, body: AgentServiceBody): Promise<void> {
+export async function registerService(agent: Agent, context: RequestContext, body: AgentServiceBody): Promise<void> {
   const { service, checks } = readAgentService(body);
-  const scopedContext: Asked = { ...context, partitions: { ...context.partitions, body: body.Partition } };
-  await writeFor(agent.credentials, context, (tx) => {
+  const scopedContext: RequestContext = { ...context, partitions: { ...context.partitions, body: body.Partition } };
+  await writeForRequest(agent.credentials, context, (tx) => {
     const target = resolveAgentTarget(agent, tx, scopedContext, 'write');
     const { caller, partition } = target;
     authorize(caller, { resource: 'services', access: 'write', partition, name: service.name });

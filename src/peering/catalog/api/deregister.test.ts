@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createFakeClock } from '../../../../test/support/fake-clock.ts';
 import {
-  deregister,
-  deregistered,
+  type CheckJson,
   type Fields,
-  got,
-  health,
-  registered,
-  type ShownCheck,
-} from '../../../../test/support/peering/catalog.ts';
-import { seen } from '../../../../test/support/peering/peering.ts';
+  healthOf,
+  mustDeregister,
+  mustGet,
+  mustRegister,
+  requestDeregister,
+} from '../../../../test/support/peering/catalog-requests.ts';
+import { statusAndText } from '../../../../test/support/peering/peering-requests.ts';
 import { sharedApi, startApi } from '../../../../test/support/process/api.ts';
 import { until } from '../../../../test/support/until.ts';
 import { catalogServices } from '../tables/catalog-service.ts';
@@ -19,16 +19,16 @@ describe('deregister', () => {
   const api = sharedApi();
 
   test('deletes a service with its checks and keeps the node', async () => {
-    await registered(api(), {
+    await mustRegister(api(), {
       Node: 'a',
       Service: { Service: 'gone' },
       Checks: [{ Name: 'n' }, { Name: 's', ServiceID: 'gone' }],
     });
-    await registered(api(), { Node: 'a', Service: { Service: 'stays' } });
-    await deregistered(api(), { Node: 'A', ServiceID: 'gone' });
-    assert.deepEqual(await health(api(), 'gone'), []);
-    assert.deepEqual(await health(api(), 'stays'), ['a/stays critical']);
-    const checks = await got<ShownCheck[]>(api(), '/v1/health/node/a');
+    await mustRegister(api(), { Node: 'a', Service: { Service: 'stays' } });
+    await mustDeregister(api(), { Node: 'A', ServiceID: 'gone' });
+    assert.deepEqual(await healthOf(api(), 'gone'), []);
+    assert.deepEqual(await healthOf(api(), 'stays'), ['a/stays critical']);
+    const checks = await mustGet<CheckJson[]>(api(), '/v1/health/node/a');
     assert.deepEqual(
       checks.map(({ CheckID }) => CheckID),
       ['n'],
@@ -36,27 +36,27 @@ describe('deregister', () => {
   });
 
   test('deletes only the given check of a node or a service', async () => {
-    await registered(api(), {
+    await mustRegister(api(), {
       Node: 'b',
       Service: { Service: 'checked' },
       Checks: [{ Name: 'n' }, { Name: 's', ServiceID: 'checked' }, { Name: 't', ServiceID: 'checked' }],
     });
-    await deregistered(api(), { Node: 'b', CheckID: 's' });
-    await deregistered(api(), { Node: 'b', CheckID: 'n' });
-    const checks = await got<ShownCheck[]>(api(), '/v1/health/node/b');
+    await mustDeregister(api(), { Node: 'b', CheckID: 's' });
+    await mustDeregister(api(), { Node: 'b', CheckID: 'n' });
+    const checks = await mustGet<CheckJson[]>(api(), '/v1/health/node/b');
     assert.deepEqual(
       checks.map(({ CheckID }) => CheckID),
       ['t'],
     );
-    assert.deepEqual(await health(api(), 'checked'), ['b/checked critical']);
+    assert.deepEqual(await healthOf(api(), 'checked'), ['b/checked critical']);
   });
 
   test('succeeds for missing items and writes nothing', async () => {
-    await registered(api(), { Node: 'c' });
+    await mustRegister(api(), { Node: 'c' });
     const { snapshot } = api().state;
-    await deregistered(api(), { Node: 'nowhere' });
-    await deregistered(api(), { Node: 'c', ServiceID: 'no' });
-    await deregistered(api(), { Node: 'c', CheckID: 'no' });
+    await mustDeregister(api(), { Node: 'nowhere' });
+    await mustDeregister(api(), { Node: 'c', ServiceID: 'no' });
+    await mustDeregister(api(), { Node: 'c', CheckID: 'no' });
     assert.equal(api().state.snapshot, snapshot);
   });
 
@@ -69,7 +69,7 @@ describe('deregister', () => {
   ];
   for (const [what, fields, text] of invalidBodies) {
     test(`returns 400 for ${what}`, async () => {
-      const answer = await deregister(api(), fields);
+      const answer = await requestDeregister(api(), fields);
       assert.equal(answer.status, 400);
       assert.match(answer.text, text);
     });
@@ -80,25 +80,25 @@ test('deletes a node with everything on it in one small commit', async () => {
   // With a stopped clock, the background job that deletes orphaned rows adds no commit.
   await using api = await startApi({ clock: createFakeClock() });
   const names = Array.from({ length: 700 }, (_, i) => `s${i}`);
-  await Promise.all(names.map((Service) => registered(api, { Node: 'big', Service: { Service } })));
-  await registered(api, { Node: 'small' });
+  await Promise.all(names.map((Service) => mustRegister(api, { Node: 'big', Service: { Service } })));
+  await mustRegister(api, { Node: 'small' });
   const { index } = api.state.snapshot;
-  await deregistered(api, { Node: 'big' });
+  await mustDeregister(api, { Node: 'big' });
   assert.equal(api.state.snapshot.index, index + 1);
-  assert.deepEqual(await got(api, '/v1/catalog/services'), { web: [] });
-  assert.equal(await got(api, '/v1/catalog/node/big'), null);
+  assert.deepEqual(await mustGet(api, '/v1/catalog/services'), { web: [] });
+  assert.equal(await mustGet(api, '/v1/catalog/node/big'), null);
   // A new node with the same name has nothing of the old one.
-  await registered(api, { Node: 'big', Service: { Service: 's1' } });
-  assert.deepEqual(await health(api, 's1'), ['big/s1']);
-  assert.deepEqual(await health(api, 's2'), []);
+  await mustRegister(api, { Node: 'big', Service: { Service: 's1' } });
+  assert.deepEqual(await healthOf(api, 's1'), ['big/s1']);
+  assert.deepEqual(await healthOf(api, 's2'), []);
   await until('the rows of the old node are deleted', () => api.state.snapshot.count(catalogServices) === 2);
-  assert.deepEqual(await health(api, 's1'), ['big/s1']);
+  assert.deepEqual(await healthOf(api, 's1'), ['big/s1']);
 });
 
 test('a caller with a grant limited to names can deregister only those services', async () => {
   await using api = await startApi();
-  await registered(api, { Checks: [{ Name: 'n' }, { Name: 's', ServiceID: 'web' }] });
-  await registered(api, { Service: { Service: 'db' }, Checks: [{ Name: 'd', ServiceID: 'db' }] });
+  await mustRegister(api, { Checks: [{ Name: 'n' }, { Name: 's', ServiceID: 'web' }] });
+  await mustRegister(api, { Service: { Service: 'db' }, Checks: [{ Name: 'd', ServiceID: 'db' }] });
   const { SecretID: token, AccessorID } = await api.makeToken(['services:write@default=web']);
   const lacks = `Permission denied: token with AccessorID '${AccessorID}' lacks permission 'services:write'`;
   for (const fields of [
@@ -113,13 +113,21 @@ test('a caller with a grant limited to names can deregister only those services'
     { Node: 'nowhere', ServiceID: 'db' },
     { Node: 'nowhere', CheckID: 'd' },
   ]) {
-    assert.deepEqual(seen(await deregister(api, fields, { token })), [403, lacks], JSON.stringify(fields));
+    assert.deepEqual(
+      statusAndText(await requestDeregister(api, fields, { token })),
+      [403, lacks],
+      JSON.stringify(fields),
+    );
   }
   for (const fields of [
     { Node: 'n1', CheckID: 's' },
     { Node: 'n1', ServiceID: 'web' },
   ]) {
-    assert.deepEqual(seen(await deregister(api, fields, { token })), [200, 'true'], JSON.stringify(fields));
+    assert.deepEqual(
+      statusAndText(await requestDeregister(api, fields, { token })),
+      [200, 'true'],
+      JSON.stringify(fields),
+    );
   }
-  assert.deepEqual(await got(api, '/v1/catalog/services'), { db: [] });
+  assert.deepEqual(await mustGet(api, '/v1/catalog/services'), { db: [] });
 });

@@ -1,5 +1,5 @@
 /** Validates registrations and converts them to the stored form. Errors have Consul's texts where Consul has one. */
-import type { Asked } from '../../../credentials/operation.ts';
+import type { RequestContext } from '../../../credentials/request-context.ts';
 import { checkMeta } from '../../record/meta.ts';
 import { CHECKS_MAX, NAME_CHARACTERS_MAX } from '../limits.ts';
 import {
@@ -85,7 +85,10 @@ export function readDeregistration(body: DeregistrationBody): Deregistration {
  * Returns the context with the partition that the body, its service or its checks name ([SVC-22]).
  * @throws ServiceError `bad-request` if they name different partitions
  */
-export function withNamedPartition(context: Asked, body: RegistrationBody | DeregistrationBody): Asked {
+export function withNamedPartition(
+  context: RequestContext,
+  body: RegistrationBody | DeregistrationBody,
+): RequestContext {
   const named = new Map<string, string>();
   const inner = 'Service' in body || 'Check' in body || 'Checks' in body ? nestedParts(body) : [];
   for (const { Partition = '' } of [body, ...inner])

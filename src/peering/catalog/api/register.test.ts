@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
+  type CheckJson,
   type Fields,
-  got,
-  health,
-  register,
-  registered,
-  type ShownCheck,
-} from '../../../../test/support/peering/catalog.ts';
-import { seen } from '../../../../test/support/peering/peering.ts';
+  healthOf,
+  mustGet,
+  mustRegister,
+  requestRegister,
+} from '../../../../test/support/peering/catalog-requests.ts';
+import { statusAndText } from '../../../../test/support/peering/peering-requests.ts';
 import { sharedApi, startApi } from '../../../../test/support/process/api.ts';
 
 describe('register', () => {
@@ -16,7 +16,7 @@ describe('register', () => {
 
   test('writes node, service and checks in one commit and returns them in the form of Consul', async () => {
     const before = api().state.snapshot.index;
-    await registered(api(), {
+    await mustRegister(api(), {
       Node: 'shapes',
       ID: '40E4A748-2192-161A-0510-9BF59FE950B5',
       TaggedAddresses: { lan: '10.0.0.1', wan: '192.0.2.1' },
@@ -97,10 +97,10 @@ describe('register', () => {
       Definition: { HTTP: 'http://10.0.0.9:8080', Interval: '5s' },
     };
     const whole = { ...node, Meta: { rack: '7', row: 'b' }, ...indexes };
-    assert.deepEqual(await got(api(), '/v1/health/service/shaped'), [
+    assert.deepEqual(await mustGet(api(), '/v1/health/service/shaped'), [
       { Node: whole, Service: service, Checks: [ofNode, ofService] },
     ]);
-    assert.deepEqual(await got(api(), '/v1/catalog/service/shaped'), [
+    assert.deepEqual(await mustGet(api(), '/v1/catalog/service/shaped'), [
       {
         ...node,
         NodeMeta: { rack: '7', row: 'b' },
@@ -116,9 +116,12 @@ describe('register', () => {
         ...indexes,
       },
     ]);
-    assert.deepEqual(await got(api(), '/v1/catalog/node/shapes'), { Node: whole, Services: { 'shaped-1': service } });
-    assert.deepEqual(await got(api(), '/v1/health/node/shapes'), [ofNode, ofService]);
-    const nodes = await got<Fields[]>(api(), '/v1/catalog/nodes');
+    assert.deepEqual(await mustGet(api(), '/v1/catalog/node/shapes'), {
+      Node: whole,
+      Services: { 'shaped-1': service },
+    });
+    assert.deepEqual(await mustGet(api(), '/v1/health/node/shapes'), [ofNode, ofService]);
+    const nodes = await mustGet<Fields[]>(api(), '/v1/catalog/nodes');
     assert.deepEqual(
       nodes.find(({ Node }) => Node === 'shapes'),
       whole,
@@ -126,7 +129,7 @@ describe('register', () => {
   });
 
   test('accepts every field that the Go client of Consul sends', async () => {
-    await registered(api(), {
+    await mustRegister(api(), {
       ID: '',
       Node: 'go',
       TaggedAddresses: null,
@@ -166,7 +169,7 @@ describe('register', () => {
       Partition: '',
       Locality: undefined,
     });
-    const [entry] = await got<{ Service: Fields; Checks: Fields[] }[]>(api(), '/v1/health/service/go');
+    const [entry] = await mustGet<{ Service: Fields; Checks: Fields[] }[]>(api(), '/v1/health/service/go');
     assert.deepEqual(entry?.Service['Weights'], { Passing: 1, Warning: 1 });
     assert.deepEqual(entry?.Checks[0]?.['Definition'], {});
   });
@@ -181,12 +184,12 @@ describe('register', () => {
         { Name: 's', Status: 'passing', ServiceID: 'again' },
       ],
     };
-    await registered(api(), again);
+    await mustRegister(api(), again);
     const { snapshot } = api().state;
-    await registered(api(), { ...again, NodeMeta: { a: '1', b: '2' } });
-    await registered(api(), { ...again, Checks: undefined });
-    await registered(api(), { ...again, Node: 'AGAIN' });
-    await registered(api(), { ...again, SkipNodeUpdate: true, Address: '' });
+    await mustRegister(api(), { ...again, NodeMeta: { a: '1', b: '2' } });
+    await mustRegister(api(), { ...again, Checks: undefined });
+    await mustRegister(api(), { ...again, Node: 'AGAIN' });
+    await mustRegister(api(), { ...again, SkipNodeUpdate: true, Address: '' });
     assert.equal(api().state.snapshot, snapshot);
   });
 
@@ -196,38 +199,38 @@ describe('register', () => {
       { Name: 'a', Status: 'passing', ServiceID: 'kept-1' },
       { Name: 'b', ServiceID: 'kept-1' },
     ];
-    await registered(api(), { Node: 'kept', Service: service, Checks: checks });
-    assert.deepEqual(await health(api(), 'kept'), ['kept/kept-1 passing,critical']);
-    await registered(api(), { Node: 'kept', Service: { ...service, Port: 2 } });
-    assert.deepEqual(await health(api(), 'kept'), ['kept/kept-1 passing,critical']);
-    await registered(api(), {
+    await mustRegister(api(), { Node: 'kept', Service: service, Checks: checks });
+    assert.deepEqual(await healthOf(api(), 'kept'), ['kept/kept-1 passing,critical']);
+    await mustRegister(api(), { Node: 'kept', Service: { ...service, Port: 2 } });
+    assert.deepEqual(await healthOf(api(), 'kept'), ['kept/kept-1 passing,critical']);
+    await mustRegister(api(), {
       Node: 'kept',
       Service: undefined,
       Check: { Name: 'b', Status: 'warning', ServiceID: 'kept-1', Output: 'slow' },
     });
-    assert.deepEqual(await health(api(), 'kept'), ['kept/kept-1 passing,warning']);
-    await registered(api(), { Node: 'kept', SkipNodeUpdate: true, Address: '10.7.7.7', Service: service });
-    const [entry] = await got<{ Node: Fields; Service: Fields }[]>(api(), '/v1/health/service/kept');
+    assert.deepEqual(await healthOf(api(), 'kept'), ['kept/kept-1 passing,warning']);
+    await mustRegister(api(), { Node: 'kept', SkipNodeUpdate: true, Address: '10.7.7.7', Service: service });
+    const [entry] = await mustGet<{ Node: Fields; Service: Fields }[]>(api(), '/v1/health/service/kept');
     assert.deepEqual([entry?.Node['Address'], entry?.Service['Port']], ['10.0.0.1', 1]);
-    await registered(api(), { Node: 'kept', Address: '10.7.7.7', Service: undefined });
-    const [moved] = await got<{ Node: Fields }[]>(api(), '/v1/health/service/kept');
+    await mustRegister(api(), { Node: 'kept', Address: '10.7.7.7', Service: undefined });
+    const [moved] = await mustGet<{ Node: Fields }[]>(api(), '/v1/health/service/kept');
     assert.equal(moved?.Node['Address'], '10.7.7.7');
   });
 
   test('replaces a service with the same ID and another name', async () => {
-    await registered(api(), { Node: 'reused', Service: { ID: 'x', Service: 'first' } });
-    await registered(api(), { Node: 'reused', Service: { ID: 'x', Service: 'second' } });
-    assert.deepEqual(await health(api(), 'first'), []);
-    assert.deepEqual(await health(api(), 'second'), ['reused/x']);
+    await mustRegister(api(), { Node: 'reused', Service: { ID: 'x', Service: 'first' } });
+    await mustRegister(api(), { Node: 'reused', Service: { ID: 'x', Service: 'second' } });
+    assert.deepEqual(await healthOf(api(), 'first'), []);
+    assert.deepEqual(await healthOf(api(), 'second'), ['reused/x']);
   });
 
   test('registers in the partition that the body or its service names', async () => {
     await api().makePartitions('eu');
-    await registered(api(), { Node: 'p', Partition: 'EU', Service: { Service: 'parted', Address: '10.0.0.2' } });
-    assert.deepEqual(await health(api(), 'parted'), []);
-    assert.deepEqual(await health(api(), 'parted', '?partition=eu'), ['p/parted']);
-    await registered(api(), { Node: 'q', Service: { Service: 'parted', Partition: 'eu' } });
-    assert.deepEqual(await health(api(), 'parted', '?partition=eu'), ['p/parted', 'q/parted']);
+    await mustRegister(api(), { Node: 'p', Partition: 'EU', Service: { Service: 'parted', Address: '10.0.0.2' } });
+    assert.deepEqual(await healthOf(api(), 'parted'), []);
+    assert.deepEqual(await healthOf(api(), 'parted', '?partition=eu'), ['p/parted']);
+    await mustRegister(api(), { Node: 'q', Service: { Service: 'parted', Partition: 'eu' } });
+    assert.deepEqual(await healthOf(api(), 'parted', '?partition=eu'), ['p/parted', 'q/parted']);
     const refusal = await api().request('DELETE', '/v1/partition/eu');
     assert.equal(refusal.status, 409);
     assert.match(refusal.text, /^partition "eu" is still named by node "[pq]" of the catalog$/);
@@ -293,7 +296,7 @@ describe('register', () => {
   for (const [what, fields, text] of invalidBodies) {
     test(`returns 400 for ${what} and changes nothing`, async () => {
       const { snapshot } = api().state;
-      const answer = await register(api(), fields);
+      const answer = await requestRegister(api(), fields);
       assert.equal(answer.status, 400, answer.text);
       assert.match(answer.text, text);
       assert.equal(api().state.snapshot, snapshot);
@@ -303,33 +306,33 @@ describe('register', () => {
   test('returns 400 for more than CHECKS_MAX checks of one service', async () => {
     const checks = (from: number, count: number): Fields[] =>
       Array.from({ length: count }, (_, i) => ({ Name: `${from + i}`, ServiceID: 'many' }));
-    await registered(api(), { Node: 'many', Service: { Service: 'many' }, Checks: checks(0, 64) });
-    const answer = await register(api(), { Node: 'many', Service: { Service: 'many' }, Checks: checks(64, 1) });
-    assert.deepEqual(seen(answer), [400, '65 checks of one service or node are too many, want at most 64']);
+    await mustRegister(api(), { Node: 'many', Service: { Service: 'many' }, Checks: checks(0, 64) });
+    const answer = await requestRegister(api(), { Node: 'many', Service: { Service: 'many' }, Checks: checks(64, 1) });
+    assert.deepEqual(statusAndText(answer), [400, '65 checks of one service or node are too many, want at most 64']);
   });
 
   test('truncates output that is too long', async () => {
     const Output = `${'x'.repeat(4095)}\u{1f600}`;
-    await registered(api(), { Node: 'long', Service: undefined, Check: { Name: 'c', Output } });
-    const [check] = await got<{ Output: string }[]>(api(), '/v1/health/node/long');
+    await mustRegister(api(), { Node: 'long', Service: undefined, Check: { Name: 'c', Output } });
+    const [check] = await mustGet<{ Output: string }[]>(api(), '/v1/health/node/long');
     assert.equal(check?.Output, `${'x'.repeat(4095)}\ufffd`);
   });
 });
 
 test('returns 400 for a partition in the community edition', async () => {
   await using api = await startApi({ edition: 'community' });
-  await registered(api, { Partition: 'default' });
-  assert.equal((await register(api, { Partition: 'eu' })).status, 400);
+  await mustRegister(api, { Partition: 'default' });
+  assert.equal((await requestRegister(api, { Partition: 'eu' })).status, 400);
   assert.equal((await api.request('GET', '/v1/health/service/web?partition=eu')).status, 400);
-  assert.deepEqual(await health(api, 'web'), ['n1/web']);
+  assert.deepEqual(await healthOf(api, 'web'), ['n1/web']);
 });
 
 test('stores all of many concurrent registrations', async () => {
   await using api = await startApi();
   const names = Array.from({ length: 200 }, (_, i) => `s${i}`);
-  await Promise.all(names.map((Service, i) => registered(api, { Node: `n${i % 7}`, Service: { Service } })));
-  assert.deepEqual(Object.keys(await got(api, '/v1/catalog/services')).toSorted(), names.toSorted());
-  assert.equal((await got<unknown[]>(api, '/v1/catalog/nodes')).length, 7);
+  await Promise.all(names.map((Service, i) => mustRegister(api, { Node: `n${i % 7}`, Service: { Service } })));
+  assert.deepEqual(Object.keys(await mustGet(api, '/v1/catalog/services')).toSorted(), names.toSorted());
+  assert.equal((await mustGet<unknown[]>(api, '/v1/catalog/nodes')).length, 7);
 });
 
 test('keeps the last of two checks with one ID, on a new node and on an existing one', async () => {
@@ -341,8 +344,8 @@ test('keeps the last of two checks with one ID, on a new node and on an existing
     { CheckID: 'answers', ServiceID: 'web', Status: 'warning' },
   ];
   for (const Node of ['new', 'new', 'other']) {
-    await registered(api, { Node, Checks });
-    const checks = await got<ShownCheck[]>(api, `/v1/health/node/${Node}`);
+    await mustRegister(api, { Node, Checks });
+    const checks = await mustGet<CheckJson[]>(api, `/v1/health/node/${Node}`);
     assert.deepEqual(
       checks.map(({ CheckID, Status }) => `${CheckID} ${Status}`),
       ['disk passing', 'answers warning'],

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { deregistered, registered, withAgent } from '../../../../test/support/peering/catalog.ts';
+import { mustDeregister, mustRegister, mustRegisterWithAgent } from '../../../../test/support/peering/catalog-requests.ts';
 import { type Api, startApi } from '../../../../test/support/process/api.ts';
 import { localInstances, localServiceNames, servicesChangedBy } from './local-instances.ts';
 
 test('localInstances returns the same objects until something in them changes', async () => {
   await using api = await startApi();
   const instances = (service = 'web') => localInstances(api.state.snapshot, 'default', service);
-  await registered(api, { Node: 'b', Check: { Name: 'c', Status: 'passing', ServiceID: 'web' } });
-  await registered(api, { Node: 'a', Service: { Service: 'Web' }, Check: { Name: 'n', Status: 'warning' } });
+  await mustRegister(api, { Node: 'b', Check: { Name: 'c', Status: 'passing', ServiceID: 'web' } });
+  await mustRegister(api, { Node: 'a', Service: { Service: 'Web' }, Check: { Name: 'n', Status: 'warning' } });
   const [onA, onB] = instances('WEB');
   assert.deepEqual([onA?.node.name, onB?.node.name], ['a', 'b']);
   assert.deepEqual(
@@ -20,8 +20,8 @@ test('localInstances returns the same objects until something in them changes', 
     [['c', 'web', 'web']],
   );
   assert.equal(onB?.node.datacenter, 'dc1');
-  await registered(api, { Node: 'b', Service: { Service: 'db' } });
-  await registered(api, { Node: 'a', Address: '10.0.0.9', Service: undefined });
+  await mustRegister(api, { Node: 'b', Service: { Service: 'db' } });
+  await mustRegister(api, { Node: 'a', Address: '10.0.0.9', Service: undefined });
   const [movedA, sameB] = instances();
   assert.equal(sameB, onB);
   assert.notEqual(movedA, onA);
@@ -32,9 +32,9 @@ test('localInstances returns the same objects until something in them changes', 
 test('localServiceNames returns the sorted names of the partition', async () => {
   await using api = await startApi();
   await api.makePartitions('eu');
-  for (const Service of ['web', 'Db', 'api']) await registered(api, { Service: { Service } });
-  await registered(api, { Node: 'n2', Service: { Service: 'WEB' } });
-  await registered(api, { Partition: 'eu', Service: { Service: 'there' } });
+  for (const Service of ['web', 'Db', 'api']) await mustRegister(api, { Service: { Service } });
+  await mustRegister(api, { Node: 'n2', Service: { Service: 'WEB' } });
+  await mustRegister(api, { Partition: 'eu', Service: { Service: 'there' } });
   const names = localServiceNames(api.state.snapshot, 'Default');
   assert.deepEqual(
     names.map((name) => name.toLowerCase()),
@@ -60,23 +60,23 @@ async function touched(api: Api, change: () => Promise<void>): Promise<string[]>
 
 test('servicesChangedBy returns the services that a commit may have changed', async () => {
   await using api = await startApi();
-  await registered(api, { Service: { Service: 'web' } });
-  await registered(api, { Service: { Service: 'Db' } });
-  await registered(api, { Node: 'n2', Service: { Service: 'api' } });
+  await mustRegister(api, { Service: { Service: 'web' } });
+  await mustRegister(api, { Service: { Service: 'Db' } });
+  await mustRegister(api, { Node: 'n2', Service: { Service: 'api' } });
   const both = ['default/db', 'default/web'];
-  assert.deepEqual(await touched(api, () => registered(api, { Service: { Service: 'web', Port: 9 } })), [
+  assert.deepEqual(await touched(api, () => mustRegister(api, { Service: { Service: 'web', Port: 9 } })), [
     'default/web',
   ]);
-  assert.deepEqual(await touched(api, () => registered(api, { Service: { ID: 'web', Service: 'x' } })), [
+  assert.deepEqual(await touched(api, () => mustRegister(api, { Service: { ID: 'web', Service: 'x' } })), [
     'default/web',
     'default/x',
   ]);
-  await registered(api, { Service: { Service: 'web' } });
-  assert.deepEqual(await touched(api, () => registered(api, { Address: '10.0.0.9', Service: undefined })), both);
-  assert.deepEqual(await touched(api, () => registered(api, { Address: '10.0.0.9', Check: { Name: 'n' } })), both);
-  assert.deepEqual(await touched(api, () => deregistered(api, { Node: 'n2', ServiceID: 'api' })), ['default/api']);
-  assert.deepEqual(await touched(api, () => deregistered(api, { Node: 'n1' })), both);
-  await withAgent(api, { Name: 'a', Check: { TTL: '1h', Status: 'passing' } });
+  await mustRegister(api, { Service: { Service: 'web' } });
+  assert.deepEqual(await touched(api, () => mustRegister(api, { Address: '10.0.0.9', Service: undefined })), both);
+  assert.deepEqual(await touched(api, () => mustRegister(api, { Address: '10.0.0.9', Check: { Name: 'n' } })), both);
+  assert.deepEqual(await touched(api, () => mustDeregister(api, { Node: 'n2', ServiceID: 'api' })), ['default/api']);
+  assert.deepEqual(await touched(api, () => mustDeregister(api, { Node: 'n1' })), both);
+  await mustRegisterWithAgent(api, { Name: 'a', Check: { TTL: '1h', Status: 'passing' } });
   const renew = async (): Promise<void> => {
     await api.request('PUT', '/v1/agent/check/pass/service:a');
   };

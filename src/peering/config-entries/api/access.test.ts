@@ -1,8 +1,8 @@
 /** Tests every operation on entries with and without the required grant ([SVC-1], [SVC-3]). */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Fields } from '../../../../test/support/peering/catalog.ts';
-import { exporting, intending, written } from '../../../../test/support/peering/entries.ts';
+import type { Fields } from '../../../../test/support/peering/catalog-requests.ts';
+import { exportEntry, intentionEntry, mustWrite } from '../../../../test/support/peering/config-entry-requests.ts';
 import { sharedApi } from '../../../../test/support/process/api.ts';
 
 interface Operation {
@@ -12,8 +12,8 @@ interface Operation {
   readonly access: 'read' | 'write';
 }
 
-const intentions = intending('Db-1', ['allow web'], { Partition: 'eu' });
-const exports = exporting({ web: ['east'] }, { Name: 'Eu' });
+const intentions = intentionEntry('Db-1', ['allow web'], { Partition: 'eu' });
+const exports = exportEntry({ web: ['east'] }, { Name: 'Eu' });
 
 /** The operations on one entry. */
 const operations = (name: string, body: Fields, path: string): Readonly<Record<string, Operation>> => ({
@@ -72,8 +72,8 @@ describe('the grant', () => {
         const allowed = rights === 'write' || rights === access;
         test(`${grant} ${allowed ? 'permits' : 'does not permit'}: ${what}`, async () => {
           await api().makePartitions('eu', 'us');
-          await written(api(), intentions);
-          await written(api(), exports);
+          await mustWrite(api(), intentions);
+          await mustWrite(api(), exports);
           const { SecretID: token, AccessorID } = await api().makeToken([grant], { Partition: 'us' });
           const { snapshot } = api().state;
           const answer = await api().request(method, path, { body, token });

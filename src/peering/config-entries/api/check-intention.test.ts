@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { got } from '../../../../test/support/peering/catalog.ts';
-import { intending, written } from '../../../../test/support/peering/entries.ts';
-import { generated, indexOf, seen } from '../../../../test/support/peering/peering.ts';
+import { mustGet } from '../../../../test/support/peering/catalog-requests.ts';
+import { intentionEntry, mustWrite } from '../../../../test/support/peering/config-entry-requests.ts';
+import { indexOfAnswer, mustGenerate, statusAndText } from '../../../../test/support/peering/peering-requests.ts';
 import { type Api, sharedApi, startApi } from '../../../../test/support/process/api.ts';
 import type { IntentionJson } from './intention-to-json.ts';
 
@@ -32,8 +32,8 @@ describe('a check', () => {
   const api = sharedApi();
 
   test('returns the rule or setting that decided', async () => {
-    await generated(api(), 'east');
-    await written(api(), intending('shown', ['allow web@East']));
+    await mustGenerate(api(), 'east');
+    await mustWrite(api(), intentionEntry('shown', ['allow web@East']));
     const { snapshot } = api().state;
     const answer = await check(api(), 'source=web&source-peer=east&destination=shown');
     assert.deepEqual(answer.json(), {
@@ -51,19 +51,19 @@ describe('a check', () => {
         ModifyIndex: snapshot.index,
       },
     });
-    const { Reason } = await got<Checked>(api(), '/v1/connect/intentions/check?source=web&destination=nobody');
+    const { Reason } = await mustGet<Checked>(api(), '/v1/connect/intentions/check?source=web&destination=nobody');
     assert.equal(Reason, 'no intention matches, and acl.default-policy is deny');
   });
 
   test('names a missing peer in Reason and wakes when it is created', async () => {
-    await written(api(), intending('later', ['allow web@later']));
+    await mustWrite(api(), intentionEntry('later', ['allow web@later']));
     const path = '/v1/connect/intentions/check?source=web&source-peer=later&destination=later';
     const first = await api().request('GET', path);
     const { Allowed, Reason } = first.json<Checked>();
     assert.equal(Allowed, false);
     assert.equal(Reason, 'there is no peer "later": no intention matches, and acl.default-policy is deny');
-    const { answer } = await api().hold(`${path}&index=${indexOf(first)}`);
-    await generated(api(), 'Later');
+    const { answer } = await api().startBlockingQuery(`${path}&index=${indexOfAnswer(first)}`);
+    await mustGenerate(api(), 'Later');
     assert.equal((await answer).json<Checked>().Allowed, true);
   });
 
@@ -91,21 +91,23 @@ describe('a check', () => {
     ['source=web&destination=db&partition=nowhere', 'partition "nowhere" does not exist'],
   ] as const) {
     test(`returns 400 for ${query}`, async () => {
-      assert.deepEqual(seen(await check(api(), query)), [400, text]);
+      assert.deepEqual(statusAndText(await check(api(), query)), [400, text]);
     });
   }
 
   test('wakes on the entries of the destination and of * only', async () => {
-    await written(api(), intending('waited', ['deny web']));
+    await mustWrite(api(), intentionEntry('waited', ['deny web']));
     const first = await check(api(), 'source=web&destination=waited');
-    const path = `/v1/connect/intentions/check?source=web&destination=waited&index=${indexOf(first)}`;
-    const { answer } = await api().hold(path);
-    await written(api(), intending('elsewhere', ['deny web']));
+    const path = `/v1/connect/intentions/check?source=web&destination=waited&index=${indexOfAnswer(first)}`;
+    const { answer } = await api().startBlockingQuery(path);
+    await mustWrite(api(), intentionEntry('elsewhere', ['deny web']));
     assert.equal(api().reads.waitingCount, 1);
-    await written(api(), intending('waited', ['allow web']));
+    await mustWrite(api(), intentionEntry('waited', ['allow web']));
     assert.equal((await answer).json<Checked>().Allowed, true);
-    const { answer: byWildcard } = await api().hold(path.replace(/index=\d+/, `index=${indexOf(await answer)}`));
-    await written(api(), intending('*', ['deny *']));
+    const { answer: byWildcard } = await api().startBlockingQuery(
+      path.replace(/index=\d+/, `index=${indexOfAnswer(await answer)}`),
+    );
+    await mustWrite(api(), intentionEntry('*', ['deny *']));
     assert.equal((await byWildcard).json<Checked>().Allowed, true);
   });
 
@@ -123,7 +125,7 @@ describe('a check in the community edition', () => {
 
   test('returns 400 for a source-partition other than default', async () => {
     const text = 'Invalid query parameter: "source-partition" - Partitions are an Accord Enterprise feature';
-    assert.deepEqual(seen(await check(api(), 'source=web&destination=db&source-partition=eu')), [400, text]);
+    assert.deepEqual(statusAndText(await check(api(), 'source=web&destination=db&source-partition=eu')), [400, text]);
     assert.equal((await check(api(), 'source=web&destination=db&source-partition=Default')).status, 200);
   });
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { got } from '../../../../test/support/peering/catalog.ts';
-import { intending, written } from '../../../../test/support/peering/entries.ts';
-import { indexOf, seen } from '../../../../test/support/peering/peering.ts';
+import { mustGet } from '../../../../test/support/peering/catalog-requests.ts';
+import { intentionEntry, mustWrite } from '../../../../test/support/peering/config-entry-requests.ts';
+import { indexOfAnswer, statusAndText } from '../../../../test/support/peering/peering-requests.ts';
 import { type Api, sharedApi } from '../../../../test/support/process/api.ts';
 import type { IntentionJson } from './intention-to-json.ts';
 
@@ -26,12 +26,12 @@ const formatted = (matches: Matches): Readonly<Record<string, readonly string[]>
 describe('a match', () => {
   const api = sharedApi();
   const matched = async (query: string): Promise<Readonly<Record<string, readonly string[]>>> =>
-    formatted(await got<Matches>(api(), `/v1/connect/intentions/match?${query}`));
+    formatted(await mustGet<Matches>(api(), `/v1/connect/intentions/match?${query}`));
 
   test('by destination returns its rules and those of * in the order in which they decide', async () => {
-    await written(api(), intending('db', ['deny *', 'allow web', 'allow web@East']));
-    await written(api(), intending('api', ['allow web']));
-    await written(api(), intending('*', ['deny *', 'allow web']));
+    await mustWrite(api(), intentionEntry('db', ['deny *', 'allow web', 'allow web@East']));
+    await mustWrite(api(), intentionEntry('api', ['allow web']));
+    await mustWrite(api(), intentionEntry('*', ['deny *', 'allow web']));
     assert.deepEqual(await matched('by=destination&name=db&name=Api'), {
       db: ['web > db 9', 'webEast > db 9', '* > db 8', 'web > * 6', '* > * 5'],
       Api: ['web > api 9', 'web > * 6', '* > * 5'],
@@ -60,7 +60,7 @@ describe('a match', () => {
     ],
   ] as const) {
     test(`returns 400 for ${query.slice(0, 40)}`, async () => {
-      assert.deepEqual(seen(await match(api(), query)), [400, text]);
+      assert.deepEqual(statusAndText(await match(api(), query)), [400, text]);
     });
   }
 
@@ -78,8 +78,10 @@ describe('a match', () => {
 
   test('by source wakes on a new entry', async () => {
     const first = await match(api(), 'by=source&name=late');
-    const { answer } = await api().hold(`/v1/connect/intentions/match?by=source&name=late&index=${indexOf(first)}`);
-    await written(api(), intending('mail', ['allow late']));
+    const { answer } = await api().startBlockingQuery(
+      `/v1/connect/intentions/match?by=source&name=late&index=${indexOfAnswer(first)}`,
+    );
+    await mustWrite(api(), intentionEntry('mail', ['allow late']));
     assert.deepEqual(formatted((await answer).json<Matches>())['late']?.[0], 'late > mail 9');
   });
 });

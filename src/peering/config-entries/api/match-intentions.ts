@@ -1,8 +1,14 @@
 /** `GET /v1/connect/intentions/match`: the rules for sources or destinations, in the order in which they decide. */
 import { Type } from 'typebox';
-import { authorize, type Caller, lacks } from '../../../credentials/caller.ts';
-import { permits, permitsSome } from '../../../credentials/grant.ts';
-import { type Asked, type Credentials, locate, waitingAs, watchedGrants } from '../../../credentials/operation.ts';
+import { authorize, type Caller, permissionDenied } from '../../../credentials/caller.ts';
+import { permits, permitsAnyName } from '../../../credentials/grant.ts';
+import {
+  type Credentials,
+  type RequestContext,
+  resolveCaller,
+  waitOptionsOf,
+  watchOwnToken,
+} from '../../../credentials/request-context.ts';
 import { existingPartition } from '../../../credentials/request-partition.ts';
 import type { Evaluate } from '../../../http/blocking/blocking-query.ts';
 import type { Call } from '../../../http/call.ts';
@@ -42,17 +48,17 @@ interface Match {
 }
 
 /** @throws ServiceError `bad-request` */
-export function matchIntentions(credentials: Credentials, context: Asked, call: Call): Evaluate {
+export function matchIntentions(credentials: Credentials, context: RequestContext, call: Call): Evaluate {
   const match = readMatch(call, credentials);
   return (snapshot) => {
-    const { caller, partition: named } = locate(credentials, snapshot, context);
+    const { caller, partition: named } = resolveCaller(credentials, snapshot, context);
     match.authorize(caller, named);
     const partition = existingPartition(snapshot, named);
     const matches = match.names.map((name) => [name, match.rules(snapshot, partition, name)] as const);
     const mayRead = (rule: Rule): boolean => match.mayRead(caller, rule);
     return {
-      ...waitingAs(caller),
-      watched: [...watchedGrants(credentials, caller), ...match.watched(credentials.state, partition)],
+      ...waitOptionsOf(caller),
+      watched: [...watchOwnToken(credentials, caller), ...match.watched(credentials.state, partition)],
       filtered: matches.some(([, rules]) => !rules.every(mayRead)),
       body: () =>
         Object.fromEntries(matches.map(([name, rules]) => [name, rules.filter(mayRead).map(intentionToJson)])),
@@ -89,8 +95,8 @@ const bySource = (names: readonly string[], from: CallSource): Match => ({
   names,
   rules: (reader, partition, source) => rulesMatchingSource(reader, partition, { ...from, source }),
   authorize(caller, partition) {
-    if (!permitsSome(caller.grants, 'config', 'read', partition)) {
-      throw lacks(caller, { resource: 'config', access: 'read' });
+    if (!permitsAnyName(caller.grants, 'config', 'read', partition)) {
+      throw permissionDenied(caller, { resource: 'config', access: 'read' });
     }
   },
   mayRead: (caller, { entry: { partition, name } }) =>

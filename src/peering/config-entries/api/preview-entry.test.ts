@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { type Fields, registered } from '../../../../test/support/peering/catalog.ts';
-import { exporting, intending, warningOf, written } from '../../../../test/support/peering/entries.ts';
-import { generated } from '../../../../test/support/peering/peering.ts';
+import { type Fields, mustRegister } from '../../../../test/support/peering/catalog-requests.ts';
+import { exportEntry, intentionEntry, mustWrite, warningOf } from '../../../../test/support/peering/config-entry-requests.ts';
+import { mustGenerate } from '../../../../test/support/peering/peering-requests.ts';
 import { type Api, sharedApi } from '../../../../test/support/process/api.ts';
 import type { EntryOf } from '../config-entry.ts';
 import { exportedDifference } from '../exported-difference.ts';
@@ -31,17 +31,17 @@ describe('the preview of an exported-services entry', () => {
     );
 
   test('returns what each peer gains and loses and writes nothing', async () => {
-    for (const name of ['web', 'db', 'Api']) await registered(api(), { Service: { ID: name, Service: name } });
-    assert.deepEqual(await changes(exporting({ web: ['East'], mail: ['west'] })), ['East +web', 'west']);
-    assert.deepEqual(await changes(exporting({ '*': ['east'] })), ['east +Api +db +web']);
-    await written(api(), exporting({ '*': ['East'], web: ['east', 'west'] }));
-    assert.deepEqual(await changes(exporting({ '*': ['East'], WEB: ['west', 'East'] })), ['East', 'west']);
-    assert.deepEqual(await changes(exporting({ '*': ['east'], db: ['west'] })), ['east -db', 'west +db -web']);
-    assert.deepEqual(await changes(exporting({})), ['East -Api -db -web', 'west -web']);
+    for (const name of ['web', 'db', 'Api']) await mustRegister(api(), { Service: { ID: name, Service: name } });
+    assert.deepEqual(await changes(exportEntry({ web: ['East'], mail: ['west'] })), ['East +web', 'west']);
+    assert.deepEqual(await changes(exportEntry({ '*': ['east'] })), ['east +Api +db +web']);
+    await mustWrite(api(), exportEntry({ '*': ['East'], web: ['east', 'west'] }));
+    assert.deepEqual(await changes(exportEntry({ '*': ['East'], WEB: ['west', 'East'] })), ['East', 'west']);
+    assert.deepEqual(await changes(exportEntry({ '*': ['east'], db: ['west'] })), ['east -db', 'west +db -web']);
+    assert.deepEqual(await changes(exportEntry({})), ['East -Api -db -web', 'west -web']);
   });
 
   test('contains kind, name and partition and returns the warning of a write', async () => {
-    const body = exporting({ web: ['nobody'] });
+    const body = exportEntry({ web: ['nobody'] });
     const answer = await api().request('POST', '/v1/config/preview', { body });
     assert.equal(warningOf(answer), 'peer "nobody" does not exist yet');
     const { Peers: _peers, ...rest } = answer.json<Preview>();
@@ -54,7 +54,7 @@ describe('the preview of an exported-services entry', () => {
       'config:write@default=web',
       'services:write@*',
     ]);
-    const answer = await api().request('POST', '/v1/config/preview', { body: exporting({ '*': ['east'] }), token });
+    const answer = await api().request('POST', '/v1/config/preview', { body: exportEntry({ '*': ['east'] }), token });
     assert.equal(answer.status, 403);
   });
 });
@@ -107,15 +107,15 @@ describe('the preview of a service-intentions entry', () => {
 
   test('returns the sources whose calls would be decided differently', async () => {
     await api().makePartitions('eu');
-    await generated(api(), 'east');
-    const first = await previewed(api(), intending('db', ['allow web', 'deny api', 'allow web@East']));
+    await mustGenerate(api(), 'east');
+    const first = await previewed(api(), intentionEntry('db', ['allow web', 'deny api', 'allow web@East']));
     assert.deepEqual(first.Sources, [
       { Name: 'web', Partition: 'default', Before: 'deny', After: 'allow' },
       { Name: 'web', Peer: 'East', Before: 'deny', After: 'allow' },
     ]);
     assert.deepEqual(first.Peers, []);
-    await written(api(), intending('db', ['allow web', 'deny api', 'allow web@East']));
-    assert.deepEqual((await previewed(api(), intending('DB', ['allow *', 'deny web/eu']))).Sources, [
+    await mustWrite(api(), intentionEntry('db', ['allow web', 'deny api', 'allow web@East']));
+    assert.deepEqual((await previewed(api(), intentionEntry('DB', ['allow *', 'deny web/eu']))).Sources, [
       { Name: 'api', Partition: 'default', Before: 'deny', After: 'allow' },
       { Name: 'web', Peer: 'East', Before: 'allow', After: 'deny' },
       { Name: '*', Partition: 'default', Before: 'deny', After: 'allow' },
@@ -123,11 +123,11 @@ describe('the preview of a service-intentions entry', () => {
   });
 
   test('considers the rules of the entry *', async () => {
-    await written(api(), intending('*', ['allow web']));
-    assert.deepEqual((await previewed(api(), intending('mail', ['allow web', 'allow api']))).Sources, [
+    await mustWrite(api(), intentionEntry('*', ['allow web']));
+    assert.deepEqual((await previewed(api(), intentionEntry('mail', ['allow web', 'allow api']))).Sources, [
       { Name: 'api', Partition: 'default', Before: 'deny', After: 'allow' },
     ]);
-    assert.deepEqual((await previewed(api(), intending('*', ['deny web']))).Sources, [
+    assert.deepEqual((await previewed(api(), intentionEntry('*', ['deny web']))).Sources, [
       { Name: 'web', Partition: 'default', Before: 'allow', After: 'deny' },
     ]);
   });

@@ -1,9 +1,9 @@
 /** Tests the lists of exported and imported services ([SVC-76], [SVC-81]). */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { deregistered, got, registered } from '../../../../test/support/peering/catalog.ts';
-import { exporting, intending, written } from '../../../../test/support/peering/entries.ts';
-import { generated, indexOf } from '../../../../test/support/peering/peering.ts';
+import { mustDeregister, mustGet, mustRegister } from '../../../../test/support/peering/catalog-requests.ts';
+import { exportEntry, intentionEntry, mustWrite } from '../../../../test/support/peering/config-entry-requests.ts';
+import { indexOfAnswer, mustGenerate } from '../../../../test/support/peering/peering-requests.ts';
 import { type Api, sharedApi, startApi } from '../../../../test/support/process/api.ts';
 import type { Answer, RequestOptions } from '../../../../test/support/process/server.ts';
 import { nameEntry, peerings } from '../../record/record.ts';
@@ -15,7 +15,7 @@ const list = (api: Api, what: 'exported' | 'imported', query = '', options?: Req
 
 async function services(api: Api, partition: string, ...names: string[]): Promise<void> {
   for (const name of names) {
-    await registered(api, { Node: `n-${partition}`, Partition: partition, Service: { ID: name, Service: name } });
+    await mustRegister(api, { Node: `n-${partition}`, Partition: partition, Service: { ID: name, Service: name } });
   }
 }
 
@@ -39,16 +39,16 @@ describe('GET /v1/exported-services', () => {
     await using api = await startApi();
     await api.makePartitions('eu');
     await services(api, 'default', 'web', 'Db', 'api', 'consul');
-    await written(
+    await mustWrite(
       api,
-      exporting({ '*': ['West', 'east'], db: ['partition:EU'], mail: ['east'], api: ['east', 'East'] }),
+      exportEntry({ '*': ['West', 'east'], db: ['partition:EU'], mail: ['east'], api: ['east', 'East'] }),
     );
     assert.deepEqual((await list(api, 'exported')).json(), [
       { Service: 'api', Partition: 'default', Consumers: { Peers: ['east'] } },
       { Service: 'Db', Partition: 'default', Consumers: { Partitions: ['EU'] } },
       { Service: 'web', Partition: 'default', Consumers: { Peers: ['east', 'West'] } },
     ]);
-    await deregistered(api, { Node: 'n-default', ServiceID: 'api' });
+    await mustDeregister(api, { Node: 'n-default', ServiceID: 'api' });
     assert.equal((await list(api, 'exported')).json<unknown[]>().length, 2);
   });
 
@@ -57,7 +57,7 @@ describe('GET /v1/exported-services', () => {
     await api.makePartitions('eu', 'us');
     for (const name of ['default', 'eu', 'us']) {
       await services(api, name, `web-${name}`);
-      await written(api, exporting({ '*': ['east'] }, { Name: name }));
+      await mustWrite(api, exportEntry({ '*': ['east'] }, { Name: name }));
     }
     const formatted = (answer: Answer): string[] => {
       assert.equal(answer.status, 200, answer.text);
@@ -78,12 +78,12 @@ describe('GET /v1/exported-services', () => {
     await using api = await startApi();
     await api.makePartitions('eu');
     let last = await list(api, 'exported');
-    const held = () => api.hold(`/v1/exported-services?index=${indexOf(last)}`);
+    const held = () => api.startBlockingQuery(`/v1/exported-services?index=${indexOfAnswer(last)}`);
     let { answer } = await held();
     await services(api, 'eu', 'web');
-    await written(api, intending('web', ['allow *']));
+    await mustWrite(api, intentionEntry('web', ['allow *']));
     assert.equal(api.reads.waitingCount, 1);
-    await written(api, exporting({ '*': ['east'] }));
+    await mustWrite(api, exportEntry({ '*': ['east'] }));
     last = await answer;
     assert.equal(last.text, '[]');
     ({ answer } = await held());
@@ -103,14 +103,14 @@ describe('GET /v1/imported-services', () => {
 
   test('lists equal names of several peers separately', async () => {
     await api().makePartitions('eu');
-    await generated(api(), 'West');
-    await generated(api(), 'east');
-    await generated(api(), 'north', { Partition: 'eu' });
+    await mustGenerate(api(), 'West');
+    await mustGenerate(api(), 'east');
+    await mustGenerate(api(), 'north', { Partition: 'eu' });
     assert.equal((await list(api(), 'imported')).text, '[]');
     await importedNames(api(), 'default', 'west', 'db', 'Web');
     await importedNames(api(), 'default', 'east', 'web');
     await importedNames(api(), 'eu', 'north', 'web');
-    assert.deepEqual(await got(api(), '/v1/imported-services?partition=eu'), [
+    assert.deepEqual(await mustGet(api(), '/v1/imported-services?partition=eu'), [
       { Service: 'web', Partition: 'eu', SourcePeer: 'north' },
     ]);
     const own = ['db@default/West', 'web@default/east', 'Web@default/West'];
@@ -132,7 +132,7 @@ describe('GET /v1/imported-services', () => {
 
   test('wakes on a change in its partition only', async () => {
     const first = await list(api(), 'imported');
-    const { answer } = await api().hold(`/v1/imported-services?index=${indexOf(first)}`);
+    const { answer } = await api().startBlockingQuery(`/v1/imported-services?index=${indexOfAnswer(first)}`);
     await importedNames(api(), 'eu', 'north', 'web', 'api');
     assert.equal(api().reads.waitingCount, 1);
     await importedNames(api(), 'default', 'east');

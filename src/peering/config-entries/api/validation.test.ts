@@ -1,8 +1,8 @@
 /** Tests the validation of entries ([SVC-61], [SVC-62], [SVC-66], [SVC-69], [SVC-74], [SVC-85]). */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Fields } from '../../../../test/support/peering/catalog.ts';
-import { exporting, intending, write, written } from '../../../../test/support/peering/entries.ts';
+import type { Fields } from '../../../../test/support/peering/catalog-requests.ts';
+import { exportEntry, intentionEntry, mustWrite, requestWrite } from '../../../../test/support/peering/config-entry-requests.ts';
 import { sharedApi } from '../../../../test/support/process/api.ts';
 
 const PEER_RULE =
@@ -12,10 +12,10 @@ const PARTITION_RULE = PEER_RULE.replace('peer name', 'partition name').replace(
 type InvalidBody = readonly [what: string, body: Fields | string, text: string];
 
 const east = { Peer: 'east' };
-const services = (...Services: unknown[]): Fields => exporting({}, { Services });
+const services = (...Services: unknown[]): Fields => exportEntry({}, { Services });
 const consumers = (...Consumers: unknown[]): Fields =>
   services({ Name: 'api', Consumers: [east] }, { Name: 'web', Consumers });
-const sources = (...Sources: unknown[]): Fields => intending('db', [], { Sources });
+const sources = (...Sources: unknown[]): Fields => intentionEntry('db', [], { Sources });
 
 const anyEdition: readonly InvalidBody[] = [
   ['an empty body', '', 'Kind is required in the payload when writing a configuration entry.'],
@@ -25,9 +25,13 @@ const anyEdition: readonly InvalidBody[] = [
     { Kind: 'proxy-defaults', Name: 'global' },
     'Kind: want "exported-services" or "service-intentions", got "proxy-defaults"',
   ],
-  ['no name', { ...exporting({}), Name: '' }, 'Name is required in the payload when writing a configuration entry.'],
+  ['no name', { ...exportEntry({}), Name: '' }, 'Name is required in the payload when writing a configuration entry.'],
   ['no services', { Kind: 'exported-services', Name: 'default' }, 'Body decoding failed: Services missing'],
-  ['a field of the other kind', exporting({}, { Sources: [] }), 'Body decoding failed: json: unknown field "Sources"'],
+  [
+    'a field of the other kind',
+    exportEntry({}, { Sources: [] }),
+    'Body decoding failed: json: unknown field "Sources"',
+  ],
   [
     'a misspelled field',
     services({ Name: 'web', Consumer: [] }),
@@ -56,12 +60,12 @@ const anyEdition: readonly InvalidBody[] = [
   ],
   [
     'the service consul',
-    exporting({ web: ['east'], consul: ['east'] }),
+    exportEntry({ web: ['east'], consul: ['east'] }),
     'Services[1]: service "consul" is never exported: every cluster has its own',
   ],
   [
     'the service accord in any case',
-    exporting({ Accord: ['east'] }),
+    exportEntry({ Accord: ['east'] }),
     'Services[0]: service "Accord" is never exported: every cluster has its own',
   ],
   [
@@ -86,45 +90,49 @@ const anyEdition: readonly InvalidBody[] = [
     'Services[1].Consumers[0]: exporting to all partitions (wildcard) is not supported',
   ],
   ['an invalid peer name', consumers({ Peer: 'ea*' }), `Services[1].Consumers[0]: ea* ${PEER_RULE}`],
-  ['invalid metadata', exporting({}, { Meta: { 'a b': 'c' } }), /^meta tags failed validation: key "a b"/.source],
+  ['invalid metadata', exportEntry({}, { Meta: { 'a b': 'c' } }), /^meta tags failed validation: key "a b"/.source],
   ['no sources', sources(), 'Sources: at least one source is required'],
   ['a source without a name', sources({ Name: '', Action: 'allow' }), 'Sources[0]: service name cannot be empty'],
   [
     'a wildcard inside the name of a source',
-    intending('db', ['allow web', 'allow we*']),
+    intentionEntry('db', ['allow web', 'allow we*']),
     `Sources[1]: service name "we*": wildcard character '*' cannot be used with partial values`,
   ],
   [
     'a wildcard inside the destination',
-    intending('d*', ['allow web']),
+    intentionEntry('d*', ['allow web']),
     `Name: service name "d*": wildcard character '*' cannot be used with partial values`,
   ],
   ['a source without an action', sources({ Name: 'web' }), 'Body decoding failed: Sources[0]: Action missing'],
   [
     'an unknown action',
-    intending('db', ['permit web']),
+    intentionEntry('db', ['permit web']),
     'Body decoding failed: Sources[0].Action: want "allow" or "deny", got "permit"',
   ],
-  ['a wildcard peer of a source', intending('db', ['allow web@*']), "Sources[0].Peer: cannot use wildcard '*' in peer"],
-  ['an invalid peer name of a source', intending('db', ['allow web@-e']), `Sources[0].Peer: -e ${PEER_RULE}`],
+  [
+    'a wildcard peer of a source',
+    intentionEntry('db', ['allow web@*']),
+    "Sources[0].Peer: cannot use wildcard '*' in peer",
+  ],
+  ['an invalid peer name of a source', intentionEntry('db', ['allow web@-e']), `Sources[0].Peer: -e ${PEER_RULE}`],
   [
     'a wildcard partition of a source',
-    intending('db', ['allow web/*']),
+    intentionEntry('db', ['allow web/*']),
     "Sources[0].Partition: cannot use wildcard '*' in partition",
   ],
   [
     'a source with peer and partition',
-    intending('db', ['allow web@east/default']),
+    intentionEntry('db', ['allow web@east/default']),
     'Sources[0].Peer: cannot set Peer and Partition at the same time',
   ],
   [
     'a source twice',
-    intending('db', ['allow web', 'deny api', 'deny WEB/default']),
+    intentionEntry('db', ['allow web', 'deny api', 'deny WEB/default']),
     'Sources[2]: defines "WEB" of partition "default" more than once',
   ],
   [
     'a source of a peer twice',
-    intending('db', ['allow web', 'allow web@east', 'deny web@EAST']),
+    intentionEntry('db', ['allow web', 'allow web@east', 'deny web@EAST']),
     'Sources[2]: defines "web" of peer "EAST" more than once',
   ],
   [
@@ -147,24 +155,24 @@ const anyEdition: readonly InvalidBody[] = [
 const enterprise: readonly InvalidBody[] = [
   [
     'two partitions',
-    exporting({}, { Name: 'eu', Partition: 'us' }),
+    exportEntry({}, { Name: 'eu', Partition: 'us' }),
     'the request names two partitions, "us" and "eu": want one',
   ],
-  ['a name that is not a partition name', exporting({}, { Name: 'a.b' }), `a.b ${PARTITION_RULE}`],
-  ['a missing partition', exporting({}, { Name: 'nowhere' }), 'partition "nowhere" does not exist'],
+  ['a name that is not a partition name', exportEntry({}, { Name: 'a.b' }), `a.b ${PARTITION_RULE}`],
+  ['a missing partition', exportEntry({}, { Name: 'nowhere' }), 'partition "nowhere" does not exist'],
   [
     'a missing partition as a consumer',
-    exporting({ web: ['east', 'partition:nowhere'] }),
+    exportEntry({ web: ['east', 'partition:nowhere'] }),
     'Services[0].Consumers[1]: partition "nowhere" does not exist',
   ],
   [
     'an invalid partition name as a consumer',
-    exporting({ web: ['partition:a.b'] }),
+    exportEntry({ web: ['partition:a.b'] }),
     `Services[0].Consumers[0]: a.b ${PARTITION_RULE}`,
   ],
   [
     'a source in a missing partition',
-    intending('db', ['allow web/nowhere']),
+    intentionEntry('db', ['allow web/nowhere']),
     'Sources[0].Partition: partition "nowhere" does not exist',
   ],
 ];
@@ -172,22 +180,22 @@ const enterprise: readonly InvalidBody[] = [
 const community: readonly InvalidBody[] = [
   [
     'another name than default',
-    exporting({}, { Name: 'eu' }),
+    exportEntry({}, { Name: 'eu' }),
     'Name: an exported-services entry has the name of its partition: want "default", got "eu"',
   ],
   [
     'a partition',
-    exporting({}, { Partition: 'eu' }),
+    exportEntry({}, { Partition: 'eu' }),
     'Invalid query parameter: "partition" - Partitions are an Accord Enterprise feature',
   ],
   [
     'a partition as a consumer',
-    exporting({ web: ['partition:eu'] }),
+    exportEntry({ web: ['partition:eu'] }),
     'Services[0].Consumers[0]: Partitions are an Accord Enterprise feature',
   ],
   [
     'a source in a partition',
-    intending('db', ['allow web/eu']),
+    intentionEntry('db', ['allow web/eu']),
     'Sources[0].Partition: Partitions are an Accord Enterprise feature',
   ],
 ];
@@ -221,27 +229,31 @@ describe('a valid entry', () => {
 
   test('can use every form of consumers and sources', async () => {
     await api().makePartitions('eu');
-    await written(api(), exporting({ '*': ['east', 'East'], web: ['west', 'partition:EU'], WEB: ['north'] }));
-    await written(api(), exporting({}, { Name: 'EU', Partition: 'eu' }), '?partition=Eu');
-    await written(api(), intending('*', ['allow *', 'allow *@east', 'deny web/eu', 'deny web']));
+    await mustWrite(api(), exportEntry({ '*': ['east', 'East'], web: ['west', 'partition:EU'], WEB: ['north'] }));
+    await mustWrite(api(), exportEntry({}, { Name: 'EU', Partition: 'eu' }), '?partition=Eu');
+    await mustWrite(api(), intentionEntry('*', ['allow *', 'allow *@east', 'deny web/eu', 'deny web']));
   });
 
   test('can be read and written back unchanged', async () => {
     for (const path of ['/v1/config/exported-services/default', '/v1/config/service-intentions/*']) {
       const { index } = api().state.snapshot;
-      await written(api(), (await api().request('GET', path)).json<Fields>());
+      await mustWrite(api(), (await api().request('GET', path)).json<Fields>());
       assert.equal(api().state.snapshot.index, index);
     }
   });
 
   test('can have its keys in any case', async () => {
     const body = { kind: 'service-intentions', name: 'lower', sources: [{ name: 'web', action: 'deny', type: '' }] };
-    await written(api(), body);
+    await mustWrite(api(), body);
   });
 
   test('is required only after the grant: an invalid one returns 403 without it', async () => {
     const { SecretID: token } = await api().makeToken(['config:read@*', 'config:write@eu', 'config:write@default=db']);
-    const wrong = [exporting({ consul: ['east'] }), exporting({ web: ['partition:nowhere'] }), intending('web', [])];
+    const wrong = [
+      exportEntry({ consul: ['east'] }),
+      exportEntry({ web: ['partition:nowhere'] }),
+      intentionEntry('web', []),
+    ];
     for (const body of wrong) {
       for (const [method, path] of [
         ['PUT', '/v1/config'],
@@ -250,7 +262,7 @@ describe('a valid entry', () => {
         assert.equal((await api().request(method, path, { body, token })).status, 403);
       }
     }
-    const { status, text } = await write(api(), intending('DB', []), '', { token });
+    const { status, text } = await requestWrite(api(), intentionEntry('DB', []), '', { token });
     assert.deepEqual([status, text], [400, 'Sources: at least one source is required']);
   });
 });

@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { got } from '../../../../test/support/peering/catalog.ts';
-import { exporting, intending, warningOf, write, written } from '../../../../test/support/peering/entries.ts';
-import { generated, indexOf, seen } from '../../../../test/support/peering/peering.ts';
+import { mustGet } from '../../../../test/support/peering/catalog-requests.ts';
+import {
+  exportEntry,
+  intentionEntry,
+  mustWrite,
+  requestWrite,
+  warningOf,
+} from '../../../../test/support/peering/config-entry-requests.ts';
+import { indexOfAnswer, mustGenerate, statusAndText } from '../../../../test/support/peering/peering-requests.ts';
 import { type Api, sharedApi, startApi } from '../../../../test/support/process/api.ts';
 import type { Answer, RequestOptions } from '../../../../test/support/process/server.ts';
 import type { EntryJson } from '../entry-to-json.ts';
@@ -11,14 +17,14 @@ const read = (api: Api, at: string, options?: RequestOptions): Promise<Answer> =
   api.request('GET', `/v1/config/${at}`, options);
 const remove = (api: Api, at: string, options?: RequestOptions): Promise<Answer> =>
   api.request('DELETE', `/v1/config/${at}`, options);
-const shown = (api: Api, at: string): Promise<EntryJson> => got<EntryJson>(api, `/v1/config/${at}`);
+const shown = (api: Api, at: string): Promise<EntryJson> => mustGet<EntryJson>(api, `/v1/config/${at}`);
 
 describe('a written entry', () => {
   const api = sharedApi();
 
   test('is returned as written, with its indexes', async () => {
     await api().makePartitions('Eu');
-    await written(api(), exporting({ web: ['East', 'partition:eu'], '*': ['west'] }, { Meta: { team: 'a' } }));
+    await mustWrite(api(), exportEntry({ web: ['East', 'partition:eu'], '*': ['west'] }, { Meta: { team: 'a' } }));
     const made = api().state.snapshot.index;
     assert.deepEqual(await shown(api(), 'exported-services/default'), {
       Kind: 'exported-services',
@@ -33,8 +39,8 @@ describe('a written entry', () => {
       ModifyIndex: made,
     });
     const source = { Name: 'web', Action: 'allow', Description: 'reports' };
-    await written(api(), intending('DB', ['deny *@East', 'deny */eu'], { Partition: 'eu', Sources: [source] }));
-    await written(api(), intending('db', ['deny *@East', 'deny */eu'], { Partition: 'EU' }));
+    await mustWrite(api(), intentionEntry('DB', ['deny *@East', 'deny */eu'], { Partition: 'eu', Sources: [source] }));
+    await mustWrite(api(), intentionEntry('db', ['deny *@East', 'deny */eu'], { Partition: 'EU' }));
     assert.deepEqual(await shown(api(), 'service-intentions/Db?partition=eu'), {
       Kind: 'service-intentions',
       Name: 'DB',
@@ -49,39 +55,39 @@ describe('a written entry', () => {
   });
 
   test('writes nothing when it means the same', async () => {
-    const entry = intending('same', ['allow web'], { Meta: { a: '1', b: '2' } });
-    await written(api(), entry);
+    const entry = intentionEntry('same', ['allow web'], { Meta: { a: '1', b: '2' } });
+    await mustWrite(api(), entry);
     const { index } = api().state.snapshot;
-    await written(api(), { ...entry, Meta: { b: '2', a: '1' } });
+    await mustWrite(api(), { ...entry, Meta: { b: '2', a: '1' } });
     assert.equal(api().state.snapshot.index, index);
-    await written(api(), { ...entry, Meta: { b: '2' } });
+    await mustWrite(api(), { ...entry, Meta: { b: '2' } });
     assert.equal(api().state.snapshot.index, index + 1);
   });
 
   test('belongs to its partition, so that equal names elsewhere are different entries', async () => {
-    await written(api(), intending('mine', ['allow web']));
+    await mustWrite(api(), intentionEntry('mine', ['allow web']));
     assert.equal((await read(api(), 'service-intentions/mine?partition=eu')).status, 404);
-    await written(api(), intending('mine', ['deny web']), '?partition=eu');
+    await mustWrite(api(), intentionEntry('mine', ['deny web']), '?partition=eu');
     assert.equal((await remove(api(), 'service-intentions/mine?partition=eu')).text, 'true');
     assert.equal((await read(api(), 'service-intentions/mine')).status, 200);
   });
 
   test('is found by the name of its partition if it is an exported-services entry', async () => {
-    await written(api(), exporting({ web: ['east'] }, { Name: 'EU' }));
+    await mustWrite(api(), exportEntry({ web: ['east'] }, { Name: 'EU' }));
     assert.equal((await shown(api(), 'exported-services/eu')).Name, 'Eu');
     assert.equal((await shown(api(), 'exported-services/Eu?partition=eU')).Name, 'Eu');
     const answer = await read(api(), 'exported-services/eu?partition=default');
-    assert.deepEqual(seen(answer), [400, 'the request names two partitions, "default" and "eu": want one']);
+    assert.deepEqual(statusAndText(answer), [400, 'the request names two partitions, "default" and "eu": want one']);
     assert.equal((await remove(api(), 'exported-services/eu')).text, 'true');
     assert.equal((await read(api(), 'exported-services/eu')).status, 404);
     assert.equal((await read(api(), 'exported-services/default')).status, 200);
   });
 
   test('is recorded in the audit log at creation, update and deletion', async () => {
-    await written(api(), intending('Audited', ['allow web']));
-    await written(api(), intending('audited', ['deny web']));
+    await mustWrite(api(), intentionEntry('Audited', ['allow web']));
+    await mustWrite(api(), intentionEntry('audited', ['deny web']));
     assert.equal((await remove(api(), 'service-intentions/audited')).text, 'true');
-    const entries = await got<Record<string, unknown>[]>(api(), '/v1/audit?limit=3&partition=default');
+    const entries = await mustGet<Record<string, unknown>[]>(api(), '/v1/audit?limit=3&partition=default');
     const facts = entries.toReversed().map(({ Action, Type, Subject, Before, After }) => {
       const action = (entry: unknown) => (entry as EntryJson & { Sources: { Action: string }[] })?.Sources[0]?.Action;
       return [Action, Type, Subject, action(Before), action(After)];
@@ -99,7 +105,7 @@ describe('cas', () => {
   const api = sharedApi();
   const at = 'service-intentions/db';
   const tried = async (action: string, cas: string | number): Promise<string> => {
-    const { status, text } = await write(api(), intending('db', [`${action} web`]), `?cas=${cas}`);
+    const { status, text } = await requestWrite(api(), intentionEntry('db', [`${action} web`]), `?cas=${cas}`);
     assert.equal(status, 200, text);
     return text;
   };
@@ -136,8 +142,11 @@ describe('cas', () => {
   for (const cas of ['', 'x', '-1', '1.5', '12345678901234567']) {
     test(`returns 400 for "${cas}"`, async () => {
       const text = `Invalid cas "${cas}": want the ModifyIndex of the entry, or 0 for none`;
-      assert.deepEqual(seen(await write(api(), intending('db', ['allow web']), `?cas=${cas}`)), [400, text]);
-      assert.deepEqual(seen(await remove(api(), `${at}?cas=${cas}`)), [400, text]);
+      assert.deepEqual(statusAndText(await requestWrite(api(), intentionEntry('db', ['allow web']), `?cas=${cas}`)), [
+        400,
+        text,
+      ]);
+      assert.deepEqual(statusAndText(await remove(api(), `${at}?cas=${cas}`)), [400, text]);
     });
   }
 });
@@ -145,27 +154,27 @@ describe('cas', () => {
 describe('X-Service-Warning', () => {
   test('names the missing peers until they exist', async () => {
     await using api = await startApi();
-    const entry = exporting({ web: ['west', 'East'], db: ['eAST'] });
-    assert.equal(warningOf(await written(api, entry)), 'peers "East", "west" do not exist yet');
-    await generated(api, 'EAST');
-    assert.equal(warningOf(await written(api, entry)), 'peer "west" does not exist yet');
-    await generated(api, 'west');
-    assert.equal(warningOf(await written(api, entry)), undefined);
+    const entry = exportEntry({ web: ['west', 'East'], db: ['eAST'] });
+    assert.equal(warningOf(await mustWrite(api, entry)), 'peers "East", "west" do not exist yet');
+    await mustGenerate(api, 'EAST');
+    assert.equal(warningOf(await mustWrite(api, entry)), 'peer "west" does not exist yet');
+    await mustGenerate(api, 'west');
+    assert.equal(warningOf(await mustWrite(api, entry)), undefined);
   });
 
   test('considers the peers in the partition of the entry', async () => {
     await using api = await startApi({ consul: true });
     await api.makePartitions('eu');
-    await generated(api, 'east', { Partition: 'eu' });
-    const answer = await written(api, exporting({ web: ['east'] }));
+    await mustGenerate(api, 'east', { Partition: 'eu' });
+    const answer = await mustWrite(api, exportEntry({ web: ['east'] }));
     assert.equal(answer.headers['x-consul-warning'], 'peer "east" does not exist yet');
-    assert.equal(warningOf(await written(api, exporting({ web: ['east'] }, { Name: 'eu' }))), undefined);
+    assert.equal(warningOf(await mustWrite(api, exportEntry({ web: ['east'] }, { Name: 'eu' }))), undefined);
   });
 
   test('names at most WARNED_PEERS_MAX peers', async () => {
     await using api = await startApi();
     const peers = Array.from({ length: 10 }, (_, i) => `p${i}`);
-    const warning = warningOf(await written(api, exporting({ '*': peers })));
+    const warning = warningOf(await mustWrite(api, exportEntry({ '*': peers })));
     assert.equal(warning, 'peers "p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7" and 2 more do not exist yet');
   });
 });
@@ -180,9 +189,9 @@ describe('reading entries', () => {
   test('lists the entries of a kind in one partition, or with * in all', async () => {
     await api().makePartitions('eu', 'us');
     assert.equal((await read(api(), 'service-intentions')).text, '[]');
-    for (const name of ['b', 'C', '*', 'a']) await written(api(), intending(name, ['allow web']));
-    await written(api(), intending('d', ['allow web']), '?partition=eu');
-    await written(api(), exporting({}, { Name: 'eu' }));
+    for (const name of ['b', 'C', '*', 'a']) await mustWrite(api(), intentionEntry(name, ['allow web']));
+    await mustWrite(api(), intentionEntry('d', ['allow web']), '?partition=eu');
+    await mustWrite(api(), exportEntry({}, { Name: 'eu' }));
     assert.deepEqual(
       names(await read(api(), 'service-intentions')),
       ['*', 'a', 'b', 'C'].map((one) => `${one}@default`),
@@ -208,32 +217,36 @@ describe('reading entries', () => {
 
   test('wakes when a missing entry is created and when it is deleted', async () => {
     const first = await read(api(), 'service-intentions/late');
-    assert.deepEqual(seen(first), [404, 'Config entry not found for "service-intentions" / "late"']);
-    const { answer } = await api().hold(`/v1/config/service-intentions/late?index=${indexOf(first)}`);
-    await written(api(), intending('other', ['allow web']));
+    assert.deepEqual(statusAndText(first), [404, 'Config entry not found for "service-intentions" / "late"']);
+    const { answer } = await api().startBlockingQuery(
+      `/v1/config/service-intentions/late?index=${indexOfAnswer(first)}`,
+    );
+    await mustWrite(api(), intentionEntry('other', ['allow web']));
     assert.equal(api().reads.waitingCount, 1);
-    await written(api(), intending('Late', ['allow web']));
+    await mustWrite(api(), intentionEntry('Late', ['allow web']));
     assert.equal((await answer).status, 200);
-    const held = await api().hold(`/v1/config/service-intentions/late?index=${indexOf(await answer)}`);
+    const held = await api().startBlockingQuery(
+      `/v1/config/service-intentions/late?index=${indexOfAnswer(await answer)}`,
+    );
     assert.equal((await remove(api(), 'service-intentions/late')).text, 'true');
     assert.equal((await held.answer).status, 404);
   });
 
   test('wakes a list when an entry of the kind and partition changes', async () => {
     const first = await read(api(), 'service-intentions');
-    const { answer } = await api().hold(`/v1/config/service-intentions?index=${indexOf(first)}`);
-    await written(api(), exporting({ web: ['east'] }));
-    await written(api(), intending('e', ['allow web']), '?partition=eu');
+    const { answer } = await api().startBlockingQuery(`/v1/config/service-intentions?index=${indexOfAnswer(first)}`);
+    await mustWrite(api(), exportEntry({ web: ['east'] }));
+    await mustWrite(api(), intentionEntry('e', ['allow web']), '?partition=eu');
     assert.equal(api().reads.waitingCount, 1);
-    await written(api(), intending('new', ['allow web']));
+    await mustWrite(api(), intentionEntry('new', ['allow web']));
     assert.ok(names(await answer).includes('new@default'));
   });
 
   test('returns 400 for an unknown kind', async () => {
     const text = 'Kind: want "exported-services" or "service-intentions", got "mesh"';
-    assert.deepEqual(seen(await read(api(), 'mesh')), [400, text]);
-    assert.deepEqual(seen(await read(api(), 'mesh/mesh')), [400, text]);
-    assert.deepEqual(seen(await remove(api(), 'mesh/mesh')), [400, text]);
+    assert.deepEqual(statusAndText(await read(api(), 'mesh')), [400, text]);
+    assert.deepEqual(statusAndText(await read(api(), 'mesh/mesh')), [400, text]);
+    assert.deepEqual(statusAndText(await remove(api(), 'mesh/mesh')), [400, text]);
   });
 });
 
@@ -242,18 +255,18 @@ describe('deleting a partition', () => {
     await using api = await startApi();
     await api.makePartitions('eu', 'us');
     const deleted = async (): Promise<readonly [number, string]> =>
-      seen(await api.request('DELETE', '/v1/partition/EU'));
+      statusAndText(await api.request('DELETE', '/v1/partition/EU'));
     const refusal = (by: string): readonly [number, string] => [409, `partition "eu" is still named by ${by}`];
-    await written(api, intending('db', ['allow web']), '?partition=eu');
+    await mustWrite(api, intentionEntry('db', ['allow web']), '?partition=eu');
     assert.deepEqual(await deleted(), refusal('the configuration entry service-intentions "db"'));
     await remove(api, 'service-intentions/db?partition=eu');
-    await written(api, exporting({ web: ['east', 'partition:Eu'] }));
+    await mustWrite(api, exportEntry({ web: ['east', 'partition:Eu'] }));
     assert.deepEqual(
       await deleted(),
       refusal('the configuration entry exported-services "default" in partition "default"'),
     );
     await remove(api, 'exported-services/default');
-    await written(api, intending('db', ['allow web/EU']), '?partition=us');
+    await mustWrite(api, intentionEntry('db', ['allow web/EU']), '?partition=us');
     assert.deepEqual(await deleted(), refusal('the configuration entry service-intentions "db" in partition "us"'));
     await remove(api, 'service-intentions/db?partition=us');
     assert.deepEqual(await deleted(), [200, '']);
@@ -262,9 +275,9 @@ describe('deleting a partition', () => {
   test('is unaffected by a deleted and recreated entry', async () => {
     await using api = await startApi();
     await api.makePartitions('eu');
-    await written(api, exporting({ web: ['east'] }, { Name: 'eu' }));
+    await mustWrite(api, exportEntry({ web: ['east'] }, { Name: 'eu' }));
     await remove(api, 'exported-services/eu');
-    await written(api, exporting({ db: ['east'] }, { Name: 'eu' }));
+    await mustWrite(api, exportEntry({ db: ['east'] }, { Name: 'eu' }));
     const entry = await shown(api, 'exported-services/eu');
     assert.equal(entry.CreateIndex, entry.ModifyIndex);
   });

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { constants } from 'node:http2';
 import { after, before, describe, it } from 'node:test';
 import { Code } from '@connectrpc/connect';
-import { mustGenerate } from '../../../../test/support/peering/peering-requests.ts';
+import { mustGenerate, tokenContent } from '../../../../test/support/peering/peering-requests.ts';
 import {
   dialRaw,
   encodeMessage,
@@ -12,7 +12,6 @@ import {
   type Outcome,
   type RawCall,
   type RawDialer,
-  readPeeringToken,
 } from '../../../../test/support/peering/raw-peer.ts';
 import { startPeeringService } from '../../../../test/support/peering/start-peering-service.ts';
 import { type Api, startApi } from '../../../../test/support/process/api.ts';
@@ -57,7 +56,7 @@ describe('acceptor', { timeout: 60_000 }, () => {
 
   /** Creates a peering with a pending stream secret. Call it before opening the connection that presents the secret. */
   async function pendingPeer(name: string): Promise<{ PeerID: string; StreamSecretID: string }> {
-    const { PeerID, EstablishmentSecret } = readPeeringToken(await mustGenerate(api, name));
+    const { PeerID, EstablishmentSecret } = tokenContent(await mustGenerate(api, name));
     const { code, secret } = await exchanged(PeerID, EstablishmentSecret);
     assert.equal(code, 0);
     return { PeerID, StreamSecretID: secret };
@@ -89,7 +88,7 @@ describe('acceptor', { timeout: 60_000 }, () => {
     const unknown = await outcomeOf({ open: { PeerID: randomUUID(), StreamSecretID } });
     assert.deepEqual([unknown.code, unknown.message], [Code.InvalidArgument, 'unknown peering ID']);
 
-    const { PeerID: none } = readPeeringToken(await mustGenerate(api, 'no-secret'));
+    const { PeerID: none } = tokenContent(await mustGenerate(api, 'no-secret'));
     const pending = await pendingPeer('pending-secret');
     const active = await pendingPeer('active-secret');
     using dialer = await dial();
@@ -106,7 +105,7 @@ describe('acceptor', { timeout: 60_000 }, () => {
   });
 
   it('exchanges a secret once, and returns one status for every cause of failure [STREAM-20]', async () => {
-    const { PeerID, EstablishmentSecret } = readPeeringToken(await mustGenerate(api, 'exchange'));
+    const { PeerID, EstablishmentSecret } = tokenContent(await mustGenerate(api, 'exchange'));
     const answers = [
       await exchanged(randomUUID(), EstablishmentSecret),
       await exchanged(PeerID, randomUUID()),

@@ -12,7 +12,7 @@ describe('a deadline timer', () => {
     timer.set(50);
     timer.set(80);
     clock.advance(200);
-    assert.deepEqual([firedAt, clock.timers], [[50], 0]);
+    assert.deepEqual([firedAt, clock.timerCount], [[50], 0]);
     timer.set(300);
     clock.advance(100);
     assert.deepEqual(firedAt, [50, 300]);
@@ -23,7 +23,7 @@ describe('a deadline timer', () => {
     const timer = createDeadlineTimer(clock, () => assert.fail('the canceled timer fired'));
     timer.set(100);
     timer.set(Number.POSITIVE_INFINITY);
-    assert.equal(clock.timers, 0);
+    assert.equal(clock.timerCount, 0);
     clock.advance(200);
   });
 });

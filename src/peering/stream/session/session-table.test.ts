@@ -3,58 +3,58 @@ import { test } from 'node:test';
 import { Code } from '@connectrpc/connect';
 import {
   API,
-  accepting,
-  authorizing,
-  dialing,
-  happen,
-  live,
+  acceptingSession,
+  authorizingSession,
+  dialingSession,
+  dispatch,
   OPEN,
+  openSession,
   REFUSAL,
-  response,
+  responseReceived,
   STATUS,
-  type Timeless,
+  type UntimedEvent,
   WEB,
-} from '../../../../test/support/peering/peer-session.ts';
+} from '../../../../test/support/peering/session-fixtures.ts';
 import { messageKind } from '../wire/messages.ts';
 import type { Effect, EventName, PhaseName, Session } from './session-state.ts';
 
 /** An open session. The transport is writing `web` as 00000001, and the peer's `api` is being applied. */
 function busy(): Session {
-  const session = live();
-  happen(session, { type: 'subscribe-received', kind: 'service' });
-  happen(session, { type: 'changed', keys: [WEB] });
-  happen(session, response(API, 'n1'));
+  const session = openSession();
+  dispatch(session, { type: 'subscribe-received', kind: 'service' });
+  dispatch(session, { type: 'changed', keys: [WEB] });
+  dispatch(session, responseReceived(API, 'n1'));
   return session;
 }
 
 /** Terminated is pending. */
 function ending(): Session {
   const session = busy();
-  happen(session, { type: 'terminate' });
+  dispatch(session, { type: 'terminate' });
   return session;
 }
 
 function ended(): Session {
   const session = busy();
-  happen(session, { type: 'failed', message: 'gone' });
+  dispatch(session, { type: 'failed', message: 'gone' });
   return session;
 }
 
 const SESSIONS: Readonly<Record<PhaseName, () => Session>> = {
-  'awaiting-open': accepting,
-  authorizing,
-  opening: dialing,
+  'awaiting-open': acceptingSession,
+  authorizing: authorizingSession,
+  opening: dialingSession,
   open: busy,
   ending,
   ended,
 };
 
-const SAMPLES: { readonly [E in EventName]: Timeless<E> } = {
+const SAMPLES: { readonly [E in EventName]: UntimedEvent<E> } = {
   'open-received': { type: 'open-received', open: OPEN },
   'subscribe-received': { type: 'subscribe-received', kind: 'list' },
   'ack-received': { type: 'ack-received', nonce: '00000001' },
   'nack-received': { type: 'nack-received', nonce: '00000001', refusal: REFUSAL },
-  'response-received': response(WEB, 'n2'),
+  'response-received': responseReceived(WEB, 'n2'),
   'bad-response-received': { type: 'bad-response-received', nonce: 'n2', url: 'x', refusal: REFUSAL },
   'heartbeat-received': { type: 'heartbeat-received' },
   'terminated-received': { type: 'terminated-received' },
@@ -115,7 +115,7 @@ function outcome(phase: PhaseName, event: EventName): string {
   const before = sizes(session);
   let effects: readonly Effect[];
   try {
-    effects = happen(session, SAMPLES[event]);
+    effects = dispatch(session, SAMPLES[event]);
   } catch (error) {
     assert.ok(error instanceof RangeError);
     return 'impossible';

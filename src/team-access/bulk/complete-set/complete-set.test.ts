@@ -2,35 +2,35 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { createFakeClock } from '../../../../test/support/fake-clock.ts';
 import { sharedApi } from '../../../../test/support/process/api.ts';
-import { refused } from '../../../../test/support/team-access/operations.ts';
+import { rejection } from '../../../../test/support/team-access/operations.ts';
 import {
   type CallerKind,
   type Company,
   makeCompany,
-  NOBODIES,
+  UNAUTHENTICATED,
 } from '../../../../test/support/team-access/organizations.ts';
 import {
+  documentOf,
   NOT_FOUND,
+  type ResourceObject,
   request,
   resource,
-  type Shown,
-  seen,
-  shown,
-  to,
+  statusAndText,
+  toOne,
 } from '../../../../test/support/team-access/team-access.ts';
 import { auditLog } from '../../../audit/record.ts';
 import { SET_ROWS_MAX } from '../../limits.ts';
 
 interface SetAnswer {
-  readonly data: readonly Shown[];
+  readonly data: readonly ResourceObject[];
   readonly meta: {
     readonly 'dry-run': boolean;
     readonly counts: Readonly<Record<'added' | 'updated' | 'removed' | 'unchanged', number>>;
     readonly differences: readonly {
       readonly change: string;
       readonly team: { readonly id: string; readonly name: string | null };
-      readonly before: Shown | null;
-      readonly after: Shown | null;
+      readonly before: ResourceObject | null;
+      readonly after: ResourceObject | null;
     }[];
   };
 }
@@ -38,7 +38,8 @@ interface SetAnswer {
 type Json = Readonly<Record<string, unknown>>;
 
 /** A row of a set that names its team by ID or by name. */
-const byId = (id: string, attributes: Json) => resource('team-workspaces', attributes, { team: to('teams', id) }).data;
+const byId = (id: string, attributes: Json) =>
+  resource('team-workspaces', attributes, { team: toOne('teams', id) }).data;
 const byName = (name: string, attributes: Json) =>
   resource('team-workspaces', { 'team-name': name, ...attributes }).data;
 
@@ -106,7 +107,7 @@ describe('PUT /workspaces/:id/team-access', () => {
     );
     assert.equal(meta.differences[0]?.after?.attributes['expires-at'], '2999-01-01T00:00:00.000Z');
     assert.equal(meta['dry-run'], false);
-    assert.deepEqual(shown<Shown[]>(await list()).data, data);
+    assert.deepEqual(documentOf<ResourceObject[]>(await list()).data, data);
     assert.deepEqual(
       (await entries()).map(({ action, subject }) => [action, subject]),
       [
@@ -147,9 +148,9 @@ describe('PUT /workspaces/:id/team-access', () => {
 
   test('answers a dry run like the real request and changes nothing [TEAM-86]', async () => {
     const wanted = [byId(company.teams.idle, { access: 'read' }), byId(company.teams.visible, { access: 'plan' })];
-    const before = seen(await list());
+    const before = statusAndText(await list());
     const dry = await putAs(wanted, { query: '?dry-run=true' });
-    assert.deepEqual(seen(await list()), before);
+    assert.deepEqual(statusAndText(await list()), before);
     assert.deepEqual(await entries(), []);
     const real = await putAs(wanted);
     const added = real.meta.differences[0]?.after?.id ?? '';
@@ -174,7 +175,7 @@ describe('PUT /workspaces/:id/team-access', () => {
   test("can remove the caller's own permission [AUTHZ-27]", async () => {
     const { meta } = await putAs([byName('admins', { access: 'read' })], { by: 'admin-by-row' });
     assert.deepEqual(meta.counts, { added: 0, updated: 1, removed: 2, unchanged: 0 });
-    assert.deepEqual(seen(await put([], { by: 'admin-by-row' })), NOT_FOUND);
+    assert.deepEqual(statusAndText(await put([], { by: 'admin-by-row' })), NOT_FOUND);
   });
 
   test('omits the names of secret teams that the caller cannot see [TEAM-82]', async () => {
@@ -197,19 +198,19 @@ describe('PUT /workspaces/:id/team-access', () => {
   test('finds only visible teams by name [TEAM-76]', async () => {
     const named = (name: string) => [byId(company.teams.idle, { access: 'read' }), byName(name, { access: 'read' })];
     const hidden = await put(named('hidden'), { by: 'admin-by-row' });
-    assert.deepEqual(refused(hidden), [404, '/data/1/attributes/team-name']);
-    assert.deepEqual(seen(hidden), seen(await put(named('nobody'), { by: 'admin-by-row' })));
+    assert.deepEqual(rejection(hidden), [404, '/data/1/attributes/team-name']);
+    assert.deepEqual(statusAndText(hidden), statusAndText(await put(named('nobody'), { by: 'admin-by-row' })));
     assert.equal((await put(named('hidden'))).status, 200);
   });
 
   test('returns 404 to callers who are not workspace admins [AUTHZ-84]', async () => {
     for (const by of ['in-visible-team', 'reader', 'member-without-team', 'outsider', 'site-admin'] as const) {
       assert.deepEqual(
-        seen(await put([{ type: 'team-workspaces', attributes: { 'team-name': 'x' } }], { by })),
+        statusAndText(await put([{ type: 'team-workspaces', attributes: { 'team-name': 'x' } }], { by })),
         NOT_FOUND,
       );
     }
-    for (const by of NOBODIES) {
+    for (const by of UNAUTHENTICATED) {
       assert.equal((await put([], { by })).status, 401);
     }
   });
@@ -228,14 +229,17 @@ describe('PUT /workspaces/:id/team-access', () => {
     ['a name that is not a string', () => [byName(7 as never, read)], ['/data/0/attributes/team-name']],
     [
       'a team of another type',
-      () => [resource('team-workspaces', read, { team: to('users', 'x') }).data],
+      () => [resource('team-workspaces', read, { team: toOne('users', 'x') }).data],
       ['/data/0/relationships/team/data/type'],
     ],
     [
       'another workspace',
       ({ workspaces }) => [
-        resource('team-workspaces', { 'team-name': 'idle', ...read }, { workspace: to('workspaces', workspaces.other) })
-          .data,
+        resource(
+          'team-workspaces',
+          { 'team-name': 'idle', ...read },
+          { workspace: toOne('workspaces', workspaces.other) },
+        ).data,
       ],
       ['/data/0/relationships/workspace'],
     ],
@@ -258,20 +262,20 @@ describe('PUT /workspaces/:id/team-access', () => {
   ];
   for (const [what, data, pointers, status = 422] of cases) {
     test(`returns ${status} for ${what} and changes nothing`, async () => {
-      const before = seen(await list());
-      assert.deepEqual(refused(await put(data(company))), [status, ...pointers]);
-      assert.deepEqual(seen(await list()), before);
+      const before = statusAndText(await list());
+      assert.deepEqual(rejection(await put(data(company))), [status, ...pointers]);
+      assert.deepEqual(statusAndText(await list()), before);
     });
   }
 
   test('returns 422 for a visible team of another organization and 404 for a hidden one [TEAM-44]', async () => {
     const other = await makeCompany(api().state, `other-${created}`);
-    assert.deepEqual(refused(await put([byId(other.teams.idle, read)])), [404, '/data/0/relationships/team']);
+    assert.deepEqual(rejection(await put([byId(other.teams.idle, read)])), [404, '/data/0/relationships/team']);
     const body = resource('organization-memberships', { email: `set-${created}-owner@example.org` });
     const path = `/organizations/other-${created}/organization-memberships`;
     const joined = await request(api(), other.tokens.owner, 'POST', path, { body });
     assert.equal(joined.status, 201, joined.text);
-    assert.deepEqual(refused(await put([byId(other.teams.idle, read)])), [422, '/data/0/relationships/team']);
+    assert.deepEqual(rejection(await put([byId(other.teams.idle, read)])), [422, '/data/0/relationships/team']);
   });
 
   test(`returns 413 for more than ${SET_ROWS_MAX} rows [TEAM-85]`, async () => {
@@ -286,7 +290,9 @@ describe('PUT /workspaces/:id/team-access', () => {
     const racing = Array.from({ length: 50 }, (_, i) => sets[i % sets.length] ?? []);
     const answers = await Promise.all(racing.map((teams) => put(teams.map((id) => byId(id, read)))));
     assert.ok(answers.every(({ status }) => status === 200));
-    const left = shown<Shown[]>(await list()).data.map(({ relationships }) => idIn(relationships['team']?.data));
+    const left = documentOf<ResourceObject[]>(await list()).data.map(({ relationships }) =>
+      idIn(relationships['team']?.data),
+    );
     assert.ok(sets.some((teams) => JSON.stringify(teams.toSorted()) === JSON.stringify(left.toSorted())));
   });
 });

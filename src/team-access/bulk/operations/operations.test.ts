@@ -2,16 +2,21 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createFakeClock } from '../../../../test/support/fake-clock.ts';
 import { sharedApi, startApi } from '../../../../test/support/process/api.ts';
-import { OPERATIONS_TYPE, operate, refused, resultsOf } from '../../../../test/support/team-access/operations.ts';
+import {
+  OPERATIONS_TYPE,
+  rejection,
+  resultsOf,
+  sendOperations,
+} from '../../../../test/support/team-access/operations.ts';
 import { rowBody, sharedCompany } from '../../../../test/support/team-access/organizations.ts';
 import {
+  documentOf,
   makeOrganization,
+  type ResourceObject,
   request,
   resource,
-  type Shown,
-  seen,
-  shown,
-  to,
+  statusAndText,
+  toOne,
 } from '../../../../test/support/team-access/team-access.ts';
 import { auditLog, SYSTEM } from '../../../audit/record.ts';
 import { toServiceError } from '../../../http/errors.ts';
@@ -25,15 +30,16 @@ describe('POST /operations', () => {
   const api = sharedApi({ clock: createFakeClock() });
   const company = sharedCompany(api);
   const ids = () => company().company;
-  const run = (operations: readonly unknown[], query = '') => operate(api(), company().owner, operations, { query });
-  const get = async (path: string) => shown(await request(api(), company().owner, 'GET', path)).data;
+  const run = (operations: readonly unknown[], query = '') =>
+    sendOperations(api(), company().owner, operations, { query });
+  const get = async (path: string) => documentOf(await request(api(), company().owner, 'GET', path)).data;
   const addTeam = (name: string, lid?: string) => ({
     op: 'add',
     data: {
       type: 'teams',
       ...(lid !== undefined && { lid }),
       attributes: { name },
-      relationships: { organization: to('organizations', 'acme') },
+      relationships: { organization: toOne('organizations', 'acme') },
     },
   });
   const addRow = (team: object, access = 'read') => ({
@@ -41,7 +47,7 @@ describe('POST /operations', () => {
     data: {
       type: 'team-workspaces',
       attributes: { access },
-      relationships: { team: { data: team }, workspace: to('workspaces', ids().workspaces.other) },
+      relationships: { team: { data: team }, workspace: toOne('workspaces', ids().workspaces.other) },
     },
   });
   /** Returns the whole state, including the audit log. */
@@ -64,7 +70,7 @@ describe('POST /operations', () => {
             type: 'organization-memberships',
             lid: 'm',
             attributes: { email: 'every@example.org' },
-            relationships: { organization: to('organizations', 'acme') },
+            relationships: { organization: toOne('organizations', 'acme') },
           },
         },
         {
@@ -152,9 +158,9 @@ describe('POST /operations', () => {
     const single = await entries(async (name) => {
       const { owner } = company();
       const body = resource('teams', { name });
-      const { id } = shown(await request(api(), owner, 'POST', '/organizations/acme/teams', { body })).data;
+      const { id } = documentOf(await request(api(), owner, 'POST', '/organizations/acme/teams', { body })).data;
       const row = rowBody(id, ids().workspaces.other, { access: 'read' });
-      shown(await request(api(), owner, 'POST', '/team-workspaces', { body: row }));
+      documentOf(await request(api(), owner, 'POST', '/team-workspaces', { body: row }));
       assert.equal((await request(api(), owner, 'DELETE', `/teams/${id}`)).status, 204);
     }, 'audited-alone');
     assert.deepEqual(together, single);
@@ -168,7 +174,7 @@ describe('POST /operations', () => {
       addRow({ type: 'teams', lid: 't' }),
       addRow({ type: 'teams', id: ids().teams.idle }, 'nothing'),
     ]);
-    assert.deepEqual(refused(answer), [422, '/atomic:operations/2/data/attributes/access']);
+    assert.deepEqual(rejection(answer), [422, '/atomic:operations/2/data/attributes/access']);
     assert.deepEqual(await everything(), before);
   });
 
@@ -194,17 +200,17 @@ describe('POST /operations', () => {
       ],
     );
     assert.equal(results[3]?.meta?.before.id, ids().teams.hidden);
-    assert.deepEqual(refused(await run([...list, ...list], '?dry-run=true')), [422, '/atomic:operations/4/data/lid']);
+    assert.deepEqual(rejection(await run([...list, ...list], '?dry-run=true')), [422, '/atomic:operations/4/data/lid']);
   });
 
   test('answers an empty list with an empty list [AUTHZ-85]', async () => {
-    assert.deepEqual(seen(await run([])), [200, '{"atomic:results":[],"meta":{"dry-run":false}}']);
+    assert.deepEqual(statusAndText(await run([])), [200, '{"atomic:results":[],"meta":{"dry-run":false}}']);
   });
 
   test('counts as one request for the rate limit [TEAM-93]', async () => {
     await using limited = await startApi({ rateLimit: 10 });
     await makeOrganization(limited, limited.adminToken, 'acme');
-    const answer = await operate(
+    const answer = await sendOperations(
       limited,
       limited.adminToken,
       ['one', 'two', 'three'].map((name) => addTeam(name)),
@@ -228,22 +234,22 @@ describe('POST /operations', () => {
     const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => run([addTeam(`racer-${i}`), add])));
     const won = answers.filter(({ status }) => status === 200);
     assert.equal(won.length, 1);
-    const row = resultsOf(won[0] as (typeof answers)[number])[1]?.data as Shown;
+    const row = resultsOf(won[0] as (typeof answers)[number])[1]?.data as ResourceObject;
     for (const answer of answers) {
       if (answer === won[0]) continue;
-      assert.deepEqual(refused(answer), [422, '/atomic:operations/1/data/relationships/team']);
+      assert.deepEqual(rejection(answer), [422, '/atomic:operations/1/data/relationships/team']);
       const { errors } = answer.json<{ errors: { meta: unknown }[] }>();
       assert.deepEqual(errors[0]?.meta, { 'existing-id': row.id });
     }
     const racers = await request(api(), company().owner, 'GET', '/organizations/acme/teams?q=racer-');
-    assert.equal(shown<Shown[]>(racers).data.length, 1);
+    assert.equal(documentOf<ResourceObject[]>(racers).data.length, 1);
   });
 
   test('reports no existing ID for a pair that the same request adds twice [TEAM-69]', async () => {
     const [team] = resultsOf(await run([addTeam('doubled')]));
     const add = addRow({ type: 'teams', id: team?.data?.id });
     const twice = await run([add, add]);
-    assert.deepEqual(refused(twice), [422, '/atomic:operations/1/data/relationships/team']);
+    assert.deepEqual(rejection(twice), [422, '/atomic:operations/1/data/relationships/team']);
     const { errors } = twice.json<{ errors: { detail: unknown; meta?: unknown }[] }>();
     assert.deepEqual([errors[0]?.detail, errors[0]?.meta], ['Team has already been taken', undefined]);
     const [created] = resultsOf(await run([add]));
@@ -261,7 +267,7 @@ describe('POST /operations', () => {
     const members = [{ op: 'add', ref: { type: 'teams', id: 'x', relationship: 'users' }, data }];
     assert.equal((await run(members)).status, 413);
     const teams = { data: Array.from({ length: OPERATIONS_MAX }, (_, i) => ({ type: 'teams', id: `t${i}` })) };
-    const relationships = { organization: to('organizations', 'acme'), teams };
+    const relationships = { organization: toOne('organizations', 'acme'), teams };
     const joins = [{ op: 'add', data: { type: 'organization-memberships', relationships } }];
     assert.match((await run(joins)).text, /The request has 10001 operations/);
   });
@@ -281,7 +287,7 @@ describe('POST /operations', () => {
       (error) => toServiceError(error).status === 413 && /2 of 3 operations took/.test(String(error)),
     );
     const found = await request(api(), company().owner, 'GET', '/organizations/acme/teams?filter[names]=a,b,c');
-    assert.deepEqual(shown<Shown[]>(found).data, []);
+    assert.deepEqual(documentOf<ResourceObject[]>(found).data, []);
   });
 
   test('accepts bodies up to limits.bulk-body [TEAM-21]', async () => {

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createFakeClock } from '../../../../test/support/fake-clock.ts';
 import { sharedApi } from '../../../../test/support/process/api.ts';
-import { OPERATIONS_TYPE, operate, refused } from '../../../../test/support/team-access/operations.ts';
+import { OPERATIONS_TYPE, rejection, sendOperations } from '../../../../test/support/team-access/operations.ts';
 import { type Company, sharedCompany } from '../../../../test/support/team-access/organizations.ts';
-import { MEDIA_TYPE, request, seen, to } from '../../../../test/support/team-access/team-access.ts';
+import { MEDIA_TYPE, request, statusAndText, toOne } from '../../../../test/support/team-access/team-access.ts';
 import { ERRORS_MAX } from '../../limits.ts';
 
-const inAcme = { organization: to('organizations', 'acme') };
+const inAcme = { organization: toOne('organizations', 'acme') };
 const team = { type: 'teams', attributes: { name: 'refused' }, relationships: inAcme };
 
 /** A value whose conversion to a string throws. */
@@ -127,7 +127,7 @@ const cases: readonly (readonly [string, unknown, readonly string[], number?])[]
   ['a missing team', { op: 'remove', ref: { type: 'teams', id: 'team-0' } }, [''], 404],
   [
     'a missing organization',
-    { op: 'add', data: { ...team, relationships: { organization: to('organizations', 'x') } } },
+    { op: 'add', data: { ...team, relationships: { organization: toOne('organizations', 'x') } } },
     [''],
     404,
   ],
@@ -144,7 +144,7 @@ const cases: readonly (readonly [string, unknown, readonly string[], number?])[]
       data: {
         type: 'team-workspaces',
         attributes: { access: 'read', runs: 'plan', variables: 'x' },
-        relationships: { team: to('teams', teams.idle), workspace: to('workspaces', workspaces.main) },
+        relationships: { team: toOne('teams', teams.idle), workspace: toOne('workspaces', workspaces.main) },
       },
     }),
     ['/data/attributes/runs', '/data/attributes/variables', '/data/attributes/variables'],
@@ -162,8 +162,8 @@ describe('POST /operations rejects', () => {
       const { index } = api().state.snapshot;
       const one =
         typeof operation === 'function' ? (operation as (of: Company) => unknown)(company().company) : operation;
-      const answer = await operate(api(), company().owner, [fine, one]);
-      assert.deepEqual(refused(answer), [status, ...pointers.map((pointer) => `/atomic:operations/1${pointer}`)]);
+      const answer = await sendOperations(api(), company().owner, [fine, one]);
+      assert.deepEqual(rejection(answer), [status, ...pointers.map((pointer) => `/atomic:operations/1${pointer}`)]);
       await api().usesWritten();
       assert.equal(api().state.snapshot.index, index, 'nothing was written');
     });
@@ -171,7 +171,7 @@ describe('POST /operations rejects', () => {
 
   test('the wrong shapes of all operations at once, before it runs any [TEAM-68]', async () => {
     const list = [{ op: 'remove', ref: { type: 'teams', id: 'x' } }, { op: 'x' }, fine, { op: 'add' }, fine];
-    assert.deepEqual(refused(await operate(api(), company().owner, list)), [
+    assert.deepEqual(rejection(await sendOperations(api(), company().owner, list)), [
       422,
       '/atomic:operations/1/op',
       '/atomic:operations/3/data',
@@ -181,20 +181,23 @@ describe('POST /operations rejects', () => {
 
   test('only the first failing operation of the right shape [TEAM-68]', async () => {
     const list = ['x', 'y'].map((id) => ({ op: 'remove', ref: { type: 'teams', id } }));
-    assert.deepEqual(refused(await operate(api(), company().owner, list)), [404, '/atomic:operations/0']);
+    assert.deepEqual(rejection(await sendOperations(api(), company().owner, list)), [404, '/atomic:operations/0']);
   });
 
   test('a list with very many errors, and reports 100 of them [TEAM-32]', async () => {
     const relationships = { ...inAcme, teams: { data: Array.from({ length: 200_000 }, () => 0) } };
     const list = [fine, { op: 'add', data: { type: 'organization-memberships', relationships } }];
-    const [status, ...pointers] = refused(await operate(api(), company().owner, list));
+    const [status, ...pointers] = rejection(await sendOperations(api(), company().owner, list));
     assert.deepEqual([status, pointers.length], [422, ERRORS_MAX]);
     assert.equal(pointers[0], '/atomic:operations/1/data/relationships/teams/data/0');
   });
 
   test('a local ID before its declaration [TEAM-66]', async () => {
     const list = [{ op: 'update', ref: { type: 'teams', lid: 'fine' }, data: { type: 'teams' } }, fine];
-    assert.deepEqual(refused(await operate(api(), company().owner, list)), [422, '/atomic:operations/0/ref/lid']);
+    assert.deepEqual(rejection(await sendOperations(api(), company().owner, list)), [
+      422,
+      '/atomic:operations/0/ref/lid',
+    ]);
   });
 
   for (const [body, pointer] of [
@@ -208,24 +211,24 @@ describe('POST /operations rejects', () => {
     test(`the body '${body}'`, async () => {
       const headers = { 'content-type': OPERATIONS_TYPE };
       const answer = await request(api(), company().owner, 'POST', '/operations', { body, headers });
-      assert.deepEqual(refused(answer), [422, pointer]);
+      assert.deepEqual(rejection(answer), [422, pointer]);
     });
   }
 
   for (const value of ['false', 'yes', 'True', '1']) {
     test(`?dry-run=${value} [TEAM-87]`, async () => {
-      const answer = await operate(api(), company().owner, [fine], { query: `?dry-run=${value}` });
+      const answer = await sendOperations(api(), company().owner, [fine], { query: `?dry-run=${value}` });
       const error =
         '{"status":"400","title":"bad request","detail":"dry-run must be true, or stand without a value","source":{"parameter":"dry-run"}}';
-      assert.deepEqual(seen(answer), [400, `{"errors":[${error}]}`]);
+      assert.deepEqual(statusAndText(answer), [400, `{"errors":[${error}]}`]);
     });
   }
 
   test('If-Match [TEAM-73]', async () => {
     for (const tag of ['"x"', '*']) {
-      const answer = await operate(api(), company().owner, [fine], { headers: { 'if-match': tag } });
+      const answer = await sendOperations(api(), company().owner, [fine], { headers: { 'if-match': tag } });
       const detail = 'there is no If-Match here: it goes with changing or deleting one thing, whose ETag a read tells';
-      assert.deepEqual(seen(answer), [
+      assert.deepEqual(statusAndText(answer), [
         400,
         `{"errors":[${JSON.stringify({ status: '400', title: 'bad request', detail })}]}`,
       ]);
@@ -242,7 +245,7 @@ describe('POST /operations rejects', () => {
     [`Application/VND.api+json;EXT="${atomic}";profile="https://example.org/p"`, 200],
   ] as const) {
     test(`or accepts Content-Type ${contentType}: ${status} [TEAM-61]`, async () => {
-      const answer = await operate(api(), company().owner, [], { headers: { 'content-type': contentType } });
+      const answer = await sendOperations(api(), company().owner, [], { headers: { 'content-type': contentType } });
       assert.equal(answer.status, status);
       if (status === 200) assert.equal(answer.headers['content-type'], OPERATIONS_TYPE);
     });
@@ -257,7 +260,7 @@ describe('POST /operations rejects', () => {
     ['*/*', 200],
   ] as const) {
     test(`or accepts Accept ${accept}: ${status} [TEAM-61]`, async () => {
-      assert.equal((await operate(api(), company().owner, [], { headers: { accept } })).status, status);
+      assert.equal((await sendOperations(api(), company().owner, [], { headers: { accept } })).status, status);
     });
   }
 });

@@ -1,0 +1,24 @@
+/** What this machine does bare: everything else is read against it. */
+import { closeSync, fdatasyncSync, openSync, rmSync, writeSync } from 'node:fs';
+import path from 'node:path';
+import { percentile } from './figures.ts';
+
+const SYNCS = 500;
+const BLOCK_BYTES = 4096;
+
+/** The median time of an `fdatasync` after a write of 4 KiB in `directory`, milliseconds. */
+export function fdatasyncMs(directory: string): number {
+  const file = path.join(directory, 'sync-probe');
+  const handle = openSync(file, 'w');
+  const block = Buffer.alloc(BLOCK_BYTES);
+  const times: number[] = [];
+  for (let i = 0; i < SYNCS; i++) {
+    writeSync(handle, block);
+    const start = performance.now();
+    fdatasyncSync(handle);
+    times.push(performance.now() - start);
+  }
+  closeSync(handle);
+  rmSync(file);
+  return percentile(times, 0.5);
+}

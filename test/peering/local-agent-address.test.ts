@@ -1,0 +1,44 @@
+/** Where the services of a server's local agent are, as the server is started again at other addresses. */
+import assert from 'node:assert/strict';
+import { networkInterfaces } from 'node:os';
+import { test } from 'node:test';
+import { agentAddress } from '../../src/main/agent-address.ts';
+import { freePort } from '../support/free-port.ts';
+import { type Server, startServer } from '../support/process/server.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+async function register(server: Server, body: unknown): Promise<number> {
+  return (await server.request('PUT', '/v1/agent/service/register', { body })).status;
+}
+
+async function nodeAddress(server: Server): Promise<string | undefined> {
+  const nodes = await server.request('GET', '/v1/catalog/nodes');
+  return nodes.json<{ readonly Address: string }[]>()[0]?.Address;
+}
+
+test("a server's node is where the server is, from its start, and never at every address", async () => {
+  await using directory = await temporaryDirectory();
+  const start = async (host: string): Promise<Server> =>
+    startServer({ dataDirectory: directory.path, settings: { 'http.address': `${host}:${await freePort()}` } });
+  {
+    await using server = await start('127.0.0.1');
+    assert.equal(await register(server, { Name: 'web' }), 200);
+    assert.equal(await nodeAddress(server), '127.0.0.1');
+    await server.stop();
+  }
+  {
+    await using server = await start('localhost');
+    assert.equal(await nodeAddress(server), 'localhost');
+    assert.doesNotMatch(server.log(), /http\.address is a wildcard address/);
+    await server.stop();
+  }
+  await using server = await start('0.0.0.0');
+  const shown = agentAddress('0.0.0.0', networkInterfaces()).address;
+  assert.equal(await nodeAddress(server), shown);
+  assert.match(
+    server.log(),
+    new RegExp(`"address":"${shown.replaceAll('.', '\\.')}".*http\\.address is a wildcard address`),
+  );
+  assert.equal(await register(server, { Name: 'db' }), 400);
+  assert.equal(await register(server, { Name: 'db', Address: '10.0.0.1' }), 200);
+});
