@@ -1,4 +1,4 @@
-/** The catalog, beside bare Node.js doing the same in the same run. */
+/** Measures registrations and reads of the catalog, and compares them with bare `node:http`. */
 import { type Server, startServer } from '../test/support/process/server.ts';
 import { startBaseline } from './support/baseline-server.ts';
 import { atLeast, type Figure, information, type ReportFigures } from './support/figures.ts';
@@ -7,7 +7,7 @@ import { measureRate } from './support/wrk.ts';
 
 const SECONDS = 3;
 const CONNECTIONS = 64;
-/** Services that are there while one of them is read. */
+/** Services in the catalog while one of them is read. */
 const SERVICES = 2_000;
 
 export async function benchCatalog(report: ReportFigures): Promise<void> {

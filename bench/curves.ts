@@ -1,4 +1,4 @@
-/** How figures change: latency against load, and cost against the size of the state. */
+/** Measures the curves of the report: latency against load, and cost against the size of the state. */
 import { startServer } from '../test/support/process/server.ts';
 import { startBaseline } from './support/baseline-server.ts';
 import type { Chart, Line } from './support/chart.ts';
@@ -6,13 +6,13 @@ import { residentBytes } from './support/resident-memory.ts';
 import { createTokenDirectory } from './support/token-directory.ts';
 import { type Load, measureLoad } from './support/wrk.ts';
 
-/** Connections, each with one request under way. */
+/** Connections, each with one request in flight. */
 const LOADS = [1, 4, 16, 64, 256] as const;
-/** Rows of the state; a token is one, with its entries in three indexes. */
+/** Numbers of rows. Each row is an ACL token with entries in three indexes. */
 const SIZES = [1_000, 10_000, 100_000, 1_000_000] as const;
 const SECONDS = 2;
 
-const NEW_TOKEN = JSON.stringify({ Description: 'made by the bench', Grants: [] });
+const NEW_TOKEN = JSON.stringify({ Description: 'created by the benchmark', Grants: [] });
 
 export async function latencyAgainstLoad(): Promise<Chart> {
   await using server = await startServer();
@@ -20,21 +20,21 @@ export async function latencyAgainstLoad(): Promise<Chart> {
   await using baseline = await startBaseline(answer);
   const headers = { 'X-Service-Token': server.token };
   const lines: Line[] = [];
-  for (const [name, asked] of [
+  for (const [name, request] of [
     ['bare node:http', { url: `${baseline.address}/`, headers }],
     ['GET token/self', { url: `${server.address}/v1/acl/token/self`, headers }],
     ['PUT token, durable', { url: `${server.address}/v1/acl/token`, method: 'PUT', headers, body: NEW_TOKEN }],
   ] as const) {
-    lines.push(...(await latencies(name, asked)));
+    lines.push(...(await latencies(name, request)));
   }
   return { title: 'Latency against load', x: 'connections, each with one request in flight', y: 'milliseconds', lines };
 }
 
-async function latencies(name: string, asked: Pick<Load, 'url' | 'method' | 'headers' | 'body'>): Promise<Line[]> {
+async function latencies(name: string, request: Pick<Load, 'url' | 'method' | 'headers' | 'body'>): Promise<Line[]> {
   const p50: [number, number][] = [];
   const p99: [number, number][] = [];
   for (const connections of LOADS) {
-    const { p50Ms, p99Ms } = await measureLoad({ ...asked, connections, seconds: SECONDS });
+    const { p50Ms, p99Ms } = await measureLoad({ ...request, connections, seconds: SECONDS });
     p50.push([connections, p50Ms]);
     p99.push([connections, p99Ms]);
   }
@@ -44,7 +44,7 @@ async function latencies(name: string, asked: Pick<Load, 'url' | 'method' | 'hea
   ];
 }
 
-/** Microseconds of a request at 64 at once, and megabytes in memory. */
+/** Measures microseconds per request with 64 connections, and megabytes of memory. */
 export async function costAgainstSize(): Promise<Chart> {
   const read: [number, number][] = [];
   const write: [number, number][] = [];

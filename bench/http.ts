@@ -1,4 +1,4 @@
-/** The server over HTTP, beside bare `node:http` answering the same bytes in the same run. */
+/** Measures reads, durable writes, and blocking queries over HTTP, and compares them with bare `node:http`. */
 import { startEtcd } from '../test/support/process/etcd.ts';
 import { type Server, startServer } from '../test/support/process/server.ts';
 import { startBaseline } from './support/baseline-server.ts';
@@ -12,7 +12,7 @@ const SECONDS = 3;
 const BLOCKING_QUERIES = 10_000;
 
 const NEW_TOKEN = JSON.stringify({
-  Description: 'made by the bench',
+  Description: 'created by the benchmark',
   Grants: [{ Resource: 'peering', Access: 'read', Partition: 'default' }],
 });
 
@@ -21,7 +21,7 @@ export async function benchHttp(report: ReportFigures): Promise<void> {
   report('HTTP on SQLite, durable writes', await writes({}, 'SQLite', 0.25));
   report('HTTP on one etcd, durable writes', await writesOnEtcd());
   report(`HTTP, ${BLOCKING_QUERIES} blocking queries`, await blocking());
-  report('HTTP with 1M rows', await million());
+  report('HTTP with 1M rows', await largeState());
 }
 
 const headersOf = (server: Server): Record<string, string> => ({ 'X-Service-Token': server.token });
@@ -42,13 +42,13 @@ async function reads(): Promise<Figure[]> {
   ];
 }
 
-async function writes(settings: Record<string, string>, store: string, wanted: number): Promise<Figure[]> {
+async function writes(settings: Record<string, string>, store: string, target: number): Promise<Figure[]> {
   await using server = await startServer({ settings });
   const [baselineRate, rate] = await writeRates(server);
   return [
     information('bare node:http', baselineRate, '/s'),
     information(`PUT /v1/acl/token on ${store}, 64 connections`, rate, '/s'),
-    atLeast('PUT /v1/acl/token, ratio to bare node:http', rate / baselineRate, wanted, '×'),
+    atLeast('PUT /v1/acl/token, ratio to bare node:http', rate / baselineRate, target, '×'),
   ];
 }
 
@@ -62,7 +62,7 @@ async function writesOnEtcd(): Promise<Figure[]> {
   ];
 }
 
-async function writeRates(server: Server): Promise<readonly [bare: number, server: number]> {
+async function writeRates(server: Server): Promise<readonly [baseline: number, server: number]> {
   const answer = await server.request('PUT', '/v1/acl/token', { body: NEW_TOKEN });
   if (answer.status !== 200) throw new Error(answer.text);
   await using baseline = await startBaseline(answer);
@@ -90,7 +90,7 @@ async function blocking(): Promise<Figure[]> {
   ];
 }
 
-async function million(): Promise<Figure[]> {
+async function largeState(): Promise<Figure[]> {
   await using small = await createTokenDirectory(10_000);
   await using large = await createTokenDirectory(1_000_000);
   await using few = await startServer({ dataDirectory: small.directory });

@@ -1,4 +1,4 @@
-/** `npm run bench [section…]`: what must be fast, measured beside this machine's bare figures in the same run. */
+/** `npm run bench [-- SECTION…]`: measures the given sections, or all, and prints the figures with their targets. */
 import { SECTIONS } from './sections.ts';
 import { printFigures } from './support/figures.ts';
 

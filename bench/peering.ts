@@ -1,4 +1,4 @@
-/** Cluster peering, beside bare Node.js doing the same in the same run. */
+/** Measures peerings over HTTP and peer streams, and compares them with bare `node:http` and `node:http2`. */
 import { isActive, peerClusters, startCluster } from '../test/support/peering/clusters.ts';
 import { type Server, startServer } from '../test/support/process/server.ts';
 import { startBaseline } from './support/baseline-server.ts';
@@ -12,7 +12,7 @@ import { measureRate } from './support/wrk.ts';
 const SECONDS = 3;
 const RECORDS = 100;
 const BLOCKING_QUERIES = 5_000;
-/** Between these the memory of one more peering is measured. */
+/** The memory per peering is the growth from FEW to MANY peerings, divided by their number. */
 const FEW = 50;
 const MANY = 200;
 
@@ -96,14 +96,14 @@ async function streams(): Promise<Figure[]> {
   };
   const few = await peerUpTo(0, FEW);
   const many = await peerUpTo(FEW, MANY);
-  const slopes = many.map((bytes, i) => (bytes - (few[i] ?? 0)) / (MANY - FEW));
+  const bytesEach = many.map((bytes, i) => (bytes - (few[i] ?? 0)) / (MANY - FEW));
   const figures = [
     information('memory per bare stream, server side', baseline.serving / 1_000, 'KB'),
     information('memory per bare stream, client side', baseline.calling / 1_000, 'KB'),
-    information('memory per peering, accepting side', (slopes[0] ?? 0) / 1_000, 'KB'),
-    information('memory per peering, dialing side', (slopes[1] ?? 0) / 1_000, 'KB'),
-    atMost('accepting side, ratio to a bare stream', (slopes[0] ?? 0) / baseline.serving, 2.5, '×'),
-    atMost('dialing side, ratio to a bare stream', (slopes[1] ?? 0) / baseline.calling, 2.5, '×'),
+    information('memory per peering, accepting side', (bytesEach[0] ?? 0) / 1_000, 'KB'),
+    information('memory per peering, dialing side', (bytesEach[1] ?? 0) / 1_000, 'KB'),
+    atMost('accepting side, ratio to a bare stream', (bytesEach[0] ?? 0) / baseline.serving, 2.5, '×'),
+    atMost('dialing side, ratio to a bare stream', (bytesEach[1] ?? 0) / baseline.calling, 2.5, '×'),
   ];
   for (const [side, cluster] of Object.entries({ accepting, dialing })) {
     await cluster.kill();
@@ -118,6 +118,7 @@ async function streams(): Promise<Figure[]> {
   return figures;
 }
 
+/** Measures the bytes per bare stream on both sides. */
 async function baselineStreamBytes(): Promise<{ readonly serving: number; readonly calling: number }> {
   await using streams = await startBaselineStreams();
   const pids = [streams.servingPid, streams.callingPid];

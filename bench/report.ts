@@ -1,6 +1,6 @@
 /**
- * `npm run bench:report`: measures everything and writes docs/performance.md with its charts. It takes some twenty
- * minutes, and a machine that does nothing else.
+ * `npm run bench:report`: measures all sections and writes docs/performance.md with its charts. It takes about 20 minutes,
+ * and the machine must be idle otherwise.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -17,7 +17,7 @@ import { measureRate } from './support/wrk.ts';
 const DOCS = path.resolve(import.meta.dirname, '../docs');
 const CHARTS = 'performance';
 
-/** The machine that absolute bounds are stated for. */
+/** The machine to which absolute targets apply. */
 const REFERENCE = 'bare `node:http` at 65,000/s and an `fdatasync` of 0.2 ms';
 
 const machine = await describeMachine();
@@ -86,14 +86,14 @@ async function baselineRate(): Promise<number> {
 }
 
 function figureTable(figures: readonly Figure[]): string {
-  const rows = figures.map(({ name, measured, target: wanted = '', isMet: reached }) => {
-    const verdict = reached === undefined ? '' : reached ? 'met' : '**missed**';
-    return `| ${name} | ${measured} | ${wanted} | ${verdict} |`;
+  const rows = figures.map(({ name, measured, target = '', isMet }) => {
+    const result = isMet === undefined ? '' : isMet ? 'met' : '**missed**';
+    return `| ${name} | ${measured} | ${target} | ${result} |`;
   });
   return ['| figure | measured | target | result |', '| --- | --- | --- | --- |', ...rows].join('\n');
 }
 
-/** The points of a chart, for those who cannot see it. */
+/** Returns the points of a chart as a table, for readers who cannot see the chart. */
 function pointTable({ x, lines }: Chart): string {
   const across = lines[0]?.points.map(([value]) => value.toLocaleString('en')) ?? [];
   const rows = lines.map(

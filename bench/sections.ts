@@ -1,4 +1,4 @@
-/** Everything that is measured, in the order in which it is. */
+/** The sections of the benchmark, in the order in which they run. */
 import { benchCatalog } from './catalog.ts';
 import { benchFootprint } from './footprint.ts';
 import { benchHttp } from './http.ts';

@@ -1,4 +1,4 @@
-/** The state in process: rows a second, look-ups, a million rows, and a slow disk that no read notices. */
+/** Measures the state in process: writes and lookups with a million rows, loading, and reads during slow commits. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import { atLeast, atMost, type Figure, information, percentile, type ReportFigur
 import type { StateLoadResult } from './support/state-load-process.ts';
 
 const MILLION = 1_000_000;
-const WARM_UP = 100_000;
+const MEASURED_ROWS = 100_000;
 
 export async function benchState(report: ReportFigures): Promise<void> {
   const directory = await mkdtemp(path.join(tmpdir(), 'accord-bench-'));
@@ -41,15 +41,15 @@ async function onEtcd(): Promise<Figure[]> {
   return [...figures, ...loadFigures(await loadInOwnProcess({ store: 'etcd', endpoint }))];
 }
 
-async function millionRows(engine: () => Engine, rowsWanted: number): Promise<Figure[]> {
+async function millionRows(engine: () => Engine, rowsTarget: number): Promise<Figure[]> {
   await using state = await openBenchState(engine());
-  const rows = await insertRows(state, 0, WARM_UP, 100, 64);
-  await insertRows(state, WARM_UP, MILLION, 100, 64);
-  const lookUps = readRows(state, MILLION, 2 * MILLION);
+  const rows = await insertRows(state, 0, MEASURED_ROWS, 100, 64);
+  await insertRows(state, MEASURED_ROWS, MILLION, 100, 64);
+  const lookups = readRows(state, MILLION, 2 * MILLION);
   const writes = await updateRows(state, MILLION, 60_000, 256);
   return [
-    atLeast('rows written', rows, rowsWanted, '/s'),
-    atLeast('lookups with 1M rows', lookUps, 300_000, '/s'),
+    atLeast('rows written', rows, rowsTarget, '/s'),
+    atLeast('lookups with 1M rows', lookups, 300_000, '/s'),
     atLeast('single-row writes with 1M rows', writes, 25_000, '/s'),
   ];
 }
@@ -59,14 +59,14 @@ const loadFigures = ({ seconds, residentBytes }: StateLoadResult): Figure[] => [
   atMost('1M rows, 3 indexes: resident memory', residentBytes / 1e6, 900, 'MB'),
 ];
 
-/** Loads in a process of its own, whose memory nothing else has touched. */
+/** Loads the state in a new process, so that its resident memory contains nothing else. */
 async function loadInOwnProcess(target: Record<string, string>): Promise<StateLoadResult> {
-  const child = fork(path.join(import.meta.dirname, 'support/load-process.ts'), [JSON.stringify(target)], {
+  const child = fork(path.join(import.meta.dirname, 'support/state-load-process.ts'), [JSON.stringify(target)], {
     execArgv: ['--expose-gc'],
   });
-  const [report] = (await once(child, 'message')) as [StateLoadResult];
+  const [result] = (await once(child, 'message')) as [StateLoadResult];
   await once(child, 'exit');
-  return report;
+  return result;
 }
 
 async function slowDisk(directory: string): Promise<Figure[]> {

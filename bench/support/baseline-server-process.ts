@@ -1,4 +1,4 @@
-/** Bare `node:http`: answers the bytes that it is told to, and holds requests to `/held` until `/release`. */
+/** A bare `node:http` server that returns given bytes. It answers requests to `/held` only after a request to `/release`. */
 import { once } from 'node:events';
 import http from 'node:http';
 

@@ -1,4 +1,4 @@
-/** Starts bare `node:http` in a process of its own. */
+/** The baseline: a bare `node:http` server in its own process. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
@@ -9,16 +9,16 @@ export interface BaselineServer extends AsyncDisposable {
   readonly pid: number;
 }
 
-/** Headers that Node adds by itself. */
-const OF_NODE = new Set(['date', 'connection', 'keep-alive']);
+/** Headers that Node.js adds. */
+const ADDED_HEADERS = new Set(['date', 'connection', 'keep-alive']);
 
-/** A server that answers everything with the headers and the body of `answer`. */
+/** Starts a server that answers every request with the headers and the body of `answer`. */
 export async function startBaseline(answer: Pick<Answer, 'headers' | 'text'>): Promise<BaselineServer> {
   const headers = Object.entries(answer.headers).flatMap(([name, value]) =>
-    OF_NODE.has(name) || value === undefined ? [] : [name, String(value)],
+    ADDED_HEADERS.has(name) || value === undefined ? [] : [name, String(value)],
   );
-  const child = fork(path.join(import.meta.dirname, 'bare-server.ts'));
-  // Not as an argument: an answer may be longer than those may be.
+  const child = fork(path.join(import.meta.dirname, 'baseline-server-process.ts'));
+  // Sent as a message, because the body may exceed the length limit of arguments.
   child.send({ headers, body: answer.text });
   const [port] = (await once(child, 'message')) as [number];
   return {

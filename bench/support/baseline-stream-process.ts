@@ -1,4 +1,4 @@
-/** One end of bare streams: `serve`, or `call PORT CERTIFICATE`. */
+/** One side of the bare streams. Arguments: `serve`, or `call PORT CERTIFICATE`. */
 import { once } from 'node:events';
 import http2 from 'node:http2';
 import type { AddressInfo } from 'node:net';

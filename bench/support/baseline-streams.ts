@@ -1,4 +1,4 @@
-/** Bare streams of `node:http2` over TLS between two processes: what a peering cannot cost less than. */
+/** Bare `node:http2` streams over TLS between two processes. Their memory is the lower bound for a peering. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
@@ -7,12 +7,12 @@ import { GC_ON_SIGNAL_ARGUMENTS } from './resident-memory.ts';
 export interface BaselineStreams extends AsyncDisposable {
   readonly servingPid: number;
   readonly callingPid: number;
-  /** Opens so many more, each on a connection of its own, with a message in each direction. */
+  /** Opens more streams, each on its own connection, and sends one message in each direction. */
   open(count: number): Promise<void>;
 }
 
 export async function startBaselineStreams(): Promise<BaselineStreams> {
-  const file = path.join(import.meta.dirname, 'bare-stream-process.ts');
+  const file = path.join(import.meta.dirname, 'baseline-stream-process.ts');
   const options = { execArgv: [...GC_ON_SIGNAL_ARGUMENTS] };
   const serving = fork(file, ['serve'], options);
   const [{ port, certificate }] = (await once(serving, 'message')) as [{ port: number; certificate: string }];

@@ -1,23 +1,24 @@
+/** Opens many connections with one request on each, and reports the times of the responses to the parent process. */
 import { once } from 'node:events';
 import net from 'node:net';
 import type { BlockingClientOptions } from './blocking-clients.ts';
 
 const { port, request, count } = JSON.parse(process.argv[2] ?? '{}') as BlockingClientOptions;
-/** Connections opened at a time: more would overflow the listener's queue. */
-const OPENING = 200;
+/** Connections that are opened in parallel. More would overflow the accept queue of the server. */
+const PARALLELISM = 200;
 
-const answered: number[] = [];
+const answerTimes: number[] = [];
 const sockets: net.Socket[] = [];
-for (let first = 0; first < count; first += OPENING) {
-  const opening = Array.from({ length: Math.min(OPENING, count - first) }, async () => {
+for (let first = 0; first < count; first += PARALLELISM) {
+  const opening = Array.from({ length: Math.min(PARALLELISM, count - first) }, async () => {
     const socket = net.connect(port, '127.0.0.1');
     sockets.push(socket);
     await once(socket, 'connect');
     socket.write(request);
-    // One small answer arrives in one piece.
+    // A small response arrives in one chunk.
     socket.once('data', () => {
-      answered.push(performance.timeOrigin + performance.now());
-      if (answered.length === count) process.send?.(answered);
+      answerTimes.push(performance.timeOrigin + performance.now());
+      if (answerTimes.length === count) process.send?.(answerTimes);
     });
   });
   await Promise.all(opening);

@@ -1,23 +1,24 @@
-/** Many clients that each hold one request: in a process of its own, so that its work does not count as the server's. */
+/** Many clients with one blocking query each, in their own process, so that they do not slow down the measured process. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 
-/** What the holding process is told. */
+/** The options of the client process. */
 export interface BlockingClientOptions {
   readonly port: number;
+  /** The bytes of the HTTP request. */
   readonly request: string;
   readonly count: number;
 }
 
 export interface BlockingClients extends AsyncDisposable {
-  /** Resolves with the times (`performance.timeOrigin + now`, milliseconds) at which the answers were complete. */
+  /** Resolves when all responses have arrived, with their times: `performance.timeOrigin + performance.now()`. */
   answerTimes(): Promise<readonly number[]>;
 }
 
-/** Opens `count` connections and sends the request on each; resolves when all are sent. */
-export async function startBlockingClients(order: BlockingClientOptions): Promise<BlockingClients> {
-  const child = fork(path.join(import.meta.dirname, 'holder-process.ts'), [JSON.stringify(order)]);
+/** Opens `count` connections and sends the request on each. Resolves when all requests are sent. */
+export async function startBlockingClients(options: BlockingClientOptions): Promise<BlockingClients> {
+  const child = fork(path.join(import.meta.dirname, 'blocking-client-process.ts'), [JSON.stringify(options)]);
   await once(child, 'message');
   const answers = once(child, 'message') as Promise<[readonly number[]]>;
   return {

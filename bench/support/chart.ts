@@ -1,8 +1,8 @@
-/** A line chart as SVG: both axes logarithmic, each line named at its end, readable on light and dark pages. */
+/** Renders a line chart as SVG, with logarithmic axes, a label at the end of each line, and light and dark colors. */
 
 export interface Line {
   readonly name: string;
-  /** In the order of x; all values above 0. */
+  /** Ordered by `x`. All values are above 0. */
   readonly points: readonly (readonly [x: number, y: number])[];
 }
 
@@ -15,18 +15,18 @@ export interface Chart {
 
 const WIDTH = 760;
 const HEIGHT = 400;
-/** Room around the plot, for the axes and, at the right, the names of the lines. */
+/** Space for the axes, and on the right for the labels of the lines. */
 const MARGIN = { top: 48, right: 190, bottom: 52, left: 72 } as const;
-/** Told apart by people who do not see all colours, on white and on black. */
+/** Distinguishable with color vision deficiency, on white and on black. */
 const COLORS = ['#3b7dd8', '#d9711c', '#2f9e6e', '#b0489c', '#8a7a2e', '#6a6fd1'] as const;
-/** Between the baselines of two names. */
+/** The minimum distance between two labels. */
 const LABEL_HEIGHT = 16;
 
 const STYLE = `text{font:13px system-ui,sans-serif;fill:#24292f}.title{font-size:15px;font-weight:600}
 .grid{stroke:#d0d7de}.line{fill:none;stroke-width:2}
 @media (prefers-color-scheme:dark){text{fill:#e6edf3}.grid{stroke:#3d444d}}`;
 
-/** @throws TypeError without a point */
+/** @throws TypeError if no line has a point */
 export function chartSvg({ title, x, y, lines }: Chart): string {
   const xs = axis(lines.flatMap(({ points }) => points.map(([value]) => value)));
   const ys = axis(lines.flatMap(({ points }) => points.map(([, value]) => value)));
@@ -46,13 +46,13 @@ export function chartSvg({ title, x, y, lines }: Chart): string {
   ];
   const names = spreadLabels(lines.map(({ points }) => atY(points.at(-1)?.[1] ?? 1)));
   const drawn = lines.map(({ name, points }, i) => {
-    const colour = COLORS[i % COLORS.length];
+    const color = COLORS[i % COLORS.length];
     const corners = points.map(([px, py]) => `${round(atX(px))} ${round(atY(py))}`);
     const dots = points.map(
-      ([px, py]) => `<circle cx="${round(atX(px))}" cy="${round(atY(py))}" r="3" fill="${colour}"/>`,
+      ([px, py]) => `<circle cx="${round(atX(px))}" cy="${round(atY(py))}" r="3" fill="${color}"/>`,
     );
-    const label = `<text x="${right + 10}" y="${round((names[i] ?? 0) + 4)}" style="fill:${colour}">${escapeXml(name)}</text>`;
-    return `<path class="line" stroke="${colour}" d="M${corners.join('L')}"/>${dots.join('')}${label}`;
+    const label = `<text x="${right + 10}" y="${round((names[i] ?? 0) + 4)}" style="fill:${color}">${escapeXml(name)}</text>`;
+    return `<path class="line" stroke="${color}" d="M${corners.join('L')}"/>${dots.join('')}${label}`;
   });
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${escapeXml(title)}">`,
@@ -69,13 +69,13 @@ export function chartSvg({ title, x, y, lines }: Chart): string {
 
 interface Axis {
   readonly ticks: readonly number[];
-  /** Where a value lies, 0 to 1. */
+  /** Returns the position of a value on the axis, from 0 to 1. */
   position(value: number): number;
 }
 
-/** Whole powers of ten around the values. */
+/** Returns an axis whose ticks are the powers of ten around the values. */
 function axis(values: readonly number[]): Axis {
-  if (values.length === 0) throw new TypeError('a chart without a point');
+  if (values.length === 0) throw new TypeError('the chart has no points');
   const low = Math.floor(Math.log10(Math.min(...values)));
   const high = Math.max(low + 1, Math.ceil(Math.log10(Math.max(...values))));
   return {
@@ -84,7 +84,7 @@ function axis(values: readonly number[]): Axis {
   };
 }
 
-/** The same heights, moved down as far as names need to stand below one another. */
+/** Moves the heights of labels down until no two overlap. */
 function spreadLabels(heights: readonly number[]): number[] {
   const moved: number[] = [];
   let last = Number.NEGATIVE_INFINITY;
@@ -97,7 +97,7 @@ function spreadLabels(heights: readonly number[]): number[] {
 
 const round = (value: number): number => Math.round(value * 10) / 10;
 
-/** 1,000,000 → 1M. */
+/** Formats 1,000,000 as `1M`. */
 function formatTick(value: number): string {
   if (value >= 1e6) return `${value / 1e6}M`;
   return value >= 1e3 ? `${value / 1e3}k` : String(Number(value.toPrecision(3)));

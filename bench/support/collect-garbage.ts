@@ -1,12 +1,12 @@
-/** Preloaded into processes whose memory is measured: on SIGUSR2 they let go of everything that nothing holds. */
+/** Collects garbage on SIGUSR2. Preloaded into processes whose memory is measured. */
 
 process.on('SIGUSR2', () => {
   collect();
-  // What the first collection finalized, such as TLS contexts, is freed by a second one.
+  // The second collection frees objects that the first one finalized, such as TLS contexts.
   setImmediate(collect);
 });
 
-/** As V8 does when memory is short: the room for young objects, tens of megabytes after a busy minute, is given back too. */
+/** Collects as V8 does when memory is low, which also releases the young generation: tens of megabytes after load. */
 function collect(): void {
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }

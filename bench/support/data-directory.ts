@@ -1,4 +1,4 @@
-/** Data directories with much in them, written below the server. */
+/** Creates data directories with many rows by writing to the state directly, without a server. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -13,7 +13,7 @@ export interface DataDirectory extends AsyncDisposable {
   readonly directory: string;
 }
 
-/** A directory that a server can start on: its first credentials, and what `fill` writes. It goes when disposed. */
+/** Creates a data directory with first credentials and the rows that `fill` writes. Disposal deletes it. */
 export async function createDataDirectory(fill: (state: State) => Promise<void>): Promise<DataDirectory> {
   const directory = await mkdtemp(path.join(tmpdir(), 'accord-bench-'));
   await using state = await openState(directory);
@@ -29,7 +29,7 @@ export async function createDataDirectory(fill: (state: State) => Promise<void>)
   return { directory, [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }) };
 }
 
-/** The state in a directory that no server is started on. */
+/** Opens the state in a data directory. No server may use the directory at the same time. */
 export const openState = (directory: string): Promise<State> =>
   State.open({
     engine: sqliteEngine({ directory }),
@@ -42,7 +42,7 @@ export const openState = (directory: string): Promise<State> =>
 
 const ROWS_PER_WRITE = 5_000;
 
-/** Runs `write` with 0 up to `count`, many in one commit. */
+/** Calls `write` with 0 to `count` - 1, ROWS_PER_WRITE times in each transaction. */
 export async function writeInBatches(
   state: State,
   count: number,

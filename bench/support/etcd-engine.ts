@@ -1,4 +1,4 @@
-/** The etcd engine with the settings of a server's defaults. */
+/** The etcd engine with the default settings of a server, but without compaction. */
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '../../src/state/clock/clock.ts';
 import type { Engine } from '../../src/state/engine/engine.ts';

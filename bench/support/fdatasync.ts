@@ -1,4 +1,4 @@
-/** What this machine does bare: everything else is read against it. */
+/** Measures the disk of this machine. */
 import { closeSync, fdatasyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { percentile } from './figures.ts';
@@ -6,7 +6,7 @@ import { percentile } from './figures.ts';
 const SYNCS = 500;
 const BLOCK_BYTES = 4096;
 
-/** The median time of an `fdatasync` after a write of 4 KiB in `directory`, milliseconds. */
+/** Returns the median time of an `fdatasync` after a write of 4 KiB in `directory`, in milliseconds. */
 export function fdatasyncMs(directory: string): number {
   const file = path.join(directory, 'sync-probe');
   const handle = openSync(file, 'w');

@@ -1,17 +1,17 @@
-/** Figures as they are printed: what was measured, beside what it must reach, in the same run. */
+/** Measured figures with their targets, formatted for output. */
 
 export interface Figure {
   readonly name: string;
   readonly measured: string;
-  /** What it must reach; absent: for information. */
+  /** Absent if the figure is for information only. */
   readonly target?: string;
   readonly isMet?: boolean;
 }
 
-/** Takes the figures of a part of a section as soon as they are there. */
+/** Receives the figures of one part of a section as soon as they are measured. */
 export type ReportFigures = (title: string, figures: readonly Figure[]) => void;
 
-/** `measured` at least `wanted`. */
+/** Returns a figure whose target is a minimum. */
 export function atLeast(name: string, measured: number, wanted: number, unit: string): Figure {
   return {
     name,
@@ -21,7 +21,7 @@ export function atLeast(name: string, measured: number, wanted: number, unit: st
   };
 }
 
-/** `measured` at most `wanted`. */
+/** Returns a figure whose target is a maximum. */
 export function atMost(name: string, measured: number, wanted: number, unit: string): Figure {
   return {
     name,
@@ -31,12 +31,12 @@ export function atMost(name: string, measured: number, wanted: number, unit: str
   };
 }
 
-/** A figure without a bound. */
+/** Returns a figure without a target. */
 export function information(name: string, measured: number, unit: string): Figure {
   return { name, measured: formatMeasurement(measured, unit) };
 }
 
-/** Tells on standard output. */
+/** Prints figures to standard output. */
 export function printFigures(title: string, figures: readonly Figure[]): void {
   process.stdout.write(`\n${title}\n`);
   const width = Math.max(...figures.map(({ name }) => name.length));
@@ -46,13 +46,13 @@ export function printFigures(title: string, figures: readonly Figure[]): void {
   }
 }
 
-/** The middle one of an odd number of values. */
+/** Returns the median of an odd number of values. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
-/** The value below which `share` (0 to 1) of the others lie. */
+/** Returns the value that `share` (0 to 1) of the values lie below. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;

@@ -1,6 +1,7 @@
+/** Measures the memory of processes through /proc. */
 import { readFileSync } from 'node:fs';
 
-/** Bytes that a process holds in memory, from /proc. */
+/** Returns the resident memory of a process in bytes, including garbage. */
 export function residentBytes(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return Number(kilobytes) * 1_024;
@@ -10,10 +11,10 @@ export function residentBytes(pid: number): number {
 export const GC_ON_SIGNAL_ARGUMENTS: readonly string[] = [
   '--expose-gc',
   '--import',
-  import.meta.resolve('./collect.ts'),
+  import.meta.resolve('./collect-garbage.ts'),
 ];
 
-/** Until memory that was let go has gone back to the system. */
+/** The time for a garbage collection, and for the release of memory to the system. */
 const SETTLE_MS = 3_000;
 
 /**

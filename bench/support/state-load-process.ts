@@ -1,8 +1,9 @@
-/** Loads a state that another process has written, and reports how long that took and what it holds. */
+/** Loads a state that another process has written, and reports the time and the resident memory. */
 import { sqliteEngine } from '../../src/state/engine/sqlite/engine.ts';
 import { openBenchState } from './bench-rows.ts';
 import { benchEtcdEngine } from './etcd-engine.ts';
 
+/** The message to the parent process. */
 export interface StateLoadResult {
   readonly seconds: number;
   readonly residentBytes: number;
@@ -21,5 +22,5 @@ await using state = await openBenchState(engine, 'loader');
 const seconds = (performance.now() - start) / 1_000;
 global.gc?.();
 const report: StateLoadResult = { seconds, residentBytes: process.memoryUsage.rss() };
-if (state.snapshot.rowCount === 0) throw new Error('nothing was loaded');
+if (state.snapshot.rowCount === 0) throw new Error('the loaded state has no rows');
 process.send?.(report);

@@ -1,10 +1,10 @@
-/** Data directories with many ACL tokens. */
+/** Creates data directories with many ACL tokens. */
 import { aclTokens } from '../../src/credentials/acl-token.ts';
 import { hashSecret } from '../../src/credentials/secret.ts';
 import { createDataDirectory, type DataDirectory, writeInBatches } from './data-directory.ts';
 
 export interface TokenDirectory extends DataDirectory {
-  /** One of the tokens. */
+  /** The accessor ID of one of the tokens. */
   readonly accessorId: string;
 }
 

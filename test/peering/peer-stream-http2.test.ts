@@ -1,4 +1,4 @@
-/** Both sides of a peer stream over HTTP/2, as Connect writes and reads it. */
+/** Both sides of a peer stream over HTTP/2 with Connect. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Http2Session } from 'node:http2';
@@ -14,7 +14,7 @@ import { list, type ScriptedSource, scriptedSink, scriptedSource, service } from
 import { OPEN, TIMES } from '../support/peering/session-fixtures.ts';
 import { until } from '../support/until.ts';
 
-interface Line extends AsyncDisposable {
+interface ConnectedSessions extends AsyncDisposable {
   readonly accepted: Promise<SessionHandle>;
   readonly dialed: SessionHandle;
   readonly acceptorSource: ScriptedSource;
@@ -24,8 +24,8 @@ interface Line extends AsyncDisposable {
   cut(): void;
 }
 
-/** Two sessions with a real call between them; the accepting one decides by `authorization` where it is given. */
-async function connect(authorization?: Authorization): Promise<Line> {
+/** Connects two sessions by a call over loopback. @param authorization defaults to accepting the stream */
+async function connect(authorization?: Authorization): Promise<ConnectedSessions> {
   const acceptorSource = scriptedSource(list('web'), service('web', 2));
   const dialerSource = scriptedSource(list('api'), service('api'));
   const [acceptorSink, dialerSink] = [scriptedSink(), scriptedSink()];
@@ -83,60 +83,63 @@ async function connect(authorization?: Authorization): Promise<Line> {
   };
 }
 
-/** Waits until both sides have what the other exports. */
-async function established(line: Line): Promise<SessionHandle> {
-  await until('both have applied', () => line.acceptorApplied.length === 2 && line.dialerApplied.length === 2);
-  return await line.accepted;
+/** Waits until both sides have applied the exports of the other. @returns the accepting session */
+async function untilSynced(sessions: ConnectedSessions): Promise<SessionHandle> {
+  await until(
+    'both sides have applied the exports',
+    () => sessions.acceptorApplied.length === 2 && sessions.dialerApplied.length === 2,
+  );
+  return await sessions.accepted;
 }
 
 suite('a peer stream over HTTP/2', () => {
-  test('brings both sides what the other exports, and every change', async () => {
-    await using line = await connect();
-    await established(line);
-    assert.deepEqual(new Set(line.dialerApplied), new Set(['exported-service-list web first', 'web 2']));
-    assert.deepEqual(new Set(line.acceptorApplied), new Set(['exported-service-list api first', 'api 1']));
-    line.acceptorSource.put(service('web', 3));
-    await until('the change is applied', () => line.dialerApplied.includes('web 3'));
-    await until('all is acknowledged', () => line.acceptorSource.reports.length === 3);
+  test('delivers the exports of both sides, and every change [STREAM-37]', async () => {
+    await using sessions = await connect();
+    await untilSynced(sessions);
+    assert.deepEqual(new Set(sessions.dialerApplied), new Set(['exported-service-list web first', 'web 2']));
+    assert.deepEqual(new Set(sessions.acceptorApplied), new Set(['exported-service-list api first', 'api 1']));
+    sessions.acceptorSource.put(service('web', 3));
+    await until('the change is applied', () => sessions.dialerApplied.includes('web 3'));
+    await until('every resource is acknowledged', () => sessions.acceptorSource.reports.length === 3);
   });
 
-  test('carries Terminated from either side', async () => {
+  test('delivers Terminated from either side [STREAM-80]', async () => {
     for (const side of ['accepting', 'dialing'] as const) {
-      await using line = await connect();
-      const accepted = await established(line);
-      const [deleted, other] = side === 'accepting' ? [accepted, line.dialed] : [line.dialed, accepted];
+      await using sessions = await connect();
+      const accepted = await untilSynced(sessions);
+      const [deleted, other] = side === 'accepting' ? [accepted, sessions.dialed] : [sessions.dialed, accepted];
       deleted.terminate();
       assert.deepEqual(await other.ended, { kind: 'terminated-by-peer' });
       assert.deepEqual(await deleted.ended, { kind: 'terminated-here' });
     }
   });
 
-  test('carries Terminated to who opens a stream of a deleted peering', async () => {
-    await using line = await connect({ kind: 'deleted' });
-    assert.deepEqual(await line.dialed.ended, { kind: 'terminated-by-peer' });
+  test('delivers Terminated when the peering is deleted [STREAM-28]', async () => {
+    await using sessions = await connect({ kind: 'deleted' });
+    assert.deepEqual(await sessions.dialed.ended, { kind: 'terminated-by-peer' });
   });
 
-  test('carries a refusal with the server that would serve', async () => {
+  test('delivers a refusal with LeaderAddress [STREAM-28]', async () => {
     const status = { code: Code.FailedPrecondition, message: 'elsewhere', leader: '10.0.0.1:8503' };
-    await using line = await connect({ kind: 'refused', status });
-    assert.deepEqual(await line.dialed.ended, { kind: 'refused', status });
+    await using sessions = await connect({ kind: 'refused', status });
+    assert.deepEqual(await sessions.dialed.ended, { kind: 'refused', status });
   });
 
-  test('carries the status of a live stream that is stopped', async () => {
-    await using line = await connect();
-    const accepted = await established(line);
+  test('delivers the status when the accepting side ends an open stream [STREAM-84]', async () => {
+    await using sessions = await connect();
+    const accepted = await untilSynced(sessions);
     accepted.stop('superseded');
-    assert.deepEqual(await line.dialed.ended, {
+    assert.deepEqual(await sessions.dialed.ended, {
       kind: 'closed-by-peer',
       status: { code: Code.Aborted, message: 'superseded by a newer stream' },
     });
   });
 
-  test('ends both sides when the connection is cut', async () => {
-    await using line = await connect();
-    const accepted = await established(line);
-    line.cut();
-    assert.equal((await line.dialed.ended).kind, 'transport-failed');
+  test('ends on both sides when the connection is cut', async () => {
+    await using sessions = await connect();
+    const accepted = await untilSynced(sessions);
+    sessions.cut();
+    assert.equal((await sessions.dialed.ended).kind, 'transport-failed');
     assert.equal((await accepted.ended).kind, 'transport-failed');
   });
 });

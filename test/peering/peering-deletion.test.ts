@@ -99,7 +99,11 @@ describe('deleting a peering', { timeout: 180_000 }, () => {
     proxy.heal();
     const isUp = async (): Promise<boolean> => isActive(await east.record('cut')) && isActive(await west.record('cut'));
     if ((await west.establish('cut', token)).status === 200)
-      await until('ACTIVE on both sides, or TERMINATED', async () => (await isUp()) || isTerminated(await east.record('cut')), REMOVAL_MS_MAX);
+      await until(
+        'ACTIVE on both sides, or TERMINATED',
+        async () => (await isUp()) || isTerminated(await east.record('cut')),
+        REMOVAL_MS_MAX,
+      );
     if (isTerminated(await east.record('cut'))) {
       const again = await west.establish('cut', await east.generate('cut', { ServerExternalAddresses: addresses }));
       assert.equal(again.status, 200, again.text);

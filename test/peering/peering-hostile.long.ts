@@ -1,4 +1,4 @@
-/** Attacks in their whole length: what their short forms in peering-hostile.test.ts bound, they must bound for long. */
+/** The attacks of `peering-hostile.test.ts` for a longer time. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import { dialRaw, exchangeToken } from '../support/peering/raw-peer.ts';
 
 const ATTACK_MS = 10_000;
 
-describe('a hostile dialing peer, for long', { timeout: 300_000 }, () => {
+describe('a hostile dialing peer over 10 seconds', { timeout: 300_000 }, () => {
   let victim: Cluster;
   let friend: Cluster;
   before(async () => {
@@ -19,7 +19,7 @@ describe('a hostile dialing peer, for long', { timeout: 300_000 }, () => {
   });
   after(() => Promise.all([victim, friend].map((cluster) => cluster?.[Symbol.asyncDispose]())));
 
-  /** Lets so many do the same again and again, until the attack is over. @returns how often it was done */
+  /** Runs `once` repeatedly in parallel loops for the duration of the attack. @returns the number of runs */
   async function attack(attackers: number, once: () => Promise<void>): Promise<number> {
     const endAt = performance.now() + ATTACK_MS;
     let count = 0;
@@ -30,7 +30,7 @@ describe('a hostile dialing peer, for long', { timeout: 300_000 }, () => {
     return count;
   }
 
-  it('connects as fast as it can for ten seconds', async () => {
+  it('does not disturb other peerings when it connects as fast as it can', async () => {
     const { check } = await monitorCluster(victim, 'friend');
     const connections = await attack(16, async () => {
       const dialer = await dialRaw(victim.peeringAddress).catch(() => undefined);
@@ -41,7 +41,7 @@ describe('a hostile dialing peer, for long', { timeout: 300_000 }, () => {
     await check(0);
   });
 
-  it('leaves its connections open as fast as it can for ten seconds', async () => {
+  it('does not disturb other peerings when it leaves its connections open', async () => {
     const { check } = await monitorCluster(victim, 'friend');
     const dialers: Disposable[] = [];
     await attack(8, async () => {
@@ -52,7 +52,7 @@ describe('a hostile dialing peer, for long', { timeout: 300_000 }, () => {
     await check(0);
   });
 
-  it('opens streams with its secret as fast as it can for ten seconds', async () => {
+  it('does not disturb other peerings when it opens streams as fast as it can [STREAM-29]', async () => {
     const { check } = await monitorCluster(victim, 'friend');
     const open = await exchangeToken(victim.peeringAddress, await victim.generate('opener'));
     await attack(8, async () => {
@@ -64,7 +64,7 @@ describe('a hostile dialing peer, for long', { timeout: 300_000 }, () => {
     await check(2 * (STREAM_OPENS_BURST + (2 * ATTACK_MS) / STREAM_OPEN_INTERVAL_MS));
   });
 
-  it('asks for secrets that it has no right to as fast as it can for ten seconds', async () => {
+  it('does not disturb other peerings when it guesses establishment secrets', async () => {
     const { check } = await monitorCluster(victim, 'friend');
     using dialer = await dialRaw(victim.peeringAddress);
     let connection = dialer;
@@ -76,7 +76,7 @@ describe('a hostile dialing peer, for long', { timeout: 300_000 }, () => {
     await check(0);
   });
 
-  it('sends services that are as large as they may be for ten seconds', async () => {
+  it('does not disturb other peerings when it sends services of the maximum size', async () => {
     const { check } = await monitorCluster(victim, 'friend');
     using peer = await openHostileStream(victim, 'large');
     const nodes = Array.from({ length: 4_000 }, (_, i) => ({

@@ -1,4 +1,4 @@
-/** A peer that is hostile, with a secret or without: it is refused or cut, and nobody else notices. */
+/** Attacks by a dialing peer, with and without a secret. They must not disturb other peerings. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -19,8 +19,8 @@ import { makeIdentity } from '../support/peering/raw-acceptor.ts';
 import { dialRaw, exchangeToken } from '../support/peering/raw-peer.ts';
 import { until } from '../support/until.ts';
 
-/** Two lines for a stream: that it is live, and that and why it has ended. */
-const LINES = 2;
+/** Log lines of one stream: its start and its end. */
+const STREAM_LOG_LINES = 2;
 
 interface Imported {
   readonly Service: string;
@@ -35,7 +35,7 @@ describe('a hostile dialing peer', { timeout: 120_000 }, () => {
   let victim: Cluster;
   let friend: Cluster;
   before(async () => {
-    // Within a handshake's time a busy machine has to take more strangers than there is room for.
+    // Within the handshake timeout, a busy machine must accept more connections than the limit.
     const settings = { 'limits.stream-handshake': '6s', 'peering.heartbeat-timeout': '10s' };
     [victim, friend] = await Promise.all([
       startCluster({ settings: { ...settings, 'log.level': 'info' } }),
@@ -45,7 +45,7 @@ describe('a hostile dialing peer', { timeout: 120_000 }, () => {
   });
   after(() => Promise.all([victim, friend].map((cluster) => cluster?.[Symbol.asyncDispose]())));
 
-  it('may ask for and send what nobody knows, for a while', async () => {
+  it('is disconnected after too many protocol errors [STREAM-42] [STREAM-45]', async () => {
     const { check } = await monitorCluster(victim, 'friend');
     using peer = await openHostileStream(victim, 'unknown-urls');
     const unknown = { typeUrl: 'type.googleapis.com/no.such.Thing', value: new Uint8Array(3) };
@@ -58,17 +58,17 @@ describe('a hostile dialing peer', { timeout: 120_000 }, () => {
       resourceResponse('list', 'exported-service-list', { Services: [] }, 'b'),
       'b',
     );
-    assert.equal(none, undefined, 'the stream goes on');
+    assert.equal(none, undefined, 'the stream is still open');
     for (let i = 0; i < 10_000; i += 1) {
       peer.call.send({ request: { ResourceURL: RESOURCE_KINDS.list.url, ResponseNonce: String(i) } });
     }
     const { code, message } = await peer.call.responseEnded;
     assert.equal(code, Code.ResourceExhausted);
     assert.match(message, /^limit protocol-errors: /);
-    await check(LINES);
+    await check(STREAM_LOG_LINES);
   });
 
-  it('may send services, roots and addresses only as they can be', async () => {
+  it('gets a NACK for invalid lists, services, CA roots and addresses [STREAM-65] [STREAM-69] [STREAM-72]', async () => {
     const { check } = await monitorCluster(victim, 'friend');
     using peer = await openHostileStream(victim, 'contents');
     const expired = await makeIdentity(undefined, Date.now() - 20 * 365 * 24 * 3_600_000);
@@ -78,7 +78,7 @@ describe('a hostile dialing peer', { timeout: 120_000 }, () => {
       resourceResponse('roots', 'roots', { TrustDomain, RootPEMs });
     const million = Array.from({ length: 1_000_000 }, (_, i) => i.toString(36));
     const contents: readonly (readonly [
-      what: string,
+      content: string,
       message: ReturnType<typeof resourceResponse>,
       refusal: RegExp | undefined,
     ])[] = [
@@ -104,7 +104,7 @@ describe('a hostile dialing peer', { timeout: 120_000 }, () => {
         /is no name of a service/,
       ],
       ['a name that looks like a path', resourceResponse('service', '..', { Nodes: [instance] }), undefined],
-      ['a name that is a smile', resourceResponse('service', '😀', { Nodes: [instance] }), undefined],
+      ['an emoji as a name', resourceResponse('service', '😀', { Nodes: [instance] }), undefined],
       ['a node twice', resourceResponse('service', 'twice', { Nodes: [instance, instance] }), undefined],
       [
         'four million nodes',
@@ -118,40 +118,40 @@ describe('a hostile dialing peer', { timeout: 120_000 }, () => {
       ],
       ['garbage', resourceResponse('service', 'garbage', Buffer.alloc(100, 0xff)), /cannot be decoded/],
       ['no roots', bundle(own.trustDomain), /names no root/],
-      ['roots that are none', bundle(own.trustDomain, 'root'), /is not one certificate in PEM/],
+      ['invalid roots', bundle(own.trustDomain, 'root'), /is not one certificate in PEM/],
       ['expired roots', bundle(own.trustDomain, expired.root), /expired at/],
       ['a thousand roots', bundle(own.trustDomain, ...Array<string>(1_000).fill(own.root)), /want at most 16/],
       ['no trust domain', bundle('', own.root), /is no trust domain/],
       ['a trust domain of 1 MB', bundle('x'.repeat(1024 * 1024), own.root), /is no trust domain/],
       ['its own roots', bundle(own.trustDomain, own.root), undefined],
       [
-        'addresses that are none',
+        'invalid addresses',
         resourceResponse('server-addresses', 'a', { Addresses: ['file:///etc/passwd'] }),
         /is not a valid/,
       ],
     ];
-    for (const [i, [what, message, refusal]] of contents.entries()) {
+    for (const [i, [content, message, refusal]] of contents.entries()) {
       const nonce = `n${i}`;
       const { Error: error } = await peer.sendAndAwaitAnswer(
         { response: { ...message.response, Nonce: nonce } },
         nonce,
       );
-      if (refusal === undefined) assert.equal(error, undefined, what);
-      else assert.match(error?.message ?? '', refusal, what);
-      assert.ok((error?.message.length ?? 0) <= 1_024, what);
+      if (refusal === undefined) assert.equal(error, undefined, content);
+      else assert.match(error?.message ?? '', refusal, content);
+      assert.ok((error?.message.length ?? 0) <= 1_024, content);
     }
     assert.ok(IMPORTED_SERVICES_MAX < million.length);
-    const marked = (await importsOf(victim, 'contents')).filter(({ Refused }) => Refused !== undefined);
+    const rejected = (await importsOf(victim, 'contents')).filter(({ Refused }) => Refused !== undefined);
     assert.deepEqual(
-      marked.map(({ Service }) => Service),
+      rejected.map(({ Service }) => Service),
       ['garbage', 'many', 'none'],
     );
     peer[Symbol.dispose]();
     await victim.untilRecord('contents', isFailing);
-    await check(LINES);
+    await check(STREAM_LOG_LINES);
   });
 
-  it('exports without end: past the limit every service is refused and marked, and what makes room is taken', async () => {
+  it('gets a NACK for every service above the import limits until other services shrink [SVC-83]', async () => {
     const { check } = await monitorCluster(victim, 'friend');
     using peer = await openHostileStream(victim, 'endless');
     const instancesOf = (count: number) =>
@@ -159,27 +159,27 @@ describe('a hostile dialing peer', { timeout: 120_000 }, () => {
     const parts = 16;
     const large = instancesOf(IMPORTED_INSTANCES_MAX / parts);
     let nonces = 0;
-    const refusalOf = async (name: string, Nodes: readonly object[]): Promise<string | undefined> => {
+    const nackMessageOf = async (name: string, Nodes: readonly object[]): Promise<string | undefined> => {
       nonces += 1;
       const nonce = `n${nonces}`;
       return (await peer.sendAndAwaitAnswer(resourceResponse('service', name, { Nodes }, nonce), nonce)).Error?.message;
     };
-    for (let i = 0; i < parts; i += 1) assert.equal(await refusalOf(`large-${i}`, large), undefined);
+    for (let i = 0; i < parts; i += 1) assert.equal(await nackMessageOf(`large-${i}`, large), undefined);
     const limit = new RegExp(`^limit imported-instances: at most ${IMPORTED_INSTANCES_MAX} instances `);
-    for (let i = parts; i < 3 * parts; i += 1) assert.match((await refusalOf(`large-${i}`, large)) ?? '', limit);
-    assert.match((await refusalOf('small', instancesOf(1))) ?? '', limit);
-    assert.equal(await refusalOf('large-0', instancesOf(1)), undefined);
-    assert.equal(await refusalOf('small', instancesOf(1)), undefined);
+    for (let i = parts; i < 3 * parts; i += 1) assert.match((await nackMessageOf(`large-${i}`, large)) ?? '', limit);
+    assert.match((await nackMessageOf('small', instancesOf(1))) ?? '', limit);
+    assert.equal(await nackMessageOf('large-0', instancesOf(1)), undefined);
+    assert.equal(await nackMessageOf('small', instancesOf(1)), undefined);
     const shown = await importsOf(victim, 'endless');
     assert.equal(
       shown.reduce((sum, { Instances }) => sum + Instances, 0),
       IMPORTED_INSTANCES_MAX - large.length + 2,
     );
     assert.equal(shown.filter(({ Refused }) => limit.test(Refused?.Reason ?? '')).length, 2 * parts);
-    await check(LINES);
+    await check(STREAM_LOG_LINES);
   });
 
-  it('is cut when it sends without reading what is answered', async () => {
+  it('is disconnected when it reads no answers [STREAM-49]', async () => {
     const { check } = await monitorCluster(victim, 'friend');
     using peer = await openHostileStream(victim, 'deaf', true);
     const { response: bad } = resourceResponse('service', 'x', Buffer.alloc(1, 0xff));
@@ -193,18 +193,18 @@ describe('a hostile dialing peer', { timeout: 120_000 }, () => {
     const { Failing } = await victim.untilRecord('deaf', isFailing, 40_000);
     clearInterval(sending);
     assert.match(Failing?.Reason ?? '', /^limit (acknowledgements-waiting|transport-stalled): /);
-    await check(LINES);
+    await check(STREAM_LOG_LINES);
   });
 
-  it('opens streams as fast as it can, and no faster than it is let', async () => {
+  it('gets RESOURCE_EXHAUSTED when it opens streams too fast [STREAM-29]', async () => {
     const { check } = await monitorCluster(victim, 'friend');
     const open = await exchangeToken(victim.peeringAddress, await victim.generate('opener'));
     const before = await victim.record('opener');
-    const beganAt = performance.now();
+    const startMs = performance.now();
     const codes = new Map<number | undefined, number>();
-    // A busy machine needs longer to be as fast as that.
+    // A busy machine needs longer to reach the limit.
     const isOver = (): boolean => {
-      const ms = performance.now() - beganAt;
+      const ms = performance.now() - startMs;
       return ms > 20_000 || (ms > 2_000 && codes.has(Code.ResourceExhausted));
     };
     const opener = async (): Promise<void> => {
@@ -219,24 +219,24 @@ describe('a hostile dialing peer', { timeout: 120_000 }, () => {
     await Promise.all([1, 2, 3, 4].map(opener));
     assert.ok((codes.get(Code.ResourceExhausted) ?? 0) > 0, JSON.stringify([...codes]));
     const record = await victim.record('opener');
-    // The time of the attack, and what the machine adds.
-    const opens = STREAM_OPENS_BURST + (performance.now() - beganAt + 3_000) / STREAM_OPEN_INTERVAL_MS;
+    // The duration of the attack, and time for a busy machine.
+    const opens = STREAM_OPENS_BURST + (performance.now() - startMs + 3_000) / STREAM_OPEN_INTERVAL_MS;
     assert.ok(Number(record?.ModifyIndex) - Number(before?.ModifyIndex) <= 3 * opens);
-    await check(LINES * opens);
+    await check(STREAM_LOG_LINES * opens);
   });
 
-  it('connects as fast as it can, and keeps out nobody', async () => {
+  it('does not disturb other peerings when it connects as fast as it can', async () => {
     const { check } = await monitorCluster(victim, 'friend');
-    const beganAt = performance.now();
+    const startMs = performance.now();
     let connections = 0;
     const isOver = (): boolean => {
-      const ms = performance.now() - beganAt;
+      const ms = performance.now() - startMs;
       return ms > 20_000 || (ms > 2_000 && connections > 50);
     };
     const connector = async (): Promise<void> => {
       while (!isOver()) {
         connections += 1;
-        // Displaced by the next ones, if it comes to that.
+        // Later connections can displace this one.
         const dialer = await dialRaw(victim.peeringAddress).catch(() => undefined);
         dialer?.call().send({ heartbeat: {} });
         dialer?.[Symbol.dispose]();
@@ -247,7 +247,7 @@ describe('a hostile dialing peer', { timeout: 120_000 }, () => {
     await check(0);
   });
 
-  it('holds two thousand connections that say nothing, and peers still get in', async () => {
+  it('cannot keep out other peers with 2,000 silent connections [STREAM-33]', async () => {
     const { check } = await monitorCluster(victim, 'friend');
     const port = victim.peeringPort;
     const idle: Socket[] = [];
@@ -262,11 +262,11 @@ describe('a hostile dialing peer', { timeout: 120_000 }, () => {
       assert.ok(unproven <= UNAUTHENTICATED_CONNECTIONS_MAX, `${unproven} held`);
       assert.ok(Number(/^accord_peer_connections_refused_total (\d+)$/m.exec(text)?.[1]) > 0);
       await peerClusters(victim, friend, { to: 'late', from: 'late' });
-      await until('those that were held are cut', () => idle.every((socket) => socket.destroyed), 30_000);
+      await until('the silent connections are closed', () => idle.every((socket) => socket.destroyed), 30_000);
     } finally {
       for (const socket of idle) socket.destroy();
     }
-    await check(LINES);
+    await check(STREAM_LOG_LINES);
     assert.ok(isActive(await victim.record('late')));
   });
 });

@@ -42,7 +42,10 @@ describe('a peering between two clusters', { timeout: 120_000 }, () => {
   });
 
   it('becomes TERMINATED on both sides after a deletion, and its name can be used again [PEER-68] [PEER-69]', async () => {
-    const blockingQuery = west.request('GET', `/v1/peering/east?index=${(await west.record('east'))?.ModifyIndex}&wait=30s`);
+    const blockingQuery = west.request(
+      'GET',
+      `/v1/peering/east?index=${(await west.record('east'))?.ModifyIndex}&wait=30s`,
+    );
     assert.equal((await east.request('DELETE', '/v1/peering/west')).status, 200);
     const deleted = await east.record('west');
     assert.equal(deleted?.State, 'TERMINATED');

@@ -1,4 +1,4 @@
-/** A minute of a network that cuts every stream between two peered clusters after random bytes, for several seeds. */
+/** Cuts every stream between two peered clusters after random bytes, for one minute for each seed. */
 import { describe, it } from 'node:test';
 import { peerClusters, startCluster } from '../support/peering/clusters.ts';
 import { runCutStorm } from '../support/peering/cut-storm.ts';
@@ -9,9 +9,9 @@ const FIRST_SEED = Number(process.env['SEED'] ?? '1');
 const SEEDS = 5;
 const STORM_MS = 60_000;
 
-describe('two peered clusters and a network that cuts every stream after random bytes', () => {
+describe('a peering whose streams are cut after random bytes', () => {
   for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed += 1) {
-    it(`say what is so, SEED=${seed}`, async (context) => {
+    it(`keeps records and resources correct, SEED=${seed}`, async (context) => {
       const settings = { 'limits.stream-handshake': '1s' };
       await using accepting = await startCluster({ settings });
       await using dialing = await startCluster({ settings });

@@ -1,4 +1,4 @@
-/** What the network between two peered clusters can do to them, and how they come back. The whole storm: `peering-network.long.ts`. */
+/** Network faults between two peered clusters, and the recovery. `peering-network.long.ts` runs longer storms. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,16 +14,16 @@ import { streamEpoch } from '../support/state/stored-rows.ts';
 import { until } from '../support/until.ts';
 
 const SEED = Number(process.env['SEED'] ?? 20_261_121);
-const SPENT = 'a new peering token must be generated: invalid peering establishment secret';
+const INVALID_SECRET = 'a new peering token must be generated: invalid peering establishment secret';
 const STORM_MS = 8_000;
-/** Longer than a busy machine lets a server wait for its turn: a stream that ends by that is not one of these faults. */
+/** Longer than a busy machine delays a server, so that no stream times out without a fault. */
 const HEARTBEAT_TIMEOUT_MS = 5_000;
-/** How soon a fault is noticed, and what a busy machine adds. */
-const NOTICED_MS = HEARTBEAT_TIMEOUT_MS + 15_000;
-/** The longest pause between two attempts, and what a busy machine adds. */
-const COMES_BACK_MS = 64_000 + 20_000;
+/** The longest time until a fault is detected, with time for a busy machine. */
+const DETECTION_MS_MAX = HEARTBEAT_TIMEOUT_MS + 15_000;
+/** The longest pause between two dials [STREAM-92], and time for a busy machine. */
+const RECONNECT_MS_MAX = 64_000 + 20_000;
 
-describe('two peered clusters and the network between them', { timeout: 280_000 }, () => {
+describe('a peering over a faulty network', { timeout: 280_000 }, () => {
   let east: Cluster;
   let west: Cluster;
   let proxy: FaultProxy;
@@ -39,48 +39,53 @@ describe('two peered clusters and the network between them', { timeout: 280_000 
     proxy.heal();
   });
 
-  const bothActive = (): Promise<unknown> =>
-    Promise.all([east.untilRecord('west', isActive, COMES_BACK_MS), west.untilRecord('east', isActive, COMES_BACK_MS)]);
+  const untilBothActive = (): Promise<unknown> =>
+    Promise.all([
+      east.untilRecord('west', isActive, RECONNECT_MS_MAX),
+      west.untilRecord('east', isActive, RECONNECT_MS_MAX),
+    ]);
 
-  const faults: readonly (readonly [what: string, begin: () => void, reasons: readonly [RegExp, RegExp]])[] = [
+  const faults: readonly (readonly [fault: string, begin: () => void, reasons: readonly [RegExp, RegExp]])[] = [
     ['is cut', () => proxy.sever(), [/^connection lost: /, /^connection lost: |connection reset/]],
-    ['takes bytes and delivers none', () => proxy.silence(), [/^heartbeat timeout$/, /heartbeat timeout$/]],
+    ['loses all bytes', () => proxy.silence(), [/^heartbeat timeout$/, /heartbeat timeout$/]],
     [
-      'delivers nothing to the accepting side',
+      'loses the bytes to the accepting side',
       () => proxy.silence('to-server'),
       [/^heartbeat timeout$/, /heartbeat timeout$/],
     ],
     [
-      'delivers nothing to the dialing side',
+      'loses the bytes to the dialing side',
       () => proxy.silence('to-client'),
       [/^heartbeat timeout$|^connection lost|^closed by/, /^heartbeat timeout$/],
     ],
   ];
-  for (const [what, begin, reasons] of faults) {
-    it(`are INITIAL and say why while it ${what}, and come back by themselves`, async () => {
-      await bothActive();
+  for (const [fault, begin, reasons] of faults) {
+    it(`is INITIAL with a reason while the network ${fault}, and recovers [PEER-26] [PEER-29]`, async () => {
+      await untilBothActive();
       const watches = [watchRecord(east, 'west'), watchRecord(west, 'east')] as const;
       const rotations = [await trackRotations(east, west), await trackRotations(west, east)];
       const epoch = await streamEpoch(west);
-      await until('both are watched', () => watches.every(({ seen }) => seen.length > 0));
+      await until('both watches have the current record', () => watches.every(({ seen }) => seen.length > 0));
 
       begin();
-      await Promise.all(watches.map(({ seen }) => until('it fails', () => seen.some(isFailing), NOTICED_MS)));
+      await Promise.all(
+        watches.map(({ seen }) => until('the record has a failure', () => seen.some(isFailing), DETECTION_MS_MAX)),
+      );
       for (const [i, { seen }] of watches.entries()) {
         assert.match(seen.find(isFailing)?.Failing?.Reason ?? '', reasons[i] as RegExp);
       }
-      // What changes now has to arrive later, and only what it has come to.
-      for (const each of rotations) for (let turns = 0; turns < 3; turns += 1) await each.toggle();
+      // The peer receives only the last of these changes, after the recovery.
+      for (const each of rotations) for (let i = 0; i < 3; i += 1) await each.toggle();
 
       proxy.heal();
-      await bothActive();
+      await untilBothActive();
       for (const each of [...watches, ...rotations]) await each.verify();
       for (const { seen } of watches) assert.deepEqual(statesOf(seen), ['ACTIVE', 'FAILING', 'ACTIVE']);
       assert.ok((await streamEpoch(west)) > epoch);
     });
   }
 
-  it('hear of new server addresses when it is back', async () => {
+  it('receives new server addresses after the recovery [STREAM-71]', async () => {
     const second = await startProxy(east.peeringPort);
     try {
       const advertise = (...ports: number[]): Record<string, string> => ({
@@ -100,72 +105,72 @@ describe('two peered clusters and the network between them', { timeout: 280_000 
       await west.untilRecord(
         'east',
         (record) => isActive(record) && record?.PeerServerAddresses?.length === ports.length,
-        COMES_BACK_MS,
+        RECONNECT_MS_MAX,
       );
       const addresses = (await west.record('east'))?.PeerServerAddresses;
       assert.deepEqual(addresses, advertise(...ports)['peering.advertise']?.split(','));
       const epoch = await streamEpoch(west);
       proxy.sever();
-      await until('there is a stream by another way', async () => (await streamEpoch(west)) > epoch, COMES_BACK_MS);
+      await until('a stream opens to another address', async () => (await streamEpoch(west)) > epoch, RECONNECT_MS_MAX);
     } finally {
       await second[Symbol.asyncDispose]();
     }
   });
 
-  it('stay ACTIVE when it becomes slow: heartbeats get through, and all else in its time', async () => {
+  it('stays ACTIVE on a slow network, which still delivers heartbeats and resources', async () => {
     const timeoutMs = 8_000;
-    const patient = { 'peering.heartbeat-timeout': `${timeoutMs}ms` };
+    const longTimeout = { 'peering.heartbeat-timeout': `${timeoutMs}ms` };
     for (const cluster of [east, west]) await cluster.kill('SIGTERM');
     const advertised = { 'peering.advertise': `127.0.0.1:${proxy.port}` };
-    await Promise.all([east.start({ ...patient, ...advertised }), west.start(patient)]);
-    await bothActive();
+    await Promise.all([east.start({ ...longTimeout, ...advertised }), west.start(longTimeout)]);
+    await untilBothActive();
     const watches = [watchRecord(east, 'west'), watchRecord(west, 'east')];
     const rotations = [await trackRotations(east, west), await trackRotations(west, east)];
-    const heard = async (): Promise<(string | undefined)[]> =>
+    const lastHeartbeats = async (): Promise<(string | undefined)[]> =>
       [await east.record('west'), await west.record('east')].map((record) => record?.StreamStatus.LastHeartbeat);
     proxy.throttle(1_000);
-    const before = await heard();
+    const before = await lastHeartbeats();
     for (const each of rotations) await each.toggle();
     await delay(timeoutMs + 2_000);
-    for (const [i, time] of (await heard()).entries()) assert.notEqual(time, before[i]);
+    for (const [i, time] of (await lastHeartbeats()).entries()) assert.notEqual(time, before[i]);
     for (const each of [...rotations, ...watches]) await each.verify();
     for (const { seen } of watches) assert.deepEqual(statesOf(seen), ['ACTIVE']);
   });
 
-  it('say what is so when it cuts every stream after random bytes', async (context: TestContext) => {
+  it('keeps records and resources correct when every stream is cut after random bytes', async (context: TestContext) => {
     context.diagnostic(`SEED=${SEED}`);
-    await bothActive();
+    await untilBothActive();
     const random = createRandom(SEED);
     const counts = await runCutStorm({ ms: STORM_MS, random, accepting: east, dialing: west, proxy });
     context.diagnostic(JSON.stringify(counts));
-    assert.ok(counts.recordChanges > 4 && counts.rotations > 0, 'streams came and went, and had something to say');
+    assert.ok(counts.recordChanges > 4 && counts.rotations > 0, 'the storm changed records and CA roots');
   });
 
-  it('are peered by another token at the worst when the answer to an establish is lost', async () => {
-    // The first piece that comes back is of the TLS handshake; the request goes out before there is a second one.
+  it('can be established with another token when the answer to an establish was lost [PEER-59]', async () => {
+    // The first chunk from the server belongs to the TLS handshake. The request is sent before the second one.
     const attempts = [1, 2].map(async (lostFrom) => {
-      await using way = await startProxy(east.peeringPort);
+      await using lossy = await startProxy(east.peeringPort);
       const name = `lost-${lostFrom}`;
-      const token = tokenForProxy(await east.generate(name), way);
-      let pieces = 0;
-      way.filterChunks((direction, chunk) => {
-        if (direction === 'to-client') pieces += 1;
-        return direction === 'to-client' && pieces >= lostFrom ? 0 : chunk.length;
+      const token = tokenForProxy(await east.generate(name), lossy);
+      let chunks = 0;
+      lossy.filterChunks((direction, chunk) => {
+        if (direction === 'to-client') chunks += 1;
+        return direction === 'to-client' && chunks >= lostFrom ? 0 : chunk.length;
       });
       const lost = await west.establish(name, token);
       assert.equal(lost.status, 503);
-      // The accepting side ends connections that show no secret.
+      // The accepting side closes connections without a valid secret [STREAM-34].
       assert.match(lost.text, /^127\.0\.0\.1:\d+: (no answer in time|connection reset)$/);
       assert.equal(await west.record(name), undefined);
-      way.filterChunks(undefined);
+      lossy.filterChunks(undefined);
       const { status, text } = await west.establish(name, token);
       if (status !== 200) {
-        assert.deepEqual([status, text], [403, SPENT]);
-        assert.equal((await west.establish(name, tokenForProxy(await east.generate(name), way))).status, 200);
+        assert.deepEqual([status, text], [403, INVALID_SECRET]);
+        assert.equal((await west.establish(name, tokenForProxy(await east.generate(name), lossy))).status, 200);
       }
       await Promise.all([east.untilRecord(name, isActive), west.untilRecord(name, isActive)]);
       return status;
     });
-    assert.deepEqual(await Promise.all(attempts), [200, 403], 'not spent yet, and spent');
+    assert.deepEqual(await Promise.all(attempts), [200, 403], 'the token is unused, then used');
   });
 });

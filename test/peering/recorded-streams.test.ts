@@ -1,4 +1,4 @@
-/** Streams of a real Consul, replayed against our session: see test/data/peer-stream/README.md. */
+/** Replays recorded streams of Consul against a session, see `test/data/peer-stream/README.md`. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { suite, test } from 'node:test';
@@ -39,15 +39,17 @@ function recorded(name: string): readonly Line[] {
     });
 }
 
-/** What came in, as a table: each imported service with its instances, and what else is known of the peer. */
+/** Incoming resources that keep the last version of each service. */
 interface Imports extends IncomingResources {
+  /** Returns the instances of each imported service. */
   table(): Readonly<Record<string, readonly string[]>>;
-  readonly known: Set<string>;
+  /** The other kinds of resources that were received. */
+  readonly otherKinds: Set<string>;
 }
 
-function imports(): Imports {
+function createImports(): Imports {
   const services = new Map<string, ExportedService>();
-  const known = new Set<string>();
+  const otherKinds = new Set<string>();
   let names: readonly string[] = [];
   const instances = ({ Nodes }: ExportedService): readonly string[] =>
     Nodes.map(({ Node, Service, Checks }) => {
@@ -55,16 +57,16 @@ function imports(): Imports {
       return `${Service?.ID} at ${Service?.Address || Node?.Address}:${Service?.Port} ${states}`;
     });
   return {
-    known,
-    table: () => Object.fromEntries(names.map((name) => [name, services.has(name) ? instances(of(name)) : []])),
+    otherKinds,
+    table: () => Object.fromEntries(names.map((name) => [name, services.has(name) ? instances(serviceOf(name)) : []])),
     async apply(resource) {
       if (resource.kind === 'service') services.set(resource.id, resource.message);
       else if (resource.kind === 'list') names = resource.message.Services;
-      else known.add(resource.kind);
+      else otherKinds.add(resource.kind);
     },
     undecodable: ({ id }) => assert.fail(`${id} cannot be decoded`),
   };
-  function of(name: string): ExportedService {
+  function serviceOf(name: string): ExportedService {
     const found = services.get(name);
     assert.ok(found);
     return found;
@@ -73,15 +75,16 @@ function imports(): Imports {
 
 interface Replayed {
   readonly end: SessionEnd;
-  /** The nonces of Consul's responses, and those that we answered; refused ones with a `!`. */
+  /** The nonces of Consul's responses. */
   readonly nonces: readonly string[];
+  /** The nonces that the session answered. A NACK is marked with `!`. */
   readonly answers: readonly string[];
   readonly session: SessionHandle;
   readonly imported: Imports;
-  readonly sourceTold: readonly string[];
+  readonly reports: readonly string[];
 }
 
-/** Takes everything that our session has to say to Consul. */
+/** Receives all messages of the session and collects its answers. */
 async function collect(peer: ScriptedPeer, answers: string[]): Promise<void> {
   for (let message = await peer.receive(); message !== undefined; message = await peer.receive()) {
     if (message.Payload.case !== 'request' || message.Payload.value.ResponseNonce === '') continue;
@@ -90,10 +93,10 @@ async function collect(peer: ScriptedPeer, answers: string[]): Promise<void> {
   }
 }
 
-/** Plays Consul's side of a conversation to our session, which plays the other. */
+/** Sends Consul's messages of a recording to a session of the other side. */
 async function replay(name: string, consul: Line['from'], open: ReplicationMessage_Open): Promise<Replayed> {
   const clock = createFakeClock();
-  const imported = imports();
+  const imported = createImports();
   const source = scriptedSource(
     ...(consul === 'dialer'
       ? [
@@ -103,12 +106,12 @@ async function replay(name: string, consul: Line['from'], open: ReplicationMessa
         ]
       : [list('billing'), service('billing')]),
   );
-  const begun = { clock, times: TIMES };
+  const common = { clock, times: TIMES };
   const accepted = { kind: 'accepted', outgoing: source, incoming: imported } as const;
   const session =
     consul === 'dialer'
-      ? driveSession({ ...begun, side: 'accepting', callbacks: { authorize: async () => accepted } })
-      : driveSession({ ...begun, side: 'dialing', callbacks: {}, open, outgoing: source, incoming: imported });
+      ? driveSession({ ...common, side: 'accepting', callbacks: { authorize: async () => accepted } })
+      : driveSession({ ...common, side: 'dialing', callbacks: {}, open, outgoing: source, incoming: imported });
   const peer = attachPeer(session);
   const answers: string[] = [];
   const collected = collect(peer, answers).catch((error: unknown) => error);
@@ -117,12 +120,12 @@ async function replay(name: string, consul: Line['from'], open: ReplicationMessa
     if (from !== consul) continue;
     if (message.Payload.case === 'response') nonces.push(message.Payload.value.Nonce);
     peer.send(message);
-    // What it makes us say is taken before Consul goes on, as it was then.
+    // Lets the session answer before the next message, as in the recording.
     await clock.run(0);
   }
   const end = await session.ended;
   await collected;
-  return { end, nonces, answers, session, imported, sourceTold: source.reports };
+  return { end, nonces, answers, session, imported, reports: source.reports };
 }
 
 function openOf(lines: readonly Line[]): ReplicationMessage_Open {
@@ -132,8 +135,8 @@ function openOf(lines: readonly Line[]): ReplicationMessage_Open {
 }
 
 for (const name of ['peer-accepts', 'peer-dials']) {
-  suite(`the recorded stream ${name}`, () => {
-    test('decodes, every message and every resource', () => {
+  suite(`messages of the recording ${name}`, () => {
+    test('are decoded, with their resources [STREAM-14]', () => {
       for (const { kind, bytes, message } of recorded(name)) {
         assert.equal(message.Payload.case, kind);
         assert.ok(messageBytes(message) >= bytes.length);
@@ -143,43 +146,39 @@ for (const name of ['peer-accepts', 'peer-dials']) {
       }
     });
 
-    test('means the same with fields that this version does not know', () => {
+    test('are decoded alike with an unknown field [STREAM-3]', () => {
       for (const { bytes, message } of recorded(name)) {
-        // Field 1000, a varint: 7.
-        const later = fromBinary(ReplicationMessageSchema, Buffer.concat([bytes, Buffer.from([0xc0, 0x3e, 0x07])]));
-        assert.equal(later.$unknown?.length, 1);
-        assert.deepEqual(later.Payload, message.Payload);
+        // Field 1000 with the varint 7.
+        const extended = fromBinary(ReplicationMessageSchema, Buffer.concat([bytes, Buffer.from([0xc0, 0x3e, 0x07])]));
+        assert.equal(extended.$unknown?.length, 1);
+        assert.deepEqual(extended.Payload, message.Payload);
       }
     });
   });
 }
 
-test('a Consul that accepts is answered once a nonce, and its exports are imported as they were at the end', async () => {
+test('a session that dials Consul answers each nonce once and imports the last exports [STREAM-40]', async () => {
   const lines = recorded('peer-accepts');
-  const { end, nonces, answers, session, imported, sourceTold } = await replay(
-    'peer-accepts',
-    'acceptor',
-    openOf(lines),
-  );
+  const { end, nonces, answers, session, imported, reports } = await replay('peer-accepts', 'acceptor', openOf(lines));
   assert.equal(nonces.length, 8);
   assert.deepEqual([...answers].sort(), nonces);
   assert.deepEqual(imported.table(), {
     web: ['web-2 at 192.0.2.7:8081 critical', 'web-3 at 10.0.0.3:8082 no checks'],
   });
-  assert.deepEqual([...imported.known].sort(), ['roots', 'server-addresses']);
-  assert.deepEqual([...sourceTold].sort(), ['billing acknowledged', 'exported-service-list acknowledged']);
+  assert.deepEqual([...imported.otherKinds].sort(), ['roots', 'server-addresses']);
+  assert.deepEqual([...reports].sort(), ['billing acknowledged', 'exported-service-list acknowledged']);
   assert.deepEqual(session.counters, { nacksSent: 0, nacksReceived: 0, protocolErrors: 0, unknownMessages: 0 });
   assert.deepEqual(end, { kind: 'terminated-by-peer' });
 });
 
-test('a Consul that dials is answered once a nonce, and its exports are imported as they were at the end', async () => {
+test('a session that accepts Consul answers each nonce once and imports the last exports [STREAM-40]', async () => {
   const lines = recorded('peer-dials');
-  const { end, nonces, answers, session, imported, sourceTold } = await replay('peer-dials', 'dialer', openOf(lines));
+  const { end, nonces, answers, session, imported, reports } = await replay('peer-dials', 'dialer', openOf(lines));
   assert.equal(nonces.length, 4);
   assert.deepEqual([...answers].sort(), nonces);
   assert.deepEqual(imported.table(), { api: ['api-1 at 10.1.0.1:9000 passing'] });
-  assert.deepEqual([...imported.known], ['roots']);
-  assert.equal(sourceTold.length, 3);
+  assert.deepEqual([...imported.otherKinds], ['roots']);
+  assert.equal(reports.length, 3);
   assert.deepEqual(session.counters, { nacksSent: 0, nacksReceived: 0, protocolErrors: 0, unknownMessages: 0 });
   assert.deepEqual(end, { kind: 'terminated-by-peer' });
 });

@@ -325,7 +325,10 @@ test('an export that is encrypted with the data key requires the same key for it
     await writeFile(inFolder('by-key'), (await first.request('GET', '/v1/operator/export')).text);
   }
   const args = importArgs(inFolder('by-key'), null);
-  assert.match(await failedStart({ args }), /is encrypted with a data key: set data-key-file to the key of the exporting server/);
+  assert.match(
+    await failedStart({ args }),
+    /is encrypted with a data key: set data-key-file to the key of the exporting server/,
+  );
   const message = /cannot be decrypted: another passphrase or data key was used/;
   assert.match(await failedStart({ settings: withKey('other-key'), args }), message);
   await using second = await startServer({ settings: withKey('key'), args });

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
-import { indexOfAnswer, mustGenerate, statusAndText, tokenContent } from '../../../test/support/peering/peering-requests.ts';
+import {
+  indexOfAnswer,
+  mustGenerate,
+  statusAndText,
+  tokenContent,
+} from '../../../test/support/peering/peering-requests.ts';
 import { type Api, startApi } from '../../../test/support/process/api.ts';
 import { type Peering, peerings, streamLost, streamOpened } from '../record/record.ts';
 import type { PeeringJson, StreamTimes } from '../record/record-to-json.ts';

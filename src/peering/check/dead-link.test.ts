@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import {
+  type InProcessCluster,
+  isActive,
+  startInProcessCluster,
+} from '../../../test/support/peering/in-process-cluster.ts';
 import { mustGenerate, requestEstablish, tokenContent } from '../../../test/support/peering/peering-requests.ts';
-import { type InProcessCluster, isActive, startInProcessCluster } from '../../../test/support/peering/in-process-cluster.ts';
 import { newPeering, peerings } from '../record/record.ts';
 import { links } from '../record/secrets.ts';
 

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { importedInstance, importFrom, mustDeregister, mustRegister } from '../../../test/support/peering/catalog-requests.ts';
+import {
+  importedInstance,
+  importFrom,
+  mustDeregister,
+  mustRegister,
+} from '../../../test/support/peering/catalog-requests.ts';
 import {
   type DnsAnswer,
   type QueryOptions,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { create } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { TIMES } from '../../../test/support/peering/session-fixtures.ts';
 import { list, service } from '../../../test/support/peering/scripted-peer.ts';
+import { TIMES } from '../../../test/support/peering/session-fixtures.ts';
 import {
   acceptOpenSession,
   receiveDescription,

@@ -2,8 +2,12 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { create } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
+import {
+  type InProcessCluster,
+  isActive,
+  startInProcessCluster,
+} from '../../../test/support/peering/in-process-cluster.ts';
 import { mustGenerate, requestEstablish, tokenContent } from '../../../test/support/peering/peering-requests.ts';
-import { type InProcessCluster, isActive, startInProcessCluster } from '../../../test/support/peering/in-process-cluster.ts';
 import { type EtcdCluster, startEtcd } from '../../../test/support/process/etcd.ts';
 import { gatedEngine } from '../../../test/support/state/gated-engine.ts';
 import { etcdStore } from '../../../test/support/state/store.ts';

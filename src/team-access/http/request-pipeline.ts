@@ -216,7 +216,7 @@ export function readDryRun(query: Query): boolean {
 }
 
 /** Rejects a request for a dry run of a write that has none, for the same reason. @throws JsonApiError `bad-request` */
-export function rejectDryRun(query: Query): void {
+function rejectDryRun(query: Query): void {
   if (query.has(DRY_RUN.name)) throw dryRunError('there is no dry run of this request');
 }
 

@@ -108,7 +108,7 @@ export const textKeySchema = Type.String({ pattern: PATTERN });
 export const TEXT_EXPECTED = `up to ${TEXT_CHARACTERS_MAX} characters, none of them a control character but tabs and ends of lines`;
 
 /** Whether a value is a valid text. */
-export const isText = (value: unknown): value is string =>
+const isText = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= TEXT_CHARACTERS_MAX && TEXT.test(value);
 
 /** Returns the name of an attribute in error messages: `auto-apply` becomes `Auto apply`. */

@@ -2,7 +2,7 @@
 import { type TProperties, type TSchema, Type } from 'typebox';
 
 /** The schema of a resource identifier. */
-export const identifierSchema = (type: string): TSchema => Type.Object({ id: Type.String(), type: Type.Literal(type) });
+const identifierSchema = (type: string): TSchema => Type.Object({ id: Type.String(), type: Type.Literal(type) });
 const links = Type.Object({ related: Type.Optional(Type.String()), self: Type.Optional(Type.String()) });
 
 /** The schema of a relationship to one resource or null. */

@@ -18,7 +18,7 @@ export interface FoundRow extends FoundWorkspace {
 }
 
 /** Returns the workspace if its organization has the plan `standard` [AUTHZ-18]. @throws JsonApiError `not-found` */
-export function workspaceWithTeams(reader: Reader, caller: Caller, id: string): FoundWorkspace {
+function workspaceWithTeams(reader: Reader, caller: Caller, id: string): FoundWorkspace {
   const found = workspaceById(reader, caller, id);
   if (hasTeamManagement(found.role)) return found;
   dummyLookup(reader, caller);

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { mustDeregister, mustRegister, mustRegisterWithAgent } from '../../../../test/support/peering/catalog-requests.ts';
+import {
+  mustDeregister,
+  mustRegister,
+  mustRegisterWithAgent,
+} from '../../../../test/support/peering/catalog-requests.ts';
 import { type Api, startApi } from '../../../../test/support/process/api.ts';
 import { localInstances, localServiceNames, servicesChangedBy } from './local-instances.ts';
 

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { type Fields, mustRegister } from '../../../../test/support/peering/catalog-requests.ts';
-import { exportEntry, intentionEntry, mustWrite, warningOf } from '../../../../test/support/peering/config-entry-requests.ts';
+import {
+  exportEntry,
+  intentionEntry,
+  mustWrite,
+  warningOf,
+} from '../../../../test/support/peering/config-entry-requests.ts';
 import { mustGenerate } from '../../../../test/support/peering/peering-requests.ts';
 import { type Api, sharedApi } from '../../../../test/support/process/api.ts';
 import type { EntryOf } from '../config-entry.ts';

@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Fields } from '../../../../test/support/peering/catalog-requests.ts';
-import { exportEntry, intentionEntry, mustWrite, requestWrite } from '../../../../test/support/peering/config-entry-requests.ts';
+import {
+  exportEntry,
+  intentionEntry,
+  mustWrite,
+  requestWrite,
+} from '../../../../test/support/peering/config-entry-requests.ts';
 import { sharedApi } from '../../../../test/support/process/api.ts';
 
 const PEER_RULE =

@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import { create } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { createFakeClock } from '../../../../test/support/fake-clock.ts';
-import { OPEN, TIMES } from '../../../../test/support/peering/session-fixtures.ts';
 import { attachPeer, list, service } from '../../../../test/support/peering/scripted-peer.ts';
+import { OPEN, TIMES } from '../../../../test/support/peering/session-fixtures.ts';
 import {
   acceptOpenSession,
   acceptSession,

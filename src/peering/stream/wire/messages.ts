@@ -2,8 +2,8 @@
 import { type BinaryReadOptions, create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { type Any, AnySchema } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
-import type { MessageKind, Open, Refusal } from '../contract.ts';
 import { ENVELOPE_BYTES } from '../../limits.ts';
+import type { MessageKind, Open, Refusal } from '../contract.ts';
 import { NONCE_CHARACTERS_MAX, REASON_CHARACTERS_MAX, RESOURCE_PARTS_MAX } from '../limits.ts';
 import { exceedsParts } from './decoded-size.ts';
 import {
