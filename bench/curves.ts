@@ -50,11 +50,11 @@ export async function costAgainstSize(): Promise<Chart> {
   const write: [number, number][] = [];
   const memory: [number, number][] = [];
   for (const size of SIZES) {
-    await using filled = await createTokenDirectory(size);
-    await using server = await startServer({ dataDirectory: filled.directory });
+    await using data = await createTokenDirectory(size);
+    await using server = await startServer({ dataDirectory: data.directory });
     const common = { headers: { 'X-Service-Token': server.token }, connections: 64, seconds: SECONDS };
     memory.push([size, residentBytes(server.process.pid ?? 0) / 1e6]);
-    const reads = await measureLoad({ ...common, url: `${server.address}/v1/acl/token/${filled.accessorId}` });
+    const reads = await measureLoad({ ...common, url: `${server.address}/v1/acl/token/${data.accessorId}` });
     const writes = await measureLoad({
       ...common,
       url: `${server.address}/v1/acl/token`,

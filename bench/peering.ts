@@ -42,7 +42,12 @@ async function reads(): Promise<Figure[]> {
     information('GET /v1/peering/:name', one, '/s'),
     atLeast('GET /v1/peering/:name, ratio to bare node:http', one / baselineRate, 0.8, '×'),
     information(`GET /v1/peerings, ${RECORDS} records`, list, '/s'),
-    atLeast(`GET /v1/peerings, ${RECORDS} records, ratio to bare node:http with one record`, list / baselineRate, 0.35, '×'),
+    atLeast(
+      `GET /v1/peerings, ${RECORDS} records, ratio to bare node:http with one record`,
+      list / baselineRate,
+      0.35,
+      '×',
+    ),
   ];
 }
 

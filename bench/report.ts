@@ -1,6 +1,6 @@
 /**
- * `npm run bench:report`: measures all sections and writes docs/performance.md with its charts. It takes about 20 minutes,
- * and the machine must be idle otherwise.
+ * `npm run bench:report`: measures all sections and writes docs/performance.md with its charts. It takes about 20
+ * minutes, and the machine must be idle otherwise.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';

@@ -64,7 +64,14 @@ async function synchronization(count: number): Promise<Figure[]> {
   const figures =
     count === SERVICES
       ? [atMost('from establish until all services are readable', seconds, 0.7, 's')]
-      : [atMost('from establish until all services are readable, linear target', seconds, (0.7 * count) / SERVICES, 's')];
+      : [
+          atMost(
+            'from establish until all services are readable, linear target',
+            seconds,
+            (0.7 * count) / SERVICES,
+            's',
+          ),
+        ];
   await importing.untilRecord('exporting', isActive);
   return [...figures, information('services per second', count / seconds, '/s')];
 }

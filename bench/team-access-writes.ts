@@ -1,4 +1,4 @@
-/** Team access, durable writes: one by one, and ten thousand at once. */
+/** Measures durable writes of team access: single rows, and ten thousand rows in one request. */
 import { OPERATIONS_TYPE } from '../src/team-access/bulk/operations/media-type.ts';
 import { startServer } from '../test/support/process/server.ts';
 import { compareWithBaseline, comparisonFigures } from './support/compare-with-baseline.ts';
@@ -6,11 +6,11 @@ import { atLeast, atMost, type Figure, median, type ReportFigures } from './supp
 import { createOrganizationDirectory, numberedId } from './support/organization-directory.ts';
 
 const settings = { 'team-access.rate-limit': '0' };
-/** Far more than a round writes: each write is for another workspace, each round for another team. */
+/** More than the writes of one round. Each write takes another workspace, and each round another team. */
 const WORKSPACES = 150_000;
 const TEAMS = 10;
 const OPERATIONS = 10_000;
-/** Teams from here on are those of operations. */
+/** The number of the first team that the rounds of operations use. */
 const FIRST_OPERATIONS_TEAM = 5;
 const ROUNDS = 3;
 
@@ -18,7 +18,7 @@ export async function benchTeamAccessWrites(report: ReportFigures): Promise<void
   report('Team access: durable writes', await writes());
 }
 
-/** A row for a team on a workspace. */
+/** Returns the resource object of a row for a team on a workspace. */
 const rowDocument = (team: string, workspace: string) => ({
   type: 'team-workspaces',
   attributes: { access: 'write' },
@@ -29,9 +29,9 @@ const rowDocument = (team: string, workspace: string) => ({
 });
 
 async function writes(): Promise<Figure[]> {
-  await using filled = await createOrganizationDirectory({ teams: TEAMS, workspaces: WORKSPACES, rowsOn: () => 0 });
-  await using server = await startServer({ dataDirectory: filled.directory, settings });
-  const one = await compareWithBaseline(server, filled.ownerToken, {
+  await using data = await createOrganizationDirectory({ teams: TEAMS, workspaces: WORKSPACES, rowsOn: () => 0 });
+  await using server = await startServer({ dataDirectory: data.directory, settings });
+  const one = await compareWithBaseline(server, data.ownerToken, {
     method: 'POST',
     path: '/api/v2/team-workspaces',
     body(round) {
@@ -48,7 +48,7 @@ async function writes(): Promise<Figure[]> {
         data: rowDocument(team, numberedId('ws', i)),
       })),
     };
-    const headers = { authorization: `Bearer ${filled.ownerToken}`, 'content-type': OPERATIONS_TYPE };
+    const headers = { authorization: `Bearer ${data.ownerToken}`, 'content-type': OPERATIONS_TYPE };
     const start = performance.now();
     const answer = await server.request('POST', '/api/v2/operations', { headers, token: null, body });
     seconds.push((performance.now() - start) / 1_000);

@@ -19,7 +19,9 @@ export interface BlockingQueryCheckOptions {
   now(): number;
 }
 
-/** Runs the check with one resource. Returns the outcome of the write, or of the read before it if no write followed. */
+/**
+ * Runs the check with one resource. Returns the outcome of the write, or of the read before it if no write followed.
+ */
 export async function checkBlockingQuery(
   options: BlockingQueryCheckOptions,
   slot: number,

@@ -1,4 +1,6 @@
-/** The client of all servers: sends requests, classifies their outcome, and checks the rules that every response obeys. */
+/**
+ * The client of all servers: sends requests, classifies their outcome, and checks the rules that every response obeys.
+ */
 import http from 'node:http';
 import { type Answer, send } from '../test/support/process/server.ts';
 import type { IndexTracker } from './index-tracker.ts';

@@ -3,12 +3,16 @@ import type { LinkStatus } from './check-peering-record.ts';
 import { FAULTS, type FaultKind, type FaultName } from './faults.ts';
 
 export interface FaultLog {
-  /** Grows when a disturbance starts or ends, and is odd during one. A disturbance is a fault or a memory measurement. */
+  /**
+   * Grows when a disturbance starts or ends, and is odd during one. A disturbance is a fault or a memory measurement.
+   */
   readonly count: number;
   /** Number of injected faults by name. */
   readonly faults: ReadonlyMap<FaultName, number>;
   linkStatus(): LinkStatus;
-  /** Returns `count` outside a disturbance, or undefined during one and before both sides were up for the first time. */
+  /**
+   * Returns `count` outside a disturbance, or undefined during one and before both sides were up for the first time.
+   */
   calmCount(): number | undefined;
   beginFault(fault: FaultName): void;
   /** Records that the fault has ended. Its effects may remain visible until `recovered`. */

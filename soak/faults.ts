@@ -8,8 +8,8 @@ export type ServerName = (typeof SERVERS)[number];
 export interface FaultKind {
   readonly description: string;
   /**
-   * The servers that it can be injected into; empty for faults of the links or of etcd. `a1` is never killed, because its
-   * memory shows the growth of a long-lived process.
+   * The servers that it can be injected into; empty for faults of the links or of etcd. `a1` is never killed, because
+   * its memory shows the growth of a long-lived process.
    */
   readonly targets: readonly ServerName[];
   readonly durationS: readonly [min: number, max: number];

@@ -1,8 +1,8 @@
 /** Checks that the index of a path never decreases, whichever server of the cluster answers. */
 export interface IndexTracker {
   /**
-   * Registers the start of a request. The returned function records the index of its response. It returns the highest index
-   * of an earlier response if that is higher, and undefined otherwise.
+   * Registers the start of a request. The returned function records the index of its response. It returns the highest
+   * index of an earlier response if that is higher, and undefined otherwise.
    */
   begin(cluster: string, path: string): (index: number) => number | undefined;
 }

@@ -1,8 +1,8 @@
 /** The limits of the soak with their reasons. */
 
 /**
- * The longest time for which a write with a lost response may still take effect: a server gives up a write after 10 s, and
- * may have been frozen or without its store for about that long before it began.
+ * The longest time for which a write with a lost response may still take effect: a server gives up a write after 10 s,
+ * and may have been frozen or without its store for about that long before it began.
  */
 export const LATE_WRITE_MS = 30_000;
 
@@ -13,9 +13,9 @@ export const REQUEST_TIMEOUT_MS = 20_000;
 export const WAIT_MS = 30_000;
 
 /**
- * The longest time from an acknowledged change to the answer of a blocking query. It exceeds the longest fault of a server
- * or of etcd; the links between the clusters play no part in it. It is below WAIT_MS, so that an answer due to the elapsed
- * wait is not mistaken for an answer due to the change.
+ * The longest time from an acknowledged change to the answer of a blocking query. It exceeds the longest fault of a
+ * server or of etcd; the links between the clusters play no part in it. It is below WAIT_MS, so that an answer due to
+ * the elapsed wait is not mistaken for an answer due to the change.
  */
 export const NOTIFY_MS = 25_000;
 
@@ -43,8 +43,8 @@ export const HEARTBEAT_TIMEOUT_MS = 4_000;
 export const LEASE_MS = 4_000;
 
 /**
- * The longest time for which a record may stay ACTIVE after traffic has stopped: the heartbeat timeout, the lease and 2 s
- * more if the server with the stream is down, and 6 s for a busy machine.
+ * The longest time for which a record may stay ACTIVE after traffic has stopped: the heartbeat timeout, the lease plus
+ * 2 s if the server with the stream is down, and 6 s for a busy machine.
  */
 export const ACTIVE_MS = HEARTBEAT_TIMEOUT_MS + LEASE_MS + 2_000 + 6_000;
 
@@ -57,7 +57,10 @@ export const LAST_RECEIVE_MS = HEARTBEAT_TIMEOUT_MS + 10_000 + 6_000;
 /** The time after a recovery before `LastReceive` is checked. A server writes it at most every 10 s. */
 export const SETTLED_MS = 20_000;
 
-/** The longest time from the end of a fault until both sides are ACTIVE: the longest backoff of the dialing side, and more. */
+/**
+ * The longest time from the end of a fault until both sides are ACTIVE: the longest backoff of the dialing side, and
+ * more.
+ */
 export const CONVERGE_MS = 90_000;
 
 /** The longest time for which imported and exported services may differ while no worker writes. */

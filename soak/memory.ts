@@ -46,8 +46,9 @@ export interface Growth {
 }
 
 /**
- * Compares the last measurement with the first. Servers of a cluster are limited together, because peer streams with some
- * tens of megabytes move between them with every fault. The store's content is bounded, so restarts do not raise memory.
+ * Compares the last measurement with the first. Servers of a cluster are limited together, because peer streams with
+ * some tens of megabytes move between them with every fault. The store's content is bounded, so restarts do not raise
+ * memory.
  */
 export function growthOf(first: Memory, last: Memory): readonly Growth[] {
   const before = withClusters(first);

@@ -1,4 +1,6 @@
-/** The model checker of one worker: sends requests about its resources, and compares every response with their models. */
+/**
+ * The model checker of one worker: sends requests about its resources, and compares every response with their models.
+ */
 
 import type { Answer } from '../test/support/process/server.ts';
 import type { Random } from '../test/support/random.ts';
@@ -45,7 +47,7 @@ export interface ModelChecker {
   write(slot: number, value: string, target: Target, signal: AbortSignal): Promise<Outcome>;
   /** Sends an invalid request, and checks that the server rejects it. */
   sendInvalid(slot: number, target: Target, signal: AbortSignal): Promise<Outcome>;
-  /** Parses a response. Returns undefined if there is none to parse, and reports a violation if it does not parse. */
+  /** Parses the response. Returns undefined without a parsable response, and reports a violation for an invalid one. */
   parse<T>(exchange: Exchange, parse: (response: Answer) => T): T | undefined;
   /** Reports a violation, with the history of the resource if it concerns one. */
   report(rule: string, exchange: Exchange, resource?: TrackedResource): void;

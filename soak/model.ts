@@ -1,16 +1,17 @@
 /**
- * The model of one resource that a single worker writes: the values it may have after the writes and reads so far. Pure.
+ * The model of one resource that a single worker writes: the values it may have after the writes and reads so far.
+ * Pure.
  *
  * An acknowledged write has taken effect, and a rejected write has changed nothing. A write whose response was lost may
- * take effect at any time before LATE_WRITE_MS, because a frozen server continues with the request when it resumes. Until a
- * read settles such a write, the worker reads the resource and does not write it.
+ * take effect at any time before LATE_WRITE_MS, because a frozen server continues with the request when it resumes.
+ * Until a read settles such a write, the worker reads the resource and does not write it.
  */
 import { LATE_WRITE_MS } from './limits.ts';
 
 /** The value of a resource that does not exist. */
 export const ABSENT = 'absent';
 
-/** What a client can conclude from a response, or from a missing response. */
+/** The effect of a request, as far as the client can know it. */
 export type Outcome =
   /** The server acknowledged the request. */
   | 'done'

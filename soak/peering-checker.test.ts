@@ -99,7 +99,7 @@ describe('checkOnce without a fault', () => {
     assert.deepEqual([found?.server, found?.request], ['b1', `GET /v1/peering/${peering.names.b}`]);
   });
 
-  test('reports nothing when a fault starts meanwhile, when one is active, or when both sides are ACTIVE', async () => {
+  test('reports nothing when a fault starts or is active, or when both sides are ACTIVE', async () => {
     let count = 2;
     assert.deepEqual(await violationsOf(200, oneSideInitial, { status: CALM, calmCount: () => count++ }), []);
     assert.deepEqual(await violationsOf(200, oneSideInitial, { status: CALM }), []);

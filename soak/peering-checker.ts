@@ -144,7 +144,10 @@ export function createPeeringChecker(options: PeeringCheckerOptions): PeeringChe
     return undefined;
   }
 
-  /** Polls until `find` returns undefined. Reports a violation of `rule` after `ms`. @returns whether it converged in time */
+  /**
+   * Polls until `find` returns undefined. Reports a violation of `rule` after `ms`. @returns whether it converged in
+   * time
+   */
   async function converges(
     rule: string,
     find: (signal: AbortSignal) => Promise<Mismatch | undefined>,

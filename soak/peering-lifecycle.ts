@@ -1,6 +1,6 @@
 /**
- * The lifecycle of short-lived peerings: establishes one between the clusters, waits until both sides are ACTIVE, deletes it
- * on one side, waits until the other side is TERMINATED, and deletes it there.
+ * The lifecycle of short-lived peerings: establishes one between the clusters, waits until both sides are ACTIVE,
+ * deletes it on one side, waits until the other side is TERMINATED, and deletes it there.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from '../test/support/random.ts';
@@ -26,7 +26,9 @@ interface PeeringRecord {
   readonly DeletedAt?: string;
 }
 
-/** The number of names in rotation. The deletion of a record is complete, or in progress, when its name is used again. */
+/**
+ * The number of names in rotation. The deletion of a record is complete, or in progress, when its name is used again.
+ */
 const NAMES = 4;
 /** Temporary rejections: the name is still in use, or a request whose response was lost has used the secret. */
 const RETRYABLE = /is being (deleted|established)|invalid peering establishment secret/;

@@ -1,10 +1,10 @@
 /**
- * Runs a soak: workers write and read on every server of two peered clusters while faults are injected one after another,
- * and model checkers compare every response with the models.
+ * Runs a soak: workers write and read on every server of two peered clusters while faults are injected one after
+ * another, and model checkers compare every response with the models.
  *
- * Only one worker writes a resource, because the model is then exact and needs no search. Races between writers are covered
- * by the history tests under test/. Only one fault is active at a time, because recovery after each fault is a check of its
- * own, and because a violation then follows the fault that caused it.
+ * Only one worker writes a resource, because the model is then exact and needs no search. Races between writers are
+ * covered by the history tests under test/. Only one fault is active at a time, because recovery after each fault is a
+ * check of its own, and because a violation then follows the fault that caused it.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createRandom } from '../test/support/random.ts';

@@ -19,7 +19,7 @@ export interface ServerProcess extends Target, AsyncDisposable {
   readonly peeringPort: number;
   /** Whether the process is neither killed nor frozen. */
   readonly isUp: boolean;
-  /** Returns the exit code or signal of an unexpected exit, once. Undefined if there was none. */
+  /** Returns the exit code or signal of an unexpected exit, once, and undefined otherwise. */
   takeUnexpectedExit(): string | undefined;
   /** Reads `credentials.json`. Only the server that created the first credentials has it. */
   credentials(): Promise<Credentials>;

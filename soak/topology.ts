@@ -1,4 +1,6 @@
-/** The topology of the soak: three servers on one etcd, one on SQLite, and two peerings between them through proxies. */
+/**
+ * The topology of the soak: three servers on one etcd, one on SQLite, and two peerings between them through proxies.
+ */
 import { type EtcdMember, startEtcd } from '../test/support/process/etcd.ts';
 import type { Answer } from '../test/support/process/server.ts';
 import { type FaultProxy, startProxy } from '../test/support/proxy.ts';

@@ -1,11 +1,11 @@
-/** Pauses workers between two requests, so that a check can compare state that does not change meanwhile. */
+/** Pauses workers between two requests, so that the state does not change during a comparison. */
 import type { ResourceKind } from './kinds/resource-kind.ts';
 import type { WorkerGate } from './worker.ts';
 
 export interface WorkerPause extends WorkerGate {
   /**
-   * Runs `action` while the workers of the selected kinds are paused. It does not wait for requests in flight. Calls must
-   * not overlap.
+   * Runs `action` while the workers of the selected kinds are paused. It does not wait for requests in flight. Calls
+   * must not overlap.
    */
   whilePaused<T>(selects: (kind: ResourceKind) => boolean, action: () => Promise<T>): Promise<T>;
 }

@@ -1,4 +1,7 @@
-/** A bare `node:http` server that returns given bytes. It answers requests to `/held` only after a request to `/release`. */
+/**
+ * A bare `node:http` server that returns given bytes. It answers requests to `/held` only after a request to
+ * `/release`.
+ */
 import { once } from 'node:events';
 import http from 'node:http';
 

@@ -1,4 +1,4 @@
-/** One side of the bare streams. Arguments: `serve`, or `call PORT CERTIFICATE`. */
+/** The server or client process of the bare streams. Its arguments are `serve`, or `call PORT CERTIFICATE`. */
 import { once } from 'node:events';
 import http2 from 'node:http2';
 import type { AddressInfo } from 'node:net';

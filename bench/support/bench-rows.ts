@@ -1,4 +1,4 @@
-/** A table with three indexes, as the figures about the state want it. */
+/** A table with three indexes for the figures of the state, and its loads. */
 import { systemClock } from '../../src/state/clock/clock.ts';
 import type { Engine } from '../../src/state/engine/engine.ts';
 import { State } from '../../src/state/state.ts';
@@ -23,7 +23,7 @@ const benchRows = defineTable<BenchRow>()({
   },
 });
 
-/** The thing with a number; `version` changes its text alone. */
+/** Returns the row with a number. `version` changes only its text. */
 function benchRow(number: number, version = 0): BenchRow {
   const id = `thing-${String(number).padStart(8, '0')}`;
   return {
@@ -31,7 +31,7 @@ function benchRow(number: number, version = 0): BenchRow {
     partition: `partition-${number % 10}`,
     hash: `hash-${(number * 2_654_435_761) % 4_294_967_296}-${number}`,
     group: `group-${number % 1_000}`,
-    text: `version ${version} of a row that is about as long as records are`,
+    text: `version ${version} of a row that has the length of a typical record`,
   };
 }
 
@@ -40,13 +40,16 @@ export function openBenchState(engine: Engine, node = 'bench'): Promise<State> {
   return State.open({ engine, schema, node, clock: systemClock, rowsMax: 5_000_000, log: () => undefined });
 }
 
-/** Writes things `from` up to `to`, `perWrite` in a write, `connections` writes waiting at a time. @returns rows a second */
+/**
+ * Inserts the rows from `from` to `to` - 1, `perWrite` in each of `parallelism` parallel writes. @returns rows per
+ * second
+ */
 export async function insertRows(
   state: State,
   from: number,
   to: number,
   perWrite: number,
-  connections: number,
+  parallelism: number,
 ): Promise<number> {
   const start = performance.now();
   let next = from;
@@ -59,12 +62,12 @@ export async function insertRows(
       });
     }
   };
-  await Promise.all(Array.from({ length: connections }, worker));
+  await Promise.all(Array.from({ length: parallelism }, worker));
   return ((to - from) / (performance.now() - start)) * 1_000;
 }
 
-/** Changes random things one row a write, `connections` at a time. @returns writes a second */
-export async function updateRows(state: State, rows: number, writes: number, connections: number): Promise<number> {
+/** Updates scattered rows, one in each of `parallelism` parallel writes. @returns writes per second */
+export async function updateRows(state: State, rows: number, writes: number, parallelism: number): Promise<number> {
   const start = performance.now();
   let done = 0;
   const worker = async (): Promise<void> => {
@@ -75,11 +78,11 @@ export async function updateRows(state: State, rows: number, writes: number, con
       });
     }
   };
-  await Promise.all(Array.from({ length: connections }, worker));
+  await Promise.all(Array.from({ length: parallelism }, worker));
   return (done / (performance.now() - start)) * 1_000;
 }
 
-/** Looks random things up by key. @returns look-ups a second */
+/** Looks up scattered rows by key. @returns lookups per second */
 export function readRows(state: State, rows: number, count: number): number {
   const keys = Array.from({ length: 1_000 }, (_, i) => benchRow((i * 104_729) % rows).id);
   const start = performance.now();

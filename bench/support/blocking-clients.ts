@@ -1,4 +1,6 @@
-/** Many clients with one blocking query each, in their own process, so that they do not slow down the measured process. */
+/**
+ * Many clients with one blocking query each, in their own process, so that they do not slow down the measured process.
+ */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';

@@ -1,4 +1,6 @@
-/** Many blocking queries of one thing, answered after a change: beside bare `node:http` that answers as many held requests. */
+/**
+ * Measures how long many blocking queries take to be answered after a change, and compares that with bare `node:http`.
+ */
 import { type Answer, type Server, startServer } from '../../test/support/process/server.ts';
 import { startBaseline } from './baseline-server.ts';
 import { startBlockingClients } from './blocking-clients.ts';
@@ -9,28 +11,29 @@ const ROUNDS = 5;
 
 export interface BlockingQueryLoad {
   readonly count: number;
-  /** What they read. */
+  /** The path of the queries. */
   readonly path: string;
-  /** Makes what they read, before they come. */
+  /** Prepares each server before the queries start. */
   readonly prepare?: (server: Server) => Promise<unknown>;
-  /** Changes it. */
+  /** Changes the result of the queries. */
   readonly change: (server: Server, round: number) => Promise<unknown>;
 }
 
-/** Medians of the rounds; `pingMs` are all of them. */
+/** The medians of the rounds, and `pingMs` of all rounds. */
 export interface BlockingQueryResult {
-  /** Until bare `node:http` has answered the last of as many. */
+  /** The time until bare `node:http` has answered all of as many requests. */
   readonly baselineMs: number;
-  /** Until the last reader is answered. */
+  /** The time until all queries are answered. */
   readonly ms: number;
-  /** Until 99 of 100 readers are. */
+  /** The time until 99 % of the queries are answered. */
   readonly p99Ms: number;
+  /** Resident memory per query. */
   readonly bytesEach: number;
-  /** What another request took meanwhile. */
+  /** Latencies of other requests at the same time. */
   readonly pingMs: readonly number[];
 }
 
-/** Each round has servers of its own. */
+/** Measures each round with a new server. */
 export async function measureBlockingQueries({
   count,
   path,
@@ -47,46 +50,42 @@ export async function measureBlockingQueries({
     await prepare?.(server);
     const answer = await server.request('GET', path);
     if (answer.status !== 200) throw new Error(answer.text);
-    baselineMs.push(await baselineAnswerMs(answer, count));
+    baselineMs.push(await measureBaseline(answer, count));
     const before = residentBytes(server.process.pid ?? 0);
     const query = `${path}?index=${answer.headers['x-service-index']}&wait=10m`;
-    await using holders = await startBlockingClients({
+    await using clients = await startBlockingClients({
       port: Number(new URL(server.address).port),
       request: `GET ${query} HTTP/1.1\r\nHost: bench\r\nX-Service-Token: ${server.token}\r\n\r\n`,
       count,
     });
-    await settled(server, count);
+    await untilWaiting(server, count);
     bytesEach.push((residentBytes(server.process.pid ?? 0) - before) / count);
-    const pinging = ping(server, pingMs);
+    const pings = startPings(server, pingMs);
     const start = now();
     await change(server, round);
-    const times = (await holders.answerTimes()).map((time) => time - start);
+    const times = (await clients.answerTimes()).map((time) => time - start);
     ms.push(Math.max(...times));
     p99Ms.push(percentile(times, 0.99));
-    pinging.stop = true;
-    await pinging.done;
+    await pings.stop();
   }
   return { baselineMs: median(baselineMs), ms: median(ms), p99Ms: median(p99Ms), bytesEach: median(bytesEach), pingMs };
 }
 
-/** On a clock that processes share. */
+/** Returns milliseconds on a clock that all processes share. */
 const now = (): number => performance.timeOrigin + performance.now();
 
-async function baselineAnswerMs(answer: Answer, count: number): Promise<number> {
+async function measureBaseline(answer: Answer, count: number): Promise<number> {
   await using baseline = await startBaseline(answer);
   const port = Number(new URL(baseline.address).port);
-  await using holders = await startBlockingClients({
-    port,
-    request: 'GET /held HTTP/1.1\r\nHost: bench\r\n\r\n',
-    count,
-  });
+  const request = 'GET /held HTTP/1.1\r\nHost: bench\r\n\r\n';
+  await using clients = await startBlockingClients({ port, request, count });
   const start = now();
   await fetch(`${baseline.address}/release`);
-  return Math.max(...(await holders.answerTimes())) - start;
+  return Math.max(...(await clients.answerTimes())) - start;
 }
 
-/** Waits until every held query has been read and is waiting. */
-async function settled(server: Server, count: number): Promise<void> {
+/** Waits until the server reports `count` waiting queries. */
+async function untilWaiting(server: Server, count: number): Promise<void> {
   for (;;) {
     const metrics = await server.request('GET', '/metrics');
     const waiting = /^accord_http_waiting_queries(?:\{[^}]*\})? (\d+)$/m.exec(metrics.text)?.[1];
@@ -96,15 +95,20 @@ async function settled(server: Server, count: number): Promise<void> {
   }
 }
 
-/** Asks for something else again and again until it is stopped. */
-function ping(server: Server, times: number[]): { stop: boolean; done: Promise<void> } {
-  const pinging = { stop: false, done: Promise.resolve() };
-  pinging.done = (async () => {
-    while (!pinging.stop) {
+/** Sends other requests one after another until `stop`, and adds their latencies to `times`. */
+function startPings(server: Server, times: number[]): { stop(): Promise<void> } {
+  let isStopped = false;
+  const pinging = (async () => {
+    while (!isStopped) {
       const start = performance.now();
       await server.request('GET', '/v1/acl/token/self');
       times.push(performance.now() - start);
     }
   })();
-  return pinging;
+  return {
+    stop() {
+      isStopped = true;
+      return pinging;
+    },
+  };
 }

@@ -1,40 +1,45 @@
-/** Requests to a server beside bare `node:http` that answers each with the same bytes. */
+/**
+ * Compares the rate and the CPU time of requests to a server with a bare `node:http` server that returns the same
+ * bytes.
+ */
+import { readFileSync } from 'node:fs';
 import type { Server } from '../../test/support/process/server.ts';
 import { startBaseline } from './baseline-server.ts';
-import { type Figure, information } from './figures.ts';
-import { compareServers, type Loaded } from './servers.ts';
+import { type Figure, information, median } from './figures.ts';
+import { type Load, measureRate } from './wrk.ts';
 
-/** One kind of request. */
 export interface MeasuredRequest {
   readonly path: string;
   readonly method?: string;
-  /** Requests under way; 64 unless given. */
+  /** 64 by default. */
   readonly connections?: number;
-  /** Of a round, from 0, and -1 for the first request; see `Load.body` for what changes within one. */
+  /** Returns the body for a round. Rounds count from 0; the request that fills the baseline is round -1. */
   readonly body?: (round: number) => string;
 }
 
 export interface BaselineComparison {
-  /** Requests a second. */
+  /** Requests per second. */
   readonly rate: number;
   readonly baselineRate: number;
-  /** `rate` by `baselineRate`. */
+  /** `rate` divided by `baselineRate`. */
   readonly ratio: number;
-  /** CPU time a request by that of the bare server. */
+  /** CPU time per request divided by that of the baseline. */
   readonly cpuRatio: number;
 }
 
-/** What is told of a kind of request besides what it must reach. */
+/** Returns the figures of a comparison that have no target. */
 export const comparisonFigures = ({ baselineRate, ratio, cpuRatio }: BaselineComparison): Figure[] => [
   information('  bare node:http', baselineRate, '/s'),
   information('  ratio to bare node:http', ratio, '×'),
   information('  CPU time, ratio to bare node:http', cpuRatio, '×'),
 ];
 
+const ROUNDS = 3;
 const SECONDS = 3;
 const CONNECTIONS_DEFAULT = 64;
+const JSON_API = 'application/vnd.api+json';
 
-/** The bare server gives the answer to a first request: that of a round before all others. */
+/** Sends the request once, starts a baseline with its response, and measures both servers. */
 export async function compareWithBaseline(
   server: Server,
   token: string,
@@ -45,20 +50,64 @@ export async function compareWithBaseline(
   if (answer.status !== 200) throw new Error(answer.text);
   await using baseline = await startBaseline(answer);
   const common = { headers, method, connections, seconds: SECONDS };
-  const to =
+  const loadOn =
     (pid: number | undefined, url: string) =>
-    (round: number): Loaded => ({ ...common, pid: pid ?? 0, url, ...(body !== undefined && { body: body(round) }) });
-  const [beside, own] = await compareServers([
-    to(baseline.pid, `${baseline.address}/`),
-    to(server.process.pid, `${server.address}${path}`),
+    (round: number): ProcessLoad => ({
+      ...common,
+      pid: pid ?? 0,
+      url,
+      ...(body !== undefined && { body: body(round) }),
+    });
+  const [bare, own] = await measureInterleaved([
+    loadOn(baseline.pid, `${baseline.address}/`),
+    loadOn(server.process.pid, `${server.address}${path}`),
   ]);
-  if (beside === undefined || own === undefined) throw new TypeError('a load has no figures');
+  if (bare === undefined || own === undefined) throw new TypeError('a load has no result');
   return {
     rate: own.rate,
-    baselineRate: beside.rate,
-    ratio: own.rate / beside.rate,
-    cpuRatio: own.cpuUs / beside.cpuUs,
+    baselineRate: bare.rate,
+    ratio: own.rate / bare.rate,
+    cpuRatio: own.cpuUs / bare.cpuUs,
   };
 }
 
-const JSON_API = 'application/vnd.api+json';
+/** A load on the server process `pid`. */
+interface ProcessLoad extends Load {
+  readonly pid: number;
+}
+
+interface ProcessResult {
+  /** Requests per second. */
+  readonly rate: number;
+  /** CPU time of all threads per request, in microseconds. Other processes hardly affect it. */
+  readonly cpuUs: number;
+}
+
+/** Measures the loads in turns, so that noise affects all of them. @returns the medians of each */
+async function measureInterleaved(loads: readonly ((round: number) => ProcessLoad)[]): Promise<ProcessResult[]> {
+  const results: ProcessResult[][] = loads.map(() => []);
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [i, load] of loads.entries()) results[i]?.push(await measure(load(round)));
+  }
+  return results.map((rounds) => ({
+    rate: median(rounds.map(({ rate }) => rate)),
+    cpuUs: median(rounds.map(({ cpuUs }) => cpuUs)),
+  }));
+}
+
+async function measure({ pid, ...load }: ProcessLoad): Promise<ProcessResult> {
+  const before = cpuSeconds(pid);
+  const rate = await measureRate(load);
+  return { rate, cpuUs: ((cpuSeconds(pid) - before) / (rate * load.seconds)) * 1e6 };
+}
+
+/** USER_HZ, the unit of times in /proc. It is 100 on every Linux. */
+const TICKS_PER_SECOND = 100;
+
+/** Returns the CPU time that a process has used, in user and kernel mode. */
+function cpuSeconds(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  // `utime` and `stime` are the 12th and 13th fields after the name, which may contain any character.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}

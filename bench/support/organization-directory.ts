@@ -1,4 +1,4 @@
-/** Organizations of any size, written below the server: what team access is measured on. */
+/** Creates data directories with one organization of a given size, for the figures of team access. */
 import { hash } from 'node:crypto';
 import { readCredentials } from '../../src/credentials/credentials-file.ts';
 import { hashSecret } from '../../src/credentials/secret.ts';
@@ -14,71 +14,69 @@ import { teamWorkspaces } from '../../src/team-access/tables/team-workspace.ts';
 import { workspaces } from '../../src/team-access/tables/workspace.ts';
 import { createDataDirectory, type DataDirectory, writeInBatches } from './data-directory.ts';
 
-/** How much of what an organization has. */
+/** The numbers of objects in an organization. */
 export interface OrganizationSize {
   readonly teams: number;
   readonly workspaces: number;
   readonly users?: number;
   readonly teamsPerUser?: number;
-  /** How many teams have a row on a workspace, by its number. */
+  /** Returns the number of team access rows on the workspace with a number. */
   readonly rowsOn: (workspace: number) => number;
 }
 
 export interface OrganizationDirectory extends DataDirectory {
-  /** The token of the user who owns the organization. */
+  /** The token of a user in the owners team. */
   readonly ownerToken: string;
 }
 
-/** The name of every organization here. */
+/** The name of the organization. */
 export const ORGANIZATION = 'acme';
 const ORGANIZATION_ID = scatteredId('org', 0);
 const OWNERS_TEAM = 'team-ownersownersowne';
 
-/** The id of a team or a workspace by its number, so that a load can name them. */
+/** Returns the ID of the team or workspace with a number, in the format that `COUNT` in a load produces. */
 export const numberedId = (prefix: 'team' | 'ws', number: number): string =>
   `${prefix}-${String(number).padStart(16, '0')}`;
 
-/** The id of anything else by its number: as scattered as those that the server makes. */
+/** Returns the ID of another object with a number. The IDs are as scattered as those that the server generates. */
 export function scatteredId(prefix: 'org' | 'ou' | 'prj' | 'tws' | 'user' | 'at', number: number): string {
   return `${prefix}-${hash('sha256', `${prefix} ${number}`, 'hex').slice(0, 16)}`;
 }
 
-/** The token of a user. */
 export const userToken = (number: number): string => `token of user ${number}`.replaceAll(' ', '-');
 
-/** Which team has the row with a number on a workspace. */
+/** Returns the number of the team that a row on a workspace belongs to. */
 export const teamOfRow = ({ teams: count, rowsOn }: OrganizationSize, workspace: number, row: number): number =>
   (workspace * rowsOn(workspace) + row) % count;
 
-/** A data directory with one organization. */
-export async function createOrganizationDirectory(shape: OrganizationSize): Promise<OrganizationDirectory> {
-  const filled = await createDataDirectory((state) => writeOrganization(state, shape));
-  const credentials = await readCredentials(filled.directory);
-  return { ...filled, ownerToken: credentials?.teamAccess.token ?? '' };
+export async function createOrganizationDirectory(size: OrganizationSize): Promise<OrganizationDirectory> {
+  const directory = await createDataDirectory((state) => writeOrganization(state, size));
+  const credentials = await readCredentials(directory.directory);
+  return { ...directory, ownerToken: credentials?.teamAccess.token ?? '' };
 }
 
-/** Writes the organization, owned by the first user of the state. */
-async function writeOrganization(state: State, shape: OrganizationSize): Promise<void> {
-  const { users: userCount = 0 } = shape;
+/** Writes the organization, whose owner is the first site administrator. */
+async function writeOrganization(state: State, size: OrganizationSize): Promise<void> {
+  const { users: userCount = 0 } = size;
   const admin = state.snapshot.find(users, 'username', 'admin')?.row.id ?? '';
   await state.write((tx) => {
     putOrganization(tx);
     putTeam(tx, OWNERS_TEAM, OWNERS_TEAM_NAME);
     putMember(tx, -1, admin, [OWNERS_TEAM]);
   });
-  await writeInBatches(state, shape.teams, (tx, i) => putTeam(tx, numberedId('team', i), `team-${i}`));
-  await writeInBatches(state, userCount, (tx, i) => putUser(tx, i, shape));
-  await writeInBatches(state, shape.workspaces, (tx, i) => putWorkspace(tx, i));
+  await writeInBatches(state, size.teams, (tx, i) => putTeam(tx, numberedId('team', i), `team-${i}`));
+  await writeInBatches(state, userCount, (tx, i) => putUser(tx, i, size));
+  await writeInBatches(state, size.workspaces, (tx, i) => putWorkspace(tx, i));
   const rows: (readonly [workspace: number, row: number])[] = [];
-  for (let workspace = 0; workspace < shape.workspaces; workspace++) {
-    for (let row = 0; row < shape.rowsOn(workspace); row++) rows.push([workspace, row]);
+  for (let workspace = 0; workspace < size.workspaces; workspace++) {
+    for (let row = 0; row < size.rowsOn(workspace); row++) rows.push([workspace, row]);
   }
   await writeInBatches(state, rows.length, (tx, i) => {
     const [workspace, row] = rows[i] as (typeof rows)[number];
     tx.put(teamWorkspaces, {
       ...(ACCESS_LEVELS[i % ACCESS_LEVELS.length] ?? ACCESS_LEVELS[0]),
       id: scatteredId('tws', i),
-      teamId: numberedId('team', teamOfRow(shape, workspace, row)),
+      teamId: numberedId('team', teamOfRow(size, workspace, row)),
       workspaceId: numberedId('ws', workspace),
       place: tx.position,
     });
@@ -136,18 +134,18 @@ function putUser(tx: Transaction, i: number, { teams: teamCount, teamsPerUser = 
     description: '',
     createTime,
   });
-  const theirs = Array.from({ length: teamsPerUser }, (_, j) => numberedId('team', (i + j * TEAM_STRIDE) % teamCount));
-  putMember(tx, i, id, theirs);
+  const teamIds = Array.from({ length: teamsPerUser }, (_, j) => numberedId('team', (i + j * TEAM_STRIDE) % teamCount));
+  putMember(tx, i, id, teamIds);
 }
 
-/** Between the numbers of the teams of a user: they are on other workspaces. */
+/** The distance between the numbers of a user's teams. It puts them on different workspaces. */
 const TEAM_STRIDE = 67;
 
-function putMember(tx: Transaction, number: number, userId: string, theirs: readonly string[]): void {
+function putMember(tx: Transaction, number: number, userId: string, teamIds: readonly string[]): void {
   const membershipId = scatteredId('ou', number);
   const createTime = createTimeOf(tx);
   tx.put(memberships, { id: membershipId, organizationId: ORGANIZATION_ID, userId, createTime, place: tx.position });
-  for (const teamId of theirs) tx.put(teamMembers, { teamId, userId, membershipId });
+  for (const teamId of teamIds) tx.put(teamMembers, { teamId, userId, membershipId });
 }
 
 function putWorkspace(tx: Transaction, i: number): void {

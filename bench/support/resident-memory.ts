@@ -7,7 +7,7 @@ export function residentBytes(pid: number): number {
   return Number(kilobytes) * 1_024;
 }
 
-/** Arguments for Node.js with which a process can be measured by `heldBytes`. */
+/** The arguments with which Node.js must be started for `retainedBytes`. */
 export const GC_ON_SIGNAL_ARGUMENTS: readonly string[] = [
   '--expose-gc',
   '--import',
@@ -18,8 +18,8 @@ export const GC_ON_SIGNAL_ARGUMENTS: readonly string[] = [
 const SETTLE_MS = 3_000;
 
 /**
- * The resident bytes of processes that were started with MEASURABLE, without what V8 has not collected yet: how much that
- * is depends on how much was done, not on how much is held.
+ * Returns the resident bytes of processes after a garbage collection. They must run with GC_ON_SIGNAL_ARGUMENTS.
+ * Garbage is excluded because its amount depends on the work done, not on the data in memory.
  */
 export async function retainedBytes(pids: readonly number[]): Promise<number[]> {
   for (const pid of pids) process.kill(pid, 'SIGUSR2');

@@ -11,7 +11,7 @@ export interface TokenDirectory extends DataDirectory {
 const accessorId = (number: number): string => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
 
 export async function createTokenDirectory(count: number): Promise<TokenDirectory> {
-  const filled = await createDataDirectory((state) =>
+  const data = await createDataDirectory((state) =>
     writeInBatches(state, count, (tx, i) => {
       tx.put(aclTokens, {
         accessorId: accessorId(i),
@@ -23,5 +23,5 @@ export async function createTokenDirectory(count: number): Promise<TokenDirector
       });
     }),
   );
-  return { ...filled, accessorId: accessorId(0) };
+  return { ...data, accessorId: accessorId(0) };
 }

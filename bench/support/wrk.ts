@@ -1,4 +1,4 @@
-/** Load from a process of its own: Debian's `wrk`. */
+/** Generates HTTP load with `wrk`, in its own process. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -10,36 +10,34 @@ export interface Load {
   readonly url: string;
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** `COUNT` in it is another number in every request, of eight digits, from 1. */
+  /** Each request replaces `COUNT` with its number: eight digits, from 1. */
   readonly body?: string;
-  /** Connections, each with one request under way. */
+  /** Connections, each with one request in flight. */
   readonly connections: number;
   readonly seconds: number;
 }
 
-/** Makes each request anew, from the body with its number in it. */
+/** A Lua script that inserts the number of the request into its body. */
 const NUMBERED_REQUESTS = `local n = 0
 request = function()
   n = n + 1
   return wrk.format(nil, nil, nil, (wrk.body:gsub('COUNT', string.format('%08d', n))))
 end`;
 
-/** How long an answer may take: on a busy machine none is lost for being late. */
+/** High enough that no request times out on a busy machine. */
 const TIMEOUT = '20s';
 
-/** What a load gave. */
 export interface LoadResult {
-  /** Requests a second. */
+  /** Requests per second. */
   readonly rate: number;
-  /** Half of the requests, and 99 of 100, were answered within so many milliseconds. */
   readonly p50Ms: number;
   readonly p99Ms: number;
 }
 
-/** Requests a second. @throws Error when any was answered with another status than 2xx, or not at all */
-export const measureRate = async (given: Load): Promise<number> => (await measureLoad(given)).rate;
+/** Returns the requests per second. @throws Error as `measureLoad` */
+export const measureRate = async (load: Load): Promise<number> => (await measureLoad(load)).rate;
 
-/** Likewise, with times. */
+/** Runs the load. @throws Error unless every request was answered with a 2xx status */
 export async function measureLoad({
   url,
   method = 'GET',
@@ -82,7 +80,7 @@ export async function measureLoad({
   }
 }
 
-/** The line `50%  812.00us` in milliseconds. */
+/** Parses a line such as `50%  812.00us`, and returns milliseconds. */
 function latencyMs(output: string, percent: number): number {
   const [, value, unit = ''] = new RegExp(`\\b${percent}%\\s+([\\d.]+)(us|ms|s)\\b`).exec(output) ?? [];
   return Number(value) * ({ us: 0.001, ms: 1, s: 1_000 }[unit] ?? Number.NaN);

@@ -10,8 +10,8 @@ import { servicesOf } from './service.ts';
 import { createTeamAccessOrganization, teamAccessRows } from './team-access.ts';
 
 /**
- * Creates what the kinds need in cluster `a`. `adminToken` belongs to its site administrator. `send` sends a request to the
- * cluster, and throws unless it succeeds.
+ * Creates what the kinds need in cluster `a`. `adminToken` belongs to its site administrator. `send` sends a request to
+ * the cluster, and throws unless it succeeds.
  */
 export async function allKinds(
   adminToken: string,
