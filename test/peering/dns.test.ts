@@ -1,4 +1,4 @@
-/** Discovery over DNS of whole servers, asked with dig. */
+/** DNS of server processes, queried with `dig`. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
@@ -14,13 +14,13 @@ import { until } from '../support/until.ts';
 
 const run = promisify(execFile);
 
-/** What dig prints. */
+/** Runs `dig` and returns its output. */
 async function dig(port: number, ...args: readonly string[]): Promise<string> {
   const { stdout } = await run(toolPath('dig'), ['@127.0.0.1', '-p', String(port), '+tries=2', '+time=20', ...args]);
   return stdout;
 }
 
-/** The lines of what was found. */
+/** Returns the sorted lines of a short answer. */
 const short = async (port: number, ...args: readonly string[]): Promise<string[]> =>
   (await dig(port, '+short', ...args))
     .split('\n')
@@ -33,7 +33,7 @@ const web = (node: string, last: number) => ({
   Service: { Service: 'web', Port: 8000 + last, Tags: ['v1'] },
 });
 
-describe('discovery over DNS with dig', { skip: skipWithout('dig'), timeout: 120_000 }, () => {
+describe('DNS', { skip: skipWithout('dig'), timeout: 120_000 }, () => {
   let server: Server;
   let port: number;
   before(async () => {
@@ -47,7 +47,7 @@ describe('discovery over DNS with dig', { skip: skipWithout('dig'), timeout: 120
   });
   after(() => server[Symbol.asyncDispose]());
 
-  test('a short answer comes over UDP, with the time that it may be kept', async () => {
+  test('answers over UDP with the TTL of dns.ttl [SVC-97]', async () => {
     const printed = await dig(port, 'n7.node.accord', 'A');
     assert.match(printed, /status: NOERROR/);
     assert.match(printed, /flags: qr aa rd; QUERY: 1, ANSWER: 1, AUTHORITY: 0, ADDITIONAL: 1/);
@@ -56,7 +56,7 @@ describe('discovery over DNS with dig', { skip: skipWithout('dig'), timeout: 120
     assert.doesNotMatch(printed, /malformed|mismatch|extra bytes/i);
   });
 
-  test('a long one is cut, and asked for again over TCP', async () => {
+  test('truncates a long answer over UDP and sends it over TCP [SVC-107]', async () => {
     assert.match(await dig(port, '+ignore', '+noedns', '_web._tcp.service.accord', 'SRV'), /flags: qr aa tc/);
     const targets = await short(port, '_web._tcp.service.accord', 'SRV');
     assert.equal(targets.length, 40);
@@ -64,7 +64,7 @@ describe('discovery over DNS with dig', { skip: skipWithout('dig'), timeout: 120
     assert.equal((await short(port, '+tcp', 'v1.web.service.accord', 'A')).length, 40);
   });
 
-  test('what is not there, is elsewhere or is no question is told apart', async () => {
+  test('distinguishes missing names, foreign names and unsupported queries [SVC-102] [SVC-103] [SVC-108]', async () => {
     const missing = await dig(port, 'none.service.accord', 'A');
     assert.match(missing, /status: NXDOMAIN/);
     assert.match(missing, /^accord\.\s+5\s+IN\s+SOA\s+ns\.accord\. hostmaster\.accord\. \d+ 86400 7200 3600000 5$/m);
@@ -75,7 +75,7 @@ describe('discovery over DNS with dig', { skip: skipWithout('dig'), timeout: 120
     assert.match(await dig(port, 'web.service.accord', 'ANY'), /HINFO\s+"RFC8482" ""/);
   });
 
-  test('the metrics count what was answered', async () => {
+  test('counts answers in the metrics', async () => {
     const { text } = await server.request('GET', '/metrics');
     for (const rcode of ['NOERROR', 'NXDOMAIN', 'REFUSED', 'NOTIMP', 'BADVERS']) {
       assert.match(text, new RegExp(`^accord_dns_questions_total\\{rcode="${rcode}"\\} [1-9]`, 'm'));
@@ -83,51 +83,51 @@ describe('discovery over DNS with dig', { skip: skipWithout('dig'), timeout: 120
     assert.match(text, /^accord_dns_connections \d+$/m);
   });
 
-  test('a server that is asked to stop lets its port go', async () => {
+  test('releases the port when the server stops', async () => {
     assert.equal(await server.stop(), 0);
     await assert.rejects(dig(port, '+tries=1', '+time=1', 'web.service.accord', 'A'));
   });
 });
 
-describe('discovery over DNS of what a peer exports', { skip: skipWithout('dig'), timeout: 120_000 }, () => {
-  test('follows the peer, for the token of dns.token-file alone', async () => {
+describe('DNS of imported services', { skip: skipWithout('dig'), timeout: 120_000 }, () => {
+  test('follows the peer, and answers only what the token of dns.token-file can read [SVC-105]', async () => {
     await using stack = new AsyncDisposableStack();
     const folder = stack.use(await temporaryDirectory()).path;
     const east = stack.use(await startCluster());
     const west = stack.use(await startCluster());
-    const done = async (cluster: Cluster, method: string, at: string, body: unknown): Promise<Answer> => {
-      const answer = await cluster.request(method, at, { body });
+    const mustRequest = async (cluster: Cluster, method: string, path: string, body: unknown): Promise<Answer> => {
+      const answer = await cluster.request(method, path, { body });
       assert.equal(answer.status, 200, answer.text);
       return answer;
     };
-    const made = await done(west, 'PUT', '/v1/acl/token', {
+    const created = await mustRequest(west, 'PUT', '/v1/acl/token', {
       Grants: [{ Resource: 'services', Access: 'read', Partition: '*', Names: ['web'] }],
     });
     const tokenFile = path.join(folder, 'dns-token');
-    await writeFile(tokenFile, `${made.json<{ SecretID: string }>().SecretID}\n`);
+    await writeFile(tokenFile, `${created.json<{ SecretID: string }>().SecretID}\n`);
     await west.kill('SIGTERM');
     const port = await freePort();
     await west.start({ 'dns.address': `127.0.0.1:${port}`, 'dns.token-file': tokenFile });
-    await done(east, 'PUT', '/v1/config', {
+    await mustRequest(east, 'PUT', '/v1/config', {
       Kind: 'exported-services',
       Name: 'default',
       Services: [{ Name: '*', Consumers: [{ Peer: 'west' }] }],
     });
     for (const service of ['web', 'db']) {
       const body = { Node: 'n1', Address: '10.7.0.1', Service: { Service: service, Port: 80 } };
-      await done(east, 'PUT', '/v1/catalog/register', body);
+      await mustRequest(east, 'PUT', '/v1/catalog/register', body);
     }
     const established = await west.establish('east', await east.generate('west'));
     assert.equal(established.status, 200, established.text);
     const name = 'web.service.east.peer.accord';
-    await until('web is found', async () => (await short(port, name, 'A')).join() === '10.7.0.1', 30_000);
+    await until('DNS answers for web', async () => (await short(port, name, 'A')).join() === '10.7.0.1', 30_000);
     assert.deepEqual(await short(port, name, 'SRV'), ['1 1 80 n1.node.east.peer.accord.']);
-    await until('db is there too', async () => {
+    await until('db is imported', async () => {
       const { text } = await west.request('GET', '/v1/health/service/db?peer=east');
       return text.includes('10.7.0.1');
     });
     assert.match(await dig(port, 'db.service.east.peer.accord', 'A'), /status: NXDOMAIN/);
-    await done(east, 'PUT', '/v1/catalog/deregister', { Node: 'n1' });
-    await until('web is gone', async () => (await dig(port, name, 'A')).includes('NXDOMAIN'), 30_000);
+    await mustRequest(east, 'PUT', '/v1/catalog/deregister', { Node: 'n1' });
+    await until('DNS no longer answers for web', async () => (await dig(port, name, 'A')).includes('NXDOMAIN'), 30_000);
   });
 });

@@ -1,4 +1,4 @@
-/** Where the services of a server's local agent are, as the server is started again at other addresses. */
+/** The address of the local agent's node when a server restarts with other addresses. */
 import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
 import { test } from 'node:test';
@@ -16,7 +16,7 @@ async function nodeAddress(server: Server): Promise<string | undefined> {
   return nodes.json<{ readonly Address: string }[]>()[0]?.Address;
 }
 
-test("a server's node is where the server is, from its start, and never at every address", async () => {
+test('the local agent has the address of the server, never a wildcard [SVC-44] [SVC-45] [SVC-46]', async () => {
   await using directory = await temporaryDirectory();
   const start = async (host: string): Promise<Server> =>
     startServer({ dataDirectory: directory.path, settings: { 'http.address': `${host}:${await freePort()}` } });
@@ -33,11 +33,11 @@ test("a server's node is where the server is, from its start, and never at every
     await server.stop();
   }
   await using server = await start('0.0.0.0');
-  const shown = agentAddress('0.0.0.0', networkInterfaces()).address;
-  assert.equal(await nodeAddress(server), shown);
+  const expected = agentAddress('0.0.0.0', networkInterfaces()).address;
+  assert.equal(await nodeAddress(server), expected);
   assert.match(
     server.log(),
-    new RegExp(`"address":"${shown.replaceAll('.', '\\.')}".*http\\.address is a wildcard address`),
+    new RegExp(`"address":"${expected.replaceAll('.', '\\.')}".*http\\.address is a wildcard address`),
   );
   assert.equal(await register(server, { Name: 'db' }), 400);
   assert.equal(await register(server, { Name: 'db', Address: '10.0.0.1' }), 200);

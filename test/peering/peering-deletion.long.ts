@@ -9,7 +9,7 @@ const DOWN_MS = [12_000, 150_000] as const;
 describe('deleting a peering', () => {
   for (const downMs of DOWN_MS) {
     for (const deletingSide of ['accepting', 'dialing'] as const) {
-      it(`on the ${deletingSide} side terminates the record of a peer that was down for ${downMs / 1_000} s`, async () => {
+      it(`on the ${deletingSide} side reaches a peer that was down for ${downMs / 1_000} s [PEER-71]`, async () => {
         await using accepting = await startCluster();
         await using dialing = await startCluster({ settings: { 'cluster.datacenter': 'dc2' } });
         await peerClusters(accepting, dialing, { to: 'west', from: 'east' });

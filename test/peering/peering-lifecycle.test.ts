@@ -41,7 +41,7 @@ describe('a peering between two clusters', { timeout: 120_000 }, () => {
     }
   });
 
-  it('becomes TERMINATED on both sides after a deletion, and its name can be used again [PEER-68] [PEER-69]', async () => {
+  it('becomes TERMINATED on both sides when deleted, and releases its name [PEER-68] [PEER-69]', async () => {
     const blockingQuery = west.request(
       'GET',
       `/v1/peering/east?index=${(await west.record('east'))?.ModifyIndex}&wait=30s`,

@@ -1,4 +1,4 @@
-/** Peerings of a cluster of three servers on one etcd. */
+/** Peerings of a cluster with three servers on one etcd. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { rendezvous } from '../../src/state/jobs/placement.ts';
@@ -17,11 +17,11 @@ import type { Server } from '../support/process/server.ts';
 import { skipWithout } from '../support/tools.ts';
 import { until } from '../support/until.ts';
 
-/** Lease, the two seconds of the promise, and what a busy machine adds. */
+/** The lease, the 2 seconds of [PEER-30], and time for a busy machine. */
 const TAKEOVER_MS = 3_000 + 2_000 + 15_000;
 const NAMES = ['a', 'b', 'c'] as const;
 
-describe('a peering of three servers on one etcd', { skip: skipWithout('etcd'), timeout: 120_000 }, () => {
+describe('a peering of a cluster with three servers', { skip: skipWithout('etcd'), timeout: 120_000 }, () => {
   let etcd: EtcdCluster;
   let single: Cluster;
   before(async () => {
@@ -29,7 +29,7 @@ describe('a peering of three servers on one etcd', { skip: skipWithout('etcd'), 
   });
   after(() => Promise.all([etcd, single].map((each) => each?.[Symbol.asyncDispose]())));
 
-  /** Three servers, by name; the first one's token is good for all. */
+  /** Starts three servers. The token of the first one is valid on all of them. */
   async function startServers(stack: AsyncDisposableStack, prefix: string): Promise<Map<string, Server>> {
     const servers = new Map<string, Server>();
     for (const name of NAMES) {
@@ -51,16 +51,16 @@ describe('a peering of three servers on one etcd', { skip: skipWithout('etcd'), 
   };
   const untilOn = (server: Server, token: string, name: string, fits: (record: RecordJson | undefined) => boolean) =>
     until(`the record of ${name} fits`, async () => fits(await recordOn(server, token, name)), TAKEOVER_MS);
-  /** The servers that have said, since `from`, that they hold the stream. */
+  /** Returns the servers whose last log line about the peering reports a live stream. */
   const holders = (servers: ReadonlyMap<string, Server>, peering: string): string[] =>
-    [...servers].filter(([, server]) => lastWord(server, peering) === 'stream opened').map(([name]) => name);
+    [...servers].filter(([, server]) => lastStreamLog(server, peering) === 'stream opened').map(([name]) => name);
 
   async function generate(server: Server, token: string, name: string): Promise<string> {
     const answer = await server.request('POST', '/v1/peering/token', { token, body: { PeerName: name } });
     return answer.json<{ PeeringToken: string }>().PeeringToken;
   }
 
-  it('is accepted by any of them: the stream moves when the server that holds it is killed', async () => {
+  it('is accepted by any server, and the stream moves when its server is killed [PEER-75]', async () => {
     await using stack = new AsyncDisposableStack();
     const servers = await startServers(stack, 'accepts/');
     const token = tokenOf(servers);
@@ -69,15 +69,15 @@ describe('a peering of three servers on one etcd', { skip: skipWithout('etcd'), 
       const peeringToken = await generate(servers.get('a') as Server, token, 'probe');
       return JSON.parse(Buffer.from(peeringToken, 'base64').toString()).ServerAddresses.length === 3;
     };
-    await until('all addresses are known', knowsAll, TAKEOVER_MS);
+    await until('a token has the addresses of all servers', knowsAll, TAKEOVER_MS);
     const peeringToken = await generate(servers.get('b') as Server, token, 'single');
     assert.equal((await single.establish('three', peeringToken)).status, 200);
     await single.untilRecord('three', isActive);
     for (const server of servers.values()) await untilOn(server, token, 'single', isActive);
-    // The record says so in the commit that the line of the log follows.
-    await until('one says that it holds it', () => holders(servers, 'single').length === 1, TAKEOVER_MS);
+    // The log line follows the commit that set the record to ACTIVE.
+    await until('one server holds the stream', () => holders(servers, 'single').length === 1, TAKEOVER_MS);
     const [holder] = holders(servers, 'single') as [string];
-    // The server that made the token may not have known all of them yet: the stream tells of the rest.
+    // The token may not contain all addresses yet. The stream sends the others [STREAM-71].
     await single.untilRecord('three', (record) => record?.PeerServerAddresses?.length === 3);
     const rest = holder === 'c' ? (servers.get('b') as Server) : survivor;
     const before = await recordOn(rest, token, 'single');
@@ -93,7 +93,7 @@ describe('a peering of three servers on one etcd', { skip: skipWithout('etcd'), 
     await untilOn(rest, token, 'single', isTerminated);
   });
 
-  it('is dialed by one of them, and by another when that one is killed or frozen', async () => {
+  it('is dialed by one server, and by another when that server is killed or frozen [PEER-81]', async () => {
     await using stack = new AsyncDisposableStack();
     const servers = await startServers(stack, 'dials/');
     const token = tokenOf(servers);
@@ -104,7 +104,7 @@ describe('a peering of three servers on one etcd', { skip: skipWithout('etcd'), 
     const members = NAMES.map((name) => ({ name, incarnation: '', formats: {} }));
     const chosen = rendezvous(`dial/${record?.ID}`, members) ?? '';
     await until(
-      'the chosen one alone holds the stream',
+      'only the chosen server holds the stream',
       () => holders(servers, 'single').join() === chosen,
       TAKEOVER_MS,
     );
@@ -118,22 +118,22 @@ describe('a peering of three servers on one etcd', { skip: skipWithout('etcd'), 
         members.filter(({ name }) => name !== chosen),
       ) ?? '';
     servers.get(chosen)?.process.kill('SIGSTOP');
-    await until('another one holds it', () => holders(servers, 'single').includes(next), TAKEOVER_MS);
+    await until('another server holds the stream', () => holders(servers, 'single').includes(next), TAKEOVER_MS);
     await single.untilRecord('dialing', isActive, TAKEOVER_MS);
     servers.get(chosen)?.process.kill('SIGCONT');
     await until(
-      'the one that was frozen is the one that dials again',
+      'the server that was frozen dials again',
       () => holders(servers, 'single').join() === chosen,
       TAKEOVER_MS,
     );
     await untilOn(servers.get(next) as Server, token, 'single', isActive);
 
     await servers.get(chosen)?.stop('SIGKILL');
-    await until('the next one holds it', () => holders(servers, 'single').includes(next), TAKEOVER_MS);
+    await until('the next server holds the stream', () => holders(servers, 'single').includes(next), TAKEOVER_MS);
     await untilOn(servers.get(next) as Server, token, 'single', isActive);
   });
 
-  it('does not stay ACTIVE when the server that held the stream and the other cluster are gone', async () => {
+  it('does not stay ACTIVE when its server and the peer have died [PEER-30] [PEER-80]', async () => {
     await using stack = new AsyncDisposableStack();
     const servers = await startServers(stack, 'gone/');
     await using other = await startCluster();
@@ -141,7 +141,7 @@ describe('a peering of three servers on one etcd', { skip: skipWithout('etcd'), 
     const body = { PeerName: 'other', PeeringToken: await other.generate('three') };
     assert.equal((await servers.get('a')?.request('POST', '/v1/peering/establish', { token, body }))?.status, 200);
     await other.untilRecord('three', isActive);
-    await until('one holds the stream', () => holders(servers, 'other').length === 1, TAKEOVER_MS);
+    await until('one server holds the stream', () => holders(servers, 'other').length === 1, TAKEOVER_MS);
     const [holder] = holders(servers, 'other') as [string];
     await Promise.all([other.kill(), servers.get(holder)?.stop('SIGKILL')]);
     const rest = NAMES.find((name) => name !== holder) ?? '';
@@ -149,12 +149,12 @@ describe('a peering of three servers on one etcd', { skip: skipWithout('etcd'), 
   });
 });
 
-/** The last thing that a server has logged of a peering's stream. */
-function lastWord(server: Server, peering: string): string | undefined {
+/** Returns the message of a server's last log line about the stream of a peering. */
+function lastStreamLog(server: Server, peering: string): string | undefined {
   const lines = server
     .log()
     .split('\n')
-    .slice(0, -1) // The last one is still being written, or empty.
+    .slice(0, -1) // The last line is incomplete or empty.
     .filter((line) => line.includes(`"peering":"${peering}"`) && /"msg":"stream (opened|closed)"/.test(line));
   const last = lines.at(-1);
   return last === undefined ? undefined : (JSON.parse(last) as { msg: string }).msg;

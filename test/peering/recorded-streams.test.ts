@@ -20,20 +20,24 @@ import { createFakeClock } from '../support/fake-clock.ts';
 import { attachPeer, list, type ScriptedPeer, scriptedSource, service } from '../support/peering/scripted-peer.ts';
 import { TIMES } from '../support/peering/session-fixtures.ts';
 
-interface Line {
+interface RecordedMessage {
   readonly from: 'dialer' | 'acceptor';
   readonly kind: string;
   readonly bytes: Uint8Array;
   readonly message: ReplicationMessage;
 }
 
-function recorded(name: string): readonly Line[] {
+function recorded(name: string): readonly RecordedMessage[] {
   const text = readFileSync(new URL(`../data/peer-stream/${name}.jsonl`, import.meta.url), 'utf8');
   return text
     .trim()
     .split('\n')
     .map((line) => {
-      const { from, kind, bytes: base64 } = JSON.parse(line) as { from: Line['from']; kind: string; bytes: string };
+      const {
+        from,
+        kind,
+        bytes: base64,
+      } = JSON.parse(line) as { from: RecordedMessage['from']; kind: string; bytes: string };
       const bytes = Buffer.from(base64, 'base64');
       return { from, kind, bytes, message: fromBinary(ReplicationMessageSchema, bytes) };
     });
@@ -94,7 +98,7 @@ async function collect(peer: ScriptedPeer, answers: string[]): Promise<void> {
 }
 
 /** Sends Consul's messages of a recording to a session of the other side. */
-async function replay(name: string, consul: Line['from'], open: ReplicationMessage_Open): Promise<Replayed> {
+async function replay(name: string, consul: RecordedMessage['from'], open: ReplicationMessage_Open): Promise<Replayed> {
   const clock = createFakeClock();
   const imported = createImports();
   const source = scriptedSource(
@@ -128,7 +132,7 @@ async function replay(name: string, consul: Line['from'], open: ReplicationMessa
   return { end, nonces, answers, session, imported, reports: source.reports };
 }
 
-function openOf(lines: readonly Line[]): ReplicationMessage_Open {
+function openOf(lines: readonly RecordedMessage[]): ReplicationMessage_Open {
   const payload = lines[0]?.message.Payload;
   assert.ok(payload?.case === 'open');
   return payload.value;

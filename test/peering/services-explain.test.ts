@@ -1,4 +1,4 @@
-/** Why a service is not there, and what differs: two whole clusters, each step of the way broken in turn. */
+/** The endpoints `explain` and `diff` between two clusters, with a failure at each step. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { deregister, exportOnly, register, untilImported } from '../support/peering/cluster-services.ts';
@@ -6,12 +6,12 @@ import { type Cluster, isActive, isFailing, peerClusters, startCluster } from '.
 import { readDiff, untilDiff, untilStopsAt } from '../support/peering/diagnosis.ts';
 import { type FaultProxy, startProxy } from '../support/proxy.ts';
 
-describe('a service that is not there', { timeout: 180_000 }, () => {
+describe('explain and diff', { timeout: 180_000 }, () => {
   let east: Cluster;
   let west: Cluster;
   let proxy: FaultProxy;
   before(async () => {
-    // What is as large as it may be keeps a busy machine busy for seconds: no link is dead by that.
+    // Services of the maximum size keep a busy machine busy for seconds, and no stream may time out.
     const settings = { 'peering.heartbeat-timeout': '20s' };
     [east, west] = await Promise.all([
       startCluster({ settings }),
@@ -30,7 +30,7 @@ describe('a service that is not there', { timeout: 180_000 }, () => {
   const atWest = (service: string, wanted: RegExp): Promise<void> =>
     untilStopsAt(west, 'Incoming', { service, peer: 'east' }, wanted);
 
-  it('has no entry, then has one, and arrives', async () => {
+  it('report a service without an entry, and one that is imported [SVC-94]', async () => {
     await fromEast('web', /^registered failed: no service of this name/);
     await register(east, { service: 'web', port: 80 });
     await fromEast('web', /^exported failed: the partition has no exported-services entry$/);
@@ -44,7 +44,7 @@ describe('a service that is not there', { timeout: 180_000 }, () => {
     await untilDiff(west, 'east', []);
   });
 
-  it('is cut off from its peer', async () => {
+  it('report a disconnected peer [SVC-96]', async () => {
     proxy.sever();
     await Promise.all([east.untilRecord('west', isFailing), west.untilRecord('east', isFailing)]);
     await fromEast('web', /^peering failed: failing since .+Z: ./);
@@ -62,7 +62,7 @@ describe('a service that is not there', { timeout: 180_000 }, () => {
     await untilDiff(west, 'east', []);
   });
 
-  it('is too large to be sent', async () => {
+  it('report a service that exceeds the size of a message [STREAM-50]', async () => {
     await registerMany(east, 'large', { instances: 260, pairs: 64, valueBytes: 512 });
     await fromEast('large', /^sent failed: not sent: \d+ bytes exceed the message limit of 8388608 bytes$/);
     await untilDiff(west, 'east', ['large stale']);
@@ -71,41 +71,45 @@ describe('a service that is not there', { timeout: 180_000 }, () => {
     await untilDiff(west, 'east', []);
   });
 
-  it('is refused by the peer', async () => {
+  it('report a service that the peer rejected [STREAM-54]', async () => {
     await registerMany(east, 'many', { instances: 1_040, pairs: 64, valueBytes: 1 });
     await fromEast('many', /^acknowledged failed: rejected by the peer: .*more than 131072 parts/);
     await untilDiff(west, 'east', ['many stale']);
   });
 });
 
-interface Many {
+interface LargeService {
   readonly instances: number;
-  /** Of Meta, on each node and each service. */
+  /** The number of `Meta` pairs of each node and each service. */
   readonly pairs: number;
   readonly valueBytes: number;
 }
 
-/** Requests that a test has under way at once. */
-const AT_ONCE = 16;
+/** Requests in flight. */
+const CONCURRENCY = 16;
 
-async function registerMany(cluster: Cluster, service: string, { instances, pairs, valueBytes }: Many): Promise<void> {
+async function registerMany(
+  cluster: Cluster,
+  service: string,
+  { instances, pairs, valueBytes }: LargeService,
+): Promise<void> {
   const Meta = Object.fromEntries(Array.from({ length: pairs }, (_, i) => [`k${i}`, 'v'.repeat(valueBytes)]));
-  await each(instances, async (i) => {
+  await timesConcurrently(instances, async (i) => {
     const body = { Node: `${service}-${i}`, Address: '10.0.0.1', NodeMeta: Meta, Service: { Service: service, Meta } };
     assert.equal((await cluster.request('PUT', '/v1/catalog/register', { body })).status, 200);
   });
 }
 
 const deregisterMany = (cluster: Cluster, service: string, instances: number): Promise<void> =>
-  each(instances, (i) => deregister(cluster, `${service}-${i}`));
+  timesConcurrently(instances, (i) => deregister(cluster, `${service}-${i}`));
 
-async function each(count: number, act: (i: number) => Promise<void>): Promise<void> {
+async function timesConcurrently(count: number, action: (i: number) => Promise<void>): Promise<void> {
   let next = 0;
   const work = async (): Promise<void> => {
     while (next < count) {
       next += 1;
-      await act(next - 1);
+      await action(next - 1);
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  await Promise.all(Array.from({ length: CONCURRENCY }, work));
 }

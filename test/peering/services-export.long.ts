@@ -1,9 +1,9 @@
-/** Many services, resynchronised while they change. */
+/** Resynchronization of many services that change. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { runResyncStorm } from '../support/peering/resync-storm.ts';
 
-it('5,000 services, 100 changes a second, and a link that breaks five times', { timeout: 1_800_000 }, async () => {
+it('resynchronizes 5,000 services with 100 changes per second over five outages', { timeout: 1_800_000 }, async () => {
   const {
     lost: emptied,
     differing,

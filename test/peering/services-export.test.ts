@@ -1,4 +1,4 @@
-/** Services that go from cluster to cluster: whole servers, and the links between them. */
+/** Exported and imported services between clusters that run as processes. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -22,7 +22,7 @@ import {
 import { runResyncStorm } from '../support/peering/resync-storm.ts';
 import { type FaultProxy, startProxy } from '../support/proxy.ts';
 
-describe('services between two clusters', { timeout: 120_000 }, () => {
+describe('services exported to a peer', { timeout: 120_000 }, () => {
   let east: Cluster;
   let west: Cluster;
   let proxy: FaultProxy;
@@ -36,7 +36,7 @@ describe('services between two clusters', { timeout: 120_000 }, () => {
     await proxy?.[Symbol.asyncDispose]();
   });
 
-  it('are there when they are registered, follow their checks, and go when they are deregistered', async () => {
+  it('appear when they are registered, follow their checks, and disappear when they are deregistered', async () => {
     for (const [from, to, peer, at] of [
       [east, west, 'east', 'west'],
       [west, east, 'west', 'east'],
@@ -55,7 +55,7 @@ describe('services between two clusters', { timeout: 120_000 }, () => {
     }
   });
 
-  it('are shown on both records', async () => {
+  it('are listed in the records of both sides [PEER-18]', async () => {
     await exportOnly(east, { '*': ['west'] });
     await register(east, { service: 'b' });
     await register(east, { service: 'a' });
@@ -68,7 +68,7 @@ describe('services between two clusters', { timeout: 120_000 }, () => {
     await west.untilRecord('east', (record) => record?.StreamStatus.ImportedServices === null);
   });
 
-  it('go when they are exported no more, and come again', async () => {
+  it('disappear when they are no longer exported, and return when they are exported again', async () => {
     await register(east, { service: 'web', node: 'n1', port: 80 });
     await register(east, { service: 'db', node: 'n1', port: 81 });
     await exportOnly(east, { web: ['west'], db: ['west'] });
@@ -82,7 +82,7 @@ describe('services between two clusters', { timeout: 120_000 }, () => {
     await untilImported(west, 'east', []);
   });
 
-  it('a node that goes takes everything on it along', async () => {
+  it('disappear with their node [SVC-26]', async () => {
     await exportOnly(east, { '*': ['west'] });
     for (let i = 0; i < 20; i++) await register(east, { service: `s${String(i).padStart(2, '0')}`, node: 'n1' });
     await register(east, { service: 's05', node: 'n2' });
@@ -95,7 +95,7 @@ describe('services between two clusters', { timeout: 120_000 }, () => {
   });
 
   for (const fault of ['sever', 'silence'] as const) {
-    it(`stay while the link is ${fault}d, and are what they are there when it is back`, async () => {
+    it(`stay during an outage (${fault}), and are current after it [STREAM-57]`, async () => {
       await exportOnly(east, { '*': ['west'] });
       for (const service of ['kept', 'changed', 'gone']) await register(east, { service, port: 1 });
       await untilImported(west, 'east', ['changed', 'gone', 'kept']);
@@ -118,7 +118,7 @@ describe('services between two clusters', { timeout: 120_000 }, () => {
     });
   }
 
-  it('stay when the other cluster dies, and follow it when it is started again', async () => {
+  it('stay while the exporting cluster is dead, and are current after it restarts [PEER-31]', async () => {
     await exportOnly(east, { '*': ['west'] });
     await register(east, { service: 'web', port: 80 });
     await untilImported(west, 'east', ['web']);
@@ -131,7 +131,7 @@ describe('services between two clusters', { timeout: 120_000 }, () => {
     await untilImported(west, 'east', ['db', 'web']);
   });
 
-  it('go when the peering is deleted there', async () => {
+  it('disappear when the exporting cluster deletes the peering [PEER-69]', async () => {
     assert.deepEqual(Object.keys(await importedFrom(west, 'east')), ['db', 'web']);
     assert.equal((await east.request('DELETE', '/v1/peering/west')).status, 200);
     await west.untilRecord('east', isTerminated);
@@ -140,7 +140,7 @@ describe('services between two clusters', { timeout: 120_000 }, () => {
   });
 });
 
-describe('services of three clusters', { timeout: 120_000 }, () => {
+describe('services between three clusters', { timeout: 120_000 }, () => {
   let clusters: readonly [hub: Cluster, left: Cluster, right: Cluster];
   before(async () => {
     const [hub, left, right] = await Promise.all([startCluster(), startCluster(), startCluster()]);
@@ -150,7 +150,7 @@ describe('services of three clusters', { timeout: 120_000 }, () => {
   });
   after(() => Promise.all((clusters ?? []).map((cluster) => cluster[Symbol.asyncDispose]())));
 
-  it('with one name, from two peers and from here, are three different things', async () => {
+  it('are different services when two peers and this cluster use one name [SVC-79]', async () => {
     const [hub, left, right] = clusters;
     await register(hub, { service: 'web', node: 'here', port: 1 });
     await register(left, { service: 'web', node: 'there', port: 2 });
@@ -168,7 +168,7 @@ describe('services of three clusters', { timeout: 120_000 }, () => {
     await untilImported(hub, 'right', []);
   });
 
-  it('that are exported to one peer are not seen by the other; what was imported is not passed on', async () => {
+  it('are visible only to the peers that they are exported to, and are not exported further [SVC-75]', async () => {
     const [hub, left, right] = clusters;
     await register(hub, { service: 'for-left', port: 1 });
     await register(hub, { service: 'for-right', port: 2 });
@@ -197,7 +197,7 @@ describe('services of three clusters', { timeout: 120_000 }, () => {
   });
 });
 
-it('a resynchronisation while services change ends with what is there, and empties nothing', {
+it('resynchronizes services that change during outages without losing any', {
   timeout: 180_000,
 }, async () => {
   const outcome = await runResyncStorm({ services: 300, changesPerSecond: 50, outages: 2 });

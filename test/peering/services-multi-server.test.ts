@@ -1,4 +1,4 @@
-/** The catalog and the local agents of several whole servers on one etcd. */
+/** The catalog and the local agents of several servers on one etcd. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { rendezvous } from '../../src/state/jobs/placement.ts';
@@ -11,16 +11,20 @@ import { untilQueriesWait } from '../support/process/waiting-queries.ts';
 import { skipWithout } from '../support/tools.ts';
 import { until } from '../support/until.ts';
 
-/** A dead node's lease, and what a busy machine adds. */
+/** The lease of a dead server, and time for a busy machine. */
 const TAKEOVER_MS = 30_000;
 
-/** An instance as health shows it; what these tests look at. */
+/** The fields of an instance in an answer of `/v1/health` that these tests read. */
 interface Entry {
   readonly Node: { readonly Node: string };
   readonly Checks: readonly { readonly Status: string; readonly Output: string }[];
 }
 
-describe('services on several servers', { skip: skipWithout('etcd'), timeout: 180_000, concurrency: 2 }, () => {
+describe('services registered with the local agents of several servers', {
+  skip: skipWithout('etcd'),
+  timeout: 180_000,
+  concurrency: 2,
+}, () => {
   let etcd: EtcdCluster;
   let prefixes = 0;
   before(async () => {
@@ -28,15 +32,15 @@ describe('services on several servers', { skip: skipWithout('etcd'), timeout: 18
   });
   after(() => etcd[Symbol.asyncDispose]());
 
-  /** How servers of one cluster of their own are started. */
-  const cluster = (further: Readonly<Record<string, string>> = {}): ((name: string) => Promise<Server>) => {
-    // Longer than a busy machine lets a server wait for its turn: the services of one without its lease are critical.
+  /** Returns a function that starts servers of one new cluster. */
+  const serversOf = (further: Readonly<Record<string, string>> = {}): ((name: string) => Promise<Server>) => {
+    // Longer than a busy machine delays a server, because services of a server without a lease are critical [SVC-58].
     const settings = { 'etcd.prefix': `services-${++prefixes}/`, 'node.lease': '5s', ...further };
     return (name) => startEtcdServer({ name, endpoints: etcd.urls, settings });
   };
 
-  /** What a server says of a service: `node status output` of each check. */
-  async function said(server: Server, token: string, service: string): Promise<string[]> {
+  /** Returns the checks of a service, as `node status output`. */
+  async function checksOf(server: Server, token: string, service: string): Promise<string[]> {
     const answer = await server.request('GET', `/v1/health/service/${service}`, { token });
     assert.equal(answer.status, 200, answer.text);
     return answer
@@ -44,38 +48,38 @@ describe('services on several servers', { skip: skipWithout('etcd'), timeout: 18
       .flatMap(({ Node, Checks }) => Checks.map(({ Status, Output }) => `${Node.Node} ${Status} ${Output}`.trim()));
   }
 
-  const untilSaid = (server: Server, token: string, service: string, expected: readonly string[]): Promise<void> =>
+  const untilChecks = (server: Server, token: string, service: string, expected: readonly string[]): Promise<void> =>
     until(
       `${service} is ${expected.join()}`,
-      async () => (await said(server, token, service)).join() === expected.join(),
+      async () => (await checksOf(server, token, service)).join() === expected.join(),
       TAKEOVER_MS,
     );
 
-  async function withAgent(server: Server, token: string, body: unknown): Promise<void> {
+  async function registerWithAgent(server: Server, token: string, body: unknown): Promise<void> {
     const answer = await server.request('PUT', '/v1/agent/service/register', { token, body });
     assert.equal(answer.status, 200, answer.text);
   }
 
-  test('of one that is killed are critical at the others, and come back with it', async () => {
+  test('are critical while their server is dead, and recover when it restarts [SVC-58]', async () => {
     await using stack = new AsyncDisposableStack();
-    const start = cluster();
+    const start = serversOf();
     const a = stack.use(await start('a'));
     const b = stack.use(await start('b'));
     const { token } = a;
     const check = { TTL: '1h', Status: 'passing' };
-    for (const server of [a, b]) await withAgent(server, token, { Name: 'web', Check: check });
+    for (const server of [a, b]) await registerWithAgent(server, token, { Name: 'web', Check: check });
     const all = ['a passing', 'a passing', 'b passing', 'b passing'];
-    // Each has its node, and none is lost; one that is for a moment, on a busy machine, comes back.
-    await untilSaid(b, token, 'web', all);
+    // On a busy machine a server can lose its lease for a moment.
+    await untilChecks(b, token, 'web', all);
     await a.stop('SIGKILL');
-    await untilSaid(b, token, 'web', ['a critical node lost', 'a critical node lost', 'b passing', 'b passing']);
+    await untilChecks(b, token, 'web', ['a critical node lost', 'a critical node lost', 'b passing', 'b passing']);
     stack.use(await start('a'));
-    await untilSaid(b, token, 'web', all);
+    await untilChecks(b, token, 'web', all);
   });
 
-  test('of one that is killed are critical in another cluster too, though it held the stream', async () => {
+  test('are critical in the peer too, also when the dead server held the stream [SVC-58]', async () => {
     await using stack = new AsyncDisposableStack();
-    const start = cluster({ 'peering.heartbeat-interval': '1s', 'peering.heartbeat-timeout': '4s' });
+    const start = serversOf({ 'peering.heartbeat-interval': '1s', 'peering.heartbeat-timeout': '4s' });
     const a = stack.use(await start('a'));
     const west = stack.use(await startCluster({ settings: { 'cluster.datacenter': 'dc2' } }));
     const { token } = a;
@@ -84,30 +88,30 @@ describe('services on several servers', { skip: skipWithout('etcd'), timeout: 18
     const { PeeringToken } = made.json<{ PeeringToken: string }>();
     assert.equal((await west.establish('east', PeeringToken)).status, 200);
     await west.untilRecord('east', isActive);
-    // The stream is at the first one, the only one there was; the dialing side is told of the second.
+    // The first server holds the stream. The dialing side receives the address of the second one.
     const b = stack.use(await start('b'));
     await west.untilRecord('east', (record) => record?.PeerServerAddresses?.length === 2, TAKEOVER_MS);
     const check = { TTL: '1h', Status: 'passing' };
-    for (const server of [a, b]) await withAgent(server, token, { Name: 'web', Check: check });
+    for (const server of [a, b]) await registerWithAgent(server, token, { Name: 'web', Check: check });
     const Services = [{ Name: 'web', Consumers: [{ Peer: 'west' }] }];
     const entry = { Kind: 'exported-services', Name: 'default', Services };
     assert.equal((await b.request('PUT', '/v1/config', { token, body: entry })).text, 'true');
-    const untilThere = (...expected: readonly string[]): Promise<void> =>
+    const untilImported = (...expected: readonly string[]): Promise<void> =>
       until(
         `web of east is ${expected.join()}`,
         async () => (await instances(west, 'web', 'east')).join() === expected.join(),
         TAKEOVER_MS,
       );
-    await untilThere('a/web:0 passing', 'b/web:0 passing');
+    await untilImported('a/web:0 passing', 'b/web:0 passing');
     await a.stop('SIGKILL');
-    await untilThere('a/web:0 critical', 'b/web:0 passing');
+    await untilImported('a/web:0 critical', 'b/web:0 passing');
     stack.use(await start('a'));
-    await untilThere('a/web:0 passing', 'b/web:0 passing');
+    await untilImported('a/web:0 passing', 'b/web:0 passing');
   });
 
-  test('become critical in time when the one that sees to it is killed', async () => {
+  test('become critical after their TTL when the server that runs the job is killed [SVC-53] [SVC-56]', async () => {
     await using stack = new AsyncDisposableStack();
-    const start = cluster();
+    const start = serversOf();
     const names = ['a', 'b'];
     const servers: Server[] = [];
     for (const name of names) servers.push(stack.use(await start(name)));
@@ -116,27 +120,27 @@ describe('services on several servers', { skip: skipWithout('etcd'), timeout: 18
     const worker = rendezvous('due-checks', members) ?? '';
     const other = names.find((name) => name !== worker) ?? '';
     const survivor = servers[names.indexOf(other)] as Server; // It is one of the two.
-    await withAgent(survivor, token, { Name: 'first', Check: { TTL: '500ms', Status: 'passing' } });
-    await untilSaid(survivor, token, 'first', [`${other} passing`, `${other} critical TTL expired`]);
+    await registerWithAgent(survivor, token, { Name: 'first', Check: { TTL: '500ms', Status: 'passing' } });
+    await untilChecks(survivor, token, 'first', [`${other} passing`, `${other} critical TTL expired`]);
     await servers[names.indexOf(worker)]?.stop('SIGKILL');
-    await withAgent(survivor, token, { Name: 'second', Check: { TTL: '500ms', Status: 'passing' } });
-    await untilSaid(survivor, token, 'second', [`${other} passing`, `${other} critical TTL expired`]);
+    await registerWithAgent(survivor, token, { Name: 'second', Check: { TTL: '500ms', Status: 'passing' } });
+    await untilChecks(survivor, token, 'second', [`${other} passing`, `${other} critical TTL expired`]);
   });
 
-  test('that are registered at one answer queries that wait at another', async () => {
+  test('wake blocking queries on other servers [SVC-2]', async () => {
     await using stack = new AsyncDisposableStack();
-    const start = cluster();
+    const start = serversOf();
     const a = stack.use(await start('a'));
     const b = stack.use(await start('b'));
     const { token } = a;
     const { headers } = await b.request('GET', '/v1/health/service/web', { token });
     const path = `/v1/health/service/web?index=${headers['x-service-index']}&wait=2m`;
-    const held = b.request('GET', path, { token });
+    const blockingQuery = b.request('GET', path, { token });
     await untilQueriesWait(b, 1);
     const body = { Node: 'n1', Address: '10.0.0.1', Service: { Service: 'web' } };
     assert.equal((await a.request('PUT', '/v1/catalog/register', { token, body })).text, 'true');
-    assert.equal((await held).json<Entry[]>().length, 1);
-    // At once, of one node that neither knew: one of them makes it.
+    assert.equal((await blockingQuery).json<Entry[]>().length, 1);
+    // Concurrent registrations on one new node.
     const both = await Promise.all(
       [a, b].flatMap((server, i) =>
         [0, 1, 2, 3].map((j) =>

@@ -70,7 +70,7 @@ async function prepareEstablish(
   return () => clusters.dialing.establish(local, token);
 }
 
-/** Runs `action`, kills the victim at the moment, and restarts it. @returns undefined when it died before it answered */
+/** Runs `action`, kills the victim at the moment, and restarts it. @returns undefined when it died without an answer */
 async function crash<T>(
   { clusters, name, proxy }: CrashScenario,
   point: CrashPoint,

@@ -15,7 +15,7 @@ const ANSWER_MS_MAX = 20_000;
 /** The settings of the listener. */
 export interface DnsSettings
   extends Partial<Pick<DnsOptions, 'domain' | 'ttlSeconds' | 'random' | 'clock' | 'listen'>> {
-  /** The secret ID of the token of all queries. Defaults to the first token of the API; `null` is no token. */
+  /** The secret ID of the token of all queries, or null for none. Defaults to the first token of the API. */
   readonly token?: string | null;
 }
 

@@ -11,7 +11,7 @@ import type {
 import { ExportDigestSchema } from '../../../src/peering/stream/wire/gen/peering/digest_pb.ts';
 import type { Api } from '../process/api.ts';
 
-/** What a stream reports about the delivery of services. */
+/** The answers of a stream about the delivery of services. */
 export interface FakeDelivery {
   /** Defaults to true. */
   readonly isAccord?: boolean;

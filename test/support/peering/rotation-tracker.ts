@@ -9,7 +9,7 @@ export interface RotationTracker {
   toggle(): Promise<void>;
   /** Records the CA roots that the peer trusts now. */
   observe(): Promise<void>;
-  /** Waits until the peer trusts the last announced CA roots. @throws AssertionError when it trusted older ones later */
+  /** Waits until the peer trusts the last announced CA roots. @throws AssertionError after a wrong order */
   verify(): Promise<void>;
 }
 

@@ -72,7 +72,7 @@ const createEndpoint = (session: Session): Endpoint => ({
   end: undefined,
 });
 
-/** @param at the start time in milliseconds. @param refusalProbability of each application, from 0 to 1 */
+/** @param at the start time in milliseconds. @param refusalProbability the chance that an application is refused */
 export function createSessionPair(at: number, refusalProbability: number): SessionPair {
   const endpoints: readonly [Endpoint, Endpoint] = [
     createEndpoint(acceptingSession()),
@@ -189,7 +189,7 @@ export function createSessionPair(at: number, refusalProbability: number): Sessi
   }
 
   return {
-    endpoints: endpoints,
+    endpoints,
     dispatch: happen,
     change,
     randomAction(random) {

@@ -1,4 +1,4 @@
-/** An exporter on the state of a test, and peers that receive description it exports. */
+/** An exporter on the state of a test, and peers that receive what it exports. */
 import { fromBinary } from '@bufbuild/protobuf';
 import { createLog } from '../../../src/http/telemetry/log.ts';
 import { nameKey } from '../../../src/peering/config-entries/config-entry.ts';

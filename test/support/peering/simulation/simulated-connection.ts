@@ -32,7 +32,7 @@ export interface ConnectionOptions {
   readonly target: PeerTarget;
   readonly up: Path;
   readonly down: Path;
-  /** Makes the TCP and TLS handshake. Returns undefined when nobody answers. @throws ConnectError when it fails */
+  /** Makes the TCP and TLS handshake, or returns undefined when the server never answers. @throws ConnectError */
   readonly handshake: () => Acceptor | undefined;
   /** Called when both ends have disconnected. */
   readonly onClosed: () => void;

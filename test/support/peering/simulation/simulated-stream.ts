@@ -1,4 +1,4 @@
-/** The call of a peer stream onClosed a simulated connection. It records what each side received. */
+/** The call of a peer stream over a simulated connection. It records what each side received. */
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { Acceptor } from '../../../../src/peering/stream/accepting/acceptor.ts';
@@ -12,7 +12,7 @@ import { type Clock, sleep } from '../../../../src/state/clock/clock.ts';
 import type { Random } from '../../random.ts';
 import { createPipe, type Path } from './simulated-pipe.ts';
 
-/** What one side of a stream has received. */
+/** The messages that one side of a stream has received. */
 export interface Received {
   /** The monotonic time of the last message. */
   atMs: number;
@@ -47,7 +47,7 @@ export interface StreamOptions {
   readonly onClosed: () => void;
 }
 
-/** What the accepting side sends: messages, and an error when the call fails. */
+/** A message of the accepting side, or the error with which the call fails. */
 type Outgoing = { readonly bytes: Uint8Array } | { readonly error: ConnectError };
 
 /** The stream of each session, by its outgoing messages. */
