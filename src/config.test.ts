@@ -77,6 +77,7 @@ const precedence = [
 ];
 
 for (const { level, from, ...given } of precedence) {
+  // Verifies [SRV-5].
   test(`loadConfig prefers ${from.kind} among ${Object.keys({ ...given.flags, ...given.environment }).join(', ')} and ${given.configFile === empty ? 'no file' : 'a file'}`, async () => {
     const { config, inForce } = await loadConfig(sources(given));
     assert.equal(config.log.level, level);
@@ -99,7 +100,7 @@ test('loadConfig returns the defaults in milliseconds, bytes, and host with port
   assert.deepEqual(config.compat, []);
 });
 
-test('log.format defaults to text on a terminal and to JSON otherwise', async () => {
+test('log.format defaults to text on a terminal and to JSON otherwise [SRV-73]', async () => {
   const onTerminal = await loadConfig(sources({ host: { name: 'a', isTerminal: true } }));
   assert.equal(onTerminal.config.log.format, 'text');
   assert.equal((await loadConfig(sources())).config.log.format, 'json');
@@ -111,7 +112,7 @@ test('loadConfig rejects a host name that is not a node name, and names the sett
   });
 });
 
-test('loadConfig returns every setting at the path of its type, deeply frozen', async () => {
+test('loadConfig returns every setting at the path of its type, deeply frozen [SRV-27]', async () => {
   const { config, inForce } = await loadConfig(sources());
   assert.deepEqual(
     inForce.map(({ key }) => key),
@@ -129,7 +130,7 @@ test('loadConfig returns every setting at the path of its type, deeply frozen', 
   }
 });
 
-test('loadConfig rejects an unknown variable with the nearest name and without its value', async () => {
+test('loadConfig rejects an unknown variable with the nearest name and without its value [SRV-9]', async () => {
   await assert.rejects(loadConfig(sources({ environment: { ACCORD_HTP_ADDRESS: 's3cret' } })), {
     name: 'ConfigError',
     message: 'ACCORD_HTP_ADDRESS in the environment is no setting; did you mean ACCORD_HTTP_ADDRESS?',
@@ -139,7 +140,7 @@ test('loadConfig rejects an unknown variable with the nearest name and without i
   });
 });
 
-test('loadConfig ignores variables of the client, of test runs, and of other programs', async () => {
+test('loadConfig ignores variables of the client, of test runs, and of other programs [SRV-10]', async () => {
   const environment = {
     ACCORD_ADDRESS: 'x',
     ACCORD_TOKEN: 'x',
@@ -152,13 +153,13 @@ test('loadConfig ignores variables of the client, of test runs, and of other pro
   assert.ok(inForce.every(({ origin }) => origin.kind === 'default'));
 });
 
-test('loadConfig rejects an unknown flag with the nearest name', async () => {
+test('loadConfig rejects an unknown flag with the nearest name [SRV-9]', async () => {
   await assert.rejects(loadConfig(sources({ flags: { 'http.adress': '' } })), {
     message: /did you mean http\.address\?$/,
   });
 });
 
-test('loadConfig treats an empty environment variable as a value', async () => {
+test('loadConfig treats an empty environment variable as a value [SRV-11]', async () => {
   await assert.rejects(loadConfig(sources({ environment: { ACCORD_STORE: '' } })), {
     message: 'store from ACCORD_STORE is "": want sqlite or etcd',
   });
@@ -166,7 +167,7 @@ test('loadConfig treats an empty environment variable as a value', async () => {
   assert.deepEqual(config.compat, []);
 });
 
-test('loadConfig reads a secret from a file or a variable and never shows it', async () => {
+test('loadConfig reads a secret from a file or a variable and never shows it [SRV-12] [SRV-26]', async () => {
   const key = Buffer.alloc(32, 1).toString('base64');
   const path = join(folder, 'key');
   writeFileSync(path, key);
@@ -181,14 +182,14 @@ test('loadConfig reads a secret from a file or a variable and never shows it', a
   assert.ok(!JSON.stringify(fromVariable).includes(key));
 });
 
-test('loadConfig rejects a secret and its file in the environment at once', async () => {
+test('loadConfig rejects a secret and its file in the environment at once [SRV-12]', async () => {
   const environment = { ACCORD_DATA_KEY: 'x', ACCORD_DATA_KEY_FILE: '/run/key' };
   await assert.rejects(loadConfig(sources({ environment })), {
     message: 'ACCORD_DATA_KEY and ACCORD_DATA_KEY_FILE are both in the environment: want one of them',
   });
 });
 
-test('loadConfig does not read the files of the first credentials', async () => {
+test('loadConfig does not read the files of the first credentials [SRV-14]', async () => {
   const path = join(folder, 'not-yet');
   const { config } = await loadConfig(sources({ flags: { 'bootstrap.acl-token-file': path } }));
   assert.throws(() => config.bootstrap.aclToken?.read(), /bootstrap\.acl-token-file: cannot read/);
@@ -196,7 +197,7 @@ test('loadConfig does not read the files of the first credentials', async () => 
   assert.equal(config.bootstrap.aclToken?.read(), 'd3b07384-d9a0-4c2b-8f5e-0a1b2c3d4e5f');
 });
 
-test('loadConfig rejects a named settings file that is missing or unreadable', async () => {
+test('loadConfig rejects a named settings file that is missing or unreadable [SRV-6]', async () => {
   const missing = join(folder, 'missing.yaml');
   await assert.rejects(loadConfig(sources({ configFile: missing })), {
     message: /^cannot read the settings file .*missing\.yaml: ENOENT/,
@@ -212,20 +213,21 @@ test('loadConfig rejects a named settings file that is missing or unreadable', a
   });
 });
 
-test('loadConfig names the line of an invalid value in the file', async () => {
+test('loadConfig names the line of an invalid value in the file [SRV-8]', async () => {
   const configFile = writeConfig('# settings\nhttp:\n  address: 8500\n');
   await assert.rejects(loadConfig(sources({ configFile })), {
     message: `http.address from ${configFile}:3 is "8500": want host:port such as 127.0.0.1:8500 (IPv6 in brackets, port 0 to 65535)`,
   });
 });
 
-test('loadConfig truncates a long value in the message', async () => {
+test('loadConfig truncates a long value in the message [SRV-8]', async () => {
   await assert.rejects(
     loadConfig(sources({ flags: { store: 'x'.repeat(10_000) } })),
     (error: Error) => error.message.length < 200,
   );
 });
 
+// Verifies [SRV-27] [SRV-83].
 test('reloadConfig changes the log level and the rate limit, and lists settings that need a restart', async () => {
   const configFile = writeConfig('log.level: info\nteam-access.rate-limit: 30\nstale.max-age: 10m\n');
   const given = sources({ configFile });
@@ -243,7 +245,7 @@ test('reloadConfig changes the log level and the rate limit, and lists settings 
   assert.deepEqual([third.changed, third.restartNeeded], [[], ['stale.max-age']]);
 });
 
-test('reloadConfig rejects settings that became invalid', async () => {
+test('reloadConfig rejects settings that became invalid [SRV-83]', async () => {
   const configFile = writeConfig('log.level: info\n');
   const given = sources({ configFile });
   const loaded = await loadConfig(given);

@@ -49,7 +49,7 @@ function limitsAsked(state: State): number[] {
 const subjects = ({ entries }: AuditPage): number[] => entries.map(({ Subject }) => Number(Subject));
 
 describe('reading the audit log', () => {
-  test('stops after scannedMax entries and continues from `next`', async () => {
+  test('stops after scannedMax entries and continues from `next` [SRV-92]', async () => {
     await using directory = await temporaryDirectory();
     const schema = defineSchema([auditLog]);
     await using state = await openState(sqliteEngine({ directory: directory.path }), {
@@ -68,7 +68,7 @@ describe('reading the audit log', () => {
     assert.deepEqual([subjects(last), last.next], [[0], undefined]);
   });
 
-  test('stops at charactersMax and reads few large entries at once', async () => {
+  test('stops at charactersMax and reads few large entries at once [SRV-92]', async () => {
     await using directory = await temporaryDirectory();
     const schema = defineSchema([auditLog]);
     const clock = createFakeClock();
@@ -163,7 +163,7 @@ describe('reading the audit log', () => {
     assert.deepEqual([subjects(page), page.next], [[2, 1, 0], undefined]);
   });
 
-  test('finds entries from before the clock was set back', async () => {
+  test('finds entries from before the clock was set back [SRV-93]', async () => {
     await using directory = await temporaryDirectory();
     const schema = defineSchema([auditLog]);
     const clock = createFakeClock();
@@ -178,7 +178,7 @@ describe('reading the audit log', () => {
     assert.deepEqual(subjects(await ask(state, { sinceMs, before: first.next })), [2, 1, 0]);
   });
 
-  test('ends at the first entry older than SINCE_TOLERANCE_MS before sinceMs', async () => {
+  test('ends at the first entry older than SINCE_TOLERANCE_MS before sinceMs [SRV-93]', async () => {
     await using directory = await temporaryDirectory();
     const schema = defineSchema([auditLog]);
     const clock = createFakeClock();

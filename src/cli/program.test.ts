@@ -61,7 +61,7 @@ test('usage errors are printed in one line with the closest name [SRV-96]', asyn
   }
 });
 
-test('server passes settings, import, and recovery and returns the exit code of the server', async () => {
+test('server passes settings, import, and recovery and returns the exit code of the server [SRV-51]', async () => {
   const calls: ServeOptions[] = [];
   const serve = (options: ServeOptions): Promise<number> => {
     calls.push(options);
@@ -102,7 +102,7 @@ test('server prints invalid settings in one line and exits with 2', async () => 
   });
 });
 
-test('config prints settings with their origins, and warnings on standard error [SRV-95]', async () => {
+test('config prints settings with their origins, and warnings on standard error [SRV-95] [SRV-26]', async () => {
   const settings = [
     { key: 'http.address', value: '0.0.0.0:80', from: '--http-address' },
     { key: 'store', value: 'sqlite', from: 'default' },
@@ -136,7 +136,7 @@ const TEAM_ACCESS_GROUPS = {
   'api-token': ['list', 'create', 'revoke'],
 };
 
-test('every command group of team access has its commands, with help about the connection', async () => {
+test('every command group of team access has its commands, with help about the connection [SRV-3]', async () => {
   for (const [group, commands] of Object.entries(TEAM_ACCESS_GROUPS)) {
     const { stdout: overview } = await runCli([group, '--help']);
     const listed = [...overview.matchAll(/^ {2}([a-z-]+) \[options\]/gm)].map(([, name]) => name);

@@ -6,7 +6,7 @@ import { parseConfigFile } from './file.ts';
 const read = (content: string): Readonly<Record<string, string>> =>
   Object.fromEntries(parseConfigFile('accord.yaml', content).map(({ key, text }) => [key, text]));
 
-test('parseConfigFile treats nested maps and dotted keys alike', () => {
+test('parseConfigFile treats nested maps and dotted keys alike [SRV-7]', () => {
   assert.deepEqual(read('http:\n  address: 127.0.0.1:1\n  tls-cert: a.pem\n'), {
     'http.address': '127.0.0.1:1',
     'http.tls-cert': 'a.pem',
@@ -17,7 +17,7 @@ test('parseConfigFile treats nested maps and dotted keys alike', () => {
   });
 });
 
-test('parseConfigFile returns numbers, booleans, and sequences as written', () => {
+test('parseConfigFile returns numbers, booleans, and sequences as written [SRV-7]', () => {
   const content =
     'limits:\n  streams: 020\nacl.enabled: false\nservices: [peering, team-access]\ndns.ttl: 0\nstore: "etcd"';
   assert.deepEqual(read(content), {
@@ -29,7 +29,7 @@ test('parseConfigFile returns numbers, booleans, and sequences as written', () =
   });
 });
 
-test('parseConfigFile returns the line of each entry', () => {
+test('parseConfigFile returns the line of each entry [SRV-8]', () => {
   const [first, second] = parseConfigFile('a.yaml', '# settings\n\nlog:\n  level: info\nstore: etcd\n');
   assert.deepEqual(first?.origin, { kind: 'file', path: 'a.yaml', line: 4 });
   assert.deepEqual(second?.origin, { kind: 'file', path: 'a.yaml', line: 5 });
@@ -47,12 +47,15 @@ test('parseConfigFile resolves aliases', () => {
 });
 
 const faults: Readonly<Record<string, RegExp>> = {
+  // [SRV-9]
   'htp.address: 1': /^accord\.yaml:1: there is no setting "htp\.address"; did you mean http\.address\?$/,
   'http:\n  adress: 1': /^accord\.yaml:2: there is no setting "http\.adress"; did you mean http\.address\?$/,
   'colour: red': /^accord\.yaml:1: there is no setting "colour"$/,
   'http: 127.0.0.1:1': /^accord\.yaml:1: there is no setting "http"; did you mean http\.address\?$/,
+  // [SRV-13]
   'data-key: c2VjcmV0':
     /^accord\.yaml:1: there is no setting "data-key": a secret .* data-key-file names, or in ACCORD_DATA_KEY$/,
+  // [SRV-7]
   'log.level: info\nlog: {level: debug}': /^log\.level stands in accord\.yaml twice, on lines 1 and 2$/,
   'log.level:': /^log\.level from accord\.yaml:1 has no value: want one of trace, /,
   'log.level: [info]': /^log\.level from accord\.yaml:1 is a sequence: want one of /,

@@ -9,7 +9,7 @@ function reads<T>(kind: { parse(text: string): T | undefined }, cases: Readonly<
   for (const [text, value] of Object.entries(cases)) assert.deepEqual(kind.parse(text), value, JSON.stringify(text));
 }
 
-test('duration parses units in descending order', () => {
+test('duration parses units in descending order [SRV-15]', () => {
   const day = 86_400_000;
   const readable = {
     '10s': 10_000,
@@ -36,7 +36,7 @@ test('duration parses what it formats', () => {
   assert.equal(formatDuration(0), '0');
 });
 
-test('duration enforces its bounds, its step, and the meaning of 0', () => {
+test('duration enforces its bounds, its step, and the meaning of 0 [SRV-15]', () => {
   reads(duration({ min: 1_000, max: 5_000, step: 1_000, zero: 'never' }), {
     '0': 0,
     '1s': 1_000,
@@ -48,7 +48,7 @@ test('duration enforces its bounds, its step, and the meaning of 0', () => {
   reads(duration({ min: 1_000, max: 5_000 }), { '0': undefined, '1s500ms': 1_500 });
 });
 
-test('byteSize accepts bytes and binary units only', () => {
+test('byteSize accepts bytes and binary units only [SRV-15]', () => {
   const kind = byteSize({ min: 1, max: 2 ** 30 });
   reads(kind, { '1 MiB': 2 ** 20, '64KiB': 65_536, '1048576': 2 ** 20, '12 B': 12, '1 GiB': 2 ** 30 });
   reads(kind, {
@@ -67,7 +67,7 @@ test('byteSize parses what it formats', () => {
   fc.assert(fc.property(fc.nat({ max: 2 ** 39 }), (bytes) => assert.equal(kind.parse(kind.format(bytes)), bytes)));
 });
 
-test('integer enforces its bounds and accepts 0 only if it has a meaning', () => {
+test('integer enforces its bounds and accepts 0 only if it has a meaning [SRV-15]', () => {
   reads(integer({ min: 4, max: 10 }), {
     '4': 4,
     '10': 10,
@@ -85,13 +85,13 @@ test('integer enforces its bounds and accepts 0 only if it has a meaning', () =>
   });
 });
 
-test('oneOf accepts exact words only', () => {
+test('oneOf accepts exact words only [SRV-15]', () => {
   reads(oneOf('sqlite', 'etcd'), { sqlite: 'sqlite', etcd: 'etcd', SQLite: undefined, '': undefined });
   reads(boolean, { true: true, false: false, yes: undefined, '1': undefined });
   reads(orOff(boolean), { off: 'off', true: true, Off: undefined });
 });
 
-test('list rejects empty items, duplicates, and an empty list that is not allowed', () => {
+test('list rejects empty items, duplicates, and an empty list that is not allowed [SRV-15]', () => {
   const kind = oneOf('a', 'b');
   reads(list(kind, { emptyAllowed: true }), {
     'a, b': ['a', 'b'],
@@ -104,7 +104,7 @@ test('list rejects empty items, duplicates, and an empty list that is not allowe
   assert.equal(list(kind, { emptyAllowed: true }).format([]), 'none');
 });
 
-test('hostPort accepts names, IPv4, and bracketed IPv6', () => {
+test('hostPort accepts names, IPv4, and bracketed IPv6 [SRV-15]', () => {
   const listener = hostPort({ portMin: 0 });
   reads(listener, {
     '127.0.0.1:8500': { host: '127.0.0.1', port: 8500 },

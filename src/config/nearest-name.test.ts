@@ -4,7 +4,7 @@ import { didYouMean, nearestName } from './nearest-name.ts';
 
 const names = ['http.address', 'http.tls-cert', 'data-key-file', 'log.level'];
 
-test('nearestName returns the name with the fewest mistyped letters', () => {
+test('nearestName returns the name with the fewest mistyped letters [SRV-9]', () => {
   assert.equal(nearestName('htp.adress', names), 'http.address');
   assert.equal(nearestName('LOG.LEVEL', names), 'log.level');
 });

@@ -24,15 +24,19 @@ const https = { store: 'etcd', 'etcd.endpoints': 'https://a:2379' };
 
 /** Settings that are valid alone and rejected together, with the expected message. */
 const refused: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] = [
+  // [SRV-17]
   [{ 'http.tls-cert': pem }, /^http\.tls-cert from --http-tls-cert is ".*": want http\.tls-key beside it$/],
   [{ 'http.tls-key': pem }, /^http\.tls-key .*: want http\.tls-cert beside it$/],
   [{ ...https, 'etcd.cert': pem }, /^etcd\.cert .*: want etcd\.key beside it$/],
   [{ store: 'etcd', 'etcd.username': 'a' }, /^etcd\.username .*: want etcd\.password-file beside it$/],
   [{ store: 'etcd', 'etcd.password-file': pem }, /^etcd\.password-file .*: want etcd\.username beside it$/],
+  // [SRV-18]
   [{ 'etcd.prefix': 'a/' }, /^etcd\.prefix .*: want store: etcd beside it, or no etcd settings$/],
   [{ 'dns.domain': 'a' }, /^dns\.domain .*: want dns\.address beside it, or no dns settings$/],
+  // [SRV-19]
   [{ store: 'etcd', 'etcd.endpoints': 'http://a:1,https://b:1' }, /^etcd\.endpoints .*: want all http or all https$/],
   [{ store: 'etcd', 'etcd.ca': pem }, /^etcd\.ca .*: want etcd\.endpoints with https beside it$/],
+  // [SRV-20]
   [
     { 'peering.address': '0.0.0.0:8503' },
     /^peering\.address .*: want peering\.advertise beside it, as nobody can dial/,
@@ -42,15 +46,18 @@ const refused: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] 
     /^peering\.address from --peering-address is "\[::\]:8503": want peering\.advertise/,
   ],
   [{ 'peering.advertise': '[::]:8503' }, /^peering\.advertise .*: want addresses that other clusters can dial/],
+  // [SRV-21]
   [
     { 'peering.heartbeat-timeout': '20s' },
     /^peering\.heartbeat-timeout .*: want at least twice peering\.heartbeat-interval/,
   ],
+  // [SRV-22]
   [{ 'limits.body': '32 MiB' }, /^limits\.body .*: want at most limits\.bulk-body$/],
   [
     { 'limits.waiting': '10', 'limits.waiting-per-token': '11' },
     /^limits\.waiting-per-token .*: want at most limits\.waiting$/,
   ],
+  // [SRV-23]
   [
     { 'http.address': '127.0.0.1:8503' },
     /^peering\.address from default .*: want another port than http\.address 127\.0\.0\.1:8503$/,
@@ -60,6 +67,7 @@ const refused: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] 
     { 'dns.address': '127.0.0.1:8500' },
     /^dns\.address .*: want another port than 127\.0\.0\.1:8500, which is taken here$/,
   ],
+  // [SRV-24]
   [
     { 'http.tls-cert': `${pem}.missing`, 'http.tls-key': pem },
     /^http\.tls-cert .*: want a file that can be read \(ENOENT\)$/,
@@ -67,7 +75,7 @@ const refused: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] 
 ];
 
 for (const [flags, message] of refused) {
-  test(`loadConfig rejects ${JSON.stringify(flags).replaceAll(folder, '')}`, async () => {
+  test(`loadConfig rejects ${JSON.stringify(flags).replaceAll(folder, '')} [SRV-16]`, async () => {
     await assert.rejects(load(flags), { name: 'ConfigError', message });
   });
 }
@@ -106,6 +114,7 @@ const warned: readonly (readonly [Readonly<Record<string, string>>, readonly Reg
 ];
 
 for (const [flags, expected] of warned) {
+  // Verifies [SRV-25].
   test(`loadConfig gives ${expected.length === 0 ? 'no warning' : 'one warning'} for ${JSON.stringify(flags).replaceAll(folder, '')}`, async () => {
     const { warnings } = await load(flags);
     assert.equal(warnings.length, expected.length, warnings.join('\n'));

@@ -34,7 +34,7 @@ test('aclToken and userToken accept only their formats', () => {
   assert.equal(password.parse('two\nlines'), undefined);
 });
 
-test('secretInFile reads the file on use and removes the trailing newline', () => {
+test('secretInFile reads the file on use and removes the trailing newline [SRV-14]', () => {
   const path = join(folder, 'token');
   const secret = secretInFile(aclToken, 'dns.token-file', path);
   assert.throws(() => secret.read(), /^ConfigError: dns\.token-file: cannot read the file .*token: ENOENT/);
@@ -43,7 +43,7 @@ test('secretInFile reads the file on use and removes the trailing newline', () =
   assert.equal(secret.source, path);
 });
 
-test('read rejects an invalid secret without quoting it', () => {
+test('read rejects an invalid secret without quoting it [SRV-14]', () => {
   const path = join(folder, 'bad');
   writeFileSync(path, 'hunter2');
   for (const secret of [
@@ -57,13 +57,13 @@ test('read rejects an invalid secret without quoting it', () => {
   }
 });
 
-test('secretInFile rejects a file that is too large', () => {
+test('secretInFile rejects a file that is too large [SRV-14]', () => {
   const path = join(folder, 'large');
   writeFileSync(path, 'x'.repeat(5000));
   assert.throws(secretInFile(password, 'etcd.password-file', path).read, /has 5000 bytes: want at most 4096/);
 });
 
-test('printing a secret shows only its source', () => {
+test('printing a secret shows only its source [SRV-14]', () => {
   const secret = secretInVariable(password, 'ACCORD_ETCD_PASSWORD', 'hunter2');
   assert.equal(secret.read(), 'hunter2');
   assert.equal(JSON.stringify(secret), '{"source":"ACCORD_ETCD_PASSWORD"}');

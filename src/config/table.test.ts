@@ -110,7 +110,7 @@ const samples: Readonly<Record<SettingKey, Samples>> = {
 for (const key of settingKeys) {
   const { good, bad, beside = {} } = samples[key];
 
-  test(`${key} accepts its valid values and formats them so that they parse again`, async () => {
+  test(`${key} accepts its valid values and formats them so that they parse again [SRV-15]`, async () => {
     for (const text of good) {
       const { inForce } = await loadConfig(sources({ ...beside, [key]: text }));
       const { shown, origin } = inForce.find((row) => row.key === key) ?? {};
@@ -121,7 +121,7 @@ for (const key of settingKeys) {
     }
   });
 
-  test(`${key} rejects its invalid values in one line with key, origin, value, and expectation`, async () => {
+  test(`${key} rejects its invalid values in one line with key, origin, value, and expectation [SRV-8]`, async () => {
     for (const text of bad) {
       await assert.rejects(loadConfig(sources({ ...beside, [key]: text })), (error) => {
         assert.ok(error instanceof ConfigError, String(error));
@@ -134,7 +134,7 @@ for (const key of settingKeys) {
   });
 }
 
-test('keys, variables, and flags are unique', () => {
+test('keys, variables, and flags are unique [SRV-4]', () => {
   const variables = settingKeys.flatMap((key) => [variableOf(key), secretVariableOf(key) ?? []].flat());
   assert.equal(new Set(variables).size, variables.length);
   assert.equal(new Set(settingKeys.map(flagOf)).size, settingKeys.length);

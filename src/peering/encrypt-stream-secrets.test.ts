@@ -44,7 +44,7 @@ const stored = ({ state: { snapshot } }: Api): string =>
 const ids = (count: number): string[] => Array.from({ length: count }, () => randomUUID());
 
 describe('encryptStreamSecrets', () => {
-  test('encrypts plain secrets when a server starts with a data key, and preserves them', async () => {
+  test('encrypts plain secrets when a server starts with a data key, and preserves them [SRV-32]', async () => {
     await using store = await sqliteStore();
     const [linked = '', deleted = ''] = ids(2);
     {

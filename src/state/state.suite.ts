@@ -27,7 +27,7 @@ export function stateContract(name: string, makeStore: MakeStore): void {
 }
 
 function writeSuite(makeStore: MakeStore): void {
-  it('resolves with its result, and its row carries the indexes of its commits', async () => {
+  it('resolves with its result, and its row carries the indexes of its commits [STATE-17] [STATE-32]', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     const begun = state.snapshot.index;
@@ -63,6 +63,7 @@ function writeSuite(makeStore: MakeStore): void {
     );
   });
 
+  // Verifies [STATE-51].
   it('settles a dry run with its outcome and keeps no change, next to other writes of the batch', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
@@ -109,7 +110,7 @@ function writeSuite(makeStore: MakeStore): void {
     );
   });
 
-  it('rejects a dry run that would be too large as a write', async () => {
+  it('rejects a dry run that would be too large as a write [STATE-51]', async () => {
     await using store = await makeStore();
     await using state = await openState(gatedEngine(store.engine(), { operationsMax: 3 }).engine);
     const many = state.write(
@@ -121,7 +122,7 @@ function writeSuite(makeStore: MakeStore): void {
     await assert.rejects(many, (error) => isStateError(error, 'too-large'));
   });
 
-  it('leaves the index unchanged if it changes nothing', async () => {
+  it('leaves the index unchanged if it changes nothing [STATE-13]', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     const begun = state.snapshot.index;
@@ -135,7 +136,7 @@ function writeSuite(makeStore: MakeStore): void {
     assert.equal(state.snapshot.index, begun);
   });
 
-  it('rejects with the error that it threw', async () => {
+  it('rejects with the error that it threw [STATE-32]', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     const thrown = new RangeError('thrown by the write');
@@ -147,7 +148,7 @@ function writeSuite(makeStore: MakeStore): void {
     );
   });
 
-  it('cannot use its transaction after it returned', async () => {
+  it('cannot use its transaction after it returned [STATE-33]', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     const late = await state.write((tx) => ({
@@ -159,7 +160,7 @@ function writeSuite(makeStore: MakeStore): void {
     assert.equal(state.snapshot.get(counters, 'late'), undefined);
   });
 
-  it('does not change an earlier snapshot', async () => {
+  it('does not change an earlier snapshot [STATE-56]', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     await state.write((tx) => {
@@ -177,7 +178,7 @@ function writeSuite(makeStore: MakeStore): void {
     assert.notDeepEqual(dumpState(state.snapshot), before);
   });
 
-  it('is rejected if it is pending when the state closes, or arrives later', async () => {
+  it('is rejected if it is pending when the state closes, or arrives later [STATE-34] [STATE-53]', async () => {
     await using store = await makeStore();
     const gated = gatedEngine(store.engine());
     const state = await openState(gated.engine);
@@ -203,7 +204,7 @@ function writeSuite(makeStore: MakeStore): void {
 }
 
 function batchSuite(makeStore: MakeStore): void {
-  it('commits the writes of one turn together, run in order of arrival', async () => {
+  it('commits the writes of one turn together, run in order of arrival [STATE-35]', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine(), { clock: timelessClock });
     const begun = state.snapshot.index;
@@ -224,7 +225,7 @@ function batchSuite(makeStore: MakeStore): void {
     assert.equal(state.snapshot.index, begun + 1);
   });
 
-  it('undoes the changes of a write that throws, and of no other', async () => {
+  it('undoes the changes of a write that throws, and of no other [STATE-36]', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     await state.write((tx) => {
@@ -267,7 +268,8 @@ function batchSuite(makeStore: MakeStore): void {
     assert.deepEqual(await state.scan(events, { limit: 9 }, testTimeout()), []);
   });
 
-  it('settles values, rejections, and no-ops only when the batch is durable', async () => {
+  // Verifies [STATE-7] [STATE-44].
+  it('settles values, rejections, and no-ops only when the batch is durable [STATE-1] [STATE-6]', async () => {
     await using store = await makeStore();
     const gated = gatedEngine(store.engine());
     await using state = await openState(gated.engine);
@@ -297,7 +299,7 @@ function batchSuite(makeStore: MakeStore): void {
     assert.deepEqual(settled, ['value', 'rejection', 'no-op']);
   });
 
-  it('commits only the last operation of each key', async () => {
+  it('commits only the last operation of each key [STATE-38]', async () => {
     await using store = await makeStore();
     const gated = gatedEngine(store.engine());
     await using state = await openState(gated.engine, { clock: timelessClock });
@@ -313,7 +315,7 @@ function batchSuite(makeStore: MakeStore): void {
     assert.match(operations.find(({ key }) => key === 'b')?.value ?? '', /"value":2/);
   });
 
-  it('ends at the operation limit of the store, without splitting a write', async () => {
+  it('ends at the operation limit of the store, without splitting a write [STATE-39]', async () => {
     await using store = await makeStore();
     const gated = gatedEngine(store.engine(), { operationsMax: 10 });
     await using state = await openState(gated.engine, { clock: timelessClock });
@@ -333,6 +335,7 @@ function batchSuite(makeStore: MakeStore): void {
 }
 
 function constraintSuite(makeStore: MakeStore): void {
+  // Verifies [STATE-20].
   it('rejects a second existing row in a unique index, and lets an entry move within one write', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
@@ -355,7 +358,7 @@ function constraintSuite(makeStore: MakeStore): void {
     assert.equal(state.snapshot.find(organizations, 'name', 'white'), undefined);
   });
 
-  it('rejects a row whose owner is missing or was deleted by the same write', async () => {
+  it('rejects a row whose owner is missing or was deleted by the same write [STATE-80]', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     await assert.rejects(
@@ -373,7 +376,7 @@ function constraintSuite(makeStore: MakeStore): void {
     assert.ok(state.snapshot.get(organizations, 'o') !== undefined, 'the deletion was undone');
   });
 
-  it('rejects keys with NUL or lone surrogates', async () => {
+  it('rejects keys with NUL or lone surrogates [STATE-23]', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     for (const id of ['a\u0000b', 'half a \ud83d pair']) {
@@ -394,6 +397,7 @@ function constraintSuite(makeStore: MakeStore): void {
     assert.deepEqual(state.snapshot.list(counters, 'partition', 'p'), []);
   });
 
+  // Verifies [STATE-52].
   it('rejects rows beyond rows-max, allows changes and deletions, and does not count store-only rows', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine(), { rowsMax: 3 });
@@ -437,7 +441,7 @@ function constraintSuite(makeStore: MakeStore): void {
 }
 
 function reopenSuite(makeStore: MakeStore): void {
-  it('restores rows, every index, and the index of the state', async () => {
+  it('restores rows, every index, and the index of the state [STATE-9] [STATE-19]', async () => {
     await using store = await makeStore();
     const live = await openState(store.engine());
     await live.write((tx) => {
@@ -458,7 +462,7 @@ function reopenSuite(makeStore: MakeStore): void {
     assert.deepEqual({ rows: dumpState(again.snapshot), index, cluster }, before);
   });
 
-  it('keeps store-only tables out of memory, and scans them in the store', async () => {
+  it('keeps store-only tables out of memory, and scans them in the store [STATE-24] [STATE-63]', async () => {
     await using store = await makeStore();
     const ids = Array.from({ length: 30 }, (_, i) => `e${String(i).padStart(2, '0')}`);
     const live = await openState(store.engine());

@@ -13,7 +13,7 @@ const table = (name: string, owners: readonly OwnerDefinition<'owner'>[] = [], u
   });
 
 describe('defineSchema', () => {
-  it('orders owners before the tables they own', () => {
+  it('orders owners before the tables they own [STATE-26]', () => {
     const names = testSchema.tables.map(({ name }) => name);
     for (const [owner, owned] of [
       [organizations, teams],
@@ -35,7 +35,7 @@ describe('defineSchema', () => {
     );
   });
 
-  it('rejects contradictory declarations', () => {
+  it('rejects contradictory declarations [STATE-26]', () => {
     const owner = table('owner');
     assert.throws(() => defineSchema([owner, table('owner')]), /declared twice/);
     assert.throws(() => defineSchema([table('owned', [{ table: owner, index: 'owner' }])]), /not in the schema/);

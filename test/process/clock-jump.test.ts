@@ -67,6 +67,7 @@ async function advanceUntil(
 }
 
 describe('a clock that jumps forward', () => {
+  // Verifies [STATE-85] [STATE-87].
   test('expires the tokens whose time has passed, and ends their blocking queries [ACL-15, V1-79]', async () => {
     const { api, clock } = await startWithJobs();
     await using _ = api;
@@ -181,7 +182,7 @@ for (const [direction, jumpMs] of [
   ['forward', DAY],
   ['back', -DAY],
 ] as const) {
-  test(`a clock that jumps ${direction} does not change the duration of wait [V1-71]`, async () => {
+  test(`a clock that jumps ${direction} does not change the duration of wait [V1-71, STATE-87]`, async () => {
     const { api, clock } = await startWithJobs();
     await using _ = api;
     const { headers } = await api.request('GET', '/v1/partitions');

@@ -48,7 +48,7 @@ describe('a start with an unusable data directory', { timeout: 240_000, concurre
     if (isRoot) await chown(directory, NOBODY, NOBODY);
   };
 
-  test('fails when the directory is not writable, and names the directory [SRV-84]', async () => {
+  test('fails when the directory is not writable, and names the directory [SRV-84, SQLITE-2]', async () => {
     await using parent = await temporaryDirectory();
     const directory = path.join(parent.path, 'data');
     await mkdir(directory);
@@ -99,6 +99,7 @@ describe('a start with an unreadable database file', { timeout: 240_000, concurr
       },
       /accord\.db' cannot be read: .*not one of Accord: choose another data-dir/,
     ],
+    // [SQLITE-20] [SQLITE-21]
     'the layout of a newer version': [
       async (file) => {
         using newer = new DatabaseSync(file);
@@ -106,6 +107,7 @@ describe('a start with an unreadable database file', { timeout: 240_000, concurr
       },
       /accord\.db' cannot be read: it has layout 99, this version reads up to 1: run the version of Accord that wrote it/,
     ],
+    // [STATE-31]
     'a row that is not JSON': [
       async (file) => {
         using database = new DatabaseSync(file);
@@ -113,6 +115,7 @@ describe('a start with an unreadable database file', { timeout: 240_000, concurr
       },
       /^row 'default' of table 'partitions' is not JSON: it is damaged$/,
     ],
+    // [STATE-31]
     'rows in a newer format': [
       async (file) => {
         using database = new DatabaseSync(file);
@@ -122,7 +125,7 @@ describe('a start with an unreadable database file', { timeout: 240_000, concurr
     ],
   };
   for (const [name, [damage, message]] of Object.entries(damages)) {
-    test(`fails with ${name}, names the damage, and does not change the file`, async () => {
+    test(`fails with ${name}, names the damage, and does not change the file [SQLITE-37]`, async () => {
       await using directory = await usedDirectory();
       const file = databaseIn(directory.path);
       await damage(file);
@@ -135,7 +138,8 @@ describe('a start with an unreadable database file', { timeout: 240_000, concurr
 });
 
 describe('a second process on the same database file', { timeout: 240_000 }, () => {
-  test('fails with the PID of the first process, and starts after the first was killed', async () => {
+  // Verifies [SQLITE-13].
+  test('fails with the PID of the first process, and starts after the first was killed [SQLITE-12]', async () => {
     await using directory = await temporaryDirectory();
     const options = { dataDirectory: directory.path };
     const tokenStatus = async (server: Server) => (await server.request('GET', '/v1/acl/token/self')).status;

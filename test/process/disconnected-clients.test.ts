@@ -63,7 +63,7 @@ describe('a write whose client has disconnected', () => {
     assert.deepEqual(missing, []);
   });
 
-  test('is not committed, and counts with the size of its body while it is pending', async () => {
+  test('is not committed, and counts with the size of its body while it is pending [STATE-48]', async () => {
     gated.commit.close();
     const first = api.request('PUT', '/v1/partition/held', { body: {} });
     await until('a commit is in flight', () => gated.commit.waiting === 1);
@@ -86,7 +86,7 @@ describe('a write whose client has disconnected', () => {
     assert.equal(api.state.snapshot.index, index + 1);
   });
 
-  test('counts towards the limit of 32 MiB for pending writes', async () => {
+  test('counts towards the limit of 32 MiB for pending writes [STATE-110]', async () => {
     gated.commit.close();
     const first = api.request('PUT', '/v1/partition/held-again', { body: {} });
     await until('a commit is in flight', () => gated.commit.waiting === 1);

@@ -28,6 +28,7 @@ const countTokens = async (server: Server): Promise<number> =>
   (await server.request('GET', '/v1/acl/tokens')).json<unknown[]>().length;
 
 describe('a server with a full disk', { skip: skipWithoutMount, timeout: 60_000, concurrency: 2 }, () => {
+  // Verifies [SQLITE-33].
   test('rejects writes with store-full and serves reads, and writes when space is free [V1-48, SRV-77]', async () => {
     await using disk = await mountSmallDisk(8);
     // The log is on the same disk, as on many machines.
@@ -59,7 +60,7 @@ describe('a server with a full disk', { skip: skipWithoutMount, timeout: 60_000,
     assert.equal(await countTokens(again), count + 1);
   });
 
-  test('keeps acknowledged writes over kill -9, and serves them while the disk is full', async () => {
+  test('keeps acknowledged writes over kill -9, and serves them while the disk is full [SQLITE-34]', async () => {
     await using disk = await mountSmallDisk(8);
     const server = await startServer({ dataDirectory: disk.path });
     await makeToken(server);
@@ -74,6 +75,7 @@ describe('a server with a full disk', { skip: skipWithoutMount, timeout: 60_000,
     assert.equal((await makeToken(again)).status, 200);
   });
 
+  // Verifies [SQLITE-34].
   test('exits with code 1 in its first start, and the next start with free space succeeds [SRV-84]', async () => {
     await using disk = await mountSmallDisk(1);
     disk.fill();

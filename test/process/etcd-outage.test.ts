@@ -54,6 +54,7 @@ async function assertRecovers(server: Server): Promise<void> {
 }
 
 describe('a server whose etcd is unavailable', { skip: skipWithout('etcd'), timeout: 120_000, concurrency: 2 }, () => {
+  // Verifies [STATE-5] [STATE-60] [SRV-68].
   test('serves stale reads until stale.max-age, and recovers [V1-60, V1-61, V1-62, V1-67, SRV-65, SRV-66]', async () => {
     await using etcd = await startEtcd();
     await using server = await startEtcdServer({ endpoints: etcd.urls, settings: { 'stale.max-age': '20s' } });
@@ -110,7 +111,8 @@ describe('a server whose etcd is unavailable', { skip: skipWithout('etcd'), time
     assert.ok(Number(woken.headers['x-service-index']) > Number(headers['x-service-index']));
   });
 
-  test('starts without etcd, answers 503 until etcd is available, and then serves [SRV-63]', async () => {
+  // Verifies [SRV-28].
+  test('starts without etcd, answers 503 until etcd is available, and then serves [SRV-63, ETCD-22]', async () => {
     await using etcd = await startEtcd();
     await etcd.first.stop();
     await using server = await startEtcdServer({ endpoints: etcd.urls, resolveWhenListening: true });

@@ -59,7 +59,7 @@ function watchIndex(server: Server, token: string): { stop(): Promise<number> } 
 }
 
 describe('servers whose etcd loses data', { skip: skipWithout('etcd'), timeout: 120_000, concurrency: 3 }, () => {
-  test('reload the state after revisions that they missed were compacted [V1-75]', async () => {
+  test('reload the state after revisions that they missed were compacted [V1-75, ETCD-50]', async () => {
     await using etcd = await startEtcd();
     await using a = await startEtcdServer({ endpoints: etcd.urls, name: 'a' });
     await using proxy = await startProxy(etcd.first.port);
@@ -88,6 +88,7 @@ describe('servers whose etcd loses data', { skip: skipWithout('etcd'), timeout: 
     assert.equal((await putPartition(b, 'z', token)).status, 200);
   });
 
+  // Verifies [ETCD-74].
   test('reject writes with store-full at etcd’s quota and serve reads, and write when space is free [V1-48]', async () => {
     await using etcd = await startEtcd({ flags: ['--quota-backend-bytes=6000000'] });
     await using server = await startEtcdServer({ endpoints: etcd.urls });
@@ -120,7 +121,7 @@ describe('servers whose etcd loses data', { skip: skipWithout('etcd'), timeout: 
     }
   });
 
-  test('exit with code 1 and answer only 503 after all keys were deleted [SRV-84]', async () => {
+  test('exit with code 1 and answer only 503 after all keys were deleted [SRV-84, ETCD-60]', async () => {
     await using etcd = await startEtcd();
     await using server = await startEtcdServer({ endpoints: etcd.urls });
     const closed = once(server.process, 'close');
@@ -141,7 +142,7 @@ describe('servers whose etcd loses data', { skip: skipWithout('etcd'), timeout: 
     for (const { status } of answers) assert.equal(status, 503);
   });
 
-  test('load the state of an older snapshot, and never decrease an index [V1-75]', async () => {
+  test('load the state of an older snapshot, and never decrease an index [V1-75, ETCD-49, STATE-8]', async () => {
     await using etcd = await startEtcd();
     await using a = await startEtcdServer({ endpoints: etcd.urls, name: 'a' });
     await using b = await startEtcdServer({ endpoints: etcd.urls, name: 'b' });

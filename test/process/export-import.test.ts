@@ -67,6 +67,7 @@ async function readAll(server: Server, token: string): Promise<{ readonly texts:
   return { texts: answers.map(({ text }) => text), index };
 }
 
+// Verifies [STATE-99] [SRV-28].
 test('an export moves a state from SQLite to etcd and back without loss, and no index decreases [SRV-49, SRV-51]', {
   skip: skipWithout('etcd'),
 }, async () => {
@@ -169,6 +170,7 @@ describe('an import that fails', () => {
       message: /^the checksum of '.*' does not match: /,
     },
     {
+      // [STATE-96]
       what: 'an encrypted row with another key',
       edit: (text) => text.replace(/"key":"[^"]*","sealed"/, '"key":"mine","sealed"'),
       message: /^row 'mine' of 'acl-tokens' cannot be decrypted: /,
@@ -246,12 +248,12 @@ describe('an import that fails', () => {
     assert.deepEqual(await state.scan(auditLog, { limit: 1 }, new AbortController().signal), []);
   }
 
-  test('names the damage and leaves SQLite empty', async () => {
+  test('names the damage and leaves SQLite empty [STATE-98]', async () => {
     await using store = await sqliteStore();
     await assertAllFail(store);
   });
 
-  test('names the damage and leaves etcd empty', { skip: skipWithout('etcd') }, async () => {
+  test('names the damage and leaves etcd empty [STATE-98]', { skip: skipWithout('etcd') }, async () => {
     assert.ok(etcd !== undefined);
     await using store = await etcdStore(etcd);
     await assertAllFail(store);

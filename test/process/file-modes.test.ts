@@ -35,6 +35,7 @@ const isReadableByOthers = (file: string): boolean =>
   spawnSync('setpriv', ['--reuid', NOBODY, '--regid', NOBODY, '--clear-groups', 'cat', file]).status === 0;
 
 describe('the files of a server in a directory that all users can enter', { timeout: 240_000 }, () => {
+  // Verifies [SQLITE-1] [SQLITE-3] [SQLITE-6].
   test('are private whatever the umask, and the server logs a warning about the directory [SRV-29]', async () => {
     await using directory = await openDirectory();
     await using server = await startServer({ dataDirectory: directory.path, commandPrefix: UNDER_OPEN_UMASK });
@@ -44,7 +45,7 @@ describe('the files of a server in a directory that all users can enter', { time
     assert.match(server.log(), /"mode":"755","remedy":"chmod 700 '.*data'.*"msg":"data-dir is open to others"/);
   });
 
-  test('become private at the next start if they were readable by others', async () => {
+  test('become private at the next start if they were readable by others [SQLITE-1, SQLITE-4]', async () => {
     await using directory = await openDirectory();
     const options = { dataDirectory: directory.path, commandPrefix: UNDER_OPEN_UMASK };
     await using first = await startServer(options);
@@ -58,7 +59,7 @@ describe('the files of a server in a directory that all users can enter', { time
     assert.deepEqual(await openFiles(directory.path), []);
   });
 
-  test('cause no warning if the server has created the directory', async () => {
+  test('cause no warning if the server has created the directory [SQLITE-2, SQLITE-6]', async () => {
     await using parent = await temporaryDirectory();
     const settings = { 'data-dir': path.join(parent.path, 'data') };
     await using server = await startServer({ dataDirectory: parent.path, settings, commandPrefix: UNDER_OPEN_UMASK });

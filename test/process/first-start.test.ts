@@ -36,7 +36,7 @@ async function failedStart(options: ServerOptions): Promise<StartError> {
   }
 }
 
-test('only one of two servers that start concurrently on an empty etcd keeps its credentials file [SRV-43]', {
+test('only one of two servers that start concurrently on an empty etcd keeps its credentials file [SRV-43, ETCD-21]', {
   skip: skipWithout('etcd'),
 }, async () => {
   await using etcd = await startEtcd();
@@ -67,7 +67,7 @@ describe('the bootstrap settings', () => {
   const aclToken = 'b1f6a8f0-5a0c-4a53-9f43-6f1c8f0b7a11';
   const adminToken = `${'A'.repeat(14)}.atlasv1.${'b'.repeat(67)}`;
 
-  test('set the first credentials by file or variable, on an empty state only [SRV-41, ACL-7]', async () => {
+  test('set the first credentials by file or variable, on an empty state only [SRV-41, ACL-7, SRV-37]', async () => {
     const dataDirectory = await directory();
     const file = path.join(folder, 'acl-token');
     await writeFile(file, `${aclToken}\n`);

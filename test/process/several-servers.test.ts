@@ -40,7 +40,7 @@ describe('servers on one etcd', { skip: skipWithout('etcd'), timeout: 120_000, c
       startEtcdServer({ ...options, endpoints: etcd.urls, settings: { 'etcd.prefix': prefix, ...settings } });
   };
 
-  test('return no lower index for a list than another server did before [V1-75]', async () => {
+  test('return no lower index for a list than another server did before [V1-75, STATE-75]', async () => {
     await using stack = new AsyncDisposableStack();
     const start = cluster();
     const older = stack.use(await start({ name: 'older' }));
@@ -145,7 +145,8 @@ describe('servers on one etcd', { skip: skipWithout('etcd'), timeout: 120_000, c
     assert.equal((await second.request('GET', '/v1/partitions', { token: first.token })).status, 200);
   });
 
-  test('lose no acknowledged write and decrease no index when they are killed in turn', async (context) => {
+  // Verifies [STATE-8].
+  test('lose no acknowledged write and decrease no index when they are killed in turn [STATE-1]', async (context) => {
     const start = cluster();
     const names = ['a', 'b', 'c'];
     const ports = await Promise.all(names.map(() => freePort()));

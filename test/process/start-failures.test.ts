@@ -91,7 +91,7 @@ const CASES: Readonly<Record<string, readonly [prepare: Prepare, exitCode: 1 | 2
 
 describe('a start', { timeout: 240_000, concurrency: 2 }, () => {
   for (const [name, [prepare, exitCode, message]] of Object.entries(CASES)) {
-    test(`exits with code ${exitCode} and one line for ${name}`, async () => {
+    test(`exits with code ${exitCode} and one line for ${name} [SRV-35]`, async () => {
       await using directory = await temporaryDirectory();
       await using elsewhere = await temporaryDirectory();
       const file = async (at: string, content: string): Promise<string> => {
@@ -109,7 +109,7 @@ describe('a start', { timeout: 240_000, concurrency: 2 }, () => {
   }
 
   for (const setting of ['http.address', 'peering.address', 'dns.address']) {
-    test(`exits with code 1 and names ${setting} if another process uses the port [SRV-55]`, async () => {
+    test(`exits with code 1 and names ${setting} if another process uses the port [SRV-55, SRV-54]`, async () => {
       await using directory = await temporaryDirectory();
       const other = createServer().listen(0, '127.0.0.1');
       // Not awaited, because the readiness probe may have an open connection to this listener.

@@ -17,6 +17,7 @@ describe('commits on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () =
   });
   after(() => etcd[Symbol.asyncDispose]());
 
+  // Verifies [STATE-103] [ETCD-23] [ETCD-25] [ETCD-30] [ETCD-31].
   test('a commit whose response is lost while another node commits is committed and delivered once', async () => {
     await using proxy = await startProxy(etcd.first.port);
     await using a = await openEtcdNode({ endpoints: [proxy.url], prefix: 'cut/', name: 'a' });
@@ -38,6 +39,7 @@ describe('commits on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () =
     assert.deepEqual(a.breaks, []);
   });
 
+  // Verifies [STATE-102] [ETCD-32].
   test('a commit that did not reach etcd before another node committed is a conflict and is never made', async () => {
     await using proxy = await startProxy(etcd.first.port);
     await using a = await openEtcdNode({ endpoints: [proxy.url], prefix: 'lost/', name: 'a' });
@@ -52,7 +54,7 @@ describe('commits on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () =
     assert.deepEqual([...b.rows], [['t/y', 'b']]);
   });
 
-  test('a commit and the watch move from a half-open endpoint to the next one', async () => {
+  test('a commit and the watch move from a half-open endpoint to the next one [ETCD-2] [ETCD-48]', async () => {
     await using proxy = await startProxy(etcd.first.port);
     await using a = await openEtcdNode({ endpoints: [proxy.url, etcd.first.url], prefix: 'half/', name: 'a' });
     await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'half/', name: 'b' });
@@ -76,7 +78,7 @@ describe('commits on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () =
     assert.equal(a.breaks.length, 1);
   });
 
-  test('the outcome is found although the lease is lost [ETCD-36]', async () => {
+  test('the outcome is found although the lease is lost [ETCD-36] [ETCD-18]', async () => {
     await using proxy = await startProxy(etcd.first.port);
     await using a = await openEtcdNode({ endpoints: [proxy.url], prefix: 'lease/', name: 'a' });
     await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'lease/', name: 'b' });
@@ -89,6 +91,7 @@ describe('commits on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () =
     assert.equal(await outcome, 'conflict');
   });
 
+  // Verifies [STATE-103].
   test('a commit whose signal aborts fails with outcome-unknown, and the next one succeeds [ETCD-37]', async () => {
     await using proxy = await startProxy(etcd.first.port);
     await using a = await openEtcdNode({ endpoints: [proxy.url], prefix: 'giveup/', name: 'a' });
@@ -126,6 +129,7 @@ describe('the size of a commit on etcd', { skip: skipWithout('etcd'), timeout: 6
     assert.equal(a.rows.size, 125);
   });
 
+  // Verifies [ETCD-27].
   test('a commit that exceeds the limits of etcd fails with too-large, and succeeds with higher limits', async () => {
     await using small = await startEtcd();
     await using refused = await openEtcdNode({ endpoints: small.urls, maxTxnOps: 2_000 });

@@ -62,7 +62,7 @@ describe('an etcd of three members', { skip: skipWithout('etcd'), timeout: 60_00
     assert.deepEqual(b.rows, a.rows);
   });
 
-  test('answers no request while two members are frozen, and continues after they are thawed', async () => {
+  test('answers no request while two members are frozen, and continues after they are thawed [ETCD-11]', async () => {
     await using etcd = await startEtcd({ members: 3 });
     await using a = await openEtcdNode({ endpoints: etcd.urls, name: 'a' });
     await a.write(() => [put('before', '1')]);
@@ -93,7 +93,7 @@ describe('an etcd of three members', { skip: skipWithout('etcd'), timeout: 60_00
 });
 
 describe('an etcd that restarts', { skip: skipWithout('etcd'), timeout: 60_000 }, () => {
-  test('delays a commit, and the watch continues', async () => {
+  test('delays a commit, and the watch continues [ETCD-48]', async () => {
     await using etcd = await startEtcd();
     await using a = await openEtcdNode({ endpoints: etcd.urls, name: 'a' });
     await using b = await openEtcdNode({ endpoints: etcd.urls, name: 'b' });
@@ -112,6 +112,7 @@ describe('an etcd that restarts', { skip: skipWithout('etcd'), timeout: 60_000 }
 });
 
 describe('a full etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () => {
+  // Verifies [ETCD-13] [ETCD-14] [ETCD-74].
   test('rejects commits with full and serves reads, and accepts commits when it has space again [ETCD-35]', async () => {
     await using etcd = await startEtcd({ flags: ['--quota-backend-bytes=6000000'] });
     await using a = await openEtcdNode({ endpoints: etcd.urls, name: 'a' });
@@ -144,6 +145,7 @@ describe('a full etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () => {
 });
 
 describe('an etcd that was restored from an older snapshot', { skip: skipWithout('etcd'), timeout: 60_000 }, () => {
+  // Verifies [STATE-15] [ETCD-49].
   test('makes every node reload in one new epoch, with an index above every served one [ETCD-59]', async () => {
     await using etcd = await startEtcd();
     await using a = await openEtcdNode({ endpoints: etcd.urls, name: 'a' });
@@ -172,7 +174,7 @@ describe('an etcd that was restored from an older snapshot', { skip: skipWithout
       );
   });
 
-  test('is detected although it has overtaken the served index [ETCD-58]', async () => {
+  test('is detected although it has overtaken the served index [ETCD-58] [ETCD-49]', async () => {
     await using etcd = await startEtcd();
     await using a = await openEtcdNode({ endpoints: etcd.urls, name: 'a' });
     await a.write(() => [put('x', 'old')]);
@@ -211,6 +213,7 @@ describe('an etcd that was restored from an older snapshot', { skip: skipWithout
 });
 
 describe('an etcd with authentication', { skip: skipWithout('etcd'), timeout: 60_000 }, () => {
+  // Verifies [ETCD-9] [ETCD-10] [ETCD-22].
   test('makes the engine authenticate again after it lost the token, and rejects other users [ETCD-8]', async () => {
     await using etcd = await startEtcd();
     const credentials = { username: 'root', password: 'secret' };

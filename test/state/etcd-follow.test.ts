@@ -101,6 +101,7 @@ describe('following on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, ()
     );
   });
 
+  // Verifies [STATE-106].
   test('a compaction while a node is disconnected is a break, and a load continues from there [ETCD-50]', async () => {
     await using proxy = await startProxy(etcd.first.port);
     await using a = await openEtcdNode({ endpoints: [proxy.url], prefix: 'away/', name: 'a' });
@@ -162,7 +163,7 @@ describe('following on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, ()
     assert.deepEqual(read, b.rows);
   });
 
-  test('a load skips store-only tables, and scan reads them in either direction', async () => {
+  test('a load skips store-only tables, and scan reads them in either direction [ETCD-17] [ETCD-61]', async () => {
     const settings = { endpoints: etcd.urls, prefix: 'only/', storeOnly: ['audit'] };
     await using a = await openEtcdNode({ ...settings, name: 'a' });
     const audit = ['1', '2', '3', '4'].map((key) => put(key, `v${key}`, 'audit'));
@@ -177,7 +178,7 @@ describe('following on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, ()
     assert.deepEqual(await keys({ from: '2', to: '4', limit: 9 }), ['2', '3']);
   });
 
-  test('a head with a newer format is a break, and the next load reports it [ETCD-20]', async () => {
+  test('a head with a newer format is a break, and the next load reports it [ETCD-20] [ETCD-51]', async () => {
     await using a = await openEtcdNode({ endpoints: etcd.urls, prefix: 'new/', name: 'a' });
     const value = Buffer.from(JSON.stringify({ format: 99 })).toString('base64');
     await etcd.call('/v3/kv/put', { key: Buffer.from('new/head').toString('base64'), value });

@@ -37,7 +37,7 @@ describe('nodes on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () => 
   });
   after(() => etcd[Symbol.asyncDispose]());
 
-  test('nodes see each other join and leave, with their formats and status rows', async () => {
+  test('nodes see each other join and leave, with their formats and status rows [ETCD-66] [ETCD-76]', async () => {
     await using a = await openEtcdNode({ endpoints: etcd.urls, prefix: 'come/', name: 'a' });
     {
       await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'come/', name: 'b/ü' });
@@ -106,6 +106,7 @@ describe('nodes on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () => 
     await until('the first node must end [ETCD-73]', () => isStateError(dead.fatal, 'name-taken'), 15_000);
   });
 
+  // Verifies [ETCD-71].
   test('a node whose lease was revoked joins again with a new incarnation and its status rows [ETCD-72]', async () => {
     await using proxy = await startProxy(etcd.first.port);
     await using a = await openEtcdNode({ endpoints: [proxy.url], prefix: 'again/', name: 'a', leaseMs: 6_000 });
@@ -124,6 +125,7 @@ describe('nodes on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () => 
     assert.equal(await a.commit([put('x', '1')]), 'committed');
   });
 
+  // Verifies [STATE-89].
   test('a node that cannot reach etcd counts its lease as lost before etcd expires it [ETCD-70]', async () => {
     const leaseMs = 60_000;
     const clock = createFakeClock();

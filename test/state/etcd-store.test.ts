@@ -43,7 +43,8 @@ describe('the store in etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, ()
     return kvs.map(({ key }) => Buffer.from(key, 'base64').toString().slice(prefix.length));
   };
 
-  test('an import fills an empty store and sets its head, and other nodes load it [ETCD-62]', async () => {
+  // Verifies [ETCD-64].
+  test('an import fills an empty store and sets its head, and other nodes load it [ETCD-62] [ETCD-63]', async () => {
     await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'import/', name: 'b' });
     await using a = createEtcdNode({ endpoints: etcd.urls, prefix: 'import/', name: 'a' });
     await a.open();
@@ -62,6 +63,7 @@ describe('the store in etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, ()
     await assert.rejects(importInto(c, pages(10, 10)), (error) => isStateError(error, 'not-empty'));
   });
 
+  // Verifies [ETCD-16] [ETCD-83].
   test('a failed import leaves the store empty, and housekeeping deletes its rows after a commit [ETCD-65]', async () => {
     await using a = createEtcdNode({ endpoints: etcd.urls, prefix: 'failed/', name: 'a' });
     await a.open();

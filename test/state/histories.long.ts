@@ -64,7 +64,7 @@ function storeFaults(etcd: EtcdCluster, proxies: readonly FaultProxy[]): Readonl
 }
 
 describe('histories under faults', { skip: skipWithout('etcd'), timeout: RUN_MS * 3 }, () => {
-  it(`are linearizable for three processes on three members, seed ${SEED}`, async (t) => {
+  it(`are linearizable for three processes on three members, seed ${SEED} [STATE-3] [STATE-4]`, async (t) => {
     await using etcd = await startEtcd({ members: 3 });
     const random = createRandom(SEED);
     const history: HistoryOperation[] = [];

@@ -40,6 +40,7 @@ describe('histories on one etcd', { skip: skipWithout('etcd'), timeout: 120_000 
   after(() => etcd[Symbol.asyncDispose]());
 
   for (const nodes of [2, 3]) {
+    // Verifies [STATE-3] [STATE-4].
     it(`are linearizable for ${nodes} states, one of them 1 to 3 ms farther, and no state starves`, async (t) => {
       await using store = await etcdStore(etcd);
       await using proxy = await startProxy(etcd.first.port);
@@ -82,7 +83,7 @@ describe('histories on one etcd', { skip: skipWithout('etcd'), timeout: 120_000 
     });
   }
 
-  it('are linearizable for two states whose responses are cut at random', async () => {
+  it('are linearizable for two states whose responses are cut at random [STATE-3] [STATE-4]', async () => {
     await using store = await etcdStore(etcd);
     const random = createRandom(11);
     const history: HistoryOperation[] = [];
@@ -117,7 +118,8 @@ describe('histories on one etcd', { skip: skipWithout('etcd'), timeout: 120_000 
     }
   });
 
-  it('are linearizable for three processes, one restarted and one suspended beyond its lease', async (t) => {
+  // Verifies [STATE-4] [STATE-102].
+  it('are linearizable for three processes, one restarted and one suspended beyond its lease [STATE-3]', async (t) => {
     const prefix = 'processes/';
     const history: HistoryOperation[] = [];
     const start = (node: string, seed: number) => {

@@ -8,11 +8,12 @@ import { simulateFaults, simulateRestore } from '../support/state/simulated-runs
 const SEEDS = Array.from({ length: 12 }, (_, i) => i + 1);
 
 describe('simulated cluster', { timeout: 120_000 }, () => {
+  // Verifies [STATE-9].
   for (const seed of SEEDS)
-    it(`stays linearizable under faults, seed ${seed}`, async () => void (await simulateFaults(seed)));
+    it(`stays linearizable under faults, seed ${seed} [STATE-3]`, async () => void (await simulateFaults(seed)));
 
   for (const seed of SEEDS.slice(0, 4))
-    it(`continues in a new epoch when its store went back, seed ${seed}`, async () =>
+    it(`continues in a new epoch when its store went back, seed ${seed} [STATE-8] [STATE-16]`, async () =>
       void (await simulateRestore(seed)));
 
   it('repeats a run for the same seed, and differs for another seed', async () => {

@@ -59,6 +59,7 @@ describe('several states on one etcd', { skip: skipWithout('etcd'), timeout: 120
     assert.deepEqual(runs[1], runs[0]);
   });
 
+  // Verifies [ETCD-27].
   it('name the limits to raise for each write that exceeds the limits of etcd [STATE-46] [STATE-47]', async () => {
     const engine = testEngine({ endpoints: etcd.urls, prefix: 'narrow/', maxTxnOps: 5_000 });
     await using state = await openState(engine);
@@ -77,7 +78,7 @@ describe('several states on one etcd', { skip: skipWithout('etcd'), timeout: 120
     assert.equal(state.snapshot.all(counters).length, 200);
   });
 
-  it('lose no increment and end with the same rows [STATE-3]', async () => {
+  it('lose no increment and end with the same rows [STATE-3] [STATE-9]', async () => {
     await using store = await etcdStore(etcd);
     const states = [await openState(store.engine(), { node: 'a' }), await openState(store.engine(), { node: 'b' })];
     const [first, second] = states as [State, State];
@@ -277,6 +278,7 @@ describe('several states on one etcd', { skip: skipWithout('etcd'), timeout: 120
 });
 
 describe('states on an etcd that went back', { skip: skipWithout('etcd'), timeout: 120_000 }, () => {
+  // Verifies [STATE-74] [STATE-75].
   it('continue in a new epoch above every reported index, and wake all waiters [STATE-8] [STATE-76]', async () => {
     await using etcd = await startEtcd();
     await using store = await etcdStore(etcd);

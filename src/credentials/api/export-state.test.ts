@@ -39,7 +39,7 @@ const decryptRows = (rows: readonly Row[], { decrypt }: TextCipher): string[] =>
   rows.flatMap(({ table, key, sealed }) => (sealed === undefined ? [] : [decrypt(sealed, `${table}\u0000${key}`)]));
 
 describe('an export', () => {
-  test('without a key omits rows with secrets and counts them', async () => {
+  test('without a key omits rows with secrets and counts them [STATE-93] [STATE-94] [STATE-95]', async () => {
     await using api = await startApi({ clock: createFakeClock(Date.UTC(2030, 0, 1)) });
     await api.makePartitions('eu');
     await api.makeToken(['peering:read']);
@@ -62,7 +62,8 @@ describe('an export', () => {
     assert.equal(rows.filter(({ table }) => table === 'audit').length, 6);
   });
 
-  test('with a passphrase contains every row, and encrypts those with secrets [SRV-50]', async () => {
+  // Verifies [STATE-96].
+  test('with a passphrase contains every row, and encrypts those with secrets [SRV-50] [STATE-95]', async () => {
     await using api = await startApi();
     const { AccessorID } = await api.makeToken(['peering:read']);
     const { header, rows } = parseExport((await requestExport(api, base64(PASSPHRASE))).text);
@@ -79,7 +80,7 @@ describe('an export', () => {
     assert.throws(() => decryptRows(rows, other));
   });
 
-  test('is encrypted with the data key unless the request has a passphrase [SRV-50]', async () => {
+  test('is encrypted with the data key unless the request has a passphrase [SRV-50] [STATE-95]', async () => {
     const dataKey = dataKeyCipher(Buffer.alloc(32, 7));
     await using api = await startApi({ dataKey });
     const { header, rows } = parseExport((await requestExport(api)).text);
@@ -89,7 +90,7 @@ describe('an export', () => {
     assert.equal((withPassphrase.header['sealed'] as { key: string }).key, 'passphrase');
   });
 
-  test('contains one snapshot while the state changes', async () => {
+  test('contains one snapshot while the state changes [STATE-93]', async () => {
     await using api = await startApi();
     const names = Array.from({ length: 1_500 }, (_, i) => `p${i}`);
     for (let i = 0; i < names.length; i += 100) {

@@ -378,7 +378,7 @@ describe('a blocking query', () => {
     assert.equal(await closed, '');
   });
 
-  it('returns 429 past limits.waiting', async () => {
+  it('returns 429 past limits.waiting [SRV-58]', async () => {
     await using f = await open({ waitingMax: 2 });
     await f.put('x', 'one');
     const url = `/v1/item/x?index=${f.state.snapshot.index}`;
@@ -393,7 +393,7 @@ describe('a blocking query', () => {
     assert.equal((await next).status, 200);
   });
 
-  it('returns 429 past limits.waiting-per-token, only for that token', async () => {
+  it('returns 429 past limits.waiting-per-token, only for that token [SRV-58]', async () => {
     let waiterKey = 'one';
     await using f = await open({ waitingPerTokenMax: 1, result: (found) => ({ ...found, quotaKey: waiterKey }) });
     await f.put('x', 'one');
@@ -440,7 +440,7 @@ describe('a read without the store', () => {
       lastContactMs: silentMs,
     });
 
-  it('returns 503 for a consistent read after 3 seconds', async () => {
+  it('returns 503 for a consistent read after 3 seconds [STATE-55] [STATE-59]', async () => {
     let headReads = 0;
     const engine = (inner: Engine): Engine => ({
       ...silent(() => 60_000)(inner),
@@ -460,6 +460,7 @@ describe('a read without the store', () => {
     assert.deepEqual([got.status, got.headers['retry-after']], [503, '1']);
   });
 
+  // Verifies [STATE-60] [SRV-66].
   it('reports the store as unreachable after a consistent read failed, until the store answers', async () => {
     let silentMs = 4_000;
     await using f = await open({ engine: silent(() => silentMs) });
@@ -478,7 +479,7 @@ describe('a read without the store', () => {
     assert.equal(await isKnown(), 'true');
   });
 
-  it('serves stale and cached reads, with headers that report it, up to stale.max-age', async () => {
+  it('serves stale and cached reads, with headers that report it, up to stale.max-age [STATE-5]', async () => {
     let silentMs = 61_500;
     await using f = await open({ engine: silent(() => silentMs) });
     const stale = await f.server.request('/v1/items?stale');

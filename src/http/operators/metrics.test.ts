@@ -20,7 +20,7 @@ const state = {
 };
 
 describe('GET /metrics', () => {
-  it('counts requests by endpoint and status, and reports the state', async () => {
+  it('counts requests by endpoint and status, and reports the state [SRV-69] [SRV-70]', async () => {
     const endpoints = [hello];
     await using server = await startTestServer([]);
     const { endpoint } = createMetrics({
@@ -65,7 +65,7 @@ describe('GET /metrics', () => {
 describe('healthEndpoints', () => {
   const options = { staleMaxAgeMs: 600_000, version: { Version: '1.2.3' } };
 
-  it('returns 200 from /healthz, and the version from /version', async () => {
+  it('returns 200 from /healthz, and the version from /version [SRV-64] [SRV-67]', async () => {
     await using server = await startTestServer(healthEndpoints({ ...options, state }));
     assert.deepEqual([(await server.request('/healthz')).status, (await server.request('/healthz')).text], [200, 'ok']);
     const version = await server.request('/version');
@@ -81,7 +81,7 @@ describe('healthEndpoints', () => {
     ['not ready after stale.max-age', { silentMs: 600_001 }, 503, /silent for 600 s, longer than stale.max-age$/],
   ];
   for (const [name, changed, status, text] of cases) {
-    it(`reports from /readyz that it is ${name}`, async () => {
+    it(`reports from /readyz that it is ${name} [SRV-65] [SRV-66]`, async () => {
       await using server = await startTestServer(healthEndpoints({ ...options, state: { ...state, ...changed } }));
       const got = await server.request('/readyz');
       assert.equal(got.status, status);

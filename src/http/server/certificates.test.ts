@@ -51,13 +51,13 @@ describe('HTTPS', () => {
     assert.equal(await getText(server.port, two.cert), 'hello');
   });
 
-  it('keeps the old certificate when the key does not match the new one', async () => {
+  it('keeps the old certificate when the key does not match the new one [SRV-57]', async () => {
     await using server = await startTestServer([hello], { certificate: one });
     assert.throws(() => server.http.replaceCertificate({ cert: two.cert, key: one.key }));
     assert.equal(await servedName(server.port), 'one.test');
   });
 
-  it('rejects plain HTTP and TLS before 1.2', async () => {
+  it('rejects plain HTTP and TLS before 1.2 [SRV-56]', async () => {
     await using server = await startTestServer([hello], { certificate: one });
     const socket = await connect(server.port);
     socket.write('GET /v1/hello HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -92,7 +92,7 @@ describe('certificate files', () => {
     await assert.rejects(readCertificate(files), { code: 'ERR_OSSL_X509_KEY_VALUES_MISMATCH' });
   });
 
-  it('reloads changed files that match, periodically and immediately on demand', async () => {
+  it('reloads changed files that match, periodically and immediately on demand [SRV-57]', async () => {
     await using files = await fixture();
     await files.write(one);
     const clock = createFakeClock();

@@ -43,6 +43,7 @@ describe('invalid and hostile requests', () => {
       /HTTP\/1.1 400 |^$/,
     ],
     ['a header with a line break in it', 'GET /v1/hello HTTP/1.1\r\nHost: a\r\nX: a\rb\r\n\r\n', /^HTTP\/1.1 400 /],
+    // [SRV-58]
     ['huge headers', `GET /v1/hello HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, /^HTTP\/1.1 431 /],
     ['a huge URL', `GET /v1/${'x'.repeat(20_000)} HTTP/1.1\r\nHost: a\r\n\r\n`, /^HTTP\/1.1 431 /],
     ['CONNECT', 'CONNECT example.org:443 HTTP/1.1\r\nHost: a\r\n\r\n', ''],
@@ -65,7 +66,7 @@ describe('invalid and hostile requests', () => {
     assert.match(got, /\r\n\r\nThe request is not valid HTTP$/);
   });
 
-  it('closes connections that send headers, a body, or nothing too slowly', async () => {
+  it('closes connections that send headers, a body, or nothing too slowly [SRV-58]', async () => {
     await using server = await startTestServer([hello, put], { timeouts: SHORT_TIMEOUTS });
     const head = 'PUT /v1/put HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n';
     const [headers, body, nothing] = await Promise.all([
@@ -79,7 +80,7 @@ describe('invalid and hostile requests', () => {
     assert.match(body, /^(HTTP\/1.1 408 |$)/);
   });
 
-  it('closes clients that do not read a large response', async () => {
+  it('closes clients that do not read a large response [SRV-58]', async () => {
     const large: Endpoint = { ...hello, handle: () => textAnswer(200, 'x'.repeat(20_000_000)) };
     // Long enough for a client that does read, even if the test machine is busy.
     await using server = await startTestServer([large], { timeouts: { ...DEFAULT_TIMEOUTS, writeStallMs: 1_000 } });
@@ -92,7 +93,7 @@ describe('invalid and hostile requests', () => {
     assert.equal((await server.request('/v1/hello')).text.length, 20_000_000);
   });
 
-  it('closes connections beyond the limit', async () => {
+  it('closes connections beyond the limit [SRV-58]', async () => {
     await using server = await startTestServer([hello], { limits: { connections: 2, body: 10, bulkBody: 10 } });
     const first = await server.connect();
     const second = await server.connect();

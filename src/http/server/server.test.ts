@@ -75,7 +75,7 @@ describe('paths and methods', () => {
     assert.equal((await server.request('/v1/nothing', { method: 'HEAD' })).status, 404);
   });
 
-  it('returns 200 with Allow for OPTIONS', async () => {
+  it('returns 200 with Allow for OPTIONS [SRV-62]', async () => {
     await using server = await startTestServer([hello]);
     const got = await server.request('/v1/hello', { method: 'OPTIONS' });
     assert.deepEqual([got.status, got.headers.allow, got.text], [200, 'GET, HEAD, OPTIONS', '']);
@@ -115,7 +115,7 @@ describe('the query string', () => {
     assert.equal((await server.request('/v1/hello?b=1&a=x+y%2B&a=2&&=&c')).text, 'x y+');
   });
 
-  it('rejects secrets, and logs neither them nor unknown parameters', async () => {
+  it('rejects secrets, and logs neither them nor unknown parameters [SRV-75]', async () => {
     await using server = await startTestServer([hello]);
     for (const name of ['token', 'Token', 'x-service-token', 'X-Consul-Token', 'access_token', 'toke%6e']) {
       const got = await server.request(`/v1/hello?a=1&${name}=s3cr3t-value`);
@@ -131,7 +131,7 @@ describe('the query string', () => {
 });
 
 describe('request IDs', () => {
-  it('repeats a valid X-Request-Id, and generates an ID otherwise', async () => {
+  it('repeats a valid X-Request-Id, and generates an ID otherwise [SRV-59]', async () => {
     await using server = await startTestServer([hello]);
     const first = (await server.request('/v1/hello')).headers['x-request-id'];
     const second = (await server.request('/v1/nothing')).headers['x-request-id'];
@@ -150,7 +150,7 @@ describe('request IDs', () => {
     }
   });
 
-  it('logs a line for each request with its ID, route and status', async () => {
+  it('logs a line for each request with its ID, route and status [SRV-75]', async () => {
     await using server = await startTestServer([thing]);
     const got = await server.request('/v1/thing/x?index=3');
     const line = server.logged.find(({ id }) => id === got.headers['x-request-id']);
@@ -163,7 +163,7 @@ describe('request IDs', () => {
 });
 
 describe('origins', () => {
-  it('rejects foreign origins, and accepts its own', async () => {
+  it('rejects foreign origins, and accepts its own [SRV-60]', async () => {
     await using server = await startTestServer([hello]);
     for (const origin of ['http://evil.example', 'null', 'https://evil.example:8500', `http://127.0.0.1:1`]) {
       for (const path of ['/v1/hello', '/v1/nothing']) {
@@ -182,7 +182,7 @@ describe('origins', () => {
   const FOREIGN = ['evil.example:8500', 'evil.example', 'localhost.evil.example', '127.0.0.1.evil.example', '[evil]'];
   const allowedOrigins = ['https://proxied.example'];
 
-  it('rejects requests with an Origin and a foreign Host on loopback, to prevent DNS rebinding', async () => {
+  it('rejects requests with an Origin and a foreign Host on loopback, to prevent DNS rebinding [SRV-61]', async () => {
     await using server = await startTestServer([hello], { localNames: 'with-origin', allowedOrigins });
     for (const host of LOCAL) assert.equal(await statusFor(server, { host, origin: `http://${host}` }), 200, host);
     for (const host of FOREIGN) {
@@ -195,6 +195,7 @@ describe('origins', () => {
     assert.match(text, /^Permission denied: "evil\.example" is no name of this server, which listens on loopback; /);
   });
 
+  // Verifies [SRV-61].
   it('rejects every foreign Host on loopback without tokens, because a same-origin GET has no Origin', async () => {
     await using server = await startTestServer([hello], { localNames: 'always', allowedOrigins });
     for (const host of LOCAL) assert.equal(await statusFor(server, { host }), 200, host);
@@ -207,7 +208,7 @@ describe('origins', () => {
     assert.equal(await statusFor(server, { host: 'accord.example', origin: 'http://accord.example' }), 200);
   });
 
-  it('sends CORS headers to allowed origins, with errors and preflight responses too', async () => {
+  it('sends CORS headers to allowed origins, with errors and preflight responses too [SRV-62]', async () => {
     await using server = await startTestServer([hello], { allowedOrigins: ['https://Console.example'] });
     const headers = { origin: 'https://console.example' };
     for (const path of ['/v1/hello', '/v1/nothing']) {
@@ -271,7 +272,7 @@ describe('errors', () => {
     ['fell-behind', 500],
   ];
   for (const [code, status] of ofState) {
-    it(`returns ${status} for the state error ${code}`, async () => {
+    it(`returns ${status} for the state error ${code} [STATE-54] [STATE-55]`, async () => {
       await using server = await startTestServer([
         throwing(new StateError(code, 'the store says', { retryAfterSeconds: 2 })),
       ]);
@@ -281,7 +282,7 @@ describe('errors', () => {
     });
   }
 
-  it('sends only the request ID of an internal error, and logs the cause', async () => {
+  it('sends only the request ID of an internal error, and logs the cause [SRV-76]', async () => {
     const async: Endpoint = { ...hello, path: '/v1/later', handle: () => Promise.reject(new Error('inner detail')) };
     await using server = await startTestServer([
       throwing(new Error('inner detail', { cause: new Error('deeper') })),
@@ -331,7 +332,7 @@ describe('bodies', () => {
     assert.equal((await server.request('/v1/thing/x', { method: 'PUT' })).text, '');
   });
 
-  it('returns 413 past a limit, with and without Content-Length, and keeps the connection', async () => {
+  it('returns 413 past a limit, with and without Content-Length, and keeps the connection [SRV-58]', async () => {
     await using server = await startTestServer([putThing, bulk]);
     for (const headers of [{}, { 'transfer-encoding': 'chunked' }]) {
       for (const [path, bytes, text] of [
@@ -349,7 +350,7 @@ describe('bodies', () => {
 });
 
 describe('createHttpServer', () => {
-  it('serves only /healthz until it is open', async () => {
+  it('serves only /healthz until it is open [SRV-63]', async () => {
     const log = createLog({ level: 'error', format: 'json' });
     const limits = { connections: 10, body: 10, bulkBody: 10 };
     const options = {
@@ -381,6 +382,7 @@ describe('createHttpServer', () => {
     await assert.rejects(startTestServer([], { port: server.port }), { code: 'EADDRINUSE' });
   });
 
+  // Verifies [SRV-79] [SRV-80].
   it('finishes requests in progress when it stops, closes idle connections, and accepts no new ones', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     let begun = 0;
@@ -411,7 +413,7 @@ describe('createHttpServer', () => {
     await stopped;
   });
 
-  it('closes the remaining connections after graceMs', async () => {
+  it('closes the remaining connections after graceMs [SRV-80]', async () => {
     const begun = Promise.withResolvers<void>();
     const never: Endpoint = {
       ...hello,

@@ -14,7 +14,7 @@ function logged(options: Partial<LogOptions>, write: (log: ReturnType<typeof cre
 }
 
 describe('createLog', () => {
-  it('writes JSON lines with time, level, fields and message, and without host name and process ID', () => {
+  it('writes JSON lines with time, level, fields and message, and without host name and process ID [SRV-73]', () => {
     const line = JSON.parse(logged({}, (log) => log.info({ node: 'a' }, 'ready'))) as Record<string, unknown>;
     assert.deepEqual(Object.keys(line), ['level', 'time', 'node', 'msg']);
     assert.deepEqual([line['level'], line['node'], line['msg']], ['info', 'a', 'ready']);
@@ -31,7 +31,7 @@ describe('createLog', () => {
     assert.match(text, /after/);
   });
 
-  it('writes only the name, message, code, stack and causes of an error', () => {
+  it('writes only the name, message, code, stack and causes of an error [SRV-74]', () => {
     const error = Object.assign(new Error('outer', { cause: new TypeError('inner') }), {
       code: 'E_X',
       secret: 's3cr3t',
@@ -62,12 +62,12 @@ describe('createLog', () => {
     );
   });
 
-  it('writes text lines with time, level, message and fields', () => {
+  it('writes text lines with time, level, message and fields [SRV-73]', () => {
     const text = logged({ format: 'text' }, (log) => log.warn({ node: 'a', silentMs: 12, why: 'two words' }, 'silent'));
     assert.match(text, /^\d\d:\d\d:\d\d\.\d{3} WARN {2}silent node=a silentMs=12 why="two words"\n$/);
   });
 
-  it('writes one text line for an event with line breaks, and indents the stack of an error', () => {
+  it('writes one text line for an event with line breaks, and indents the stack of an error [SRV-73]', () => {
     const text = logged({ format: 'text' }, (log) => log.info({ name: 'a\nb' }, 'two\nlines\r\n12:00 FAKE'));
     assert.equal(text.split('\n').length, 2);
     const withStack = logged({ format: 'text' }, (log) => log.error({ error: new Error('bad') }, 'failed'));

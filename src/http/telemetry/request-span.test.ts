@@ -48,7 +48,7 @@ describe('request span', () => {
     assert.deepEqual([status.code, parentSpanContext], [SpanStatusCode.UNSET, undefined]);
   });
 
-  it('continues the trace in traceparent', async () => {
+  it('continues the trace in traceparent [SRV-78]', async () => {
     await using server = await startTestServer([thing(fine)]);
     const headers = { traceparent: `00-${TRACE_ID}-${PARENT_ID}-01` };
     await server.request('/v1/thing/x', { headers });
@@ -157,7 +157,7 @@ describe('request span', () => {
     );
   });
 
-  it('contains no path, query, header or body of the request', async () => {
+  it('contains no path, query, header or body of the request [SRV-78]', async () => {
     await using server = await startTestServer([thing(fine), thing(fine, 'PUT')]);
     const headers = { 'x-service-token': 'secret-1', authorization: 'Bearer secret-2', cookie: 'secret-3' };
     await server.request('/v1/thing/secret-4?token=secret-5', { method: 'PUT', headers, body: 'secret-6' });
@@ -168,7 +168,7 @@ describe('request span', () => {
 });
 
 describe('tracing without an SDK', () => {
-  it('creates no span for a request', async () => {
+  it('creates no span for a request [SRV-78]', async () => {
     assert.equal(startSpan({ name: 'x', kind: SpanKind.INTERNAL }), undefined);
     const spans: unknown[] = [];
     const handle = (call: Call): Answer => {

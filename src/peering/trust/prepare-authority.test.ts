@@ -103,7 +103,7 @@ describe('with a data key', () => {
     ['no', undefined, /^data-key-file is not set/],
     ['another', otherKey, /^data-key-file holds another key/],
   ] as const) {
-    test(`a start with ${which} data key fails, names the setting and changes nothing`, async () => {
+    test(`a start with ${which} data key fails, names the setting and changes nothing [SRV-32]`, async () => {
       await using store = await sqliteStore();
       let before: string;
       {

@@ -6,7 +6,7 @@ import { detectClockJumps } from './clock-jump-detector.ts';
 const HOUR_MS = 3_600_000;
 
 describe('detectClockJumps', () => {
-  it('reports each jump once within a second, with its size and direction', () => {
+  it('reports each jump once within a second, with its size and direction [STATE-88]', () => {
     const clock = createFakeClock();
     const jumps: number[] = [];
     using detector = detectClockJumps(clock, (jumpMs) => jumps.push(jumpMs));
@@ -30,7 +30,7 @@ describe('detectClockJumps', () => {
     assert.equal(detector.steadyMs(), 5_000);
   });
 
-  it('reports no jump of a clock that is slewed, however far', () => {
+  it('reports no jump of a clock that is slewed, however far [STATE-88]', () => {
     const clock = createFakeClock();
     using detector = detectClockJumps(clock, (jumpMs) => assert.fail(`${jumpMs}`));
     for (let second = 0; second < 100; second++) {

@@ -52,7 +52,8 @@ export function engineContract(name: string, makeStore: MakeStore): void {
 
 function headSuite(makeStore: MakeStore): void {
   describe('head', () => {
-    it('is created for an empty store in epoch 1 with an index above 0 [STATE-12]', async () => {
+    // Verifies [SQLITE-18] [ETCD-21].
+    it('is created for an empty store in epoch 1 with an index above 0 [STATE-12] [STATE-11] [STATE-101]', async () => {
       await using store = await makeStore();
       await using node = await openNode(store.engine());
       const head = await node.load();
@@ -85,7 +86,8 @@ function headSuite(makeStore: MakeStore): void {
 
 function commitSuite(makeStore: MakeStore): void {
   describe('commit', () => {
-    it('is delivered once, as own, at the next index, before it is acknowledged [STATE-104]', async () => {
+    // Verifies [SQLITE-29].
+    it('is delivered once, as own, at the next index, before it is acknowledged [STATE-104] [STATE-13]', async () => {
       await using store = await makeStore();
       await using node = await openLoadedNode(store.engine());
       const { index } = node.head();
@@ -115,7 +117,8 @@ function commitSuite(makeStore: MakeStore): void {
       assert.deepEqual(await inOneNode(store, async (node) => new Map(node.rows)), rows);
     });
 
-    it('returns conflict and delivers no commit on another base or epoch [STATE-102]', async () => {
+    // Verifies [SQLITE-28].
+    it('returns conflict and delivers no commit on another base or epoch [STATE-102] [SQLITE-27]', async () => {
       await using store = await makeStore();
       await using node = await openLoadedNode(store.engine());
       await node.commit([put('k', 'kept')]);
@@ -181,7 +184,7 @@ function commitSuite(makeStore: MakeStore): void {
 
 function loadSuite(makeStore: MakeStore): void {
   describe('load', () => {
-    it('skips store-only tables, which scan reads [STATE-24]', async () => {
+    it('skips store-only tables, which scan reads [STATE-24] [SQLITE-38]', async () => {
       await using store = await makeStore();
       const settings = { storeOnly: ['log'] };
       await using node = await openLoadedNode(store.engine(), settings);
@@ -247,6 +250,7 @@ function loadSuite(makeStore: MakeStore): void {
 
 function scanSuite(makeStore: MakeStore): void {
   describe('scan', () => {
+    // Verifies [STATE-22] [SQLITE-39].
     it('reads a range in byte order, forward or reverse, start inclusive and end exclusive [STATE-61]', async () => {
       await using store = await makeStore();
       await using node = await openLoadedNode(store.engine());
@@ -305,7 +309,7 @@ function importSuite(makeStore: MakeStore): void {
       await inOneNode(store, async (node) => assert.deepEqual([...node.rows], [['t/k', 'v']]), assertImportFails);
     });
 
-    it('fails with not-empty on a store whose rows were all removed [STATE-97]', async () => {
+    it('fails with not-empty on a store whose rows were all removed [STATE-97] [SQLITE-41]', async () => {
       await using store = await makeStore();
       await inOneNode(store, async (node) => {
         await node.commit([put('k', 'v')]);
@@ -314,7 +318,7 @@ function importSuite(makeStore: MakeStore): void {
       await inOneNode(store, async (node) => assert.equal(node.rows.size, 0), assertImportFails);
     });
 
-    it('leaves the store empty after a failure, and can be repeated [STATE-98]', async () => {
+    it('leaves the store empty after a failure, and can be repeated [STATE-98] [SQLITE-40]', async () => {
       await using store = await makeStore();
       const damaged = new Error('the checksum does not match');
       async function* broken(): AsyncGenerator<StoredRow[]> {
@@ -344,7 +348,8 @@ function importSuite(makeStore: MakeStore): void {
 
 function nodeSuite(makeStore: MakeStore): void {
   describe('node', () => {
-    it('receives itself as a live node, with the formats that it reads', async () => {
+    // Verifies [SQLITE-42].
+    it('receives itself as a live node, with the formats that it reads [STATE-89] [STATE-101]', async () => {
       await using store = await makeStore();
       await using node = await openLoadedNode(store.engine(), { name: 'n1', formats: { t: 3, u: 1 } });
       await until('it is a live node', () => node.liveNodes().length === 1);
@@ -362,7 +367,7 @@ function nodeSuite(makeStore: MakeStore): void {
       assert.ok(ms >= 0 && ms < 5_000, `${ms} ms`);
     });
 
-    it('can open the same store again after it was closed [STATE-109]', async () => {
+    it('can open the same store again after it was closed [STATE-109] [SQLITE-44]', async () => {
       await using store = await makeStore();
       for (let i = 0; i < 3; i++) {
         const index = await inOneNode(store, async (node) => {

@@ -42,7 +42,7 @@ function commitSuite(makeStore: MakeStore): void {
     assert.deepEqual(second.rows, first.rows);
   });
 
-  it('gets a conflict if it loses a race, and both engines receive only the winning commit', async () => {
+  it('gets a conflict if it loses a race, and both engines receive only the winning commit [ETCD-24]', async () => {
     await using store = await makeStore();
     await using first = await openLoadedNode(store.engine(), { name: 'a' });
     await using second = await openLoadedNode(store.engine(), { name: 'b' });
@@ -102,7 +102,7 @@ function loadSuite(makeStore: MakeStore): void {
     assert.deepEqual(second.breaks, []);
   });
 
-  it('loads a store behind its floor in a new epoch, with an index above the floor [STATE-16]', async () => {
+  it('loads a store behind its floor in a new epoch, with an index above the floor [STATE-16] [STATE-15]', async () => {
     await using store = await makeStore();
     await using node = await openLoadedNode(store.engine());
     await node.commit([put('k', 'v')]);
@@ -118,7 +118,7 @@ function loadSuite(makeStore: MakeStore): void {
 }
 
 function liveNodesSuite(makeStore: MakeStore): void {
-  it('is a live node while it is open', async () => {
+  it('is a live node while it is open [STATE-89]', async () => {
     await using store = await makeStore();
     await using first = await openLoadedNode(store.engine(), { name: 'a' });
     const names = (): string[] =>
@@ -150,6 +150,7 @@ function liveNodesSuite(makeStore: MakeStore): void {
     assert.deepEqual(first.fatal, []);
   });
 
+  // Verifies [STATE-11].
   it('receives the status rows of the first, and their removal when the first closes [STATE-90]', async () => {
     await using store = await makeStore();
     const first = await openLoadedNode(store.engine(), { name: 'a' });

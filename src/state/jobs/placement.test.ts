@@ -24,7 +24,7 @@ describe('rendezvous', () => {
     assert.equal(counts.size, 3);
   });
 
-  it('moves only the subjects of the member that leaves', () => {
+  it('moves only the subjects of the member that leaves [STATE-91]', () => {
     for (const subject of subjects) {
       const before = rendezvous(subject, members('a', 'b', 'c'));
       const after = rendezvous(subject, members('a', 'c'));
@@ -57,7 +57,7 @@ describe('Jobs', () => {
     return { jobs, clock, closing, errors };
   }
 
-  it('runs a job while this server is picked, and stops it while another one is', async () => {
+  it('runs a job while this server is picked, and stops it while another one is [STATE-91]', async () => {
     const { jobs, clock, closing } = createJobs();
     const { job, seen } = endlessJob('job');
     jobs.add(job);
@@ -80,7 +80,7 @@ describe('Jobs', () => {
     assert.equal(seen.running, 0);
   });
 
-  it('reports a failed job and starts it again after a pause', async () => {
+  it('reports a failed job and starts it again after a pause [STATE-92]', async () => {
     const { jobs, clock, closing, errors } = createJobs();
     let runs = 0;
     jobs.onLiveNodes(members('a'));

@@ -69,7 +69,7 @@ async function firstStored(state: State): Promise<string | undefined> {
 }
 
 function ownerSuite(makeStore: MakeStore): void {
-  it('hides everything below it in the commit of its deletion, at every depth', async () => {
+  it('hides everything below it in the commit of its deletion, at every depth [STATE-79] [STATE-81]', async () => {
     await using store = await makeStore();
     const gated = gatedEngine(store.engine());
     await using state = await openState(gated.engine);
@@ -92,7 +92,7 @@ function ownerSuite(makeStore: MakeStore): void {
     assert.equal(snapshot.first(tokens, 'team')?.row.team, 't-o2');
   });
 
-  it('frees the unique entries of its rows immediately', async () => {
+  it('frees the unique entries of its rows immediately [STATE-21]', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     await fill(state, 5);
@@ -122,6 +122,7 @@ function ownerSuite(makeStore: MakeStore): void {
     assert.equal(state.snapshot.all(tokens).length, 10);
   });
 
+  // Verifies [STATE-82] [STATE-84].
   it(`hides ${OWNED_ROWS} rows at once, drops them in slices, and deletes them from the store across a restart`, async () => {
     await using store = await makeStore();
     const clock = createFakeClock();
@@ -158,7 +159,8 @@ function ownerSuite(makeStore: MakeStore): void {
 }
 
 function expirySuite(makeStore: MakeStore): void {
-  it('ends the existence of a row at its exact time, in reads and in writes', async () => {
+  // Verifies [STATE-85].
+  it('ends the existence of a row at its exact time, in reads and in writes [STATE-17] [STATE-21]', async () => {
     await using store = await makeStore();
     const clock = createFakeClock();
     const state = await openState(store.engine(), { clock });
@@ -184,7 +186,7 @@ function expirySuite(makeStore: MakeStore): void {
     await state[Symbol.asyncDispose]();
   });
 
-  it('hides the rows of an expired owner', async () => {
+  it('hides the rows of an expired owner [STATE-85]', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     await fill(state, 1);
@@ -197,7 +199,7 @@ function expirySuite(makeStore: MakeStore): void {
     assert.ok(state.snapshot.get(tokens, 'stays') !== undefined);
   });
 
-  it('lets a job delete each row once, with its audit entry in the same commit', async () => {
+  it('lets a job delete each row once, with its audit entry in the same commit [STATE-86]', async () => {
     await using store = await makeStore();
     const clock = createFakeClock();
     const gated = gatedEngine(store.engine());
@@ -229,7 +231,7 @@ function expirySuite(makeStore: MakeStore): void {
     await state[Symbol.asyncDispose]();
   });
 
-  it('deletes fewer rows at once when the store accepts only small commits', async () => {
+  it('deletes fewer rows at once when the store accepts only small commits [STATE-86]', async () => {
     await using store = await makeStore();
     const clock = createFakeClock();
     const gated = gatedEngine(store.engine(), { operationsMax: 13 });

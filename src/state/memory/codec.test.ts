@@ -21,7 +21,7 @@ const versioned = defineTable<{ readonly id: string; readonly color: string }>()
 const member = (name: string, formats: LiveNode['formats']): LiveNode => ({ name, incarnation: name, formats });
 
 describe('decodeRow', () => {
-  it('returns the encoded row, for any JSON', () => {
+  it('returns the encoded row, for any JSON [SQLITE-31]', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.nat(), fc.nat(), (value, createIndex, modifyIndex) => {
         const row = JSON.parse(JSON.stringify({ id: 'a', value, partition: 'p' }));
@@ -33,14 +33,14 @@ describe('decodeRow', () => {
     );
   });
 
-  it('reads an older format that encodeRow wrote', () => {
+  it('reads an older format that encodeRow wrote [STATE-27] [STATE-28]', () => {
     const stored = { row: { id: 'a', color: 'red' }, createIndex: 1, modifyIndex: 2 };
     assert.equal(encodeRow(versioned, stored, 3), '[3,1,2,{"id":"a","color":"red"}]');
     assert.equal(encodeRow(versioned, stored, 2), '[2,1,2,{"id":"a"}]');
     assert.deepEqual(decodeRow(versioned, 'a', '[2,1,2,{"id":"a"}]'), { ...stored, row: { id: 'a', color: 'gray' } });
   });
 
-  it('names an unreadable row and the reason', () => {
+  it('names an unreadable row and the reason [STATE-31]', () => {
     const unreadable: readonly (readonly [string, RegExp])[] = [
       ['', /row 'a' of table 'things' is not JSON/],
       ['{"id":', /is not JSON/],
@@ -59,7 +59,7 @@ describe('decodeRow', () => {
 });
 
 describe('formatToWrite', () => {
-  it('returns the newest format that every live server reads', () => {
+  it('returns the newest format that every live server reads [STATE-29]', () => {
     const cases: readonly (readonly [readonly LiveNode[], number])[] = [
       [[], 3],
       [[member('a', { things: 3 })], 3],
@@ -71,7 +71,7 @@ describe('formatToWrite', () => {
     for (const [members, format] of cases) assert.equal(formatToWrite(versioned, members), format);
   });
 
-  it('returns the newest format of this version if it cannot write the older one', () => {
+  it('returns the newest format of this version if it cannot write the older one [STATE-29]', () => {
     assert.equal(formatToWrite(versioned, [member('a', { things: 1 })]), 3);
     assert.equal(formatToWrite(counters, [member('a', { counters: 0 })]), 1);
   });

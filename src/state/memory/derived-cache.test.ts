@@ -23,7 +23,7 @@ describe('derived cache', () => {
     };
   };
 
-  it('evicts the least recently used values beyond its byte limit', () => {
+  it('evicts the least recently used values beyond its byte limit [STATE-62]', () => {
     const get = getter(DERIVED_CACHE_BYTES_MAX / 2);
     assert.deepEqual(get('a', 'b', 'b', 'a'), ['a', 'b']);
     assert.deepEqual(get('c', 'a', 'c'), ['c']);
@@ -49,7 +49,7 @@ describe('derived cache', () => {
     assert.deepEqual([...made], [0]);
   });
 
-  it('keeps the two most recently used large values, without evicting small ones', () => {
+  it('keeps the two most recently used large values, without evicting small ones [STATE-62]', () => {
     const getLarge = getter(2 * DERIVED_CACHE_BYTES_MAX);
     assert.deepEqual(getLarge('a', 'b', 'a', 'b', 'c', 'a', 'c'), ['a', 'b', 'c', 'a']);
     for (const [source, answer] of [

@@ -28,7 +28,7 @@ const counter = (id: string, value: number, partition = 'p'): readonly [AnyTable
 const ids = (rows: readonly Stored<{ readonly id: string }>[]): string[] => rows.map(({ row }) => row.id);
 
 describe('reader', () => {
-  it('lists rows in key order, in pages that start after an existing or missing key', () => {
+  it('lists rows in key order, in pages that start after an existing or missing key [STATE-22]', () => {
     const reader = readerOf(['c', 'a', 'e', 'b'].map((id) => counter(id, 1)));
     assert.deepEqual(ids(reader.all(counters)), ['a', 'b', 'c', 'e']);
     assert.deepEqual(ids(reader.all(counters, { after: 'b', limit: 1 })), ['c']);
@@ -63,7 +63,7 @@ describe('reader', () => {
     assert.equal(reader.get(tokens, '1'), undefined);
   });
 
-  it('checks owners that can expire, and others only when there may be orphans', () => {
+  it('checks owners that can expire, and others only when there may be orphans [STATE-79]', () => {
     const rows: readonly (readonly [AnyTable, object])[] = [
       [tokens, { id: 'expired', team: 'missing', hash: 'a', expiresAt: NOW }],
       [tokens, { id: 'alive', team: 'missing', hash: 'b' }],

@@ -28,7 +28,7 @@ describe('snapshot', () => {
     return () => ++last;
   };
 
-  it('memoizes a value once per key, separately from other snapshots', () => {
+  it('memoizes a value once per key, separately from other snapshots [STATE-62]', () => {
     const indexes = emptyTableIndexes(counters);
     const snapshot = snapshotOf(indexes);
     const next = callCounter();

@@ -23,7 +23,7 @@ const plain = (table: AnyTable, indexes: TableIndexes): unknown => [
 ];
 
 describe('table indexes', () => {
-  it('equal, after any changes, the indexes built from the remaining rows', () => {
+  it('equal, after any changes, the indexes built from the remaining rows [STATE-19] [STATE-22]', () => {
     const change = fc.record({ key: fc.constantFrom('a', 'b', 'é', '\uffff', '😀', '~'), value: fc.option(fc.nat(8)) });
     fc.assert(
       fc.property(fc.array(change, { maxLength: 60 }), (changes) => {
@@ -60,7 +60,7 @@ describe('table indexes', () => {
     assert.equal(clone.rows.get('k1')?.modifyIndex, 1, 'a clone is unaffected by another clone');
   });
 
-  it('stay unchanged when another row has the unique entry', () => {
+  it('stay unchanged when another row has the unique entry [STATE-20]', () => {
     const indexes = emptyTableIndexes(organizations);
     const organization = (id: string, name: string): Stored<Organization> => stored({ id, name });
     setRow(organizations, indexes, '1', organization('1', 'red'));

@@ -18,7 +18,7 @@ function controlledProofs() {
 }
 
 describe('barrier', () => {
-  it('runs one proof at a time, and shares the next one among the reads that arrive during it', async () => {
+  it('runs one proof at a time, and shares the next one among the reads that arrive during it [STATE-58]', async () => {
     const { proofs, prove } = controlledProofs();
     const barrier = new Barrier(prove, createFakeClock());
     const done: string[] = [];
@@ -43,7 +43,7 @@ describe('barrier', () => {
     assert.equal(proofs.length, 3);
   });
 
-  it('fails only the reads that share a failed proof', async () => {
+  it('fails only the reads that share a failed proof [STATE-59]', async () => {
     const { proofs, prove } = controlledProofs();
     const barrier = new Barrier(prove, createFakeClock());
     const first = barrier.join();
@@ -56,7 +56,7 @@ describe('barrier', () => {
     await second;
   });
 
-  it('times out, with the wait for the previous proof included, and recovers', async () => {
+  it('times out, with the wait for the previous proof included, and recovers [STATE-59]', async () => {
     const { proofs, prove } = controlledProofs();
     const clock = createFakeClock();
     const barrier = new Barrier(prove, clock);

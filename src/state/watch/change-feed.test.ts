@@ -30,7 +30,7 @@ describe('change feed', () => {
     assert.equal((await changes.next()).done, true);
   });
 
-  it('disconnects only the consumer that is too far behind', async () => {
+  it('disconnects only the consumer that is too far behind [STATE-78]', async () => {
     const feed = new ChangeFeed();
     const { signal } = new AbortController();
     const slow = feed.subscribe(signal)[Symbol.asyncIterator]();
@@ -45,7 +45,7 @@ describe('change feed', () => {
     assert.equal((await quick.next()).value.index, 0);
   });
 
-  it('keeps a consumer whose backlog is exactly at the limit', async () => {
+  it('keeps a consumer whose backlog is exactly at the limit [STATE-78]', async () => {
     const feed = new ChangeFeed();
     const slow = feed.subscribe(new AbortController().signal)[Symbol.asyncIterator]();
     for (let index = 1; index <= CHANGE_FEED_BACKLOG_MAX; index++) feed.push(change(index));

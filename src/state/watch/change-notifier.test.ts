@@ -8,7 +8,7 @@ import { ChangeNotifier, entryTopic, rowTopic } from './change-notifier.ts';
 const row = (key: string) => rowTopic(counters, key);
 
 describe('change notifier', () => {
-  it('wakes only the waiters of a changed topic, once, in a later turn', async () => {
+  it('wakes only the waiters of a changed topic, once, in a later turn [STATE-68] [STATE-69]', async () => {
     const notifier = new ChangeNotifier();
     const woken: string[] = [];
     notifier.wait([row('a')], () => woken.push('a'));
@@ -38,7 +38,7 @@ describe('change notifier', () => {
     assert.equal(notifier.waiterCount, 0);
   });
 
-  it('wakes waiters in slices, one per turn of the event loop', async () => {
+  it('wakes waiters in slices, one per turn of the event loop [STATE-70]', async () => {
     const notifier = new ChangeNotifier();
     const count = WAKE_SLICE_WAITERS * 3 + 1;
     let woken = 0;
@@ -67,7 +67,7 @@ describe('change notifier', () => {
     }
   });
 
-  it('remembers last changes, and counts forgotten topics as changed when they were forgotten', () => {
+  it('remembers last changes, and counts forgotten topics as changed when they were forgotten [STATE-73]', () => {
     const notifier = new ChangeNotifier();
     notifier.recordChanges([row('a')], 3);
     notifier.recordChanges([row('b')], 4);
@@ -83,7 +83,7 @@ describe('change notifier', () => {
     assert.equal(notifier.lastChangeIndex(row('never')), floor);
   });
 
-  it('counts every topic as changed and wakes every waiter on a reset', async () => {
+  it('counts every topic as changed and wakes every waiter on a reset [STATE-76]', async () => {
     const notifier = new ChangeNotifier();
     let woken = 0;
     notifier.recordChanges([row('a')], 3);
@@ -96,7 +96,7 @@ describe('change notifier', () => {
     assert.equal(notifier.lastChangeIndex(row('never')), 9);
   });
 
-  it('distinguishes rows, entries, and tables', () => {
+  it('distinguishes rows, entries, and tables [STATE-68]', () => {
     const topics = [
       rowTopic(counters, 'p'),
       rowTopic(tokens, 'p'),

@@ -24,7 +24,7 @@ export function followingContract(name: string, makeStore: MakeStore): void {
 }
 
 function indexSuite(makeStore: MakeStore): void {
-  it('is the index of the last change or deletion of a row', async () => {
+  it('is the index of the last change or deletion of a row [STATE-71] [STATE-72]', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     const rowIndex = (id: string): number => state.watchRow(counters, id).index;
@@ -42,6 +42,7 @@ function indexSuite(makeStore: MakeStore): void {
     assert.equal(rowIndex('a'), state.snapshot.index);
   });
 
+  // Verifies [STATE-72].
   it('is the index of the last change below an entry, and does not fall when the newest row is deleted', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
@@ -60,7 +61,7 @@ function indexSuite(makeStore: MakeStore): void {
     assert.ok(index('never') <= state.snapshot.index);
   });
 
-  it("starts at the loaded index for entries, and at the row's own index for rows", async () => {
+  it("starts at the loaded index for entries, and at the row's own index for rows [STATE-74]", async () => {
     await using store = await makeStore();
     const before = await openState(store.engine());
     await before.write((tx) => void tx.put(counters, counter('a')));
@@ -74,7 +75,7 @@ function indexSuite(makeStore: MakeStore): void {
     assert.equal(state.watchRow(counters, 'a').index, created);
   });
 
-  it("is at least the index of the owner's deletion for orphaned rows, and never falls", async () => {
+  it("is at least the index of the owner's deletion for orphaned rows, and never falls [STATE-83]", async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     await state.write((tx) => {
@@ -102,7 +103,7 @@ function indexSuite(makeStore: MakeStore): void {
     assert.equal(state.snapshot.mayHaveOrphans, false);
   });
 
-  it('does not fall for an expired row before a job deletes it', async () => {
+  it('does not fall for an expired row before a job deletes it [STATE-86]', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     await state.write((tx) => void tx.put(counters, counter('a')));
@@ -115,7 +116,7 @@ function indexSuite(makeStore: MakeStore): void {
 }
 
 function waiterSuite(makeStore: MakeStore): void {
-  it('is woken by a change of its topic, and can then read the change', async () => {
+  it('is woken by a change of its topic, and can then read the change [STATE-68] [STATE-69]', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     const woken = new Promise((resolve) => {
@@ -129,7 +130,7 @@ function waiterSuite(makeStore: MakeStore): void {
     assert.equal(state.waiterCount, 0);
   });
 
-  it('is not woken by a rejected write', async () => {
+  it('is not woken by a rejected write [STATE-69]', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     let woken = 0;
@@ -146,7 +147,7 @@ function waiterSuite(makeStore: MakeStore): void {
     assert.equal(woken, 0);
   });
 
-  it('is woken by a reload, and finds every topic at the loaded index', async () => {
+  it('is woken by a reload, and finds every topic at the loaded index [STATE-76]', async () => {
     await using store = await makeStore();
     const gated = gatedEngine(store.engine());
     await using state = await openState(gated.engine);
@@ -161,7 +162,7 @@ function waiterSuite(makeStore: MakeStore): void {
 }
 
 function feedSuite(makeStore: MakeStore): void {
-  it('delivers each commit in order, with the previous and the new rows', async () => {
+  it('delivers each commit in order, with the previous and the new rows [STATE-77]', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine());
     await state.write((tx) => void tx.put(counters, counter('a', 1)));
@@ -207,7 +208,7 @@ function feedSuite(makeStore: MakeStore): void {
     ]);
   });
 
-  it('disconnects every consumer on a reload', async () => {
+  it('disconnects every consumer on a reload [STATE-78]', async () => {
     await using store = await makeStore();
     const gated = gatedEngine(store.engine());
     await using state = await openState(gated.engine);
@@ -250,7 +251,7 @@ function versions() {
 }
 
 function formatSuite(makeStore: MakeStore): void {
-  it('converts a row of an older version on reading, and replaces it with the next change', async () => {
+  it('converts a row of an older version on reading, and replaces it with the next change [STATE-28]', async () => {
     await using store = await makeStore();
     const { first, second, older, newer } = versions();
     const old = await openState(store.engine(), { schema: older });
@@ -270,7 +271,7 @@ function formatSuite(makeStore: MakeStore): void {
     assert.equal(state.snapshot.get(second, 'b')?.row.color, 'gray');
   });
 
-  it('rejects a row of a newer version with the reason and the remedy', async () => {
+  it('rejects a row of a newer version with the reason and the remedy [STATE-31]', async () => {
     await using store = await makeStore();
     const { second, older, newer } = versions();
     const state = await openState(store.engine(), { schema: newer });
@@ -284,7 +285,7 @@ function formatSuite(makeStore: MakeStore): void {
     });
   });
 
-  it('leaves the rows of an undeclared table in the store unread', async () => {
+  it('leaves the rows of an undeclared table in the store unread [STATE-25]', async () => {
     await using store = await makeStore();
     const { first, older } = versions();
     const both = await openState(store.engine());

@@ -72,7 +72,8 @@ describe('pipelined write', { timeout: 60_000 }, () => {
     await store[Symbol.asyncDispose]();
   });
 
-  it('sees the expected result of the batch in flight, is sent after it, and runs once', async () => {
+  // Verifies [STATE-42].
+  it('sees the expected result of the batch in flight, is sent after it, and runs once [STATE-40]', async () => {
     await open();
     const { first, second, runs } = await startTwo(add('n', 1), add('n', 10));
     assert.equal(value('n'), undefined);
@@ -99,7 +100,7 @@ describe('pipelined write', { timeout: 60_000 }, () => {
     assert.equal(gated.commits.length, 2);
   });
 
-  it('settles a rejection or a no-op only when the batch in flight is durable', async () => {
+  it('settles a rejection or a no-op only when the batch in flight is durable [STATE-7]', async () => {
     await open();
     const settled: string[] = [];
     const { first, second } = await startTwo(add('n', 1), (tx) => {
@@ -118,7 +119,7 @@ describe('pipelined write', { timeout: 60_000 }, () => {
     assert.deepEqual(settled.toSorted(), ['first', 'no-op 1', 'rejection']);
   });
 
-  it('runs again without the batch in flight if the store rejects that', async () => {
+  it('runs again without the batch in flight if the store rejects that [STATE-42]', async () => {
     await open();
     gated.commit.failNext(new StateError('full', 'no room'));
     const { first, second, runs } = await startTwo(add('n', 1), (tx) => {
@@ -132,7 +133,7 @@ describe('pipelined write', { timeout: 60_000 }, () => {
     assert.equal(value('n'), 10);
   });
 
-  it('runs again after the batch in flight if another server committed first', async () => {
+  it('runs again after the batch in flight if another server committed first [STATE-42] [STATE-43]', async () => {
     await open({ shared: true });
     const { first, second, runs } = await startTwo(add('n', 1), add('n', 10));
     const elsewhere = JSON.stringify([1, 1, 1, { id: 'n', value: 100, partition: 'p' }]);
@@ -143,7 +144,7 @@ describe('pipelined write', { timeout: 60_000 }, () => {
     assert.equal(value('n'), 111);
   });
 
-  it('runs again if the batch in flight has no operations and the head has moved', async () => {
+  it('runs again if the batch in flight has no operations and the head has moved [STATE-41]', async () => {
     await open({ shared: true });
     gated.head.close();
     const first = state.write((tx) => tx.get(counters, 'n')?.row.value);
@@ -161,7 +162,7 @@ describe('pipelined write', { timeout: 60_000 }, () => {
     assert.equal(runs, 2);
   });
 
-  it('runs again on the loaded rows after a reload', async () => {
+  it('runs again on the loaded rows after a reload [STATE-66]', async () => {
     await open();
     const { first, second, runs } = await startTwo(add('n', 1), add('n', 10));
     gated.break('requested by the test');
@@ -172,7 +173,7 @@ describe('pipelined write', { timeout: 60_000 }, () => {
     assert.equal(value('n'), 11);
   });
 
-  it('runs again if a server joins that does not read its row format', async () => {
+  it('runs again if a server joins that does not read its row format [STATE-30]', async () => {
     const notes = defineTable<{ readonly id: string }>()({
       name: 'notes',
       key: (row) => row.id,
@@ -191,7 +192,7 @@ describe('pipelined write', { timeout: 60_000 }, () => {
     );
   });
 
-  it('is not sent if the state closes', async () => {
+  it('is not sent if the state closes [STATE-53]', async () => {
     await open();
     const { first, second } = await startTwo(add('n', 1), add('n', 10));
     const closed = state[Symbol.asyncDispose]();
@@ -202,7 +203,7 @@ describe('pipelined write', { timeout: 60_000 }, () => {
     assert.equal(gated.commits.length, 1);
   });
 
-  it('is not committed after it timed out, even if it has run', async () => {
+  it('is not committed after it timed out, even if it has run [STATE-49]', async () => {
     await open();
     const { second } = await startTwo(add('first', 1), add('second', 1));
     const timedOut = assert.rejects(second, hasCode('unavailable'));
@@ -214,6 +215,7 @@ describe('pipelined write', { timeout: 60_000 }, () => {
     assert.deepEqual([value('first'), value('second'), value('later')], [1, undefined, 1]);
   });
 
+  // Verifies [STATE-48].
   it('is dropped if its client disconnects while the store does not answer, and later writes run again', async () => {
     await open();
     const disconnect = new AbortController();
@@ -227,7 +229,7 @@ describe('pipelined write', { timeout: 60_000 }, () => {
     assert.equal(await third, 101);
   });
 
-  it('is dropped if its client disconnects just before it is sent', async () => {
+  it('is dropped if its client disconnects just before it is sent [STATE-48]', async () => {
     await open();
     const disconnect = new AbortController();
     const { first, second } = await startTwo(add('n', 1), add('n', 10), { signal: disconnect.signal });
@@ -239,7 +241,7 @@ describe('pipelined write', { timeout: 60_000 }, () => {
     assert.equal(await third, 101);
   });
 
-  it('counts the rows that the batch in flight adds, unless the store rejects that', async () => {
+  it('counts the rows that the batch in flight adds, unless the store rejects that [STATE-52]', async () => {
     await open({}, { rowsMax: 1 });
     const rejected = await startTwo(add('a', 1), add('b', 1));
     gated.commit.open();
@@ -254,7 +256,7 @@ describe('pipelined write', { timeout: 60_000 }, () => {
     assert.deepEqual([value('a'), value('b')], [undefined, 1]);
   });
 
-  it('waits for a commit that deletes an owner, and for the removal of its orphans', async () => {
+  it('waits for a commit that deletes an owner, and for the removal of its orphans [STATE-42]', async () => {
     await open();
     await state.write((tx) => {
       tx.put(organizations, { id: 'o', name: 'o' });

@@ -65,7 +65,7 @@ describe('write queue', { timeout: 60_000 }, () => {
   });
 
   describe('limits', () => {
-    it('rejects writes immediately while too many are pending', async () => {
+    it('rejects writes immediately while too many are pending [STATE-34] [STATE-110]', async () => {
       await open();
       gated.commit.close();
       const first = state.write(put('first'));
@@ -77,7 +77,7 @@ describe('write queue', { timeout: 60_000 }, () => {
       await state.write(put('later'));
     });
 
-    it('counts the estimated bytes of each pending write', async () => {
+    it('counts the estimated bytes of each pending write [STATE-110]', async () => {
       await open();
       gated.commit.close();
       const first = state.write(put('first'));
@@ -91,7 +91,7 @@ describe('write queue', { timeout: 60_000 }, () => {
       await state.write(put('c'), { bytes: PENDING_BYTES_MAX + 1 });
     });
 
-    it('does not count the rows of a rejected write', async () => {
+    it('does not count the rows of a rejected write [STATE-52]', async () => {
       await open(undefined, { rowsMax: 1 });
       const rejected = state.write((tx) => {
         put('a')(tx);
@@ -104,7 +104,7 @@ describe('write queue', { timeout: 60_000 }, () => {
       await assert.rejects(state.write(put('d')), hasCode('rows-max'));
     });
 
-    it('rejects only the write that is too large, and names the limit to raise', async () => {
+    it('rejects only the write that is too large, and names the limit to raise [STATE-46]', async () => {
       await open({ operationsMax: 10, bytesMax: 2_000 });
       const large = state.write((tx) => {
         for (let i = 0; i < 11; i++) put(`l${i}`)(tx);
@@ -122,6 +122,7 @@ describe('write queue', { timeout: 60_000 }, () => {
       assert.equal(state.snapshot.all(counters).length, 10);
     });
 
+    // Verifies [STATE-47].
     it('sends each write of a batch separately after the store rejected the batch as too large', async () => {
       await open();
       gated.commit.failNext(new StateError('too-large', 'the store rejects this batch'));
@@ -155,7 +156,7 @@ describe('write queue', { timeout: 60_000 }, () => {
   });
 
   describe('client', () => {
-    it('is not served if it disconnects before its write starts', async () => {
+    it('is not served if it disconnects before its write starts [STATE-48]', async () => {
       await open();
       gated.commit.close();
       const first = state.write(put('first'));
@@ -168,7 +169,7 @@ describe('write queue', { timeout: 60_000 }, () => {
       assert.equal(state.snapshot.get(counters, 'left'), undefined);
     });
 
-    it('does not make later writes run again when it disconnects', async () => {
+    it('does not make later writes run again when it disconnects [STATE-48]', async () => {
       await open();
       const add = (tx: Transaction): void => put('n', (tx.get(counters, 'n')?.row.value ?? 0) + 1)(tx);
       const left = assert.rejects(state.write(add, { signal: AbortSignal.abort() }), hasCode('aborted'));
@@ -195,6 +196,7 @@ describe('write queue', { timeout: 60_000 }, () => {
       await Promise.all([first, more]);
     });
 
+    // Verifies [STATE-49] [STATE-50].
     it('gets outcome-unknown for a write at the store and unavailable for a pending one, after the time limit', async () => {
       await open();
       gated.commit.close();
@@ -217,6 +219,7 @@ describe('write queue', { timeout: 60_000 }, () => {
   });
 
   describe('conflict', () => {
+    // Verifies [STATE-37] [STATE-43].
     it('discards every outcome and runs the writes again on the new rows, with the same time and IDs', async () => {
       await open({ shared: true });
       await state.write(put('n', 1));
@@ -252,7 +255,7 @@ describe('write queue', { timeout: 60_000 }, () => {
       assert.equal(state.snapshot.get(counters, 'n')?.row.value, 11);
     });
 
-    it('makes a batch without operations run again if the head has moved', async () => {
+    it('makes a batch without operations run again if the head has moved [STATE-41]', async () => {
       await open({ shared: true });
       gated.head.close();
       const rejection = assert.rejects(
@@ -271,7 +274,7 @@ describe('write queue', { timeout: 60_000 }, () => {
       assert.equal(gated.commits.length, 0);
     });
 
-    it('fails a write with overloaded after too many attempts', async () => {
+    it('fails a write with overloaded after too many attempts [STATE-45]', async () => {
       await open({ shared: true });
       let runs = 0;
       const write = assert.rejects(
@@ -293,7 +296,7 @@ describe('write queue', { timeout: 60_000 }, () => {
       await state.write(put('n', 1));
     });
 
-    it('fails a write with overloaded after too long a time', async () => {
+    it('fails a write with overloaded after too long a time [STATE-45]', async () => {
       await open({ shared: true });
       gated.commit.close();
       const write = assert.rejects(state.write(put('n')), hasCode('overloaded'));
@@ -305,7 +308,7 @@ describe('write queue', { timeout: 60_000 }, () => {
       assert.equal(gated.commits.length, 1);
     });
 
-    it('fails a write with unavailable when this server cannot reload in time', async () => {
+    it('fails a write with unavailable when this server cannot reload in time [STATE-49]', async () => {
       await open({ shared: true });
       gated.commit.close();
       const write = assert.rejects(state.write(put('n')), hasCode('unavailable'));
@@ -324,7 +327,7 @@ describe('write queue', { timeout: 60_000 }, () => {
   });
 
   describe('reload', () => {
-    it('makes a commit of the meantime visible before acknowledging it', async () => {
+    it('makes a commit of the meantime visible before acknowledging it [STATE-44] [STATE-66]', async () => {
       await open();
       gated.acknowledge.close();
       const write = state.write(put('n', 5)).then(() => state.snapshot.get(counters, 'n')?.row.value);
@@ -337,7 +340,7 @@ describe('write queue', { timeout: 60_000 }, () => {
       assert.equal(await write, 5);
     });
 
-    it('delays reads and writes until it completes, and starts over after a break', async () => {
+    it('delays reads and writes until it completes, and starts over after a break [STATE-64] [STATE-65]', async () => {
       await open();
       await state.write(put('n', 1));
       gated.load.close();
@@ -356,7 +359,7 @@ describe('write queue', { timeout: 60_000 }, () => {
       assert.equal(state.snapshot.get(counters, 'n')?.row.value, 2);
     });
 
-    it('leaves orphans out, even if a commit built before it is made after it', async () => {
+    it('leaves orphans out, even if a commit built before it is made after it [STATE-66]', async () => {
       await open();
       await state.write((tx) => {
         for (const id of ['o', 'p']) tx.put(organizations, { id, name: id });
@@ -379,7 +382,7 @@ describe('write queue', { timeout: 60_000 }, () => {
       assert.equal(state.snapshot.rowCount, 2);
     });
 
-    it('starts over once if a buffered commit does not follow the loaded index', async () => {
+    it('starts over once if a buffered commit does not follow the loaded index [STATE-14] [STATE-64]', async () => {
       await open();
       await state.write(put('n', 1));
       gated.load.close();
@@ -395,7 +398,7 @@ describe('write queue', { timeout: 60_000 }, () => {
       assert.equal(state.snapshot.get(counters, 'n')?.row.value, 2);
     });
 
-    it('is retried when it fails', async () => {
+    it('is retried when it fails [STATE-65]', async () => {
       await open();
       await state.write(put('n', 1));
       gated.load.failNext(new StateError('unavailable', 'the store does not answer'));
@@ -407,7 +410,7 @@ describe('write queue', { timeout: 60_000 }, () => {
       assert.equal(state.loaded, true);
     });
 
-    it('ends the process if it finds an unreadable row', async () => {
+    it('ends the process if it finds an unreadable row [STATE-67]', async () => {
       await open();
       await gated.commitElsewhere([{ table: 'counters', key: 'k', value: '[2,1,1,{}]' }]);
       const error = await state.fatal;
@@ -417,12 +420,12 @@ describe('write queue', { timeout: 60_000 }, () => {
   });
 
   describe('consistent read', () => {
-    it('needs no barrier if no other process can commit', async () => {
+    it('needs no barrier if no other process can commit [STATE-57] [SQLITE-15]', async () => {
       await open();
       assert.equal(state.consistent(), undefined);
     });
 
-    it('waits until this server has every commit of the store', async () => {
+    it('waits until this server has every commit of the store [STATE-4] [STATE-57]', async () => {
       await open({ shared: true });
       gated.head.close();
       const read = state.consistent()?.then(() => state.snapshot.get(counters, 'n')?.row.value);
@@ -432,7 +435,7 @@ describe('write queue', { timeout: 60_000 }, () => {
       assert.equal(await read, 3);
     });
 
-    it('fails if the store does not answer', async () => {
+    it('fails if the store does not answer [STATE-59]', async () => {
       await open({ shared: true });
       gated.head.close();
       const read = assert.rejects(Promise.resolve(state.consistent()), hasCode('unavailable'));
@@ -443,7 +446,7 @@ describe('write queue', { timeout: 60_000 }, () => {
     });
   });
 
-  it('stops with the state, even if orphans remain in memory', async () => {
+  it('stops with the state, even if orphans remain in memory [STATE-53]', async () => {
     await open();
     await state.write((tx) => {
       tx.put(organizations, { id: 'o', name: 'o' });

@@ -23,7 +23,7 @@ describe('stream times', () => {
     assert.deepEqual(times.of('p'), { heartbeatMs: 1_000_010, receiveMs: 1_000_020, sendMs: 1_000_000 });
   });
 
-  it('are published when they change, with 256 streams in one row [PEER-17]', () => {
+  it('are published when they change, with 256 streams in one row [PEER-17] [ETCD-79]', () => {
     const clock = createFakeClock(1_000_000);
     const { state, rows, published } = statusState();
     using times = createStreamTimes(state, clock, nothing);

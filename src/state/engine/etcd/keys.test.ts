@@ -7,7 +7,7 @@ const keys = createKeys('accord/', new Set(['audit']));
 const isIn = (key: Uint8Array, { key: from, rangeEnd }: KeyRange): boolean =>
   Buffer.compare(key, from) >= 0 && Buffer.compare(key, rangeEnd) < 0;
 
-test('parse returns the parts of every kind of key', () => {
+test('parse returns the parts of every kind of key [ETCD-16]', () => {
   const row = { kind: 'row', generation: '0', table: 't', key: 'a/b//ü~' } as const;
   assert.deepEqual(keys.parse(keys.row('0', row)), row);
   assert.deepEqual(keys.parse(keys.row('0', { table: 'audit', key: '' })), { ...row, table: 'audit', key: '' });
@@ -18,13 +18,13 @@ test('parse returns the parts of every kind of key', () => {
   assert.deepEqual(keys.parse(keys.status('a/b', 's/1')), { kind: 'status', name: 'a/b', slot: 's/1' });
 });
 
-test('parse accepts foreign keys below the prefix', () => {
+test('parse accepts foreign keys below the prefix [ETCD-15]', () => {
   assert.deepEqual(keys.parse(encodeUtf8('accord/foreign')), { kind: 'other' });
   assert.deepEqual(keys.parse(encodeUtf8('accord/gen/0')), { kind: 'other' });
   assert.deepEqual(keys.parse(encodeUtf8('accord/nodes/%')), { kind: 'node', name: '%' });
 });
 
-test('loadedRows contains the rows of one generation without store-only tables', () => {
+test('loadedRows contains the rows of one generation without store-only tables [ETCD-17]', () => {
   const range = keys.loadedRows('1');
   assert.ok(isIn(keys.row('1', { table: 't', key: '' }), range));
   assert.ok(isIn(keys.row('1', { table: 'zz', key: '~' }), range));

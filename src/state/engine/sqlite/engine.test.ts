@@ -8,6 +8,7 @@ import { engineContract } from '../contract.suite.ts';
 engineContract('sqlite', sqliteStore);
 
 describe('second engine on a file', () => {
+  // Verifies [SQLITE-11].
   it('fails with locked, names the process that holds the file, and leaves its lock [SQLITE-12] [SQLITE-13]', async () => {
     await using store = await sqliteStore();
     await using first = await openLoadedNode(store.engine());

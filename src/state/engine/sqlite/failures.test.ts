@@ -56,7 +56,7 @@ describe('sqlite engine on an unusable file', { timeout: 60_000 }, () => {
     await assertOpenFails(directory.path, 'corrupt', /not one of Accord: choose another data-dir$/);
   });
 
-  it('reads and writes a file whose rows table is WITHOUT ROWID [SQLITE-22]', async () => {
+  it('reads and writes a file whose rows table is WITHOUT ROWID [SQLITE-22] [SQLITE-16] [SQLITE-17]', async () => {
     await using directory = await temporaryDirectory();
     const earlier = new DatabaseSync(path.join(directory.path, 'accord.db'));
     earlier.exec(`

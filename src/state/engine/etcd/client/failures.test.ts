@@ -27,12 +27,12 @@ const CASES: readonly (readonly [string, Code, FailureKind])[] = [
 ];
 
 for (const [message, code, kind] of CASES) {
-  test(`failureKind returns ${kind} for "${message}" (${Code[code]})`, () => {
+  test(`failureKind returns ${kind} for "${message}" (${Code[code]}) [ETCD-12]`, () => {
     assert.equal(failureKind(new ConnectError(message, code)), kind);
   });
 }
 
-test('an exceeded deadline is unreachable, and becomes the StateError unavailable', () => {
+test('an exceeded deadline is unreachable, and becomes the StateError unavailable [ETCD-12] [ETCD-14]', () => {
   const error = new DeadlineError('no answer within 2000 ms');
   assert.equal(failureKind(error), 'unreachable');
   assert.ok(isStateError(toStateError(error), 'unavailable'));

@@ -14,7 +14,7 @@ async function settled(promise: Promise<unknown>): Promise<boolean> {
   return (await Promise.race([promise, later])) !== pending;
 }
 
-test('mustWait is true only while another node has an older ticket', () => {
+test('mustWait is true only while another node has an older ticket [ETCD-40]', () => {
   const fairness = createCommitFairness('a', createFakeClock());
   assert.equal(fairness.mustWait(), false);
   fairness.observe('b', ticket(7n));
@@ -25,7 +25,7 @@ test('mustWait is true only while another node has an older ticket', () => {
   assert.equal(fairness.mustWait(), true);
 });
 
-test('wait ends when the last older ticket is deleted', async () => {
+test('wait ends when the last older ticket is deleted [ETCD-40]', async () => {
   const fairness = createCommitFairness('a', createFakeClock());
   fairness.observe('b', ticket(1n));
   fairness.observe('c', ticket(2n));
@@ -36,7 +36,7 @@ test('wait ends when the last older ticket is deleted', async () => {
   assert.equal(await settled(waiting), true);
 });
 
-test('wait ignores a ticket after it ran out, until the ticket is renewed', async () => {
+test('wait ignores a ticket after it ran out, until the ticket is renewed [ETCD-40] [ETCD-41]', async () => {
   const clock = createFakeClock();
   const fairness = createCommitFairness('a', clock);
   fairness.observe('b', ticket(1n));

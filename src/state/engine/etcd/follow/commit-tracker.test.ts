@@ -65,7 +65,7 @@ function ownCommit(onSeen = (): void => {}): OwnCommit {
   return { incarnation: 'me', batch: '1', operations: [row], record: next, encoded: encodeHead(next), onSeen };
 }
 
-test('apply delivers each foreign commit once, in order', () => {
+test('apply delivers each foreign commit once, in order [STATE-104]', () => {
   const { tracker, received } = startTracker();
   for (const at of [1n, 1n, 2n, 1n]) tracker.apply(commitOf(100n + at, after(10 + Number(at))));
   assert.deepEqual(received.commits, [
@@ -75,7 +75,7 @@ test('apply delivers each foreign commit once, in order', () => {
   assert.deepEqual(received.breaks, []);
 });
 
-test('an own commit is delivered once, by its answer or by the watch', () => {
+test('an own commit is delivered once, by its answer or by the watch [ETCD-31] [ETCD-45]', () => {
   for (const watchFirst of [true, false]) {
     const { tracker, received } = startTracker();
     let seen = 0;
@@ -103,7 +103,7 @@ test('an own commit of an earlier batch is delivered as foreign', () => {
   );
 });
 
-test('leased and foreign keys do not move the position', () => {
+test('leased and foreign keys do not move the position [STATE-11] [ETCD-46] [ETCD-55]', () => {
   const { tracker, received } = startTracker();
   tracker.apply({
     revision: 105n,
@@ -113,7 +113,7 @@ test('leased and foreign keys do not move the position', () => {
   assert.deepEqual(received, { commits: [], breaks: [] });
 });
 
-test('apply ignores rows of another generation', () => {
+test('apply ignores rows of another generation [ETCD-46]', () => {
   const { tracker, received } = startTracker();
   const { events } = commitOf(101n, after(11));
   tracker.apply({ revision: 101n, events: [...events, put(keys.row('9', row), 'other', 101n)] });
@@ -128,7 +128,7 @@ const BREAKS: readonly (readonly [string, HeadRecord, RegExp])[] = [
 ];
 
 for (const [cause, head, reason] of BREAKS) {
-  test(`${cause} is a break, and no commit is delivered before the next load`, () => {
+  test(`${cause} is a break, and no commit is delivered before the next load [STATE-106] [ETCD-51]`, () => {
     const { tracker, received } = startTracker();
     tracker.apply(commitOf(101n, head));
     assert.equal(received.breaks.length, 1);
@@ -140,7 +140,8 @@ for (const [cause, head, reason] of BREAKS) {
   });
 }
 
-test('compareHead accepts a head that is ahead, and breaks at one that is behind or different', () => {
+// Verifies [ETCD-52].
+test('compareHead accepts a head that is ahead, and breaks at one that is behind or different [ETCD-19]', () => {
   const ahead = startTracker();
   ahead.tracker.compareHead(start, { record: after(15), encoded: encodeHead(after(15)), modRevision: 120n });
   assert.deepEqual([ahead.received.breaks, ahead.tracker.hasDiverged()], [[], false]);
