@@ -25,7 +25,7 @@ const times: readonly (readonly [text: string, iso: string | undefined])[] = [
   ['', undefined],
 ];
 for (const [text, iso] of times) {
-  test(`parseTime ${iso === undefined ? 'rejects' : 'accepts'} "${text}" [V1-40]`, () => {
+  test(`parseTime ${iso === undefined ? 'rejects' : 'accepts'} "${text}" [V1-40] [DOC-5] [TEAM-56]`, () => {
     const ms = parseTime(text);
     assert.equal(ms === undefined ? undefined : new Date(ms).toISOString(), iso);
   });

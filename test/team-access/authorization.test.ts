@@ -54,6 +54,8 @@ describe('team access', () => {
     return fixture;
   };
 
+  // Verifies [AUTHZ-2] [AUTHZ-3] [AUTHZ-4] [AUTHZ-5] [AUTHZ-6] [AUTHZ-9] [AUTHZ-19] [AUTHZ-21] [AUTHZ-45] [AUTHZ-46].
+  // Verifies [AUTHZ-47] [AUTHZ-50] [AUTHZ-55] [AUTHZ-57] [AUTHZ-73] [AUTHZ-74] [AUTHZ-78].
   for (const { endpoint, path, target, allowed, status = 200, ...options } of ENDPOINT_PERMISSIONS) {
     test(`${endpoint}${target === undefined ? '' : `, ${target}`}: ${allowed.join(', ')}`, async () => {
       const acme = await sharedFixture();

@@ -38,7 +38,7 @@ describe('on etcd', { skip: skipWithout('etcd'), timeout: 240_000 }, () => {
   };
   const counts = () => [teams, teamWorkspaces].map((table) => api.state.snapshot.count(table));
 
-  test('operations above etcd.max-txn-ops get 413 with the name of the limit, also in a dry run', async () => {
+  test('operations above etcd.max-txn-ops get 413 with the name of the limit, also in a dry run [TEAM-89]', async () => {
     const before = counts();
     for (const query of ['', '?dry-run=true']) {
       const answer = await createTeams(100, 'many', query);

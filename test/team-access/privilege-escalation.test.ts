@@ -280,6 +280,7 @@ describe('a member of a team with', () => {
     };
   });
 
+  // Verifies [AUTHZ-10] [AUTHZ-62] [AUTHZ-79].
   for (const permission of ORGANIZATION_PERMISSIONS) {
     test(permission, async () => {
       const user = await makeUser(api(), permission);

@@ -99,7 +99,7 @@ const revocations: readonly Revocation[] = [
   },
 ];
 
-describe('writes of a caller are rejected from the commit of the [TEAM-25]', () => {
+describe('writes of a caller are rejected from the commit of the [TEAM-25] [AUTHZ-7]', () => {
   const api = sharedApi();
   for (const [i, { event, status, prepare }] of revocations.entries()) {
     test(event, async () => {

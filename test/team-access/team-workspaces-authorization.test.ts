@@ -134,7 +134,8 @@ test('the table contains exactly the endpoints about rows and effective access',
   assert.deepEqual(table.map(({ endpoint }) => endpoint).toSorted(), served.toSorted());
 });
 
-describe('the allowed callers of', () => {
+// Verifies [TEAM-48].
+describe('the allowed callers [AUTHZ-19] [AUTHZ-23] [AUTHZ-24] of', () => {
   for (const row of table) {
     for (const team of TEAMS) {
       test(`${row.endpoint} of the ${team} team`, async () => {
@@ -165,7 +166,7 @@ const comparableAnswer = ({ status, text, headers }: Answer) => {
 };
 
 describe('a hidden resource', () => {
-  test('gets the same response as a missing one, headers included [AUTHZ-12]', async () => {
+  test('gets the same response as a missing one, headers included [TEAM-30] [TEAM-31] [AUTHZ-12]', async () => {
     const missing = comparableAnswer(await request(api, company.tokens.owner, 'GET', '/nothing-at-all'));
     assert.equal(missing.status, 404);
     const hidden = await makeCompany(api.state, 'hidden-one');

@@ -40,7 +40,7 @@ const throwing = (error: unknown): Endpoint => ({
 });
 
 describe('paths and methods', () => {
-  it('routes by method and path, case-sensitively, and does not ignore extra slashes', async () => {
+  it('routes by method and path, case-sensitively, and does not ignore extra slashes [V1-9]', async () => {
     await using server = await startTestServer([hello, thing, putThing]);
     assert.equal((await server.request('/v1/hello')).text, 'hello');
     assert.equal((await server.request('/v1/thing/a%2Fb%20c')).text, 'a/b c');
@@ -57,7 +57,7 @@ describe('paths and methods', () => {
     assert.equal((await server.request(`/v1/thing/${name}`)).text, name);
   });
 
-  it('returns 405 with Allow for other methods, including uncommon ones', async () => {
+  it('returns 405 with Allow for other methods, including uncommon ones [V1-8]', async () => {
     await using server = await startTestServer([hello, thing, putThing]);
     for (const method of ['POST', 'DELETE', 'PATCH', 'TRACE', 'PROPFIND', 'QUERY']) {
       const got = await server.request('/v1/thing/x', { method });
@@ -67,7 +67,8 @@ describe('paths and methods', () => {
     assert.deepEqual([got.status, got.text], [405, 'method POST not allowed']);
   });
 
-  it('serves HEAD wherever GET is served, with the same headers and no body', async () => {
+  // Verifies [TEAM-26].
+  it('serves HEAD wherever GET is served, with the same headers and no body [V1-6]', async () => {
     await using server = await startTestServer([hello, putThing]);
     const got = await server.request('/v1/hello', { method: 'HEAD' });
     assert.deepEqual([got.status, got.headers['content-length'], got.text], [200, '5', '']);
@@ -75,14 +76,15 @@ describe('paths and methods', () => {
     assert.equal((await server.request('/v1/nothing', { method: 'HEAD' })).status, 404);
   });
 
-  it('returns 200 with Allow for OPTIONS [SRV-62]', async () => {
+  // Verifies [TEAM-26].
+  it('returns 200 with Allow for OPTIONS [SRV-62] [V1-7]', async () => {
     await using server = await startTestServer([hello]);
     const got = await server.request('/v1/hello', { method: 'OPTIONS' });
     assert.deepEqual([got.status, got.headers.allow, got.text], [200, 'GET, HEAD, OPTIONS', '']);
     assert.equal((await server.request('/v1/nothing', { method: 'OPTIONS' })).status, 404);
   });
 
-  it('returns 400 for malformed paths', async () => {
+  it('returns 400 for malformed paths [V1-10]', async () => {
     await using server = await startTestServer([thing]);
     for (const path of ['/v1/thing/%', '/v1/thing/%zz', '/v1/thing/%ff', '/v1/thing/a%00b', '/%e0%a4%a']) {
       assert.equal((await server.request(path)).status, 400, path);
@@ -102,20 +104,22 @@ describe('paths and methods', () => {
 });
 
 describe('the query string', () => {
-  it('rejects malformed encoding and NUL', async () => {
+  // Verifies [TEAM-23].
+  it('rejects malformed encoding and NUL [V1-12]', async () => {
     await using server = await startTestServer([hello]);
     for (const query of ['a=%', '%=a', 'a=%ff', 'a=%00', '%00']) {
       assert.equal((await server.request(`/v1/hello?${query}`)).status, 400, query);
     }
   });
 
-  it('ignores unknown parameters, and uses the first of two values', async () => {
+  // Verifies [TEAM-23].
+  it('ignores unknown parameters, and uses the first of two values [V1-12] [V1-13] [V1-15]', async () => {
     const echo: Endpoint = { ...hello, handle: (call) => textAnswer(200, String(call.query.get('a'))) };
     await using server = await startTestServer([echo]);
     assert.equal((await server.request('/v1/hello?b=1&a=x+y%2B&a=2&&=&c')).text, 'x y+');
   });
 
-  it('rejects secrets, and logs neither them nor unknown parameters [SRV-75]', async () => {
+  it('rejects secrets, and logs neither them nor unknown parameters [SRV-75] [V1-18]', async () => {
     await using server = await startTestServer([hello]);
     for (const name of ['token', 'Token', 'x-service-token', 'X-Consul-Token', 'access_token', 'toke%6e']) {
       const got = await server.request(`/v1/hello?a=1&${name}=s3cr3t-value`);
@@ -163,7 +167,7 @@ describe('request IDs', () => {
 });
 
 describe('origins', () => {
-  it('rejects foreign origins, and accepts its own [SRV-60]', async () => {
+  it('rejects foreign origins, and accepts its own [SRV-60] [V1-55]', async () => {
     await using server = await startTestServer([hello]);
     for (const origin of ['http://evil.example', 'null', 'https://evil.example:8500', `http://127.0.0.1:1`]) {
       for (const path of ['/v1/hello', '/v1/nothing']) {
@@ -182,7 +186,7 @@ describe('origins', () => {
   const FOREIGN = ['evil.example:8500', 'evil.example', 'localhost.evil.example', '127.0.0.1.evil.example', '[evil]'];
   const allowedOrigins = ['https://proxied.example'];
 
-  it('rejects requests with an Origin and a foreign Host on loopback, to prevent DNS rebinding [SRV-61]', async () => {
+  it('rejects requests with an Origin and a foreign Host on loopback, to prevent DNS rebinding [SRV-61] [V1-57]', async () => {
     await using server = await startTestServer([hello], { localNames: 'with-origin', allowedOrigins });
     for (const host of LOCAL) assert.equal(await statusFor(server, { host, origin: `http://${host}` }), 200, host);
     for (const host of FOREIGN) {
@@ -196,7 +200,7 @@ describe('origins', () => {
   });
 
   // Verifies [SRV-61].
-  it('rejects every foreign Host on loopback without tokens, because a same-origin GET has no Origin', async () => {
+  it('rejects every foreign Host on loopback without tokens, because a same-origin GET has no Origin [V1-57]', async () => {
     await using server = await startTestServer([hello], { localNames: 'always', allowedOrigins });
     for (const host of LOCAL) assert.equal(await statusFor(server, { host }), 200, host);
     for (const host of FOREIGN) assert.equal(await statusFor(server, { host }), 403, host);
@@ -227,7 +231,7 @@ describe('errors', () => {
   const PROBLEM = { accept: 'text/html;q=0.5, application/problem+json' };
 
   for (const code of serviceErrorCodes) {
-    it(`sends ${code} as text, or as a problem document if the client accepts it`, async () => {
+    it(`sends ${code} as text, or as a problem document if the client accepts it [V1-46] [V1-47]`, async () => {
       await using server = await startTestServer([
         throwing(new ServiceError(code, 'what is "wrong"', { retryAfterSeconds: 3 })),
       ]);
@@ -282,7 +286,7 @@ describe('errors', () => {
     });
   }
 
-  it('sends only the request ID of an internal error, and logs the cause [SRV-76]', async () => {
+  it('sends only the request ID of an internal error, and logs the cause [SRV-76] [V1-49]', async () => {
     const async: Endpoint = { ...hello, path: '/v1/later', handle: () => Promise.reject(new Error('inner detail')) };
     await using server = await startTestServer([
       throwing(new Error('inner detail', { cause: new Error('deeper') })),
@@ -297,7 +301,7 @@ describe('errors', () => {
     assert.match(JSON.stringify(server.logged), /deeper/);
   });
 
-  it('uses the error format of the service, even if no endpoint has the path', async () => {
+  it('uses the error format of the service, even if no endpoint has the path [V1-9]', async () => {
     const errorRenderers = {
       '/api/v2/': (_: unknown, error: ServiceError) => textAnswer(error.status, `v2 ${error.code}`),
     };
@@ -313,7 +317,7 @@ describe('errors', () => {
 describe('bodies', () => {
   const bulk: Endpoint = { ...putThing, path: '/v1/bulk', bulk: true };
 
-  it('passes bodies to the endpoint unchanged, regardless of the content type', async () => {
+  it('passes bodies to the endpoint unchanged, regardless of the content type [V1-20]', async () => {
     await using server = await startTestServer([putThing]);
     for (const type of ['application/x-www-form-urlencoded', 'nonsense', ';;;', 'application/json', '']) {
       const got = await server.request('/v1/thing/x', {
@@ -332,7 +336,7 @@ describe('bodies', () => {
     assert.equal((await server.request('/v1/thing/x', { method: 'PUT' })).text, '');
   });
 
-  it('returns 413 past a limit, with and without Content-Length, and keeps the connection [SRV-58]', async () => {
+  it('returns 413 past a limit, with and without Content-Length, and keeps the connection [SRV-58] [V1-21]', async () => {
     await using server = await startTestServer([putThing, bulk]);
     for (const headers of [{}, { 'transfer-encoding': 'chunked' }]) {
       for (const [path, bytes, text] of [

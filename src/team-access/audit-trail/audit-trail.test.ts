@@ -55,7 +55,8 @@ const changesIn = ({ data }: TrailDocument): string[] =>
 describe('an entry of the audit trail', () => {
   const api = sharedApi();
 
-  test('contains the actor, the origin, and the resource before and after [TEAM-99]', async () => {
+  // Verifies [TEAM-96] [TEAM-103].
+  test('contains the actor, the origin, and the resource before and after [TEAM-99] [TEAM-100] [TEAM-101]', async () => {
     const owner = await makeUser(api(), 'trail-owner');
     await makeOrganization(api(), owner.token, 'trail');
     const team = await makeTeam(api(), owner.token, 'trail', { name: 'ops' });

@@ -49,7 +49,7 @@ describe('effective access', () => {
     assert.deepEqual(permissionContributions('team-a', ['manage-teams', 'read-projects']), []);
   });
 
-  test('equals the access of the only row, including its level', () => {
+  test('equals the access of the only row, including its level [AUTHZ-29]', () => {
     const access = createAccess('custom', { runs: 'apply' });
     assert.deepEqual(effectiveAccess([row(access)]), { access: 'custom', attributes: attributesOf(access) });
     assert.equal(effectiveAccess([row({ access: 'plan' })])?.access, 'plan');
@@ -67,7 +67,7 @@ describe('effective access', () => {
     assert.deepEqual(sources, [other.source]);
   });
 
-  test('is not admin when every attribute has its highest value', () => {
+  test('is not admin when every attribute has its highest value [TEAM-9] [AUTHZ-29]', () => {
     const highest = createAccess('custom', attributesOf({ access: 'admin' }));
     assert.equal(effectiveAccess([row(highest), row({ access: 'write' }, 'team-b')])?.access, 'custom');
   });

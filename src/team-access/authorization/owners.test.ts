@@ -70,7 +70,7 @@ describe('checkOwnerRemains', () => {
     assert.equal((await leave()).status, 204);
   });
 
-  test('reserves the name of the owners team, even after a rename', async () => {
+  test('reserves the name of the owners team, even after a rename [AUTHZ-52]', async () => {
     const { token } = await makeUser(api(), 'namer');
     await makeOrganization(api(), token, 'named');
     const owners = await ownersOf(token, 'named');

@@ -48,7 +48,7 @@ describe('effective-access endpoints', () => {
     return member?.row.userId ?? assert.fail('the team has no member');
   };
 
-  test('return the access of the caller with its sources [AUTHZ-32]', async () => {
+  test('return the access of the caller with its sources [AUTHZ-30] [AUTHZ-32] [AUTHZ-34]', async () => {
     const { teams, rows, id } = setUp().company;
     const own = await explained('in-visible-team');
     assert.deepEqual([own['access'], own['runs'], own['run-tasks']], ['write', 'apply', false]);
@@ -73,7 +73,7 @@ describe('effective-access endpoints', () => {
     }
   });
 
-  test('return the access of a team to its members and to workspace admins [AUTHZ-33]', async () => {
+  test('return the access of a team to its members and to workspace admins [AUTHZ-31] [AUTHZ-33]', async () => {
     const { teams, rows } = setUp().company;
     const secret = `?filter[team]=${teams.secret}`;
     for (const caller of ['owner', 'admin-by-row', 'in-secret-team', 'secret-team-token'] as const) {
@@ -123,7 +123,7 @@ describe('effective-access endpoints', () => {
     assert.deepEqual(new Set(sourcesOf('runs')), new Set([row, company.rows.visible]));
   });
 
-  test('list all accessible workspaces of a user to themselves and to owners [AUTHZ-36]', async () => {
+  test('list all accessible workspaces of a user to themselves and to owners [AUTHZ-36] [DOC-3]', async () => {
     const { tokens, workspaces } = setUp().company;
     const list = (caller: CallerKind, query: string) =>
       request(api(), tokens[caller], 'GET', `/users/${memberId()}/effective-access?${query}`);
@@ -181,7 +181,7 @@ describe('GET /organizations/:name/access-matrix', () => {
       return [id, Object.fromEntries(teams.map(({ team, access }) => [team, access]))];
     });
 
-  test('returns the teams of each workspace that the caller may see [AUTHZ-38]', async () => {
+  test('returns the teams of each workspace that the caller may see [AUTHZ-30] [AUTHZ-38] [DOC-67]', async () => {
     const { teams, workspaces } = setUp().company;
     // A row reveals a secret team to callers who can see the row. The secret team `owners` has no row.
     const known = { [teams.managers]: 'admin', [teams.readers]: 'read' };
@@ -252,7 +252,7 @@ describe('GET /organizations/:name/access-matrix', () => {
     }
   });
 
-  test('returns pages with the sources of access [AUTHZ-37]', async () => {
+  test('returns pages with the sources of access [AUTHZ-37] [DOC-67]', async () => {
     const { teams, rows } = setUp().company;
     const { data, meta } = documentOf<ResourceObject[]>(await matrix('in-visible-team', '?page[size]=1'));
     const source = { kind: 'team-workspace', team: teams.visible, id: rows.visible };

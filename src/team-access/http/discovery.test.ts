@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { startApi } from '../../../test/support/process/api.ts';
 import { request } from '../../../test/support/team-access/team-access.ts';
 
-test('discovery endpoints need no token', async () => {
+test('discovery endpoints need no token [TEAM-3] [TEAM-4]', async () => {
   await using api = await startApi();
   const ping = await request(api, null, 'GET', '/ping');
   assert.equal(ping.headers['x-ratelimit-limit'], undefined);

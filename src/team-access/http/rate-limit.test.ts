@@ -9,7 +9,7 @@ import { RATE_SHARES_MAX, RATE_WINDOW_MS } from '../limits.ts';
 import { createRateLimit } from './rate-limit.ts';
 
 describe('the rate limit', () => {
-  test('allows as many requests as the limit, and returns the remaining number', () => {
+  test('allows as many requests as the limit, and returns the remaining number [TEAM-90] [TEAM-94]', () => {
     const clock = createFakeClock();
     const limit = createRateLimit(clock, () => 4);
     const first = ['X-RateLimit-Limit', '4', 'X-RateLimit-Remaining', '3', 'X-RateLimit-Reset', '1.000'];
@@ -36,7 +36,7 @@ describe('the rate limit', () => {
     assert.throws(() => limit.count({ key: 'a' }), JsonApiError);
   });
 
-  test('limits each team, and all teams of an organization together', () => {
+  test('limits each team, and all teams of an organization together [TEAM-92]', () => {
     const limit = createRateLimit(createFakeClock(), () => 4);
     const spend = (key: string, sharedKey: string): number => {
       for (let count = 0; ; count++) {
@@ -55,13 +55,13 @@ describe('the rate limit', () => {
     limit.count({ key: 'a user' });
   });
 
-  test('returns the remaining requests of the shared limit if they are fewer', () => {
+  test('returns the remaining requests of the shared limit if they are fewer [TEAM-94]', () => {
     const limit = createRateLimit(createFakeClock(), () => 4);
     for (let i = 0; i < 4 * RATE_SHARES_MAX - 2; i++) limit.count({ key: `team ${i}`, sharedKey: 'acme' });
     assert.equal(limit.count({ key: 'late', sharedKey: 'acme' })[3], '1');
   });
 
-  test('reports which of the two limits a team exceeded', () => {
+  test('reports which of the two limits a team exceeded [TEAM-95]', () => {
     const limit = createRateLimit(createFakeClock(), () => 4);
     const assertRejected = (key: string, detail: string) =>
       assert.throws(
@@ -75,7 +75,7 @@ describe('the rate limit', () => {
     assertRejected('busy', 'more than 4 requests a second');
   });
 
-  test('is off at 0, and follows changes of the setting', () => {
+  test('is off at 0, and follows changes of the setting [TEAM-90]', () => {
     let maximum = 0;
     const limit = createRateLimit(createFakeClock(), () => maximum);
     for (let i = 0; i < 100; i++) assert.deepEqual(limit.count({ key: 'a' }), []);
@@ -83,7 +83,7 @@ describe('the rate limit', () => {
     assert.equal(limit.count({ key: 'a' })[1], '4');
   });
 
-  test('adds its headers to every answer, and counts requests without a valid token by address', async () => {
+  test('adds its headers to every answer, and counts requests without a valid token by address [TEAM-91]', async () => {
     const clock = createFakeClock(Date.now());
     await using api = await startApi({ clock, rateLimit: 4 });
     const first = await request(api, api.adminToken, 'GET', '/account/details');
@@ -100,7 +100,7 @@ describe('the rate limit', () => {
     assert.equal((await request(api, api.adminToken, 'GET', '/account/details')).status, 200);
   });
 
-  test('counts public endpoints, unknown paths and other methods, by token and by address', async () => {
+  test('counts public endpoints, unknown paths and other methods, by token and by address [TEAM-93] [TEAM-95]', async () => {
     await using api = await startApi({ clock: createFakeClock(Date.now()), rateLimit: 4 });
     const requests = [
       ['GET', '/ping', 204],
@@ -143,7 +143,7 @@ describe('the rate limit', () => {
     assert.deepEqual(comparable(nothing), comparable(hidden));
   });
 
-  test('applies one limit to all tokens of a team, and a multiple to all teams of an organization', async () => {
+  test('applies one limit to all tokens of a team, and a multiple to all teams of an organization [TEAM-92]', async () => {
     const clock = createFakeClock(Date.now());
     await using api = await startApi({ clock, rateLimit: 4 });
     const company = await makeCompany(api.state, 'acme');

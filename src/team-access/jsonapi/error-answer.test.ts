@@ -17,7 +17,7 @@ describe('errors of the HTTP server below /api/v2', () => {
   const api = sharedApi();
   const ask = (method: string, path: string, options = {}) => request(api(), api().adminToken, method, path, options);
 
-  test('are JSON:API error documents', async () => {
+  test('are JSON:API error documents [DOC-1]', async () => {
     const answer = await ask('PUT', '/organizations');
     assert.equal(answer.status, 405);
     assert.equal(answer.headers['content-type'], `${MEDIA_TYPE}; charset=utf-8`);
@@ -29,14 +29,14 @@ describe('errors of the HTTP server below /api/v2', () => {
     assert.equal(answer.status, 413);
     assert.match(String(errorsOf(answer)[0]?.['detail']), /limits\.body/);
   });
-  test('are the same for an unknown path and a missing resource, including headers', async () => {
+  test('are the same for an unknown path and a missing resource, including headers [TEAM-34]', async () => {
     const unknown = await ask('GET', '/nothing/here');
     const missing = await ask('GET', '/organizations/nowhere');
     assert.deepEqual(statusAndText(unknown), NOT_FOUND);
     assert.deepEqual(statusAndText(missing), NOT_FOUND);
     assert.deepEqual(stableHeaders(missing.headers), stableHeaders(unknown.headers));
   });
-  test('include errors in the query', async () => {
+  test('include errors in the query [TEAM-23]', async () => {
     const answer = await ask('GET', '/organizations?token=x');
     assert.deepEqual([answer.status, errorsOf(answer)[0]?.['title']], [400, 'bad request']);
   });
@@ -46,7 +46,7 @@ describe('errors of the HTTP server below /api/v2', () => {
   });
 });
 
-test('returns 401 without a valid token, whatever the Authorization header', async () => {
+test('returns 401 without a valid token, whatever the Authorization header [TEAM-17] [TEAM-18] [TEAM-35]', async () => {
   await using api = await startApi();
   for (const authorization of [
     '',

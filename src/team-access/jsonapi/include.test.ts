@@ -19,7 +19,7 @@ test('boundedLinkage counts the relationships that would exceed the limit of the
   assert.deepEqual(linkage('users', []), { data: [] });
 });
 
-test('collectIncluded adds each resource once, keeps the order and limits the number', () => {
+test('collectIncluded adds each resource once, keeps the order and limits the number [DOC-29]', () => {
   const included = collectIncluded(2);
   let converted = 0;
   const toJson = (id: string) => () => {

@@ -14,12 +14,12 @@ describe('content negotiation', () => {
     'application/*',
     'text/html, application/vnd.api+json;q=0.1',
   ]) {
-    test(`accepts Accept: ${accept}`, async () => {
+    test(`accepts Accept: ${accept} [TEAM-20]`, async () => {
       assert.equal(await accepting(accept), 200);
     });
   }
   for (const accept of ['text/html', 'application/json', 'application/vnd.api+json;q=0, */*', '*/*;q=0']) {
-    test(`returns 406 for Accept: ${accept}`, async () => {
+    test(`returns 406 for Accept: ${accept} [TEAM-20]`, async () => {
       assert.equal(await accepting(accept), 406);
     });
   }
@@ -34,12 +34,12 @@ describe('content negotiation', () => {
     'application/vnd.api+json; charset=utf-8',
     'Application/Vnd.API+JSON',
   ]) {
-    test(`accepts Content-Type: ${contentType}`, async () => {
+    test(`accepts Content-Type: ${contentType} [TEAM-19]`, async () => {
       assert.equal((await declaring(contentType)).status, 422);
     });
   }
   for (const contentType of ['application/json', '', 'application/vnd.api+jsonx']) {
-    test(`returns 415 for Content-Type: ${JSON.stringify(contentType)}`, async () => {
+    test(`returns 415 for Content-Type: ${JSON.stringify(contentType)} [TEAM-19]`, async () => {
       const answer = await declaring(contentType);
       assert.equal(answer.status, 415);
       assert.deepEqual(errorsOf(answer), [
@@ -47,7 +47,7 @@ describe('content negotiation', () => {
       ]);
     });
   }
-  test('requires no Content-Type for a DELETE without a body', async () => {
+  test('requires no Content-Type for a DELETE without a body [TEAM-19]', async () => {
     const bare = await api().request('DELETE', '/api/v2/organizations/nowhere', {
       token: null,
       headers: { authorization: `Bearer ${api().adminToken}` },

@@ -21,7 +21,7 @@ describe('pagination', () => {
     'page[size]=1.5',
     'page[size]=-1',
   ]) {
-    test(`rejects ${text}`, () => {
+    test(`rejects ${text} [DOC-23]`, () => {
       assert.throws(
         () => readPage(query(text)),
         (error) =>
@@ -47,7 +47,7 @@ describe('pagination', () => {
     [2, 5, [1, 3, 3]],
     [9, 5, [3, null, 3]],
   ] as const) {
-    test(`describes page ${number} of ${total} rows with two per page`, () => {
+    test(`describes page ${number} of ${total} rows with two per page [DOC-25]`, () => {
       const meta = paginationMeta({ number, size: 2 }, total);
       assert.deepEqual([meta['prev-page'], meta['next-page'], meta['total-pages']], expected);
       assert.deepEqual([meta['current-page'], meta['page-size'], meta['total-count']], [number, 2, total]);

@@ -26,7 +26,7 @@ const places: readonly (readonly [string, (text: string, errors: ErrorObject[]) 
   ],
 ];
 
-describe('a text', () => {
+describe('a text [DOC-9]', () => {
   for (const [place, read] of places) {
     test(`as ${place} may not contain control characters and unpaired surrogates`, () => {
       for (const text of ['a\0b', '\u001b[2J', 'a\u007f', '\u0085', '\ud800', 'a\udc00b', '\udc00\ud800']) {

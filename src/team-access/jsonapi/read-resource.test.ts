@@ -43,10 +43,10 @@ describe('readResource', () => {
 
   const bodies: readonly (readonly [string, unknown, readonly string[]])[] = [
     ['an empty body', '', ['invalid-body ']],
-    ['invalid JSON', '{', ['invalid-body ']],
+    ['invalid JSON', '{', ['invalid-body ']], // [TEAM-22]
     ['a body that is not an object', '[]', ['invalid-body ']],
     ['invalid UTF-8', Buffer.from([0xff]).toString('latin1'), ['invalid-body ']],
-    ['a repeated key', '{"data":1,"data":2}', ['invalid-body ']],
+    ['a repeated key', '{"data":1,"data":2}', ['invalid-body ']], // [TEAM-22]
     ['missing data', {}, ['invalid-body /data']],
     ['data that is not an object', { data: [] }, ['invalid-body /data']],
     ['data that is null', { data: null }, ['invalid-body /data']],
@@ -108,14 +108,14 @@ describe('readResource', () => {
     });
   }
 
-  test('accepts an update without type and id, and rejects wrong ones', () => {
+  test('accepts an update without type and id, and rejects wrong ones [TEAM-39]', () => {
     const spec = { type: 'teams', updates: 'team-1' };
     const read = (data: unknown) => errorsOf(() => readResource(bytes({ data }), spec));
     assert.deepEqual(read({}), []);
     assert.deepEqual(read({ type: 'teams', id: 'team-1' }), []);
     assert.deepEqual(read({ type: 'team', id: 'team-2' }), ['invalid-body /data/type', 'invalid-body /data/id']);
   });
-  test('ignores the id of a new resource', () => {
+  test('ignores the id of a new resource [TEAM-39]', () => {
     assert.deepEqual(
       errorsOf(() => readResource(bytes({ data: { type: 'teams', id: 'x' } }), { type: 'teams' })),
       [],
@@ -131,11 +131,11 @@ describe('readResource', () => {
 
 describe('readIdentifiers', () => {
   const read = (data: unknown) => errorsOf(() => readIdentifiers(bytes({ data }), 'users'));
-  test('removes duplicates', () => {
+  test('removes duplicates [DOC-47]', () => {
     const data = ['a', 'b', 'a'].map((id) => ({ type: 'users', id }));
     assert.deepEqual(readIdentifiers(bytes({ data }), 'users'), ['a', 'b']);
   });
-  test('rejects invalid identifiers', () => {
+  test('rejects invalid identifiers [DOC-47]', () => {
     assert.deepEqual(read({}), ['invalid-body /data']);
     assert.deepEqual(read([1, { type: 'teams', id: 'x' }, { type: 'users' }]), [
       'invalid-body /data/0',

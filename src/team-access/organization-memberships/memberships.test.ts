@@ -23,7 +23,7 @@ describe('an organization membership', () => {
     admin('POST', PATH, resource('organization-memberships', { email }, relationships));
   before(() => makeOrganization(api(), api().adminToken, 'acme'));
 
-  test('creates an invited user for an unused email address [AUTHZ-59]', async () => {
+  test('creates an invited user for an unused email address [AUTHZ-59] [AUTHZ-60] [DOC-52]', async () => {
     const answer = await invite('new.person@example.org');
     assert.equal(answer.status, 201);
     const { data, included } = documentOf(answer);
@@ -77,7 +77,7 @@ describe('an organization membership', () => {
     assert.equal(documentOf(await admin('GET', path)).included?.length, 2);
   });
 
-  test('ends together with places in teams [AUTHZ-63]', async () => {
+  test('ends together with places in teams [AUTHZ-2] [AUTHZ-62] [AUTHZ-63]', async () => {
     const team = await makeTeam(api(), api().adminToken, 'acme', { name: 'left' });
     const user = await makeUser(api(), 'leaving');
     const id = await join(api(), api().adminToken, 'acme', 'leaving');
@@ -96,7 +96,7 @@ describe('an organization membership', () => {
     }
   });
 
-  test('is listed with counts and filtered by status and email address [DOC-53]', async () => {
+  test('is listed with counts and filtered by status and email address [DOC-27] [DOC-53]', async () => {
     await makeOrganization(api(), api().adminToken, 'counted');
     await makeUser(api(), 'counted-one');
     await join(api(), api().adminToken, 'counted', 'counted-one');
@@ -124,7 +124,7 @@ describe('POST /admin/users', () => {
   const make = (attributes: Readonly<Record<string, unknown>>) =>
     request(api(), api().adminToken, 'POST', '/admin/users', { body: resource('users', attributes) });
 
-  test('creates a user with a first token [AUTHZ-66]', async () => {
+  test('creates a user with a first token [AUTHZ-1] [AUTHZ-66] [DOC-27]', async () => {
     const { data } = documentOf(await make({ username: 'ada', email: 'ada@example.org' }));
     const account = documentOf(await request(api(), String(data.attributes['token']), 'GET', '/account/details')).data;
     assert.deepEqual(
@@ -196,7 +196,7 @@ describe('POST /admin/users', () => {
     assert.deepEqual(both.map(({ status }) => status).toSorted(), [201, 422]);
   });
 
-  test('rejects taken and missing usernames and email addresses [AUTHZ-68]', async () => {
+  test('rejects taken and missing usernames and email addresses [AUTHZ-68] [DOC-55]', async () => {
     await make({ username: 'bob', email: 'bob@example.org' });
     const answer = await make({ username: 'BOB', email: 'Bob@example.org' });
     assert.deepEqual(

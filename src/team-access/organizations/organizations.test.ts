@@ -20,7 +20,8 @@ describe('an organization', () => {
   // The fake clock does not advance, so that no background job and no repeated token use adds a commit.
   const api = sharedApi({ clock: createFakeClock() });
 
-  test('is created with its default project and owned by the user [AUTHZ-53]', async () => {
+  // Verifies [DOC-2] [DOC-12] [DOC-38].
+  test('is created with its default project and owned by the user [AUTHZ-53] [DOC-3] [DOC-4]', async () => {
     const body = create({ name: 'Acme', email: 'a@acme.example', 'cost-estimation-enabled': true, unknown: 1 });
     const answer = await request(api(), api().adminToken, 'POST', '/organizations', { body });
     assert.equal(answer.status, 201, answer.text);
@@ -37,7 +38,7 @@ describe('an organization', () => {
     assert.deepEqual(documentOf(again).data, documentOf(answer).data);
   });
 
-  test('has a unique name without regard to case [DOC-7]', async () => {
+  test('has a unique name without regard to case [DOC-7] [DOC-8]', async () => {
     await makeOrganization(api(), api().adminToken, 'taken');
     const body = create({ name: 'TAKEN', email: 'a@b.example' });
     const answer = await request(api(), api().adminToken, 'POST', '/organizations', { body });
@@ -52,7 +53,7 @@ describe('an organization', () => {
     ]);
   });
 
-  test('is rejected with all attribute errors at once [TEAM-28]', async () => {
+  test('is rejected with all attribute errors at once [TEAM-28] [AUTHZ-16]', async () => {
     const body = create({ name: 'a b', 'session-timeout': 'x', plan: 'gold' });
     const answer = await request(api(), api().adminToken, 'POST', '/organizations', { body });
     assert.equal(answer.status, 422);
@@ -108,7 +109,7 @@ describe('an organization', () => {
     assert.deepEqual(statusAndText(known), [304, '']);
   });
 
-  test('is not found after its deletion, and its name is free', async () => {
+  test('is not found after its deletion, and its name is free [DOC-4]', async () => {
     await makeOrganization(api(), api().adminToken, 'gone');
     const answer = await request(api(), api().adminToken, 'DELETE', '/organizations/gone');
     assert.deepEqual(statusAndText(answer), [204, '']);
@@ -128,7 +129,7 @@ describe('an organization', () => {
     assert.deepEqual([set.attributes['teams'], set.attributes['agents']], [false, false]);
   });
 
-  test('is listed for its members in pages [AUTHZ-56]', async () => {
+  test('is listed for its members in pages [AUTHZ-56] [DOC-24] [DOC-27]', async () => {
     const list = async (query: string) =>
       documentOf<ResourceObject[]>(await request(api(), api().adminToken, 'GET', `/organizations?${query}`));
     const all = (await list('page[size]=100')).data.map(({ id }) => id);

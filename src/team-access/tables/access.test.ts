@@ -49,7 +49,7 @@ const CUSTOM: Attributes = { ...HIGHEST, runs: 'plan', 'state-versions': 'read-o
 const accessAt = (level: AccessLevel): Access => createAccess(level, level === 'custom' ? CUSTOM : {});
 
 describe('createAccess', () => {
-  test('is specified for every level and attribute', () => {
+  test('is specified for every level and attribute [TEAM-6]', () => {
     assert.equal(cells.length, ACCESS_LEVELS.length * ATTRIBUTE_NAMES.length);
   });
   for (const { level, name, value } of cells) {
@@ -93,7 +93,7 @@ describe('changeAccess', () => {
       attributesOf(accessAt('read')),
     );
   });
-  test('changes one attribute of custom and keeps the others', () => {
+  test('changes one attribute of custom and keeps the others [TEAM-14]', () => {
     const after = changeAccess(accessAt('custom'), { attributes: { variables: 'none' } });
     assert.deepEqual(attributesOf(after), { ...CUSTOM, variables: 'none' });
   });
@@ -110,7 +110,7 @@ describe('rankOf', () => {
     'policy-overrides': 'false < true',
   };
   for (const name of ATTRIBUTE_NAMES) {
-    test(`orders the values of ${name}`, () => {
+    test(`orders the values of ${name} [TEAM-7]`, () => {
       const { values } = ATTRIBUTES[name];
       assert.equal(values.join(' < '), orders[name]);
       assert.deepEqual(

@@ -21,11 +21,11 @@ const levels: Readonly<Record<string, string>> = {
 
 describe('organization permissions', () => {
   for (const permission of ORGANIZATION_PERMISSIONS) {
-    test(`${permission} implies exactly the specified permissions`, () => {
+    test(`${permission} implies exactly the specified permissions [AUTHZ-8]`, () => {
       const held = [...withImplied([permission])].toSorted();
       assert.deepEqual(held, [permission, ...(implications[permission] ?? [])].toSorted());
     });
-    test(`${permission} grants ${levels[permission] ?? 'nothing'} on workspaces`, () => {
+    test(`${permission} grants ${levels[permission] ?? 'nothing'} on workspaces [AUTHZ-8] [AUTHZ-10]`, () => {
       assert.equal(levelGrantedBy(permission), levels[permission]);
     });
   }

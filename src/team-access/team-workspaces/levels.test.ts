@@ -35,7 +35,8 @@ describe('POST /team-workspaces', () => {
   const setUp = sharedCompany(api);
 
   for (const level of ACCESS_LEVELS) {
-    test(`creates a row with the attributes of level ${level} [TEAM-8]`, async () => {
+    // Verifies [DOC-1] [DOC-2] [DOC-4] [DOC-6] [DOC-48] [DOC-49].
+    test(`creates a row with the attributes of level ${level} [TEAM-8] [TEAM-10] [TEAM-52]`, async () => {
       const { company, owner } = setUp();
       const body = rowBody(company.teams.visible, company.workspaces.other, { access: level });
       const answer = await request(api(), owner, 'POST', '/team-workspaces', { body });
@@ -60,7 +61,7 @@ describe('POST /team-workspaces', () => {
     });
   }
 
-  test('creates a custom row with the sent attributes and the lowest value for the others [TEAM-8]', async () => {
+  test('creates a custom row with the sent attributes and the lowest value for the others [TEAM-8] [TEAM-16]', async () => {
     const { company, owner } = setUp();
     for (const [name, value] of Object.entries(OWN)) {
       const attributes = { access: 'custom', [name]: value, 'run-tasks': null, 'plan-outputs': true };
@@ -87,7 +88,7 @@ describe('PATCH /team-workspaces/:id', () => {
         const level = to ?? from;
         const refused = level !== 'custom' && Object.keys(given).length > 0;
         const change = `an update from ${from} to ${to ?? 'no other level'} and ${Object.keys(given).length} attributes`;
-        test(`${refused ? 'rejects' : 'applies'} ${change} [TEAM-11 to TEAM-13]`, async () => {
+        test(`${refused ? 'rejects' : 'applies'} ${change} [TEAM-11 to TEAM-14]`, async () => {
           const { company, owner } = setUp();
           const stored = from === 'custom' ? createAccess(from, { runs: 'apply' }) : createAccess(from, {});
           const { teams, workspaces } = company;
@@ -156,7 +157,7 @@ describe('team access with compat = terraform', () => {
     });
   }
 
-  test('accepts both names of policy-mocks for custom [TEAM-109]', async () => {
+  test('accepts both names of policy-mocks for custom [TEAM-109] [DOC-68]', async () => {
     await patch({ access: 'read' });
     const sent = { access: 'custom', 'sentinel-mocks': 'read', 'policy-overrides': true };
     const { attributes } = documentOf(await patch(sent)).data;

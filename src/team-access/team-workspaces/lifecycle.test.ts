@@ -30,7 +30,7 @@ describe('concurrent requests to /team-workspaces', () => {
   const api = sharedApi();
   const setUp = sharedCompany(api);
 
-  test(`create one row out of ${CONCURRENT_REQUESTS} for a pair, and the others get its ID [TEAM-53]`, async () => {
+  test(`create one row out of ${CONCURRENT_REQUESTS} for a pair, and the others get its ID [TEAM-2] [TEAM-53]`, async () => {
     const { company, owner } = setUp();
     const body = rowBody(company.teams.idle, company.workspaces.other, { access: 'read' });
     const answers = await Promise.all(
@@ -167,7 +167,7 @@ describe('a team-workspaces row with expires-at', () => {
     ]);
   });
 
-  test('gets a later, no, or an earlier expiry time by an update [TEAM-57]', async () => {
+  test('gets a later, no, or an earlier expiry time by an update [TEAM-57] [DOC-5]', async () => {
     const clock = createFakeClock();
     await using api = await startApi({ clock });
     const company = await makeCompany(api.state, 'acme');

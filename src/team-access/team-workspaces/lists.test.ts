@@ -39,7 +39,7 @@ describe('GET /team-workspaces', () => {
     assert.deepEqual(document.data[1], one.data);
   });
 
-  test('returns a page when a page parameter is present [TEAM-51]', async () => {
+  test('returns a page when a page parameter is present [TEAM-51] [DOC-24] [DOC-25]', async () => {
     const { company } = setUp();
     const { rows, workspaces } = company;
     const { data, links, meta } = documentOf<ResourceObject[]>(
@@ -74,7 +74,7 @@ describe('GET /team-workspaces', () => {
     );
   });
 
-  test('returns and counts only rows that the caller can see [AUTHZ-22]', async () => {
+  test('returns and counts only rows that the caller can see [AUTHZ-22] [DOC-25]', async () => {
     const { rows } = setUp().company;
     for (const [caller, seenRows] of [
       ['in-visible-team', [rows.visible]],
@@ -101,7 +101,7 @@ describe('GET /team-workspaces', () => {
     assert.deepEqual(await of('in-visible-team', 'team-0000000000000000'), []);
   });
 
-  test('includes only teams and workspaces that the caller may read [DOC-31]', async () => {
+  test('includes only teams and workspaces that the caller may read [DOC-31] [TEAM-55]', async () => {
     const { company } = setUp();
     const { teams, workspaces } = company;
     const included = async (caller: CallerKind, include: string) => {

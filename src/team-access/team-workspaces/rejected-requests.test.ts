@@ -17,6 +17,8 @@ describe('team-workspaces endpoints', () => {
   const api = sharedApi();
   const setUp = sharedCompany(api);
 
+  // Verifies [TEAM-29] [TEAM-30] [TEAM-33] [TEAM-38] [TEAM-41] [TEAM-42] [TEAM-43] [TEAM-45] [TEAM-49] [TEAM-56].
+  // Verifies [DOC-15] [DOC-23] [DOC-30].
   for (const { condition: what, method, path, body, headers = {}, status, errors } of REJECTED_REQUESTS) {
     test(`return ${status} to ${method}: ${what}`, async () => {
       const { company, owner } = setUp();
@@ -57,7 +59,7 @@ describe('team-workspaces endpoints', () => {
     assert.deepEqual(statusAndText(answer), [422, JSON.stringify({ errors: [fault] })]);
   });
 
-  test('return 404 to a hidden team of another organization, and 422 to a visible one [TEAM-44]', async () => {
+  test('return 404 to a hidden team of another organization, and 422 to a visible one [TEAM-29] [TEAM-44]', async () => {
     const { company, owner } = setUp();
     const other = await makeCompany(api().state, 'other');
     for (const team of [other.teams.visible, other.teams.secret, other.teams.owners]) {

@@ -48,7 +48,7 @@ describe('an organization where every member is in every team', () => {
     });
   });
 
-  test('returns a page of teams with linkage up to the limit and counts beyond it [DOC-33]', async () => {
+  test('returns a page of teams with linkage up to the limit and counts beyond it [DOC-33] [DOC-46]', async () => {
     const { data } = await get<ResourceObject[]>('/organizations/acme/teams?page[size]=100');
     assert.equal(data.length, TEAMS + 1);
     const named = data.flatMap(({ relationships }) => [
@@ -66,7 +66,7 @@ describe('an organization where every member is in every team', () => {
     assert.equal(Array.isArray(alone) && alone.length, MEMBERS);
   });
 
-  test('returns a page of members that includes each team once, with one lookup of its members', async () => {
+  test('returns a page of members that includes each team once, with one lookup of its members [DOC-29]', async () => {
     const lookUps = recordLookups(api().state);
     const { data, included } = await get<ResourceObject[]>(`${MEMBERSHIPS}?page[size]=100&include=teams,user`);
     assert.equal(data.length, 100);

@@ -21,7 +21,7 @@ describe('a team', () => {
   const team = (attributes: Readonly<Record<string, unknown>>) => makeTeam(api(), api().adminToken, 'acme', attributes);
   before(() => makeOrganization(api(), api().adminToken, 'acme'));
 
-  test('is secret and has no members by default [DOC-42]', async () => {
+  test('is secret and has no members by default [AUTHZ-39] [DOC-42]', async () => {
     const { attributes, relationships } = await team({ name: 'plain' });
     assert.deepEqual(
       ['visibility', 'users-count', 'description', 'allow-member-token-management'].map((name) => attributes[name]),
@@ -45,7 +45,7 @@ describe('a team', () => {
     assert.equal(changed.attributes['name'], 'managing');
   });
 
-  test('is rejected with all attribute errors at once [TEAM-28]', async () => {
+  test('is rejected with all attribute errors at once [TEAM-28] [DOC-44]', async () => {
     const attributes = {
       name: 'a b',
       visibility: 'public',
@@ -70,7 +70,7 @@ describe('a team', () => {
     assert.equal(elsewhere.status, 200);
   });
 
-  test('gets and loses members by username and by membership ID [AUTHZ-48]', async () => {
+  test('gets and loses members by username and by membership ID [AUTHZ-48] [DOC-47]', async () => {
     const { id } = await team({ name: 'members' });
     const one = await makeUser(api(), 'one');
     const two = await makeUser(api(), 'two');
@@ -101,7 +101,7 @@ describe('a team', () => {
     assert.deepEqual(statusAndText(await admin('POST', `/teams/${id}/relationships/users`, stranger)), NOT_FOUND);
   });
 
-  test('named owners cannot be deleted or lose its last member [AUTHZ-51, AUTHZ-64]', async () => {
+  test('named owners cannot be deleted or lose its last member [AUTHZ-15] [AUTHZ-51] [AUTHZ-64]', async () => {
     const [owners] = documentOf<ResourceObject[]>(
       await admin('GET', '/organizations/acme/teams?filter[names]=OWNERS'),
     ).data;
@@ -122,7 +122,8 @@ describe('a team', () => {
     assert.equal((await admin('GET', `/teams/${owners.id}`)).status, 200);
   });
 
-  test('is listed in order of creation for callers who can see it [AUTHZ-40]', async () => {
+  // Verifies [DOC-30].
+  test('is listed in order of creation for callers who can see it [AUTHZ-40] [DOC-21] [DOC-27]', async () => {
     await makeOrganization(api(), api().adminToken, 'listed');
     for (const name of ['c', 'a', 'b']) await makeTeam(api(), api().adminToken, 'listed', { name });
     await makeTeam(api(), api().adminToken, 'listed', { name: 'seen', visibility: 'organization' });

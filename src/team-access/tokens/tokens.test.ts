@@ -34,7 +34,8 @@ describe('an authentication token', () => {
     team = (await makeTeam(api(), api().adminToken, 'acme', { name: 'robots' })).id;
   });
 
-  test('authenticates as its team, is returned once, and is stored as a hash [AUTHZ-72]', async () => {
+  // Verifies [AUTHZ-82].
+  test('authenticates as its team, is returned once, and is stored as a hash [AUTHZ-1] [AUTHZ-72] [DOC-64]', async () => {
     const answer = await admin('POST', `/teams/${team}/authentication-token`);
     assert.equal(answer.status, 201);
     const { id, attributes, relationships } = documentOf(answer).data;
@@ -65,7 +66,7 @@ describe('an authentication token', () => {
     });
   }
 
-  test('needs a unique description within its team at /authentication-tokens [AUTHZ-76]', async () => {
+  test('needs a unique description within its team at /authentication-tokens [AUTHZ-76] [AUTHZ-82] [DOC-64]', async () => {
     const path = `/teams/${team}/authentication-tokens`;
     for (const description of ['one', 'two'])
       assert.equal((await admin('POST', path, tokenBody({ description }))).status, 201);

@@ -67,7 +67,7 @@ describe('a user', () => {
     assert.equal((await remove(id)).status, 204);
   });
 
-  test('cannot be deleted while they are the last site administrator [AUTHZ-70]', async () => {
+  test('cannot be deleted while they are the last site administrator [AUTHZ-15] [AUTHZ-70]', async () => {
     await using own = await startApi();
     const me = documentOf(await request(own, own.adminToken, 'GET', '/account/details')).data.id;
     const removeMe = () => request(own, own.adminToken, 'DELETE', `/admin/users/${me}`);

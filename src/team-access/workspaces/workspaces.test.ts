@@ -26,7 +26,8 @@ describe('a workspace', () => {
   const owner = async (method: string, path: string, body?: unknown) =>
     request(api(), (await world()).tokens.owner, method, path, body === undefined ? {} : { body });
 
-  test('stores the settings of the body and is found by name and by ID [DOC-13, DOC-62]', async () => {
+  // Verifies [DOC-12] [DOC-39].
+  test('stores the settings of the body and is found by name and by ID [DOC-13] [DOC-62] [DOC-63]', async () => {
     const attributes = { name: 'kept', 'auto-apply': true, 'trigger-prefixes': ['a'], description: 'x', other: 1 };
     const answer = await owner('POST', PATH, resource('workspaces', attributes));
     assert.equal(answer.status, 201);
@@ -46,7 +47,8 @@ describe('a workspace', () => {
     assert.deepEqual(statusAndText(await owner('GET', `/workspaces/${id}`)), NOT_FOUND);
   });
 
-  test('is rejected with all attribute errors at once [TEAM-28]', async () => {
+  // Verifies [TEAM-28].
+  test('is rejected with all attribute errors at once [DOC-8] [DOC-10] [DOC-14]', async () => {
     const body = resource('workspaces', { name: 'x'.repeat(91), 'auto-apply': 'yes', 'trigger-prefixes': [1] });
     const answer = await owner('POST', PATH, body);
     assert.deepEqual(
@@ -80,7 +82,7 @@ describe('a workspace', () => {
     }
   });
 
-  test('is listed for callers with access, and by part of its name [AUTHZ-20]', async () => {
+  test('is listed for callers with access, and by part of its name [AUTHZ-20] [DOC-27]', async () => {
     const { tokens } = await world();
     documentOf(await owner('POST', PATH, resource('workspaces', { name: 'staging' })));
     const names = async (token: string | null, query = '') =>

@@ -40,7 +40,7 @@ describe('accord api-token', () => {
     );
   });
 
-  test('replaces the team token without a description only with --replace', async () => {
+  test('replaces the team token without a description only with --replace [DOC-57]', async () => {
     const first = await ada.expectSuccess('api-token create --team acme/dev');
     assert.equal(await actsAs(first), 'api-team_dev');
     assert.equal(
@@ -58,7 +58,7 @@ describe('accord api-token', () => {
     );
   });
 
-  test("lists an organization's token and those of its teams", async () => {
+  test("lists an organization's token and those of its teams [DOC-57]", async () => {
     await ada.expectSuccess('organization create other --email it@example.org');
     await ada.expectSuccess('team create other/ops');
     const token = await ada.expectSuccess('api-token create --organization other');

@@ -54,7 +54,7 @@ describe('accord team', () => {
     for (const name of ['one', 'two']) await ada.expectSuccess(`team delete acme/${name}`);
   });
 
-  test('adds and removes members atomically', async () => {
+  test('adds and removes members atomically [AUTHZ-49]', async () => {
     await ada.expectSuccess('team create acme/crew');
     assert.equal((await ada.run('team add-member acme/crew ben ada')).stderr, 'Added ben, ada to team acme/crew.\n');
     assert.match(await ada.expectSuccess('team show acme/crew'), /\nMembers +(ada, ben|ben, ada)\n/);

@@ -82,7 +82,7 @@ describe('PUT /workspaces/:id/team-access', () => {
     byId(company.teams.admins, { access: 'admin' }),
   ];
 
-  test('replaces the rows and returns the differences [TEAM-75, TEAM-82]', async () => {
+  test('replaces the rows and returns the differences [TEAM-75] [TEAM-81] [TEAM-82]', async () => {
     const { visible, secret, admins, idle } = company.teams;
     const wanted = [
       byName('IDLE', { access: 'custom', runs: 'plan', 'expires-at': '2999-01-01T00:00:00Z' }),
@@ -232,6 +232,7 @@ describe('PUT /workspaces/:id/team-access', () => {
       () => [resource('team-workspaces', read, { team: toOne('users', 'x') }).data],
       ['/data/0/relationships/team/data/type'],
     ],
+    // [TEAM-77]
     [
       'another workspace',
       ({ workspaces }) => [
@@ -254,6 +255,7 @@ describe('PUT /workspaces/:id/team-access', () => {
       ({ teams }) => [byId(teams.idle, {}), byName('visible', { access: 'read', runs: 'x' })],
       ['/data/0/attributes/access', '/data/1/attributes/runs', '/data/1/attributes/runs'],
     ],
+    // [TEAM-80]
     [
       'a team twice, and owners',
       ({ teams }) => [byId(teams.idle, read), byName('idle', read), byId(teams.owners, read)],
@@ -261,7 +263,7 @@ describe('PUT /workspaces/:id/team-access', () => {
     ],
   ];
   for (const [what, data, pointers, status = 422] of cases) {
-    test(`returns ${status} for ${what} and changes nothing`, async () => {
+    test(`returns ${status} for ${what} and changes nothing [TEAM-79]`, async () => {
       const before = statusAndText(await list());
       assert.deepEqual(rejection(await put(data(company))), [status, ...pointers]);
       assert.deepEqual(statusAndText(await list()), before);

@@ -59,7 +59,7 @@ describe('POST /operations', () => {
     return { index, log, rows: tables.map((table) => api().state.snapshot.all(table)) };
   };
 
-  test('adds, updates, and removes every resource type in order [TEAM-62]', async () => {
+  test('adds, updates, and removes every resource type in order [TEAM-62] [TEAM-63] [TEAM-70]', async () => {
     const results = resultsOf(
       await run([
         addTeam('every', 't'),
@@ -111,7 +111,7 @@ describe('POST /operations', () => {
     assert.equal((await request(api(), company().owner, 'GET', `/teams/${team}`)).status, 404);
   });
 
-  test('accepts paths of endpoints as targets [TEAM-64]', async () => {
+  test('accepts paths of endpoints as targets [TEAM-64] [TEAM-65]', async () => {
     const results = resultsOf(
       await run([
         {
@@ -178,7 +178,7 @@ describe('POST /operations', () => {
     assert.deepEqual(await everything(), before);
   });
 
-  test('answers a dry run like the real request and changes nothing [TEAM-86]', async () => {
+  test('answers a dry run like the real request and changes nothing [TEAM-86] [TEAM-88]', async () => {
     const list = [
       addTeam('dry', 't'),
       { op: 'update', data: { type: 'team-workspaces', id: ids().rows.visible, attributes: { access: 'read' } } },

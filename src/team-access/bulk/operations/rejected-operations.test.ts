@@ -21,6 +21,7 @@ const cases: readonly (readonly [string, unknown, readonly string[], number?])[]
   ['an add without data', { op: 'add' }, ['/data']],
   ['an add of a list', { op: 'add', data: [team] }, ['/data']],
   ['an add of an unknown type', { op: 'add', data: { type: 'workspaces' } }, ['/data/type']],
+  // [TEAM-65]
   [
     'an add without its organization',
     { op: 'add', data: { ...team, relationships: {} } },
@@ -48,11 +49,12 @@ const cases: readonly (readonly [string, unknown, readonly string[], number?])[]
   ['ref and href together', { op: 'remove', ref: { type: 'teams', id: 'x' }, href: '/api/v2/teams/x' }, ['/href']],
   ['a ref that is not an object', { op: 'remove', ref: 'x' }, ['/ref']],
   ['a ref of an unknown type', { op: 'remove', ref: { type: 'workspaces', id: 'x' } }, ['/ref/type']],
-  ['a ref without an id', { op: 'remove', ref: { type: 'teams' } }, ['/ref/id']],
+  ['a ref without an id', { op: 'remove', ref: { type: 'teams' } }, ['/ref/id']], // [TEAM-63]
   ['a ref by a lid that is not a string', { op: 'remove', ref: { type: 'teams', lid: notText } }, ['/ref/lid']],
   ['a ref by id and lid', { op: 'remove', ref: { type: 'teams', id: 'x', lid: 'fine' } }, ['/ref/lid']],
   ['an update by id and lid', { op: 'update', data: { type: 'teams', id: 'x', lid: 'fine' } }, ['/data/lid']],
   ['a ref to an unknown lid', { op: 'remove', ref: { type: 'teams', lid: 'x' } }, ['/ref/lid']],
+  // [TEAM-63]
   [
     'a ref to an unknown relationship',
     { op: 'remove', ref: { type: 'teams', id: 'x', relationship: 'rows' } },
@@ -124,7 +126,7 @@ const cases: readonly (readonly [string, unknown, readonly string[], number?])[]
     'https://example.org/api/v2/teams/x',
   ].map((href) => [`the path '${href}'`, { op: 'remove', href }, ['/href']] as const),
   ['a path that is not a string', { op: 'remove', href: 7 }, ['/href']],
-  ['a missing team', { op: 'remove', ref: { type: 'teams', id: 'team-0' } }, [''], 404],
+  ['a missing team', { op: 'remove', ref: { type: 'teams', id: 'team-0' } }, [''], 404], // [TEAM-34]
   [
     'a missing organization',
     { op: 'add', data: { ...team, relationships: { organization: toOne('organizations', 'x') } } },
