@@ -153,7 +153,7 @@ describe('createFirstCredentials', () => {
     });
   }
 
-  test('throws if cluster.datacenter differs from that of the first start [SRV-33]', async () => {
+  test('throws if cluster.datacenter differs from that of the first start [SRV-33] [PEER-83]', async () => {
     await using scene = await openScene();
     await createFirstCredentials(scene.options());
     await assert.rejects(createFirstCredentials(scene.options({ datacenter: 'dc2' })), {

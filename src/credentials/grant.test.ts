@@ -18,7 +18,7 @@ const permission = (text: string): Permission => {
   return name === undefined ? { resource, access, partition } : { resource, access, partition, name };
 };
 
-describe('permits', () => {
+describe('permits [ACL-21] [ACL-25]', () => {
   const rows: readonly (readonly [grants: string, wanted: string, allowed: boolean])[] = [
     ['peering:read', 'peering:read', true],
     ['peering:read', 'peering:write', false],
@@ -28,13 +28,13 @@ describe('permits', () => {
     ['peering:read|eu', 'peering:read|EU', true],
     ['peering:read|eu', 'peering:read|us', false],
     ['peering:read|*', 'peering:read|us', true],
-    ['peering:read|eu', 'peering:read|*', false],
+    ['peering:read|eu', 'peering:read|*', false], // [ACL-27]
     ['peering:read|*|east', 'peering:read|eu|east', true],
     ['peering:read|*|east', 'peering:read|eu|EAST', true],
     ['peering:read|*|east', 'peering:read|eu|east2', false],
     ['peering:read|*|prod-*', 'peering:read|eu|Prod-1', true],
     ['peering:read|*|prod-*', 'peering:read|eu|dev-1', false],
-    ['peering:read|*|prod-*', 'peering:read|eu', false],
+    ['peering:read|*|prod-*', 'peering:read|eu', false], // [ACL-26]
     ['peering:read|*', 'peering:read|eu|anything', true],
     ['peering:read|eu|a;peering:write|eu|b', 'peering:write|eu|a', false],
     ['', 'peering:read', false],

@@ -7,15 +7,15 @@ describe('the token of a request', () => {
   const withCompat = sharedApi({ consul: true });
   // `good` and `other` are replaced with the secret IDs of two tokens.
   const rows: readonly (readonly [headers: Readonly<Record<string, string>>, expected: string, consul?: 'consul'])[] = [
-    [{ 'x-service-token': 'good' }, 'good'],
-    [{ authorization: 'Bearer good' }, 'good'],
+    [{ 'x-service-token': 'good' }, 'good'], // [ACL-1]
+    [{ authorization: 'Bearer good' }, 'good'], // [ACL-2]
     [{ authorization: 'bearer   good  ' }, 'good'],
     [{ 'x-service-token': 'good', authorization: 'Bearer good' }, 'good'],
     [{ 'x-service-token': 'good', authorization: 'Basic dTpw' }, 'good'],
-    [{ 'x-service-token': '', authorization: 'Bearer good' }, 'good'],
+    [{ 'x-service-token': '', authorization: 'Bearer good' }, 'good'], // [ACL-4]
     [
       { 'x-service-token': 'good', authorization: 'Bearer other' },
-      '400 X-Service-Token and Authorization name different tokens: want one',
+      '400 X-Service-Token and Authorization name different tokens: want one', // [ACL-3]
     ],
     [{ 'x-service-token': 'x'.repeat(257) }, '403 ACL not found'],
     [{ 'x-service-token': 'unknown' }, '403 ACL not found'],
@@ -25,7 +25,7 @@ describe('the token of a request', () => {
     [{ 'x-service-token': '' }, '403 anonymous'],
     [{}, '403 anonymous'],
     [{ 'x-consul-token': 'good' }, '403 anonymous'],
-    [{ 'x-consul-token': 'good' }, 'good', 'consul'],
+    [{ 'x-consul-token': 'good' }, 'good', 'consul'], // [V1-90]
     [{ 'x-service-token': 'good', 'x-consul-token': 'other' }, 'good', 'consul'],
     [{ authorization: 'Bearer good', 'x-consul-token': 'other' }, 'good', 'consul'],
     [

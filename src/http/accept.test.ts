@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { acceptsExactly, acceptsGzip } from './accept.ts';
 
-describe('acceptsGzip', () => {
+describe('acceptsGzip [V1-38]', () => {
   const cases: [string | undefined, boolean][] = [
     [undefined, false],
     ['', false],
@@ -23,7 +23,7 @@ describe('acceptsGzip', () => {
   }
 });
 
-describe('acceptsExactly', () => {
+describe('acceptsExactly [V1-47]', () => {
   it('accepts a media type that is listed literally with a quality above 0', () => {
     const type = 'application/problem+json';
     for (const yes of [type, `text/plain, ${type}`, `${type};q=0.1`, 'Application/Problem+JSON']) {

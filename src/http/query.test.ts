@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { ServiceError } from './errors.ts';
 import { parseQuery } from './query.ts';
 
-describe('parseQuery with a repeated parameter', () => {
+describe('parseQuery with a repeated parameter [V1-13] [V1-14]', () => {
   it('returns the first value', () => {
     assert.equal(parseQuery('/v1/peerings?limit=1&limit=2').get('limit'), '1');
   });

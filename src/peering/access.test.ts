@@ -62,7 +62,7 @@ const grants: readonly (readonly [grant: string, reads: boolean, writes: boolean
   ['config:write@*=prod-1', false, false],
 ];
 
-describe('grants on peerings', () => {
+describe('grants on peerings [ACL-21] [ACL-25] [V1-53]', () => {
   let api: Api;
   before(async () => {
     api = await startApi();

@@ -5,7 +5,7 @@ import { mustGenerate, mustPeer, requestToken, statusAndText } from '../../test/
 import { startApi } from '../../test/support/process/api.ts';
 import type { PeeringJson } from './record/record-to-json.ts';
 
-test("records have Consul's states and all keys of StreamStatus, alone and in lists", async () => {
+test("records have Consul's states and all keys of StreamStatus, alone and in lists [PEER-101] [PEER-102]", async () => {
   await using api = await startApi({ consul: true });
   await using other = await startApi();
   await mustGenerate(api, 'accepting');
@@ -34,7 +34,7 @@ test("records have Consul's states and all keys of StreamStatus, alone and in li
   ]);
 });
 
-test('requires lower case for new names, and ignores case in lookups', async () => {
+test('requires lower case for new names, and ignores case in lookups [PEER-103]', async () => {
   await using api = await startApi({ consul: true });
   assert.deepEqual(statusAndText(await requestToken(api, 'East')), [
     400,
@@ -44,7 +44,7 @@ test('requires lower case for new names, and ignores case in lookups', async () 
   assert.equal((await api.request('GET', '/v1/peering/EAST')).status, 200);
 });
 
-test('accepts X-Consul-Token and sends headers under both names', async () => {
+test('accepts X-Consul-Token and sends headers under both names [V1-90]', async () => {
   await using api = await startApi({ consul: true });
   await mustGenerate(api, 'prod-1');
   await mustGenerate(api, 'west');

@@ -148,7 +148,7 @@ describe('a request with several errors reports the first in the documented orde
     }
   });
 
-  test('OPTIONS and 405 list the methods, also for names that are API paths', async () => {
+  test('OPTIONS and 405 list the methods, also for names that are API paths [PEER-6]', async () => {
     for (const [path, allow] of [
       ['/v1/peering/east', 'GET, DELETE, HEAD, OPTIONS'],
       ['/v1/peering/east/token', 'GET, DELETE, HEAD, OPTIONS'],

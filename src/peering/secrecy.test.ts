@@ -54,7 +54,7 @@ test('writes no secret to the log, the audit log, a response or an export', asyn
   }
 });
 
-test('audits every change with the record before and after', async () => {
+test('audits every change with the record before and after [ACL-65]', async () => {
   await using api = await startApi();
   await using other = await startApi();
   await api.makePartitions('eu');

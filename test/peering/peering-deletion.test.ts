@@ -148,7 +148,7 @@ describe('establishing with a token', { timeout: 120_000 }, () => {
       [
         { ServerAddresses: [closed, south.peeringAddress] },
         503,
-        /^[^\n]*: connection refused\n[^\n]*not signed by[^\n]*$/,
+        /^[^\n]*: connection refused\n[^\n]*not signed by[^\n]*$/, // [PEER-58]
       ],
       [{ ManualServerAddresses: [':1'] }, 400, ':1 is not a valid peering server address'],
       [{ ManualServerAddresses: [closed], ServerAddresses: [] }, 503, `${closed}: connection refused`],

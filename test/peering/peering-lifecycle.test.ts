@@ -16,7 +16,7 @@ describe('a peering between two clusters', { timeout: 120_000 }, () => {
   });
   after(() => Promise.all([east, west].map((cluster) => cluster?.[Symbol.asyncDispose]())));
 
-  it('becomes ACTIVE on both sides, and each record describes the other side [PEER-14]', async () => {
+  it('becomes ACTIVE on both sides, and each record describes the other side [PEER-1] [PEER-14]', async () => {
     await peerClusters(east, west, { to: 'west', from: 'east' });
     const accepted = await east.record('west');
     const dialed = await west.record('east');

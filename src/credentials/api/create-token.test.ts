@@ -51,7 +51,7 @@ describe('PUT /v1/acl/token', () => {
     assert.equal(self.text, read.text);
   });
 
-  test("creates a token without grants or expiration in the caller's partition for an empty body", async () => {
+  test("creates a token without grants or expiration in the caller's partition for an empty body [V1-22]", async () => {
     await using api = await startApi();
     await api.makePartitions('eu');
     const { SecretID: secretId } = await api.makeToken(['acl:write@eu'], { Partition: 'eu' });
@@ -93,27 +93,27 @@ describe('PUT /v1/acl/token with an invalid body', () => {
     [
       '2,049 names in all grants',
       { Grants: [...new Array(16).fill({ ...grant, Names: new Array(128).fill('a') }), { ...grant, Names: ['b'] }] },
-      'Grants: 2049 names are too many, want at most 2048 in a token: a prefix such as prod-* stands for many',
+      'Grants: 2049 names are too many, want at most 2048 in a token: a prefix such as prod-* stands for many', // [ACL-16]
     ],
     [
       'a grant with an invalid partition name',
       { Grants: [grant, { ...grant, Partition: 'a_b' }] },
-      "Grants[1].Partition: a_b is not a valid partition name: a valid partition name must consist of alphanumeric characters or '-', must start and end with an alphanumeric character, and be at most 63 characters long",
+      "Grants[1].Partition: a_b is not a valid partition name: a valid partition name must consist of alphanumeric characters or '-', must start and end with an alphanumeric character, and be at most 63 characters long", // [ACL-20]
     ],
     [
       'names in a grant on acl',
       { Grants: [{ Resource: 'acl', Access: 'read', Names: ['east'] }] },
-      'Grants[0].Names: a grant on acl cannot be limited to names',
+      'Grants[0].Names: a grant on acl cannot be limited to names', // [ACL-24]
     ],
     [
       'an empty list of names',
       { Grants: [{ ...grant, Names: [] }] },
-      'Grants[0].Names: an empty list would grant nothing; leave Names out to grant every name',
+      'Grants[0].Names: an empty list would grant nothing; leave Names out to grant every name', // [ACL-23]
     ],
     [
       'a * inside a name',
       { Grants: [{ ...grant, Names: ['east', 'a*b'] }] },
-      'Grants[0].Names[1]: "a*b" is not a name such as east, nor a prefix such as prod-*',
+      'Grants[0].Names[1]: "a*b" is not a name such as east, nor a prefix such as prod-*', // [ACL-22]
     ],
     [
       'a grant with a missing partition',
@@ -125,12 +125,12 @@ describe('PUT /v1/acl/token with an invalid body', () => {
     [
       'both ExpirationTTL and ExpirationTime',
       { ExpirationTTL: '1h', ExpirationTime: '2030-01-02T00:00:00Z' },
-      'ExpirationTime and ExpirationTTL are both given: want one of them',
+      'ExpirationTime and ExpirationTTL are both given: want one of them', // [ACL-33]
     ],
     [
       'an ExpirationTTL that is not a duration',
       { ExpirationTTL: '1d' },
-      'ExpirationTTL "1d" is not a duration such as 8h or 1h30m',
+      'ExpirationTTL "1d" is not a duration such as 8h or 1h30m', // [ACL-34]
     ],
     [
       'an ExpirationTime on February 30',
@@ -140,7 +140,7 @@ describe('PUT /v1/acl/token with an invalid body', () => {
     [
       'an ExpirationTTL of 0',
       { ExpirationTTL: '0' },
-      'ExpirationTTL "0" must lie in the future, at most a hundred years away',
+      'ExpirationTTL "0" must lie in the future, at most a hundred years away', // [ACL-35]
     ],
     [
       'an ExpirationTime that is now',
@@ -228,7 +228,7 @@ describe('delegation of grants [ACL-29] [ACL-30] [ACL-31]', () => {
     [['acl:write@eu', 'peering:read@eu=prod-*'], 'peering:read@eu=prod-a,prod-b-*', undefined],
     [['acl:write@eu', 'peering:read@eu=prod-*'], 'peering:read@eu=prod-a,dev', 'peering:read'],
     [['acl:write@eu', 'peering:read@eu=prod-*'], 'peering:read@eu', 'peering:read'],
-    [['acl:write@us', 'peering:read@*'], 'peering:read@us', 'acl:write'],
+    [['acl:write@us', 'peering:read@*'], 'peering:read@us', 'acl:write'], // [ACL-28]
   ];
   for (const [held, wanted, lacks] of rows) {
     const outcome = lacks === undefined ? '200' : `403 for ${lacks}`;

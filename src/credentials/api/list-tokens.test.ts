@@ -78,7 +78,7 @@ describe('GET /v1/acl/tokens', () => {
     assert.equal((await list(api)).json<unknown[]>().length, 1, "defaults to the caller's partition");
   });
 
-  test('returns the readable tokens of all partitions and sets the filter header when it omits some [ACL-53]', async () => {
+  test('returns the readable tokens of all partitions and sets the filter header when it omits some [ACL-53] [ACL-51] [V1-89]', async () => {
     await using api = await startApi();
     await api.makePartitions('eu', 'us');
     const eu = await api.makeToken(['acl:read@eu'], { Partition: 'eu' });

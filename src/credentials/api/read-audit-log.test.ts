@@ -31,7 +31,7 @@ describe('the audit log', () => {
     );
   });
 
-  test('returns every field of an entry, newest entry first [SRV-87] [SRV-90]', async () => {
+  test('returns every field of an entry, newest entry first [SRV-87] [SRV-90] [ACL-65]', async () => {
     const clock = createFakeClock(Date.UTC(2030, 0, 1));
     await using api = await startApi({ clock });
     const caller = await api.makeToken(['acl:write', 'operator:write@*']);
@@ -142,7 +142,7 @@ describe('GET /v1/audit', () => {
     }
   });
 
-  test('omits entries that the caller may not read and sets the filter header [SRV-91]', async () => {
+  test('omits entries that the caller may not read and sets the filter header [SRV-91] [ACL-51]', async () => {
     await using api = await startApi();
     await api.makePartitions('eu', 'us');
     await api.makeToken([], { Partition: 'us' });

@@ -42,7 +42,7 @@ describe('GET /v1/partitions', () => {
     assert.deepEqual(names, ['alpha', 'default', 'Mike', 'Zulu']);
   });
 
-  test('omits partitions that the caller may not read and sets the filter header [V1-86]', async () => {
+  test('omits partitions that the caller may not read and sets the filter header [V1-86] [ACL-51]', async () => {
     await using api = await startApi();
     await api.makePartitions('eu', 'us');
     const { SecretID } = await api.makeToken(['operator:read@eu']);
@@ -75,7 +75,7 @@ describe('GET /v1/partitions', () => {
     assert.ok(indexOf(await api.request('GET', '/v1/partitions')) >= index);
   });
 
-  test('wakes when the grants of the caller change', async () => {
+  test('wakes when the grants of the caller change [V1-78]', async () => {
     await using api = await startApi({ clock: createFakeClock() });
     await api.makePartitions('eu');
     const { AccessorID, SecretID } = await api.makeToken(['operator:read@eu']);

@@ -125,7 +125,7 @@ describe('PUT /v1/acl/token/:accessor [ACL-29]', () => {
     ['holds the existing and the new grants', ['acl:write', 'peering:write'], ['peering:read'], ['peering:write']],
     ['lacks an existing grant', ['acl:write'], ['peering:read'], [], 'peering:read'],
     ['lacks a new grant', ['acl:write'], [], ['peering:read'], 'peering:read'],
-    ['may only read tokens', ['acl:read'], [], [], 'acl:write'],
+    ['may only read tokens', ['acl:read'], [], [], 'acl:write'], // [ACL-28]
   ];
   for (const [condition, held, existing, wanted, lacks] of cases) {
     test(`returns ${lacks === undefined ? 200 : 403} when the caller ${condition}`, async () => {

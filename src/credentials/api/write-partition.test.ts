@@ -8,7 +8,7 @@ const put = (api: Api, name: string, body: unknown = {}, token = api.token): Pro
 
 describe('PUT /v1/partition/:name', () => {
   const shared = sharedApi();
-  test('creates the partition, changes its description and keeps the spelling of its name [ACL-59]', async () => {
+  test('creates the partition, changes its description and keeps the spelling of its name [ACL-59] [ACL-57] [V1-44]', async () => {
     await using api = await startApi();
     const created = await put(api, 'Eu-West', { Description: 'Europe' });
     const { index } = api.state.snapshot;

@@ -142,7 +142,7 @@ async function settled(promise: Promise<unknown>): Promise<boolean> {
 }
 
 describe('a read', () => {
-  it('returns the row as compact JSON, with the headers of reads', async () => {
+  it('returns the row as compact JSON, with the headers of reads [V1-35]', async () => {
     await using f = await open();
     await f.put('x', 'one');
     const got = await f.server.request('/v1/item/x');
@@ -159,7 +159,7 @@ describe('a read', () => {
     });
   });
 
-  it('indents by 4 spaces and ends in a newline with pretty, with or without a value', async () => {
+  it('indents by 4 spaces and ends in a newline with pretty, with or without a value [V1-17] [V1-36]', async () => {
     await using f = await open();
     await f.put('x', 'one');
     for (const query of ['pretty', 'pretty=', 'pretty=false']) {
@@ -194,7 +194,7 @@ describe('a read', () => {
     assert.equal(got.headers['x-service-results-filtered-by-acls'], 'true');
   });
 
-  it('compresses large results if the client accepts gzip', async () => {
+  it('compresses large results if the client accepts gzip [V1-38]', async () => {
     await using f = await open();
     await f.put('small', 'x');
     await f.put('large', 'x'.repeat(5_000));
@@ -224,15 +224,15 @@ describe('a read', () => {
   });
 
   for (const [query, text] of [
-    ['index=-1', 'Invalid index'],
+    ['index=-1', 'Invalid index'], // [V1-70]
     ['index=1.5', 'Invalid index'],
     ['index=abc', 'Invalid index'],
     ['index=18446744073709551616', 'Invalid index'],
     ['wait=10', 'Invalid wait time'],
     ['wait=-1s', 'Invalid wait time'],
     ['wait=abc', 'Invalid wait time'],
-    ['consistent&stale', 'Cannot specify ?stale with ?consistent, conflicting semantics.'],
-    ['consistent=1&cached', 'Cannot specify ?cached with ?consistent, conflicting semantics.'],
+    ['consistent&stale', 'Cannot specify ?stale with ?consistent, conflicting semantics.'], // [V1-63]
+    ['consistent=1&cached', 'Cannot specify ?cached with ?consistent, conflicting semantics.'], // [V1-65]
   ] as const) {
     it(`rejects ${query}`, async () => {
       await using f = await open();
@@ -241,7 +241,7 @@ describe('a read', () => {
     });
   }
 
-  it('treats empty parameters as absent, and ignores cached unless the endpoint is cacheable', async () => {
+  it('treats empty parameters as absent, and ignores cached unless the endpoint is cacheable [V1-16] [V1-64]', async () => {
     await using f = await open();
     for (const query of ['index=&wait=', 'index=0', 'consistent', 'cached&consistent']) {
       assert.equal((await f.server.request(`/v1/item/x?${query}`)).status, 404, query);
@@ -250,7 +250,7 @@ describe('a read', () => {
 });
 
 describe('a blocking query', () => {
-  it('responds immediately when the result is newer', async () => {
+  it('responds immediately when the result is newer [V1-69]', async () => {
     await using f = await open();
     await f.put('x', 'one');
     await f.put('x', 'two');
@@ -258,7 +258,7 @@ describe('a blocking query', () => {
     assert.deepEqual([got.status, indexOf(got)], [200, f.state.snapshot.index]);
   });
 
-  it('responds immediately when index exceeds the current index', async () => {
+  it('responds immediately when index exceeds the current index [V1-74]', async () => {
     await using f = await open();
     await f.put('x', 'one');
     for (const index of [f.state.snapshot.index + 1, '18446744073709551615']) {
@@ -266,7 +266,7 @@ describe('a blocking query', () => {
     }
   });
 
-  it('waits for a change of a watched topic, and ignores other changes', async () => {
+  it('waits for a change of a watched topic, and ignores other changes [V1-69] [V1-76]', async () => {
     await using f = await open();
     await f.put('x', 'one');
     const index = f.state.snapshot.index;
@@ -280,7 +280,7 @@ describe('a blocking query', () => {
     assert.equal(f.reads.waitingCount, 0);
   });
 
-  it('responds with the current result at the deadline, which includes the random share', async () => {
+  it('responds with the current result at the deadline, which includes the random share [V1-72] [V1-73]', async () => {
     await using f = await open({ random: () => 0.5 });
     await f.put('x', 'one');
     const index = f.state.snapshot.index;
@@ -330,7 +330,7 @@ describe('a blocking query', () => {
     assert.equal((await answer).status, 200);
   });
 
-  it('responds with the error of an evaluation, for example when the token was deleted', async () => {
+  it('responds with the error of an evaluation, for example when the token was deleted [V1-78]', async () => {
     const result = (found: ReadResult, snapshot: Snapshot): ReadResult => {
       if (snapshot.get(items, 'token') === undefined) throw new ServiceError('permission-denied', 'ACL not found');
       return { ...found, alsoWake: [rowTopic(items, 'token')] };
@@ -362,7 +362,7 @@ describe('a blocking query', () => {
     assert.equal((await answer).status, 403);
   });
 
-  it('stops waiting when the client disconnects, also with pipelined requests', async () => {
+  it('stops waiting when the client disconnects, also with pipelined requests [V1-82]', async () => {
     await using f = await open();
     await f.put('x', 'one');
     const index = f.state.snapshot.index;
@@ -378,7 +378,7 @@ describe('a blocking query', () => {
     assert.equal(await closed, '');
   });
 
-  it('returns 429 past limits.waiting [SRV-58]', async () => {
+  it('returns 429 past limits.waiting [SRV-58] [V1-80]', async () => {
     await using f = await open({ waitingMax: 2 });
     await f.put('x', 'one');
     const url = `/v1/item/x?index=${f.state.snapshot.index}`;
@@ -413,7 +413,7 @@ describe('a blocking query', () => {
     assert.equal((await next).status, 200);
   });
 
-  it('responds with the current result when the server stops, in more than one slice', async () => {
+  it('responds with the current result when the server stops, in more than one slice [V1-83]', async () => {
     await using f = await open();
     await f.put('x', 'one');
     const url = `/v1/item/x?index=${f.state.snapshot.index}`;
@@ -440,7 +440,7 @@ describe('a read without the store', () => {
       lastContactMs: silentMs,
     });
 
-  it('returns 503 for a consistent read after 3 seconds [STATE-55] [STATE-59]', async () => {
+  it('returns 503 for a consistent read after 3 seconds [STATE-55] [STATE-59] [V1-60]', async () => {
     let headReads = 0;
     const engine = (inner: Engine): Engine => ({
       ...silent(() => 60_000)(inner),
@@ -461,7 +461,7 @@ describe('a read without the store', () => {
   });
 
   // Verifies [STATE-60] [SRV-66].
-  it('reports the store as unreachable after a consistent read failed, until the store answers', async () => {
+  it('reports the store as unreachable after a consistent read failed, until the store answers [V1-67]', async () => {
     let silentMs = 4_000;
     await using f = await open({ engine: silent(() => silentMs) });
     const isKnown = async (): Promise<unknown> =>
@@ -479,7 +479,7 @@ describe('a read without the store', () => {
     assert.equal(await isKnown(), 'true');
   });
 
-  it('serves stale and cached reads, with headers that report it, up to stale.max-age [STATE-5]', async () => {
+  it('serves stale and cached reads, with headers that report it, up to stale.max-age [STATE-5] [V1-61] [V1-62]', async () => {
     let silentMs = 61_500;
     await using f = await open({ engine: silent(() => silentMs) });
     const stale = await f.server.request('/v1/items?stale');

@@ -25,7 +25,7 @@ describe('invalid and hostile requests', () => {
     ['garbage', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n', /^HTTP\/1.1 400 /],
     ['a broken request line', 'GET\r\n\r\n', /^HTTP\/1.1 400 /],
     ['an unknown method', 'FROBNICATE / HTTP/1.1\r\nHost: a\r\n\r\n', /^HTTP\/1.1 400 /],
-    ['no Host', 'GET /v1/hello HTTP/1.1\r\nConnection: close\r\n\r\n', /^HTTP\/1.1 400 .*X-Request-Id: test-/s],
+    ['no Host', 'GET /v1/hello HTTP/1.1\r\nConnection: close\r\n\r\n', /^HTTP\/1.1 400 .*X-Request-Id: test-/s], // [V1-11]
     [
       'two framings',
       'PUT /v1/put HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
@@ -58,7 +58,7 @@ describe('invalid and hostile requests', () => {
     });
   }
 
-  it('sends a request ID with the error, and closes the connection', async () => {
+  it('sends a request ID with the error, and closes the connection [V1-54]', async () => {
     await using server = await startTestServer([hello]);
     const got = await server.raw('nonsense\r\n\r\n');
     assert.match(got, /\r\nConnection: close\r\n/);

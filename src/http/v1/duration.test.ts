@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseDuration } from './duration.ts';
 
-describe('parseDuration', () => {
+describe('parseDuration [V1-41]', () => {
   const good: [string, number][] = [
     ['0', 0],
     ['0s', 0],

@@ -40,12 +40,12 @@ function errorFor(body: string | Buffer): string {
 
 describe('parseBody with a valid body', () => {
   const cases: [string, unknown][] = [
-    ['', {}],
+    ['', {}], // [V1-22]
     ['{}', {}],
     [' {\n"PeerName" : "a" } ', { PeerName: 'a' }],
-    ['{"peername":"a","META":{"k":"v"}}', { PeerName: 'a', Meta: { k: 'v' } }],
+    ['{"peername":"a","META":{"k":"v"}}', { PeerName: 'a', Meta: { k: 'v' } }], // [V1-28]
     ['{"grants":[{"access":"read","KIND":"b"}]}', { Grants: [{ Access: 'read', Kind: 'b' }] }],
-    ['{"PeerName":null,"Meta":null,"Count":null}', { Count: null }],
+    ['{"PeerName":null,"Meta":null,"Count":null}', { Count: null }], // [V1-29]
     ['{"Count":3,"Flag":false}', { Count: 3, Flag: false }],
     ['{"Anything":{"a":[1,null]}}', { Anything: { a: [1, null] } }],
     ['{"Meta":{"Key":"a","key":"b","constructor":"c"}}', { Meta: { Key: 'a', key: 'b', constructor: 'c' } }],
@@ -63,44 +63,44 @@ describe('parseBody with an invalid body', () => {
   const cases: [string, string][] = [
     ['[]', 'want an object, got an array'],
     ['null', 'want an object, got null'],
-    ['{"Peer":"a"}', 'json: unknown field "Peer", did you mean "PeerName"?'],
+    ['{"Peer":"a"}', 'json: unknown field "Peer", did you mean "PeerName"?'], // [V1-30]
     ['{"PeerNmae":"a"}', 'json: unknown field "PeerNmae", did you mean "PeerName"?'],
     ['{"Zebra":"a"}', 'json: unknown field "Zebra"'],
     ['{"Grants":[{"Acess":"read"}]}', 'json: unknown field "Grants[0].Acess", did you mean "Access"?'],
-    ['{"PeerName":1}', 'PeerName: want a string, got a number'],
+    ['{"PeerName":1}', 'PeerName: want a string, got a number'], // [V1-31]
     ['{"Meta":{"a":{}}}', 'Meta.a: want a string, got an object'],
     ['{"Meta":["a"]}', 'Meta: want an object, got an array'],
     ['{"Grants":{}}', 'Grants: want an array, got an object'],
     ['{"Grants":[null]}', 'Grants[0]: want an object, got null'],
-    ['{"Grants":[{}]}', 'Grants[0]: Access missing'],
-    ['{"Grants":[{"Access":"all"}]}', 'Grants[0].Access: want "read" or "write", got "all"'],
+    ['{"Grants":[{}]}', 'Grants[0]: Access missing'], // [V1-33]
+    ['{"Grants":[{"Access":"all"}]}', 'Grants[0].Access: want "read" or "write", got "all"'], // [V1-32]
     ['{"Grants":[{"Access":"read","Kind":"c"}]}', 'Grants[0].Kind: want "a" or "b", got "c"'],
     ['{"Count":1.5}', 'Count: want null or a whole number, got a number'],
     ['{"Count":9007199254740993}', 'Count: want null or a whole number, got a number'],
     ['{"Count":-1}', 'Count: must be >= 0'],
     ['{"Flag":"true"}', 'Flag: want a boolean, got a string'],
     ['{"PeerName":"abcdef"}', 'PeerName: must not have more than 5 characters'],
-    ['{"PeerName":"a","PeerName":"b"}', 'json: duplicate field "PeerName"'],
+    ['{"PeerName":"a","PeerName":"b"}', 'json: duplicate field "PeerName"'], // [V1-27]
     ['{"PeerName":"a","peername":"b"}', 'json: duplicate field "PeerName"'],
     ['{"PeerName":"a","\\u0050eerName":"b"}', 'json: duplicate field "PeerName"'],
     ['{"Meta":{"a":"1","a":"2"}}', 'json: duplicate field "a"'],
     ['{"__proto__":{"PeerName":"a"}}', 'json: unknown field "__proto__"'],
-    ['{"Meta":{"__proto__":"a"}}', 'Meta: "__proto__" cannot be a key'],
+    ['{"Meta":{"__proto__":"a"}}', 'Meta: "__proto__" cannot be a key'], // [V1-34]
     ['{"Meta":{"\\u005f_proto__":"a"}}', 'Meta: "__proto__" cannot be a key'],
     ['{"PeerName":"a"} x', 'json: Unexpected non-whitespace character after JSON at position 17 (line 1 column 18)'],
     ['{"PeerName":', 'json: Unexpected end of JSON input'],
-    [`{"Anything":${'['.repeat(40)}${']'.repeat(40)}}`, 'json: more than 32 levels deep'],
+    [`{"Anything":${'['.repeat(40)}${']'.repeat(40)}}`, 'json: more than 32 levels deep'], // [V1-26]
   ];
   for (const [body, message] of cases) it(`rejects ${body}`, () => assert.equal(errorFor(body), message));
 
-  it('rejects invalid UTF-8, a byte order mark, and UTF-16', () => {
+  it('rejects invalid UTF-8, a byte order mark, and UTF-16 [V1-24]', () => {
     assert.equal(errorFor(Buffer.from([0x7b, 0xff, 0x7d])), 'the body is not valid UTF-8');
     assert.equal(errorFor(Buffer.from([0xed, 0xa0, 0x80])), 'the body is not valid UTF-8');
     assert.match(errorFor('\uFEFF{}'), /^json: Unexpected token/);
     assert.match(errorFor(Buffer.from('{"PeerName":"a"}', 'utf16le')), /^json: /);
   });
 
-  it('quotes no part of invalid JSON, because it may be secret', () => {
+  it('quotes no part of invalid JSON, because it may be secret [V1-25]', () => {
     for (const body of ['s3cr3t', '{"PeerName":s3cr3t}', '{"PeerName":"s3cr3t" "x"}', '{"a" s3cr3t']) {
       assert.doesNotMatch(errorFor(body), /s3cr3t/);
     }

@@ -16,7 +16,7 @@ import { acceptedSecrets, links, matchStreamSecret, streamSecretContext, tombsto
 const remove = (api: Api, name: string) => api.request('DELETE', `/v1/peering/${name}`);
 
 describe('DELETE /v1/peering/:name', () => {
-  test('sets DeletedAt once, and the peering remains readable', async () => {
+  test('sets DeletedAt once, and the peering remains readable [PEER-65] [PEER-66] [V1-35]', async () => {
     const clock = createFakeClock(Date.UTC(2030, 0, 1));
     await using api = await startApi({ clock });
     await mustGenerate(api, 'East', { Meta: { a: '1' } });
@@ -39,7 +39,7 @@ describe('DELETE /v1/peering/:name', () => {
     assert.equal((await mustReadRecord(api, 'east')).DeletedAt, '2030-01-01T00:00:00.000Z');
   });
 
-  test('succeeds for a missing peering and changes nothing', async () => {
+  test('succeeds for a missing peering and changes nothing [PEER-66]', async () => {
     await using api = await startApi();
     const { snapshot } = api.state;
     assert.deepEqual(statusAndText(await remove(api, 'east')), [200, '']);
@@ -47,7 +47,7 @@ describe('DELETE /v1/peering/:name', () => {
     assert.equal((await remove(api, 'a_b')).status, 400);
   });
 
-  test('deletes the secrets of the accepting side and keeps their hashes in a tombstone', async () => {
+  test('deletes the secrets of the accepting side and keeps their hashes in a tombstone [PEER-65]', async () => {
     const clock = createFakeClock(Date.now());
     await using api = await startApi({ clock });
     await using other = await startApi();
@@ -111,7 +111,7 @@ describe('DELETE /v1/peering/:name', () => {
     for (const id of [unused, told]) assert.equal(api.state.snapshot.get(tombstones, id), undefined);
   });
 
-  test('removes stream and services from the record', async () => {
+  test('removes stream and services from the record [PEER-18]', async () => {
     await using api = await startApi();
     const id = tokenContent(await mustGenerate(api, 'east')).PeerID;
     await api.state.write((tx) => {

@@ -49,7 +49,7 @@ describe('POST /v1/peering/establish over an existing record', () => {
     assert.deepEqual((await mustReadRecord(dialing, 'east')).Meta, { b: '2' });
   });
 
-  test('returns 409 for a token of another cluster', async () => {
+  test('returns 409 for a token of another cluster [PEER-64]', async () => {
     await using accepting = await startApi();
     await using other = await startApi();
     await using dialing = await startApi();
@@ -75,7 +75,7 @@ describe('POST /v1/peering/establish over an existing record', () => {
     assert.deepEqual([after.ID, after.State, after.PeerServerName], [ID, 'INITIAL', other.peering.identity.serverName]);
   });
 
-  test('returns 409 for an accepting record', async () => {
+  test('returns 409 for an accepting record [PEER-2] [PEER-63]', async () => {
     await using accepting = await startApi();
     await using dialing = await startApi();
     await mustGenerate(dialing, 'East');

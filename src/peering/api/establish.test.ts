@@ -23,7 +23,7 @@ function written(api: Api): unknown {
 }
 
 describe('POST /v1/peering/establish', () => {
-  test('creates a dialing record with the addresses of the other side', async () => {
+  test('creates a dialing record with the addresses of the other side [PEER-61]', async () => {
     await using accepting = await startApi({ peering: { addresses: () => ['a.example:1', 'b.example:2'] } });
     await using dialing = await startApi();
     const token = await mustGenerate(accepting, 'dialer');
@@ -64,7 +64,7 @@ describe('POST /v1/peering/establish', () => {
     assert.equal(dialing.state.snapshot.count(reservations), 0);
   });
 
-  test('stores only the manual addresses, if any', async () => {
+  test('stores only the manual addresses, if any [PEER-19]', async () => {
     await using accepting = await startApi();
     await using dialing = await startApi();
     const token = await mustGenerate(accepting, 'west', { ServerExternalAddresses: ['lb:443'] });
@@ -136,7 +136,7 @@ describe('a peering token', () => {
     assert.equal(dialing.state.snapshot.count(peerings), 0);
   });
 
-  test('is used up when the response of the exchange is lost', async () => {
+  test('is used up when the response of the exchange is lost [PEER-59]', async () => {
     await using accepting = await startApi();
     let isResponseLost = true;
     const exchange: Exchange = async (...given) => {
@@ -187,7 +187,7 @@ describe('a failed establish', () => {
     });
   }
 
-  test('leaves no record when the caller lost the grant during the exchange', async () => {
+  test('leaves no record when the caller lost the grant during the exchange [PEER-60]', async () => {
     await using accepting = await startApi();
     const held = gatedExchange();
     await using dialing = await startApi({ peering: { exchange: held.exchange } });
@@ -205,7 +205,7 @@ describe('a failed establish', () => {
 describe('validation of POST /v1/peering/establish', () => {
   const shared = sharedApi();
 
-  test('rejects a token of this cluster without using it', async () => {
+  test('rejects a token of this cluster without using it [PEER-52]', async () => {
     const api = shared();
     await using other = await startApi();
     const token = await mustGenerate(api, 'mine');
@@ -216,7 +216,7 @@ describe('validation of POST /v1/peering/establish', () => {
   });
 
   const refused: readonly (readonly [what: string, body: unknown, text: string | RegExp])[] = [
-    ['an empty body', {}, 'PeerName is required in the payload when establishing a peering.'],
+    ['an empty body', {}, 'PeerName is required in the payload when establishing a peering.'], // [PEER-51]
     ['no token', { PeerName: 'a' }, 'PeeringToken is required in the payload when establishing a peering.'],
     ['an empty token', { PeerName: 'a', PeeringToken: '' }, /^PeeringToken is required in the payload when /],
     ['a name that is none', { PeerName: 'a.b', PeeringToken: 'x' }, /^a\.b is not a valid peer name: /],

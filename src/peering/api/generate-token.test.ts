@@ -19,7 +19,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 const rowOf = (api: Api, id: string) => api.state.snapshot.get(peerings, id)?.row;
 
 describe('a generated peering token', () => {
-  test('contains all fields in the documented order', async () => {
+  test('contains all fields in the documented order [PEER-40]', async () => {
     await using api = await startApi();
     const answer = await requestToken(api, 'East');
     assert.equal(answer.status, 200, answer.text);
@@ -42,7 +42,7 @@ describe('a generated peering token', () => {
     assert.ok(token.CA.every((pem) => pem.endsWith('-----END CERTIFICATE-----\n')));
   });
 
-  test('contains manual addresses, server addresses and the partition', async () => {
+  test('contains manual addresses, server addresses and the partition [PEER-40]', async () => {
     await using api = await startApi({ peering: { addresses: () => ['a:1', 'b:2'] } });
     await api.makePartitions('Eu');
     const token = tokenContent(
@@ -57,12 +57,12 @@ describe('a generated peering token', () => {
     );
   });
 
-  test('contains no partition in the community edition', async () => {
+  test('contains no partition in the community edition [PEER-42]', async () => {
     await using api = await startApi({ edition: 'community' });
     assert.equal(tokenContent(await mustGenerate(api, 'east', { Partition: 'default' })).Remote.Partition, '');
   });
 
-  test('is stored as a hash with accessor ID and expiry', async () => {
+  test('is stored as a hash with accessor ID and expiry [PEER-44] [PEER-45]', async () => {
     const clock = createFakeClock(Date.UTC(2030, 0, 1));
     await using api = await startApi({ clock, peering: { tokenTtlMs: 60_000 } });
     const { AccessorID, SecretID } = await api.makeToken(['peering:write']);
@@ -77,7 +77,7 @@ describe('a generated peering token', () => {
 });
 
 describe('POST /v1/peering/token', () => {
-  test('creates an accepting record', async () => {
+  test('creates an accepting record [PEER-32] [V1-42]', async () => {
     await using api = await startApi();
     await mustGenerate(api, 'East', { Meta: { env: 'prod' } });
     const index = api.state.snapshot.index;
@@ -97,7 +97,7 @@ describe('POST /v1/peering/token', () => {
     assert.equal(answer.text, JSON.stringify(shown));
   });
 
-  test('keeps an existing record, replaces Meta if given, and invalidates the previous token', async () => {
+  test('keeps an existing record, replaces Meta if given, and invalidates the previous token [PEER-34]', async () => {
     await using api = await startApi();
     await using other = await startApi();
     const first = await mustGenerate(api, 'east', { Meta: { a: '1' } });
@@ -116,7 +116,7 @@ describe('POST /v1/peering/token', () => {
     assert.equal((await mustReadRecord(api, 'east')).Name, 'east');
   });
 
-  test('keeps the stream secrets of an existing record', async () => {
+  test('keeps the stream secrets of an existing record [PEER-34]', async () => {
     await using api = await startApi();
     await using other = await startApi();
     await mustPeer(api, 'east', other, 'west');
@@ -127,7 +127,7 @@ describe('POST /v1/peering/token', () => {
     assert.equal(api.state.snapshot.get(acceptedSecrets, ID)?.row.pending, pending);
   });
 
-  test('replaces a record that the other side terminated with one of a new ID', async () => {
+  test('replaces a record that the other side terminated with one of a new ID [PEER-35]', async () => {
     await using api = await startApi();
     const first = tokenContent(await mustGenerate(api, 'east', { Meta: { a: '1' } })).PeerID;
     await api.state.write((tx) => {
@@ -158,7 +158,7 @@ describe('POST /v1/peering/token', () => {
     );
   });
 
-  test('accepts names that are API paths', async () => {
+  test('accepts names that are API paths [PEER-6]', async () => {
     await using api = await startApi();
     for (const name of ['token', 'establish']) {
       await mustGenerate(api, name);
@@ -167,7 +167,7 @@ describe('POST /v1/peering/token', () => {
     }
   });
 
-  test('creates separate records for a name in different partitions', async () => {
+  test('creates separate records for a name in different partitions [PEER-5]', async () => {
     await using api = await startApi();
     await api.makePartitions('eu');
     const ids = [await mustGenerate(api, 'east'), await mustGenerate(api, 'east', { Partition: 'eu' })].map(
@@ -178,7 +178,7 @@ describe('POST /v1/peering/token', () => {
   });
 });
 
-describe('a name with the dialing role', () => {
+describe('a name with the dialing role [PEER-2] [PEER-36]', () => {
   test('returns 409', async () => {
     await using api = await startApi();
     await using other = await startApi();
@@ -191,7 +191,7 @@ describe('a name with the dialing role', () => {
 });
 
 describe('limits.peerings', () => {
-  test('returns 429 for one more record, and permits a new token of an existing one', async () => {
+  test('returns 429 for one more record, and permits a new token of an existing one [PEER-39]', async () => {
     await using api = await startApi({ peering: { peeringsMax: 2 } });
     await using other = await startApi();
     await mustGenerate(api, 'a');
@@ -211,18 +211,18 @@ describe('validation of POST /v1/peering/token', () => {
   const required = 'PeerName is required in the payload when generating a new peering token.';
   const meta = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 'v']));
   const refused: readonly (readonly [what: string, body: unknown, text: string | RegExp])[] = [
-    ['no body', undefined, required],
+    ['no body', undefined, required], // [PEER-33]
     ['an empty body', {}, required],
     ['an empty name', { PeerName: '' }, required],
     ['a name that is null', { PeerName: null }, required],
     ['a body that is no JSON', '{', /^Body decoding failed: json: /],
-    ['a name that is a number', { PeerName: 1 }, 'Body decoding failed: PeerName: want a string, got a number'],
+    ['a name that is a number', { PeerName: 1 }, 'Body decoding failed: PeerName: want a string, got a number'], // [V1-23]
     [
       'an unknown field',
       { Peer: 'east' },
       'Body decoding failed: json: unknown field "Peer", did you mean "PeerName"?',
     ],
-    ['a name with an underscore', { PeerName: 'a_b' }, invalid('a_b')],
+    ['a name with an underscore', { PeerName: 'a_b' }, invalid('a_b')], // [PEER-3]
     ['a name that ends with a dash', { PeerName: 'a-' }, invalid('a-')],
     ['a name of 64 characters', { PeerName: 'a'.repeat(64) }, invalid('a'.repeat(64))],
     ['a partition that is none', { PeerName: 'a', Partition: '*' }, /^\* is not a valid partition name: /],
@@ -230,7 +230,7 @@ describe('validation of POST /v1/peering/token', () => {
     [
       'too many pairs of Meta',
       { PeerName: 'a', Meta: meta(65) },
-      'meta tags failed validation: 65 pairs are too many, want at most 64',
+      'meta tags failed validation: 65 pairs are too many, want at most 64', // [PEER-7]
     ],
     [
       'a key of Meta with a space',
@@ -241,7 +241,7 @@ describe('validation of POST /v1/peering/token', () => {
     [
       'a long value of Meta',
       { PeerName: 'a', Meta: { k: long } },
-      'meta tags failed validation: the value of "k" has 513 bytes, want at most 512',
+      'meta tags failed validation: the value of "k" has 513 bytes, want at most 512', // [PEER-8]
     ],
     [
       'a value of Meta that is no string',
@@ -256,7 +256,7 @@ describe('validation of POST /v1/peering/token', () => {
     [
       'too many addresses',
       { PeerName: 'a', ServerExternalAddresses: new Array(65).fill('a:1') },
-      '65 peering server addresses are too many, want at most 64',
+      '65 peering server addresses are too many, want at most 64', // [PEER-10]
     ],
   ];
   for (const [what, body, text] of refused) {
@@ -272,7 +272,7 @@ describe('validation of POST /v1/peering/token', () => {
     });
   }
 
-  test('ignores the case of keys, and accepts Meta at its limits', async () => {
+  test('ignores the case of keys, and accepts Meta at its limits [PEER-7]', async () => {
     const api = shared();
     const body = {
       peername: 'a'.repeat(63),

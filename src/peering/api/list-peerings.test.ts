@@ -23,7 +23,7 @@ const names = (answer: Answer): string[] => {
 const FILTERED = 'x-service-results-filtered-by-acls';
 
 describe('GET /v1/peerings', () => {
-  test('returns an empty array without peerings', async () => {
+  test('returns an empty array without peerings [V1-85]', async () => {
     await using api = await startApi();
     assert.equal((await list(api)).text, '[]');
   });
@@ -51,7 +51,7 @@ describe('GET /v1/peerings', () => {
     assert.equal(pretty.text, `${JSON.stringify(answer.json(), null, 4)}\n`);
   });
 
-  test('returns one partition, or with * all that the caller may read', async () => {
+  test('returns one partition, or with * all that the caller may read [PEER-20] [ACL-51] [V1-88]', async () => {
     await using api = await startApi();
     await api.makePartitions('Eu', 'us');
     await mustGenerate(api, 'b');
@@ -85,7 +85,7 @@ describe('GET /v1/peerings', () => {
 });
 
 describe('peerings that the caller may not read', () => {
-  test('are omitted with X-Service-Results-Filtered, with and without query parameters', async () => {
+  test('are omitted with X-Service-Results-Filtered, with and without query parameters [V1-87]', async () => {
     await using api = await startApi();
     for (const name of ['east', 'prod-1', 'Prod-2', 'west']) await mustGenerate(api, name);
     const { SecretID: token } = await api.makeToken(['peering:read@default=prod-*', 'peering:write@default=EAST']);
@@ -140,7 +140,7 @@ describe('peerings that the caller may not read', () => {
   });
 });
 
-describe('query parameters of GET /v1/peerings', () => {
+describe('query parameters of GET /v1/peerings [PEER-21]', () => {
   const shared = sharedApi();
 
   test('state selects the peerings in that state', async () => {
@@ -192,7 +192,7 @@ describe('query parameters of GET /v1/peerings', () => {
     assert.deepEqual(names(await list(api, '?partition=*&after=same')), []);
   });
 
-  test('cached returns the age of the result, and cannot be combined with consistent', async () => {
+  test('cached returns the age of the result, and cannot be combined with consistent [V1-64] [V1-65]', async () => {
     const answer = await list(shared(), '?cached');
     assert.deepEqual([answer.headers['x-cache'], answer.headers.age], ['HIT', '0']);
     assert.deepEqual(statusAndText(await list(shared(), '?cached&consistent')), [
@@ -228,7 +228,7 @@ describe('a blocking query of GET /v1/peerings', () => {
     }
   });
 
-  test('wakes when the grants of the caller change', async () => {
+  test('wakes when the grants of the caller change [V1-78]', async () => {
     await using api = await startApi({ clock: createFakeClock() });
     for (const name of ['a', 'b']) await mustGenerate(api, name);
     const { AccessorID, SecretID: token } = await api.makeToken(['peering:read@default=a']);

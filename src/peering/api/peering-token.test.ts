@@ -16,7 +16,7 @@ import { acceptedSecrets } from '../record/secrets.ts';
 const status = (api: Api, name: string, query = '') => api.request('GET', `/v1/peering/${name}/token${query}`);
 const revoke = (api: Api, name: string) => api.request('DELETE', `/v1/peering/${name}/token`);
 
-describe('GET /v1/peering/:name/token', () => {
+describe('GET /v1/peering/:name/token [PEER-46]', () => {
   test('returns creation time, accessor ID and expiry, but not the token', async () => {
     await using api = await startApi({ clock: createFakeClock(Date.UTC(2030, 0, 1)) });
     const { AccessorID } = (await api.request('GET', '/v1/acl/token/self')).json<{ AccessorID: string }>();
@@ -32,7 +32,7 @@ describe('GET /v1/peering/:name/token', () => {
     assert.ok(!answer.text.includes(EstablishmentSecret));
   });
 
-  test('omits the expiry without peering.token-ttl, and the accessor ID without ACLs', async () => {
+  test('omits the expiry without peering.token-ttl, and the accessor ID without ACLs [PEER-44]', async () => {
     await using api = await startApi({ policy: { enabled: false }, peering: { tokenTtlMs: 0 } });
     await mustGenerate(api, 'east');
     const shown = (await status(api, 'east')).json<object>();
@@ -75,7 +75,7 @@ describe('GET /v1/peering/:name/token', () => {
 });
 
 describe('a blocking query about an outstanding token', () => {
-  test('returns once when the token expires', async () => {
+  test('returns once when the token expires [PEER-46]', async () => {
     const clock = createFakeClock(Date.now());
     await using api = await startApi({ clock, peering: { tokenTtlMs: 60_000 } });
     await mustGenerate(api, 'east');
@@ -102,7 +102,7 @@ describe('a blocking query about an outstanding token', () => {
 });
 
 describe('DELETE /v1/peering/:name/token', () => {
-  test('revokes the unused token, keeps stream secrets, and is idempotent', async () => {
+  test('revokes the unused token, keeps stream secrets, and is idempotent [PEER-47]', async () => {
     await using api = await startApi();
     await using other = await startApi();
     await mustPeer(api, 'east', other, 'west');

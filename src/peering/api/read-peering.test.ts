@@ -20,7 +20,7 @@ async function change(api: Api, id: string, next: (row: Peering) => Peering | un
 }
 
 describe('GET /v1/peering/:name', () => {
-  test('ignores the case of the name', async () => {
+  test('ignores the case of the name [PEER-4]', async () => {
     await using api = await startApi();
     await mustGenerate(api, 'East');
     const texts = new Set<string>();
@@ -28,7 +28,7 @@ describe('GET /v1/peering/:name', () => {
     assert.equal(texts.size, 1);
   });
 
-  test('returns 404 with an index for a missing peering', async () => {
+  test('returns 404 with an index for a missing peering [PEER-12]', async () => {
     await using api = await startApi();
     const answer = await api.request('GET', '/v1/peering/East');
     assert.deepEqual(statusAndText(answer), [404, 'Peering not found for "East"']);
@@ -38,7 +38,7 @@ describe('GET /v1/peering/:name', () => {
     }
   });
 
-  test('returns 400 for an invalid name', async () => {
+  test('returns 400 for an invalid name [PEER-3]', async () => {
     await using api = await startApi();
     for (const name of ['a_b', 'a%2Fb', '-a', 'a'.repeat(64), '%0A']) {
       const answer = await api.request('GET', `/v1/peering/${name}`);
@@ -61,7 +61,7 @@ describe('GET /v1/peering/:name', () => {
     assert.equal(problem.headers['content-type'], 'application/problem+json');
   });
 
-  test('returns the current stream times', async () => {
+  test('returns the current stream times [PEER-15]', async () => {
     const times = new Map<string, StreamTimes>();
     const streams = { of: (id: string) => times.get(id), tick: 0 };
     await using api = await startApi({ peering: { streams } });
@@ -83,7 +83,7 @@ describe('GET /v1/peering/:name', () => {
 });
 
 describe('a blocking query of GET /v1/peering/:name', () => {
-  test('wakes at every change of the peering, and at no other', async () => {
+  test('wakes at every change of the peering, and at no other [PEER-25]', async () => {
     await using api = await startApi({ clock: createFakeClock() });
     const id = tokenContent(await mustGenerate(api, 'east')).PeerID;
     let index = indexOfAnswer(await api.request('GET', '/v1/peering/east'));
@@ -108,7 +108,7 @@ describe('a blocking query of GET /v1/peering/:name', () => {
     }
   });
 
-  test('wakes when a missing peering appears, and with 404 when it is removed', async () => {
+  test('wakes when a missing peering appears, and with 404 when it is removed [PEER-12]', async () => {
     await using api = await startApi({ clock: createFakeClock() });
     const missing = await api.request('GET', '/v1/peering/east');
     const appears = await api.startBlockingQuery(`/v1/peering/EAST?index=${indexOfAnswer(missing)}`);

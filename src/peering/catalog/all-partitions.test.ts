@@ -5,11 +5,11 @@ import { statusAndText } from '../../../test/support/peering/peering-requests.ts
 import { sharedApi } from '../../../test/support/process/api.ts';
 import type { Answer } from '../../../test/support/process/server.ts';
 
-describe('partition=*', () => {
+describe('partition=* [ACL-51] [V1-89]', () => {
   const api = sharedApi();
   const ALL = '?partition=*';
 
-  test('lists the items of every partition and wakes on a change in any of them', async () => {
+  test('lists the items of every partition and wakes on a change in any of them [SVC-2] [SVC-29]', async () => {
     await api().makePartitions('eu', 'us');
     const check = { CheckID: 'c', Status: 'warning' };
     await mustRegister(api(), { Service: { Service: 'web', Tags: ['a'] } });

@@ -30,7 +30,7 @@ describe('a caller that may write some services', () => {
   } as const;
 
   for (const [what, request] of Object.entries(requests)) {
-    test(`gets the same 403 for ${what} whether or not it exists`, async () => {
+    test(`gets the same 403 for ${what} whether or not it exists [V1-53]`, async () => {
       await mustRegister(api(), {
         Service: { Service: 'secret' },
         Check: { CheckID: 'secret-check', ServiceID: 'secret' },
@@ -65,7 +65,7 @@ describe('a caller that may write some services', () => {
     );
   });
 
-  test('gets the owner of a taken check ID only if it may read that service', async () => {
+  test('gets the owner of a taken check ID only if it may read that service [SVC-49]', async () => {
     await mustRegisterWithAgent(api(), { Name: 'secret', ID: 's1', Check: { CheckID: 'taken', TTL: '1h' } });
     const body = { Name: 'web', Check: { CheckID: 'taken', TTL: '1h' } };
     const answerTo = async (...grants: string[]) => {

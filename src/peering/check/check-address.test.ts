@@ -29,7 +29,7 @@ const refuse = (message = 'invalid peering establishment secret', code = Code.Pe
   throw new ConnectError(message, code);
 };
 
-test('a healthy peer passes every check, and its secret is not presented', async (t) => {
+test('a healthy peer passes every check, and its secret is not presented [PEER-94] [PEER-97]', async (t) => {
   const server = await startPeer(t, cluster, async (_request, { responseHeader, requestHeader }) => {
     assert.equal(requestHeader.get(ACCORD_VERSION_HEADER), '1.14.0');
     responseHeader.set(ACCORD_VERSION_HEADER, '1.13.2');
@@ -256,7 +256,7 @@ test('warns about a clock that differs by minutes', async (t) => {
 
 const never = new AbortController().signal;
 
-test('checkAddresses warns about a failing address while another one works', async (t) => {
+test('checkAddresses warns about a failing address while another one works [PEER-96]', async (t) => {
   const cluster = await makeCluster();
   const closed = `127.0.0.1:${await freePort()}`;
   const { address } = await startPeer(t, cluster, async () => {

@@ -62,7 +62,7 @@ describe('GET /v1/peering/:name/check', () => {
     assert.deepEqual(summary(Checks), ['role passed', 'stream failed deleted-there']);
   });
 
-  test('reports the token and the advertised addresses of an accepting peering', async () => {
+  test('reports the token and the advertised addresses of an accepting peering [PEER-98]', async () => {
     await api().request('POST', '/v1/peering/token', { body: { PeerName: 'accepts' } });
     const outstanding = await checked(api(), 'accepts');
     assert.equal(outstanding.Healthy, true);
@@ -103,7 +103,7 @@ describe('GET /v1/peering/:name/check', () => {
     assert.match(bad.text, /^a\.\.b is not a valid peer name/);
   });
 
-  test('checks a peering with the name "check"', async () => {
+  test('checks a peering with the name "check" [PEER-6]', async () => {
     await makeDialing(api(), 'check', cluster, []);
     assert.equal((await api().request('GET', '/v1/peering/check')).json<{ Name: string }>().Name, 'check');
     assert.equal((await checked(api(), 'check')).Name, 'check');
@@ -125,7 +125,7 @@ describe('GET /v1/peering/:name/check', () => {
   });
 });
 
-test('returns a report at the timeout', async (t) => {
+test('returns a report at the timeout [PEER-100]', async (t) => {
   const clock = createFakeClock(Date.now());
   await using api = await startApi({ clock });
   const server = await startTcp(t, () => undefined);

@@ -40,7 +40,7 @@ describe('POST /v1/peering/check', () => {
     return answer.json<CheckReport>();
   };
 
-  test('checks the addresses of the token without using it', async (t) => {
+  test('checks the addresses of the token without using it [PEER-97] [PEER-99]', async (t) => {
     const server = await startPeer(t, cluster, refuse);
     const requested = once(server.events, 'request') as Promise<ExchangeSecretRequest[]>;
     const { snapshot } = api().state;
@@ -68,7 +68,7 @@ describe('POST /v1/peering/check', () => {
     }
   });
 
-  test('reports a token of this cluster', async () => {
+  test('reports a token of this cluster [PEER-95]', async () => {
     const generated = await api().request('POST', '/v1/peering/token', { body: { PeerName: 'own' } });
     const { Healthy, Checks } = await report(generated.json<{ PeeringToken: string }>().PeeringToken);
     assert.deepEqual([Healthy, summary(Checks)], [false, ['token failed token-own-cluster']]);
@@ -76,7 +76,7 @@ describe('POST /v1/peering/check', () => {
     assert.equal(Checks[0]?.Mend, Checks[0]?.Remedy);
   });
 
-  test('requires peering:write on some name before it decodes the token', async () => {
+  test('requires peering:write on some name before it decodes the token [PEER-99]', async () => {
     const { SecretID: reader = '' } = await api().makeToken(['peering:read']);
     const { SecretID: limited = '' } = await api().makeToken(['peering:write=east']);
     assert.deepEqual(

@@ -20,7 +20,10 @@ describe('the check of a peering with an invalid stream secret', { timeout: 60_0
   });
   after(() => Promise.all([west, east].map((side) => side?.[Symbol.asyncDispose]())));
 
-  /** Peers `east` with `west` and restores `west` from an older backup. */
+  /**
+   * Writes a dialing peering to `east` whose ID or secret `west` does not have, as after a restore of `west` from an
+   * older backup. Without `secret`, the peering is as after an import without secrets.
+   */
   async function leave(name: string, peerId: string, secret: string | undefined): Promise<void> {
     const { identity } = west.running.service;
     const peer = { id: peerId, serverName: identity.serverName, addresses: [west.running.address], manual: false };
@@ -42,7 +45,7 @@ describe('the check of a peering with an invalid stream secret', { timeout: 60_0
     assert.deepEqual((await east.checkCodes(name)).slice(0, 2), ['role passed', 'stream passed']);
   }
 
-  test('reports stream-secret-refused when the other cluster rejects the secret', async () => {
+  test('reports stream-secret-refused when the other cluster rejects the secret [STREAM-10] [STREAM-28]', async () => {
     await leave('secret', tokenContent(await mustGenerate(west.api, 'secret')).PeerID, randomUUID());
     await untilReason('secret', /: PermissionDenied: invalid peering stream secret$/);
     assert.deepEqual((await east.checkCodes('secret')).slice(0, 8), [
@@ -64,7 +67,7 @@ describe('the check of a peering with an invalid stream secret', { timeout: 60_0
     await establishAgain('unknown');
   });
 
-  test('reports link-missing when this cluster has no secret', async () => {
+  test('reports link-missing when this cluster has no secret [PEER-78]', async () => {
     await leave('missing', randomUUID(), undefined);
     await untilReason('missing', /^its secret was left out of an import: establish it again, with a new token$/);
     assert.deepEqual(await east.checkCodes('missing'), ['role passed', 'stream link-missing']);

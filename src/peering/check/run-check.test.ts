@@ -31,7 +31,7 @@ test('rejects when the client disconnects', async () => {
   await assert.rejects(running, (error) => error instanceof ServiceError && error.code === 'unavailable');
 });
 
-test('limits the checks that run in parallel', async () => {
+test('limits the checks that run in parallel [PEER-100]', async () => {
   const clock = createFakeClock();
   const runner = createCheckRunner(clock, 10_000);
   const waiting = Array.from({ length: CHECKS_IN_PARALLEL_MAX }, () =>

@@ -81,24 +81,32 @@ const cases: Readonly<Record<string, Case>> = {
     allowed: true,
     by: ['db', 'web', 9],
   },
-  'a source of a peer never matches a local one': {
+  'a source of a peer never matches a local one [SVC-87]': {
     entries: { db: ['allow web@east'] },
     caller: 'web',
     allowed: false,
   },
-  'any source of a peer never matches a local one': {
+  'any source of a peer never matches a local one [SVC-87]': {
     entries: { db: ['allow *@east'] },
     caller: 'web',
     allowed: false,
   },
-  'a local source never matches one of a peer': { entries: { db: ['allow web'] }, caller: 'web@east', allowed: false },
-  'any local source never matches one of a peer': { entries: { db: ['allow *'] }, caller: 'web@east', allowed: false },
+  'a local source never matches one of a peer [SVC-87]': {
+    entries: { db: ['allow web'] },
+    caller: 'web@east',
+    allowed: false,
+  },
+  'any local source never matches one of a peer [SVC-87]': {
+    entries: { db: ['allow *'] },
+    caller: 'web@east',
+    allowed: false,
+  },
   'any local source of any destination never matches one of a peer': {
     entries: { '*': ['allow *'] },
     caller: 'web@east',
     allowed: false,
   },
-  'a source of a missing peer matches nothing': {
+  'a source of a missing peer matches nothing [SVC-88]': {
     entries: { db: ['allow web@west'], '*': ['allow *@west'] },
     caller: 'web@west',
     allowed: false,
@@ -133,7 +141,7 @@ const cases: Readonly<Record<string, Case>> = {
     allowed: true,
     by: ['*', '*', 5],
   },
-  'a source without a partition is in the partition of the entry': {
+  'a source without a partition is in the partition of the entry [SVC-87]': {
     entries: { db: ['allow web'] },
     caller: 'web/other',
     allowed: false,
@@ -178,7 +186,7 @@ describe('the decision about a call', () => {
     });
   }
 
-  test('ignores sources whose peering is TERMINATED', async () => {
+  test('ignores sources whose peering is TERMINATED [PEER-70] [SVC-88]', async () => {
     await mustGenerate(api(), 'ended');
     await mustWrite(api(), intentionEntry('db', ['allow web@ended']));
     const call = { partition: 'default', destination: 'db', source: 'web', sourcePeer: 'ENDED' };

@@ -45,7 +45,7 @@ function inEveryState(role: Role): Readonly<Record<string, unknown>> {
   };
 }
 
-describe('stateToJson', () => {
+describe('stateToJson [PEER-22] [PEER-24]', () => {
   const rows: readonly (readonly [Role, state: string, ours: string, consul: string])[] = [
     ['accepting', 'initial', 'INITIAL', 'PENDING'],
     ['accepting', 'refused', 'INITIAL', 'FAILING'],
@@ -95,7 +95,7 @@ describe('peeringToJson', () => {
     );
   });
 
-  test('returns all keys of StreamStatus with compat: consul', () => {
+  test('returns all keys of StreamStatus with compat: consul [PEER-102]', () => {
     const shown = peeringToJson(stored(begin('accepting')), { consul: true, times: { receiveMs: 0 } });
     assert.equal(
       JSON.stringify(shown.StreamStatus),

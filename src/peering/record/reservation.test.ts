@@ -16,7 +16,7 @@ import type { Exchange } from '../peering-context.ts';
 import { reservations } from './secrets.ts';
 
 describe('while an establish is in flight', () => {
-  test('other requests for the name return 409, and its partition cannot be deleted', async () => {
+  test('other requests for the name return 409, and its partition cannot be deleted [PEER-38] [PEER-53] [PEER-54]', async () => {
     await using accepting = await startApi();
     const held = gatedExchange();
     await using dialing = await startApi({ peering: { exchange: held.exchange } });
@@ -37,7 +37,7 @@ describe('while an establish is in flight', () => {
     assert.equal((await answer).status, 200);
   });
 
-  test('a disconnect of the client does not abort the exchange', async () => {
+  test('a disconnect of the client does not abort the exchange [PEER-55]', async () => {
     await using accepting = await startApi();
     const held = gatedExchange();
     await using dialing = await startApi({ peering: { exchange: held.exchange } });
@@ -51,7 +51,7 @@ describe('while an establish is in flight', () => {
     await until('it is there', async () => (await dialing.request('GET', '/v1/peering/east')).status === 200);
   });
 
-  test('a peering deleted during the exchange stays deleted', async () => {
+  test('a peering deleted during the exchange stays deleted [PEER-60]', async () => {
     await using accepting = await startApi();
     const held = gatedExchange();
     let hold = false;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { checkServerAddresses } from './server-address.ts';
 
-describe('checkServerAddresses', () => {
+describe('checkServerAddresses [PEER-9]', () => {
   for (const address of [
     'a:1',
     '127.0.0.1:8503',

@@ -43,7 +43,7 @@ async function openUntilTerminated(
 }
 
 describe('a peering that was deleted on the accepting side', { timeout: 60_000 }, () => {
-  it('loses its tombstone after an Accord confirms the deletion', async () => {
+  it('loses its tombstone after an Accord confirms the deletion [PEER-74] [STREAM-83]', async () => {
     await using west = await startInProcessCluster();
     const peer = await deletedPeer(west, 'east');
     using dialer = await dialRaw(west.running.address);
@@ -52,7 +52,7 @@ describe('a peering that was deleted on the accepting side', { timeout: 60_000 }
     await until('the tombstone is deleted', () => tombstoneOf(west.api, peer.PeerID) === undefined);
   });
 
-  it('is reported again to a peer that closes without a confirmation', async () => {
+  it('is reported again to a peer that closes without a confirmation [STREAM-82] [STREAM-83]', async () => {
     await using west = await startInProcessCluster();
     const peer = await deletedPeer(west, 'east');
     const closes: readonly (readonly [Readonly<Record<string, string>>, (call: RawCall) => void])[] = [
@@ -76,7 +76,7 @@ describe('a peering that was deleted on the accepting side', { timeout: 60_000 }
     await until('the tombstone is deleted', () => tombstoneOf(west.api, peer.PeerID) === undefined);
   });
 
-  it('keeps the tombstone for a secret whose holder was not informed', async () => {
+  it('keeps the tombstone for a secret whose holder was not informed [PEER-74]', async () => {
     await using west = await startInProcessCluster();
     const peer = await deletedPeer(west, 'east');
     const other = hashOf('another secret');
@@ -90,7 +90,7 @@ describe('a peering that was deleted on the accepting side', { timeout: 60_000 }
     await until('one secret is left', () => tombstoneOf(west.api, peer.PeerID)?.hashes.join() === other);
   });
 
-  it('loses its tombstone after the connected peer shows TERMINATED', async () => {
+  it('loses its tombstone after the connected peer shows TERMINATED [STREAM-81] [STREAM-82]', async () => {
     await using west = await startInProcessCluster();
     await using east = await startInProcessCluster();
     await peerInProcessClusters(west, east);
@@ -102,7 +102,7 @@ describe('a peering that was deleted on the accepting side', { timeout: 60_000 }
 });
 
 describe('a peering that was deleted on the dialing side', { timeout: 60_000 }, () => {
-  it('is reported with its name and partition after its record was deleted', async () => {
+  it('is reported with its name and partition after its record was deleted [STREAM-24]', async () => {
     await using west = await startInProcessCluster();
     await using east = await startInProcessCluster();
     await peerInProcessClusters(west, east);
@@ -121,7 +121,7 @@ describe('a peering that was deleted on the dialing side', { timeout: 60_000 }, 
     await until('the tombstone is deleted', () => tombstoneOf(again.api, id) === undefined);
   });
 
-  it('counts against limits.peerings until the peer confirms', async () => {
+  it('counts against limits.peerings until the peer confirms [PEER-39]', async () => {
     await using west = await startInProcessCluster();
     await using east = await startInProcessCluster({ peering: { peeringsMax: 2 } });
     await west.running.stop();

@@ -30,7 +30,7 @@ describe('decodeToken', () => {
     assert.deepEqual(decodeToken(`\n ${text.replaceAll(/.{64}/g, '$&\r\n')}\n`, now), token);
   });
 
-  test('ignores unknown keys, treats null as absent, and ends every root with a newline', async () => {
+  test('ignores unknown keys, treats null as absent, and ends every root with a newline [PEER-48]', async () => {
     const token = await good();
     const { Remote: _, ...rest } = token;
     const other = { ...rest, CA: token.CA.map((pem) => pem.trim()), Unknown: { deep: [1] }, Remote: null };
@@ -105,12 +105,12 @@ describe('decodeToken', () => {
     assert.equal(refusalOf(encodeContent(null), now).message, 'failed to decode token: want an object, got null');
   });
 
-  test('rejects a token that is too long without decoding it', () => {
+  test('rejects a token that is too long without decoding it [PEER-48]', () => {
     const text = 'failed to decode token: it has 262145 characters, want at most 262144';
     assert.equal(refusalOf('!'.repeat(262_145), now).message, text);
   });
 
-  test('rejects a CA root that has expired or is not valid yet', async () => {
+  test('rejects a CA root that has expired or is not valid yet [PEER-50]', async () => {
     const text = encodeToken(await good());
     const century = 100 * 365 * 86_400_000;
     assert.match(refusalOf(text, now + century).message, /^peering token invalid CA: the certificate expired at /);

@@ -39,7 +39,7 @@ const rejected: readonly (readonly [input: string, pems: readonly string[], mess
     /^the certificate is not valid before 2029-12-31T23:00:00\.000Z, and the time of this server is 2029-12-31T22:59:59\.999Z$/,
     nowMs - BACKDATED_MS - 1,
   ],
-  ['a root that is too long', [' '.repeat(40_000) + pem], /^the certificate is longer than 32768 characters$/],
+  ['a root that is too long', [' '.repeat(40_000) + pem], /^the certificate is longer than 32768 characters$/], // [PEER-50]
   [
     'too many roots',
     Array.from({ length: ROOTS_MAX + 1 }, () => pem),

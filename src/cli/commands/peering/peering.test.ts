@@ -49,7 +49,7 @@ test('read prints the properties that have a value', async (t) => {
   assert.deepEqual(JSON.parse((await runCli(command(address, 'read', 'east', '--json'))).stdout), active);
 });
 
-test('read prints FAILING with reason and time', async (t) => {
+test('read prints FAILING with reason and time [PEER-28]', async (t) => {
   const { address } = await startStubServer(t, () => ({ body: failing }));
   const { stdout } = await runCli(command(address, 'read', 'east'));
   assert.match(stdout, /^State +FAILING\nReason +heartbeat timeout\nSince +2026-01-31T00:02:00.5Z$/m);

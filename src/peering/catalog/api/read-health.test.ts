@@ -30,7 +30,7 @@ describe('GET /v1/health/service', () => {
   });
   after(() => api[Symbol.asyncDispose]());
 
-  test('returns sorted instances with the checks of node and service, ignoring the case of the name', async () => {
+  test('returns sorted instances with the checks of node and service, ignoring the case of the name [SVC-14] [SVC-33]', async () => {
     const all = ['a/Web warning', 'b/Web critical', 'c/Web passing', 'd/Web critical', 'e/Web'];
     assert.deepEqual(await healthOf(api, 'web'), all);
     assert.deepEqual(await healthOf(api, 'WEB', '?stale'), all);
@@ -38,17 +38,17 @@ describe('GET /v1/health/service', () => {
   });
 
   for (const value of ['', '=', '=1', '=true']) {
-    test(`returns only instances whose checks all pass with passing${value}`, async () => {
+    test(`returns only instances whose checks all pass with passing${value} [SVC-37]`, async () => {
       assert.deepEqual(await healthOf(api, 'web', `?passing${value}`), ['c/Web passing', 'e/Web']);
     });
   }
-  test('returns all instances with passing=false and 400 for another value', async () => {
+  test('returns all instances with passing=false and 400 for another value [SVC-37]', async () => {
     assert.equal((await healthOf(api, 'web', '?passing=false')).length, 5);
     const answer = await api.request('GET', '/v1/health/service/web?passing=maybe');
     assert.deepEqual(statusAndText(answer), [400, 'Invalid value for ?passing "maybe": want true or false']);
   });
 
-  test('returns only instances with all given tags', async () => {
+  test('returns only instances with all given tags [V1-13] [SVC-38]', async () => {
     assert.deepEqual(await healthOf(api, 'web', '?tag=v1'), ['a/Web warning', 'c/Web passing']);
     assert.deepEqual(await healthOf(api, 'web', '?tag=BLUE'), ['b/Web critical', 'c/Web passing']);
     assert.deepEqual(await healthOf(api, 'web', '?tag=blue&tag=v2'), ['b/Web critical']);
@@ -71,7 +71,7 @@ describe('GET /v1/health/service', () => {
     assert.equal(cached.headers['x-cache'], 'HIT');
   });
 
-  test('filters checks by state at /v1/health/state', async () => {
+  test('filters checks by state at /v1/health/state [SVC-35]', async () => {
     const inState = async (state: string): Promise<string[]> => {
       const checks = await mustGet<CheckJson[]>(api, `/v1/health/state/${state}`);
       return checks.map(({ Node, CheckID }) => `${Node}/${CheckID}`);
@@ -107,7 +107,7 @@ describe('a read with peer', () => {
   });
   after(() => api[Symbol.asyncDispose]());
 
-  test('returns only the services of that peer', async () => {
+  test('returns only the services of that peer [SVC-39]', async () => {
     assert.deepEqual(await healthOf(api, 'web'), ['n1/web']);
     assert.deepEqual(await healthOf(api, 'web', '?peer=EAST'), ['e1/web passing', 'e2/web critical']);
     assert.deepEqual(await healthOf(api, 'web', '?peer=west'), ['w1/web passing']);
@@ -119,7 +119,7 @@ describe('a read with peer', () => {
     assert.deepEqual(await healthOf(api, 'web', '?peer=east&tag=x'), ['e1/web passing']);
   });
 
-  test('contains PeerName and the local partition in every list', async () => {
+  test('contains PeerName and the local partition in every list [SVC-31] [SVC-32] [SVC-39]', async () => {
     const [entry] = await mustGet<HealthEntryJson[]>(api, '/v1/health/service/web?peer=east');
     assert.deepEqual(
       [entry?.Node.PeerName, entry?.Service.PeerName, entry?.Checks[0]?.PeerName, entry?.Service.Partition],
@@ -147,7 +147,7 @@ describe('a read with peer', () => {
     );
   });
 
-  test('reads services that the API does not let callers change', async () => {
+  test('reads services that the API does not let callers change [SVC-21] [SVC-80]', async () => {
     const { snapshot } = api.state;
     for (const [path, body] of [
       ['/v1/catalog/register', { Node: 'e1', Address: '10.0.0.1', PeerName: 'east', Service: { Service: 'web' } }],
@@ -163,7 +163,7 @@ describe('a read with peer', () => {
     assert.equal(api.state.snapshot, snapshot);
   });
 
-  test('has no counterpart for writes, which return 400', async () => {
+  test('has no counterpart for writes, which return 400 [SVC-21]', async () => {
     await mustRegister(api, { Node: 'e1' });
     for (const path of ['register', 'deregister']) {
       const body = { Node: 'e1', Address: '10.0.0.9' };
@@ -173,7 +173,7 @@ describe('a read with peer', () => {
     assert.notEqual(await mustGet(api, '/v1/catalog/node/e1'), null);
   });
 
-  test('returns nothing as soon as the peering is TERMINATED', async () => {
+  test('returns nothing as soon as the peering is TERMINATED [PEER-67] [SVC-39]', async () => {
     await mustGenerate(api, 'ending');
     await importFrom(api, 'ending', 'web', [importedInstance('web', 'x1')]);
     const path = '/v1/health/service/web?peer=ending';
@@ -206,7 +206,7 @@ describe('failover', () => {
     ['critical', 'passing', '', 'nobody,east', 'east'],
   ];
   for (const [here, east, west, query, answeredBy] of cases) {
-    test(`=${query} is answered by ${answeredBy} with local ${here || 'none'}, east ${east || 'none'}, west ${west || 'none'}`, async () => {
+    test(`=${query} is answered by ${answeredBy} with local ${here || 'none'}, east ${east || 'none'}, west ${west || 'none'} [SVC-40] [SVC-41]`, async () => {
       await using api = await startApi();
       await mustGenerate(api, 'east');
       await mustGenerate(api, 'west');
@@ -234,7 +234,7 @@ describe('failover', () => {
     assert.equal(answer.headers['x-service-answered-by'], 'east');
   });
 
-  test('sets X-Service-Answered-By only with failover and returns 400 for invalid values', async () => {
+  test('sets X-Service-Answered-By only with failover and returns 400 for invalid values [SVC-40] [SVC-41] [SVC-42]', async () => {
     await using api = await startApi();
     const answer = await api.request('GET', '/v1/health/service/web');
     assert.equal(answer.headers['x-service-answered-by'], undefined);

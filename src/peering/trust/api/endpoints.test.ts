@@ -161,7 +161,7 @@ describe('PUT and DELETE /v1/operator/ca/rotate', () => {
     assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409]);
   });
 
-  test('write the caller and no private key to the audit log', async () => {
+  test('write the caller and no private key to the audit log [ACL-65]', async () => {
     await using served = await serve();
     await served.document('PUT', ROTATE);
     await served.document('DELETE', ROTATE);
@@ -185,7 +185,7 @@ describe('authorization of the certificate authority', () => {
   const granted = (Access: Grant['Access'], Partition = '*'): Grant => ({ Resource: 'operator', Access, Partition });
 
   for (const [method, path, access] of requests) {
-    test(`${method} ${path} requires operator:${access} in all partitions [PEER-11]`, async () => {
+    test(`${method} ${path} requires operator:${access} in all partitions [PEER-11] [ACL-27]`, async () => {
       await using served = await serve();
       const refused = [
         '',
