@@ -1,6 +1,6 @@
 /**
- * Authorization tests: every endpoint of `/v1` with every kind of caller. The first test fails if an endpoint that needs
- * a token has no row.
+ * Authorization tests: every endpoint of `/v1` with every kind of caller. The first test fails if an endpoint that
+ * needs a token has no row.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -1,6 +1,6 @@
 /**
- * Jumps of the wall clock while the API serves requests. Expiration times follow the wall clock. Durations such as `wait`
- * do not.
+ * Jumps of the wall clock while the API serves requests. Expiration times follow the wall clock. Durations such as
+ * `wait` do not.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -49,7 +49,7 @@ async function startWithJobs(): Promise<ApiWithJobs> {
 const isValid = async (api: Api, token: string): Promise<boolean> =>
   (await api.request('GET', '/v1/acl/token/self', { token })).status === 200;
 
-/** Number of steps in which every job runs. More steps could let requests time out while a commit waits for the disk. */
+/** Number of steps in which every job runs. In more steps, requests could time out while a commit waits for the disk. */
 const STEPS_MAX = 10;
 
 /** Advances the clock in steps until `condition` holds. Each step leaves real time for commits to reach the disk. */

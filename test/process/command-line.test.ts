@@ -200,7 +200,7 @@ describe('acl token commands', () => {
     );
   });
 
-  test('print the error of the server, and exit with code 2 for a malformed grant [ACL-20, ACL-24, ACL-34, SRV-96]', async () => {
+  test('print the error of the server [ACL-20, ACL-24, ACL-34, SRV-96]', async () => {
     const create = ['acl', 'token', 'create', '--grant'];
     assert.equal(await fail([...create, 'peering:read@nowhere']), 'accord: partition "nowhere" does not exist\n');
     assert.equal(
@@ -262,7 +262,7 @@ test('audit lists the newest entries [SRV-90, SRV-107]', async () => {
   );
 });
 
-test('export writes a complete file of mode 0600, and reports the rows that it left out [SRV-50, SRV-106]', async () => {
+test('export writes a complete file of mode 0600, and reports the omitted rows [SRV-50, SRV-106]', async () => {
   const plain = path.join(folder, 'plain.jsonl');
   const { stdout, stderr } = await cli(['export', plain]);
   assert.equal(stdout, '');

@@ -1,6 +1,6 @@
 /**
- * Writes whose clients disconnect while a commit is in flight: no endpoint applies such a write. The first test fails if
- * a writing endpoint has no row.
+ * Writes whose clients disconnect while a commit is in flight: no endpoint applies such a write. The first test fails
+ * if a writing endpoint has no row.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

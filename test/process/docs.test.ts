@@ -102,7 +102,7 @@ const documents: readonly Document[] = [
 /** Documents whose commands are not run at all, with the reason. */
 const NOT_RUN: Readonly<Record<string, string>> = {
   'deploy/README.md':
-    'needs systemd, Docker and a cluster; test/process/deploy.test.ts and test/process/package.test.ts cover parts of it',
+    'needs systemd, Docker and a cluster; deploy.test.ts and package.test.ts in test/process cover parts of it',
 };
 /** The folders that contain documents. */
 const FOLDERS = ['.', 'docs', 'docs/decisions', 'deploy'];
@@ -118,7 +118,7 @@ const DEFAULT_SERVER: DocumentedServer = {
 /** Timeout for a document. An idle machine needs seconds. */
 const DOCUMENT_MS_MAX = 120_000;
 
-/** Stops at the first failing command. `curl` fails on an error status, and `dig` fails on a response without records. */
+/** Stops at the first failing command. `curl` fails on an error status, and `dig` on a response without records. */
 const PRELUDE = `set -euo pipefail
 curl() { command curl --silent --show-error --fail-with-body --max-time 20 "$@"; }
 dig() { local found; found=$(command dig +tries=2 "$@"); echo "$found"; grep --quiet 'ANSWER: [1-9]' <<< "$found"; }

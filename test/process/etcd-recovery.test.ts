@@ -35,7 +35,7 @@ async function keys(etcd: EtcdCluster): Promise<string[]> {
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** Reads a list continuously, and fails if its index decreases. @returns a function that stops, and the highest index */
+/** Reads a list continuously, and fails if its index decreases. `stop` resolves with the highest index. */
 function watchIndex(server: Server, token: string): { stop(): Promise<number> } {
   let stopped = false;
   const running = (async () => {
@@ -89,7 +89,7 @@ describe('servers whose etcd loses data', { skip: skipWithout('etcd'), timeout: 
   });
 
   // Verifies [ETCD-74].
-  test('reject writes with store-full at etcd’s quota and serve reads, and write when space is free [V1-48]', async () => {
+  test('reject writes with store-full at the quota of etcd, and serve reads [V1-48]', async () => {
     await using etcd = await startEtcd({ flags: ['--quota-backend-bytes=6000000'] });
     await using server = await startEtcdServer({ endpoints: etcd.urls });
     // All writes go to one key, so that a compaction can remove all versions except the last.

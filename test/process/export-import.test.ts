@@ -299,7 +299,7 @@ describe('an import that fails', () => {
   });
 });
 
-test('an export without a key contains no credentials, and the start after its import creates new ones [SRV-48]', async () => {
+test('a start creates new credentials after the import of an export without secrets [SRV-48]', async () => {
   let file: string;
   {
     await using first = await startServer();
@@ -316,7 +316,7 @@ test('an export without a key contains no credentials, and the start after its i
   assert.match(second.log(), /"table":"acl-tokens","count":1,.*"msg":"rows with secrets are missing from the export/);
 });
 
-test('an export that is encrypted with the data key requires the same key for its import [SRV-50, SRV-52]', async () => {
+test('the import of an export that is encrypted with a data key requires that key [SRV-50, SRV-52]', async () => {
   await writeFile(inFolder('key'), `${Buffer.alloc(32, 1).toString('base64')}\n`);
   await writeFile(inFolder('other-key'), `${Buffer.alloc(32, 2).toString('base64')}\n`);
   const withKey = (name: string) => ({ 'data-key-file': inFolder(name) });

@@ -153,7 +153,7 @@ test('--recover creates a second pair of credentials, keeps the old file, and lo
   );
 });
 
-test('credentials.json is the only file with secrets: the database and the log contain none [ACL-8, SRV-74]', async () => {
+test('the database and the log contain no secret of credentials.json [ACL-8, SRV-74]', async () => {
   const dataDirectory = await directory();
   const secrets: string[] = [];
   let log: string;

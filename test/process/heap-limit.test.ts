@@ -9,7 +9,7 @@ const SMALL_HEAP = '--max-old-space-size=80 --max-semi-space-size=1';
 /** Exceeds the capacity of the small heap. */
 const TOKENS = 10_000;
 
-test('a server with a small heap logs a warning, returns 507 when rows are added, and deletes rows [SRV-30]', async () => {
+test('a server with a small heap logs a warning, returns 507 for new rows, and deletes rows [SRV-30]', async () => {
   await using filled = await createTokenDirectory(TOKENS);
   const { directory: dataDirectory } = filled;
   await using unlimited = await startServer({ dataDirectory });

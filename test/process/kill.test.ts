@@ -13,13 +13,13 @@ const SEED = 20_261_121;
 
 describe('a server that is killed repeatedly', { timeout: 180_000, concurrency: 2 }, () => {
   // Verifies [STATE-1] [STATE-2] [STATE-8] [SQLITE-25].
-  test('on SQLite keeps acknowledged writes, applies no partial write, and never decreases an index', async (context) => {
+  test('on SQLite keeps acknowledged writes and never decreases an index', async (context) => {
     const counts = await killUnderLoad({ rounds: ROUNDS, seed: SEED, settings: () => ({}) });
     context.diagnostic(`seed ${SEED}: ${JSON.stringify(counts)}`);
   });
 
   // Verifies [STATE-2] [STATE-8].
-  test('on etcd keeps acknowledged writes, applies no partial write, and never decreases an index [STATE-1]', {
+  test('on etcd keeps acknowledged writes and never decreases an index [STATE-1]', {
     skip: skipWithout('etcd'),
   }, async (context) => {
     await using etcd = await startEtcd();

@@ -69,7 +69,10 @@ const INTENTIONS = {
   ],
 };
 
-/** Requests that run in order and depend on each other. `ACCESSOR` and `PEERING_TOKEN` are replaced by `created`. */
+/**
+ * Requests that run in order and depend on each other. The values of `created` replace the placeholders `ACCESSOR` and
+ * `PEERING_TOKEN`.
+ */
 const steps: readonly Step[] = [
   { endpoint: 'GET /v1/openapi.json' },
   { endpoint: 'PUT /v1/partition/:name', at: '/v1/partition/eu', options: { body: { Description: 'Europe' } } },

@@ -10,7 +10,7 @@ import { type TemporaryDirectory, temporaryDirectory } from '../support/temporar
 import { until } from '../support/until.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-/** The files that npm needs to build and pack. The test copies them, because a build in the repository replaces `dist`. */
+/** The files that npm needs to pack. The test copies them, because a build in the repository would replace `dist`. */
 const SOURCES = ['package.json', 'tsconfig.json', 'tsconfig.build.json', 'bin', 'src', 'docs', 'deploy'];
 const TEXTS = ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'ROADMAP.md'];
 const READY_MS_MAX = 60_000;

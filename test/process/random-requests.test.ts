@@ -129,7 +129,7 @@ function requests(api: Api, accessorId: string): fc.Arbitrary<Sent> {
     });
 }
 
-test(`${REQUESTS} random requests cause no internal error, and rejected ones change nothing [V1-51, SRV-59]`, async () => {
+test(`${REQUESTS} random requests cause no 5xx, and the rejected ones change nothing [V1-51, SRV-59]`, async () => {
   await using api = await startApi();
   await api.makePartitions('eu');
   const { SecretID: weak, AccessorID } = await api.makeToken(['acl:write@eu', 'operator:read@*'], { Partition: 'eu' });

@@ -56,7 +56,7 @@ describe('servers on one etcd', { skip: skipWithout('etcd'), timeout: 120_000, c
     }
   });
 
-  test('wake blocking queries after a write on another server, and end those of a deleted token [V1-76, V1-79]', async () => {
+  test('wake blocking queries after writes on another server, and end those of a deleted token [V1-79]', async () => {
     await using stack = new AsyncDisposableStack();
     const [a, b, c] = (await startServers(stack, 'a', 'b', 'c')) as [Server, Server, Server];
     const { token } = a;

@@ -23,7 +23,7 @@ async function dial(server: Server): Promise<Socket> {
   return socket;
 }
 
-/** Sends the head of a request. Resolves when the server has read it, because it may not have accepted a new connection. */
+/** Sends the head of a request. Resolves when the server has read it and therefore has accepted the connection. */
 async function sendHead(socket: Socket, head: string): Promise<void> {
   socket.write(`${head}Expect: 100-continue\r\n\r\n`);
   const [chunk] = (await once(socket, 'data')) as [Buffer];
@@ -53,7 +53,7 @@ const untilStopping = (server: Server) =>
 
 describe('a server that receives a stop signal', { timeout: 240_000, concurrency: 2 }, () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    test(`answers blocking queries with current data and exits with code 0 after ${signal} [SRV-79, SRV-80, V1-83]`, async () => {
+    test(`answers blocking queries after ${signal}, and exits with code 0 [SRV-79, SRV-80, V1-83]`, async () => {
       await using server = await startServer();
       const partitions = await server.request('GET', '/v1/partitions');
       const index = partitions.headers['x-service-index'];
@@ -176,7 +176,7 @@ describe('a server on etcd that receives SIGTERM', {
 });
 
 describe('SIGHUP', { timeout: 240_000 }, () => {
-  test('reloads log level and rate limit, logs other changes, and keeps all settings if the file is invalid [SRV-83]', async () => {
+  test('reloads the log level and the rate limit, unless the settings are invalid [SRV-83]', async () => {
     await using directory = await temporaryDirectory();
     const file = path.join(directory.path, 'accord.yaml');
     await writeFile(file, 'log.level: info\n');

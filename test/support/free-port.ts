@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 
 /**
- * The ports are below the ephemeral ports (32768 and up on Linux), because an outgoing connection could take an ephemeral
- * port between the check and its use.
+ * The ports are below the ephemeral ports (32768 and up on Linux), because an outgoing connection could take an
+ * ephemeral port between the check and its use.
  */
 const PORT_MIN = 10_000;
 const PORT_MAX = 32_000;
 /**
- * Each test process reserves whole ranges of ports. Tests stop servers for a while and use ports without a listener, and
- * no other process may listen on these ports in the meantime.
+ * Each test process reserves whole ranges of ports. Tests also use ports that temporarily have no listener, so other
+ * processes must never listen on them.
  */
 const RANGE_PORTS = 200;
 const ATTEMPTS_MAX = 100;

@@ -1,6 +1,6 @@
 /**
- * Counts the WebCrypto operations in flight, so that simulated time can wait for them. They run on threads of their own,
- * for a time that does not depend on the seed.
+ * Counts the WebCrypto operations in flight, so that simulated time can wait for them. They run on threads of their
+ * own, for a time that does not depend on the seed.
  */
 import type { webcrypto } from 'node:crypto';
 

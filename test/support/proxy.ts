@@ -180,8 +180,8 @@ async function writeThrottled(chunk: Buffer, to: Socket, faults: Faults): Promis
 
 function reset({ client, upstream }: Pair): void {
   for (const socket of [client, upstream]) {
-    // In Node.js 26, a reset during a shutdown fails with EINVAL and leaves a handle that never closes. The process would
-    // then loop forever when it frees its handles at exit.
+    // In Node.js 26, a reset during a shutdown fails with EINVAL and leaves a handle that never closes. The process
+    // would then loop forever when it frees its handles at exit.
     if (socket.writableEnded) socket.destroy();
     else socket.resetAndDestroy();
   }

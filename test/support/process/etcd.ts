@@ -43,7 +43,7 @@ export interface EtcdCluster extends AsyncDisposable {
   readonly urls: readonly string[];
   /** The first member. */
   readonly first: EtcdMember;
-  /** Calls the JSON gateway of the first member (`/v3/…`). @throws Error with etcd's message if etcd rejects the call */
+  /** Calls the JSON gateway of the first member (`/v3/…`). @throws Error with etcd's message if the call fails */
   call(path: string, body: object, token?: string): Promise<Record<string, unknown>>;
   /** Returns the leader. Waits for the end of an election, which a busy machine can cause at any time. */
   leader(): Promise<EtcdMember>;

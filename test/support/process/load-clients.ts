@@ -53,7 +53,8 @@ export function startLoadClients(options: LoadOptions): LoadClients {
   const { addresses, token, random } = options;
   const agent = new http.Agent({ keepAlive: true });
   const checkers = new Map([TOKENS, PARTITIONS].map((kind) => [kind, createConsistencyChecker()]));
-  const checkerOf = (kind: ObjectKind): ConsistencyChecker => checkers.get(kind) as ConsistencyChecker; // Every kind has one.
+  // Every kind has a checker.
+  const checkerOf = (kind: ObjectKind): ConsistencyChecker => checkers.get(kind) as ConsistencyChecker;
   const failure = Promise.withResolvers<never>();
   failure.promise.catch(() => undefined);
   let isStopped = false;

@@ -19,7 +19,7 @@ export function definitionsIn(page: string): readonly RuleDefinition[] {
 }
 
 const ID = String.raw`[A-Z][A-Z0-9]*-\d+`;
-/** Separates the numbers of a citation. A comment can wrap there, so a line break and the next line's ` * ` may follow. */
+/** The separator of numbers in a citation. A comment can wrap there, so a line break and ` * ` can follow. */
 const SEPARATOR = String.raw`(?:,| to| and|, and)\s+(?:(?:\*|//) )?`;
 const CITATION = new RegExp(String.raw`\[(${ID}(?:${SEPARATOR}${ID})*)\]`, 'g');
 const ID_OR_RANGE = /([A-Z][A-Z0-9]*)-(\d+)(?: to\s+(?:(?:\*|\/\/) )?\1-(\d+))?/g;
