@@ -51,7 +51,7 @@ describe('PUT /v1/acl/token', () => {
     assert.equal(self.text, read.text);
   });
 
-  test("creates a token without grants or expiration in the caller's partition for an empty body [V1-22]", async () => {
+  test("creates a token without grants or expiration in the caller's partition for an empty body", async () => {
     await using api = await startApi();
     await api.makePartitions('eu');
     const { SecretID: secretId } = await api.makeToken(['acl:write@eu'], { Partition: 'eu' });
