@@ -12,13 +12,13 @@ function info(address: string, internal = false): NetworkInterfaceInfo {
 
 const LOOPBACK = [info('127.0.0.1', true), info('::1', true)];
 
-test('agentAddress returns the host of the listener', () => {
+test('agentAddress returns the host of the listener [SVC-44]', () => {
   for (const host of ['127.0.0.1', '10.0.0.1', '::1', 'accord.example']) {
     assert.deepEqual(agentAddress(host, { eth0: [info('10.9.9.9')] }), { address: host, isServiceAddress: true });
   }
 });
 
-test('agentAddress returns the first external address for a wildcard host, and marks it unfit for services', () => {
+test('agentAddress returns the first external address for a wildcard host, and marks it unfit for services [SVC-45]', () => {
   const eth0 = [info('fe80::1'), info('2001:db8::1'), info('169.254.1.1'), info('10.9.9.9')];
   const shown = (host: string, interfaces: Record<string, NetworkInterfaceInfo[]>): string => {
     const { address, isServiceAddress } = agentAddress(host, interfaces);

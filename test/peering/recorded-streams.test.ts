@@ -161,7 +161,7 @@ for (const name of ['peer-accepts', 'peer-dials']) {
   });
 }
 
-test('a session that dials Consul answers each nonce once and imports the last exports [STREAM-40]', async () => {
+test('a session that dials Consul answers each nonce once and imports the last exports [STREAM-40] [STREAM-1]', async () => {
   const lines = recorded('peer-accepts');
   const { end, nonces, answers, session, imported, reports } = await replay('peer-accepts', 'acceptor', openOf(lines));
   assert.equal(nonces.length, 8);
@@ -175,7 +175,7 @@ test('a session that dials Consul answers each nonce once and imports the last e
   assert.deepEqual(end, { kind: 'terminated-by-peer' });
 });
 
-test('a session that accepts Consul answers each nonce once and imports the last exports [STREAM-40]', async () => {
+test('a session that accepts Consul answers each nonce once and imports the last exports [STREAM-40] [STREAM-1]', async () => {
   const lines = recorded('peer-dials');
   const { end, nonces, answers, session, imported, reports } = await replay('peer-dials', 'dialer', openOf(lines));
   assert.equal(nonces.length, 4);

@@ -46,7 +46,7 @@ const irrelevant: Readonly<Record<string, readonly string[]>> = {
 };
 
 for (const path of reads) {
-  describe(`a blocking query of ${path}`, () => {
+  describe(`a blocking query of ${path} [SVC-2]`, () => {
     const shared = sharedApi();
     for (const [what, change] of Object.entries(changes)) {
       if (irrelevant[path]?.includes(what)) continue;
@@ -85,7 +85,7 @@ async function importUnrelated(api: Api): Promise<void> {
   await importFrom(api, 'east', 'web', [importedInstance('web', 'e1')]);
 }
 
-test('a registration that changes nothing does not wake a query', async () => {
+test('a registration that changes nothing does not wake a query [SVC-18]', async () => {
   await using api = await startApi();
   await mustRegister(api);
   const held = await api.startBlockingQuery(`/v1/catalog/services?index=${api.state.snapshot.index}`);

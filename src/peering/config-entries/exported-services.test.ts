@@ -40,7 +40,10 @@ const cases: Readonly<Record<string, Case>> = {
   'exports a line to its consumers only': { entry: { web: ['east'], db: ['west'] }, east: ['Web'] },
   'ignores the case of service names': { entry: { WEB: ['east'] }, east: ['Web'] },
   'ignores the case of peer names': { entry: { db: ['EAST'] }, east: ['db'] },
-  'does not export a service that is not registered': { entry: { db: ['east'], mail: ['east'] }, east: ['db'] },
+  'does not export a service that is not registered [SVC-75]': {
+    entry: { db: ['east'], mail: ['east'] },
+    east: ['db'],
+  },
   'counts a repeated consumer once': { entry: { db: ['east', 'East', 'west'] }, east: ['db'] },
   'does not confuse a partition with a peer of that name': { entry: { db: ['partition:east'] }, east: [] },
   'exports all services with *': { entry: { '*': ['east'] }, east: ['api', 'db', 'Web'], wildcard: true },
@@ -80,7 +83,7 @@ describe('an exported-services entry', () => {
     });
   }
 
-  test('adds up lines of the same name', () => {
+  test('adds up lines of the same name [SVC-72]', () => {
     const entry = entryOf([
       ['*', ['a']],
       ['web', ['b']],
@@ -106,7 +109,7 @@ describe('an exported-services entry', () => {
   });
 });
 
-test('never exports the services of the cluster itself', () => {
+test('never exports the services of the cluster itself [SVC-73]', () => {
   const entry = entryOf([
     ['*', ['east']],
     ['consul', ['east']],

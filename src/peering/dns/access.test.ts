@@ -29,7 +29,7 @@ describe('a DNS client', () => {
     await importFrom(api(), 'east', 'web', [importedInstance('web', 'far')]);
   });
 
-  test('gets NXDOMAIN with the anonymous token, which has no grants', async () => {
+  test('gets NXDOMAIN with the anonymous token, which has no grants [SVC-105]', async () => {
     await using dns = await startTestDns(api(), { token: null });
     assert.deepEqual(
       await outcomes(dns, NAMES),
@@ -37,7 +37,7 @@ describe('a DNS client', () => {
     );
   });
 
-  test('resolves the services that the token may read, and the nodes of their instances', async () => {
+  test('resolves the services that the token may read, and the nodes of their instances [SVC-105]', async () => {
     const { SecretID } = await api().makeToken(['services:read=web']);
     await using dns = await startTestDns(api(), { token: SecretID });
     assert.deepEqual(
@@ -53,7 +53,7 @@ describe('a DNS client', () => {
     );
   });
 
-  test('resolves names in the partition of the token', async () => {
+  test('resolves names in the partition of the token [SVC-105]', async () => {
     await api().makePartitions('eu');
     await mustRegister(api(), { Node: 'e1', Address: '10.5.0.1', Partition: 'eu' });
     const { SecretID } = await api().makeToken(['services:read@eu'], { Partition: 'eu' });
@@ -62,7 +62,7 @@ describe('a DNS client', () => {
     assert.deepEqual(await outcomes(dns, ['n1.node.accord']), [NXDOMAIN]);
   });
 
-  test('gets SERVFAIL and not NXDOMAIN when the token is deleted, with one log line', async () => {
+  test('gets SERVFAIL and not NXDOMAIN when the token is deleted, with one log line [SVC-105]', async () => {
     const { SecretID, AccessorID } = await api().makeToken(['services:read']);
     await using dns = await startTestDns(api(), { token: SecretID });
     assert.deepEqual(await outcomes(dns, ['web.service.accord']), [NOERROR]);

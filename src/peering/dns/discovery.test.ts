@@ -55,7 +55,7 @@ describe('the DNS server', () => {
     assert.deepEqual([records, authorities], [[], ['accord SOA ns.accord hostmaster.accord']], name);
   };
 
-  test('returns the addresses of a service over UDP and TCP', async () => {
+  test('returns the addresses of a service over UDP and TCP [SVC-98] [SVC-100]', async () => {
     const expected = ['web.service.accord A 10.0.0.1', 'web.service.accord A 10.0.0.2'];
     assert.deepEqual(await answers('web.service.accord', 'A'), expected);
     const { answers: overTcp, packet } = await ask('web.service.accord', 'A', { over: 'tcp' });
@@ -67,7 +67,7 @@ describe('the DNS server', () => {
     );
   });
 
-  test('selects instances by tag without regard to case', async () => {
+  test('selects instances by tag without regard to case [SVC-98]', async () => {
     assert.deepEqual(await answers('v1.web.service.accord', 'A'), ['v1.web.service.accord A 10.0.0.1']);
     assert.deepEqual(await answers('blue.web.service.accord', 'A'), ['blue.web.service.accord A 10.0.0.1']);
     assert.deepEqual(await answers('_web._v2.service.accord', 'SRV'), [
@@ -76,7 +76,7 @@ describe('the DNS server', () => {
     await isMissing('v3.web.service.accord');
   });
 
-  test('returns SRV records with the addresses of their targets', async () => {
+  test('returns SRV records with the addresses of their targets [SVC-98] [SVC-100] [SVC-101]', async () => {
     for (const name of ['_web._tcp.service.accord', 'web.service.accord']) {
       assert.deepEqual(await answers(name, 'SRV'), [
         `${name} SRV 1 1 81 n2.node.accord`,
@@ -87,7 +87,7 @@ describe('the DNS server', () => {
     }
   });
 
-  test('returns IPv6 addresses, and an addr name for an address other than the node’s', async () => {
+  test('returns IPv6 addresses, and an addr name for an address other than the node’s [SVC-98] [SVC-101]', async () => {
     const target = '20010db8000000000000000000000007.addr.accord';
     assert.deepEqual(await answers('six.service.accord', 'AAAA'), ['six.service.accord AAAA 2001:db8::7']);
     const { answers: records, additionals } = await ask('six.service.accord', 'SRV');
@@ -98,14 +98,14 @@ describe('the DNS server', () => {
     await isEmpty(target, 'A');
   });
 
-  test('returns the addresses of nodes', async () => {
+  test('returns the addresses of nodes [SVC-98]', async () => {
     assert.deepEqual(await answers('n1.node.accord', 'A'), ['n1.node.accord A 10.0.0.1']);
     assert.deepEqual(await answers('N6.node.accord', 'AAAA'), ['N6.node.accord AAAA 2001:db8::6']);
     await isEmpty('n1.node.accord', 'SRV');
     await isMissing('n9.node.accord');
   });
 
-  test('returns CNAME records for host names', async () => {
+  test('returns CNAME records for host names [SVC-100]', async () => {
     await mustRegister(api(), {
       Node: 'saas',
       Address: 'saas.example.com',
@@ -119,7 +119,7 @@ describe('the DNS server', () => {
     assert.deepEqual(additionals, []);
   });
 
-  test('returns at most one CNAME record, and only without addresses', async () => {
+  test('returns at most one CNAME record, and only without addresses [SVC-100]', async () => {
     const at = (Node: string, Address: string) => ({
       Node,
       Address: '10.1.0.1',
@@ -153,7 +153,7 @@ describe('the DNS server', () => {
     assert.deepEqual(additionals, ['twice.node.accord A 10.2.0.1']);
   });
 
-  test('omits failing instances, uses the warning weight, and follows changes immediately', async () => {
+  test('omits failing instances, uses the warning weight, and follows changes immediately [SVC-99] [SVC-100]', async () => {
     const says = (Status: string) =>
       mustRegister(api(), {
         Node: 'checked',
@@ -176,7 +176,7 @@ describe('the DNS server', () => {
     await isMissing('checked.node.accord');
   });
 
-  test('resolves imported services under the name of the peer, separate from local ones', async () => {
+  test('resolves imported services under the name of the peer, separate from local ones [SVC-98]', async () => {
     await mustGenerate(api(), 'East');
     await importFrom(api(), 'East', 'web', [
       importedInstance('web', 'far', 'passing', ['v9']),
@@ -196,7 +196,7 @@ describe('the DNS server', () => {
     await isMissing('web.service.west.peer.accord');
   });
 
-  test('distinguishes NXDOMAIN from an empty answer', async () => {
+  test('distinguishes NXDOMAIN from an empty answer [SVC-102]', async () => {
     await isMissing('nothing.service.accord');
     await isMissing('nothing.accord');
     await isEmpty('web.service.accord', 'TXT');
@@ -206,7 +206,7 @@ describe('the DNS server', () => {
     assert.deepEqual(await answers('accord', 'SOA'), ['accord SOA ns.accord hostmaster.accord']);
   });
 
-  test('refuses names outside its domain, zone transfers and other classes', async () => {
+  test('refuses names outside its domain, zone transfers and other classes [SVC-103]', async () => {
     for (const [name, type, packet] of [
       ['example.com', 'A', {}],
       ['.', 'NS', {}],
@@ -225,7 +225,7 @@ describe('the DNS server', () => {
     }
   });
 
-  test('answers ANY with a minimal record', async () => {
+  test('answers ANY with a minimal record [SVC-104]', async () => {
     const { rcode, answers: records } = await ask('web.service.accord', 'ANY');
     assert.equal(rcode, rcodes.NOERROR);
     assert.deepEqual(records, ['web.service.accord HINFO {"cpu":"RFC8482","os":""}']);
@@ -239,7 +239,7 @@ describe('the DNS server', () => {
     assert.deepEqual([packet.id, packet.flag_rd, packet.type], [4711, true, 'response']);
   });
 
-  test('returns instances in random order', async () => {
+  test('returns instances in random order [SVC-99]', async () => {
     const orders = new Set<string>();
     for (let i = 0; i < 64 && orders.size < 2; i++) orders.add((await ask('web.service.accord', 'A')).answers.join());
     assert.equal(orders.size, 2);
@@ -249,7 +249,7 @@ describe('the DNS server', () => {
 describe('the DNS settings', () => {
   const api = sharedApi();
 
-  test('dns.ttl applies to positive and negative answers', async () => {
+  test('dns.ttl applies to positive and negative answers [SVC-97]', async () => {
     await mustRegister(api());
     await using dns = await startTestDns(api(), { ttlSeconds: 30, domain: 'Corp.Example' });
     const found = await query(dns.port, 'web.service.corp.example', 'A');

@@ -46,6 +46,7 @@ describe('invalid DNS messages', () => {
     return encode({ id: 4711, questions: [{ name: 'web.service.accord', type: 'A' }], additionals });
   };
 
+  // Verifies [SVC-103].
   const refused: Readonly<Record<string, readonly [message: () => Buffer, rcode: number]>> = {
     'NOTIFY is not implemented': [() => withFlags(4 << 11), NOTIMP],
     'UPDATE is not implemented': [() => withFlags(5 << 11), NOTIMP],
@@ -73,7 +74,7 @@ describe('invalid DNS messages', () => {
     });
   }
 
-  test('return BADVERS for an unsupported EDNS version', async () => {
+  test('return BADVERS for an unsupported EDNS version [SVC-108]', async () => {
     const message = encode({
       id: 1,
       questions: [{ name: 'web.service.accord', type: 'A' }],
@@ -99,7 +100,7 @@ describe('invalid DNS messages', () => {
     }
   });
 
-  test('get no response when they are too short or are responses', async () => {
+  test('get no response when they are too short or are responses [SVC-103]', async () => {
     const isAnswer = withFlags(1 << 15);
     const before = dns.traffic.ignoredCount;
     const good = encodeQuery('web.service.accord', 'A', { packet: { id: 5 } });

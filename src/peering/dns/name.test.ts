@@ -45,7 +45,7 @@ const names: Readonly<Record<string, ParsedName | undefined>> = {
 };
 
 for (const [name, expected] of Object.entries(names)) {
-  test(`parses ${name} as ${JSON.stringify(expected) ?? 'outside the domain'}`, () => {
+  test(`parses ${name} as ${JSON.stringify(expected) ?? 'outside the domain'} [SVC-98]`, () => {
     assert.deepEqual(parseName(name, 'accord'), expected);
   });
 }

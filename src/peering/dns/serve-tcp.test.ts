@@ -58,7 +58,7 @@ describe('DNS over TCP', () => {
     assert.equal((await readAnswers(socket, 3)).length, 2);
   });
 
-  test('closes a connection without a complete question within TCP_IDLE_MS, even if it sends single bytes', async () => {
+  test('closes a connection without a complete question within TCP_IDLE_MS, even if it sends single bytes [SVC-109]', async () => {
     const clock = createFakeClock();
     await using dns = await startTestDns(api(), { clock });
     const socket = await opened(dns.port);
@@ -75,7 +75,7 @@ describe('DNS over TCP', () => {
     assert.equal(dns.connectionCount, 0);
   });
 
-  test('closes a connection whose question is too long', async () => {
+  test('closes a connection whose question is too long [SVC-109]', async () => {
     await using dns = await startTestDns(api());
     const socket = await opened(dns.port);
     const length = Buffer.alloc(2);
@@ -84,7 +84,7 @@ describe('DNS over TCP', () => {
     await closed(socket);
   });
 
-  test('closes the longest idle connection to accept a further one', async () => {
+  test('closes the longest idle connection to accept a further one [SVC-109]', async () => {
     await using dns = await startTestDns(api());
     const sockets: Socket[] = [];
     for (let i = 0; i < TCP_CONNECTIONS_MAX; i++) sockets.push(await opened(dns.port));

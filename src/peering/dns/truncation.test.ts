@@ -31,7 +31,7 @@ describe('answers that exceed the size limit', () => {
   after(() => dns[Symbol.asyncDispose]());
   const name = (service: string): string => `${service}.service.east.peer.accord`;
 
-  test('are truncated over UDP at the size of the client, with the TC flag', async () => {
+  test('are truncated over UDP at the size of the client, with the TC flag [SVC-107]', async () => {
     const sizes: [takes: number | undefined, bytesMax: number][] = [
       [undefined, UDP_ANSWER_BYTES_MIN],
       [100, UDP_ANSWER_BYTES_MIN],
@@ -66,7 +66,7 @@ describe('answers that exceed the size limit', () => {
     assert.deepEqual([isCut, new Set(answers).size, new Set(additionals).size], [false, 100, 100]);
   });
 
-  test('are truncated over TCP at 65,535 bytes, each time to other records', async () => {
+  test('are truncated over TCP at 65,535 bytes, each time to other records [SVC-107]', async () => {
     const first = await query(dns.port, name('crowd'), 'A', { over: 'tcp' });
     const second = await query(dns.port, name('crowd'), 'A', { over: 'tcp' });
     assert.ok(first.isTruncated && first.bytes <= TCP_ANSWER_BYTES_MAX && first.answers.length > 1_000);

@@ -18,7 +18,7 @@ afterEach(() => api[Symbol.asyncDispose]());
 const PATH = '/v1/peering/east/diff';
 const HASH = Buffer.from('as it is there').toString('base64url');
 
-test('lists the differences by name, with the digest compared with', async () => {
+test('lists the differences by name, with the digest compared with [SVC-96]', async () => {
   for (const service of ['old', 'Stale']) await importFrom(api, 'east', service, [importedInstance(service, 'n1')]);
   await openFakeStream(api, live, 'east', { delivery: { digest: { stale: HASH, Absent: HASH, large: '' } } });
   assert.deepEqual(await mustGet(api, PATH), {
@@ -38,7 +38,7 @@ test('lists the differences by name, with the digest compared with', async () =>
   });
 });
 
-test('reports why it has no digest, and which server has', async () => {
+test('reports why it has no digest, and which server has [SVC-96]', async () => {
   const incomparable = { Peer: 'east', Comparable: false, Differences: [] };
   assert.deepEqual(await mustGet(api, PATH), { ...incomparable, Reason: 'no stream is open' });
   await openFakeStream(api, live, 'east', { delivery: { isAccord: false } });

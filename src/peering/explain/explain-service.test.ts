@@ -35,7 +35,7 @@ const lose = (reason: string): Promise<void> =>
   change((row) => streamLost(row, row.epoch, { since: '2026-01-02T03:04:05.000Z', reason }) as Peering | undefined);
 const named = (...names: string[]): Promise<void> => change((row) => ({ ...row, imported: names }));
 
-describe('diagnoseExport', () => {
+describe('diagnoseExport [SVC-93] [SVC-94]', () => {
   const exported = async (): Promise<void> => {
     await mustRegister(api);
     await mustWrite(api, exportEntry({ '*': ['east'] }));
@@ -66,7 +66,7 @@ describe('diagnoseExport', () => {
     assert.match(await outgoing(), /^peering failed: TERMINATED: deleted here at \d{4}-/);
   });
 
-  test('reports "unknown" and names the server when another server holds the stream', async () => {
+  test('reports "unknown" and names the server when another server holds the stream [SVC-95]', async () => {
     await exported();
     await openFakeStream(api, live, 'east', { server: 'b' });
     const { Server, Outgoing } = await explain();
@@ -107,11 +107,11 @@ describe('diagnoseExport', () => {
   }
 });
 
-describe('diagnoseImport', () => {
+describe('diagnoseImport [SVC-93]', () => {
   const HASH = Buffer.from('as it is there').toString('base64url');
   const taken = { contentHash: HASH, atMs: 0 };
 
-  test('stops at "peering" when the peering is not ACTIVE, and still reports the imported service', async () => {
+  test('stops at "peering" when the peering is not ACTIVE, and still reports the imported service [SVC-94]', async () => {
     await named('web');
     await importFrom(api, 'east', 'web', [importedInstance('web', 'n1')]);
     const { Incoming } = await explain();
@@ -151,7 +151,7 @@ describe('diagnoseImport', () => {
     assert.equal(await incoming(), 'imported failed: rejected here since 2026-01-02T03:04:05.000Z: no room');
   });
 
-  test('stops at "current" when the peer has a newer version, and arrives when that is unknown', async () => {
+  test('stops at "current" when the peer has a newer version, and arrives when that is unknown [SVC-95]', async () => {
     await named('web');
     await importFrom(api, 'east', 'web', [importedInstance('web', 'n1')]);
     for (const [stream, detail] of [

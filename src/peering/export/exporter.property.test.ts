@@ -182,7 +182,7 @@ async function run(steps: readonly Step[]): Promise<void> {
   });
 }
 
-test('a peer receives only exported services, and at the end all of them', async () => {
+test('a peer receives only exported services, and at the end all of them [STREAM-60] [SVC-75]', async () => {
   await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 80, size: 'max' }), run), {
     numRuns: 200,
   });

@@ -45,7 +45,7 @@ describe('connectFailureReason', () => {
     assert.equal(connectFailureReason(wrapped(new DeadlineError('too late'))), 'no answer in time');
   });
 
-  it('returns the message of the peer in one bounded line', () => {
+  it('returns the message of the peer in one bounded line [STREAM-44]', () => {
     assert.equal(connectFailureReason(new ConnectError('not now', Code.Unavailable)), 'Unavailable: not now');
     const error = new ConnectError('a\r\nb\u001b[2J\u202ec', Code.Unknown);
     assert.equal(connectFailureReason(error), 'Unknown: a  b [2J c');

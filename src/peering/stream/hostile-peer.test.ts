@@ -14,7 +14,7 @@ import { Operation, ReplicationMessageSchema } from './wire/gen/peering/peerstre
 import { heartbeatMessage, subscribeMessage } from './wire/messages.ts';
 
 describe('a session with a slow or hostile peer', () => {
-  it('reads a resource once after many changes while the peer was not reading', async () => {
+  it('reads a resource once after many changes while the peer was not reading [STREAM-47]', async () => {
     const scene = await acceptOpenSession({ resources: [service('web')] });
     scene.peer.send(subscribeMessage('p', 'service'));
     assert.equal(await receiveDescription(scene), 'response 00000001 web');
@@ -24,7 +24,7 @@ describe('a session with a slow or hostile peer', () => {
     assert.equal(scene.source.reads, 2);
   });
 
-  it('ends after the heartbeat timeout when the peer never reads', async () => {
+  it('ends after the heartbeat timeout when the peer never reads [STREAM-49]', async () => {
     const { clock, peer, session } = await acceptOpenSession({ resources: [service('web')] });
     peer.send(subscribeMessage('p', 'service'));
     await peer.receive();
@@ -36,7 +36,7 @@ describe('a session with a slow or hostile peer', () => {
     assert.equal(session.reset.aborted, true);
   });
 
-  it('ends after silence and leaves no timer', async () => {
+  it('ends after silence and leaves no timer [STREAM-78]', async () => {
     const { clock, session, peer } = await acceptOpenSession();
     const taking = (async () => {
       while ((await peer.receive()) !== undefined);
@@ -49,7 +49,7 @@ describe('a session with a slow or hostile peer', () => {
     assert.equal(clock.timerCount, 0);
   });
 
-  it('pauses reading at UNAPPLIED_BYTES_MAX and resumes below it', async () => {
+  it('pauses reading at UNAPPLIED_BYTES_MAX and resumes below it [STREAM-53]', async () => {
     const scene = await acceptOpenSession();
     const { peer, sink, clock } = scene;
     sink.isHeld = true;
@@ -66,7 +66,7 @@ describe('a session with a slow or hostile peer', () => {
     assert.deepEqual([peer.unread, sink.applied.length], [0, 12]);
   });
 
-  it('rejects a malformed resource, an unknown type, and an unknown operation, and stays open', async () => {
+  it('rejects a malformed resource, an unknown type, and an unknown operation, and stays open [STREAM-4] [STREAM-42]', async () => {
     const scene = await acceptOpenSession();
     const { peer } = scene;
     const garbled = resourceResponse(service('web'), 'n1');
@@ -104,7 +104,7 @@ describe('a session with a slow or hostile peer', () => {
     assert.equal((await session.ended).kind, 'protocol-error');
   });
 
-  it('reports a resource that is too large and sends the next', async () => {
+  it('reports a resource that is too large and sends the next [STREAM-39] [STREAM-50]', async () => {
     const scene = await acceptOpenSession({ resources: [service('huge', 1, 9 * 1024 * 1024), service('web')] });
     scene.peer.send(subscribeMessage('p', 'service'));
     assert.equal(await receiveDescription(scene), 'response 00000002 web');

@@ -87,7 +87,7 @@ describe('a server that cannot serve a stream', { skip: skipWithout('etcd'), tim
     return { ended };
   }
 
-  it('names another server while its lease is lost, and the dialing side dials it at once', async () => {
+  it('names another server while its lease is lost, and the dialing side dials it at once [STREAM-28] [STREAM-90]', async () => {
     await using stack = new AsyncDisposableStack();
     const { first, other, loseLease } = await startServers(stack);
     loseLease();
@@ -105,7 +105,7 @@ describe('a server that cannot serve a stream', { skip: skipWithout('etcd'), tim
     assert.equal(other.running.live.count, 1);
   });
 
-  it('names another server when it stops', async () => {
+  it('names another server when it stops [STREAM-85]', async () => {
     await using stack = new AsyncDisposableStack();
     const { first, other } = await startServers(stack);
     const { ended } = await openStream(first, 'raw');

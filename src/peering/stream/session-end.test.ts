@@ -35,6 +35,6 @@ const ENDS: readonly (readonly [SessionEnd, string, Code | undefined])[] = [
   [{ kind: 'failed', error: new Error('a secret') }, 'internal error', Code.Internal],
 ];
 
-test('endReason and closeStatus cover every kind of end', () => {
+test('endReason and closeStatus cover every kind of end [STREAM-85] [STREAM-86]', () => {
   for (const [end, reason, code] of ENDS) assert.deepEqual([endReason(end), closeStatus(end).code], [reason, code]);
 });

@@ -26,7 +26,7 @@ import { canRead, nextTickAt } from './session/session.ts';
 const SILENCE = TIMES.heartbeatTimeoutMs;
 
 describe('the deadlines of a session', () => {
-  it('send one heartbeat per interval', () => {
+  it('send one heartbeat per interval [STREAM-77]', () => {
     const session = openSession();
     for (let beat = 1; beat <= 3; beat++) {
       const at = START_MS + beat * TIMES.heartbeatIntervalMs;
@@ -36,7 +36,7 @@ describe('the deadlines of a session', () => {
     }
   });
 
-  it('end the stream after silence, which any message interrupts', () => {
+  it('end the stream after silence, which any message interrupts [STREAM-78]', () => {
     const session = openSession();
     dispatch(session, { type: 'unknown-received' }, START_MS + SILENCE - 1);
     dispatch(session, { type: 'tick' }, START_MS + SILENCE);
@@ -57,7 +57,7 @@ describe('the deadlines of a session', () => {
     assert.deepEqual(sessionEndIn(effects), { kind: 'timed-out', reason: 'heartbeat timeout' });
   });
 
-  it('ignore silence while reading is paused, but end the stream when an apply makes no progress', () => {
+  it('ignore silence while reading is paused, but end the stream when an apply makes no progress [STREAM-78] [STREAM-79]', () => {
     const session = openSession();
     dispatch(session, responseReceived(WEB, 'n1', UNAPPLIED_BYTES_MAX));
     assert.equal(canRead(session), false);
@@ -73,7 +73,7 @@ describe('the deadlines of a session', () => {
     assert.deepEqual(sessionEndIn(effects), { kind: 'timed-out', reason: 'apply timeout' });
   });
 
-  it('reset a transport that accepts no messages and name the limit', () => {
+  it('reset a transport that accepts no messages and name the limit [STREAM-49]', () => {
     const session = exportingSession();
     dispatch(session, { type: 'changed', keys: [WEB] });
     dispatch(session, { type: 'heartbeat-received' }, START_MS + SILENCE - 1);
@@ -87,7 +87,7 @@ describe('the deadlines of a session', () => {
 });
 
 describe('the limits of a session', () => {
-  it('tolerate PROTOCOL_ERRORS_MAX protocol errors', () => {
+  it('tolerate PROTOCOL_ERRORS_MAX protocol errors [STREAM-43] [STREAM-45] [STREAM-49]', () => {
     const session = openSession();
     for (let times = 0; times < PROTOCOL_ERRORS_MAX; times++) dispatch(session, { type: 'ack-received', nonce: 'x' });
     assert.equal(session.phase.name, 'open');
@@ -95,7 +95,7 @@ describe('the limits of a session', () => {
     assert.deepEqual(sessionEndIn(effects), { kind: 'limit', limit: 'protocol-errors' });
   });
 
-  it('end the stream when the peer accepts no acknowledgements', () => {
+  it('end the stream when the peer accepts no acknowledgements [STREAM-49]', () => {
     const session = exportingSession();
     dispatch(session, { type: 'changed', keys: [WEB] });
     const bad = { type: 'bad-response-received', nonce: 'n', url: 'x', refusal: REFUSAL } as const;
@@ -103,7 +103,7 @@ describe('the limits of a session', () => {
     assert.deepEqual(sessionEndIn(drain(session)), { kind: 'limit', limit: 'acknowledgements-waiting' });
   });
 
-  it('end the stream when too many changes are pending', () => {
+  it('end the stream when too many changes are pending [STREAM-49]', () => {
     const session = exportingSession();
     const keys = Array.from({ length: PENDING_CHANGES_MAX + 1 }, (_, number) => numberedService(number));
     const effects = dispatch(session, { type: 'changed', keys });
@@ -112,14 +112,14 @@ describe('the limits of a session', () => {
 });
 
 describe('the shutdown of a session', () => {
-  it('sends Terminated and ends when the transport has written it', () => {
+  it('sends Terminated and ends when the transport has written it [STREAM-80]', () => {
     const session = openSession();
     const effects = dispatch(session, { type: 'terminate' });
     assert.deepEqual([sentMessages(effects), sessionEndIn(effects)], [['terminated'], undefined]);
     assert.deepEqual(sessionEndIn(dispatch(session, { type: 'ready' })), { kind: 'terminated-here' });
   });
 
-  it('ends as `transport-failed` when Terminated could not be written', () => {
+  it('ends as `transport-failed` when Terminated could not be written [STREAM-88]', () => {
     const session = openSession();
     dispatch(session, { type: 'terminate' });
     const effects = dispatch(session, { type: 'tick' }, START_MS + CLOSING_MS);

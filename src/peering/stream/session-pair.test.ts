@@ -13,7 +13,7 @@ const other = (halves: readonly [Endpoint, Endpoint], half: Endpoint): Endpoint 
   halves[0] === half ? halves[1] : halves[0];
 
 describe('two connected sessions', () => {
-  it('acknowledge each response exactly once and converge', () => {
+  it('acknowledge each response exactly once and converge [STREAM-37] [STREAM-40]', () => {
     fc.assert(
       fc.property(seed, actions, (start, count) => {
         const random = createRandom(start);
@@ -35,7 +35,7 @@ describe('two connected sessions', () => {
     );
   });
 
-  it('acknowledge each rejected response exactly once and count it on both sides', () => {
+  it('acknowledge each rejected response exactly once and count it on both sides [STREAM-40]', () => {
     fc.assert(
       fc.property(seed, actions, (start, count) => {
         const random = createRandom(start);
@@ -51,7 +51,7 @@ describe('two connected sessions', () => {
     );
   });
 
-  it('end with a deletion on one side and `terminated-by-peer` on the other, whenever the deletion happens', () => {
+  it('end with a deletion on one side and `terminated-by-peer` on the other, whenever the deletion happens [STREAM-80]', () => {
     fc.assert(
       fc.property(seed, actions, fc.boolean(), (start, count, accepting) => {
         const random = createRandom(start);

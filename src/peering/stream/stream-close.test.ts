@@ -11,7 +11,7 @@ import { dialRaw, type Outcome } from '../../../test/support/peering/raw-peer.ts
 import { until } from '../../../test/support/until.ts';
 
 describe('the end of a stream at the dialing side', { timeout: 60_000 }, () => {
-  it('is reported as `stream closed` when the server stops', async () => {
+  it('is reported as `stream closed` when the server stops [STREAM-87]', async () => {
     await using west = await startInProcessCluster();
     await using east = await startInProcessCluster();
     await peerInProcessClusters(west, east);
@@ -47,7 +47,7 @@ describe('an Open', { timeout: 60_000 }, () => {
     assert.ok(west.running.service.streams.of(PeerID)?.receiveMs !== undefined);
   });
 
-  it('is refused with an invalid partition or datacenter name and accepted with a valid one', async () => {
+  it('is refused with an invalid partition or datacenter name and accepted with a valid one [STREAM-28]', async () => {
     await using west = await startInProcessCluster();
     const { PeerID, EstablishmentSecret } = tokenContent(await mustGenerate(west.api, 'east'));
     using first = await dialRaw(west.running.address);

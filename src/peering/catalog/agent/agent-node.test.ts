@@ -22,7 +22,7 @@ describe('the local agent of a server that listens on a wildcard address', () =>
   const api = sharedApi({ agent: { address: '10.7.0.1', isServiceAddress: false } });
   const put = (body: Fields) => api().request('PUT', '/v1/agent/service/register', { body });
 
-  test('returns 400 for a service without an address and writes nothing', async () => {
+  test('returns 400 for a service without an address and writes nothing [SVC-45]', async () => {
     const { snapshot } = api().state;
     for (const body of [{ Name: 'web' }, { Name: 'web', Address: '' }]) {
       assert.deepEqual(statusAndText(await put(body)), [
@@ -45,7 +45,7 @@ describe('the local agent of a server that listens on a wildcard address', () =>
   });
 });
 
-test('a caller with a grant limited to names cannot take over a node or change its address', async () => {
+test('a caller with a grant limited to names cannot take over a node or change its address [SVC-46]', async () => {
   await using api = await startApi({ node: 'server-1' });
   await mustRegister(api, { Node: 'Server-1', Address: '10.5.5.9', Service: { Service: 'pay' } });
   const { SecretID: token } = await api.makeToken(['services:write@default=web']);
@@ -63,7 +63,7 @@ test('a caller with a grant limited to names cannot take over a node or change i
   assert.deepEqual(addresses(api), ['default/Server-1 127.0.0.1']);
 });
 
-test('a server that starts at another address updates only its own nodes', async () => {
+test('a server that starts at another address updates only its own nodes [SVC-46]', async () => {
   await using api = await startApi({ node: 'server-1' });
   await api.makePartitions('eu');
   await mustRegister(api, { Node: 'server-2', Address: '127.0.0.1' });

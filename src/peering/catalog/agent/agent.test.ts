@@ -18,7 +18,8 @@ describe('the local agent', () => {
   const api = sharedApi({ node: 'server-1' });
   const put = (path: string, options = {}): Promise<Answer> => api().request('PUT', path, options);
 
-  test('registers a service on the node of its server with a critical check', async () => {
+  // Verifies [SVC-49] [SVC-50].
+  test('registers a service on the node of its server with a critical check [SVC-44] [SVC-47] [SVC-57]', async () => {
     await mustRegisterWithAgent(api(), {
       ID: 'web-1',
       Name: 'web',
@@ -44,7 +45,7 @@ describe('the local agent', () => {
     assert.deepEqual([entry?.Checks[0]?.['CheckID'], entry?.Checks[0]?.['Status']], ['server-lease', 'passing']);
   });
 
-  test('stores reports with their notes and wakes no query when only the TTL is renewed', async () => {
+  test('stores reports with their notes and wakes no query when only the TTL is renewed [SVC-51] [SVC-52]', async () => {
     await mustRegisterWithAgent(api(), { Name: 'reports', Check: { CheckID: 'r', TTL: '30s' } });
     const check = async (): Promise<CheckJson | undefined> =>
       (await mustGet<Record<string, CheckJson>>(api(), '/v1/agent/checks'))['r'];
@@ -65,7 +66,7 @@ describe('the local agent', () => {
     assert.equal((await held.answer).json<{ Checks: CheckJson[] }[]>()[0]?.Checks[1]?.Output, 'other');
   });
 
-  test('keeps the status of a check when its service registers again without Status', async () => {
+  test('keeps the status of a check when its service registers again without Status [SVC-50]', async () => {
     const service = { Name: 'again', Check: { TTL: '30s' } };
     await mustRegisterWithAgent(api(), service);
     await put('/v1/agent/check/pass/service:again?note=fine');
@@ -78,7 +79,7 @@ describe('the local agent', () => {
     assert.deepEqual(await healthOf(api(), 'again'), ['server-1/again passing,warning']);
   });
 
-  test('numbers the default IDs of several checks', async () => {
+  test('numbers the default IDs of several checks [SVC-49]', async () => {
     await mustRegisterWithAgent(api(), {
       Name: 'two',
       Check: { TTL: '1s', Status: 'passing' },
@@ -91,7 +92,7 @@ describe('the local agent', () => {
     ]);
   });
 
-  test('has a node in each partition with a service', async () => {
+  test('has a node in each partition with a service [SVC-44]', async () => {
     await api().makePartitions('eu');
     await mustRegisterWithAgent(api(), { Name: 'parted', Check: { TTL: '9s' } }, '?partition=eu');
     await mustRegisterWithAgent(api(), { Name: 'parted-too', Partition: 'eu' });
@@ -114,7 +115,7 @@ describe('the local agent', () => {
     assert.equal((await put('/v1/agent/check/pass/service:going')).status, 404);
   });
 
-  test('returns 404 for an unknown service ID or check ID', async () => {
+  test('returns 404 for an unknown service ID or check ID [SVC-60]', async () => {
     assert.deepEqual(statusAndText(await put('/v1/agent/service/deregister/nothing')), [
       404,
       'Unknown service ID "nothing". Ensure that the service ID is passed, not the service name.',
@@ -126,17 +127,18 @@ describe('the local agent', () => {
   });
 
   const invalidBodies: readonly (readonly [what: string, body: Fields, text: RegExp])[] = [
-    ['without a name', {}, /^Missing service name$/],
+    ['without a name', {}, /^Missing service name$/], // [SVC-47]
     [
-      'with a check without TTL',
+      'with a check without TTL', // [SVC-48]
       { Name: 'x', Check: { Name: 'c' } },
       /^Invalid check: TTL "": want a duration such as/,
     ],
+    // [SVC-48]
     ['with a malformed TTL', { Name: 'x', Check: { TTL: 'soon' } }, /^Invalid check: TTL "soon": want a duration/],
-    ['with a TTL that is too short', { Name: 'x', Check: { TTL: '99ms' } }, /from 100 ms to 31 days$/],
-    ['with a TTL that is too long', { Name: 'x', Check: { TTL: '745h' } }, /from 100 ms to 31 days$/],
+    ['with a TTL that is too short', { Name: 'x', Check: { TTL: '99ms' } }, /from 100 ms to 31 days$/], // [SVC-48]
+    ['with a TTL that is too long', { Name: 'x', Check: { TTL: '745h' } }, /from 100 ms to 31 days$/], // [SVC-48]
     [
-      'with a check of another kind',
+      'with a check of another kind', // [SVC-48]
       { Name: 'x', Check: { HTTP: 'http://x', Interval: '5s' } },
       /^Invalid check: this server does not run checks with HTTP; want TTL, and reports of the service$/,
     ],
@@ -152,11 +154,11 @@ describe('the local agent', () => {
       /^two checks have one CheckID$/,
     ],
     [
-      'with the check ID of another service',
+      'with the check ID of another service', // [SVC-49]
       { Name: 'x', Check: { CheckID: 'taken', TTL: '1s' } },
       /is that of service "owner"/,
     ],
-    ['in a namespace', { Name: 'x', Namespace: 'team' }, /^there is no namespace "team"/],
+    ['in a namespace', { Name: 'x', Namespace: 'team' }, /^there is no namespace "team"/], // [SVC-20]
     ['with an unknown field', { Name: 'x', Tag: 'v1' }, /json: unknown field "Tag", did you mean "Tags"\?$/],
     ['in a missing partition', { Name: 'x', Partition: 'nowhere' }, /^partition "nowhere" does not exist$/],
   ];
@@ -190,7 +192,7 @@ describe('the local agent', () => {
   });
 });
 
-test('the local agent takes over a node with its name and recreates it after a deregistration', async () => {
+test('the local agent takes over a node with its name and recreates it after a deregistration [SVC-46]', async () => {
   await using api = await startApi({ node: 'server-1' });
   await mustRegister(api, { Node: 'Server-1', Address: '10.0.0.7' });
   await mustRegisterWithAgent(api, { Name: 'db' });

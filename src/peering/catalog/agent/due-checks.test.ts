@@ -38,7 +38,7 @@ const report = async (api: Api, word: string, check: string): Promise<void> => {
   assert.equal(answer.status, 200, answer.text);
 };
 
-test('a check that is not renewed within its TTL becomes critical until the next report', async () => {
+test('a check that is not renewed within its TTL becomes critical until the next report [SVC-51] [SVC-53]', async () => {
   const clock = createFakeClock();
   await using api = await withJob(clock);
   await mustRegisterWithAgent(api, { Name: 'web', Check: { TTL: '10s', Status: 'passing' } });
@@ -67,7 +67,7 @@ test('a blocking query wakes when the check of its service expires', async () =>
   assert.equal((await held.answer).json<{ Checks: CheckJson[] }[]>()[0]?.Checks[1]?.Status, 'critical');
 });
 
-test('removes a service after its check was critical for DeregisterCriticalServiceAfter', async () => {
+test('removes a service after its check was critical for DeregisterCriticalServiceAfter [SVC-54]', async () => {
   const clock = createFakeClock();
   await using api = await withJob(clock);
   const check = { TTL: '10s', DeregisterCriticalServiceAfter: '30s' };
@@ -92,7 +92,7 @@ test('removes a service after its check was critical for DeregisterCriticalServi
   assert.equal(api.state.snapshot.all(ttlChecks).length, 1);
 });
 
-test('keeps a service whose check recovers in time', async () => {
+test('keeps a service whose check recovers in time [SVC-54]', async () => {
   const clock = createFakeClock();
   await using api = await withJob(clock);
   await mustRegisterWithAgent(api, { Name: 'web', Check: { TTL: '10s', DeregisterCriticalServiceAfter: '30s' } });
@@ -128,7 +128,7 @@ const registerStatus = (api: Api, Status: string): Promise<void> =>
     Check: { CheckID: 'service:web', ServiceID: 'web', Status },
   });
 
-test('a passing status from the catalog renews the TTL like a report', async () => {
+test('a passing status from the catalog renews the TTL like a report [SVC-55]', async () => {
   const clock = createFakeClock();
   await using api = await withJob(clock);
   await mustRegisterWithAgent(api, { Name: 'web', Check: { TTL: '20s', DeregisterCriticalServiceAfter: '6s' } });
@@ -142,7 +142,7 @@ test('a passing status from the catalog renews the TTL like a report', async () 
   assert.deepEqual(await healthOf(api, 'web'), []);
 });
 
-test('a passing status from the catalog before any report starts the TTL', async () => {
+test('a passing status from the catalog before any report starts the TTL [SVC-55]', async () => {
   const clock = createFakeClock();
   await using api = await withJob(clock);
   await mustRegisterWithAgent(api, { Name: 'web', Check: { TTL: '1s' } });
@@ -153,7 +153,7 @@ test('a passing status from the catalog before any report starts the TTL', async
   assert.deepEqual(await healthOf(api, 'web'), ['a/web passing,critical']);
 });
 
-test('a critical status from the catalog starts DeregisterCriticalServiceAfter', async () => {
+test('a critical status from the catalog starts DeregisterCriticalServiceAfter [SVC-55]', async () => {
   const clock = createFakeClock();
   await using api = await withJob(clock);
   const check = { TTL: '1h', Status: 'passing', DeregisterCriticalServiceAfter: '6s' };
@@ -181,7 +181,7 @@ test('keeps a service whose check passes, even when its row has an expired deadl
   assert.deepEqual(await healthOf(api, 'web'), ['a/web passing,critical']);
 });
 
-test('keeps a service with DeregisterCriticalServiceAfter 0', async () => {
+test('keeps a service with DeregisterCriticalServiceAfter 0 [SVC-54]', async () => {
   const clock = createFakeClock();
   await using api = await withJob(clock);
   for (const after of ['0s', '0']) {
@@ -220,7 +220,7 @@ test('turns more checks critical than fit in one write', async () => {
   assert.equal(critical.length, count);
 });
 
-test('turns a check critical that expired while no server ran', async () => {
+test('turns a check critical that expired while no server ran [SVC-56]', async () => {
   const clock = createFakeClock();
   await using directory = await temporaryDirectory();
   {

@@ -57,7 +57,7 @@ async function startHarness(): Promise<Harness> {
   });
 }
 
-test('the checks of a lost server are critical until it returns and then regain their status', async () => {
+test('the checks of a lost server are critical until it returns and then regain their status [SVC-58]', async () => {
   await using harness = await startHarness();
   const { api } = harness;
   await api.makePartitions('eu');
@@ -91,7 +91,7 @@ test('the checks of a lost server are critical until it returns and then regain 
   assert.deepEqual(await healthOf(api, 'unchecked'), ['a/unchecked passing']);
 });
 
-test('a lease that is missing for less than the grace period changes nothing', async () => {
+test('a lease that is missing for less than the grace period changes nothing [SVC-58]', async () => {
   await using harness = await startHarness();
   await mustRegisterWithAgent(harness.api, { Name: 'web' });
   const { index } = harness.api.state.snapshot;
@@ -104,7 +104,7 @@ test('a lease that is missing for less than the grace period changes nothing', a
   assert.equal(harness.api.state.snapshot.index, index);
 });
 
-test('removes services of a lost server after DeregisterCriticalServiceAfter and keeps those without it', async () => {
+test('removes services of a lost server after DeregisterCriticalServiceAfter and keeps those without it [SVC-59]', async () => {
   await using harness = await startHarness();
   const { api } = harness;
   const check = { TTL: '1h', Status: 'passing', DeregisterCriticalServiceAfter: '30s' };

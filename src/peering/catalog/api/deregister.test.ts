@@ -18,7 +18,7 @@ import { catalogServices } from '../tables/catalog-service.ts';
 describe('deregister', () => {
   const api = sharedApi();
 
-  test('deletes a service with its checks and keeps the node', async () => {
+  test('deletes a service with its checks and keeps the node [SVC-26]', async () => {
     await mustRegister(api(), {
       Node: 'a',
       Service: { Service: 'gone' },
@@ -35,7 +35,7 @@ describe('deregister', () => {
     );
   });
 
-  test('deletes only the given check of a node or a service', async () => {
+  test('deletes only the given check of a node or a service [SVC-26]', async () => {
     await mustRegister(api(), {
       Node: 'b',
       Service: { Service: 'checked' },
@@ -51,7 +51,7 @@ describe('deregister', () => {
     assert.deepEqual(await healthOf(api(), 'checked'), ['b/checked critical']);
   });
 
-  test('succeeds for missing items and writes nothing', async () => {
+  test('succeeds for missing items and writes nothing [SVC-27]', async () => {
     await mustRegister(api(), { Node: 'c' });
     const { snapshot } = api().state;
     await mustDeregister(api(), { Node: 'nowhere' });
@@ -62,9 +62,10 @@ describe('deregister', () => {
 
   const invalidBodies: readonly (readonly [what: string, fields: Fields, text: RegExp])[] = [
     ['a body without a node', {}, /^Must provide node$/],
-    ['another datacenter', { Node: 'n1', Datacenter: 'dc9' }, /^No path to datacenter "dc9"/],
+    ['another datacenter', { Node: 'n1', Datacenter: 'dc9' }, /^No path to datacenter "dc9"/], // [SVC-19]
+    // [SVC-21]
     ['an imported node', { Node: 'n1', PeerName: 'east' }, /^what came from peer "east" cannot be changed here/],
-    ['a namespace', { Node: 'n1', Namespace: 'x' }, /^there is no namespace "x"/],
+    ['a namespace', { Node: 'n1', Namespace: 'x' }, /^there is no namespace "x"/], // [SVC-20]
     ['a missing partition', { Node: 'n1', Partition: 'nowhere' }, /^partition "nowhere" does not exist$/],
   ];
   for (const [what, fields, text] of invalidBodies) {
@@ -76,7 +77,7 @@ describe('deregister', () => {
   }
 });
 
-test('deletes a node with everything on it in one small commit', async () => {
+test('deletes a node with everything on it in one small commit [SVC-26]', async () => {
   // With a stopped clock, the background job that deletes orphaned rows adds no commit.
   await using api = await startApi({ clock: createFakeClock() });
   const names = Array.from({ length: 700 }, (_, i) => `s${i}`);
@@ -95,7 +96,7 @@ test('deletes a node with everything on it in one small commit', async () => {
   assert.deepEqual(await healthOf(api, 's1'), ['big/s1']);
 });
 
-test('a caller with a grant limited to names can deregister only those services', async () => {
+test('a caller with a grant limited to names can deregister only those services [SVC-5] [SVC-28]', async () => {
   await using api = await startApi();
   await mustRegister(api, { Checks: [{ Name: 'n' }, { Name: 's', ServiceID: 'web' }] });
   await mustRegister(api, { Service: { Service: 'db' }, Checks: [{ Name: 'd', ServiceID: 'db' }] });

@@ -14,7 +14,8 @@ import { sharedApi, startApi } from '../../../../test/support/process/api.ts';
 describe('register', () => {
   const api = sharedApi();
 
-  test('writes node, service and checks in one commit and returns them in the form of Consul', async () => {
+  // Verifies [SVC-12] [SVC-13] [SVC-30] [SVC-32] [SVC-33] [SVC-34].
+  test('writes node, service and checks in one commit and returns them in the form of Consul [SVC-6] [SVC-17]', async () => {
     const before = api().state.snapshot.index;
     await mustRegister(api(), {
       Node: 'shapes',
@@ -128,7 +129,7 @@ describe('register', () => {
     );
   });
 
-  test('accepts every field that the Go client of Consul sends', async () => {
+  test('accepts every field that the Go client of Consul sends [SVC-17] [SVC-25]', async () => {
     await mustRegister(api(), {
       ID: '',
       Node: 'go',
@@ -174,7 +175,7 @@ describe('register', () => {
     assert.deepEqual(entry?.Checks[0]?.['Definition'], {});
   });
 
-  test('writes nothing and answers true when nothing changes', async () => {
+  test('writes nothing and answers true when nothing changes [SVC-18]', async () => {
     const again = {
       Node: 'again',
       NodeMeta: { b: '2', a: '1' },
@@ -193,7 +194,7 @@ describe('register', () => {
     assert.equal(api().state.snapshot, snapshot);
   });
 
-  test('changes only what the body contains', async () => {
+  test('changes only what the body contains [SVC-8] [SVC-12] [SVC-16]', async () => {
     const service = { ID: 'kept-1', Service: 'kept', Port: 1 };
     const checks = [
       { Name: 'a', Status: 'passing', ServiceID: 'kept-1' },
@@ -217,14 +218,14 @@ describe('register', () => {
     assert.equal(moved?.Node['Address'], '10.7.7.7');
   });
 
-  test('replaces a service with the same ID and another name', async () => {
+  test('replaces a service with the same ID and another name [SVC-11]', async () => {
     await mustRegister(api(), { Node: 'reused', Service: { ID: 'x', Service: 'first' } });
     await mustRegister(api(), { Node: 'reused', Service: { ID: 'x', Service: 'second' } });
     assert.deepEqual(await healthOf(api(), 'first'), []);
     assert.deepEqual(await healthOf(api(), 'second'), ['reused/x']);
   });
 
-  test('registers in the partition that the body or its service names', async () => {
+  test('registers in the partition that the body or its service names [SVC-11] [SVC-22]', async () => {
     await api().makePartitions('eu');
     await mustRegister(api(), { Node: 'p', Partition: 'EU', Service: { Service: 'parted', Address: '10.0.0.2' } });
     assert.deepEqual(await healthOf(api(), 'parted'), []);
@@ -237,57 +238,63 @@ describe('register', () => {
   });
 
   const invalidBodies: readonly (readonly [what: string, fields: Fields, text: RegExp])[] = [
-    ['no node', { Node: '' }, /^Must provide node$/],
-    ['no address', { Address: '' }, /^Must provide address if SkipNodeUpdate is not set$/],
+    ['no node', { Node: '' }, /^Must provide node$/], // [SVC-7]
+    ['no address', { Address: '' }, /^Must provide address if SkipNodeUpdate is not set$/], // [SVC-7]
+    // [SVC-8]
     ['SkipNodeUpdate for a missing node', { Node: 'no', Address: '', SkipNodeUpdate: true }, /there is no node "no"/],
-    ['an invalid node ID', { ID: 'nope' }, /^Bad node ID: "nope" is no UUID$/],
+    ['an invalid node ID', { ID: 'nope' }, /^Bad node ID: "nope" is no UUID$/], // [SVC-9]
     [
-      'an ID without a name',
+      'an ID without a name', // [SVC-10]
       { Service: { ID: 'x' } },
       /^Must provide service name \(Service\.Service\) when service ID/,
     ],
     [
-      'a wildcard address',
+      'a wildcard address', // [SVC-24]
       { Service: { Service: 'x', Address: '0.0.0.0' } },
       /^Invalid service address "0\.0\.0\.0": want an address/,
     ],
     [
-      'a port out of range',
+      'a port out of range', // [SVC-24]
       { Service: { Service: 'x', Port: 65_536 } },
       /^Invalid service port 65536: want 0 to 65535$/,
     ],
-    ['a name with a star', { Service: { Service: 'x*' } }, /^"x\*" is not a valid service name/],
-    ['a node name with a slash', { Node: 'a/b' }, /^"a\/b" is not a valid node name/],
+    ['a name with a star', { Service: { Service: 'x*' } }, /^"x\*" is not a valid service name/], // [SVC-24]
+    ['a node name with a slash', { Node: 'a/b' }, /^"a\/b" is not a valid node name/], // [SVC-24]
+    // [SVC-24]
     ['an ID with a control character', { Service: { Service: 'x', ID: 'a\u0000b' } }, /is not a valid service ID/],
     ['half of a surrogate pair', { Service: { Service: 'x\ud800' } }, /is not a valid service name/],
     [
-      'too many tags',
+      'too many tags', // [SVC-24]
       { Service: { Service: 'x', Tags: Array(65).fill('t') } },
       /^65 tags are too many, want at most 64$/,
     ],
+    // [SVC-24]
     ['a negative weight', { Service: { Service: 'x', Weights: { Passing: -1 } } }, /^Invalid weights -1 and 0/],
     ['invalid metadata', { NodeMeta: { 'a b': '' } }, /^meta tags failed validation: key "a b"/],
+    // [SVC-16]
     ['an unknown status', { Check: { Name: 'x', Status: 'fine' } }, /^Invalid check status "fine": want passing or/],
+    // [SVC-13]
     ['a check without a name', { Check: { Status: 'passing' } }, /^Must provide a CheckID or a Name for every check$/],
     ['a check of another node', { Check: { Name: 'x', Node: 'n2' } }, /a check is of node "n2", and the request of/],
     [
-      'a check of a missing service',
+      'a check of a missing service', // [SVC-15]
       { Check: { Name: 'x', ServiceID: 'no' } },
       /^Missing service registration: there is no/,
     ],
     [
-      'too many checks',
+      'too many checks', // [SVC-24]
       { Checks: Array.from({ length: 65 }, (_, i) => ({ Name: `${i}` })) },
       /^65 checks are too many/,
     ],
-    ['another datacenter', { Datacenter: 'dc9' }, /^No path to datacenter "dc9": this cluster is "dc1"$/],
-    ['a namespace', { Namespace: 'team' }, /^there is no namespace "team"/],
-    ['a peer', { PeerName: 'east' }, /^what came from peer "east" cannot be changed here/],
+    ['another datacenter', { Datacenter: 'dc9' }, /^No path to datacenter "dc9": this cluster is "dc1"$/], // [SVC-19]
+    ['a namespace', { Namespace: 'team' }, /^there is no namespace "team"/], // [SVC-20]
+    ['a peer', { PeerName: 'east' }, /^what came from peer "east" cannot be changed here/], // [SVC-21]
+    // [SVC-21]
     ['an imported service', { Service: { Service: 'x', PeerName: 'east' } }, /^what came from peer "east" cannot be/],
     ['an unknown field', { Adress: 'x' }, /json: unknown field "Adress", did you mean "Address"\?$/],
     ['an invalid definition', { Check: { Name: 'x', Definition: { HTTP: 5 } } }, /Definition\.HTTP: want a string/],
     [
-      'two partitions',
+      'two partitions', // [SVC-22]
       { Partition: 'eu', Service: { Service: 'x', Partition: 'us' } },
       /^the request names two partitions/,
     ],
@@ -303,7 +310,7 @@ describe('register', () => {
     });
   }
 
-  test('returns 400 for more than CHECKS_MAX checks of one service', async () => {
+  test('returns 400 for more than CHECKS_MAX checks of one service [SVC-24]', async () => {
     const checks = (from: number, count: number): Fields[] =>
       Array.from({ length: count }, (_, i) => ({ Name: `${from + i}`, ServiceID: 'many' }));
     await mustRegister(api(), { Node: 'many', Service: { Service: 'many' }, Checks: checks(0, 64) });
@@ -311,7 +318,7 @@ describe('register', () => {
     assert.deepEqual(statusAndText(answer), [400, '65 checks of one service or node are too many, want at most 64']);
   });
 
-  test('truncates output that is too long', async () => {
+  test('truncates output that is too long [SVC-24]', async () => {
     const Output = `${'x'.repeat(4095)}\u{1f600}`;
     await mustRegister(api(), { Node: 'long', Service: undefined, Check: { Name: 'c', Output } });
     const [check] = await mustGet<{ Output: string }[]>(api(), '/v1/health/node/long');
@@ -335,7 +342,7 @@ test('stores all of many concurrent registrations', async () => {
   assert.equal((await mustGet<unknown[]>(api, '/v1/catalog/nodes')).length, 7);
 });
 
-test('keeps the last of two checks with one ID, on a new node and on an existing one', async () => {
+test('keeps the last of two checks with one ID, on a new node and on an existing one [SVC-12]', async () => {
   await using api = await startApi();
   const Checks = [
     { CheckID: 'disk', Name: 'disk', Status: 'critical' },

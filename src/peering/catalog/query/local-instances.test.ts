@@ -8,7 +8,7 @@ import {
 import { type Api, startApi } from '../../../../test/support/process/api.ts';
 import { localInstances, localServiceNames, servicesChangedBy } from './local-instances.ts';
 
-test('localInstances returns the same objects until something in them changes', async () => {
+test('localInstances returns the same objects until something in them changes [SVC-30]', async () => {
   await using api = await startApi();
   const instances = (service = 'web') => localInstances(api.state.snapshot, 'default', service);
   await mustRegister(api, { Node: 'b', Check: { Name: 'c', Status: 'passing', ServiceID: 'web' } });

@@ -12,14 +12,14 @@ const cases: readonly (readonly [statuses: string, expected: string])[] = [
   ['critical,maintenance,warning', 'maintenance'],
 ];
 for (const [statuses, expected] of cases) {
-  test(`returns ${expected} for ${statuses || 'no checks'}`, () => {
+  test(`returns ${expected} for ${statuses || 'no checks'} [SVC-36]`, () => {
     const checks = statuses.split(',').filter(Boolean);
     assert.equal(overallStatus(checks.map((status, i) => ({ id: `c${i}`, status }))), expected);
   });
 }
 
 for (const id of ['_node_maintenance', '_service_maintenance:web']) {
-  test(`returns maintenance for the check ${id} whatever its status`, () => {
+  test(`returns maintenance for the check ${id} whatever its status [SVC-36]`, () => {
     assert.equal(
       overallStatus([
         { id: 'c', status: 'critical' },

@@ -31,7 +31,7 @@ describe('a check without a matching intention', () => {
 describe('a check', () => {
   const api = sharedApi();
 
-  test('returns the rule or setting that decided', async () => {
+  test('returns the rule or setting that decided [SVC-90]', async () => {
     await mustGenerate(api(), 'east');
     await mustWrite(api(), intentionEntry('shown', ['allow web@East']));
     const { snapshot } = api().state;
@@ -55,7 +55,7 @@ describe('a check', () => {
     assert.equal(Reason, 'no intention matches, and acl.default-policy is deny');
   });
 
-  test('names a missing peer in Reason and wakes when it is created', async () => {
+  test('names a missing peer in Reason and wakes when it is created [SVC-88]', async () => {
     await mustWrite(api(), intentionEntry('later', ['allow web@later']));
     const path = '/v1/connect/intentions/check?source=web&source-peer=later&destination=later';
     const first = await api().request('GET', path);
@@ -90,12 +90,12 @@ describe('a check', () => {
     ['source=web&destination=db&source-partition=nowhere', 'partition "nowhere" does not exist'],
     ['source=web&destination=db&partition=nowhere', 'partition "nowhere" does not exist'],
   ] as const) {
-    test(`returns 400 for ${query}`, async () => {
+    test(`returns 400 for ${query} [SVC-90]`, async () => {
       assert.deepEqual(statusAndText(await check(api(), query)), [400, text]);
     });
   }
 
-  test('wakes on the entries of the destination and of * only', async () => {
+  test('wakes on the entries of the destination and of * only [SVC-2]', async () => {
     await mustWrite(api(), intentionEntry('waited', ['deny web']));
     const first = await check(api(), 'source=web&destination=waited');
     const path = `/v1/connect/intentions/check?source=web&destination=waited&index=${indexOfAnswer(first)}`;

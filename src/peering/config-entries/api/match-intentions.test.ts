@@ -28,7 +28,7 @@ describe('a match', () => {
   const matched = async (query: string): Promise<Readonly<Record<string, readonly string[]>>> =>
     formatted(await mustGet<Matches>(api(), `/v1/connect/intentions/match?${query}`));
 
-  test('by destination returns its rules and those of * in the order in which they decide', async () => {
+  test('by destination returns its rules and those of * in the order in which they decide [SVC-91]', async () => {
     await mustWrite(api(), intentionEntry('db', ['deny *', 'allow web', 'allow web@East']));
     await mustWrite(api(), intentionEntry('api', ['allow web']));
     await mustWrite(api(), intentionEntry('*', ['deny *', 'allow web']));
@@ -39,7 +39,7 @@ describe('a match', () => {
     assert.deepEqual(await matched('by=destination&name=*'), { '*': ['web > * 6', '* > * 5'] });
   });
 
-  test('by source returns the rules that match it for any destination', async () => {
+  test('by source returns the rules that match it for any destination [SVC-91]', async () => {
     assert.deepEqual(await matched('by=source&name=web'), {
       web: ['web > api 9', 'web > db 9', '* > db 8', 'web > * 6', '* > * 5'],
     });
@@ -59,12 +59,12 @@ describe('a match', () => {
       '65 names are too many, want at most 64',
     ],
   ] as const) {
-    test(`returns 400 for ${query.slice(0, 40)}`, async () => {
+    test(`returns 400 for ${query.slice(0, 40)} [SVC-91]`, async () => {
       assert.deepEqual(statusAndText(await match(api(), query)), [400, text]);
     });
   }
 
-  test('by destination returns 403 without the grant for each; by source omits rules without the grant', async () => {
+  test('by destination returns 403 without the grant for each; by source omits rules without the grant [SVC-92]', async () => {
     const { SecretID: some } = await api().makeToken(['config:read@default=db,x']);
     const allowed = await match(api(), 'by=destination&name=db', some);
     assert.equal(formatted(allowed.json<Matches>())['db']?.length, 5);
@@ -76,7 +76,7 @@ describe('a match', () => {
     assert.equal((await match(api(), 'by=source&name=web', none)).status, 403);
   });
 
-  test('by source wakes on a new entry', async () => {
+  test('by source wakes on a new entry [SVC-2]', async () => {
     const first = await match(api(), 'by=source&name=late');
     const { answer } = await api().startBlockingQuery(
       `/v1/connect/intentions/match?by=source&name=late&index=${indexOfAnswer(first)}`,

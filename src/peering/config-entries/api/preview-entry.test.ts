@@ -27,7 +27,7 @@ async function previewed(api: Api, body: Fields): Promise<Preview> {
   return answer.json<Preview>();
 }
 
-describe('the preview of an exported-services entry', () => {
+describe('the preview of an exported-services entry [SVC-70]', () => {
   const api = sharedApi();
   /** Returns one line for each peer, such as `east +web +db -api`. */
   const changes = async (body: Fields): Promise<string[]> =>
@@ -107,7 +107,7 @@ test('exportedDifference agrees with exportsOfEntry before and after for random 
   );
 });
 
-describe('the preview of a service-intentions entry', () => {
+describe('the preview of a service-intentions entry [SVC-70]', () => {
   const api = sharedApi();
 
   test('returns the sources whose calls would be decided differently', async () => {

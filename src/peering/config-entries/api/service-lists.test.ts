@@ -35,7 +35,7 @@ describe('GET /v1/exported-services', () => {
     assert.equal((await list(api, 'exported')).text, '[]');
   });
 
-  test('lists each registered service that has consumers', async () => {
+  test('lists each registered service that has consumers [SVC-75]', async () => {
     await using api = await startApi();
     await api.makePartitions('eu');
     await services(api, 'default', 'web', 'Db', 'api', 'consul');
@@ -74,7 +74,7 @@ describe('GET /v1/exported-services', () => {
     assert.equal((await list(api, 'exported', '?partition=us', { token })).status, 403);
   });
 
-  test('wakes on the entry and on services of the partition only', async () => {
+  test('wakes on the entry and on services of the partition only [SVC-2]', async () => {
     await using api = await startApi();
     await api.makePartitions('eu');
     let last = await list(api, 'exported');
@@ -130,7 +130,7 @@ describe('GET /v1/imported-services', () => {
     assert.equal((await list(api(), 'imported', '', { token: none })).status, 403);
   });
 
-  test('wakes on a change in its partition only', async () => {
+  test('wakes on a change in its partition only [SVC-2]', async () => {
     const first = await list(api(), 'imported');
     const { answer } = await api().startBlockingQuery(`/v1/imported-services?index=${indexOfAnswer(first)}`);
     await importedNames(api(), 'eu', 'north', 'web', 'api');

@@ -96,7 +96,7 @@ const anyEdition: readonly InvalidBody[] = [
   ],
   ['an invalid peer name', consumers({ Peer: 'ea*' }), `Services[1].Consumers[0]: ea* ${PEER_RULE}`],
   ['invalid metadata', exportEntry({}, { Meta: { 'a b': 'c' } }), /^meta tags failed validation: key "a b"/.source],
-  ['no sources', sources(), 'Sources: at least one source is required'],
+  ['no sources', sources(), 'Sources: at least one source is required'], // [SVC-84]
   ['a source without a name', sources({ Name: '', Action: 'allow' }), 'Sources[0]: service name cannot be empty'],
   [
     'a wildcard inside the name of a source',
@@ -110,7 +110,7 @@ const anyEdition: readonly InvalidBody[] = [
   ],
   ['a source without an action', sources({ Name: 'web' }), 'Body decoding failed: Sources[0]: Action missing'],
   [
-    'an unknown action',
+    'an unknown action', // [SVC-84]
     intentionEntry('db', ['permit web']),
     'Body decoding failed: Sources[0].Action: want "allow" or "deny", got "permit"',
   ],
@@ -146,7 +146,7 @@ const anyEdition: readonly InvalidBody[] = [
     'Body decoding failed: json: unknown field "Sources[0].Permissions"',
   ],
   [
-    'a description that is too long',
+    'a description that is too long', // [SVC-84]
     sources({ Name: 'web', Action: 'allow', Description: 'x'.repeat(513) }),
     'Body decoding failed: Sources[0].Description: must not have more than 512 characters',
   ],
@@ -239,7 +239,7 @@ describe('a valid entry', () => {
     await mustWrite(api(), intentionEntry('*', ['allow *', 'allow *@east', 'deny web/eu', 'deny web']));
   });
 
-  test('can be read and written back unchanged', async () => {
+  test('can be read and written back unchanged [SVC-64]', async () => {
     for (const path of ['/v1/config/exported-services/default', '/v1/config/service-intentions/*']) {
       const { index } = api().state.snapshot;
       await mustWrite(api(), (await api().request('GET', path)).json<Fields>());

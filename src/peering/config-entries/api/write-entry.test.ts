@@ -22,7 +22,7 @@ const shown = (api: Api, at: string): Promise<EntryJson> => mustGet<EntryJson>(a
 describe('a written entry', () => {
   const api = sharedApi();
 
-  test('is returned as written, with its indexes', async () => {
+  test('is returned as written, with its indexes [SVC-63]', async () => {
     await api().makePartitions('Eu');
     await mustWrite(api(), exportEntry({ web: ['East', 'partition:eu'], '*': ['west'] }, { Meta: { team: 'a' } }));
     const made = api().state.snapshot.index;
@@ -54,7 +54,7 @@ describe('a written entry', () => {
     });
   });
 
-  test('writes nothing when it means the same', async () => {
+  test('writes nothing when it means the same [SVC-64]', async () => {
     const entry = intentionEntry('same', ['allow web'], { Meta: { a: '1', b: '2' } });
     await mustWrite(api(), entry);
     const { index } = api().state.snapshot;
@@ -64,7 +64,7 @@ describe('a written entry', () => {
     assert.equal(api().state.snapshot.index, index + 1);
   });
 
-  test('belongs to its partition, so that equal names elsewhere are different entries', async () => {
+  test('belongs to its partition, so that equal names elsewhere are different entries [SVC-61]', async () => {
     await mustWrite(api(), intentionEntry('mine', ['allow web']));
     assert.equal((await read(api(), 'service-intentions/mine?partition=eu')).status, 404);
     await mustWrite(api(), intentionEntry('mine', ['deny web']), '?partition=eu');
@@ -72,7 +72,7 @@ describe('a written entry', () => {
     assert.equal((await read(api(), 'service-intentions/mine')).status, 200);
   });
 
-  test('is found by the name of its partition if it is an exported-services entry', async () => {
+  test('is found by the name of its partition if it is an exported-services entry [SVC-71]', async () => {
     await mustWrite(api(), exportEntry({ web: ['east'] }, { Name: 'EU' }));
     assert.equal((await shown(api(), 'exported-services/eu')).Name, 'Eu');
     assert.equal((await shown(api(), 'exported-services/Eu?partition=eU')).Name, 'Eu');
@@ -101,7 +101,7 @@ describe('a written entry', () => {
   });
 });
 
-describe('cas', () => {
+describe('cas [SVC-65]', () => {
   const api = sharedApi();
   const at = 'service-intentions/db';
   const tried = async (action: string, cas: string | number): Promise<string> => {
@@ -129,7 +129,7 @@ describe('cas', () => {
     assert.ok(entry.Kind === 'service-intentions' && entry.Sources[0]?.Action === 'deny');
   });
 
-  test('makes a deletion conditional', async () => {
+  test('makes a deletion conditional [SVC-67]', async () => {
     const { ModifyIndex } = await shown(api(), at);
     assert.equal((await remove(api(), `${at}?cas=${ModifyIndex + 1}`)).text, 'false');
     assert.equal((await remove(api(), `${at}?cas=0`)).text, 'false');
@@ -151,7 +151,7 @@ describe('cas', () => {
   }
 });
 
-describe('X-Service-Warning', () => {
+describe('X-Service-Warning [SVC-68]', () => {
   test('names the missing peers until they exist', async () => {
     await using api = await startApi();
     const entry = exportEntry({ web: ['west', 'East'], db: ['eAST'] });
@@ -215,7 +215,7 @@ describe('reading entries', () => {
     assert.equal((await read(api(), 'service-intentions', { token: none })).status, 403);
   });
 
-  test('wakes when a missing entry is created and when it is deleted', async () => {
+  test('wakes when a missing entry is created and when it is deleted [SVC-2] [SVC-67]', async () => {
     const first = await read(api(), 'service-intentions/late');
     assert.deepEqual(statusAndText(first), [404, 'Config entry not found for "service-intentions" / "late"']);
     const { answer } = await api().startBlockingQuery(
@@ -232,7 +232,7 @@ describe('reading entries', () => {
     assert.equal((await held.answer).status, 404);
   });
 
-  test('wakes a list when an entry of the kind and partition changes', async () => {
+  test('wakes a list when an entry of the kind and partition changes [SVC-2]', async () => {
     const first = await read(api(), 'service-intentions');
     const { answer } = await api().startBlockingQuery(`/v1/config/service-intentions?index=${indexOfAnswer(first)}`);
     await mustWrite(api(), exportEntry({ web: ['east'] }));

@@ -25,6 +25,7 @@ import { RESOURCE_KINDS } from '../wire/resources.ts';
 const SESSIONS = { heartbeatIntervalMs: 500, heartbeatTimeoutMs: 20_000, handshakeTimeoutMs: 1_500 };
 const STREAMS_MAX = 50;
 
+// Verifies [STREAM-13]: the raw peer calls the methods by their full names.
 describe('acceptor', { timeout: 60_000 }, () => {
   let api: Api;
   let running: RunningPeering;
@@ -160,7 +161,7 @@ describe('acceptor', { timeout: 60_000 }, () => {
     assert.equal(code, Code.InvalidArgument);
   });
 
-  it('subscribes to the digest only of an Accord cluster [STREAM-73]', async () => {
+  it('subscribes to the digest only of an Accord cluster [STREAM-73] [STREAM-12] [STREAM-17]', async () => {
     const subscriptions = async (
       name: string,
       headers: Readonly<Record<string, string>>,
@@ -234,7 +235,7 @@ describe('acceptor', { timeout: 60_000 }, () => {
     ['nested groups', grpcFrame(Buffer.alloc(1024 * 1024, 0x0b)), Code.InvalidArgument],
   ];
   for (const [name, bytes, wanted] of MALFORMED) {
-    it(`ends a stream with a protocol error after ${name}`, async () => {
+    it(`ends a stream with a protocol error after ${name} [STREAM-9]`, async () => {
       const peer = await pendingPeer(name.replaceAll(' ', '-'));
       using dialer = await dial();
       const call = dialer.call();

@@ -79,7 +79,7 @@ describe('dialPlan', () => {
     assert.equal(dialPlan(api().state.snapshot, encrypted, id)?.streamSecret, 's');
   });
 
-  it('requires a new stream after a change of peer ID, server name, secret or deletion only [PEER-77]', async () => {
+  it('requires a new stream after a change of peer ID, server name, secret or deletion only [PEER-77] [STREAM-95]', async () => {
     const plan = planOf(await put('same'));
     assert.ok(plan !== undefined);
     const same: readonly Partial<DialPlan>[] = [{}, { roots: [] }, { addresses: [] }, { name: 'x' }];

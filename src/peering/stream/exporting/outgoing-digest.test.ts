@@ -26,7 +26,7 @@ const payload = (text: string): ServicePayload => {
 };
 const TOO_LARGE: ServicePayload = { encoded: new Uint8Array(), messageBytes: 9e6, tooLarge: true };
 
-test('the digest contains every exported service with the hash of the sent payload [STREAM-73]', () => {
+test('the digest contains every exported service with the hash of the sent payload [STREAM-73] [STREAM-76]', () => {
   const web = payload('web');
   services = [
     { name: 'large', payload: TOO_LARGE },

@@ -15,7 +15,7 @@ const row = (service: string, bytes: number) => ({
 });
 
 describe('import usage', () => {
-  it('is limited in services, instances and bytes, and the error names the limit [SVC-83]', () => {
+  it('is limited in services, instances and bytes, and the error names the limit [SVC-83] [STREAM-66]', () => {
     const usage = createImportUsage([row('a', 10)], MOST);
     usage.replace(NONE, of(1, 10));
     for (const [after, what] of [

@@ -153,7 +153,7 @@ describe('incoming services', () => {
 });
 
 describe('a refused service', () => {
-  test('is marked and keeps its previous version until it is accepted [STREAM-67]', async () => {
+  test('is marked and keeps its previous version until it is accepted [STREAM-67] [SVC-82] [STREAM-64]', async () => {
     await list('db', 'web');
     await service('web', importedInstance('web', 'n1'));
     const { code, message } = await refusal(bring('service', 'web', invalidService()));
@@ -193,7 +193,7 @@ describe('a refused service', () => {
     assert.equal(api.state.snapshot.count(importProblems), 0);
   });
 
-  test('names the exceeded limit, and other services are accepted [SVC-83]', async () => {
+  test('names the exceeded limit, and other services are accepted [SVC-83] [STREAM-66]', async () => {
     const narrow = withLimits({ services: 2, instances: 3, bytes: 1024 * 1024 });
     const bringTo = (name: string, ...nodes: readonly string[]): Promise<void> => {
       const content = encodeInstances(nodes.map((node) => importedInstance(name, node)));

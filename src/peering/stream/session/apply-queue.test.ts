@@ -20,7 +20,7 @@ const response = (key: ResourceKey, nonce: string, bytes = 10) => ({
 });
 
 describe('an apply queue', () => {
-  it('returns every nonce once and has no bytes left at the end', () => {
+  it('returns every nonce once and has no bytes left at the end [STREAM-40] [STREAM-51]', () => {
     const key = fc.constantFrom(...KEYS);
     const action = fc.oneof(fc.record({ receive: key }), fc.record({ finish: fc.nat() }));
     fc.assert(
@@ -55,7 +55,7 @@ describe('an apply queue', () => {
     );
   });
 
-  it('is full at UNAPPLIED_BYTES_MAX', () => {
+  it('is full at UNAPPLIED_BYTES_MAX [STREAM-53]', () => {
     const queue = createApplyQueue();
     const overhead = 'service/web'.length + UNAPPLIED_OVERHEAD_BYTES;
     enqueue(queue, response(WEB, 'n1', UNAPPLIED_BYTES_MAX - overhead - 1));

@@ -21,7 +21,7 @@ import { RESOURCE_KINDS } from '../wire/resources.ts';
 import { driveSession } from './drive-session.ts';
 
 describe('an accepting session', () => {
-  it('authorizes the Open, subscribes, and sends subscribed resources and their changes', async () => {
+  it('authorizes the Open, subscribes, and sends subscribed resources and their changes [STREAM-17] [STREAM-37]', async () => {
     const scene = acceptSession({ resources: [list('web'), service('web')] });
     const { peer, source } = scene;
     peer.send(openMessage(OPEN));
@@ -57,7 +57,7 @@ describe('an accepting session', () => {
     assert.deepEqual(await session.ended, { kind: 'refused', status });
   });
 
-  it('sends Terminated and then ABORTED for a deleted peering', async () => {
+  it('sends Terminated and then ABORTED for a deleted peering [STREAM-28] [STREAM-80]', async () => {
     const scene = acceptSession({ authorization: { kind: 'deleted' } });
     scene.peer.send(openMessage(OPEN));
     assert.equal(await receiveDescription(scene), 'terminated');
@@ -94,7 +94,7 @@ describe('an accepting session', () => {
 });
 
 describe('applying', () => {
-  it('sends a NACK with the reason of ApplyRefused and without the text of other errors', async () => {
+  it('sends a NACK with the reason of ApplyRefused and without the text of other errors [STREAM-42]', async () => {
     const scene = await acceptOpenSession();
     const { peer, sink, failures } = scene;
     sink.isHeld = true;
@@ -121,7 +121,7 @@ describe('applying', () => {
 });
 
 describe('a dialing session', () => {
-  it('sends Open first, subscribes to addresses too, and follows its resources once it is open', async () => {
+  it('sends Open first, subscribes to addresses too, and follows its resources once it is open [STREAM-17] [STREAM-25]', async () => {
     const scene = dialSession();
     const words: string[] = [];
     for (let taken = 0; taken < 5; taken++) words.push(await receiveDescription(scene));
@@ -145,14 +145,14 @@ describe('a dialing session', () => {
     });
   });
 
-  it('ends when the peer sends Terminated', async () => {
+  it('ends when the peer sends Terminated [STREAM-81]', async () => {
     const { peer, session } = dialSession();
     peer.send(terminatedMessage());
     while ((await peer.receive()) !== undefined);
     assert.deepEqual(await session.ended, { kind: 'terminated-by-peer' });
   });
 
-  it('confirms a deletion after it is stored and pauses reading until then', async () => {
+  it('confirms a deletion after it is stored and pauses reading until then [STREAM-82]', async () => {
     const kept = Promise.withResolvers<void>();
     const scene = dialSession(() => kept.promise);
     for (let taken = 0; taken < 5; taken++) await receiveDescription(scene);
@@ -170,7 +170,7 @@ describe('a dialing session', () => {
     assert.equal(await scene.session.confirmed, true);
   });
 
-  it('does not confirm a deletion that could not be stored', async () => {
+  it('does not confirm a deletion that could not be stored [STREAM-82]', async () => {
     const fault = new Error('no store');
     const scene = dialSession(() => Promise.reject(fault));
     for (let taken = 0; taken < 5; taken++) await receiveDescription(scene);
@@ -179,7 +179,7 @@ describe('a dialing session', () => {
     assert.equal(await receiveDescription(scene), 'nothing');
   });
 
-  it('does not treat a closed stream as a confirmation', async () => {
+  it('does not treat a closed stream as a confirmation [STREAM-83]', async () => {
     for (const error of [undefined, new Error('gone')]) {
       const { peer, session } = dialSession();
       peer.disconnect(error);
@@ -187,7 +187,7 @@ describe('a dialing session', () => {
     }
   });
 
-  it('resets the call CLOSING_MS after the end', async () => {
+  it('resets the call CLOSING_MS after the end [STREAM-88]', async () => {
     const { clock, peer, session } = dialSession();
     session.stop('shutdown');
     assert.equal(await peer.receive(), undefined);

@@ -224,13 +224,13 @@ const OUTCOMES: Readonly<Record<PhaseName, Readonly<Record<EventName, string>>>>
     'open-received': 'ending (protocol-error)',
     'subscribe-received': 'open, enumerate list',
     'ack-received': 'open, acknowledged, unacknowledged -1',
-    'nack-received': 'open, refused, unacknowledged -1, nacksReceived +1',
+    'nack-received': 'open, refused, unacknowledged -1, nacksReceived +1', // [STREAM-41]
     'response-received': 'open, apply web, unapplied +1',
     'bad-response-received': 'open, acks +1, nacksSent +1',
     'heartbeat-received': 'open',
     'terminated-received': 'ending (terminated-by-peer)',
-    'invalid-message-received': 'open, protocolErrors +1',
-    'unknown-received': 'open, unknownMessages +1',
+    'invalid-message-received': 'open, protocolErrors +1', // [STREAM-43]
+    'unknown-received': 'open, unknownMessages +1', // [STREAM-4]
     authorized: 'impossible',
     refused: 'impossible',
     deleted: 'impossible',

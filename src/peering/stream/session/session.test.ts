@@ -27,13 +27,13 @@ import { canRead, nextTickAt } from './session.ts';
 const SILENCE = TIMES.heartbeatTimeoutMs;
 
 describe('the handshake', () => {
-  it('sends Open and subscriptions on the dialing side and opens at the first received message', () => {
+  it('sends Open and subscriptions on the dialing side and opens at the first received message [STREAM-24] [STREAM-25] [STREAM-46]', () => {
     const session = dialingSession();
     assert.deepEqual(sentMessages(drain(session)), ['open', 'request', 'request', 'request', 'request']);
     assert.deepEqual(dispatch(session, { type: 'heartbeat-received' }), [{ type: 'opened' }]);
   });
 
-  it('pauses reading on the accepting side during authorization and then subscribes', () => {
+  it('pauses reading on the accepting side during authorization and then subscribes [STREAM-26]', () => {
     const session = authorizingSession();
     assert.equal(canRead(session), false);
     dispatch(session, { type: 'authorized' });
@@ -41,7 +41,7 @@ describe('the handshake', () => {
     assert.deepEqual(sentMessages(drain(session)), ['request', 'request', 'request']);
   });
 
-  it('ends either side at the handshake timeout', () => {
+  it('ends either side at the handshake timeout [STREAM-31]', () => {
     for (const session of [acceptingSession(), authorizingSession(), dialingSession()]) {
       assert.equal(nextTickAt(session), START_MS + TIMES.handshakeTimeoutMs);
       dispatch(session, { type: 'tick' }, nextTickAt(session));
@@ -49,7 +49,7 @@ describe('the handshake', () => {
     }
   });
 
-  it('sends Terminated after authorization when the peering was deleted during it', () => {
+  it('sends Terminated after authorization when the peering was deleted during it [STREAM-80]', () => {
     const accepted = authorizingSession();
     dispatch(accepted, { type: 'terminate' });
     dispatch(accepted, { type: 'authorized' });
@@ -65,14 +65,14 @@ describe('the handshake', () => {
 });
 
 describe('sending', () => {
-  it('sends a resource once after several changes', () => {
+  it('sends a resource once after several changes [STREAM-47]', () => {
     const session = exportingSession();
     dispatch(session, { type: 'changed', keys: [API] });
     for (let times = 0; times < 5; times++) dispatch(session, { type: 'changed', keys: [WEB] });
     assert.deepEqual(sentMessages(drain(session)), ['web 00000002']);
   });
 
-  it('counts nonces from 00000001 in hexadecimal', () => {
+  it('counts nonces from 00000001 in hexadecimal [STREAM-39]', () => {
     const session = exportingSession();
     const keys = Array.from({ length: 17 }, (_, number) => numberedService(number));
     const first = dispatch(session, { type: 'changed', keys });
@@ -80,7 +80,7 @@ describe('sending', () => {
     assert.deepEqual([nonces.at(0), nonces.at(9), nonces.at(16)], ['00000001', '0000000a', '00000011']);
   });
 
-  it('sends heartbeats and acknowledgements before resources', () => {
+  it('sends heartbeats and acknowledgements before resources [STREAM-46]', () => {
     const session = exportingSession();
     dispatch(session, { type: 'changed', keys: [WEB, API] });
     dispatch(session, responseReceived(WEB, 'n1'));
@@ -99,13 +99,13 @@ describe('sending', () => {
     assert.deepEqual(dispatch(session, { type: 'changed', keys: [WEB] }), []);
   });
 
-  it('uses a nonce for a resource that was not sent and continues with the next', () => {
+  it('uses a nonce for a resource that was not sent and continues with the next [STREAM-39]', () => {
     const session = exportingSession();
     dispatch(session, { type: 'changed', keys: [WEB, API] });
     assert.deepEqual(sentMessages(dispatch(session, { type: 'not-sent', nonce: '00000001' })), ['api 00000002']);
   });
 
-  it('sends everything again at a repeated subscription and counts a protocol error', () => {
+  it('sends everything again at a repeated subscription and counts a protocol error [STREAM-38]', () => {
     const session = exportingSession();
     const effects = dispatch(session, { type: 'subscribe-received', kind: 'service' });
     assert.deepEqual(effects, [{ type: 'enumerate', kind: 'service' }]);
@@ -119,7 +119,7 @@ describe('sending', () => {
     assert.deepEqual(effects, [{ type: 'acknowledged', key: WEB, afterMs: 70 }]);
   });
 
-  it('sends at most UNACKNOWLEDGED_MAX responses before an acknowledgement', () => {
+  it('sends at most UNACKNOWLEDGED_MAX responses before an acknowledgement [STREAM-48] [STREAM-49]', () => {
     const session = exportingSession();
     const keys = Array.from({ length: UNACKNOWLEDGED_MAX + 2 }, (_, number) => numberedService(number));
     dispatch(session, { type: 'changed', keys });
@@ -135,7 +135,7 @@ describe('sending', () => {
 });
 
 describe('applying', () => {
-  it('sends an ACK for an applied resource and a NACK for a rejected one', () => {
+  it('sends an ACK for an applied resource and a NACK for a rejected one [STREAM-40]', () => {
     const session = openSession();
     assert.deepEqual(resourcesToApply(dispatch(session, responseReceived(WEB, 'n1'))), ['web']);
     assert.deepEqual(answeredNonces(dispatch(session, { type: 'applied', key: WEB })), ['n1']);
@@ -144,7 +144,7 @@ describe('applying', () => {
     assert.deepEqual(answeredNonces(dispatch(session, { type: 'not-applied', key: WEB, refusal: REFUSAL })), ['!n2']);
   });
 
-  it('replaces a pending response by a newer one and acknowledges both together', () => {
+  it('replaces a pending response by a newer one and acknowledges both together [STREAM-52]', () => {
     const session = openSession();
     dispatch(session, responseReceived(WEB, 'n1'));
     dispatch(session, responseReceived(WEB, 'n2'));
@@ -155,7 +155,7 @@ describe('applying', () => {
     assert.deepEqual(answeredNonces(drain(session)), ['n2', 'n3']);
   });
 
-  it('applies a list alone and in order', () => {
+  it('applies a list alone and in order [STREAM-51]', () => {
     const session = openSession();
     const list: ResourceKey = { kind: 'list', id: 'exported-service-list' };
     assert.deepEqual(resourcesToApply(dispatch(session, responseReceived(WEB, 'n1'))), ['web']);
@@ -178,7 +178,7 @@ describe('applying', () => {
     assert.deepEqual(resourcesToApply(dispatch(session, responseReceived(list, 'n3'))), ['exported-service-list']);
   });
 
-  it('applies at most PARALLEL_APPLIES_MAX resources in parallel', () => {
+  it('applies at most PARALLEL_APPLIES_MAX resources in parallel [STREAM-51]', () => {
     const session = openSession();
     for (let number = 0; number <= PARALLEL_APPLIES_MAX; number++)
       dispatch(session, responseReceived(numberedService(number), `n${number}`));

@@ -27,7 +27,7 @@ describe('the parts of a resource', () => {
     assert.equal(exceeds(new Uint8Array(0), 0), false);
   });
 
-  it('are counted only up to the limit', () => {
+  it('are counted only up to the limit [STREAM-54]', () => {
     const empty = Buffer.alloc(2 * (RESOURCE_PARTS_MAX + 1), Buffer.from([0x0a, 0]));
     // The rest is malformed, but is not read.
     const bytes = Buffer.concat([empty, Buffer.from([0x0a, 0xff, 0xff, 0xff, 0x7f])]);
@@ -38,7 +38,7 @@ describe('the parts of a resource', () => {
     assert.equal(Object(message).Nodes.length, RESOURCE_PARTS_MAX);
   });
 
-  it('exclude unknown fields, which are dropped', () => {
+  it('exclude unknown fields, which are dropped [STREAM-3]', () => {
     const unknown = Buffer.alloc(1_000, Buffer.from([0x7a, 0]));
     const { message } = decodeResource({ key: { kind: 'service', id: 'web' }, content: unknown });
     assert.equal(message.$unknown, undefined);

@@ -43,7 +43,7 @@ const good = {
 } as const;
 
 describe('readMessage', () => {
-  it('distinguishes subscription, ACK, and NACK by nonce and error', () => {
+  it('distinguishes subscription, ACK, and NACK by nonce and error [STREAM-36] [STREAM-40]', () => {
     assert.deepEqual(request({ ResourceURL: URL }), { type: 'subscribe-received', kind: 'list' });
     assert.deepEqual(request({ ResourceURL: 'x' }), { type: 'subscribe-received', kind: undefined });
     assert.deepEqual(request({ ResourceURL: URL, ResponseNonce: 'n' }), { type: 'ack-received', nonce: 'n' });
@@ -55,14 +55,14 @@ describe('readMessage', () => {
     assert.deepEqual(request({ Error: { code: 3 } }), { type: 'invalid-message-received' });
   });
 
-  it('returns a response with undecoded content', () => {
+  it('returns a response with undecoded content [STREAM-18]', () => {
     const received = response({ ...good, ResourceID: 'another id' });
     assert.ok(received.type === 'response-received');
     // The list has a fixed id, whatever id the peer sends.
     assert.deepEqual(received.response.key, LIST);
   });
 
-  it('rejects a response before decoding its content', () => {
+  it('rejects a response before decoding its content [STREAM-42]', () => {
     const service = RESOURCE_KINDS.service.url;
     const cases: readonly (readonly [MessageInitShape<typeof ReplicationMessage_ResponseSchema>, RegExp])[] = [
       [{ ...good, ResourceURL: 'x' }, /unknown resource type "x"/],
@@ -79,19 +79,19 @@ describe('readMessage', () => {
     }
   });
 
-  it('reports an invalid message without a usable nonce', () => {
+  it('reports an invalid message without a usable nonce [STREAM-43]', () => {
     assert.equal(response({ ...good, Nonce: '' }).type, 'invalid-message-received');
     assert.equal(response({ ...good, Nonce: 'n'.repeat(NONCE_CHARACTERS_MAX + 1) }).type, 'invalid-message-received');
   });
 
-  it('reports a kind from a later version as unknown', () => {
+  it('reports a kind from a later version as unknown [STREAM-4]', () => {
     // Field 15, an empty message.
     const later = fromBinary(ReplicationMessageSchema, new Uint8Array([0x7a, 0]));
     assert.deepEqual(readMessage(later), { type: 'unknown-received' });
     assert.equal(messageKind(later), 'unknown');
   });
 
-  it('bounds the text of the peer in reasons', () => {
+  it('bounds the text of the peer in reasons [STREAM-44]', () => {
     const received = response({ ...good, ResourceURL: 'x'.repeat(1_000_000) });
     assert.ok(received.type === 'bad-response-received');
     assert.ok(received.refusal.message.length <= REASON_CHARACTERS_MAX && received.url.length <= REASON_CHARACTERS_MAX);
@@ -141,7 +141,7 @@ describe('a created message', () => {
   });
 });
 
-test('kindOfUrl accepts the type URLs of the protocol', () => {
+test('kindOfUrl accepts the type URLs of the protocol [STREAM-17]', () => {
   const prefix = 'type.googleapis.com/';
   const consul = `${prefix}hashicorp.consul.internal`;
   const urls: Readonly<Record<ResourceKind, string>> = {
