@@ -65,14 +65,16 @@ describe('a peering over a faulty network', { timeout: 280_000 }, () => {
       const watches = [watchRecord(east, 'west'), watchRecord(west, 'east')] as const;
       const rotations = [await trackRotations(east, west), await trackRotations(west, east)];
       const epoch = await streamEpoch(west);
-      await until('both watches have the current record', () => watches.every(({ seen }) => seen.length > 0));
+      await until('both watches have the current record', () => watches.every(({ records }) => records.length > 0));
 
       begin();
       await Promise.all(
-        watches.map(({ seen }) => until('the record has a failure', () => seen.some(isFailing), DETECTION_MS_MAX)),
+        watches.map(({ records }) =>
+          until('the record has a failure', () => records.some(isFailing), DETECTION_MS_MAX),
+        ),
       );
-      for (const [i, { seen }] of watches.entries()) {
-        assert.match(seen.find(isFailing)?.Failing?.Reason ?? '', reasons[i] as RegExp);
+      for (const [i, { records }] of watches.entries()) {
+        assert.match(records.find(isFailing)?.Failing?.Reason ?? '', reasons[i] as RegExp);
       }
       // The peer receives only the last of these changes, after the recovery.
       for (const each of rotations) for (let i = 0; i < 3; i += 1) await each.toggle();
@@ -80,12 +82,12 @@ describe('a peering over a faulty network', { timeout: 280_000 }, () => {
       proxy.heal();
       await untilBothActive();
       for (const each of [...watches, ...rotations]) await each.verify();
-      for (const { seen } of watches) assert.deepEqual(statesOf(seen), ['ACTIVE', 'FAILING', 'ACTIVE']);
+      for (const { records } of watches) assert.deepEqual(statesOf(records), ['ACTIVE', 'FAILING', 'ACTIVE']);
       assert.ok((await streamEpoch(west)) > epoch);
     });
   }
 
-  it('receives new server addresses after the recovery [STREAM-71]', async () => {
+  it('receives new server addresses after the recovery [PEER-41] [STREAM-71]', async () => {
     const second = await startProxy(east.peeringPort);
     try {
       const advertise = (...ports: number[]): Record<string, string> => ({
@@ -134,7 +136,7 @@ describe('a peering over a faulty network', { timeout: 280_000 }, () => {
     await delay(timeoutMs + 2_000);
     for (const [i, time] of (await lastHeartbeats()).entries()) assert.notEqual(time, before[i]);
     for (const each of [...rotations, ...watches]) await each.verify();
-    for (const { seen } of watches) assert.deepEqual(statesOf(seen), ['ACTIVE']);
+    for (const { records } of watches) assert.deepEqual(statesOf(records), ['ACTIVE']);
   });
 
   it('stays correct when every stream is cut after random bytes', async (context: TestContext) => {

@@ -74,6 +74,6 @@ export async function runCutStorm({ ms, random, accepting, dialing, proxy }: Cut
   return {
     streams: (epochs.at(-1) ?? 0) - (epochs[0] ?? 0),
     rotations: rotationCount,
-    recordChanges: watches.reduce((sum, { seen }) => sum + seen.length, 0),
+    recordChanges: watches.reduce((sum, { records }) => sum + records.length, 0),
   };
 }

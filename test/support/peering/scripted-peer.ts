@@ -91,10 +91,10 @@ export interface ScriptedSource extends OutgoingResources {
 /** Creates outgoing resources that the test changes. */
 export function scriptedSource(...resources: readonly Resource[]): ScriptedSource {
   const contents = new Map(resources.map((resource) => [keyText(resource), resource]));
-  const told: string[] = [];
+  const reports: string[] = [];
   let follower: ((key: ResourceKey) => void) | undefined;
   return {
-    reports: told,
+    reports,
     reads: 0,
     get isFollowed() {
       return follower !== undefined;
@@ -118,9 +118,9 @@ export function scriptedSource(...resources: readonly Resource[]): ScriptedSourc
         follower = undefined;
       };
     },
-    tooLarge: (key, bytes) => void told.push(`${key.id} too large: ${bytes > 0}`),
-    acknowledged: (key) => void told.push(`${key.id} acknowledged`),
-    refused: (key, { message }: Refusal) => void told.push(`${key.id} refused: ${message}`),
+    tooLarge: (key, bytes) => void reports.push(`${key.id} too large: ${bytes > 0}`),
+    acknowledged: (key) => void reports.push(`${key.id} acknowledged`),
+    refused: (key, { message }: Refusal) => void reports.push(`${key.id} refused: ${message}`),
   };
 }
 
