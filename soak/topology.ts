@@ -103,7 +103,7 @@ export const dialAddresses = (
 ): readonly string[] =>
   servers.flatMap((server, i) => (server.cluster === cluster ? [`127.0.0.1:${proxies[i]?.port}`] : []));
 
-/** Sends a request of the preparation. @throws Error unless it succeeds */
+/** Sends a request of the preparation. @throws Error if it fails */
 export async function sendOrThrow(client: Client, server: ServerProcess, request: ApiRequest): Promise<Answer> {
   const { outcome, response, text } = await client.send(server, request, { label: 'preparation' });
   if (outcome === 'done' && response !== undefined) return response;

@@ -133,10 +133,10 @@ test('loadConfig returns every setting at the path of its type, deeply frozen [S
 test('loadConfig rejects an unknown variable with the nearest name and without its value [SRV-9]', async () => {
   await assert.rejects(loadConfig(sources({ environment: { ACCORD_HTP_ADDRESS: 's3cret' } })), {
     name: 'ConfigError',
-    message: 'ACCORD_HTP_ADDRESS in the environment is no setting; did you mean ACCORD_HTTP_ADDRESS?',
+    message: 'ACCORD_HTP_ADDRESS in the environment is not a setting; did you mean ACCORD_HTTP_ADDRESS?',
   });
   await assert.rejects(loadConfig(sources({ environment: { ACCORD_BOOTSTRAP_ADMN_TOKEN: 's3cret' } })), {
-    message: /no setting; did you mean ACCORD_BOOTSTRAP_ADMIN_TOKEN\?$/,
+    message: /not a setting; did you mean ACCORD_BOOTSTRAP_ADMIN_TOKEN\?$/,
   });
 });
 

@@ -34,10 +34,10 @@ export interface LoadResult {
   readonly p99Ms: number;
 }
 
-/** Returns the requests per second. @throws Error as `measureLoad` */
+/** Returns the requests per second. @throws Error in the same cases as `measureLoad` */
 export const measureRate = async (load: Load): Promise<number> => (await measureLoad(load)).rate;
 
-/** Runs the load. @throws Error unless every request was answered with a 2xx status */
+/** Runs the load. @throws Error if a request was not answered with a 2xx status */
 export async function measureLoad({
   url,
   method = 'GET',

@@ -10,7 +10,7 @@ interface PeeringJson {
 
 const pathOf = (key: string): string => `/v1/peering/${key}`;
 
-/** A deleted peering remains readable for some seconds, and counts as absent. */
+/** Reports a deleted peering as absent, although it remains readable for some seconds. */
 const observe = ({ Meta, DeletedAt, ModifyIndex }: PeeringJson): Observation => ({
   value: DeletedAt === undefined ? (Meta?.turn ?? 'no metadata') : ABSENT,
   index: ModifyIndex,

@@ -60,7 +60,7 @@ test('the retention job removes exactly the entries past audit.retention', async
   await isAsleep();
   assert.equal((await subjects(state)).length, 251);
   clock.advance(HOUR_MS / 4 + 120_000);
-  await until('what is old is gone', async () => (await subjects(state)).length === 1);
+  await until('the old entry is removed', async () => (await subjects(state)).length === 1);
   assert.deepEqual(await subjects(state), ['young']);
   await isAsleep();
   clock.advance(HOUR_MS / 2);
@@ -105,6 +105,6 @@ test('the retention job reports once that entries are a day overdue while the cl
   assert.deepEqual(await subjects(state), ['old']);
   steadyMs = STEADY_MS_MIN;
   await look(1);
-  await until('what is old is gone', async () => (await subjects(state)).length === 0);
+  await until('the old entry is removed', async () => (await subjects(state)).length === 0);
   assert.equal(told, 1);
 });

@@ -47,7 +47,7 @@ function fromEnvironment(environment: Sources['environment']): readonly GivenVal
     if (value === undefined || !name.startsWith('ACCORD_') || isForeign(name)) continue;
     const setting = variables.get(name);
     if (setting === undefined) {
-      throw new ConfigError(`${name} in the environment is no setting${didYouMean(name, [...variables.keys()])}`);
+      throw new ConfigError(`${name} in the environment is not a setting${didYouMean(name, [...variables.keys()])}`);
     }
     const earlier = given.get(setting.key);
     if (earlier?.origin.kind === 'variable') {

@@ -14,7 +14,7 @@ export interface HttpContext {
   readonly clock: Clock;
   /** Whether the server is stopping. Then no query waits, and connections close after their response. */
   readonly stopping: boolean;
-  /** Time for which a large response may make no progress before its connection is closed. */
+  /** Maximum time without progress of a large response before its connection is closed. */
   readonly writeStallMs: number;
   /** `compat = consul`: responses repeat every `X-Service-…` header as `X-Consul-…`. */
   readonly consul: boolean;

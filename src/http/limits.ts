@@ -9,16 +9,16 @@ export const HEADERS_MS_MAX = 10_000;
 /** Time in which a client must send a whole request. 16 MiB in this time need a link of 2.3 Mbit/s. */
 export const REQUEST_MS_MAX = 60_000;
 
-/** Time for which a large response may make no progress, because a client that does not read holds its memory. */
+/** Maximum time without progress of a large response, because a client that does not read holds its memory. */
 export const WRITE_STALL_MS_MAX = 60_000;
 
-/** Bytes from which a response is watched for stalls. Smaller ones fit into the kernel's buffers. */
+/** Minimum size of a response that is watched for stalls. Smaller ones fit into the kernel's buffers. */
 export const WRITE_STALL_BYTES_MIN = 64 * 1024;
 
 /** Interval of the header and request timeout checks. A slow connection may live this much longer than its limit. */
 export const CONNECTION_CHECK_MS = 2_000;
 
-/** Time for which an idle connection stays open. Longer than the 60 s of common load balancers, so they close first. */
+/** Keep-alive timeout of idle connections. Longer than the 60 s of common load balancers, so they close first. */
 export const KEEP_ALIVE_MS = 75_000;
 
 /** Idle time before the kernel sends TCP keep-alive probes, because clients of blocking queries can vanish silently. */
@@ -59,16 +59,16 @@ export const ANSWER_CHARACTERS_MAX = 64 * 1024 * 1024;
 /** Characters of a body that `pretty` may indent, because its parsed value takes ten times the memory of the text. */
 export const PRETTY_CHARACTERS_MAX = 16 * 1024 * 1024;
 
-/** Bytes from which a response is compressed. A smaller one fits into one packet. */
+/** Minimum size of a response that is compressed. A smaller one fits into one packet. */
 export const GZIP_BYTES_MIN = 1_400;
 
-/** Bytes up to which a response is compressed synchronously, in about 1 ms. Larger ones use the thread pool. */
+/** Maximum size of a response that is compressed synchronously, in about 1 ms. Larger ones use the thread pool. */
 export const GZIP_BYTES_INLINE_MAX = 64 * 1024;
 
 /** Concurrent compressions in the thread pool, each with 256 KiB for zlib. Past the limit, responses are not compressed. */
 export const GZIP_PARALLEL_MAX = 8;
 
-/** Silence after which the store counts as lost: its ping interval (10 s) and the ping's deadline (2 s). [SRV-66] */
+/** Time without an answer after which the store counts as lost: ping interval (10 s) plus ping deadline (2 s). [SRV-66] */
 export const STORE_SILENCE_MS = 12_000;
 
 /** Bytes of log lines that are kept while they cannot be written. Further lines are dropped. [SRV-77] */

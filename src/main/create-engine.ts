@@ -51,6 +51,9 @@ async function readTls(files: Config['etcd']): Promise<Tls> {
   } catch (cause) {
     const named = (['ca', 'cert', 'key'] as const).filter((key) => files[key] !== undefined);
     const shown = named.map((key) => `etcd.${key} ${files[key]}`).join(', ');
-    throw new ConfigError(`${shown}: want PEM files that fit together (${(cause as Error).message})`, { cause });
+    throw new ConfigError(
+      `${shown}: want valid PEM files, and the key of the certificate (${(cause as Error).message})`,
+      { cause },
+    );
   }
 }

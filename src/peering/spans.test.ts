@@ -53,7 +53,7 @@ const callOf = (traces: Traces, kind: SpanKind, method: string, peering: string)
   traces.untilSpan(`${method} of ${peering}`, isOf(kind, `${SERVICE}/${method}`, peering));
 
 describe('the spans of a peering', { timeout: 120_000 }, () => {
-  test('cover its lifecycle, name it and contain no secret', async () => {
+  test('cover the lifecycle of the peering, contain its name and contain no secret', async () => {
     using traces = startTraces();
     await using stack = new AsyncDisposableStack();
     let aheadMs = 0;
@@ -172,7 +172,7 @@ describe('the spans of a peering', { timeout: 120_000 }, () => {
     assert.equal(failed.attributes['error.type'], 'transport-failed');
   });
 
-  test('and the log lines of a peering name it', async () => {
+  test('have log lines with the same name in the field peering', async () => {
     await using stack = new AsyncDisposableStack();
     const accepting = await startPeers(stack);
     const dialing = await startPeers(stack);

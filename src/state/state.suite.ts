@@ -291,7 +291,7 @@ function batchSuite(makeStore: MakeStore): void {
     assert.equal(state.snapshot.get(counters, 'a'), undefined, 'no reader sees changes that could still be lost');
     gated.acknowledge.close();
     gated.commit.open();
-    await until('the commit is made', () => gated.acknowledge.waiting === 1);
+    await until('the store has the commit', () => gated.acknowledge.waiting === 1);
     for (let turn = 0; turn < 10; turn++) await nextTurn();
     assert.deepEqual(settled, []);
     gated.acknowledge.open();
@@ -363,7 +363,7 @@ function constraintSuite(makeStore: MakeStore): void {
     await using state = await openState(store.engine());
     await assert.rejects(
       state.write((tx) => tx.put(teams, { id: 't', organization: 'none', name: 'x' })),
-      /needs its owner/,
+      /the owner of a row of table 'teams' does not exist/,
     );
     await state.write((tx) => void tx.put(organizations, { id: 'o', name: 'o' }));
     await assert.rejects(
@@ -371,7 +371,7 @@ function constraintSuite(makeStore: MakeStore): void {
         tx.delete(organizations, 'o');
         tx.put(teams, { id: 't', organization: 'o', name: 'x' });
       }),
-      /needs its owner/,
+      /the owner of a row of table 'teams' does not exist/,
     );
     assert.ok(state.snapshot.get(organizations, 'o') !== undefined, 'the deletion was undone');
   });

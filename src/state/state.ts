@@ -238,12 +238,15 @@ export class State implements AsyncDisposable {
     return { topic, index: this.#committed.entryIndex(table, topic), reportedIndex: this.snapshot.index };
   }
 
-  /** Calls `wake` once, in a later turn, when one of `topics` changes. @returns removes the waiter */
+  /** Calls `wake` once, in a later turn, when one of `topics` changes. @returns a function that removes it */
   wait(topics: readonly Topic[], wake: () => void): () => void {
     return this.#notifier.wait(topics, wake);
   }
 
-  /** Calls `listener` in a later turn after changes of `topics`, once for several changes. @returns removes the listener */
+  /**
+   * Calls `listener` in a later turn after changes of `topics`, once for several changes.
+   * @returns a function that removes the listener
+   */
   follow(topics: readonly Topic[], listener: () => void): () => void {
     const onWake = (): void => {
       remove = this.wait(topics, onWake);
@@ -264,12 +267,18 @@ export class State implements AsyncDisposable {
     return rows.map(({ key, value }) => decodeRow(table, key, value) as Stored<Row>);
   }
 
-  /** Adds a job, which runs on one live server of the cluster. @returns stops and removes the job on this server */
+  /**
+   * Adds a job, which runs on one live server of the cluster.
+   * @returns a function that stops and removes the job on this server
+   */
   addJob(job: Job): () => void {
     return this.#jobs.add(job);
   }
 
-  /** Calls `listener` whenever a server joins or leaves, or this one loses or regains its lease. @returns removes it */
+  /**
+   * Calls `listener` whenever a server joins or leaves, or this one loses or regains its lease.
+   * @returns a function that removes the listener
+   */
   onLiveNodes(listener: (nodes: readonly LiveNode[]) => void): () => void {
     this.#liveNodeListeners.add(listener);
     return () => this.#liveNodeListeners.delete(listener);

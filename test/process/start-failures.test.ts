@@ -47,7 +47,7 @@ const CASES: Readonly<Record<string, readonly [prepare: Prepare, exitCode: 1 | 2
       },
     }),
     2,
-    /^accord: etcd\.ca .*ca\.pem: want PEM files that fit together/,
+    /^accord: etcd\.ca .*ca\.pem: want valid PEM files, and the key of the certificate/,
   ],
   'an invalid data key': [
     async (file) => ({ settings: { 'data-key-file': await file('key', 'short') } }),
@@ -82,7 +82,7 @@ const CASES: Readonly<Record<string, readonly [prepare: Prepare, exitCode: 1 | 2
     1,
     /^--import-file: cannot read 'nowhere\.jsonl': ENOENT: no such file or directory, open 'nowhere\.jsonl'$/,
   ],
-  'an import file that is no export [SRV-52]': [
+  'an import file that is not an export [SRV-52]': [
     async (file) => ({ args: ['--import-file', await file('export.jsonl', 'hello\n')] }),
     1,
     /^--import-file: '.*export\.jsonl' is not an export of Accord/,

@@ -8,7 +8,7 @@ import { sendRandomBulk } from '../support/team-access/random-operations.ts';
 
 const DOCUMENTS = 400;
 
-describe(`${DOCUMENTS} random documents have the outcome of their dry run [TEAM-86]:`, () => {
+describe(`${DOCUMENTS} random documents have the same outcome as their dry run [TEAM-86]:`, () => {
   for (const kind of ['operations', 'sets'] as const) {
     test(kind, async () => {
       const statusCounts = await sendRandomBulk(kind, DOCUMENTS);

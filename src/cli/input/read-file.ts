@@ -39,7 +39,7 @@ async function readStream(
   return Buffer.concat(chunks).toString();
 }
 
-/** Reads a file, or standard input if the name is `-`. @throws like `readStream` */
+/** Reads a file, or standard input if the name is `-`. @throws in the same cases as `readStream` */
 export async function readFileOrStdin(
   shell: Shell,
   file: string,

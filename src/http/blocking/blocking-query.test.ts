@@ -373,7 +373,7 @@ describe('a blocking query', () => {
     assert.equal(f.state.waiterCount, 3);
     const closed = readAll(socket);
     socket.destroy();
-    await until('none waits', () => f.reads.waitingCount === 0);
+    await until('no query is waiting', () => f.reads.waitingCount === 0);
     assert.equal(f.state.waiterCount, 0);
     assert.equal(await closed, '');
   });

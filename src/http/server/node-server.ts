@@ -29,7 +29,7 @@ export interface Timeouts {
   readonly headersMs: number;
   readonly requestMs: number;
   readonly checkMs: number;
-  /** Time for which a large response may make no progress. */
+  /** Maximum time without progress of a large response. */
   readonly writeStallMs: number;
 }
 
@@ -64,7 +64,7 @@ export function createNodeServer(
     keepAlive: true,
     keepAliveInitialDelay: TCP_KEEP_ALIVE_MS,
     noDelay: true,
-    // The router checks it, because its response has a request ID.
+    // The router rejects requests without a `Host` header, because its responses have a request ID.
     requireHostHeader: false,
     // Most requests have no body. Without this option each would have a stream that waits for one.
     optimizeEmptyRequests: true,

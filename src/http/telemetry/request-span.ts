@@ -54,7 +54,7 @@ function parentOf({ headers }: IncomingMessage): ReturnType<typeof context.activ
 
 function endRequestSpan(span: Span, { headersSent, statusCode, writableFinished }: ServerResponse): void {
   if (headersSent) span.setAttribute('http.response.status_code', statusCode);
-  // Not an error: clients of blocking queries may disconnect at any time.
+  // A disconnect is not an error, because clients of blocking queries may disconnect at any time.
   if (!writableFinished) span.setAttribute('accord.request.abandoned', true);
   if (statusCode >= 500) failSpan(span, String(statusCode));
   span.end();

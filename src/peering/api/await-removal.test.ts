@@ -63,7 +63,7 @@ describe('a name whose deleted peering is not removed yet', () => {
     await waits(api, idle);
     leaving.abort();
     await assert.rejects(answer);
-    await until('nothing waits', () => api.state.waiterCount === idle);
+    await until('no request is waiting', () => api.state.waiterCount === idle);
   });
 
   test('blocks an establish until the removal', async () => {

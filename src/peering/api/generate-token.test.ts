@@ -215,7 +215,7 @@ describe('validation of POST /v1/peering/token', () => {
     ['an empty body', {}, required],
     ['an empty name', { PeerName: '' }, required],
     ['a name that is null', { PeerName: null }, required],
-    ['a body that is no JSON', '{', /^Body decoding failed: json: /],
+    ['a body that is not JSON', '{', /^Body decoding failed: json: /],
     ['a name that is a number', { PeerName: 1 }, 'Body decoding failed: PeerName: want a string, got a number'], // [V1-23]
     [
       'an unknown field',
@@ -244,7 +244,7 @@ describe('validation of POST /v1/peering/token', () => {
       'meta tags failed validation: the value of "k" has 513 bytes, want at most 512', // [PEER-8]
     ],
     [
-      'a value of Meta that is no string',
+      'a value of Meta that is not a string',
       { PeerName: 'a', Meta: { k: 1 } },
       'Body decoding failed: Meta.k: want a string, got a number',
     ],

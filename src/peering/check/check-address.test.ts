@@ -179,7 +179,7 @@ test('distinguishes an expired certificate from one that is not valid yet', asyn
   }
 });
 
-test('reports tls-no-http2 whether the server rejects or ignores ALPN', async (t) => {
+test('reports a missing HTTP/2 as tls-no-http2 if the server rejects ALPN, and as grpc-failed if it ignores it', async (t) => {
   const refusing = await startTls(t, cluster, ['http/1.1']);
   assert.deepEqual(summary(await checkOne(refusing.address, peerOf(cluster))), [...REACHED, 'tls failed tls-no-http2']);
   const ignoring = await startTls(t, cluster, []);

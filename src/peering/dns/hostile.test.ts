@@ -61,7 +61,7 @@ describe('invalid DNS messages', () => {
     'a name that leads into the header is malformed': [() => withNameBytes(0xc0, 0x02), FORMERR],
     'a label longer than labels is malformed': [() => withNameBytes(0x40, 0x61), FORMERR],
     'a label with a dot in it is malformed': [() => withNameBytes(3, 0x61, 0x2e, 0x62, 0), FORMERR],
-    'a label that is no text is malformed': [() => withNameBytes(2, 0xff, 0xfe, 0), FORMERR],
+    'a label that is not valid UTF-8 is malformed': [() => withNameBytes(2, 0xff, 0xfe, 0), FORMERR],
     'two EDNS records are malformed': [() => withOptions('', ''), FORMERR],
   };
   for (const [what, [message, rcode]] of Object.entries(refused)) {

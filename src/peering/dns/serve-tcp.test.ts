@@ -100,7 +100,7 @@ describe('DNS over TCP', () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  test('stops reading while the client does not receive its answers', async () => {
+  test('stops reading queries while the client does not read the answers', async () => {
     const clock = createFakeClock();
     await using dns = await startTestDns(api(), { clock });
     await mustGenerate(api(), 'east');

@@ -41,7 +41,7 @@ export function writeReply(
   return message;
 }
 
-/** The bits of a response code in the header. The EDNS record has the others. */
+/** Mask of the low bits of a response code, which the header contains. The EDNS record contains the high bits. */
 const HEADER_RCODE = 0xf;
 const HEADER_RCODE_BITS = 4;
 

@@ -74,7 +74,7 @@ export interface IncomingResources {
   /**
    * Records that a received resource cannot be decoded. The peer receives a NACK in any case.
    *
-   * @throws SessionSuperseded as `apply`
+   * @throws SessionSuperseded: the session ends, because the peering has a newer stream
    */
   undecodable(key: ResourceKey, reason: string, signal: AbortSignal): Promise<void>;
 }

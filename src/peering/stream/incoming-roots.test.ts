@@ -60,6 +60,6 @@ describe('a received trust bundle', () => {
     };
     await assertRefused('nothing', /^the trust bundle: the certificate expired at 2040/, first);
     await assertRefused('none', /^the trust bundle: certificate 2 is not one certificate in PEM$/, second, 'hello');
-    await assertRefused('empty', /^the trust bundle names no root$/);
+    await assertRefused('empty', /^the trust bundle contains no CA root$/);
   });
 });

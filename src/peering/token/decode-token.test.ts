@@ -53,10 +53,10 @@ describe('decodeToken', () => {
     ['a CA that is null', { CA: null }, 'peering token CA value is empty'],
     ['an empty certificate', { CA: [''] }, /^peering token invalid CA: /],
     ['a certificate that is none', { CA: ['x'] }, /^peering token invalid CA: /],
-    ['a CA that is no array', { CA: 'x' }, 'failed to decode token: CA: want an array, got a string'],
+    ['a CA that is not an array', { CA: 'x' }, 'failed to decode token: CA: want an array, got a string'],
     ['no addresses', { ServerAddresses: [] }, 'peering token server addresses value is empty'],
     ['an address without a port', { ServerAddresses: ['a'] }, 'a is not a valid peering server address'],
-    ['an address that is no string', { ServerAddresses: [1] }, /^failed to decode token: ServerAddresses\[0\]: /],
+    ['an address that is not a string', { ServerAddresses: [1] }, /^failed to decode token: ServerAddresses\[0\]: /],
     ['a bad address by hand', { ManualServerAddresses: ['a:0'] }, 'a:0 is not a valid peering server address'],
     ['no server name', { ServerName: '' }, 'peering token server name value is empty'],
     [
@@ -69,7 +69,7 @@ describe('decodeToken', () => {
     ['no secret', { EstablishmentSecret: '' }, 'peering token establishment secret value is empty'],
     ['a secret that is none', { EstablishmentSecret: 'x' }, 'peering token establishment secret value is not a UUID'],
     [
-      'a partition that is no name',
+      'a partition that is not a valid name',
       { Remote: { Partition: 'x'.repeat(254) } },
       "peering token remote value is no name: want at most 253 letters, digits, '.', '-' or '_'",
     ],
@@ -95,7 +95,7 @@ describe('decodeToken', () => {
     ['base64 of the URL alphabet', '-_-_'],
     ['a length that cannot be', 'abcde'],
     ['bytes that are no text', '////'],
-    ['a text that is no JSON', Buffer.from('hello').toString('base64')],
+    ['a text that is not JSON', Buffer.from('hello').toString('base64')],
   ] as const) {
     test(`rejects ${what}`, () => assert.equal(refusalOf(text, now).message, 'failed to decode token'));
   }

@@ -22,7 +22,7 @@ const ONE_CERTIFICATE = /^\s*-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----EN
 /**
  * Parses the CA roots of a peering token, in their order.
  * @param pems one certificate each
- * @throws RootError unless each is a CA certificate that is valid at `nowMs`
+ * @throws RootError if one of them is not a CA certificate or is not valid at `nowMs`
  */
 export function parseRoots(pems: readonly string[], nowMs: number): readonly Root[] {
   return parseCertificates(pems).map((parsed) => {
@@ -40,10 +40,10 @@ export function parseRoots(pems: readonly string[], nowMs: number): readonly Roo
 
 /**
  * Returns the CA roots of a trust bundle that have not expired at `nowMs`. One expired root does not invalidate the
- * bundle, because a refused bundle is not sent again before it changes. Roots that are not valid yet are kept, because
- * the clock of this server may be behind. TLS checks the dates when a root is used.
+ * bundle, because the peer does not send a refused bundle again until it changes. Roots that are not valid yet are kept,
+ * because the clock of this server may be behind. TLS checks the dates when a root is used.
  * @param pems one certificate each, at least one
- * @throws RootError unless each is a CA certificate, and one has not expired
+ * @throws RootError if one of them is not a CA certificate, or all have expired
  */
 export function unexpiredRoots(pems: readonly string[], nowMs: number): readonly Root[] {
   const parsed = parseCertificates(pems);

@@ -4,7 +4,10 @@ export interface Clock {
   now(): number;
   /** Monotonic time in milliseconds, for durations. */
   monotonic(): number;
-  /** Calls `callback` once after `ms` milliseconds. The timer does not keep the process alive. @returns cancels it */
+  /**
+   * Calls `callback` once after `ms` milliseconds. The timer does not keep the process alive.
+   * @returns a function that cancels the timer
+   */
   after(ms: number, callback: () => void): () => void;
 }
 

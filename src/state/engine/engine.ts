@@ -135,9 +135,9 @@ export interface Engine extends AsyncDisposable {
 
   /**
    * Makes a commit. The caller makes one at a time. Returns only when the outcome is known, and resolves ambiguous
-   * failures itself. `conflict` means that the head has moved: the commit was not made and never will be, and the
-   * follower receives the commits that won.
-   * @throws StateError `full`, `too-large`, `unavailable`: the commit was not made. `outcome-unknown`: `signal` aborted
+   * failures itself. `conflict` means that another commit has changed the head: this one failed and can never succeed,
+   * and the follower receives the commits that won.
+   * @throws StateError `full`, `too-large`, `unavailable`: nothing was committed. `outcome-unknown`: `signal` aborted
    *   before the outcome was known, or the store cannot report it.
    */
   commit(commit: Commit, signal: AbortSignal): Promise<'committed' | 'conflict'>;

@@ -50,7 +50,10 @@ export class Jobs {
     this.#parts = parts;
   }
 
-  /** Adds a job, and starts it if this server is picked. @returns stops and removes the job on this server */
+  /**
+   * Adds a job, and starts it if this server is picked.
+   * @returns a function that stops and removes the job on this server
+   */
   add(job: Job): () => void {
     this.#jobs.set(job, undefined);
     this.#place(job, undefined);

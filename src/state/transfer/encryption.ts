@@ -24,7 +24,7 @@ export interface TextCipher {
 /** The origin of a key, stored in clear next to the encrypted texts. `salt` is base64. */
 export type KeySource = { readonly key: 'data-key' } | { readonly key: 'passphrase'; readonly salt: string };
 
-/** Returns a cipher with the key of `data-key-file`. @throws RangeError unless the key has 32 bytes */
+/** Returns a cipher with the key of `data-key-file`. @throws RangeError if the key does not have 32 bytes */
 export function dataKeyCipher(key: Buffer): TextCipher {
   if (key.length !== KEY_BYTES) throw new RangeError(`a data key has ${KEY_BYTES} bytes, this one has ${key.length}`);
   return createCipher(key, { key: 'data-key' });

@@ -62,7 +62,7 @@ export class ChangeNotifier {
     }
   }
 
-  /** Counts every topic as changed at `index` and wakes every waiter, because a load knows no earlier changes. */
+  /** Marks every topic as changed at `index` and wakes every waiter, because a load does not show what changed before. */
   reset(index: number): void {
     this.#lastChanges.clear();
     this.#forgottenIndex = index;
@@ -71,7 +71,7 @@ export class ChangeNotifier {
 
   /**
    * Calls `wake` once, in a later turn of the event loop, when one of `topics` changes.
-   * @returns removes the waiter
+   * @returns a function that removes the waiter
    */
   wait(topics: readonly Topic[], wake: () => void): () => void {
     const waiter: Waiter = { topics, wake };

@@ -19,7 +19,7 @@ export function followingContract(name: string, makeStore: MakeStore): void {
     describe('topic index', () => indexSuite(makeStore));
     describe('waiter', () => waiterSuite(makeStore));
     describe('change feed', () => feedSuite(makeStore));
-    describe('row format', () => formatSuite(makeStore));
+    describe('row decoding', () => formatSuite(makeStore));
   });
 }
 

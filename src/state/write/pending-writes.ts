@@ -75,7 +75,7 @@ export function createPendingWrites(): PendingWrites {
     failExpired(now) {
       for (const write of pending) {
         if (now - write.queuedAt >= WRITE_MS_MAX) {
-          const text = 'the store cannot be reached: the write was not made';
+          const text = 'the store cannot be reached: nothing was written';
           fail(write, new StateError('unavailable', text, { retryAfterSeconds: 5 }));
         } else if (isDisconnected(write)) {
           fail(write, disconnectedError());
@@ -96,7 +96,7 @@ export function createPendingWrites(): PendingWrites {
   };
 }
 
-/** Whether the client disconnected before the write was sent for the first time. Such a write is not made. */
+/** Whether the client disconnected before the write was sent for the first time. Such a write is discarded. */
 export const isDisconnected = (write: PendingWrite): boolean => write.signal?.aborted === true && write.attempts === 0;
 
 export function disconnectedError(): StateError {

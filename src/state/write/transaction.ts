@@ -92,7 +92,8 @@ export function createTransaction(base: BatchBase, changes: BatchChanges, runnin
     },
     put(table, row) {
       if (table.storeOnly) throw new TypeError(`table '${table.name}' is store-only: use append`);
-      if (!ownersExist(source, table, row)) throw new Error(`a row of table '${table.name}' needs its owner`);
+      if (!ownersExist(source, table, row))
+        throw new Error(`the owner of a row of table '${table.name}' does not exist`);
       const key = table.key(row);
       const previous = changes.tableIndexes(table).rows.get(key);
       const createIndex = previous !== undefined && isAlive(source, table, previous.row) ? previous.createIndex : index;

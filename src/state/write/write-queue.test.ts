@@ -331,7 +331,7 @@ describe('write queue', { timeout: 60_000 }, () => {
       await open();
       gated.acknowledge.close();
       const write = state.write(put('n', 5)).then(() => state.snapshot.get(counters, 'n')?.row.value);
-      await until('the commit is made', () => gated.acknowledge.waiting === 1);
+      await until('the store has the commit', () => gated.acknowledge.waiting === 1);
       gated.load.close();
       gated.break('requested by the test');
       gated.acknowledge.open();

@@ -156,7 +156,7 @@ export class WriteQueue {
     try {
       const result = await inFlight.result;
       if (result !== 'committed') {
-        // The batch is known not to be made. A write that times out from here on fails with `unavailable`.
+        // The store did not commit the batch. A write that times out from here on fails with `unavailable`.
         this.#inFlight = undefined;
         this.#retry(outcomes);
         await waitForIndex(result.index);
@@ -268,11 +268,11 @@ export class WriteQueue {
       const now = this.#parts.clock.monotonic();
       for (const { write } of this.#inFlight?.outcomes ?? []) {
         if (now - write.queuedAt < WRITE_MS_MAX) continue;
-        const text = 'the store has not answered in time: whether the write was made is unknown';
+        const text = 'the store has not answered in time: the write may or may not have been committed';
         fail(write, new StateError('outcome-unknown', text, { retryAfterSeconds: 5 }));
       }
       if (this.#pending.failExpired(now)) {
-        // The batch may contain writes that have just failed with "not made".
+        // The batch may contain writes that have just failed with `unavailable`.
         this.#nextBatch = undefined;
         this.#scheduleNextBatch();
       }

@@ -45,7 +45,7 @@ export function visibleTeamsOfMember(
     .filter((team) => canSeeTeam(role, team));
 }
 
-/** Returns a membership with the member's teams that the caller can see. */
+/** Returns a membership as a resource. It lists only those teams of the member that the caller can see. */
 export function membershipToJson(
   reader: Reader,
   role: CallerRole,

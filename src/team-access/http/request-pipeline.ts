@@ -137,7 +137,7 @@ export const servePublic = (
 ): Answer | Promise<Answer> => withRateLimit(service, call, answer);
 
 /**
- * Counts a request that matches no endpoint, and returns the rate limit headers.
+ * Counts a request that matches no endpoint against the rate limit, and returns the rate limit headers.
  * @throws ServiceError `rate-limited`
  */
 export function countUnmatched({ state, rateLimit }: TeamAccessService, call: Call): readonly string[] {

@@ -41,7 +41,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export const readResource = (body: Uint8Array, spec: ResourceSpec): ParsedResource =>
   parseResource(readMember(body, 'data'), spec);
 
-/** Reads the resource in the `data` of a document. @throws JsonApiError like `readResource` */
+/** Reads the resource in the `data` of a document. @throws JsonApiError in the same cases as `readResource` */
 export function parseResource(data: unknown, spec: ResourceSpec): ParsedResource {
   if (!isObject(data)) throw new JsonApiError([bodyError('/data', 'want an object')]);
   const errors = identityErrors(data, spec);

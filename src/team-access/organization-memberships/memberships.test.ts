@@ -77,7 +77,7 @@ describe('an organization membership', () => {
     assert.equal(documentOf(await admin('GET', path)).included?.length, 2);
   });
 
-  test('ends together with places in teams [AUTHZ-2] [AUTHZ-62] [AUTHZ-63]', async () => {
+  test('takes the team memberships with it when it is deleted [AUTHZ-2] [AUTHZ-62] [AUTHZ-63]', async () => {
     const team = await makeTeam(api(), api().adminToken, 'acme', { name: 'left' });
     const user = await makeUser(api(), 'leaving');
     const id = await join(api(), api().adminToken, 'acme', 'leaving');
@@ -139,7 +139,7 @@ describe('POST /admin/users', () => {
     assert.ok(!('token' in (all[0]?.attributes ?? {})));
   });
 
-  test('claims an invited user once [AUTHZ-67]', async () => {
+  test('claims an invited user with the same email address, but only once [AUTHZ-67]', async () => {
     const organization = 'inviting';
     await makeOrganization(api(), api().adminToken, organization);
     const body = resource('organization-memberships', { email: 'Grace@example.org' });

@@ -142,8 +142,8 @@ export interface UserTarget {
 }
 
 /**
- * Deletes a user with their memberships, places in teams, and tokens in one commit [AUTHZ-69]. The audit log gets one
- * entry, because a user can be a member of any number of organizations [TEAM-103].
+ * Deletes a user with their organization and team memberships and tokens in one commit [AUTHZ-69]. The audit log gets
+ * a single entry, because a user can be a member of any number of organizations [TEAM-103].
  * @throws JsonApiError `not-found`, `precondition-failed`; `forbidden` for the last owner of an organization [AUTHZ-64]
  * and the last site administrator [AUTHZ-70]
  */

@@ -25,7 +25,7 @@ describe('a user', () => {
     documentOf<ResourceObject[]>(await admin('GET', OWNERS(organization))).data[0]?.id ?? '';
   before(() => makeOrganization(api(), api().adminToken, 'acme'));
 
-  test('loses memberships, places in teams, and tokens when deleted [AUTHZ-69]', async () => {
+  test('loses organization memberships, team memberships, and tokens when deleted [AUTHZ-69]', async () => {
     const team = await makeTeam(api(), api().adminToken, 'acme', { name: 'left' });
     const { id, token, username } = await makeUser(api(), 'leaver');
     const membership = await join(api(), api().adminToken, 'acme', username);

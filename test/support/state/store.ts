@@ -11,7 +11,7 @@ export interface EngineSettings {
   /** Endpoints to use instead of the store's, such as those of a proxy. */
   readonly endpoints?: readonly string[];
   readonly clock?: Clock;
-  /** Time after which a dead node counts as gone. Only etcd uses it. */
+  /** Time after which the lease of a dead node expires. Only etcd uses it. */
   readonly leaseMs?: number;
 }
 

@@ -37,11 +37,11 @@ test('diff reports that nothing differs', async (t) => {
 });
 
 test('diff exits with 4 and the reason if the server cannot compare', async (t) => {
-  const body = { Peer: 'east', Comparable: false, Reason: 'the peer is no Accord', Differences: [] };
+  const body = { Peer: 'east', Comparable: false, Reason: 'the peer is not an Accord cluster', Differences: [] };
   const { address } = await startStubServer(t, () => ({ body }));
   const { exitCode, stdout, stderr } = await runCli(diff(address));
   assert.deepEqual(
     [exitCode, stdout, stderr],
-    [4, '', 'accord: peering east cannot be compared: the peer is no Accord\n'],
+    [4, '', 'accord: peering east cannot be compared: the peer is not an Accord cluster\n'],
   );
 });

@@ -143,7 +143,7 @@ describe('the local agent', () => {
       /^Invalid check: this server does not run checks with HTTP; want TTL, and reports of the service$/,
     ],
     [
-      'with two checks with one ID',
+      'with two checks with the same ID',
       {
         Name: 'x',
         Checks: [
@@ -151,7 +151,7 @@ describe('the local agent', () => {
           { CheckID: 'c', TTL: '1s' },
         ],
       },
-      /^two checks have one CheckID$/,
+      /^two checks have the same CheckID$/,
     ],
     [
       'with the check ID of another service', // [SVC-49]

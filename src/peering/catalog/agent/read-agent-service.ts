@@ -34,7 +34,7 @@ export function readAgentService(body: AgentServiceBody): AgentRegistration {
   const given = [...(Check === undefined ? [] : [Check]), ...Checks].filter((check) => Object.keys(check).length > 0);
   if (given.length > CHECKS_MAX) throw badRequest(`${given.length} checks are too many, want at most ${CHECKS_MAX}`);
   const checks = given.map((check, i) => readCheck(check, service, given.length === 1 ? '' : `:${i + 1}`));
-  if (new Set(checks.map(({ id }) => id)).size < checks.length) throw badRequest('two checks have one CheckID');
+  if (new Set(checks.map(({ id }) => id)).size < checks.length) throw badRequest('two checks have the same CheckID');
   return { service, checks };
 }
 

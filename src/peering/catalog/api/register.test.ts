@@ -342,7 +342,7 @@ test('stores all of many concurrent registrations', async () => {
   assert.equal((await mustGet<unknown[]>(api, '/v1/catalog/nodes')).length, 7);
 });
 
-test('keeps the last of two checks with one ID, on a new node and on an existing one [SVC-12]', async () => {
+test('keeps the last of two checks with the same ID, on a new node and on an existing node [SVC-12]', async () => {
   await using api = await startApi();
   const Checks = [
     { CheckID: 'disk', Name: 'disk', Status: 'critical' },

@@ -110,7 +110,7 @@ test('exportedDifference agrees with exportsOfEntry before and after for random 
 describe('the preview of a service-intentions entry [SVC-70]', () => {
   const api = sharedApi();
 
-  test('returns the sources whose calls would be decided differently', async () => {
+  test('returns the sources whose calls the entry would newly allow or deny', async () => {
     await api().makePartitions('eu');
     await mustGenerate(api(), 'east');
     const first = await previewed(api(), intentionEntry('db', ['allow web', 'deny api', 'allow web@East']));

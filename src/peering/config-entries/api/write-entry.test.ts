@@ -251,7 +251,7 @@ describe('reading entries', () => {
 });
 
 describe('deleting a partition', () => {
-  test('returns 409 while an entry is in it or names it', async () => {
+  test('returns 409 while an entry is in the partition or names it', async () => {
     await using api = await startApi();
     await api.makePartitions('eu', 'us');
     const deleted = async (): Promise<readonly [number, string]> =>

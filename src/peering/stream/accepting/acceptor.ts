@@ -172,7 +172,7 @@ async function removeConfirmedTombstone(
   }
 }
 
-/** @throws ConnectError `failed-precondition` for an unsupported version of Accord ([STREAM-11]) */
+/** @throws ConnectError `failed-precondition` if the peer runs an unsupported version of Accord ([STREAM-11]) */
 function rejectOldVersion({ version }: AcceptorDependencies, call: AcceptedCall): void {
   const problem = peerVersionProblem(call.version, version);
   if (problem !== undefined) throw new ConnectError(problem, Code.FailedPrecondition);

@@ -33,7 +33,7 @@ export interface OutgoingServicesDependencies {
 
 const LIST: ResourceKey = { kind: 'list', id: RESOURCE_KINDS.list.id ?? '' };
 
-/** Creates the services of a stream. They are empty before `follow`. */
+/** Creates the outgoing services of a stream. There are none until `follow` is called. */
 export function outgoingServices({ exporter, peer, tooLarge }: OutgoingServicesDependencies): OutgoingServices {
   let exports: PeerExports | undefined;
   let notify: (key: ResourceKey) => void = () => undefined;

@@ -37,7 +37,7 @@ export function incomingResources(
     const roots = usableRoots(RootPEMs, clock.now());
     if (!isDnsName(TrustDomain)) {
       const named = JSON.stringify(TrustDomain.slice(0, 64));
-      throw new ApplyRefused(Code.InvalidArgument, `the trust bundle is of ${named}, which is no trust domain`);
+      throw new ApplyRefused(Code.InvalidArgument, `the trust bundle is of ${named}, which is not a trust domain`);
     }
     await writes.write(signal, (tx) => {
       const link = tx.get(links, peeringId)?.row;
@@ -99,7 +99,7 @@ export function incomingResources(
  * @throws ApplyRefused for a bundle that would make every handshake fail
  */
 function usableRoots(pems: readonly string[], nowMs: number): readonly string[] {
-  if (pems.length === 0) throw new ApplyRefused(Code.InvalidArgument, 'the trust bundle names no root');
+  if (pems.length === 0) throw new ApplyRefused(Code.InvalidArgument, 'the trust bundle contains no CA root');
   try {
     return unexpiredRoots(pems, nowMs).map(({ pem }) => pem);
   } catch (error) {

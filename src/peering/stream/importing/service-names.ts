@@ -31,5 +31,5 @@ export function checkServiceName(name: string): void {
   if (isValidServiceName(name)) return;
   const wanted = `want 1 to ${SERVICE_NAME_CHARACTERS_MAX} characters, none of them a control character`;
   const shown = JSON.stringify(name.slice(0, 64));
-  throw new ApplyRefused(Code.InvalidArgument, `${shown} is no name of a service: ${wanted}`);
+  throw new ApplyRefused(Code.InvalidArgument, `${shown} is not a service name: ${wanted}`);
 }

@@ -48,7 +48,7 @@ const MESSAGES = [
   'unknown-received',
 ] as const satisfies readonly EventName[];
 const AUTHORIZATION_RESULTS = ['authorized', 'refused', 'deleted'] as const satisfies readonly EventName[];
-/** The results of effects that only an open session has. */
+/** The results of sending and applying resources, which only an open session does. */
 const RESOURCE_RESULTS = ['not-sent', 'applied', 'not-applied'] as const satisfies readonly EventName[];
 const CALLS = [
   'changed',

@@ -57,7 +57,7 @@ export function createLiveStreams(dependencies: LiveStreamsDependencies): LiveSt
   const streams = new Map<LiveStream, Promise<void>>();
   const byPeering = new Map<string, LiveStream>();
   const stopping = new AbortController();
-  /** Reasons of ends that the session does not know. */
+  /** End reasons that replace those of the sessions. */
   const reasons = new WeakMap<SessionHandle, string>();
 
   const holder = (): Holder | undefined => {

@@ -151,7 +151,7 @@ describe('PUT and DELETE /v1/operator/ca/rotate', () => {
     );
     const over = await served.ask('DELETE', ROTATE);
     assert.equal(over.status, 409);
-    assert.ok(over.text.includes(`the key of root ${before.Roots[0]?.ID} is gone; rotate again`), over.text);
+    assert.ok(over.text.includes(`the key of root ${before.Roots[0]?.ID} was deleted; rotate again`), over.text);
     assert.equal((await served.document('GET', '/v1/operator/ca')).LastRetired?.ID, before.Roots[0]?.ID);
   });
 

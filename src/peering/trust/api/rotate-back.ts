@@ -26,6 +26,6 @@ function noRotationError(retired: { readonly id: string; readonly time: string }
   if (retired === undefined) return new ServiceError('conflict', text);
   return new ServiceError(
     'conflict',
-    `${text}: the last one ended at ${retired.time}, and the key of root ${retired.id} is gone; rotate again for another root`,
+    `${text}: the last one ended at ${retired.time}, and the key of root ${retired.id} was deleted; rotate again for another root`,
   );
 }

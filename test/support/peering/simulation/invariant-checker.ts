@@ -10,7 +10,7 @@ import { type CommitChecker, createCommitChecker } from './commit-checker.ts';
 import { LEASE_MS, type SimulatedCluster, type SimulatedServer } from './simulated-cluster.ts';
 import { type Received, type SimulatedStream, streamOf } from './simulated-stream.ts';
 
-/** The longest time until a commit is made and seen by all servers. */
+/** The longest time until a commit is durable and visible on all servers. */
 const COMMIT_MS_MAX = 1_000;
 /** How long a record can stay ACTIVE after the lease of a dead holder expired [PEER-30]. */
 const TAKEOVER_MS_MAX = 2_000;

@@ -53,7 +53,7 @@ type Outgoing = { readonly bytes: Uint8Array } | { readonly error: ConnectError 
 /** The stream of each session, by its outgoing messages. */
 const streams = new WeakMap<AsyncIterable<ReplicationMessage>, SimulatedStream>();
 
-/** Returns the stream of a session. @param outgoing `SessionHandle.outgoing` */
+/** Returns the stream of a session. @param outgoing the messages of the session (`SessionHandle.outgoing`) */
 export const streamOf = (outgoing: AsyncIterable<ReplicationMessage>): SimulatedStream | undefined =>
   streams.get(outgoing);
 

@@ -2,7 +2,7 @@
  * Makes commits, one at a time, and returns only when the outcome is known.
  *
  * An ambiguous failure leaves open whether etcd applied the transaction. The committer then sends the identical
- * transaction again, until a response or the watch shows that the commit was made or never can be [ETCD-30] [ETCD-31].
+ * transaction again, until a response or the watch shows that the commit succeeded or never can [ETCD-30] [ETCD-31].
  *
  * A definite rejection ends a commit only if no earlier sending was ambiguous, because it describes the last sending
  * only [ETCD-34]. After `database space exceeded` the committer always looks the outcome up [ETCD-35].
@@ -88,7 +88,7 @@ export function createCommitter(options: CommitterOptions): Committer {
     if (lease === undefined) return;
     mayHaveTicket = true;
     const ticket = put(keys.ticket(node), lease.incarnation, lease.lease);
-    // Without the ticket the commit is only made later, so a failure is ignored.
+    // A failure is ignored, because the missing ticket only delays the commit.
     await client.attempt((endpoint, call) => endpoint.kv.txn({ success: [ticket] }, call), signal).catch(() => {});
   };
 
@@ -135,7 +135,7 @@ async function commitUntilKnown(
       return 'committed';
     }
     tracker.break('the outcome of a commit cannot be found: its writer key is missing in etcd');
-    throw new StateError('outcome-unknown', 'etcd no longer shows whether the write was made');
+    throw new StateError('outcome-unknown', 'etcd no longer shows whether the write was committed');
   } finally {
     state.known = true;
     tracker.expectOwn(undefined);

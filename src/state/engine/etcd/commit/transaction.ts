@@ -25,7 +25,7 @@ export interface GuardedTransaction {
 /** The outcome of a commit. */
 export type Outcome =
   | { readonly kind: 'made'; readonly revision: bigint }
-  /** The head has moved: the commit was not made and never can be. */
+  /** Another commit has changed the head, so this one failed and can never succeed. */
   | { readonly kind: 'conflict' }
   /** The writer key is missing, so the outcome cannot be found [ETCD-33]. */
   | { readonly kind: 'unknown' };
