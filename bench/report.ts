@@ -40,7 +40,7 @@ function page(): string {
   return `# Performance
 
 \`npm run bench:report\` measures every figure and writes this page. Each rate is compared with a bare \`node:http\` server
-that returns the same bytes, on the same machine and in the same run. Both are measured in turns, and the page shows the
+that returns the same bytes, on the same machine and in the same run. Their rounds alternate, and the page shows the
 median of three rounds: rates depend on the machine, ratios hardly do. \`wrk\` produces the load in a separate process.
 "Durable" means that each write was on disk (\`fdatasync\`) before its response.
 

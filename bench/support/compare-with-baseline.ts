@@ -83,7 +83,7 @@ interface ProcessResult {
   readonly cpuUs: number;
 }
 
-/** Measures the loads in turns, so that noise affects all of them. @returns the medians of each */
+/** Measures the loads in alternating rounds, so that noise affects all of them. @returns the medians of each */
 async function measureInterleaved(loads: readonly ((round: number) => ProcessLoad)[]): Promise<ProcessResult[]> {
   const results: ProcessResult[][] = loads.map(() => []);
   for (let round = 0; round < ROUNDS; round++) {

@@ -3,7 +3,8 @@ import { median } from './figures.ts';
 const ROUNDS = 3;
 
 /**
- * Measures the loads in turns, so that noise affects all of them. @returns the median rate of each, requests per second
+ * Measures the loads in alternating rounds, so that noise affects all of them.
+ * @returns the median rate of each, in requests per second
  */
 export async function measureRatesInterleaved(loads: readonly (() => Promise<number>)[]): Promise<number[]> {
   const rates: number[][] = loads.map(() => []);

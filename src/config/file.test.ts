@@ -6,7 +6,7 @@ import { parseConfigFile } from './file.ts';
 const read = (content: string): Readonly<Record<string, string>> =>
   Object.fromEntries(parseConfigFile('accord.yaml', content).map(({ key, text }) => [key, text]));
 
-test('parseConfigFile treats nested maps and dotted keys alike [SRV-7]', () => {
+test('parseConfigFile treats nested maps and dotted keys the same [SRV-7]', () => {
   assert.deepEqual(read('http:\n  address: 127.0.0.1:1\n  tls-cert: a.pem\n'), {
     'http.address': '127.0.0.1:1',
     'http.tls-cert': 'a.pem',

@@ -25,21 +25,21 @@ const https = { store: 'etcd', 'etcd.endpoints': 'https://a:2379' };
 /** Settings that are valid alone and rejected together, with the expected message. */
 const refused: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] = [
   // [SRV-17]
-  [{ 'http.tls-cert': pem }, /^http\.tls-cert from --http-tls-cert is ".*": want http\.tls-key beside it$/],
-  [{ 'http.tls-key': pem }, /^http\.tls-key .*: want http\.tls-cert beside it$/],
-  [{ ...https, 'etcd.cert': pem }, /^etcd\.cert .*: want etcd\.key beside it$/],
-  [{ store: 'etcd', 'etcd.username': 'a' }, /^etcd\.username .*: want etcd\.password-file beside it$/],
-  [{ store: 'etcd', 'etcd.password-file': pem }, /^etcd\.password-file .*: want etcd\.username beside it$/],
+  [{ 'http.tls-cert': pem }, /^http\.tls-cert from --http-tls-cert is ".*": want http\.tls-key as well$/],
+  [{ 'http.tls-key': pem }, /^http\.tls-key .*: want http\.tls-cert as well$/],
+  [{ ...https, 'etcd.cert': pem }, /^etcd\.cert .*: want etcd\.key as well$/],
+  [{ store: 'etcd', 'etcd.username': 'a' }, /^etcd\.username .*: want etcd\.password-file as well$/],
+  [{ store: 'etcd', 'etcd.password-file': pem }, /^etcd\.password-file .*: want etcd\.username as well$/],
   // [SRV-18]
-  [{ 'etcd.prefix': 'a/' }, /^etcd\.prefix .*: want store: etcd beside it, or no etcd settings$/],
-  [{ 'dns.domain': 'a' }, /^dns\.domain .*: want dns\.address beside it, or no dns settings$/],
+  [{ 'etcd.prefix': 'a/' }, /^etcd\.prefix .*: want store: etcd as well, or no etcd settings$/],
+  [{ 'dns.domain': 'a' }, /^dns\.domain .*: want dns\.address as well, or no dns settings$/],
   // [SRV-19]
   [{ store: 'etcd', 'etcd.endpoints': 'http://a:1,https://b:1' }, /^etcd\.endpoints .*: want all http or all https$/],
-  [{ store: 'etcd', 'etcd.ca': pem }, /^etcd\.ca .*: want etcd\.endpoints with https beside it$/],
+  [{ store: 'etcd', 'etcd.ca': pem }, /^etcd\.ca .*: want etcd\.endpoints with https as well$/],
   // [SRV-20]
   [
     { 'peering.address': '0.0.0.0:8503' },
-    /^peering\.address .*: want peering\.advertise beside it, as nobody can dial/,
+    /^peering\.address .*: want peering\.advertise as well, because no peer can dial/,
   ],
   [
     { 'peering.address': '[::]:8503' },

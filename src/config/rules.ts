@@ -21,8 +21,8 @@ const pairs = [
 
 const bothOrNone: Rule = (_, isSet) => {
   for (const [one, other] of pairs) {
-    if (isSet(one) && !isSet(other)) return { key: one, wanted: `${other} beside it` };
-    if (isSet(other) && !isSet(one)) return { key: other, wanted: `${one} beside it` };
+    if (isSet(one) && !isSet(other)) return { key: one, wanted: `${other} as well` };
+    if (isSet(other) && !isSet(one)) return { key: other, wanted: `${one} as well` };
   }
   return undefined;
 };
@@ -33,12 +33,12 @@ const firstSet = (prefix: string, isSet: (key: SettingKey) => boolean, except?: 
 
 const etcdOnlyWithEtcd: Rule = ({ store }, isSet) => {
   const key = store === 'etcd' ? undefined : firstSet('etcd.', isSet);
-  return key && { key, wanted: 'store: etcd beside it, or no etcd settings' };
+  return key && { key, wanted: 'store: etcd as well, or no etcd settings' };
 };
 
 const dnsOnlyWithAddress: Rule = ({ dns }, isSet) => {
   const key = dns.address === 'off' ? firstSet('dns.', isSet, 'dns.address') : undefined;
-  return key && { key, wanted: 'dns.address beside it, or no dns settings' };
+  return key && { key, wanted: 'dns.address as well, or no dns settings' };
 };
 
 const etcdSchemes: Rule = ({ etcd }, isSet) => {
@@ -47,7 +47,7 @@ const etcdSchemes: Rule = ({ etcd }, isSet) => {
     return { key: 'etcd.endpoints', wanted: 'all http or all https' };
   }
   const key = (['etcd.ca', 'etcd.cert'] as const).find((file) => secureCount === 0 && isSet(file));
-  return key && { key, wanted: 'etcd.endpoints with https beside it' };
+  return key && { key, wanted: 'etcd.endpoints with https as well' };
 };
 
 const peeringCanBeDialled: Rule = ({ services, peering }) => {
@@ -56,7 +56,7 @@ const peeringCanBeDialled: Rule = ({ services, peering }) => {
     return { key: 'peering.advertise', wanted: 'addresses that other clusters can dial, which a wildcard is not' };
   }
   if (peering.advertise !== undefined || !isWildcard(peering.address.host)) return undefined;
-  return { key: 'peering.address', wanted: 'peering.advertise beside it, as nobody can dial a wildcard address' };
+  return { key: 'peering.address', wanted: 'peering.advertise as well, because no peer can dial a wildcard address' };
 };
 
 const heartbeats: Rule = ({ peering }) =>
@@ -115,7 +115,6 @@ const rules: readonly Rule[] = [
   filesReadable,
 ];
 
-/** Returns the first violation of a rule. */
 export function firstViolation(config: Config, isSet: (key: SettingKey) => boolean): RuleViolation | undefined {
   for (const rule of rules) {
     const complaint = rule(config, isSet);

@@ -64,7 +64,7 @@ export const settings = {
   'etcd.compact': required(
     orOff(duration({ min: MINUTE, max: 7 * DAY })),
     '10m',
-    'Age of history at which Accord compacts etcd; off if other programs use the same etcd.',
+    'Accord compacts etcd history that is older than this; off if other programs use the same etcd.',
   ),
 
   'node.lease': required(
@@ -83,15 +83,11 @@ export const settings = {
   'dns.ttl': required(
     duration({ min: SECOND, max: 7 * DAY, step: SECOND, zero: 'no caching' }),
     '0',
-    'Time for which clients may cache DNS answers.',
+    'How long clients may cache DNS answers.',
   ),
   'dns.token-file': secret(aclToken, 'File with the ACL token that applies to DNS queries.'),
 
-  'audit.retention': required(
-    duration({ min: HOUR, max: 3650 * DAY }),
-    '14d',
-    'Time for which audit entries are kept.',
-  ),
+  'audit.retention': required(duration({ min: HOUR, max: 3650 * DAY }), '14d', 'How long audit entries are kept.'),
   'state.rows-max': required(
     integer({ min: 1_000, max: 1_000_000_000 }),
     '2000000',
@@ -100,7 +96,7 @@ export const settings = {
   'stale.max-age': required(
     duration({ min: SECOND, max: DAY }),
     '10m',
-    'Time for which stale reads are answered while the store is unreachable.',
+    'How long stale reads are answered while the store is unreachable.',
   ),
 
   'http.address': required(listener, '127.0.0.1:8500', 'Address of the listener of both APIs.'),
@@ -216,7 +212,6 @@ export const settingKeys = Object.keys(settings) as readonly SettingKey[];
 /** Returns the setting under `key`, without its specific type. */
 export const settingOf = (key: SettingKey): Setting => settings[key] as Setting;
 
-/** Whether `name` is the key of a setting. */
 export const isSettingKey = (name: string): name is SettingKey => Object.hasOwn(settings, name);
 
 /** `http.address` → `ACCORD_HTTP_ADDRESS`. */

@@ -18,7 +18,7 @@ export const partitions = defineTable<Partition>()({
   indexes: { all: { entry: () => '', watched: true } },
 });
 
-/** Returns the key of a partition's row. Two names mean the same partition if their keys are equal. */
+/** Returns the key of a partition's row. Two names refer to the same partition if their keys are equal. */
 export const partitionKey = (name: string): string => name.toLowerCase();
 
 /** A DNS label, as for the names of peers [ACL-49]. */

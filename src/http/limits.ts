@@ -1,6 +1,6 @@
 /** The limits of the HTTP server that are not settings, each with its reason. Settings are `limits.*`. [SRV-58] */
 
-/** Bytes of a request line with its headers. Names and tokens need a few hundred; proxies add some. */
+/** Maximum bytes of a request line with its headers. Names and tokens need a few hundred; proxies add some. */
 export const HEADER_BYTES_MAX = 16 * 1024;
 
 /** Time in which a client must send its headers, so that byte-by-byte senders cannot hold connections. */
@@ -36,13 +36,13 @@ export const STOP_CHECK_MS = 20;
 /** Interval at which the certificate files are read. [SRV-57] */
 export const CERTIFICATE_CHECK_MS = 30_000;
 
-/** Characters of a request ID that is accepted from a client or proxy. Trace IDs have 32, UUIDs 36. */
+/** Maximum characters in a request ID that is accepted from a client or proxy. Trace IDs have 32, UUIDs 36. */
 export const REQUEST_ID_LENGTH_MAX = 64;
 
 /** Nesting depth of a JSON body. Every schema needs far less. */
 export const BODY_DEPTH_MAX = 32;
 
-/** Characters of an invalid value that an error message quotes. */
+/** Maximum characters in an invalid value that an error message quotes. */
 export const QUOTED_LENGTH_MAX = 64;
 
 /** The default and the maximum of `wait`, and the random share that is added so that clients spread out. */
@@ -53,10 +53,10 @@ export const WAIT_JITTER_SHARE = 1 / 16;
 /** Blocking queries that a stopping server answers in one turn of the event loop. The change notifier wakes as many. */
 export const DRAIN_SLICE = 128;
 
-/** Characters of a response body: about 100,000 items of usual size. Clients request longer lists in pages. */
+/** Maximum characters in a response body: about 100,000 items of usual size. Clients request longer lists in pages. */
 export const ANSWER_CHARACTERS_MAX = 64 * 1024 * 1024;
 
-/** Characters of a body that `pretty` may indent, because its parsed value takes ten times the memory of the text. */
+/** Maximum characters in a body that `pretty` indents, because the parsed value takes ten times the text's memory. */
 export const PRETTY_CHARACTERS_MAX = 16 * 1024 * 1024;
 
 /** Minimum size of a response that is compressed. A smaller one fits into one packet. */
@@ -71,5 +71,5 @@ export const GZIP_PARALLEL_MAX = 8;
 /** Time without an answer after which the store counts as lost: ping interval (10 s) plus ping deadline (2 s). [SRV-66] */
 export const STORE_SILENCE_MS = 12_000;
 
-/** Bytes of log lines that are kept while they cannot be written. Further lines are dropped. [SRV-77] */
+/** Maximum bytes of log lines that are kept while they cannot be written. Further lines are dropped. [SRV-77] */
 export const LOG_BACKLOG_BYTES_MAX = 1024 * 1024;

@@ -1,7 +1,7 @@
 /**
- * Limits the number of rows by the memory of the process. The whole state is in V8's heap. A process that reaches the heap
- * limit dies, and dies again at every start, because loading the same rows needs the same memory. So the limit on rows is
- * the lower of `state.rows-max` and what the heap holds.
+ * Limits the number of rows by the memory of the process. The whole state is in V8's heap. A process that reaches the
+ * heap limit crashes, and crashes again at every start, because loading the same rows needs the same memory. So the
+ * limit on rows is the lower of `state.rows-max` and the number of rows that fit into the heap.
  *
  * The limit is an estimate instead of the heap's current size, because that size includes garbage and is exact only after a
  * full collection. One large response at the wrong time would reject writes until the next collection.
@@ -21,7 +21,6 @@ export interface RowCapacity {
 export const rowsThatFitHeap = (heapLimitBytes: number): number =>
   Math.max(ROWS_MIN, Math.floor((heapLimitBytes * HEAP_SHARE_MAX - HEAP_BASE_BYTES) / ROW_BYTES));
 
-/** Returns the lower of `state.rows-max` and the heap's capacity. */
 export function rowCapacity(setting: number, heapLimitBytes: number): RowCapacity {
   const fitting = rowsThatFitHeap(heapLimitBytes);
   if (setting <= fitting) {

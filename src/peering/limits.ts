@@ -23,15 +23,15 @@ export const EXCHANGE_TIMEOUT_MS = 3 * SECOND;
 export const ADDRESSES_MAX = 64;
 /** Pairs in `Meta`. */
 export const META_PAIRS_MAX = 64;
-/** Characters of a key in `Meta`. */
+/** Maximum characters in a key in `Meta`. */
 export const META_KEY_CHARACTERS_MAX = 128;
-/** Bytes of a value in `Meta`. */
+/** Maximum bytes of a value in `Meta`. */
 export const META_VALUE_BYTES_MAX = 512;
-/** Characters of a secret received from another cluster. UUIDs have 36. */
+/** Maximum characters in a secret received from another cluster. UUIDs have 36. */
 export const SECRET_CHARACTERS_MAX = 128;
-/** Characters of a partition or datacenter name received from another cluster: the length of a DNS name. */
+/** Maximum characters in a partition or datacenter name received from another cluster: the length of a DNS name. */
 export const REMOTE_NAME_CHARACTERS_MAX = 253;
-/** Characters of a peering token. 64 addresses and a certificate chain need much less. */
+/** Maximum characters in a peering token. 64 addresses and a certificate chain need much less. */
 export const TOKEN_CHARACTERS_MAX = 256 * 1024;
 
 /** Maximum backoff between two attempts to open a stream. */
@@ -42,26 +42,26 @@ export const BACKOFF_MS_MIN = SECOND / 2;
 export const STREAM_STABLE_MS = 5 * SECOND;
 /** Maximum number of failures that short streams count as. After three doublings the backoff is a few seconds. */
 export const SHORT_STREAMS_MAX = 3;
-/** Bytes of a message of the stream or of the secret exchange. */
+/** Maximum bytes of a message of the stream or of the secret exchange. */
 export const MESSAGE_BYTES_MAX = 8 * 1024 * 1024;
-/** The estimated size of a response without its content and ID: two URLs, nonce, operation, and lengths. */
+/** The estimated overhead of a response besides its content and ID: two URLs, nonce, operation, and lengths. */
 export const ENVELOPE_BYTES = 512;
 /** Services imported from one peer. The record contains their names and is rewritten at every change of state. */
 export const IMPORTED_SERVICES_MAX = 32_768;
-/** Characters of all these names together, because a record must fit into one etcd transaction. */
+/** Total characters in the names of these services. The record that contains them must fit into one etcd transaction. */
 export const IMPORTED_NAMES_CHARACTERS_MAX = 512 * 1024;
 /** Instances imported from one peer. Without this limit, instances of a few bytes each could exhaust memory. */
 export const IMPORTED_INSTANCES_MAX = 131_072;
 /**
- * Bytes of all these instances in the store: 1 KiB for each. Sixteen such peers fit into the default quota of etcd, and
- * one of them needs a few hundred megabytes of memory.
+ * Total bytes of one peer's imported instances in the store: 1 KiB for each. Sixteen such peers fit into the default
+ * quota of etcd, and one of them needs a few hundred megabytes of memory.
  */
 export const IMPORTED_BYTES_MAX = 128 * 1024 * 1024;
-/** Characters of a service name: the length of a DNS name. */
+/** Maximum characters in a service name: the length of a DNS name. */
 export const SERVICE_NAME_CHARACTERS_MAX = 253;
 /** Import problems recorded for one peer, so that a faulty peer cannot fill the state. */
 export const IMPORT_PROBLEMS_MAX = 1_000;
-/** Bytes that a client may send before it authenticates. An `Open` or a secret exchange needs a few hundred. */
+/** Maximum bytes that a client may send before it authenticates. An `Open` or a secret exchange needs a few hundred. */
 export const UNAUTHENTICATED_BYTES_MAX = 16 * 1024;
 /** Unauthenticated connections. All peers of a large cluster may reconnect at the same time. */
 export const UNAUTHENTICATED_CONNECTIONS_MAX = 1_024;

@@ -2,7 +2,7 @@
 
 /** Pending writes, those in the next batch included. Further writes fail with `overloaded` instead of waiting longer. */
 export const PENDING_WRITES_MAX = 10_000;
-/** Bytes that pending writes hold, as their callers estimate. */
+/** Maximum bytes that pending writes hold, as their callers estimate. */
 export const PENDING_BYTES_MAX = 32 * 1024 * 1024;
 /** The estimate for a write without one: its closure and its promise. */
 export const WRITE_BYTES_DEFAULT = 512;
@@ -10,7 +10,7 @@ export const WRITE_BYTES_DEFAULT = 512;
 export const BATCH_CPU_MS = 5;
 /** Operations in a batch of several writes. Keeps one commit to a few tens of milliseconds. */
 export const BATCH_OPERATIONS_MAX = 5_000;
-/** Bytes in a batch of several writes. */
+/** Maximum bytes in a batch of several writes. */
 export const BATCH_BYTES_MAX = 8 * 1024 * 1024;
 /** Conflicts after which a write fails with `overloaded`. */
 export const ATTEMPTS_MAX = 20;
@@ -18,7 +18,7 @@ export const ATTEMPTS_MAX = 20;
 export const ATTEMPTS_MS = 5_000;
 /** Time since a write was queued after which it fails: `unavailable` before it was sent, `outcome-unknown` after. */
 export const WRITE_MS_MAX = 10_000;
-/** Time for which a consistent read waits for the store. */
+/** How long a consistent read waits for the store. */
 export const BARRIER_MS = 3_000;
 /** Waiters woken in one turn of the event loop, so that other requests run in between. */
 export const WAKE_SLICE_WAITERS = 128;
@@ -34,10 +34,7 @@ export const ORPHAN_SLICE_ROWS = 500;
 export const ORPHAN_SLICE_OWNERS = 5_000;
 /** Orphaned keys that the removal job deletes from the store in one write. */
 export const REMOVAL_BATCH_KEYS = 100;
-/**
- * Bytes of the derived values that one cache holds, as estimated. A count would bound nothing, because callers choose
- * parts of the keys, such as a page or a tag.
- */
+/** Estimated bytes of the values in one cache. A count would bound nothing, because callers choose parts of keys. */
 export const DERIVED_CACHE_BYTES_MAX = 32 * 1024 * 1024;
 /** Values above half of that limit, kept beside the others: one answer and the value that it was derived from. */
 export const LARGE_VALUES_MAX = 2;
@@ -45,7 +42,6 @@ export const LARGE_VALUES_MAX = 2;
 export const DERIVED_VALUE_BYTES = 200;
 /** Estimated bytes of a list element: an object of a few fields that refer to parts of a row. */
 export const LIST_ELEMENT_BYTES = 128;
-/** Bytes of a list element that is a reference to a row. */
 export const REFERENCE_BYTES = 8;
 /** Estimated bytes of a value derived from one table: a list of references to the rows of one owner. */
 export const TABLE_VALUE_BYTES = 32 * 1024;

@@ -1,8 +1,8 @@
 /** The fixed limits of team access, each with its reason. Limits that operators can change are settings. */
 
-/** Characters of the name of an organization or a team, because names are part of paths and lists. */
+/** Maximum characters in the name of an organization or a team, because names are part of paths and lists. */
 export const NAME_CHARACTERS_MAX = 90;
-/** Characters of any other text, because lists and the audit log contain it. */
+/** Maximum characters in any other text, because lists and the audit log contain it. */
 export const TEXT_CHARACTERS_MAX = 1_024;
 /** Entries of a list setting such as `trigger-prefixes`. */
 export const TEXTS_MAX = 100;
@@ -21,13 +21,13 @@ export const TRAIL_PAGE_SIZE_MAX = 1_000;
 /** Audit rows per read from the store. Reads after a gap start small, because the next rows may be of other trails. */
 export const TRAIL_ROWS_MAX = 500;
 export const TRAIL_ROWS_MIN = 16;
-/** Characters of a setting's JSON in the audit log. A longer value is replaced by its length and hash to bound page sizes. */
+/** Maximum characters in a setting's JSON in the audit log. Longer values are replaced with their length and hash. */
 export const AUDITED_SETTING_CHARACTERS_MAX = 2_048;
 /** Highest page number. Larger numbers would lose precision in the offset arithmetic. */
 export const PAGE_NUMBER_MAX = 1_000_000_000;
 /** Errors in one error document. */
 export const ERRORS_MAX = 100;
-/** Characters of a presented token. Tokens have 90; the server rejects longer ones without a lookup. */
+/** Maximum characters in a presented token. Tokens have 90; the server rejects longer ones without a lookup. */
 export const TOKEN_CHARACTERS_MAX = 256;
 /** Length of the window in which `team-access.rate-limit` counts requests. */
 export const RATE_WINDOW_MS = 1_000;
@@ -42,7 +42,7 @@ export const TOKEN_USE_INTERVAL_MS = 60_000;
 export const TOKEN_USES_BATCH = 50;
 /**
  * Organizations that one user may have created, unless they are a site administrator. Only the store limits the content
- * of an organization. Organizations of which others made the user an owner do not count, because anybody could do that.
+ * of an organization. Organizations of which others made the user an owner do not count, because any user could do that.
  */
 export const ORGANIZATIONS_CREATED_MAX = 100;
 /** Members of an organization whose user was created by an invitation and has not used a token yet. */

@@ -150,7 +150,7 @@ for (const name of ['peer-accepts', 'peer-dials']) {
       }
     });
 
-    test('are decoded alike with an unknown field [STREAM-3]', () => {
+    test('are decoded the same when they contain an unknown field [STREAM-3]', () => {
       for (const { bytes, message } of recorded(name)) {
         // Field 1000 with the varint 7.
         const extended = fromBinary(ReplicationMessageSchema, Buffer.concat([bytes, Buffer.from([0xc0, 0x3e, 0x07])]));

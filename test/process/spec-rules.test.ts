@@ -49,7 +49,7 @@ describe('the rules of docs/spec', () => {
     assert.equal(defined.size, definitions.length);
   });
 
-  test('exist if the code or a page cites them', () => {
+  test('are defined if the code or a page cites them', () => {
     const unknown = [...code, ...pages].flatMap(({ file, text }) =>
       citationsIn(text)
         .filter((id) => !defined.has(id))

@@ -9,7 +9,7 @@ import { type EtcdNode, openEtcdNode, put } from '../support/state/etcd-node.ts'
 import { skipWithout } from '../support/tools.ts';
 import { until } from '../support/until.ts';
 
-/** Time for which the nodes compete. */
+/** How long the nodes compete. */
 const CONTENTION_MS = 3_000;
 
 /** Increments one counter repeatedly until a time. Returns the duration of each increment, sorted. */

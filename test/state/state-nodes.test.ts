@@ -233,7 +233,7 @@ describe('several states on one etcd', { skip: skipWithout('etcd'), timeout: 120
     assert.deepEqual(first.status.read(undefined, 'streams/0'), { s1: { heartbeat: 5 } });
     await until('the row is received', () => second.status.read('a', 'streams/0') !== undefined);
     assert.deepEqual(second.status.readOthers('streams/0'), new Map([['a', { s1: { heartbeat: 5 } }]]));
-    assert.equal(second.snapshot.index, index, 'status rows move no index');
+    assert.equal(second.snapshot.index, index, 'status rows do not advance the index');
     await first[Symbol.asyncDispose]();
     await until('the row is removed', () => second.status.readOthers('streams/0').size === 0);
   });

@@ -20,7 +20,10 @@ import { request, resource, toOne } from '../support/team-access/team-access.ts'
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** One change, as a single request and as an operation. Both are invalid, or `If-Match` rejects the single request. */
+/**
+ * One change, as a single request and as an operation. Neither is made: the operation is a dry run, and the single
+ * request is invalid or has an `If-Match` that never matches.
+ */
 interface Change {
   readonly description: string;
   readonly single: (company: Company) => { readonly method: string; readonly path: string; readonly body?: unknown };
@@ -146,7 +149,7 @@ function comparableOutcome({ status, text }: Answer, isSuccess: boolean): unknow
   };
 }
 
-describe('an operation has the outcome of the single endpoint [AUTHZ-85] for the', () => {
+describe('an operation has the same outcome as the single request [AUTHZ-85]:', () => {
   const api = sharedApi();
   let company: Company;
   before(async () => {

@@ -44,7 +44,7 @@ interface AttackScene {
   /** Another team, with a row on the workspace and a token. */
   readonly secretTeam: string;
   readonly secretTeamRow: string;
-  /** Another secret team, with `read-workspaces` and no row. */
+  /** Another secret team, with the permission `read-workspaces` but without a row on the workspace. */
   readonly secretTeamWithoutRow: string;
   readonly secretTeamToken: string;
   /** The ID of a user token of the owner. */

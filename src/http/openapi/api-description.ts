@@ -13,7 +13,7 @@ export interface ApiConventions {
   readonly errorSchemas: Readonly<Record<string, TSchema>>;
   /** The errors of the service. Default: all codes of `ServiceError`. */
   readonly errors?: readonly DescribedError[];
-  /** Headers of errors in addition to those of all services. */
+  /** Headers of error responses, in addition to `X-Request-Id` and `Retry-After`, which every service sends. */
   readonly errorHeaders?: readonly Parameter[];
   /** Query parameters, request headers and response headers of an endpoint, in addition to those that it declares. */
   readonly query: (endpoint: Endpoint) => readonly Parameter[];
@@ -38,5 +38,4 @@ export interface ApiDescription {
   readonly conventions: ApiConventions;
 }
 
-/** A JSON object. */
 export type Json = Readonly<Record<string, unknown>>;

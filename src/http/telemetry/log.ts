@@ -18,7 +18,6 @@ export interface LogOptions {
 /** Depth of logged causes. Bounds errors that are their own cause. */
 const CAUSES_MAX = 5;
 
-/** Creates the log of a process. */
 export function createLog({ level, format, destination = standardError() }: LogOptions): Log {
   const lines = format === 'json' ? destination : { write: (line: string) => destination.write(toTextLine(line)) };
   return pino(
@@ -53,10 +52,7 @@ function errorToJson(error: unknown, causesLeft: number): unknown {
   };
 }
 
-/**
- * Converts a JSON line into text: `12:01:02.345 WARN  the store is silent node=a silenceMs=12000`. The stack of an error
- * follows on indented lines.
- */
+/** Converts a JSON line: `12:01:02.345 WARN  the store is silent node=a silenceMs=12000`, then the indented stack. */
 function toTextLine(json: string): string {
   const { time, level, msg, error, ...fields } = JSON.parse(json) as Record<string, unknown>;
   const head = `${String(time).slice(11, 23)} ${String(level).toUpperCase().padEnd(5)} ${oneLine(String(msg ?? ''))}`;
@@ -75,5 +71,5 @@ function errorText(error: unknown): string {
   return `${lines.map((line) => `\n    ${line.trim()}`).join('')}${cause === undefined ? '' : `\n    caused by${errorText(cause)}`}`;
 }
 
-/** Replaces line breaks by spaces, so that quoted client input cannot forge a log line. */
+/** Replaces line breaks with spaces, so that quoted client input cannot forge a log line. */
 const oneLine = (text: string): string => text.replaceAll(/[\r\n\u2028\u2029]+/g, ' ');

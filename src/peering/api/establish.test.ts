@@ -155,7 +155,7 @@ describe('a peering token', () => {
 
 describe('a failed establish', () => {
   for (const [what, exchange, status, text] of [
-    ['no address can be reached', undefined, 503, '127.0.0.1:8503: nobody is there'],
+    ['no address can be reached', undefined, 503, '127.0.0.1:8503: connection refused'],
     [
       'the other cluster returns no secret',
       () => Promise.resolve(''),

@@ -98,7 +98,7 @@ function reserve(service: PeeringService, tx: Transaction, { target, token, id }
   return partition;
 }
 
-/** Checks that the name has the dialing role and means the same cluster as before ([PEER-63], [PEER-64]). */
+/** Checks that the name has the dialing role and refers to the same cluster as before ([PEER-63], [PEER-64]). */
 function checkSameCluster(stored: Stored<Peering> | undefined, token: PeeringToken, name: string): void {
   if (stored === undefined) return;
   const { role, state, peer } = stored.row;

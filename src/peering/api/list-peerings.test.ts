@@ -219,7 +219,7 @@ describe('a blocking query of GET /v1/peerings', () => {
     for (const makeChange of changes) {
       const { answer } = await api.startBlockingQuery(`/v1/peerings?partition=eu&index=${index}`);
       await mustGenerate(api, `other${index}`);
-      assert.equal(api.reads.waitingCount, 1, 'a peering of another partition wakes nobody');
+      assert.equal(api.reads.waitingCount, 1, 'a peering of another partition wakes no query');
       await makeChange();
       const next = indexOfAnswer(await answer);
       assert.ok(next > index);

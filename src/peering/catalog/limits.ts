@@ -1,22 +1,22 @@
 /** The limits of the catalog and the local agent, each with its reason ([SVC-24], [SVC-48]). */
 
-/** Characters in the name of a node or service. A DNS label has at most 63, and a node name may contain several. */
+/** Maximum characters in the name of a node or service. A DNS label has at most 63; a node name may contain several. */
 export const NAME_CHARACTERS_MAX = 128;
-/** Characters in the ID of a service or check. Clients build IDs from a name, a host and a port. */
+/** Maximum characters in the ID of a service or check. Clients build IDs from a name, a host and a port. */
 export const ID_CHARACTERS_MAX = 256;
-/** Characters in an address, the maximum of a DNS name. */
+/** Maximum characters in an address: the length of a DNS name. */
 export const ADDRESS_CHARACTERS_MAX = 253;
 /** Tags of a service. */
 export const TAGS_MAX = 64;
-/** Characters in a tag. */
+/** Maximum characters in a tag. */
 export const TAG_CHARACTERS_MAX = 255;
 /** Tagged addresses (`lan`, `wan`) of a node or service. */
 export const TAGGED_ADDRESSES_MAX = 16;
 /** Checks of one service or node. They share a row and are returned and sent together. */
 export const CHECKS_MAX = 64;
-/** Characters of a check's output that are stored. Longer output is truncated. */
+/** Maximum characters of a check's output that the server stores. Longer output is truncated. */
 export const OUTPUT_CHARACTERS_MAX = 4 * 1024;
-/** Characters in the notes of a check. */
+/** Maximum characters in the notes of a check. */
 export const NOTES_CHARACTERS_MAX = 1024;
 /** Shortest TTL of a check. Each expiry is a commit. */
 export const TTL_MS_MIN = 100;

@@ -8,5 +8,5 @@ export const CHECK_MS_MAX = 10 * SECOND;
 export const CHECKS_IN_PARALLEL_MAX = 8;
 /** Clocks that differ more make logs hard to compare, long before certificates become invalid. */
 export const CLOCK_WARNING_MS = 60 * SECOND;
-/** Characters of a text from another server that a report contains. */
+/** Maximum characters in a text from another server that a report contains. */
 export const FOREIGN_TEXT_LENGTH_MAX = 200;

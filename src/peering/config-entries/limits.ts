@@ -1,6 +1,6 @@
 /** The limits of configuration entries, each with its reason. The size of an entry is limited by `limits.body`. */
 
-/** Characters in the description of a source, which lists and the audit log repeat. */
+/** Maximum characters in the description of a source, which lists and the audit log repeat. */
 export const DESCRIPTION_CHARACTERS_MAX = 512;
 /** Peers that a warning names, because a header must be short. */
 export const WARNED_PEERS_MAX = 8;

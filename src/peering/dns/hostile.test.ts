@@ -50,7 +50,7 @@ describe('invalid DNS messages', () => {
   const refused: Readonly<Record<string, readonly [message: () => Buffer, rcode: number]>> = {
     'NOTIFY is not implemented': [() => withFlags(4 << 11), NOTIMP],
     'UPDATE is not implemented': [() => withFlags(5 << 11), NOTIMP],
-    'an opcode that nobody has given is not implemented': [() => withFlags(15 << 11), NOTIMP],
+    'an unassigned opcode is not implemented': [() => withFlags(15 << 11), NOTIMP],
     'no question is malformed': [() => withCounts(0), FORMERR],
     'two questions are malformed': [() => withCounts(2), FORMERR],
     'a question with answers is malformed': [() => withCounts(1, 1), FORMERR],

@@ -1,6 +1,6 @@
 /** The limits of the DNS listener. Its clients are not authenticated. */
 
-/** Bytes of a question over TCP. A name has up to 255, and EDNS with its options a few hundred. */
+/** Maximum bytes of a question over TCP. A name has up to 255, and EDNS with its options a few hundred. */
 export const QUERY_BYTES_MAX = 4_096;
 /** Additional records of a question: EDNS, and a signature, which is ignored. */
 export const ADDITIONALS_MAX = 2;
@@ -11,9 +11,9 @@ export const UDP_ANSWER_BYTES_MIN = 512;
  * amplification of a question with a forged source address.
  */
 export const UDP_ANSWER_BYTES_MAX = 1_232;
-/** Bytes of a response over TCP, whose length prefix has two bytes. */
+/** Maximum bytes of a response over TCP, whose length prefix has two bytes. */
 export const TCP_ANSWER_BYTES_MAX = 65_535;
-/** Bytes of responses queued in a UDP socket. Beyond it questions are dropped, and clients retry. */
+/** Maximum bytes of responses queued in a UDP socket. Beyond it questions are dropped, and clients retry. */
 export const UDP_UNSENT_BYTES_MAX = 4 * 1024 * 1024;
 /** Open TCP connections. A further one closes the connection that was idle the longest. */
 export const TCP_CONNECTIONS_MAX = 256;

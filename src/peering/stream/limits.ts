@@ -31,9 +31,9 @@ export const PENDING_CHANGES_MAX = 262_144;
  * they must not break a working peering. Above the limit the peer is broken, and ending the stream makes that visible.
  */
 export const PROTOCOL_ERRORS_MAX = 100;
-/** Characters of a nonce that is sent back to the peer. Consul and Accord use 8. */
+/** Maximum characters in a nonce that is sent back to the peer. Consul and Accord use 8. */
 export const NONCE_CHARACTERS_MAX = 64;
-/** Characters of a reason that is sent to the peer or received from it. */
+/** Maximum characters in a reason that is sent to the peer or received from it. */
 export const REASON_CHARACTERS_MAX = 1_024;
 /**
  * Messages and map entries in one resource. A service with 4,000 instances has about as many, which are some 20 MB when

@@ -28,5 +28,5 @@ export const UNACKNOWLEDGED_LISTED_MAX = 100;
 
 /** CA roots in a peering token or trust bundle. A cluster has one, or two during a rotation. */
 export const ROOTS_MAX = 16;
-/** Characters of one CA root in PEM. A certificate with a 16,384-bit RSA key has a third of that. */
+/** Maximum characters in one CA root in PEM. A certificate with a 16,384-bit RSA key has a third of that. */
 export const ROOT_CHARACTERS_MAX = 32 * 1024;

@@ -13,9 +13,7 @@
  * more than 128 compares), and an elected leader (the guard already decides which commit wins).
  */
 
-/**
- * One version of the store. `index` counts commits, `epoch` counts cuts in the history, `cluster` is a UUID [STATE-11].
- */
+/** One version of the store. `index` counts commits; `epoch` rises when the history does not continue [STATE-11]. */
 export interface Head {
   readonly cluster: string;
   readonly epoch: number;
@@ -35,7 +33,6 @@ export interface Operation {
   readonly value: string | null;
 }
 
-/** A stored key with its value. */
 export interface StoredRow {
   readonly table: string;
   readonly key: string;
@@ -59,7 +56,6 @@ export interface CommittedChange {
   readonly own: boolean;
 }
 
-/** A live node of the cluster. */
 export interface LiveNode {
   readonly name: string;
   readonly incarnation: string;
@@ -76,9 +72,7 @@ export interface CommitLimits {
 
 /** The receiver of the engine's events. An engine method never calls it before it has returned its promise. */
 export interface Follower {
-  /**
-   * Delivers commits in index order without gaps, starting after the loaded head. Own ones precede `commit`'s result.
-   */
+  /** Delivers commits in index order without gaps, from the loaded head on. Own ones precede `commit`'s result. */
   onCommit(change: CommittedChange): void;
   /** Reports a gap (compaction, another cluster, a head that went back). No commit follows until the next `load`. */
   onBreak(reason: string): void;
@@ -123,7 +117,7 @@ export interface Engine extends AsyncDisposable {
    * Reads all rows of one head in pages, except store-only tables, and awaits each `page` before it sends the next.
    * Calls `restart` when it has to start over; the caller then discards the pages it received.
    * `onCommit` continues from the returned head, possibly before the caller's continuation runs.
-   * @param floor the highest epoch and index that this process has served. A store that lies behind it is moved to a
+   * @param floor the highest epoch and index that this process has served. An older store is moved to a
    *   new epoch, with an index above the floor, before it is read.
    */
   load(
@@ -148,15 +142,10 @@ export interface Engine extends AsyncDisposable {
   /** Reads one range of any table from the store, in key order. @throws StateError `unavailable` */
   scan(table: string, range: ScanRange, signal: AbortSignal): Promise<readonly StoredRow[]>;
 
-  /**
-   * Fills an empty store atomically and sets its head to `head`. Called between `open` and the first `load`.
-   * @throws StateError `not-empty`
-   */
+  /** Fills an empty store atomically, between `open` and the first `load`. @throws StateError `not-empty` */
   import(head: Head, pages: AsyncIterable<readonly StoredRow[]>, signal: AbortSignal): Promise<void>;
 
-  /**
-   * Sets a status row of this node, or removes it with `null`. The row lives as long as the node's lease [STATE-90].
-   */
+  /** Sets a status row of this node, or removes it with `null`. The row lives as long as the lease [STATE-90]. */
   publish(slot: string, value: string | null): void;
 
   /** Maintains the store (compaction) until `signal` aborts. Runs as a background job on one node. */

@@ -167,7 +167,7 @@ function liveNodesSuite(makeStore: MakeStore): void {
       ]),
     );
     assert.equal(first.statuses.size, 0, 'own rows are not reported');
-    assert.equal((await second.engine.head(testTimeout())).index, index, 'status rows move no index');
+    assert.equal((await second.engine.head(testTimeout())).index, index, 'status rows do not advance the index');
     await first[Symbol.asyncDispose]();
     await until('the rows are removed with their node', () => second.statuses.size === 0);
   });

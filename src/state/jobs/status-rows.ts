@@ -1,6 +1,6 @@
 /**
- * Status rows: values that belong to a running server and disappear with its lease. They move no index, and no decision
- * depends on them. They are exact on their own server and about 10 s old on others. See [STATE-90].
+ * Status rows: values that belong to a running server and disappear with its lease. They do not advance the index, and
+ * no decision depends on them. They are exact on their own server and about 10 s old on others. See [STATE-90].
  */
 import type { Engine } from '../engine/engine.ts';
 

@@ -17,12 +17,11 @@ import { decodeRow } from './codec.ts';
 import { createSnapshot, type Snapshot, type SnapshotData } from './snapshot.ts';
 import { cloneTableIndexes, emptyTableIndexes, secondaryIndex, setRow, type TableIndexes } from './table-indexes.ts';
 
-/** The epoch of a store whose history was never cut. */
+/** The epoch of a new store. */
 const FIRST_EPOCH = 1;
 
 type Tables = SnapshotData['tables'];
 
-/** A whole state as loaded from the store. */
 export interface LoadedState {
   readonly cluster: string;
   readonly epoch: number;
@@ -34,11 +33,9 @@ export interface LoadedState {
 /** A batch of this server that the store has committed. */
 export interface CommittedBatch {
   rowChanges(): readonly RowChange[];
-  /** Returns the state that the next batch builds on. */
   nextBase(): { readonly tables: Tables };
 }
 
-/** The key of a row in its table. */
 interface RowKey {
   readonly table: AnyTable;
   readonly key: string;
@@ -113,10 +110,7 @@ export class CommittedState {
     this.#publish(batch.nextBase().tables, batch.rowChanges(), index);
   }
 
-  /**
-   * Applies a commit of another server.
-   * @throws StateError `corrupt`, UniqueError; nothing was changed, and the caller must reload the state
-   */
+  /** Applies another server's commit. @throws StateError `corrupt`, UniqueError; nothing changed, the caller reloads */
   apply(operations: readonly Operation[], index: number): void {
     const tables = new Map(this.#snapshot.tables);
     const cloned = new Set<AnyTable>();
@@ -178,7 +172,6 @@ export class CommittedState {
     this.#processedOwners = 0;
   }
 
-  /** Replaces everything with a loaded state. */
   load({ cluster, epoch, index, tables, orphanedKeys }: LoadedState): void {
     this.#removedOwners = [];
     this.#processedOwners = 0;

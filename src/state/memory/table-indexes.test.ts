@@ -23,7 +23,7 @@ const plain = (table: AnyTable, indexes: TableIndexes): unknown => [
 ];
 
 describe('table indexes', () => {
-  it('equal, after any changes, the indexes built from the remaining rows [STATE-19] [STATE-22]', () => {
+  it('equal indexes rebuilt from the remaining rows after any changes [STATE-19] [STATE-22]', () => {
     const change = fc.record({ key: fc.constantFrom('a', 'b', 'é', '\uffff', '😀', '~'), value: fc.option(fc.nat(8)) });
     fc.assert(
       fc.property(fc.array(change, { maxLength: 60 }), (changes) => {

@@ -11,7 +11,6 @@ export class ImportError extends Error {
   override readonly name = 'ImportError';
 }
 
-/** An open export file. */
 export interface ExportFile extends AsyncDisposable {
   readonly path: string;
   readonly header: ExportHeader;
@@ -69,7 +68,7 @@ function readHeader(path: string, line: string): ExportHeader {
   try {
     header = JSON.parse(line);
   } catch (cause) {
-    throw new ImportError(`'${path}' is not an export of Accord: its first line is not a header`, { cause });
+    throw new ImportError(`'${path}' is not an export of Accord: its first line is not JSON`, { cause });
   }
   if (!isObject(header) || header['format'] !== EXPORT_FORMAT) {
     throw new ImportError(`'${path}' is not an export of Accord`);

@@ -1,5 +1,5 @@
 /**
- * Barriers: proofs that this server has every commit made before a read arrived.
+ * Barriers: a barrier proves that this server has applied every commit made before a read arrived.
  *
  * One proof runs at a time. A read never joins a proof that began before the read arrived. All reads that arrive during
  * a proof share the next one, so any number of reads costs one store request per round trip. See [STATE-57].
@@ -15,7 +15,7 @@ export class Barrier {
   #next: Promise<void> | undefined;
   #failedAtMs: number | undefined;
 
-  /** @param prove reads the head of the store and waits until this server has reached its index */
+  /** @param prove reads the head of the store and waits until this server has applied the commit with that index */
   constructor(prove: (signal: AbortSignal) => Promise<void>, clock: Clock) {
     this.#prove = prove;
     this.#clock = clock;

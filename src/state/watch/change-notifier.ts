@@ -2,8 +2,8 @@
  * The change notifier: wakes blocking queries when a topic changes, and remembers when each topic changed last.
  *
  * The reported index of a topic may be too high, which wakes a client without need. It must never be too low, because
- * the client would miss a change. So a forgotten topic counts as changed at `#forgottenIndex`, and a deletion leaves its
- * index behind. See [STATE-71].
+ * the client would miss a change. So a forgotten topic counts as changed at `#forgottenIndex`, and the topics of a
+ * deleted row keep the index of the deletion. See [STATE-71].
  */
 import { LAST_CHANGES_MAX, WAKE_SLICE_WAITERS } from '../limits.ts';
 import { type AnyTable, SEPARATOR } from '../table.ts';
@@ -11,10 +11,8 @@ import { type AnyTable, SEPARATOR } from '../table.ts';
 /** A row, existing or missing, or an entry of a watched index. Made by `rowTopic` or `entryTopic`. */
 export type Topic = string & { readonly topic: unique symbol };
 
-/** Returns the topic of the row under a primary key. */
 export const rowTopic = (table: AnyTable, key: string): Topic => `${table.name}${SEPARATOR}${SEPARATOR}${key}` as Topic;
 
-/** Returns the topic of all rows under an entry of a watched index. */
 export const entryTopic = (table: AnyTable, index: string, entry: string): Topic =>
   `${table.name}${SEPARATOR}${index}${SEPARATOR}${entry}` as Topic;
 
@@ -69,10 +67,7 @@ export class ChangeNotifier {
     for (const waiters of this.#waiters.values()) for (const waiter of waiters) this.#enqueue(waiter);
   }
 
-  /**
-   * Calls `wake` once, in a later turn of the event loop, when one of `topics` changes.
-   * @returns a function that removes the waiter
-   */
+  /** Calls `wake` once, in a later turn, when one of `topics` changes. @returns a function that removes the waiter */
   wait(topics: readonly Topic[], wake: () => void): () => void {
     const waiter: Waiter = { topics, wake };
     for (const topic of topics) {

@@ -59,12 +59,10 @@ export class BatchChanges {
     return this.#operationCount;
   }
 
-  /** Bytes of all operations. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** The number of rows that the batch adds to memory. */
   get rowsAdded(): number {
     return this.#rowsAdded;
   }
@@ -81,12 +79,11 @@ export class BatchChanges {
     return indexes;
   }
 
-  /** Starts a new undo log. */
   beginWrite(): void {
     this.#undoLog.length = 0;
   }
 
-  /** Replaces `previous`, the row under `key`, by `after`. @throws UniqueError, TypeError for an invalid key */
+  /** Replaces `previous`, the row under `key`, with `after`. @throws UniqueError, TypeError for an invalid key */
   replaceRow(
     table: AnyTable,
     key: string,
@@ -137,7 +134,6 @@ export class BatchChanges {
     return all;
   }
 
-  /** Returns the state after a commit of the batch. */
   nextBase(): BatchBase {
     if (this.#operationCount === 0) return this.#base;
     return {
@@ -173,7 +169,7 @@ export class BatchChanges {
     this.#undoLog.push({ change, earlier, indexes, previous });
   }
 
-  /** Replaces the net change `from` of a key by `to`; undefined stands for no change. */
+  /** Replaces the net change `from` of a key with `to`; undefined stands for no change. */
   #setNetChange(key: string, from: PendingChange | undefined, to: PendingChange | undefined): void {
     const { table } = (to ?? from) as PendingChange;
     let byKey = this.#changes.get(table);
@@ -199,7 +195,6 @@ function sizeOf(table: AnyTable, key: string, value: string | null): number {
   return table.name.length + Buffer.byteLength(key) + (value === null ? 0 : Buffer.byteLength(value));
 }
 
-/** Returns by how much a change of one row changes the number of rows. */
 function rowsAdded(before: Stored<unknown> | undefined, after: Stored<unknown> | undefined): number {
   return (after === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
 }

@@ -1,7 +1,6 @@
 /** Schemas of JSON:API documents for the API description. */
 import { type TProperties, type TSchema, Type } from 'typebox';
 
-/** The schema of a resource identifier. */
 const identifierSchema = (type: string): TSchema => Type.Object({ id: Type.String(), type: Type.Literal(type) });
 const links = Type.Object({ related: Type.Optional(Type.String()), self: Type.Optional(Type.String()) });
 
@@ -12,7 +11,6 @@ export const toOne = (type: string): TSchema =>
 /** The schema of a relationship to one resource that a body must contain. */
 export const toOneRequired = (type: string): TSchema => Type.Object({ data: identifierSchema(type) });
 
-/** The schema of a to-many relationship. */
 export const toMany = (type: string): TSchema =>
   Type.Object({ data: Type.Array(identifierSchema(type)), links: Type.Optional(links) });
 
@@ -38,7 +36,6 @@ const included = Type.Optional(
   Type.Array(Type.Object({ id: Type.String(), type: Type.String() }, { additionalProperties: true })),
 );
 
-/** The schema of a document with one resource. */
 export const documentSchema = (resource: TSchema) => Type.Object({ data: resource, included });
 
 const link = Type.Union([Type.String(), Type.Null()]);
@@ -62,7 +59,7 @@ const pagination = Type.Object(
   { title: 'Pagination' },
 );
 
-/** The schema of a document with a list of resources. `meta` is in addition to `pagination`. */
+/** The schema of a document with a page of resources. `meta` lists the members of its `meta` besides `pagination`. */
 export const pageSchema = (resource: TSchema, meta: TProperties = {}) =>
   Type.Object({
     data: Type.Array(resource),
@@ -102,7 +99,7 @@ export const resourceBodySchema = (type: string, { attributes, relationships, re
     { additionalProperties: true },
   );
 
-/** Optional when every relationship is. */
+/** Returns an optional schema if every relationship is optional. */
 function relationshipsBodySchema(relationships: TProperties): TSchema {
   const schema = Type.Object(relationships);
   return Object.values(relationships).every((one) => Type.IsOptional(one)) ? Type.Optional(schema) : schema;

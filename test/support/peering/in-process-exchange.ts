@@ -20,13 +20,13 @@ export function makeReachable(service: PeeringService): Disposable {
   return { [Symbol.dispose]: () => void reachable.delete(serverName) };
 }
 
-/** Exchanges with a cluster of this process, which it finds by server name. The addresses are ignored. */
+/** Exchanges the secret with a cluster in the same process. Finds it by the server name and ignores the addresses. */
 export const inProcessExchange: Exchange = async (token) => {
   const service = reachable.get(token.ServerName);
   if (service === undefined) {
     throw new ExchangeUnreachable(
       tokenAddresses(token)
-        .map((address) => `${address}: nobody is there`)
+        .map((address) => `${address}: connection refused`)
         .join('\n'),
     );
   }

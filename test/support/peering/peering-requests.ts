@@ -59,7 +59,7 @@ export type TokenEdits = Readonly<Partial<Record<keyof PeeringToken, unknown>>>;
 export const editedToken = (token: string, fields: TokenEdits): string =>
   encodeContent({ ...tokenContent(token), ...fields });
 
-/** Replaces the addresses of a token by a proxy on loopback. The dialing side does not replace manual addresses. */
+/** Replaces a token's addresses with that of a loopback proxy. The dialing side does not replace manual addresses. */
 export const tokenForProxy = (token: string, { port }: { readonly port: number }): string =>
   editedToken(token, { ManualServerAddresses: [`127.0.0.1:${port}`], ServerAddresses: [] });
 

@@ -54,7 +54,7 @@ describe('a written entry', () => {
     });
   });
 
-  test('writes nothing when it means the same [SVC-64]', async () => {
+  test('writes nothing when the stored entry is equivalent [SVC-64]', async () => {
     const entry = intentionEntry('same', ['allow web'], { Meta: { a: '1', b: '2' } });
     await mustWrite(api(), entry);
     const { index } = api().state.snapshot;

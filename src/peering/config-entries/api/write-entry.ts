@@ -27,7 +27,7 @@ export interface WriteResult {
 }
 
 /**
- * Creates or replaces an entry. An entry that means the same remains unchanged, with its index ([SVC-64]).
+ * Creates or replaces an entry. An equivalent entry remains unchanged, with its index ([SVC-64]).
  * @param cas see `readCas`
  * @throws ServiceError `bad-request` | `permission-denied`, StateError
  */

@@ -12,7 +12,7 @@ import type { NamedBody } from './entry-body.ts';
 import { checkExportedServicesName, newExportLines } from './new-exported-services.ts';
 import { newSources } from './new-service-intentions.ts';
 
-/** Returns the entry of a body. @throws ServiceError `bad-request`, beginning with the place of the problem */
+/** Returns the entry of a body. @throws ServiceError `bad-request`, beginning with the path of the invalid field */
 export function newEntry(body: NamedBody, partition: string, surroundings: ValidationContext): ConfigEntry {
   checkMeta(body.Meta);
   const meta = body.Meta ?? {};
@@ -49,7 +49,7 @@ export function missingPeersWarning(reader: Reader, entry: DeepReadonly<ConfigEn
   } not exist yet`;
 }
 
-/** Whether two entries mean the same, so that replacing one by the other changes nothing ([SVC-64]). */
+/** Whether two entries are equivalent, so that replacing one with the other changes nothing ([SVC-64]). */
 export function isSameEntry(a: DeepReadonly<ConfigEntry>, b: DeepReadonly<ConfigEntry>): boolean {
   return JSON.stringify(inOrder(a)) === JSON.stringify(inOrder(b));
 }

@@ -22,7 +22,7 @@ export function checkExportedServicesName(name: string, partition: string): void
   );
 }
 
-/** @throws ServiceError `bad-request`, beginning with the place of the problem */
+/** @throws ServiceError `bad-request`, beginning with the path of the invalid field */
 export function newExportLines(services: readonly Line[], surroundings: ValidationContext): readonly ExportRule[] {
   return services.map(({ Name, Consumers }, i) => {
     const place = `Services[${i}]`;

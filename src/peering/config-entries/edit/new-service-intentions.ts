@@ -14,7 +14,7 @@ type Given = ServiceIntentionsBody['Sources'][number];
 
 /**
  * @param partition the partition of the entry, and of sources that name none
- * @throws ServiceError `bad-request`, beginning with the place of the problem
+ * @throws ServiceError `bad-request`, beginning with the path of the invalid field
  */
 export function newSources(
   given: readonly Given[],

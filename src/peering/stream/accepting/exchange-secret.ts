@@ -1,4 +1,4 @@
-/** The accepting side of the secret exchange: replaces an establishment secret by a stream secret ([STREAM-19]). */
+/** The accepting side of the secret exchange: replaces an establishment secret with a stream secret ([STREAM-19]). */
 import { randomUUID } from 'node:crypto';
 import type { Origin } from '../../../audit/record.ts';
 import { ServiceError } from '../../../http/errors.ts';

@@ -144,7 +144,7 @@ describe('applying', () => {
     assert.deepEqual(answeredNonces(dispatch(session, { type: 'not-applied', key: WEB, refusal: REFUSAL })), ['!n2']);
   });
 
-  it('replaces a pending response by a newer one and acknowledges both together [STREAM-52]', () => {
+  it('replaces a pending response with a newer one and acknowledges both together [STREAM-52]', () => {
     const session = openSession();
     dispatch(session, responseReceived(WEB, 'n1'));
     dispatch(session, responseReceived(WEB, 'n2'));

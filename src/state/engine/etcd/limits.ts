@@ -48,7 +48,7 @@ export const ENGINE_OPERATIONS = 3;
 /** Interval of housekeeping, and of the revisions that it records for the compaction. */
 export const HOUSEKEEPING_INTERVAL_MS = 60_000;
 
-/** Time for which the writer key of a node without a lease is kept if compaction is off [ETCD-82]. */
+/** How long the writer key of a node without a lease is kept if compaction is off [ETCD-82]. */
 export const WRITER_KEY_RETENTION_MS = 10 * 60_000;
 
 /** Time that closing waits for etcd to revoke the lease, which otherwise expires [ETCD-76]. */

@@ -122,7 +122,7 @@ test('apply ignores rows of another generation [ETCD-46]', () => {
 
 const BREAKS: readonly (readonly [string, HeadRecord, RegExp])[] = [
   ['a gap', after(12), /commit 12 came after 10/],
-  ['another epoch', { ...after(11), epoch: 2 }, /epoch 1 became 2/],
+  ['another epoch', { ...after(11), epoch: 2 }, /epoch changed from 1 to 2/],
   ['another cluster', { ...after(11), cluster: 'd' }, /another cluster/],
   ['an import', { ...after(11), generation: '9' }, /import/],
 ];

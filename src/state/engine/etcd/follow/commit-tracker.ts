@@ -23,7 +23,6 @@ export interface OwnCommit {
   readonly onSeen: (revision: bigint) => void;
 }
 
-/** All events of one revision. */
 export interface RevisionEvents {
   readonly revision: bigint;
   readonly events: readonly Event[];
@@ -41,7 +40,6 @@ export interface CommitTracker {
   apply(revision: RevisionEvents): void;
   /** Sets the own commit that is in flight, if any. */
   expectOwn(own: OwnCommit | undefined): void;
-  /** Records that etcd made `own` at `revision`. */
   ownCommitted(own: OwnCommit, revision: bigint): void;
   /** Compares a head that was read (undefined: missing) with the position when the read began [ETCD-52]. */
   compareHead(begun: Position, read: Position | undefined): void;
@@ -180,7 +178,7 @@ function toOperation({ table, key }: ParsedKey & { kind: 'row' }, { type, kv }: 
 /** Returns why `to` does not directly follow `from`, or undefined if it does [ETCD-51]. */
 function discontinuity(from: HeadRecord, to: HeadRecord): string | undefined {
   if (to.cluster !== from.cluster) return `etcd contains another cluster: ${to.cluster} instead of ${from.cluster}`;
-  if (to.epoch !== from.epoch) return `history was cut: epoch ${from.epoch} became ${to.epoch}`;
+  if (to.epoch !== from.epoch) return `the epoch changed from ${from.epoch} to ${to.epoch}`;
   if (to.generation !== from.generation) return `the rows were replaced by an import (${to.generation})`;
   if (to.index !== from.index + 1) return `commit ${to.index} came after ${from.index}`;
   return undefined;

@@ -29,8 +29,8 @@ export interface LeasedKeys {
 }
 
 /**
- * Chooses the revision that a load reads. First moves the store to a new epoch if it lies behind `floor`, was restored
- * into another etcd cluster, or contains another history of the same epoch (`diverged`) [ETCD-58].
+ * Chooses the revision that a load reads. First moves the store to a new epoch if it is older than `floor`, was
+ * restored into another etcd cluster, or contains another history of the same epoch (`diverged`) [ETCD-58].
  */
 export async function pinRevision(
   client: EtcdClient,
@@ -56,13 +56,11 @@ function needsNewEpoch({ record }: Position, etcdCluster: string, floor: Head | 
   return record.index < floor.index || record.epoch < floor.epoch || (diverged && record.epoch === floor.epoch);
 }
 
-/**
- * Tries once to start a new epoch, guarded by the head that was read. If another node wins, the caller reads its head.
- */
+/** Tries once to start a new epoch, guarded by the head that was read. If another node wins, the caller reads again. */
 async function startEpoch(
   client: EtcdClient,
   keys: Keys,
-  { record, encoded: text, modRevision }: Position,
+  { record, encoded, modRevision }: Position,
   etcdCluster: string,
   floor: Head | undefined,
   by: string,
@@ -72,16 +70,13 @@ async function startEpoch(
   const index = Math.max(record.index, floor?.index ?? 0) + EPOCH_STEP;
   const next = encodeHead({ ...record, epoch, index, etcdCluster, by: `epoch/${by}` });
   const transaction = {
-    compare: [modRevisionEquals(keys.head, modRevision), valueEquals(keys.head, text)],
+    compare: [modRevisionEquals(keys.head, modRevision), valueEquals(keys.head, encoded)],
     success: [put(keys.head, next)],
   };
   await client.retry((endpoint, call) => endpoint.kv.txn(transaction, call), signal);
 }
 
-/**
- * Reads the leased keys and then the rows at the pinned revision, and passes the rows to `page`.
- * @returns undefined if etcd compacted the revision during the load, which must then start again
- */
+/** Reads the leased keys, then passes the rows to `page`. @returns undefined if etcd compacted the revision */
 export async function loadAtRevision(
   client: EtcdClient,
   keys: Keys,
