@@ -20,7 +20,7 @@ export interface OrganizationSize {
   readonly workspaces: number;
   readonly users?: number;
   readonly teamsPerUser?: number;
-  /** Returns the number of team access rows on the workspace with a number. */
+  /** Returns the number of team access rows on a workspace. Workspaces are numbered from 0. */
   readonly rowsOn: (workspace: number) => number;
 }
 

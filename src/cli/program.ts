@@ -36,8 +36,8 @@ The commands of team access (organization, team, workspace, team-access, access,
   --api-token-file, ACCORD_API_TOKEN, credentials.json
 
 Results are written to standard output, everything else to standard error.
-Exit codes: 0 success, 1 failed or rejected by the server, 2 usage error, 3 server unreachable, 4 answer unknown to the
-server, 130 interrupted.
+Exit codes: 0 success, 1 failed or rejected by the server, 2 usage error, 3 server unreachable, 4 the server
+cannot determine the result, 130 interrupted.
 `;
 
 /**

@@ -23,7 +23,7 @@ export function describeOrigin(origin: Origin): string {
   }
 }
 
-/** Longest value that a message quotes, in characters. Enough to recognize the value. */
+/** Characters of a value that a message quotes before it truncates the value. */
 const QUOTED_LENGTH_MAX = 100;
 
 /** Quotes a value on one line and truncates it. */

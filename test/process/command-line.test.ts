@@ -192,11 +192,11 @@ describe('acl token commands', () => {
     );
   });
 
-  test('tell how to provide a token if none was sent [ACL-63, SRV-98]', async () => {
+  test('explain how to provide a token when none was sent [ACL-63, SRV-98]', async () => {
     const environment = { ACCORD_DATA_DIR: '/no/such/folder', ACCORD_ADDRESS: address };
     assert.match(
       await fail(['acl', 'token', 'list'], { environment }),
-      /^accord: Permission denied: anonymous token lacks permission 'acl:read'\..* \(no token was sent: set ACCORD_TOKEN, or name the folder of the first credentials with --data-dir\)\n$/,
+      /^accord: Permission denied: anonymous token lacks permission 'acl:read'\..* \(no token was sent: set ACCORD_TOKEN, or name the directory of credentials\.json with --data-dir\)\n$/,
     );
   });
 

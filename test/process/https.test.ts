@@ -11,7 +11,7 @@ import { type Server, send, startServer } from '../support/process/server.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { until } from '../support/until.ts';
 
-/** Returns the common name in the certificate of a new connection. */
+/** Opens a connection and returns the common name in the server's certificate. */
 async function servedName(server: Server): Promise<unknown> {
   const socket = tls.connect({ port: Number(new URL(server.address).port), rejectUnauthorized: false });
   await once(socket, 'secureConnect');

@@ -20,7 +20,7 @@ export interface Tool {
   readonly needsInstalling?: true;
   /** Whether only `npm run bench` needs it. `npm test` does not install it then. */
   readonly benchOnly?: true;
-  /** How to install it on other systems, as the end of a sentence. */
+  /** How to install the tool on systems other than Debian. The error message ends with this text. */
   readonly installHint: string;
 }
 

@@ -6,7 +6,6 @@ import { printable } from '../output/output.ts';
 import { type ClientResponse, errorText } from './client.ts';
 import type { Connection } from './connection.ts';
 
-/** A JSON:API error object. */
 export interface ApiError {
   readonly title: string;
   readonly detail?: string;
@@ -56,5 +55,5 @@ export function apiResponseError(
 
 function tokenHint({ token, tokenSource }: Connection): string {
   if (token !== undefined) return ` (the token from ${tokenSource} is unknown to the server or has expired)`;
-  return ' (no token was sent: set ACCORD_API_TOKEN, or name the folder of the first credentials with --data-dir)';
+  return ' (no token was sent: set ACCORD_API_TOKEN, or name the directory of credentials.json with --data-dir)';
 }

@@ -29,7 +29,6 @@ export interface ClientResponse {
 
 export interface Client {
   readonly address: string;
-  /** Whether requests carry a token. */
   readonly hasToken: boolean;
   /** Sends a request and returns a response with any status. @throws CommandError `unreachable` */
   request(call: ClientRequest): Promise<ClientResponse>;
@@ -171,7 +170,7 @@ export function errorText({ status, text, headers }: ClientResponse): string {
 /** Returns a hint if the token, or its absence, causes the error. */
 function tokenHint({ token, tokenSource }: Connection, message: string): string {
   if (token === undefined) {
-    return ' (no token was sent: set ACCORD_TOKEN, or name the folder of the first credentials with --data-dir)';
+    return ' (no token was sent: set ACCORD_TOKEN, or name the directory of credentials.json with --data-dir)';
   }
   return message === 'ACL not found' ? ` (the token from ${tokenSource} is unknown to the server or has expired)` : '';
 }

@@ -47,7 +47,6 @@ export const API_TOKEN: TokenKind = {
   fromCredentials: ({ teamAccess }) => teamAccess?.token,
 };
 
-/** A server and the token for it. */
 export interface Connection {
   /** Without a trailing slash. */
   readonly address: string;
@@ -76,7 +75,10 @@ function withServer(command: Command, tokenFile: readonly [flag: string, meaning
     .option('--address <url>', `address of the server (default: ACCORD_ADDRESS, or ${ADDRESS_DEFAULT})`)
     .option(...tokenFile)
     .option('--ca-file <file>', "CA certificates in PEM (default: ACCORD_CA_FILE, or the system's certificates)")
-    .option('--data-dir <dir>', `folder of credentials.json, read if no token is given (default: ${DATA_DIR_DEFAULT})`);
+    .option(
+      '--data-dir <dir>',
+      `directory of credentials.json, which is read if no token is given (default: ${DATA_DIR_DEFAULT})`,
+    );
 }
 
 /**

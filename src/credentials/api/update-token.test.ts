@@ -34,7 +34,7 @@ describe('PUT /v1/acl/token/:accessor', () => {
     assert.equal(changed.json<CreatedToken>().Description, 'new');
   });
 
-  test('changes the grants of the next request', async () => {
+  test('applies the changed grants to the next request', async () => {
     await using api = await startApi();
     const made = await api.makeToken(['acl:read']);
     const list = () => api.request('GET', '/v1/acl/tokens', { token: made.SecretID });

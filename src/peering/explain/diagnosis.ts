@@ -64,7 +64,7 @@ export const failed = (detail: string): StepResult => ({ status: 'failed', detai
 export const waiting = (detail: string): StepResult => ({ status: 'waiting', detail, passes: 'no' });
 /** This server does not know the step, so it does not know whether the service arrives. */
 export const unknown = (detail: string): StepResult => ({ status: 'unknown', detail, passes: 'unknown' });
-/** This server cannot verify the step, but the service is imported. */
+/** This server cannot verify the step. It has passed, because the service is imported. */
 export const unverified = (detail: string): StepResult => ({ status: 'unknown', detail, passes: 'yes' });
 export const skipped: StepResult = { status: 'skipped', passes: 'no' };
 

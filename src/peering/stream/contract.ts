@@ -199,7 +199,7 @@ export interface SessionCounters {
 /** A running session. */
 export interface SessionHandle {
   /**
-   * The messages to send: the handler yields them (accepting), or they are passed to the call (dialing). Iterated once.
+   * The messages to send. An accepting handler yields them, and a dialing peer passes them to its call. Iterated once.
    */
   readonly outgoing: AsyncIterable<ReplicationMessage>;
   /**

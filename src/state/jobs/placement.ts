@@ -42,7 +42,7 @@ export class Jobs {
   readonly #parts: JobsParts;
   /** The abort controllers of running jobs; undefined for jobs that run on another server. */
   readonly #jobs = new Map<Job, AbortController | undefined>();
-  /** The loops of running and stopping jobs. */
+  /** One promise per running or stopping job. It settles when the job's loop has ended. */
   readonly #loops = new Set<Promise<void>>();
   #liveNodes: readonly LiveNode[] = [];
 
@@ -50,10 +50,7 @@ export class Jobs {
     this.#parts = parts;
   }
 
-  /**
-   * Adds a job, and starts it if this server is picked.
-   * @returns a function that stops and removes the job on this server
-   */
+  /** Adds a job, and starts it if this server is picked. @returns a function that removes it on this server */
   add(job: Job): () => void {
     this.#jobs.set(job, undefined);
     this.#place(job, undefined);

@@ -50,11 +50,9 @@ interface TokenOwner {
   readonly name: string;
 }
 
-/** Returns the username of a service account. */
 export const serviceAccountName = ({ type, name }: TokenOwner): string =>
   `api-${type === 'teams' ? 'team' : 'org'}_${name}`;
 
-/** Returns the service account of a team or an organization. */
 export function serviceAccountToJson(id: string, owner: TokenOwner): Resource {
   return {
     id,
@@ -89,6 +87,6 @@ const permissions = (self: boolean) => ({
   'can-manage-hcp-account': false,
 });
 
-/** Returns the Gravatar URL of an e-mail address, as HCP Terraform does. */
+/** Returns the Gravatar URL of an email address, as HCP Terraform does. */
 const avatarUrl = (email: string): string | null =>
   email === '' ? null : `https://www.gravatar.com/avatar/${hash('sha256', email.trim().toLowerCase())}?s=100&d=mm`;

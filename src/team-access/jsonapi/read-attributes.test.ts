@@ -14,7 +14,7 @@ const settings = {
 const places: readonly (readonly [string, (text: string, errors: ErrorObject[]) => unknown])[] = [
   ['an attribute', (text, errors) => readText({ description: text }, 'description', errors)],
   ['a nullable attribute', (text, errors) => readNullableText({ description: text }, 'description', errors)],
-  ['an e-mail address', (text, errors) => readEmail({ email: `${text}@example.org` }, errors, true)],
+  ['an email address', (text, errors) => readEmail({ email: `${text}@example.org` }, errors, true)],
   ['a setting', (text, errors) => readSettings(settings, { description: text }, errors)['description']],
   [
     'a list setting',

@@ -22,13 +22,11 @@ import { type Team, teamMembers, teams } from '../tables/team.ts';
 import { createUser } from '../users/change-user.ts';
 import { removeUnclaimedUser } from '../users/remove-unclaimed-users.ts';
 
-/** The body that creates a membership. */
 export const NEW_MEMBERSHIP: ResourceSpec = {
   type: 'organization-memberships',
   toManyRelationships: [{ name: 'teams', type: 'teams' }],
 };
 
-/** A membership with the caller's role in its organization. */
 export interface FoundMembership {
   readonly role: CallerRole;
   readonly membership: DeepReadonly<Membership>;
@@ -85,7 +83,7 @@ export function createMembership(context: WriteContext, organization: string, bo
 }
 
 /**
- * Ends a membership and the user's places in the teams of the organization [AUTHZ-62, AUTHZ-63].
+ * Ends a membership and removes the user from the teams of the organization [AUTHZ-62, AUTHZ-63].
  * @throws JsonApiError `not-found`, `precondition-failed`; `forbidden` for the last owner
  */
 export function deleteMembership({ tx, caller, origin }: WriteContext, id: string, precondition = unconditional): void {

@@ -78,7 +78,7 @@ describe('POST /team-workspaces', () => {
 });
 
 describe('PATCH /team-workspaces/:id', () => {
-  // The fake clock does not advance, so that no background job and no repeated token use adds a commit.
+  // The fake clock does not advance, because background jobs and repeated uses of a token would add commits.
   const api = sharedApi({ clock: createFakeClock() });
   const setUp = sharedCompany(api);
 

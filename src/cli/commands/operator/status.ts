@@ -14,7 +14,6 @@ interface StatusOptions extends ConnectionOptions {
 interface ServerStatus {
   readonly address: string;
   readonly healthy: boolean;
-  /** Whether the server accepts requests. */
   readonly ready: boolean;
   /** The body of `/readyz`, such as `degraded`. */
   readonly detail: string;
@@ -24,15 +23,17 @@ interface ServerStatus {
   readonly storeLastContactMs: number | null;
 }
 
-/** Adds the command. */
 export function addStatusCommand(program: Command, shell: Shell): void {
   withConnection(
     program
       .command('status')
-      .description('Show whether a server is ready, its version, its index, and its contact with the store')
+      .description('Show whether a server is ready, its version and index, and when it last reached the store')
       .option('--json', 'print JSON instead of a table'),
   )
-    .addHelpText('after', '\nThe exit code is 1 if the server is not ready. Store contact requires a token.')
+    .addHelpText(
+      'after',
+      '\nThe exit code is 1 if the server is not ready. The last contact with the store is shown only with a token.',
+    )
     .action((options: StatusOptions) => status(shell, options));
 }
 

@@ -23,20 +23,18 @@ interface AddOptions extends ApiOptions {
 
 type Membership = Resource<{ readonly email: string | null; readonly status: string }>;
 
-/** A membership with the name of its user. */
 interface Member {
   readonly membership: Membership;
   readonly username: string;
 }
 
-/** Adds the commands. */
 export function addOrganizationMemberCommands(group: Command, shell: Shell): void {
   const subcommand = subcommandsOf(group);
   withApiConnection(subcommand('list-members <name>', 'List the members of an organization')).action(
     (name: string, options: ApiOptions) => list(shell, name, options),
   );
   withApiConnection(
-    subcommand('add-member <name> <email>', 'Add a user to an organization, by e-mail address').option(
+    subcommand('add-member <name> <email>', 'Add a user to an organization, by email address').option(
       '--team <team>',
       'team of the organization that the user joins; may be repeated',
       collect,
@@ -45,7 +43,7 @@ export function addOrganizationMemberCommands(group: Command, shell: Shell): voi
   withApiConnection(
     group
       .command('remove-member <name> <user>')
-      .description('Remove a user, by username or e-mail address, from an organization and its teams'),
+      .description('Remove a user, by username or email address, from an organization and its teams'),
   ).action((name: string, user: string, options: ApiOptions) => remove(shell, name, user, options));
 }
 
@@ -98,7 +96,7 @@ async function remove(shell: Shell, organization: string, user: string, options:
 
 const tabulate = (members: readonly Member[]): string =>
   table(
-    ['USERNAME', 'E-MAIL', 'STATUS', 'ID'],
+    ['USERNAME', 'EMAIL', 'STATUS', 'ID'],
     members.map(({ username, membership: { id, attributes } }) => [
       username,
       attributes.email ?? '',

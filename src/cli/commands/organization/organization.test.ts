@@ -11,11 +11,11 @@ describe('accord organization', () => {
     const ada = await commandsOfNewUser(api(), 'ada');
     assert.match(
       await ada.expectSuccess('organization create acme --email it@example.org'),
-      /^Name +acme\nID +org-\w{16}\nE-mail +it@example\.org\nPlan +standard\nCreated +20\S+Z\n$/,
+      /^Name +acme\nID +org-\w{16}\nEmail +it@example\.org\nPlan +standard\nCreated +20\S+Z\n$/,
     );
     assert.match(
       await ada.expectSuccess('organization list'),
-      /^NAME +PLAN +E-MAIL +ID\nacme +standard +it@example\.org +org-\w{16}\n$/,
+      /^NAME +PLAN +EMAIL +ID\nacme +standard +it@example\.org +org-\w{16}\n$/,
     );
     assert.match(
       await ada.expectSuccess('organization update acme --name acme2 --email new@example.org'),
@@ -47,14 +47,14 @@ describe('accord organization', () => {
     assert.match(await eve.expectSuccess('organization show planned'), /\nPlan +free\n/);
   });
 
-  test('adds members by e-mail address with teams and removes them by name', async () => {
+  test('adds members by email address with teams and removes them by name', async () => {
     const boss = await commandsOfNewUser(api(), 'boss');
     await commandsOfNewUser(api(), 'ben');
     await boss.expectSuccess('organization create staffed --email it@example.org');
     await boss.expectSuccess('team create staffed/dev');
     assert.match(
       await boss.expectSuccess('organization add-member staffed ben@example.org --team dev --team staffed/owners'),
-      /^USERNAME +E-MAIL +STATUS +ID\nben +ben@example\.org +invited +ou-\w{16}\n$/,
+      /^USERNAME +EMAIL +STATUS +ID\nben +ben@example\.org +invited +ou-\w{16}\n$/,
     );
     assert.match(await boss.expectSuccess('team show staffed/dev'), /\nMembers +ben\n/);
     assert.match(

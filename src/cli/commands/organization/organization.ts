@@ -22,7 +22,6 @@ type Organization = Resource<{
   readonly 'created-at': string;
 }>;
 
-/** Adds the command group. */
 export function addOrganizationCommands(program: Command, shell: Shell): void {
   const group = program.command('organization').description('Manage organizations, which own teams and workspaces');
   const subcommand = subcommandsOf(group);
@@ -92,13 +91,13 @@ const describe = ({ attributes }: Organization): string =>
   details([
     ['Name', attributes.name],
     ['ID', attributes['external-id']],
-    ['E-mail', attributes.email],
+    ['Email', attributes.email],
     ['Plan', attributes.plan],
     ['Created', attributes['created-at']],
   ]);
 
 const tabulate = (organizations: readonly Organization[]): string =>
   table(
-    ['NAME', 'PLAN', 'E-MAIL', 'ID'],
+    ['NAME', 'PLAN', 'EMAIL', 'ID'],
     organizations.map(({ attributes: { name, plan, email, 'external-id': id } }) => [name, plan, email, id]),
   );

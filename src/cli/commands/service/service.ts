@@ -13,7 +13,6 @@ interface ExplainOptions extends ConnectionOptions {
   readonly peer: string;
 }
 
-/** The steps of a service in one direction. */
 interface Direction {
   readonly Arrives?: boolean;
   readonly StopsAt?: string;
@@ -28,13 +27,12 @@ interface Explanation {
   readonly Incoming: Direction;
 }
 
-/** Adds the command group. */
 export function addServiceCommands(program: Command, shell: Shell): void {
   const group = program.command('service').description('Diagnose services shared between clusters');
   withConnection(
     group
       .command('explain <service>')
-      .description('Show each step of a service to and from a peer, and the step that fails')
+      .description('Show each step of the export or import of a service, and the step that fails')
       .requiredOption('--peer <name>', 'peering with the other cluster')
       .option('--partition <name>', "partition of the peering (default: the token's own)")
       .option('--json', 'print JSON instead of tables'),

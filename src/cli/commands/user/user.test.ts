@@ -14,12 +14,12 @@ describe('accord user', () => {
     const ada = commandsOf(api(), stdout.trim());
     assert.match(
       await ada.expectSuccess('user self'),
-      /^Username +ada\nID +user-\w{16}\nE-mail +ada@example\.org\nSite administrator +no\n$/,
+      /^Username +ada\nID +user-\w{16}\nEmail +ada@example\.org\nSite administrator +no\n$/,
     );
     const users = await admin.expectSuccess('user list');
     assert.match(
       users,
-      /^USERNAME +E-MAIL +SITE ADMIN +ID\nadmin .* yes +user-\S+\nada +ada@example\.org +user-\w{16}\n$/,
+      /^USERNAME +EMAIL +SITE ADMIN +ID\nadmin .* yes +user-\S+\nada +ada@example\.org +user-\w{16}\n$/,
     );
     assert.ok(!users.includes(stdout.trim()));
   });

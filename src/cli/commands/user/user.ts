@@ -27,7 +27,6 @@ interface CreateOptions extends ApiOptions {
   readonly siteAdmin?: boolean;
 }
 
-/** Adds the command group. */
 export function addUserCommands(program: Command, shell: Shell): void {
   const group = program.command('user').description('Manage users of team access');
   const subcommand = subcommandsOf(group);
@@ -36,7 +35,7 @@ export function addUserCommands(program: Command, shell: Shell): void {
   );
   withApiConnection(
     subcommand('create <username>', 'Create a user and print a token for them (site administrators only)')
-      .requiredOption('--email <address>', 'e-mail address, by which organizations add the user')
+      .requiredOption('--email <address>', 'email address, by which organizations add the user')
       .option('--site-admin', 'make the user a site administrator'),
   )
     .addHelpText(
@@ -92,7 +91,7 @@ function describe(user: User): string {
   return details([
     ['Username', attributes.username],
     ['ID', user.id],
-    ['E-mail', attributes.email ?? undefined],
+    ['Email', attributes.email ?? undefined],
     ['Site administrator', attributes['is-site-admin'] ? 'yes' : 'no'],
     ['Acts for', attributes['is-service-account'] ? relatedId(user, 'authenticated-resource') : undefined],
   ]);
@@ -100,7 +99,7 @@ function describe(user: User): string {
 
 const tabulate = (users: readonly User[]): string =>
   table(
-    ['USERNAME', 'E-MAIL', 'SITE ADMIN', 'ID'],
+    ['USERNAME', 'EMAIL', 'SITE ADMIN', 'ID'],
     users.map(({ id, attributes }) => [
       attributes.username,
       attributes.email ?? '',

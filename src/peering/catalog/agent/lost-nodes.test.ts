@@ -20,7 +20,7 @@ interface Harness extends AsyncDisposable {
   pass(ms: number): Promise<void>;
 }
 
-/** Starts a server, and the job as another server would run it. */
+/** Starts the server `a`, and the job as it runs on another server of the cluster. */
 async function startHarness(): Promise<Harness> {
   const clock = createFakeClock();
   const api = await startApi({ clock });

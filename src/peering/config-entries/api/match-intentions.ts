@@ -41,7 +41,7 @@ interface Match {
   readonly names: readonly string[];
   /** Returns the rules for one name. */
   readonly rules: (reader: Snapshot, partition: string, name: string) => readonly Rule[];
-  /** @throws ServiceError `permission-denied` for callers that may read no rule, whether or not rules exist */
+  /** @throws ServiceError `permission-denied` if the caller may not read any rule, whether or not rules exist */
   readonly authorize: (caller: Caller, partition: string) => void;
   readonly mayRead: (caller: Caller, rule: Rule) => boolean;
   readonly watched: (state: State, partition: string) => readonly Watched[];

@@ -84,7 +84,7 @@ export async function listenForPeers(options: PeerListenerOptions): Promise<Peer
     minVersion: 'TLSv1.2',
     ALPNProtocols: ['h2'],
     handshakeTimeout: handshakeMs,
-    // For clients without ALPN, which get a 403 response.
+    // Applies to clients without ALPN, which get a 403 response.
     unknownProtocolTimeout: handshakeMs,
     settings: { maxConcurrentStreams: STREAMS_PER_CONNECTION_MAX },
   });

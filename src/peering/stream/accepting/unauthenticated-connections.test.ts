@@ -44,7 +44,7 @@ describe('unauthenticated connections', { timeout: 60_000 }, () => {
     assert.equal(connections.displacedCount, 0);
   });
 
-  it('displace the oldest connection of the address with most connections at the limit [STREAM-33]', async () => {
+  it('are limited by closing the oldest one of the address with the most connections [STREAM-33]', async () => {
     connections = createUnauthenticatedConnections();
     const few = await open('127.0.0.2', 3);
     const many: Socket[] = [];

@@ -1,6 +1,7 @@
 /**
  * The limit on connections without an authorized stream ([STREAM-33]). At the limit, a new connection closes the oldest
- * one of the address with most connections. A flood from one address therefore displaces itself and not the peers.
+ * one of the address with the most connections. A flood from one address therefore closes its own connections and not
+ * those of peers.
  */
 import type { Socket } from 'node:net';
 import { UNAUTHENTICATED_CONNECTIONS_MAX } from '../../limits.ts';

@@ -46,7 +46,7 @@ const byName = (name: string, attributes: Json) =>
 const idIn = (identifier: unknown): string => (identifier as { readonly id: string }).id;
 
 describe('PUT /workspaces/:id/team-access', () => {
-  // The fake clock does not advance, so that no background job and no repeated token use adds a commit.
+  // The fake clock does not advance, because background jobs and repeated uses of a token would add commits.
   const api = sharedApi({ clock: createFakeClock() });
   let company: Company;
   let created = 0;

@@ -139,7 +139,7 @@ describe('POST /operations', () => {
       const before = (await everything()).log.length;
       await make(name);
       const log = (await everything()).log.slice(before).map(({ row }) => row);
-      // Without IDs, times, and places, which differ.
+      // IDs, times, and places differ, so the comparison omits them.
       return log.map(({ action, type, actor, address, organizationId, before: from, after }) => {
         const own = (key: string, value: unknown) => (key === 'createTime' || key === 'place' ? undefined : value);
         const text = JSON.stringify({ action, type, actor, address, organizationId, from, after }, own);

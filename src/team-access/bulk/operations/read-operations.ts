@@ -44,10 +44,7 @@ export interface Operation {
 
 export const OPERATIONS = 'atomic:operations';
 
-/**
- * Reads all operations and reports all errors.
- * @throws JsonApiError `invalid-body`, `invalid-attribute`; ServiceError `too-large`
- */
+/** Reports all errors together. @throws JsonApiError `invalid-body`, `invalid-attribute`; ServiceError `too-large` */
 export function readOperations(body: Uint8Array): readonly Operation[] {
   const list = readMember(body, OPERATIONS);
   if (!Array.isArray(list)) throw new JsonApiError([bodyError(`/${OPERATIONS}`, 'want an array')]);
@@ -61,7 +58,7 @@ export function readOperations(body: Uint8Array): readonly Operation[] {
   return operations;
 }
 
-/** Returns how many operations a change counts as: one plus the teams of a new member, or the listed members. */
+/** Returns the number of operations that a change counts as. Team members and teams in its body count, too. */
 function countOf(change: Change): number {
   if ('ids' in change) return change.ids.length;
   if (change.kind !== 'add') return 1;
@@ -94,7 +91,6 @@ function readOperation(operation: unknown, lids: LocalIds): Change {
 
 type ResourceTarget = Exclude<Target, { readonly kind: 'members' }>;
 
-/** Returns the pointer to the member that names the target. */
 const targetPointer = ({ href }: JsonObject): string => (href === undefined ? '/ref' : '/href');
 
 function readAdd(operation: JsonObject, target: ResourceTarget | undefined, lids: LocalIds): Change {
@@ -140,7 +136,7 @@ function readMembers(
 ): Change {
   if (op !== 'add' && op !== 'remove')
     throw new JsonApiError([bodyError('/op', 'op must be add or remove for members of a team')]);
-  // Before reading a list of possibly millions.
+  // Checked before the list is read, because it can have millions of elements.
   if (Array.isArray(data)) checkCount(data.length);
   const ids = parseIdentifiers(identifiersWithPlaceholders(data, lids, '/data'), idType);
   return { kind: `${op}-members`, teamId, idType, ids };

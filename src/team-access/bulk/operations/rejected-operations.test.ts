@@ -154,7 +154,7 @@ const cases: readonly (readonly [string, unknown, readonly string[], number?])[]
 ];
 
 describe('POST /operations rejects', () => {
-  // The fake clock does not advance, so that no background job and no repeated token use adds a commit.
+  // The fake clock does not advance, because background jobs and repeated uses of a token would add commits.
   const api = sharedApi({ clock: createFakeClock() });
   const company = sharedCompany(api);
   const fine = { op: 'add', data: { ...team, lid: 'fine' } };

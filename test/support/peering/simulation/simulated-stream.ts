@@ -185,7 +185,7 @@ async function forward(
 
 const reset = (): ConnectError => new ConnectError('the connection was reset', Code.Unavailable);
 
-/** Converts an error to the one that Connect creates from the trailers at the other side. */
+/** Converts an error to the one that Connect creates from the trailers on the receiving side. */
 function toWireError(error: unknown): ConnectError {
   const { rawMessage, code } = ConnectError.from(error);
   const wire = new ConnectError(rawMessage, code);
