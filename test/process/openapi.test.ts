@@ -240,7 +240,7 @@ async function runStep({ endpoint, at, status = 200, options = {} }: Step): Prom
   if (endpoint === 'PUT /v1/acl/token') created.ACCESSOR = answer.json<{ AccessorID: string }>().AccessorID;
 }
 
-/** Replaces the placeholders with the values that earlier steps created. */
+/** Replaces the placeholders with the values of `created`. */
 const withValues = (text: string): string =>
   text.replaceAll(/ACCESSOR|PEERING_TOKEN/g, (name) => created[name as keyof typeof created]);
 

@@ -18,7 +18,7 @@ const decide = (entry: Entry | undefined, service: string): string => {
   return 'line' in decision ? `${decision.kind} ${decision.line.index} ${decision.line.name}` : decision.kind;
 };
 
-test('returns the line of the service, else *, and of several lines the one that names the peer', () => {
+test('returns the line of the service, otherwise the line *, and prefers a line that names the peer', () => {
   const entry = entryOf(['*', 'east'], ['db', 'west'], ['DB', 'East'], ['api', 'west']);
   assert.equal(decide(entry, 'web'), 'exported 0 *');
   assert.equal(decide(entry, 'Db'), 'exported 2 DB');
