@@ -18,7 +18,6 @@ export interface Shell {
   readonly local: LocalCommands;
 }
 
-/** The command-line flag of a server setting. */
 export interface SettingFlag {
   /** `http.address` */
   readonly key: string;
@@ -27,7 +26,6 @@ export interface SettingFlag {
   readonly description: string;
 }
 
-/** Settings given on the command line. */
 export interface CommandLineSettings {
   /** Values by setting key. */
   readonly flags: ReadonlyMap<string, string>;

@@ -33,7 +33,6 @@ export interface TeamAccessOptions {
 
 export interface StartedTeamAccess extends AsyncDisposable {
   readonly endpoints: readonly Endpoint[];
-  /** The dependencies of the endpoints. */
   readonly service: TeamAccessService;
   /** Counts a request below `/api/v2/` that matches no endpoint, for `HttpServer.onUnmatched`. */
   countUnmatched(call: Call): readonly string[];

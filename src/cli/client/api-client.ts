@@ -7,12 +7,10 @@ import { apiResponseError } from './api-error.ts';
 import { type ClientResponse, createClient, parseJson } from './client.ts';
 import { API_TOKEN, type ConnectionOptions, resolveConnection } from './connection.ts';
 
-/** The options of every command that calls `/api/v2`. */
 export interface ApiOptions extends ConnectionOptions {
   readonly json?: boolean;
 }
 
-/** A JSON:API resource object. */
 export interface Resource<Attributes = Readonly<Record<string, unknown>>> {
   readonly id: string;
   readonly type: string;
@@ -25,14 +23,12 @@ interface Identifier {
   readonly type: string;
 }
 
-/** A JSON:API document. */
 export interface Document<Data> {
   readonly data: Data;
   readonly included?: readonly Resource[];
   readonly meta?: { readonly pagination?: { readonly 'next-page': number | null } };
 }
 
-/** A request. */
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Relative to `/api/v2`, built by `apiPath`. */
@@ -44,9 +40,7 @@ export interface ApiRequest {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A client of `/api/v2`. */
 export interface ApiClient {
-  /** The address of the server. */
   readonly address: string;
   /** Sends a request and returns a response with any status. @throws CommandError `unreachable` */
   request(call: ApiRequest): Promise<ClientResponse>;
@@ -111,10 +105,7 @@ export function connectApi(shell: Shell, options: ConnectionOptions): ApiClient 
   };
 }
 
-/**
- * Encodes path segments. Rejects `.` and `..`, which would change the path.
- * @throws CommandError `usage`
- */
+/** Encodes path segments. Rejects `.` and `..`, which would change the path. @throws CommandError `usage` */
 export function apiPath(...segments: readonly string[]): string {
   for (const segment of segments) {
     if (segment === '' || segment === '.' || segment === '..') {

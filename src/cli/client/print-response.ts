@@ -5,7 +5,6 @@ import type { Shell } from '../shell.ts';
 import { type Client, parseJson } from './client.ts';
 import { watch } from './watch.ts';
 
-/** The output options of a command. */
 export interface OutputOptions {
   readonly json?: boolean;
   readonly watch?: boolean;

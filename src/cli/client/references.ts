@@ -2,7 +2,6 @@
 import { CommandError } from '../errors.ts';
 import { type ApiClient, apiPath, type Resource, relatedId } from './api-client.ts';
 
-/** The attributes of a team that commands print. */
 export interface TeamAttributes {
   readonly name: string;
   readonly description: string | null;
@@ -12,7 +11,6 @@ export interface TeamAttributes {
   readonly 'organization-access': Readonly<Record<string, boolean>>;
 }
 
-/** The attributes of a workspace that commands print. */
 export interface WorkspaceAttributes {
   readonly name: string;
   readonly description: string | null;
@@ -20,7 +18,6 @@ export interface WorkspaceAttributes {
   readonly 'updated-at': string;
 }
 
-/** A parsed reference to a team or a workspace. */
 export type Reference = { readonly id: string } | QualifiedName;
 
 interface QualifiedName {
@@ -73,7 +70,6 @@ export async function findTeam(api: ApiClient, text: string, include?: string): 
   return { team, included };
 }
 
-/** A team with the included resources. */
 interface FoundTeam {
   readonly team: Resource<TeamAttributes>;
   readonly included: readonly Resource[];
@@ -107,7 +103,6 @@ export async function findWorkspace(api: ApiClient, text: string): Promise<Found
   return { workspace, organization, fullName: `${organization}/${workspace.attributes.name}` };
 }
 
-/** A workspace with the name of its organization. */
 export interface FoundWorkspace {
   readonly workspace: Resource<WorkspaceAttributes>;
   readonly organization: string;

@@ -10,5 +10,4 @@ export const subcommandsOf =
   (name, description) =>
     group.command(name).description(description).option('--json', 'print JSON instead of a table');
 
-/** The help text about references to teams and workspaces. */
 export const REFERENCE_HELP = '\nTeams and workspaces are given as ORGANIZATION/NAME, such as acme/dev, or as an ID.';

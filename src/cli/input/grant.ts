@@ -4,7 +4,6 @@ import { InvalidArgumentError } from 'commander';
 const RESOURCES = ['peering', 'services', 'config', 'acl', 'operator'] as const;
 const ACCESSES = ['read', 'write'] as const;
 
-/** A grant in the API's JSON. */
 export interface Grant {
   readonly Resource: (typeof RESOURCES)[number];
   readonly Access: (typeof ACCESSES)[number];
@@ -14,7 +13,6 @@ export interface Grant {
   readonly Names?: readonly string[];
 }
 
-/** The help text about grants. */
 export const GRANT_HELP = `
 A grant is RESOURCE:ACCESS[@PARTITION][=NAME,…]
   RESOURCE   ${RESOURCES.join(', ')}

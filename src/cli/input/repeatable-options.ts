@@ -1,7 +1,6 @@
 /** Parsers of options that may be repeated. */
 import { InvalidArgumentError } from 'commander';
 
-/** Collects all values in order. */
 export const collect = (text: string, earlier: readonly string[] = []): readonly string[] => [...earlier, text];
 
 /** Collects `KEY=VALUE` pairs with unique keys. @throws InvalidArgumentError */

@@ -8,7 +8,6 @@ export interface Node {
   readonly Meta: Readonly<Record<string, string>>;
 }
 
-/** A service instance with its node and checks. */
 export interface Entry {
   readonly Node: Node;
   readonly Service: {
@@ -21,14 +20,12 @@ export interface Entry {
   readonly Checks: readonly { readonly Name: string; readonly Status: string; readonly Output: string }[];
 }
 
-/** Formats services, one per line. */
 export const tabulateServices = (services: Readonly<Record<string, readonly string[]>>): string =>
   table(
     ['SERVICE', 'TAGS'],
     Object.entries(services).map(([name, tags]) => [name, tags.join(', ')]),
   );
 
-/** Formats nodes, one per line. */
 export const tabulateNodes = (nodes: readonly Node[]): string =>
   table(
     ['NODE', 'ADDRESS', 'ID', 'META'],
@@ -42,7 +39,7 @@ export const tabulateNodes = (nodes: readonly Node[]): string =>
     ]),
   );
 
-/** Formats the instances of a service, one per line, each with its most severe check. */
+/** Shows each instance with its most severe check. */
 export const tabulateHealth = (entries: readonly Entry[]): string =>
   table(
     ['STATUS', 'ADDRESS', 'NODE', 'ID', 'TAGS', 'PEER', 'NOTE'],

@@ -13,7 +13,6 @@ interface Source extends Consumer {
   readonly Description?: string;
 }
 
-/** A configuration entry in the API's JSON. */
 export interface Entry {
   readonly Kind: string;
   readonly Name: string;
@@ -33,7 +32,6 @@ export interface Preview {
   readonly Sources: readonly (Consumer & { readonly Name: string; readonly Before: string; readonly After: string })[];
 }
 
-/** Formats an entry with its rules. */
 export function describeEntry({ Kind, Name, Partition, Services, Sources, ModifyIndex }: Entry): string {
   const head = details([
     ['Kind', Kind],
@@ -63,7 +61,6 @@ export function describeEntry({ Kind, Name, Partition, Services, Sources, Modify
   return head + services + sources;
 }
 
-/** Formats entries, one per line. */
 export const tabulateEntries = (entries: readonly Entry[]): string =>
   table(
     ['NAME', 'PARTITION', 'RULES', 'MODIFY INDEX'],

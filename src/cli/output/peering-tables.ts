@@ -29,7 +29,6 @@ export interface Peering {
 /** Returns the state to print. A peering with a failing stream is FAILING, which is not a state of the API. */
 export const stateOf = ({ State, Failing }: Peering): string => (Failing === undefined ? State : 'FAILING');
 
-/** Formats one peering, one property per line. */
 export function describePeering(peering: Peering): string {
   const { StreamStatus: stream, Remote: remote, Meta: meta = {} } = peering;
   return details([
@@ -55,7 +54,6 @@ export function describePeering(peering: Peering): string {
   ]);
 }
 
-/** Formats peerings, one per line. */
 export function tabulatePeerings(peerings: readonly Peering[]): string {
   const rows = peerings.map((peering) => [
     peering.Name,

@@ -12,7 +12,6 @@ import { teams } from '../tables/team.ts';
 const count = Type.Integer({ minimum: 0 });
 const page = Type.Union([Type.Integer({ minimum: 1 }), Type.Null()]);
 
-/** The schema of a page of the trail. */
 export const trailPageSchema = Type.Object(
   {
     data: Type.Array(

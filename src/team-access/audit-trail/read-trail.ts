@@ -13,10 +13,8 @@ export interface TrailQuery {
   readonly page: Page;
 }
 
-/** The entries of one page, oldest first. */
 export interface TrailPage {
   readonly entries: readonly DeepReadonly<AuditEntry>[];
-  /** The number of entries on all pages. */
   readonly totalCount: number;
 }
 

@@ -21,7 +21,6 @@ export interface TeamAccessChange {
 /** Team access has no partitions, so `/v1/audit` returns its entries only with access to all partitions. */
 const NO_PARTITION = '';
 
-/** Adds an entry to the commit of `tx`. */
 export function recordTeamAccessChange(tx: Transaction, origin: Origin, change: TeamAccessChange): void {
   const { organizationId, before, after } = change;
   const place = organizationId === undefined ? undefined : addToTrail(tx, organizationId);

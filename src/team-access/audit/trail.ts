@@ -14,7 +14,6 @@ import { type DeepReadonly, defineTable } from '../../state/table.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
 import { organizations } from '../tables/organization.ts';
 
-/** The summary of a trail. */
 export interface AuditTrail {
   readonly organizationId: string;
   /** Number of the newest entry. */
@@ -36,17 +35,16 @@ export const auditTrails = defineTable<AuditTrail>()({
   owners: [{ table: organizations, index: 'organization' }],
 });
 
-/** A commit that has entries of an organization. */
 export interface TrailCommit {
   readonly organizationId: string;
-  /** Number of its first entry. */
+  /** Number of the organization's first entry in the commit. */
   readonly first: number;
   readonly index: number;
   /** Time of the commit, in milliseconds since 1970. */
   readonly timeMs: number;
 }
 
-/** Rows in the store only. A row exists as long as its commit may have entries: until one of the next commit is deleted. */
+/** Rows in the store only. A row is purged when an entry of the organization's next commit is deleted. */
 export const trailCommits = defineTable<TrailCommit>()({
   name: 'audit-trail-commits',
   key: ({ organizationId, first }) => trailKey(organizationId, first),

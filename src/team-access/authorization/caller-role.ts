@@ -19,7 +19,6 @@ import {
   permissionContributions,
 } from './effective-access.ts';
 
-/** A caller's teams and permissions in one organization. */
 export interface CallerRole {
   readonly organization: DeepReadonly<Organization>;
   /** Whether the caller is in the `owners` team, or presents a token of that team or of the organization. */
@@ -122,7 +121,6 @@ export function userRole(
   return membership && roleWithTeams(organization, teamsOfMember(reader, membership.row.id));
 }
 
-/** Returns the role of a member with exactly these teams. */
 export function roleWithTeams(
   organization: DeepReadonly<Organization>,
   memberTeams: readonly DeepReadonly<Team>[],

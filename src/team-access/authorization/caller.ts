@@ -7,7 +7,6 @@ import { JsonApiError } from '../jsonapi/errors.ts';
 import { TOKEN_CHARACTERS_MAX } from '../limits.ts';
 import { apiTokens } from '../tables/authentication-token.ts';
 
-/** A user, or the team or organization for which a token acts. */
 export type Caller =
   | { readonly kind: 'user'; readonly userId: string; readonly siteAdmin: boolean; readonly tokenId: string }
   | { readonly kind: 'team'; readonly teamId: string; readonly tokenId: string }

@@ -15,7 +15,6 @@ import {
 } from '../tables/access.ts';
 import { levelGrantedBy, type OrganizationPermission } from '../tables/organization-access.ts';
 
-/** An origin of access. */
 export type AccessSource =
   /** Ownership of the organization: through the `owners` team, or without a team through the organization's token. */
   | { readonly kind: 'owner'; readonly teamId: string | undefined }
@@ -28,13 +27,11 @@ export type AccessSource =
       readonly expiresAtMs?: number;
     };
 
-/** The access that one source grants. */
 export interface Contribution {
   readonly source: AccessSource;
   readonly access: Access;
 }
 
-/** The access that all sources grant together. */
 export interface EffectiveAccess {
   /** `admin` only if a source is admin. Otherwise the fixed level with exactly these attributes, or `custom`. */
   readonly access: AccessLevel;
@@ -51,7 +48,6 @@ export interface ExplainedAttribute {
 const FIXED_BELOW_ADMIN: readonly FixedLevel[] = ['read', 'plan', 'write'];
 export const ADMIN_ACCESS: EffectiveAccess = { access: 'admin', attributes: LEVEL_ATTRIBUTES.admin };
 
-/** Returns the access of owners. */
 export const ownerContribution = (teamId: string | undefined): Contribution => ({
   source: { kind: 'owner', teamId },
   access: { access: 'admin' },

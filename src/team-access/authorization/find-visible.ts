@@ -19,13 +19,11 @@ import { accessToWorkspace, type CallerRole, callerRole, dummyLookup, homeRole }
 import type { EffectiveAccess } from './effective-access.ts';
 import { canSeeTeam, hasTeamManagement } from './permissions.ts';
 
-/** A team, and the caller's role in its organization. */
 export interface FoundTeam {
   readonly role: CallerRole;
   readonly team: DeepReadonly<Team>;
 }
 
-/** A workspace, the caller's role in its organization, and the caller's access to it. */
 export interface FoundWorkspace {
   readonly role: CallerRole;
   readonly workspace: DeepReadonly<Workspace>;

@@ -39,11 +39,9 @@ const isClaimed = (reader: Reader, userId: string): boolean => {
   return user !== undefined && user.unclaimed !== true;
 };
 
-/** Whether a user is in the `owners` team of an organization. */
 export const isOwner = (reader: Reader, { ownersTeamId }: AnyOrganization, userId: string): boolean =>
   reader.get(teamMembers, teamMemberKey(ownersTeamId, userId)) !== undefined;
 
-/** Returns the organizations of which a user is a member. */
 export const organizationsOfUser = (reader: Reader, userId: string): readonly AnyOrganization[] =>
   reader
     .list(memberships, 'user', userId)

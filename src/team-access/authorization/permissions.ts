@@ -47,11 +47,9 @@ export const canCreateTeams = ({ permissions }: CallerRole): boolean => permissi
 /** Whether the caller may change a team's name, description and visibility, or delete the team. */
 export const canUpdateTeam = (role: CallerRole, team: AnyTeam): boolean => canManageTeam(role, team, 'manage-teams');
 
-/** Whether the caller may add and remove members of a team. */
 export const canUpdateMembers = (role: CallerRole, team: AnyTeam): boolean =>
   canManageTeam(role, team, 'manage-membership');
 
-/** Whether the caller may add members to the organization and remove them. */
 export const canManageMemberships = ({ permissions }: CallerRole): boolean => permissions.has('manage-membership');
 
 /** Whether the caller may remove another member from the organization, and so from `memberTeams`, all their teams. */

@@ -20,10 +20,8 @@ export const tokenSchema = resourceSchema('authentication-tokens', 'Authenticati
   relationships: { 'created-by': Type.Optional(toOne('users')), team: Type.Optional(toOne('teams')) },
 });
 
-/** A token of a user, a team or an organization. */
 export type AnyToken = DeepReadonly<ApiToken> | DeepReadonly<UserToken>;
 
-/** Returns a token. Only its creation passes `secret`. */
 export function tokenToJson(reader: Reader, token: AnyToken, secret: string | null = null): Resource {
   const createdBy = 'userId' in token ? token.userId : token.createdBy;
   const teamId = 'userId' in token ? undefined : token.teamId;

@@ -31,7 +31,6 @@ export function userOfMembership(reader: Reader, { userId }: DeepReadonly<Member
   return user;
 }
 
-/** Returns the member's teams that the caller can see. */
 export function visibleTeamsOfMember(
   reader: Reader,
   role: CallerRole,
@@ -45,7 +44,7 @@ export function visibleTeamsOfMember(
     .filter((team) => canSeeTeam(role, team));
 }
 
-/** Returns a membership as a resource. It lists only those teams of the member that the caller can see. */
+/** Lists only those teams of the member that the caller can see. */
 export function membershipToJson(
   reader: Reader,
   role: CallerRole,

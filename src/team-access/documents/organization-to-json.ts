@@ -56,7 +56,6 @@ const UNAVAILABLE_PERMISSIONS = [
   'can-enable-stacks',
 ];
 
-/** Read-only attributes that are the same for every organization. */
 const CONSTANT_ATTRIBUTES = {
   'saml-enabled': false,
   'two-factor-conformant': false,
@@ -106,13 +105,10 @@ export function organizationToJson(role: CallerRole): Resource {
   };
 }
 
-/** Returns the document of one organization. */
 export const organizationDocument = (role: CallerRole): Document => ({ data: organizationToJson(role) });
 
-/** Returns the path of an organization. */
 export const organizationPath = (name: string): string => `/api/v2/organizations/${name}`;
 
-/** Returns a relationship to an organization. */
 export const organizationRelationship = (name: string) => ({
   data: { id: name, type: 'organizations' },
   links: { related: organizationPath(name) },

@@ -45,11 +45,9 @@ export const teamSchema = resourceSchema('teams', 'Team', {
   },
 });
 
-/** The relationships of a team that a document can include. */
 export const TEAM_INCLUDES = ['users', 'organization-memberships'] as const;
 export type TeamInclude = (typeof TEAM_INCLUDES)[number];
 
-/** Returns a team with its members in the given linkage. */
 export function teamToJson(reader: Reader, found: FoundTeam, linkage: Linkage = fullLinkage): Resource {
   const { attributes, relationships, ...team } = teamWithoutMembersToJson(found);
   const members = teamMemberIds(reader, team.id);
@@ -86,10 +84,8 @@ export function teamWithoutMembersToJson(found: FoundTeam): Resource {
   };
 }
 
-/** Returns the document of one team. */
 export const teamDocument = (reader: Reader, found: FoundTeam): Document => ({ data: teamToJson(reader, found) });
 
-/** Returns the included resources of teams. */
 export function includedWithTeams(
   reader: Reader,
   found: readonly FoundTeam[],

@@ -38,14 +38,11 @@ const byAttribute = (names: readonly WireName[]): ReadonlyMap<AttributeName, rea
 const PLAIN_NAMES_BY_ATTRIBUTE = byAttribute(PLAIN_NAMES);
 const TERRAFORM_NAMES_BY_ATTRIBUTE = byAttribute(TERRAFORM_NAMES);
 
-/** Returns all names of attributes in documents, in order. */
 export const wireNames = (terraform: boolean): readonly WireName[] => (terraform ? TERRAFORM_NAMES : PLAIN_NAMES);
 
-/** Returns the names of one attribute. */
 export const wireNamesOf = (name: AttributeName, terraform: boolean): readonly string[] =>
   (terraform ? TERRAFORM_NAMES_BY_ATTRIBUTE : PLAIN_NAMES_BY_ATTRIBUTE).get(name) ?? [];
 
-/** Returns the name of an attribute in error messages. */
 export const attributeLabel = (name: AttributeName, terraform: boolean): string =>
   terraform && name === 'policy-mocks' ? 'Sentinel mocks' : ATTRIBUTES[name].label;
 
@@ -59,7 +56,6 @@ export function attributesToJson(
   return json;
 }
 
-/** Returns the schemas of the attributes. */
 export const attributeProperties = (terraform: boolean): TProperties =>
   Object.fromEntries(wireNames(terraform).map(({ name, wire }) => [wire, valueSchema(name)]));
 
@@ -105,7 +101,6 @@ export const teamWorkspaceToJson = ({ row, workspace, role }: NamedTeamWorkspace
   links: { self: `/api/v2/${TEAM_WORKSPACES}/${row.id}` },
 });
 
-/** Returns the document of one row. */
 export const teamWorkspaceDocument = (found: NamedTeamWorkspace, terraform: boolean): Document => ({
   data: teamWorkspaceToJson(found, terraform),
 });
@@ -115,7 +110,6 @@ export const teamWorkspacesDocument = (rows: readonly NamedTeamWorkspace[], terr
   data: rows.map((row) => teamWorkspaceToJson(row, terraform)),
 });
 
-/** Returns the attributes of a row. */
 export const accessToJson = (
   row: DeepReadonly<TeamWorkspace>,
   terraform: boolean,
@@ -125,6 +119,5 @@ export const accessToJson = (
   ...expiryToJson(row),
 });
 
-/** Returns `expires-at`, if the row expires. */
 export const expiryToJson = ({ expiresAtMs }: { readonly expiresAtMs?: number }): { readonly 'expires-at'?: string } =>
   expiresAtMs === undefined ? {} : { 'expires-at': new Date(expiresAtMs).toISOString() };

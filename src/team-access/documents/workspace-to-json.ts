@@ -101,14 +101,11 @@ export function workspaceToJson({ role, workspace, access }: FoundWorkspace): Re
   };
 }
 
-/** Returns the document of one workspace. */
 export const workspaceDocument = (found: FoundWorkspace): Document => ({ data: workspaceToJson(found) });
 
-/** Returns the path of a workspace. */
 export const workspacePath = (organization: string, name: string): string =>
   `${organizationPath(organization)}/workspaces/${name}`;
 
-/** Returns the permissions that a caller's access includes. */
 function workspacePermissions({ access, attributes }: EffectiveAccess): Readonly<Record<string, boolean>> {
   const admin = access === 'admin';
   const runs = rankOf('runs', attributes.runs);

@@ -42,7 +42,6 @@ function describedErrors(): readonly DescribedError[] {
   }));
 }
 
-/** Returns the description of `/api/v2` for a server version. */
 export const teamAccessApi = (version: string): ApiDescription => ({
   title: 'Accord team access',
   version,

@@ -9,7 +9,6 @@ import type { Clock } from '../../state/clock/clock.ts';
 import { JsonApiError } from '../jsonapi/errors.ts';
 import { RATE_SHARES_MAX, RATE_WINDOW_MS } from '../limits.ts';
 
-/** The counters of a request. */
 export interface RateLimitKeys {
   readonly key: string;
   /** A counter shared by several keys, with RATE_SHARES_MAX times the limit. */
@@ -17,10 +16,7 @@ export interface RateLimitKeys {
 }
 
 export interface RateLimit {
-  /**
-   * Counts a request and returns the rate limit headers, or none without a limit.
-   * @throws JsonApiError `too-many-requests`
-   */
+  /** Counts a request. Returns rate limit headers, none without a limit. @throws JsonApiError `too-many-requests` */
   count(keys: RateLimitKeys): readonly string[];
 }
 

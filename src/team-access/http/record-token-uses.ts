@@ -12,7 +12,6 @@ import { TOKEN_USE_INTERVAL_MS, TOKEN_USES_BATCH } from '../limits.ts';
 import { apiTokens, type TokenUse, tokenUses } from '../tables/authentication-token.ts';
 
 export interface TokenUses {
-  /** Records that the caller's token is used now. */
   recordUse(caller: Caller): void;
 }
 

@@ -40,14 +40,12 @@ export interface TeamAccessService {
   readonly clock: Clock;
 }
 
-/** The transaction and the caller of a write. */
 export interface WriteContext {
   readonly tx: Transaction;
   readonly caller: Caller;
   readonly origin: Origin;
 }
 
-/** The steps of a write. */
 export interface WriteSpec<Body> {
   /** Reads the body, before any lookup. @throws JsonApiError */
   readonly parse: (call: Call) => Body;
@@ -122,7 +120,6 @@ function negotiateJsonApi(call: Call): void {
   checkAccept(call);
 }
 
-/** Returns the origin of a change for the audit log. */
 const originOf = ({ request, id }: Call, caller: Caller): Origin => ({
   actor: callerId(caller),
   address: request.socket.remoteAddress ?? '',
@@ -136,10 +133,7 @@ export const servePublic = (
   answer: () => Answer | Promise<Answer>,
 ): Answer | Promise<Answer> => withRateLimit(service, call, answer);
 
-/**
- * Counts a request that matches no endpoint against the rate limit, and returns the rate limit headers.
- * @throws ServiceError `rate-limited`
- */
+/** Counts a request that matches no endpoint. Returns its rate limit headers. @throws ServiceError `rate-limited` */
 export function countUnmatched({ state, rateLimit }: TeamAccessService, call: Call): readonly string[] {
   try {
     const reader = state.snapshot;
@@ -187,7 +181,6 @@ function withRateLimit<Result extends Answer | Promise<Answer>>(
   }
 }
 
-/** Returns the rate limit counters of a request. */
 function rateLimitKeys(reader: Snapshot, caller: Caller | undefined, { request }: Call): RateLimitKeys {
   if (caller === undefined) return { key: `address ${request.socket.remoteAddress}` };
   if (caller.kind !== 'team') return { key: callerId(caller) };
@@ -195,7 +188,6 @@ function rateLimitKeys(reader: Snapshot, caller: Caller | undefined, { request }
   return { key: caller.teamId, sharedKey: `teams of ${organizationId}` };
 }
 
-/** The query parameter of writes that support dry runs. */
 export const DRY_RUN: Parameter = {
   name: 'dry-run',
   description: 'Without a value or with `true`, evaluates the request completely and changes nothing.',

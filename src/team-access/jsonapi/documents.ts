@@ -7,7 +7,6 @@ import type { Parameter } from '../../http/parameter.ts';
 import { JsonApiError } from './errors.ts';
 import { JSON_API_CONTENT_TYPE } from './media-type.ts';
 
-/** A resource object. */
 export interface Resource {
   readonly id: string;
   readonly type: string;
@@ -16,7 +15,6 @@ export interface Resource {
   readonly links?: Readonly<Record<string, string>>;
 }
 
-/** A document with primary data. */
 export interface Document {
   readonly data: Resource | readonly Resource[] | null;
   readonly included?: readonly Resource[];
@@ -70,7 +68,6 @@ export function checkIfMatch({ request }: Call, current: () => Document): void {
   throw new JsonApiError([{ code: 'precondition-failed', detail: 'If-Match does not name the current state' }]);
 }
 
-/** The header parameter of writes that support `If-Match`. */
 export const IF_MATCH: Parameter = {
   name: 'If-Match',
   description: '`ETag` that a read without `include` returned. If the resource has changed since, the answer is 412.',
@@ -90,7 +87,6 @@ export function rejectIfMatch({ request }: Call): void {
 /** A check of the current document before a write. @throws JsonApiError `precondition-failed` */
 export type Precondition = (current: () => Document) => void;
 
-/** Returns the precondition of a request. */
 export const ifMatch =
   (call: Call): Precondition =>
   (current) =>

@@ -32,13 +32,11 @@ export const errorsSchema = Type.Object(
 type ErrorDocument = Static<typeof errorsSchema>;
 type SerializedError = ErrorDocument['errors'][number];
 
-/** Returns the answer for an error of team access. */
 export function errorAnswer(error: JsonApiError): Answer {
   const errors = error.errors.slice(0, ERRORS_MAX).map(serializeError);
   return errorDocumentAnswer(Number(errors[0]?.status), errors, error.headers);
 }
 
-/** Renders an error of the HTTP server as a JSON:API error document. */
 export const renderServerError: ErrorRenderer = (call, { code, status, message, headers, retryAfterSeconds }) => {
   const title = TITLES[code];
   const error: SerializedError = { status: String(status), title };

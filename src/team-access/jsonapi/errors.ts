@@ -46,7 +46,6 @@ export interface ErrorObject {
   readonly detail?: string;
   /** JSON pointer into the request body. */
   readonly pointer?: string;
-  /** Name of a query parameter. */
   readonly parameter?: string;
   readonly meta?: Readonly<Record<string, string>>;
 }
@@ -74,7 +73,6 @@ export function throwErrors(errors: readonly ErrorObject[]): void {
 /** Returns the same error for missing resources and for resources that the caller may not know of ([TEAM-34]). */
 export const notFound = (): JsonApiError => new JsonApiError([{ code: 'not-found' }]);
 
-/** Returns the error of one attribute. */
 export const attributeError = (name: string, detail: string): ErrorObject => ({
   code: 'invalid-attribute',
   detail,

@@ -6,7 +6,6 @@ import { INCLUDED_MAX, LINKAGE_MAX } from '../limits.ts';
 import type { Resource } from './documents.ts';
 import { JsonApiError } from './errors.ts';
 
-/** Describes the `include` parameter of an endpoint that can include `names`. */
 export const includeParameter = (names: readonly string[]): Parameter => ({
   name: 'include',
   description: `Related resources to include, separated by commas: ${names.join(', ')}. Contains only what the caller may read.`,
@@ -21,7 +20,6 @@ export function readInclude<Name extends string>(query: Query, names: readonly N
   throw new JsonApiError([{ code: 'bad-request', detail: 'Invalid include parameter', parameter: 'include' }]);
 }
 
-/** The included resources of a document. */
 export interface Included {
   /** Adds a resource unless it was added before, because many primary resources can refer to the same few. */
   add(type: string, id: string, toJson: () => Resource): void;
@@ -59,7 +57,6 @@ export interface ToManyRelationship {
   readonly meta?: { readonly count: number };
 }
 
-/** Builds a to-many relationship. */
 export type Linkage = (type: string, ids: readonly string[]) => ToManyRelationship;
 
 /** The linkage of a document with one resource, which contains all identifiers. */

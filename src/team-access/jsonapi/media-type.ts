@@ -4,7 +4,6 @@ import { JsonApiError } from './errors.ts';
 
 export const JSON_API_MEDIA_TYPE = 'application/vnd.api+json';
 
-/** The `Content-Type` of answers. */
 export const JSON_API_CONTENT_TYPE = `${JSON_API_MEDIA_TYPE}; charset=utf-8`;
 
 /** Rejects a request whose `Accept` header excludes both `mediaType` and JSON:API. @throws JsonApiError `not-acceptable` */

@@ -8,7 +8,6 @@ import { PAGE_NUMBER_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from '../limits.ts'
 import type { Document, Resource } from './documents.ts';
 import { type ErrorObject, throwErrors } from './errors.ts';
 
-/** A requested page. */
 export interface Page {
   /** From 1. */
   readonly number: number;
@@ -35,7 +34,6 @@ const sizeParameter = ({ defaultSize, maxSize }: PageSizes): Parameter => ({
 });
 const SIZE = sizeParameter(SIZES);
 
-/** The query parameters that `readPage` reads. */
 export const PAGE_PARAMETERS: readonly Parameter[] = [NUMBER, SIZE];
 
 /** Returns the query parameters of lists with other page sizes. */
@@ -58,11 +56,9 @@ export function readPage(query: Query, others: readonly ErrorObject[] = [], size
 export const readPageOrDefault = (query: Query, others: readonly ErrorObject[] = [], sizes = SIZES): Page =>
   readPage(query, others, sizes) ?? { number: 1, size: sizes.defaultSize };
 
-/** Returns the elements of a list that belong to a page. */
 export const slicePage = <T>(all: readonly T[], { number, size }: Page): readonly T[] =>
   all.slice((number - 1) * size, number * size);
 
-/** Returns `meta.pagination` for a page of a list with `totalCount` elements. */
 export function paginationMeta({ number, size }: Page, totalCount: number) {
   const totalPages = Math.max(1, Math.ceil(totalCount / size));
   return {
@@ -75,7 +71,7 @@ export function paginationMeta({ number, size }: Page, totalCount: number) {
   };
 }
 
-/** Returns the document of one page. `totalCount` is the length of the list that this caller can see. */
+/** `totalCount` is the length of the list that this caller can see. */
 export function pageDocument(
   call: Call,
   page: Page,

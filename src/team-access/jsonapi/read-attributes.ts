@@ -30,10 +30,8 @@ export function readName(
   return undefined;
 }
 
-/** Returns the error of a name that is in use. */
 export const nameTakenError = (): ErrorObject => attributeError('name', 'Name has already been taken');
 
-/** Reads a text. */
 export function readText(attributes: RawAttributes, name: string, errors: ErrorObject[]): string | undefined {
   const value = attributeValue(attributes, name);
   if (value === undefined) return undefined;
@@ -50,7 +48,6 @@ export const readNullableText = (
 ): string | null | undefined =>
   Object.hasOwn(attributes, name) && attributes[name] === null ? null : readText(attributes, name, errors);
 
-/** Reads a boolean. */
 export function readBoolean(attributes: RawAttributes, name: string, errors: ErrorObject[]): boolean | undefined {
   const value = attributeValue(attributes, name);
   if (value === undefined || typeof value === 'boolean') return value;
@@ -58,7 +55,6 @@ export function readBoolean(attributes: RawAttributes, name: string, errors: Err
   return undefined;
 }
 
-/** Reads one of `values`. */
 export function readChoice<Value extends string>(
   attributes: RawAttributes,
   name: string,
@@ -78,7 +74,6 @@ export function readChoice<Value extends string>(
  */
 const EMAIL = /^[^\s@,;:<>()[\]"\\\p{C}]+@[^\s@,;:<>()[\]"\\\p{C}]+$/u;
 
-/** Reads `email` and checks its syntax. */
 export function readEmail(attributes: RawAttributes, errors: ErrorObject[], required: boolean): string | undefined {
   const email = readText(attributes, 'email', errors);
   if (email === undefined || email === '') {
@@ -98,7 +93,6 @@ export function readEmail(attributes: RawAttributes, errors: ErrorObject[], requ
 const PATTERN = '^[^\\p{Cs}\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f]*$';
 const TEXT = new RegExp(PATTERN, 'u');
 
-/** The schema of a text. */
 export const textSchema = Type.String({ maxLength: TEXT_CHARACTERS_MAX, pattern: PATTERN });
 
 /** The schema of a key in a setting. */
@@ -107,7 +101,6 @@ export const textKeySchema = Type.String({ pattern: PATTERN });
 /** The description of a valid text in error messages. */
 export const TEXT_EXPECTED = `up to ${TEXT_CHARACTERS_MAX} characters, none of them a control character but tabs and ends of lines`;
 
-/** Whether a value is a valid text. */
 const isText = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= TEXT_CHARACTERS_MAX && TEXT.test(value);
 

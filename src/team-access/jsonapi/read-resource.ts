@@ -3,7 +3,6 @@ import { JsonError, parseStrictJson } from '../../http/json/strict-json.ts';
 import { ERRORS_MAX } from '../limits.ts';
 import { type ErrorObject, JsonApiError, throwErrors } from './errors.ts';
 
-/** A relationship that an endpoint reads. */
 export interface RelationshipSpec {
   readonly name: string;
   /** JSON:API type of the related resource. */
@@ -12,7 +11,6 @@ export interface RelationshipSpec {
   readonly label?: string;
 }
 
-/** The parts of a resource that an endpoint reads. */
 export interface ResourceSpec {
   readonly type: string;
   /** Another type that some clients send. */
@@ -23,7 +21,6 @@ export interface ResourceSpec {
    */
   readonly updates?: string | null;
   readonly relationships?: readonly RelationshipSpec[];
-  /** To-many relationships, such as a member's teams. */
   readonly toManyRelationships?: readonly RelationshipSpec[];
 }
 
@@ -152,7 +149,6 @@ function readIdentifier(value: unknown, type: string, pointer: string, errors: E
   return undefined;
 }
 
-/** Returns the error of a body with the wrong shape. */
 export const bodyError = (pointer: string, detail: string): ErrorObject => ({ code: 'invalid-body', detail, pointer });
 
 export const isObject = (value: unknown): value is JsonObject =>

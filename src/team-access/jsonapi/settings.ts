@@ -13,7 +13,6 @@ export interface Setting {
   readonly expected: string;
 }
 
-/** Settings by attribute name. */
 export type Settings = Readonly<Record<string, Setting>>;
 
 export const booleanSetting = (defaultValue: boolean): Setting => ({
@@ -50,7 +49,6 @@ export const booleanMapSetting: Setting = {
   expected: `an object of up to ${TEXTS_MAX} names, each with true or false`,
 };
 
-/** Declares one setting under several names. */
 export const repeatSetting = (names: readonly string[], setting: Setting): Settings =>
   Object.fromEntries(names.map((name) => [name, setting]));
 
@@ -70,14 +68,12 @@ export function readSettings(
   return sent;
 }
 
-/** Returns the attributes of all settings. */
 export const settingsToJson = (
   settings: Settings,
   stored: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(settings).map(([name, { defaultValue }]) => [name, stored[name] ?? defaultValue]));
 
-/** Returns the schemas of the settings. */
 export const settingProperties = (settings: Settings): TProperties =>
   Object.fromEntries(Object.entries(settings).map(([name, { schema }]) => [name, schema]));
 

@@ -139,10 +139,7 @@ export function changeOrganization(
   return callerRole(tx, caller, before.id) ?? roleWithTeams(after, []);
 }
 
-/**
- * Deletes an organization with everything in it in one commit [AUTHZ-83].
- * @throws JsonApiError `not-found`, `precondition-failed`
- */
+/** Also deletes the content, in one commit [AUTHZ-83]. @throws JsonApiError `not-found`, `precondition-failed` */
 export function deleteOrganization({ tx, caller, origin }: WriteContext, call: Call, name: string): void {
   const role = organizationByName(tx, caller, name);
   if (!canUpdateOrganization(role)) throw notFound();

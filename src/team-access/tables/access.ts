@@ -72,7 +72,6 @@ export const LEVEL_ATTRIBUTES: Readonly<Record<FixedLevel, Attributes>> = {
   },
 };
 
-/** Defaults of a new `custom` access. */
 const CUSTOM_DEFAULTS: Attributes = {
   runs: 'read',
   variables: 'none',
@@ -92,7 +91,6 @@ export interface AccessChange {
   readonly attributes: Partial<Attributes>;
 }
 
-/** Returns all attributes of an access. */
 export const attributesOf = (access: Access): Attributes =>
   access.access === 'custom' ? access.custom : LEVEL_ATTRIBUTES[access.access];
 

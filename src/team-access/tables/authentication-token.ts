@@ -7,9 +7,8 @@ import { teams } from './team.ts';
 export interface ApiToken {
   /** `at-` and 16 letters or digits. */
   readonly id: string;
-  /** The organization or */
+  /** Present if the token acts for an organization. Otherwise `teamId` is present. */
   readonly organizationId?: string;
-  /** the team for which the token acts. */
   readonly teamId?: string;
   /** SHA-256 of the token. */
   readonly secretHash: string;

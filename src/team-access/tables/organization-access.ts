@@ -40,7 +40,6 @@ const NONE: ReadonlySet<OrganizationPermission> = new Set();
 /** Returns the permissions of owners. */
 export const allPermissions = (): ReadonlySet<OrganizationPermission> => ALL;
 
-/** Returns permissions with those that they imply. */
 export function withImplied(given: Iterable<OrganizationPermission>): ReadonlySet<OrganizationPermission> {
   const held = new Set<OrganizationPermission>();
   for (const permission of given) {

@@ -11,7 +11,6 @@ export interface Organization {
   readonly name: string;
   readonly email: string;
   readonly plan: Plan;
-  /** The team whose members own the organization. */
   readonly ownersTeamId: string;
   readonly defaultProjectId: string;
   /** The settings that clients have sent; see `organizationSettings`. */

@@ -16,7 +16,6 @@ export interface Team {
   readonly description: string | null;
   readonly visibility: Visibility;
   readonly ssoTeamId: string | null;
-  /** Whether members may create and delete the team's tokens. */
   readonly allowMemberTokenManagement: boolean;
   /** The permissions as set, without those that they imply. */
   readonly organizationAccess: readonly OrganizationPermission[];
@@ -62,5 +61,4 @@ export const teamMembers = defineTable<TeamMember>()({
   ],
 });
 
-/** Returns the primary key of a team member. */
 export const teamMemberKey = (teamId: string, userId: string): string => `${teamId}/${userId}`;

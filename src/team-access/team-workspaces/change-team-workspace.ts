@@ -16,7 +16,6 @@ import { administeredWorkspace, changeableRow, type FoundRow } from './find-rows
 import { readAccess, readNewAccess } from './read-access.ts';
 import { addRow, changeRow, removeRow } from './write-row.ts';
 
-/** The body that creates a row. */
 export const NEW_TEAM_WORKSPACE: ResourceSpec = {
   type: TEAM_WORKSPACES,
   relationships: [
@@ -25,7 +24,6 @@ export const NEW_TEAM_WORKSPACE: ResourceSpec = {
   ],
 };
 
-/** Returns the shape of the body that updates the row with this ID. */
 export const teamWorkspaceUpdate = (id: string): ResourceSpec => ({
   type: TEAM_WORKSPACES,
   updates: id,
@@ -74,16 +72,13 @@ export function teamForWorkspace(
   teamId: string,
 ): DeepReadonly<Team> {
   const team = reader.get(teams, teamId)?.row;
-  // Also for a missing team, so that missing and hidden teams cost the same lookups [AUTHZ-13].
+  // A missing team is looked up as well, so that missing and hidden teams cost the same lookups [AUTHZ-13].
   const known = team?.organizationId === organization.id ? team : visibleTeam(reader, caller, teamId)?.team;
   if (known === undefined) throw notFound();
   return known;
 }
 
-/**
- * Returns an error if the team cannot have a row on workspaces of the organization [TEAM-44, TEAM-45].
- * @param pointer the place in the body that names the team
- */
+/** Returns an error if the team cannot have a row on workspaces of the organization [TEAM-44, TEAM-45]. */
 export function unsuitableTeamErrors(
   { organization }: CallerRole,
   team: DeepReadonly<Team>,
@@ -95,17 +90,13 @@ export function unsuitableTeamErrors(
   return error('Team must not be owners, which has admin access to every workspace');
 }
 
-/** The row to update or delete, and the condition under which to do so. */
 export interface RowTarget {
   readonly id: string;
   readonly precondition: Precondition;
   readonly terraform: boolean;
 }
 
-/**
- * Updates a row, with the checks in the order of [TEAM-30].
- * @throws JsonApiError `not-found`, `invalid-attribute`, `precondition-failed`
- */
+/** Checks in the order of [TEAM-30]. @throws JsonApiError `not-found`, `invalid-attribute`, `precondition-failed` */
 export function changeTeamWorkspace(
   context: WriteContext,
   { id, precondition, terraform }: RowTarget,

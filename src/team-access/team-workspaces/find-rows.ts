@@ -93,10 +93,7 @@ export function rowsOfWorkspace(reader: Reader, caller: Caller, { workspaceId, t
   return sortByCreation(rows.filter((row) => row !== undefined)).map(({ row }) => ({ ...found, row }));
 }
 
-/**
- * Returns all rows of a team to its members, and the rows of workspaces that they administer to other callers, in order
- * of creation [AUTHZ-26].
- */
+/** Returns rows in order of creation: members get all, others those of workspaces that they administer [AUTHZ-26]. */
 export function rowsOfTeam(reader: Reader, { role, team }: FoundTeam): readonly DeepReadonly<TeamWorkspace>[] {
   const member = isInTeam(role, team.id);
   return sortByCreation(reader.list(teamWorkspaces, 'team', team.id))

@@ -22,13 +22,11 @@ import {
   rankOf,
 } from '../tables/access.ts';
 
-/** The access of a body that creates or updates a row. */
 export interface AccessBody extends AccessChange {
   /** Milliseconds since 1970. `null`: the row does not expire. `undefined`: the body does not contain it. */
   readonly expiresAtMs: number | null | undefined;
 }
 
-/** The complete values of a row. */
 export interface NewAccess {
   readonly access: Access;
   /** Milliseconds since 1970. `undefined`: the row does not expire. */
@@ -69,7 +67,7 @@ export function readNewAccess(
   return { access: createAccess(body.access, body.attributes), expiresAtMs: body.expiresAtMs ?? undefined };
 }
 
-/** Returns the resulting level: that of the body or the stored one [TEAM-11]. `undefined` with an error. */
+/** Returns the level of the body or else the stored one [TEAM-11], or adds an error and returns `undefined`. */
 function readLevel(
   attributes: RawAttributes,
   stored: AccessLevel | undefined,
@@ -141,7 +139,6 @@ const attributeSchemas = (terraform: boolean) => ({
 });
 const relationshipSchemas = { team: toOneRequired('teams'), workspace: toOneRequired('workspaces') };
 
-/** The schema of the body that creates a row, for the API description. */
 export const newTeamWorkspaceSchema = (terraform: boolean) =>
   bodySchema(TEAM_WORKSPACES, {
     attributes: attributeSchemas(terraform),
@@ -160,6 +157,5 @@ export const completeSetRowSchema = (terraform: boolean) =>
     required: ['access'],
   });
 
-/** The schema of the body that updates a row. */
 export const changedTeamWorkspaceSchema = (terraform: boolean) =>
   bodySchema(TEAM_WORKSPACES, { attributes: attributeSchemas(terraform) });

@@ -67,7 +67,7 @@ function findMembers({ tx, caller }: WriteContext, { teamId, idType, ids }: Memb
 }
 
 function membershipOfUser(tx: WriteContext['tx'], organizationId: string, username: string): Membership | undefined {
-  // Also for a missing user, so that missing users and non-members cost the same lookups [AUTHZ-13].
+  // Looks up a membership even without a user, so that missing users and non-members cost the same [AUTHZ-13].
   const userId = tx.find(users, 'username', username.toLowerCase())?.row.id ?? '';
   return tx.find(memberships, 'pair', membershipPair(organizationId, userId))?.row;
 }

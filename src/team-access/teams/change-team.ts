@@ -42,7 +42,6 @@ const attributeSchemas = {
 export const newTeamSchema = bodySchema('teams', { attributes: attributeSchemas, required: ['name'] });
 export const changedTeamSchema = bodySchema('teams', { attributes: attributeSchemas });
 
-/** The team to update or delete, and the condition under which to do so. */
 export interface TeamTarget {
   readonly id: string;
   readonly precondition: Precondition;
@@ -128,7 +127,7 @@ export function changeTeam(
       after: team,
     });
   }
-  // The role from before the update, because the update may have changed the caller's own role [AUTHZ-27].
+  // Returns the role from before the update, which may have changed the caller's own role [AUTHZ-27].
   return { role, team };
 }
 

@@ -139,10 +139,7 @@ const tokenDocument = (reader: Reader, token: AnyToken): Document => ({ data: to
 const tokensAnswer = (call: Call, document: Document): Answer =>
   serializedAnswer(call, { text: JSON.stringify(document), etag: etagOf(withoutLastUsedTimes(document)) });
 
-/**
- * Returns the part of a document that its `ETag` covers [DOC-20]. A use of a token is not a change of it and must not
- * make an `If-Match` fail.
- */
+/** Returns what the `ETag` covers [DOC-20], because a use of a token must not make an `If-Match` fail. */
 const withoutLastUsedTimes = ({ data, ...document }: Document): Document => ({
   ...document,
   data: [data ?? []].flat().map(withoutLastUsed),

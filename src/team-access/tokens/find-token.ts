@@ -36,7 +36,7 @@ export function tokenById(reader: Reader, caller: Caller, id: string): AnyToken 
   const userToken = reader.get(userTokens, id)?.row;
   if (userToken !== undefined && caller.kind === 'user' && caller.userId === userToken.userId) return userToken;
   const token = reader.get(apiTokens, id)?.row;
-  // Both lookups for every token, so that their cost does not reveal what the token belongs to [AUTHZ-13].
+  // Every token costs both lookups, so that their duration does not reveal the owner of the token [AUTHZ-13].
   const viaTeam = canManageTokensOfTeam(reader, caller, token?.teamId ?? '');
   const viaOrganization = canManageTokenOfOrganization(reader, caller, token?.organizationId ?? '');
   if (token === undefined || !(viaTeam || viaOrganization)) throw notFound();

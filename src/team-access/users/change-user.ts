@@ -16,7 +16,6 @@ import { checkSiteAdmin, isSelf } from './find-user.ts';
 
 type AuditedWrite = Pick<WriteContext, 'tx' | 'origin'>;
 
-/** The properties of a new user. */
 export interface NewUser {
   readonly email: string;
   /** Default: derived from the email address [AUTHZ-59]. */
@@ -135,7 +134,6 @@ function availableUsername(tx: WriteContext['tx'], email: string): string {
   return `${base}-${free}`;
 }
 
-/** The user to delete, and the condition under which to do so. */
 export interface UserTarget {
   readonly id: string;
   readonly precondition: Precondition;

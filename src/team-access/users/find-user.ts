@@ -14,7 +14,6 @@ export function checkSiteAdmin(caller: Caller): void {
 
 const isSiteAdmin = (caller: Caller): boolean => caller.kind === 'user' && caller.siteAdmin;
 
-/** Whether the caller is this user. */
 export const isSelf = (caller: Caller, userId: string): boolean => caller.kind === 'user' && caller.userId === userId;
 
 /**

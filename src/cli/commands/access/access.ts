@@ -14,7 +14,6 @@ interface ExplainOptions extends ApiOptions {
   readonly team?: string;
 }
 
-/** A contribution to effective access. */
 interface Source {
   readonly kind: 'owner' | 'organization-permission' | 'team-workspace';
   /** The team's ID. Missing for the organization token. */
@@ -22,7 +21,6 @@ interface Source {
   readonly permission?: string;
   /** The ID of the team access. */
   readonly id?: string;
-  /** When the team access expires. */
   readonly 'expires-at'?: string;
 }
 
@@ -36,12 +34,10 @@ type Effective = Resource<{
 }>;
 
 type MatrixRow = Resource<{
-  /** The name of the workspace. */
   readonly name: string;
   readonly teams: readonly { readonly team: string; readonly access: string; readonly sources: readonly Source[] }[];
 }>;
 
-/** Adds the command group. */
 export function addAccessCommands(program: Command, shell: Shell): void {
   const group = program.command('access').description('Show effective access and its sources');
   const subcommand = subcommandsOf(group);

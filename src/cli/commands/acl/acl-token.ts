@@ -9,7 +9,6 @@ import { formatGrant, GRANT_HELP, type Grant, parseGrant } from '../../input/gra
 import { details, print, table } from '../../output/output.ts';
 import { note, type Shell } from '../../shell.ts';
 
-/** An ACL token in the API's JSON. */
 interface AclToken {
   readonly AccessorID: string;
   /** Only in the response to its creation. */
@@ -31,7 +30,6 @@ interface ContentOptions extends TokenOptions {
   readonly grant?: readonly Grant[];
 }
 
-/** Adds the command group to `acl`. */
 export function addTokenCommands(acl: Command, shell: Shell): void {
   const token = acl.command('token').description('Manage ACL tokens, the credentials for /v1');
   const subcommand = (name: string, description: string): Command =>

@@ -8,7 +8,6 @@ import { CommandError } from '../../errors.ts';
 import { details, print, table } from '../../output/output.ts';
 import type { Shell } from '../../shell.ts';
 
-/** A partition in the API's JSON. */
 interface Partition {
   readonly Name: string;
   readonly Description: string;
@@ -20,7 +19,6 @@ interface PartitionOptions extends ConnectionOptions, OutputOptions {
   readonly description?: string;
 }
 
-/** Adds the command group. */
 export function addPartitionCommands(program: Command, shell: Shell): void {
   const group = program
     .command('partition')

@@ -32,7 +32,6 @@ interface CreateOptions extends OwnerOptions {
 
 const OWNER_HELP = '\nWithout --team and --organization, the command applies to your own tokens.';
 
-/** Adds the command group. */
 export function addApiTokenCommands(program: Command, shell: Shell): void {
   const group = program.command('api-token').description('Manage API tokens of users, teams, and organizations');
   const subcommand = subcommandsOf(group);
@@ -63,7 +62,6 @@ export function addApiTokenCommands(program: Command, shell: Shell): void {
   ).action((id: string, options: ApiOptions) => revoke(shell, id, options));
 }
 
-/** Tokens with the names of their owners. */
 interface TokenList {
   readonly tokens: readonly Token[];
   readonly ownerName: (token: Token) => string;

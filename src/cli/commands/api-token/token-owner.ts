@@ -10,7 +10,6 @@ export interface OwnerOptions extends ApiOptions {
   readonly organization?: string;
 }
 
-/** An API token in the API's JSON. */
 export type Token = Resource<{
   readonly 'created-at': string;
   readonly 'last-used-at': string | null;
@@ -29,7 +28,6 @@ interface Owner {
   readonly isSingle: boolean;
 }
 
-/** Returns an organization as owner. It has at most one token. */
 export const organizationOwner = (organization: string): Owner => ({
   path: apiPath('organizations', organization, 'authentication-token'),
   subject: `a token of organization ${organization}`,

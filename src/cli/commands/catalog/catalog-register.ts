@@ -9,7 +9,6 @@ import { collect, collectMeta } from '../../input/repeatable-options.ts';
 import { note, type Shell } from '../../shell.ts';
 import type { AddSubcommand } from '../subcommand.ts';
 
-/** The options of every catalog command. */
 export interface CatalogOptions extends ConnectionOptions, OutputOptions {
   readonly partition?: string;
   readonly peer?: string;
@@ -32,7 +31,6 @@ interface DeregisterOptions extends CatalogOptions {
   readonly checkId?: string;
 }
 
-/** Adds the commands. */
 export function addRegisterCommands(subcommand: AddSubcommand, shell: Shell): void {
   withConnection(
     subcommand(

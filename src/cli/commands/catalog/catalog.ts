@@ -14,7 +14,6 @@ interface HealthOptions extends CatalogOptions {
   readonly failover?: string;
 }
 
-/** Adds the command group. */
 export function addCatalogCommands(program: Command, shell: Shell): void {
   const group = program.command('catalog').description('Show and register services and nodes');
   const subcommand: AddSubcommand = (name, description) =>

@@ -30,7 +30,6 @@ const CAS = [
   'change the entry only if its modify index is this; 0: only if it does not exist',
 ] as const;
 
-/** Adds the command group. */
 export function addConfigEntryCommands(program: Command, shell: Shell): void {
   const group = program
     .command('config-entry')

@@ -21,7 +21,6 @@ interface Check {
   readonly Intention?: { readonly Precedence: number; readonly Description?: string };
 }
 
-/** Adds the command group. */
 export function addIntentionCommands(program: Command, shell: Shell): void {
   const group = program.command('intention').description('Check which services may call which');
   withConnection(

@@ -6,7 +6,6 @@ import { AUDIT_ENTRIES_DEFAULT } from '../../limits.ts';
 import { print, table } from '../../output/output.ts';
 import type { Shell } from '../../shell.ts';
 
-/** An entry of the audit log in the API's JSON. */
 interface AuditEntry {
   readonly Time: string;
   /** An accessor ID, `anonymous` or `system`. */
@@ -24,7 +23,6 @@ interface AuditOptions extends ConnectionOptions {
   readonly limit: number;
 }
 
-/** Adds the command. */
 export function addAuditCommand(program: Command, shell: Shell): void {
   withConnection(
     program

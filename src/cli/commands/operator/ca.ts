@@ -6,7 +6,6 @@ import { type OutputOptions, printResponse } from '../../client/print-response.t
 import { details, print, table } from '../../output/output.ts';
 import { note, type Shell } from '../../shell.ts';
 
-/** The certificate authority in the API's JSON. */
 interface CertificateAuthority {
   readonly ServerName: string;
   readonly Stage: 'STABLE' | 'ANNOUNCED' | 'SWITCHED';
@@ -30,7 +29,6 @@ interface RotateOptions extends ConnectionOptions, OutputOptions {
 const STATUS = '/v1/operator/ca';
 const ROTATE = '/v1/operator/ca/rotate';
 
-/** Adds the command group. */
 export function addCaCommands(program: Command, shell: Shell): void {
   const group = program.command('ca').description('Manage the certificate authority that peers trust');
   const subcommand = (name: string, description: string): Command =>

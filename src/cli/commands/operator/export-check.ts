@@ -15,13 +15,11 @@ export interface ExportSummary {
 }
 
 export interface ExportCheck {
-  /** Adds the next bytes. */
   add(chunk: Buffer): void;
   /** Verifies the checksum. @throws CommandError `failed` if the export is truncated or damaged */
   finish(): ExportSummary;
 }
 
-/** Creates the check of one export. */
 export function createExportCheck(): ExportCheck {
   const hash = createHash('sha256');
   let header: Buffer = Buffer.alloc(0);

@@ -17,7 +17,6 @@ interface ExportOptions extends ConnectionOptions {
 /** Contains the passphrase as Base64 of its UTF-8 bytes, because headers are ASCII. */
 const PASSPHRASE_HEADER = 'x-service-export-passphrase';
 
-/** Adds the command. */
 export function addExportCommand(program: Command, shell: Shell): void {
   const passphraseHelp = "encrypt secrets with the passphrase in this file instead of the server's data key";
   withConnection(
@@ -43,7 +42,6 @@ async function exportState(shell: Shell, file: string, options: ExportOptions): 
   note(shell, ...describe(summary));
 }
 
-/** Formats the summary of an export in lines. */
 function describe({ index, rows, leftOut }: ExportSummary): readonly string[] {
   const missing = Object.entries(leftOut).map(([name, count]) => `${count} of ${name}`);
   const written = `Exported ${rows} rows at index ${index}.`;

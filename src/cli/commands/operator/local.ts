@@ -11,7 +11,7 @@ interface ServerOptions {
   readonly recover?: boolean;
 }
 
-/** Adds the commands. @param setExitCode called with the exit code of the server when it stops */
+/** @param setExitCode called with the exit code of the server when it stops */
 export function addLocalCommands(program: Command, shell: Shell, setExitCode: (exitCode: number) => void): void {
   const server = withSettings(program.command('server').description('Run a server'), shell);
   server
@@ -52,7 +52,6 @@ function withSettings(command: Command, { local }: Shell): Command {
   return command;
 }
 
-/** Returns the settings given as flags of `command`. */
 function settingsOf(command: Command, { local }: Shell): CommandLineSettings {
   const flags = new Map<string, string>();
   const values = command.opts<Record<string, string>>();

@@ -33,7 +33,6 @@ interface CheckReport {
   readonly Checks: readonly Check[];
 }
 
-/** Adds the command. */
 export function addPeeringCheckCommand(subcommand: AddSubcommand, shell: Shell): void {
   withConnection(
     subcommand(

@@ -20,7 +20,6 @@ interface Diff {
   readonly Differences: readonly { readonly Service: string; readonly Difference: string; readonly Reason?: string }[];
 }
 
-/** Adds the command. */
 export function addPeeringDiffCommand(subcommand: AddSubcommand, shell: Shell): void {
   withConnection(
     subcommand('diff <name>', 'Compare the services imported from a peer with the services that the peer sent'),

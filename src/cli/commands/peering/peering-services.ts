@@ -23,7 +23,6 @@ interface Imported {
   readonly Refused?: { readonly Reason: string; readonly Since: string };
 }
 
-/** Adds the commands. */
 export function addPeeringServicesCommands(subcommand: AddSubcommand, shell: Shell): void {
   const watch = ['--watch', 'print the list again when it changes'] as const;
   withConnection(

@@ -31,7 +31,6 @@ interface TokenStatus {
   readonly ExpirationTime?: string;
 }
 
-/** Adds the commands. */
 export function addPeeringTokenCommands(subcommand: AddSubcommand, shell: Shell): void {
   const meta = ['--meta <key=value>', 'metadata of the peering; may be repeated', collectMeta] as const;
   withConnection(

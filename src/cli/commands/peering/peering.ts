@@ -30,7 +30,6 @@ interface ListOptions extends PeeringOptions {
   readonly namePrefix?: string;
 }
 
-/** Adds the command group. */
 export function addPeeringCommands(program: Command, shell: Shell): void {
   const group = program.command('peering').description('Manage peerings with other clusters');
   const subcommand = (name: string, description: string): Command =>

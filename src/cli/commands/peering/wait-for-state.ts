@@ -6,7 +6,6 @@ import { CommandError } from '../../errors.ts';
 import { type Peering, stateOf } from '../../output/peering-tables.ts';
 import type { Shell } from '../../shell.ts';
 
-/** The peering, the expected state, and the timeout. */
 export interface WaitOptions {
   readonly name: string;
   readonly path: string;

@@ -21,7 +21,6 @@ import { CommandError } from '../../errors.ts';
 import { printable } from '../../output/output.ts';
 import { CUSTOM_ATTRIBUTES, TERRAFORM_ATTRIBUTES } from './row-attributes.ts';
 
-/** The complete set of teams with access to a workspace. */
 export interface DesiredSet {
   /** A reference for `findWorkspace`. */
   readonly workspace: string;
@@ -35,7 +34,6 @@ export interface DesiredTeam {
   readonly team: string;
   readonly at: string;
   readonly attributes: Readonly<Record<string, unknown>>;
-  /** The position of each attribute. */
   readonly attributesAt: ReadonlyMap<string, string>;
 }
 

@@ -42,7 +42,6 @@ changed since its changes were printed.
 Example:
   accord team-access apply access.yaml --dry-run`;
 
-/** Adds the command. */
 export function addApplyCommand(subcommand: AddSubcommand, shell: Shell): void {
   withApiConnection(
     subcommand(

@@ -2,7 +2,6 @@
 import { printable } from '../../output/output.ts';
 import { describeAccess, type Row } from './row-attributes.ts';
 
-/** A team whose access changes. */
 interface Difference {
   readonly change: 'added' | 'updated' | 'removed';
   /** The name is null if the caller cannot see the team. */
@@ -19,7 +18,6 @@ export interface SetMeta {
   readonly differences: readonly Difference[];
 }
 
-/** The changes to a workspace. */
 export interface WorkspaceDifference extends SetMeta {
   /** `acme/billing` */
   readonly workspace: string;

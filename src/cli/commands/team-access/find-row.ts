@@ -5,7 +5,6 @@ import { findTeam, findTeamInOrganization, findWorkspace } from '../../client/re
 import { CommandError } from '../../errors.ts';
 import type { Row, Rows } from './row-attributes.ts';
 
-/** The options that select rows. */
 export interface RowOptions extends ApiOptions {
   readonly workspace?: string;
   readonly team?: string;

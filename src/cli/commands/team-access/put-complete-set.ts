@@ -1,7 +1,4 @@
-/**
- * Sends complete sets with `PUT /workspaces/:id/team-access`: first as a dry run that plans the changes, then to apply
- * them.
- */
+/** Plans and applies complete sets with `PUT /workspaces/:id/team-access`. Planning is a dry run. */
 
 import { type ApiClient, type ApiRequest, apiPath, relatedId, requestBody } from '../../client/api-client.ts';
 import { type ApiError, parseApiErrors } from '../../client/api-error.ts';
@@ -13,7 +10,6 @@ import type { DesiredSet, DesiredTeam } from './access-file.ts';
 import type { SetMeta } from './difference.ts';
 import { firstIgnored, ignoredMessage, type Row } from './row-attributes.ts';
 
-/** A workspace and the set that it should have. */
 export interface Target {
   readonly id: string;
   /** `acme/billing` */
@@ -21,7 +17,6 @@ export interface Target {
   readonly wanted: DesiredSet;
 }
 
-/** The planned changes to a workspace. */
 export interface PlannedSet extends SetMeta {
   readonly target: Target;
   /** The ETag of the set that the differences are based on. */
@@ -40,7 +35,6 @@ interface SetEntry {
   readonly attributesAt: ReadonlyMap<string, string>;
 }
 
-/** The response to a complete set. */
 interface SetDocument {
   readonly data: readonly Row[];
   readonly meta: SetMeta;
@@ -104,7 +98,6 @@ async function putSet(
   throw new CommandError('failed', located.join('\n'));
 }
 
-/** Converts a team of the file to a row of the request. */
 function desiredEntry(wanted: DesiredTeam): SetEntry {
   const { team, attributes } = wanted;
   if (isId('team', team)) return { ...wanted, body: rowOf(team, attributes) };

@@ -20,7 +20,6 @@ export const TERRAFORM_ATTRIBUTES = ['sentinel-mocks', 'policy-overrides'] as co
 export const firstIgnored = (given: Iterable<string>, shown: RowAttributes): string | undefined =>
   [...given].find((name) => TERRAFORM_ATTRIBUTES.some((one) => one === name) && !Object.hasOwn(shown, name));
 
-/** Returns the message about an ignored attribute. */
 export const ignoredMessage = (name: string): string =>
   `the server does not support ${name}, which requires compat: terraform`;
 
@@ -50,7 +49,6 @@ export function describeAccess(attributes: RowAttributes): string {
   return `${access}${access === 'custom' ? ` (${custom.join(', ')})` : ''}${end === undefined ? '' : ` until ${end}`}`;
 }
 
-/** Formats one row. */
 export function describeRow({ attributes, ...row }: Row, included: readonly NamedResource[]): string {
   const names = nameLookup(included);
   return details([
@@ -63,7 +61,6 @@ export function describeRow({ attributes, ...row }: Row, included: readonly Name
   ]);
 }
 
-/** Formats rows, one per line. */
 export function tabulateRows({ rows, included }: Rows): string {
   const names = nameLookup(included);
   const columns = rows[0] === undefined ? [...CUSTOM_ATTRIBUTES] : attributeNames(rows[0].attributes);

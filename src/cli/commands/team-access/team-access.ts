@@ -28,7 +28,6 @@ const LEVEL_HELP = '\nAccess levels: read, plan, write, admin, and custom. Attri
 const EITHER_HELP = '\nGive --workspace and --team, or the ID of the team access.';
 const ADD_EXAMPLE = '\n\nExample:\n  accord team-access add --workspace acme/billing --team platform --access write';
 
-/** Adds the command group. */
 export function addTeamAccessCommands(program: Command, shell: Shell): void {
   const group = program.command('team-access').description('Manage the access of teams to workspaces');
   const subcommand = subcommandsOf(group);
@@ -133,7 +132,6 @@ async function update(shell: Shell, id: string | undefined, options: ContentOpti
   reportIgnored(shell, options, data);
 }
 
-/** Reports the first given attribute that the server ignored. */
 function reportIgnored(shell: Shell, options: ContentOptions, { attributes }: Row): void {
   const given = Object.entries(attributesOf(options)).filter(([, value]) => value !== undefined);
   const ignored = firstIgnored(

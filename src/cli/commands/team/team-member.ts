@@ -6,7 +6,6 @@ import { findTeam } from '../../client/references.ts';
 import { note, type Shell } from '../../shell.ts';
 import { REFERENCE_HELP } from '../subcommand.ts';
 
-/** Adds the commands. */
 export function addTeamMemberCommands(group: Command, shell: Shell): void {
   withApiConnection(
     group.command('add-member <team> <users...>').description('Add members of the organization to a team'),

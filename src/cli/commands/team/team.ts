@@ -31,7 +31,6 @@ interface TeamOptions extends ApiOptions, PermissionOptions {
   readonly memberTokens?: boolean;
 }
 
-/** Adds the command group. */
 export function addTeamCommands(program: Command, shell: Shell): void {
   const group = program.command('team').description('Manage teams, which get access to workspaces');
   const subcommand = subcommandsOf(group);
@@ -122,7 +121,7 @@ const attributesOf = (options: TeamOptions) => ({
   'organization-access': permissionChanges(options),
 });
 
-/** @param members their names; their number where these are not known */
+/** @param members the names of the members; without them, only their number is printed */
 function describe(team: Team, members?: readonly string[]): string {
   const { attributes, id } = team;
   return details([

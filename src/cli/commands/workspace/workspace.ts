@@ -22,7 +22,6 @@ interface WorkspaceOptions extends ApiOptions {
   readonly description?: string;
 }
 
-/** Adds the command group. */
 export function addWorkspaceCommands(program: Command, shell: Shell): void {
   const group = program.command('workspace').description('Manage workspaces, which teams get access to');
   const subcommand = subcommandsOf(group);

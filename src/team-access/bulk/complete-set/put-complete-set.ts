@@ -63,17 +63,13 @@ export function putCompleteSet(
   return { before, after: rowsOf(tx, found), differences };
 }
 
-/** A row of the set with its team and values. */
 interface ResolvedRow {
   readonly team: DeepReadonly<Team>;
   readonly teamPointer: string;
   readonly values: NewAccess;
 }
 
-/**
- * Returns the team of a row: by ID any team of the organization, by name only visible ones [TEAM-76].
- * @throws JsonApiError `not-found`
- */
+/** Finds any team of the organization by ID, only visible ones by name [TEAM-76]. @throws JsonApiError `not-found` */
 function findTeam(tx: Reader, caller: Caller, role: CallerRole, { team, teamPointer }: SetRow): DeepReadonly<Team> {
   return withErrorsAt(
     () => teamPointer,

@@ -13,13 +13,11 @@ import { attributeValue, type RawAttributes } from '../../jsonapi/read-attribute
 import { bodyError, parseResource, type ResourceSpec, readMember } from '../../jsonapi/read-resource.ts';
 import { SET_ROWS_MAX } from '../../limits.ts';
 
-/** A row of a complete set. */
 export interface SetRow {
   readonly team: { readonly id: string } | { readonly name: string };
   readonly attributes: RawAttributes;
   /** Maps pointers within the row to pointers into the body. */
   readonly place: PointerMapping;
-  /** The place in the body that names the team. */
   readonly teamPointer: string;
 }
 

@@ -10,7 +10,6 @@ export type Target =
   /** A collection to add to. `organization` is present if the path names one. */
   | { readonly kind: 'collection'; readonly type: ResourceType; readonly organization: string | undefined }
   | { readonly kind: 'resource'; readonly type: ResourceType; readonly id: string }
-  /** The members of a team. */
   | { readonly kind: 'members'; readonly teamId: string; readonly idType: MemberIdType };
 
 const MEMBER_ID_TYPES: readonly MemberIdType[] = ['users', 'organization-memberships'];

@@ -65,7 +65,7 @@ export const RESOURCE_KINDS: Readonly<Record<ResourceType, ResourceKind>> = {
     remove: (context, id, { terraform }) => deleteTeamWorkspace(context, { id, precondition, terraform }),
     read: (reader, caller, id, { terraform }) => teamWorkspaceToJson(rowById(reader, caller, id), terraform),
   },
-  // Without members, because thousands of results could each list thousands of members [TEAM-70].
+  // Results omit members, because thousands of results could each list thousands of members [TEAM-70].
   teams: {
     inOrganization: true,
     addShape: { type: 'teams' },
