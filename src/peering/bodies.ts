@@ -6,7 +6,6 @@ const name = Type.Optional(Type.String({ description: 'Required. A DNS label.' }
 const partition = Type.Optional(Type.String());
 const meta = Type.Optional(Type.Record(Type.String(), Type.String()));
 
-/** The body of `POST /v1/peering/token`. */
 export const tokenRequestSchema = Type.Object(
   {
     PeerName: name,
@@ -22,7 +21,6 @@ export const tokenRequestSchema = Type.Object(
 );
 export type TokenRequest = Static<typeof tokenRequestSchema>;
 
-/** The body of `POST /v1/peering/establish`. */
 export const establishRequestSchema = Type.Object(
   {
     PeerName: name,

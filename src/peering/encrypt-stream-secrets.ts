@@ -15,10 +15,7 @@ interface EncryptionDependencies {
   readonly log: Log;
 }
 
-/**
- * Encrypts the plain secrets in links and tombstones. Does nothing without a data key. The caller must have verified
- * that the data key belongs to the state. @throws StateError
- */
+/** Does nothing without a data key. The caller must have verified that it belongs to the state. @throws StateError */
 export async function encryptStreamSecrets({ state, secrets, log }: EncryptionDependencies): Promise<void> {
   const encrypt = (secret: StoredSecret, peeringId: string): StoredSecret | undefined => {
     const next = secrets.encryptIfPlain(secret, streamSecretContext(peeringId));
@@ -36,10 +33,7 @@ export async function encryptStreamSecrets({ state, secrets, log }: EncryptionDe
   if (count > 0) log.info({ count }, 'stream secrets encrypted with the data key');
 }
 
-/**
- * @param encrypted returns the row with its secret encrypted, or `undefined` when there is nothing to encrypt
- * @returns the number of rows changed
- */
+/** @param encrypted returns `undefined` when there is nothing to encrypt @returns the number of rows changed */
 async function encryptTable<Row>(
   state: State,
   table: Table<Row, string>,

@@ -12,7 +12,6 @@ import type { PeeringTraffic } from './stream/status/stream-traffic.ts';
 /** The states of a record, and `FAILING` for one with a `Failing` reason ([PEER-28]). */
 const STATES = ['INITIAL', 'ACTIVE', 'FAILING', 'TERMINATED'] as const;
 
-/** Registers the metrics. They are collected on each scrape. */
 export function peeringMetrics(
   { registry, restricted }: Pick<Metrics, 'registry' | 'restricted'>,
   peering: RunningPeering,

@@ -6,13 +6,11 @@ import type { Reader } from '../state/memory/reader.ts';
 import { peerings } from './record/record.ts';
 import { PeerStreamService } from './stream/wire/gen/peering/peerstream_pb.ts';
 
-/** The name of a peering and its partition. */
 export interface PeeringName {
   readonly name: string;
   readonly partition: string;
 }
 
-/** Returns the name of a peering, or `undefined` when it does not exist. */
 export const lookupPeeringName = (reader: Reader, peeringId: string): PeeringName | undefined =>
   reader.get(peerings, peeringId)?.row;
 
@@ -36,7 +34,6 @@ const rpc = (method: keyof typeof PeerStreamService.method, attributes: Attribut
   return { name: called, attributes: { 'rpc.system.name': 'grpc', 'rpc.method': called, ...attributes } };
 };
 
-/** Returns the span of one call to a server of a peer. */
 export const clientSpan = (
   method: keyof typeof PeerStreamService.method,
   peering: PeeringName | undefined,
@@ -48,7 +45,6 @@ export const clientSpan = (
   return { ...rpc(method, { ...server, ...peeringAttributes(peering) }), kind: SpanKind.CLIENT };
 };
 
-/** Returns the span of one call from a peer. */
 export const serverSpan = (
   method: keyof typeof PeerStreamService.method,
   peering: PeeringName | undefined,
@@ -68,7 +64,6 @@ const SERVER_ERROR_CODES = new Set<Code>([
   Code.DataLoss,
 ]);
 
-/** Sets the status of a server span. */
 export function setServerSpanStatus(span: Span, code: Code, message: string): void {
   const name = statusName(code);
   span.setAttribute('rpc.status_code', name);

@@ -31,7 +31,6 @@ import type { StreamTraffic } from './stream/status/stream-traffic.ts';
 import { trustEndpoints } from './trust/api/endpoints.ts';
 import { openServerIdentity } from './trust/identity.ts';
 
-/** The settings and dependencies of the service. */
 export interface PeeringOptions {
   readonly credentials: Credentials;
   /** This server's name. */
@@ -68,10 +67,7 @@ export interface RunningPeering extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/**
- * Starts the service. Requires a loaded state that has completed its first start.
- * @throws DataKeyError, StateError, or a system error such as EADDRINUSE
- */
+/** Requires a loaded state after its first start. @throws DataKeyError, StateError, system errors such as EADDRINUSE */
 export async function startPeering(parts: PeeringOptions): Promise<RunningPeering> {
   const { credentials, node, clock, log, version, reads, consul } = parts;
   const { state } = credentials;

@@ -18,9 +18,7 @@ export class BeingRemoved {
 export interface RemovalWait {
   readonly state: State;
   readonly clock: Clock;
-  /** The name that the request contains. */
   readonly name: string;
-  /** Aborts the wait. */
   readonly signal: AbortSignal;
 }
 

@@ -13,10 +13,7 @@ import { markDeleted, type Peering, peerings } from '../record/record.ts';
 import { recordPeeringChange } from '../record/record-change.ts';
 import { acceptedSecrets, links, type Tombstone, tombstones } from '../record/secrets.ts';
 
-/**
- * Deletes a peering. Succeeds when it is missing ([PEER-66]).
- * @throws ServiceError `bad-request` | `permission-denied`; StateError
- */
+/** Succeeds when it is missing ([PEER-66]). @throws ServiceError `bad-request` | `permission-denied`; StateError */
 export async function deletePeering(
   { credentials }: PeeringService,
   context: RequestContext,

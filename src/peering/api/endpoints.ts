@@ -26,7 +26,6 @@ import { peeringImportsSchema, readPeeringImports } from './list-imported-from-p
 import { listParameters, listPeerings, readListFilter } from './list-peerings.ts';
 import { readToken, revokeToken, tokenStatusSchema } from './peering-token.ts';
 
-/** `/v1/peering…` and `/v1/peerings`. */
 export function peeringEndpoints(service: PeeringService, reads: BlockingQueries): Endpoint[] {
   const { consul } = service;
   const records = createRecordJsonCache(service.streams, consul);

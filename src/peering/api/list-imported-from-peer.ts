@@ -29,10 +29,7 @@ type Imported = Readonly<Static<typeof importedSchema>>;
 
 export const peeringImportsSchema = Type.Array(importedSchema);
 
-/**
- * Returns the services that the peer lists, and those imported or rejected, by name.
- * @throws ServiceError `bad-request`
- */
+/** Returns the peer's listed services and those imported or rejected, by name. @throws ServiceError `bad-request` */
 export function readPeeringImports(service: PeeringService, context: RequestContext, name: string): Evaluate {
   const { state } = service.credentials;
   return peeringQuery(service, { context, name, access: 'read' }, ({ row: { id, imported } }, snapshot) => ({

@@ -85,7 +85,6 @@ const stateParameter = (consul: boolean): Parameter => ({
   schema: consul ? Type.Enum([...CONSUL_STATES]) : Type.Enum([...STATES]),
 });
 
-/** The query parameters of the endpoint. */
 export const listParameters = (consul: boolean): readonly Parameter[] => [
   stateParameter(consul),
   NAME_PREFIX,

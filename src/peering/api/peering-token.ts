@@ -25,10 +25,7 @@ export const tokenStatusSchema = Type.Object(
 );
 export type TokenStatus = Static<typeof tokenStatusSchema>;
 
-/**
- * Reads the status ([PEER-46]). A query that waits while a token is outstanding also returns when that token expires.
- * @throws ServiceError `bad-request`
- */
+/** Reads the status ([PEER-46]). Waiting queries return when the token expires. @throws ServiceError `bad-request` */
 export function readToken(service: PeeringService, context: RequestContext, name: string): Evaluate {
   const { clock, credentials } = service;
   let wasOutstanding = false;

@@ -24,7 +24,6 @@ function isSameJson(existing: object, given: object): boolean {
   return text === JSON.stringify(given);
 }
 
-/** The node of a service. */
 export interface NodeRef {
   /** The `uid` of the node. */
   readonly node: string;
@@ -68,13 +67,11 @@ export function enforceChecksMax<T>(checks: readonly T[]): readonly T[] {
   throw badRequest(`${checks.length} checks of one service or node are too many, want at most ${CHECKS_MAX}`);
 }
 
-/** Deletes a service with its checks. */
 export function deleteService(tx: Transaction, { row }: Stored<CatalogService>): void {
   for (const { id } of row.checks) deleteTtlCheck(tx, row, id);
   tx.delete(catalogServices, catalogServiceKey(row.node, row.service.id));
 }
 
-/** Deletes the TTL row of a check, if the check has one. */
 export function deleteTtlCheck(
   tx: Transaction,
   { node, service }: DeepReadonly<CatalogService>,

@@ -37,13 +37,11 @@ import {
 export interface CatalogEndpointOptions {
   readonly credentials: Credentials;
   readonly reads: BlockingQueries;
-  /** The node of this server's local agent. */
   readonly agent: AgentNode;
   /** `compat = consul`. */
   readonly consul: boolean;
 }
 
-/** Returns the endpoints under `/v1/catalog`, `/v1/health` and `/v1/agent`. */
 export function catalogEndpoints({ credentials, reads, agent, consul }: CatalogEndpointOptions): Endpoint[] {
   const contextOf = (call: Call): RequestContext => requestContextOf(call, consul);
   return [

@@ -89,10 +89,7 @@ export interface ServiceFields {
   readonly TaggedAddresses?: Readonly<Record<string, { readonly Address?: string; readonly Port?: number }>>;
 }
 
-/**
- * Returns a service in its stored form. The order of fields is fixed, so that equal services have equal JSON.
- * @throws ServiceError `bad-request`
- */
+/** The order of fields is fixed, so that equal services have equal JSON. @throws ServiceError `bad-request` */
 export function readService(given: ServiceFields, name: string): InstanceService {
   readName('service', name);
   checkMeta(given.Meta);

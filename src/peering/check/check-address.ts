@@ -9,7 +9,6 @@ import { probePeer } from './probe-peer.ts';
 import { type Check, skipped } from './report.ts';
 import { type Resolve, resolveHost } from './resolve-host.ts';
 
-/** The dependencies of address checks. */
 export interface CheckEnvironment {
   readonly clock: Clock;
   readonly resolve: Resolve;
@@ -18,7 +17,6 @@ export interface CheckEnvironment {
   readonly randomId: () => string;
 }
 
-/** Another cluster, and the identity that it must prove. */
 export interface Peer extends PeerIdentity {
   /** The other cluster's ID of the peering. */
   readonly id: string;
@@ -86,10 +84,7 @@ function splitAddress(address: string): { readonly host: string; readonly port: 
   return { host: address.slice(0, colon).replace(/^\[(.*)\]$/, '$1'), port: Number(address.slice(colon + 1)) };
 }
 
-/**
- * Checks up to ADDRESSES_MAX addresses in parallel. A peering needs one working address, so a failure at another one is
- * then a warning ([PEER-96]).
- */
+/** Checks up to ADDRESSES_MAX addresses in parallel. If one works, failures at the others are warnings ([PEER-96]). */
 export async function checkAddresses(
   environment: CheckEnvironment,
   addresses: readonly string[],

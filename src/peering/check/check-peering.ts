@@ -13,7 +13,6 @@ import { checkAdvertised, checkRole, checkStream, checkTokenUse } from './check-
 import { type Check, type CheckReport, reportOf } from './report.ts';
 import type { CheckRunner } from './run-check.ts';
 
-/** The dependencies of the connection check. */
 export interface PeeringChecks {
   readonly service: Pick<PeeringService, 'credentials' | 'clock' | 'identity' | 'addresses' | 'consul'>;
   readonly environment: CheckEnvironment;

@@ -13,7 +13,6 @@ const ROLES = {
   dialing: 'dialing: this cluster opens the stream',
 } as const;
 
-/** Reports the role of this cluster. */
 export const checkRole = ({ role }: Row): Check => passed('role', ROLES[role]);
 
 /** Checks whether a stream is open. @param hasLink whether the dialing side has a secret to open one with */

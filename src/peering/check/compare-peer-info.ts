@@ -8,7 +8,6 @@ import { type Check, finding, passed, skipped } from './report.ts';
 
 const NOT_REPORTED = 'the other side does not report it';
 
-/** Compares the versions. @param ours the version of this server */
 export function checkVersion({ metadata }: Pick<PeerInfo, 'metadata'>, ours: string): Check {
   const theirs = metadata.get(ACCORD_VERSION_HEADER);
   if (theirs === null) return skipped('version', NOT_REPORTED);

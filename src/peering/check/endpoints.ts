@@ -18,7 +18,6 @@ export interface CheckEndpoints {
   readonly timeMs?: number;
 }
 
-/** `GET /v1/peering/:name/check`, `POST /v1/peering/check`. */
 export function checkEndpoints({ service, environment, timeMs = CHECK_MS_MAX }: CheckEndpoints): Endpoint[] {
   const checks: PeeringChecks = { service, environment, runner: createCheckRunner(service.clock, timeMs) };
   return [

@@ -12,13 +12,11 @@ import { type Check, finding, outcomeOf, passed } from './report.ts';
 
 /** The identity that the other side must prove. */
 export interface PeerIdentity {
-  /** The name that its certificate must contain. */
   readonly serverName: string;
   /** The trusted CA roots, in PEM. */
   readonly roots: readonly string[];
 }
 
-/** An authenticated connection. */
 export interface SecureConnection {
   readonly socket: tls.TLSSocket;
   readonly certificate: X509Certificate;
@@ -58,7 +56,6 @@ export async function openTls(
   return checks.some(({ Status }) => Status === 'failed') ? { checks } : { checks, value: { socket, certificate } };
 }
 
-/** Returns the finding for an error code of Node or OpenSSL. */
 function handshakeFinding({ code = '' }: NodeJS.ErrnoException): FindingCode {
   if (code === 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL') return 'tls-no-http2';
   if (code.includes('ALERT')) return 'tls-refused';

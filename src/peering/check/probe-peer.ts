@@ -21,19 +21,16 @@ export interface Probe {
   readonly address: string;
   /** The other side's ID of the peering. */
   readonly peerId: string;
-  /** A random UUID. */
   readonly unusedSecret: string;
   /** The version of this server. */
   readonly version: string;
 }
 
-/** The metadata and time of a peering service's response. */
 export interface PeerInfo {
   /** Headers and trailers. */
   readonly metadata: Headers;
   /** The middle of the call, in milliseconds since 1970 by the clock of this server. */
   readonly atMs: number;
-  /** The maximum error of `atMs`. */
   readonly uncertaintyMs: number;
 }
 

@@ -30,13 +30,10 @@ export const checkReportSchema = Type.Object({
 export type Check = Static<typeof checkSchema>;
 export type CheckReport = Static<typeof checkReportSchema>;
 
-/** Returns a check that passed. */
 export const passed = (ID: CheckId, detail?: string): Check => ({ ID, Status: 'passed', ...optionalDetail(detail) });
 
-/** Returns a check that was not made. */
 export const skipped = (ID: CheckId, detail?: string): Check => ({ ID, Status: 'skipped', ...optionalDetail(detail) });
 
-/** Returns a check with a finding. */
 export function finding(Code: FindingCode, detail?: string): Check {
   const { id, warning = false, cause, remedy } = findingOf(Code);
   return {
@@ -50,7 +47,6 @@ export function finding(Code: FindingCode, detail?: string): Check {
   };
 }
 
-/** Returns the report of these checks. */
 export function reportOf(checks: readonly Check[], name?: string): CheckReport {
   return {
     ...(name === undefined ? {} : { Name: name }),
@@ -68,7 +64,6 @@ export interface Step<T> {
   readonly value?: T;
 }
 
-/** The outcome of an operation with a time limit. */
 export type Outcome<T> =
   | { readonly kind: 'done'; readonly value: T }
   | { readonly kind: 'timed-out' }

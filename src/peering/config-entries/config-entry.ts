@@ -61,7 +61,6 @@ export const configEntries = defineTable<ConfigEntry>()({
   },
 });
 
-/** Returns the primary key of an entry. */
 export const entryKey = (partition: string, kind: Kind, name: string): string =>
   `${kindEntry(partition, kind)}/${nameKey(name)}`;
 
@@ -71,7 +70,6 @@ export const kindEntry = (partition: string, kind: Kind): string => `${partition
 /** Returns the form of a service or peer name that comparisons use. */
 export const nameKey = (name: string): string => name.toLowerCase();
 
-/** The row of an entry of kind `K`. */
 export type EntryOf<K extends Kind> = DeepReadonly<Extract<ConfigEntry, { readonly kind: K }>>;
 
 /** Narrows a row to the kind in its key. @throws TypeError if the row has another kind, which is a bug */

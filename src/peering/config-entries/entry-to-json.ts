@@ -48,7 +48,6 @@ const serviceIntentionsSchema = Type.Object(
   { title: 'ServiceIntentions' },
 );
 
-/** The schema of an entry of either kind. */
 export const entrySchema = Type.Union([exportedServicesSchema, serviceIntentionsSchema]);
 export type EntryJson = Readonly<Static<typeof entrySchema>>;
 

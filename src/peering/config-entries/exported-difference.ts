@@ -11,10 +11,7 @@ export interface PeerDifference {
   readonly loses: readonly string[];
 }
 
-/**
- * Returns one difference for each peer that either entry names, sorted by peer.
- * @param services the names registered in the partition
- */
+/** Returns the differences, sorted by peer. @param services the names registered in the partition */
 export function exportedDifference(before: Entry, after: Entry, services: Iterable<string>): readonly PeerDifference[] {
   const byPeer = new Map<string, { peer: string; gains: string[]; loses: string[] }>();
   for (const entry of [after, before]) {

@@ -12,10 +12,8 @@ import { configEntries, type EntryOf, entryKey, nameKey, ofKind, WILDCARD } from
 /** The services of a cluster's own servers, which a peer could mistake for its own ([SVC-73]). */
 const NEVER_EXPORTED: ReadonlySet<string> = new Set(['consul', 'accord']);
 
-/** Whether no entry can export a service of this name. */
 export const isNeverExported = (service: string): boolean => NEVER_EXPORTED.has(nameKey(service));
 
-/** The consumers of a service. */
 export interface Consumers {
   /** Sorted, in the spelling that comes first in the entry. */
   readonly peers: readonly string[];
@@ -24,7 +22,6 @@ export interface Consumers {
   readonly peerKeys: ReadonlySet<string>;
 }
 
-/** The service names that a peer gets. */
 export interface ExportedNames {
   /** Sorted and unique, spelled as registered. */
   readonly names: readonly string[];
@@ -38,10 +35,7 @@ export interface PeerRef {
   readonly peerName: string;
 }
 
-/**
- * Returns the services that the peer gets.
- * @param services the names registered in the partition. Pass them to avoid reading them again for each peer.
- */
+/** @param services the names registered in the partition, to avoid reading them again for each peer */
 export function exportsTo(
   reader: Reader,
   { partition, peerName }: PeerRef,
@@ -61,7 +55,6 @@ export function isExportedTo(reader: Reader, { partition, peerName }: PeerRef, s
 export const consumersInEntry = (entry: EntryOf<'exported-services'> | undefined, service: string): Consumers =>
   lookUpConsumers(compileEntry(entry), service);
 
-/** Returns the `exported-services` entry of the partition. */
 export const exportedServicesEntry = (reader: Reader, partition: string): EntryOf<'exported-services'> | undefined =>
   ofKind('exported-services', reader.get(configEntries, exportedServicesKey(partition)));
 
@@ -73,7 +66,6 @@ export function watchedExports(state: State, partition: string): readonly Watche
   ];
 }
 
-/** Returns the primary key of the partition's entry. */
 export const exportedServicesKey = (partition: string): string =>
   entryKey(partition, 'exported-services', partitionKey(partition));
 

@@ -38,7 +38,6 @@ export function intentionDifference(
 
 const actionOf = (allowed: boolean | undefined): 'allow' | 'deny' => (allowed === true ? 'allow' : 'deny');
 
-/** Returns a reader in which `entry` is stored. */
 function withEntry(reader: Reader, entry: Entry): Reader {
   const key = entryKey(entry.partition, entry.kind, entry.name);
   const stored: Stored<ConfigEntry> = { row: entry, createIndex: 0, modifyIndex: 0 };

@@ -18,7 +18,6 @@ import {
   WILDCARD,
 } from './config-entry.ts';
 
-/** The source of a call. */
 export interface CallSource {
   /** The name of a service. `*` matches only rules of `*`. */
   readonly source: string;
@@ -28,7 +27,6 @@ export interface CallSource {
   readonly sourcePartition?: string | undefined;
 }
 
-/** A call from one service to another. */
 export interface ServiceCall extends CallSource {
   /** The partition of the destination. */
   readonly partition: string;
@@ -84,14 +82,12 @@ export function rulesMatchingSource(reader: Reader, partition: string, callSourc
     .sort(byPrecedence);
 }
 
-/** Returns the precedence of a source in the entry of a destination. */
 export const precedenceOf = (destination: string, source: string): number =>
   (destination === WILDCARD ? 6 : 9) - (source === WILDCARD ? 1 : 0);
 
 /** Keyed by the entry, which is immutable. Every decision about its destination reads them. */
 const rulesByEntry = new WeakMap<Stored<ConfigEntry>, readonly Rule[]>();
 
-/** Returns the rules of an entry, highest precedence first. */
 function rulesIn(stored: Stored<ConfigEntry> | undefined): readonly Rule[] {
   const entry = ofKind('service-intentions', stored);
   if (stored === undefined || entry === undefined) return [];

@@ -5,7 +5,6 @@ import { consumersInEntry, isNeverExported } from './exported-services.ts';
 export type ExportDecision =
   /** No entry can export a service of this name. */
   | { readonly kind: 'never' }
-  /** The partition has no entry. */
   | { readonly kind: 'no-entry' }
   /** No line matches the service, and there is no line `*`. */
   | { readonly kind: 'no-line' }

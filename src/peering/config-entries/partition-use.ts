@@ -17,7 +17,6 @@ export const usedByEntries: PartitionUse = (reader, partition) => {
 const describeEntry = ({ kind, name }: DeepReadonly<ConfigEntry>): string =>
   `the configuration entry ${kind} "${name}"`;
 
-/** Returns the partitions that an entry names, as keys. */
 function partitionsIn(entry: DeepReadonly<ConfigEntry>): readonly string[] {
   const named =
     entry.kind === 'exported-services'

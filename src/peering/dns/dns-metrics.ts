@@ -4,7 +4,6 @@ import type { Metrics } from '../../http/operators/metrics.ts';
 import { rcodes } from './rcodes.ts';
 import type { RunningDns } from './start-dns.ts';
 
-/** Registers the metrics. They are collected on each scrape. */
 export function dnsMetrics({ registry }: Pick<Metrics, 'registry'>, dns: RunningDns): void {
   const registers = [registry];
   new Counter({

@@ -20,7 +20,6 @@ const NAME = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-
 /** Characters of a name. With the length bytes of its labels that is 255 bytes (RFC 1035). */
 const NAME_CHARACTERS_MAX = 253;
 
-/** Whether `name` is a valid host name. */
 export const isHostName = (name: string): boolean => name.length <= NAME_CHARACTERS_MAX && NAME.test(name);
 
 /** Returns the canonical form, without an embedded dotted IPv4 address. */
@@ -40,7 +39,6 @@ export function labelOfAddress(address: string): string {
   return [...before, ...zeros, ...after].map((group) => group.padStart(4, '0')).join('');
 }
 
-/** Returns the address of a label, or `undefined` when it is not the label of an address. */
 export function addressOfLabel(label: string): string | undefined {
   if (/^[0-9a-f]{8}$/.test(label))
     return label

@@ -3,7 +3,6 @@ import { addressOfLabel } from './host-name.ts';
 
 /** A parsed name. `peer` is `undefined` for a name in this cluster. */
 export type ParsedName =
-  /** The domain itself. */
   | { readonly kind: 'apex' }
   /** An empty non-terminal (RFC 8499): other names exist below it, but it has no records. */
   | { readonly kind: 'empty-non-terminal' }
@@ -17,10 +16,7 @@ export type ParsedName =
 const NOTHING: ParsedName = { kind: 'nothing' };
 const EMPTY_NON_TERMINAL: ParsedName = { kind: 'empty-non-terminal' };
 
-/**
- * Parses a name without regard to case. Returns `undefined` for a name outside the domain.
- * @param domain in lower case
- */
+/** Parses a name, ignoring case. Returns `undefined` for a name outside the domain. @param domain in lower case */
 export function parseName(name: string, domain: string): ParsedName | undefined {
   const lower = name.toLowerCase();
   if (lower === domain) return { kind: 'apex' };

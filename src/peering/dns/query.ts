@@ -21,7 +21,6 @@ export interface Edns {
   readonly flags: number;
 }
 
-/** A parsed message. */
 export type ParsedMessage =
   | { readonly kind: 'query'; readonly query: Query }
   /** A message answered with a code and no records. */

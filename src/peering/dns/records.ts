@@ -75,9 +75,7 @@ export function* serviceRecords(
 
 const UINT16_MAX = 65_535;
 
-/**
- * Returns the name of a host: its own, or that of the node when it has the node's address, or one made of its address.
- */
+/** Returns the host's own name, or the node's if it has the node's address, or a name made of its address. */
 function targetName(domain: string, { instance: { node, service }, peer }: ResolvedInstance, host: Host): string {
   if (host.kind === 'CNAME') return host.name;
   const scope = peer === undefined ? '' : `${peer}.peer.`;
@@ -111,10 +109,7 @@ export const minimalAnyRecord = (name: string, ttl: number): Answer => ({
   data: { cpu: 'RFC8482', os: '' },
 });
 
-/**
- * Yields the items in random order. Lazy, because often only a few are needed.
- * @param random returns numbers from 0 up to 1
- */
+/** Yields in random order, lazily because often only a few are needed. @param random returns numbers from 0 up to 1 */
 export function* inRandomOrder<T>(items: readonly T[], random: () => number): Generator<T> {
   const remaining = [...items];
   while (remaining.length > 0) {

@@ -27,10 +27,7 @@ export type Resolution =
 
 const NOTHING: Resolution = { kind: 'nothing' };
 
-/**
- * Resolves a name in the partition of the token.
- * @throws ServiceError `permission-denied` when the token is unknown or has expired
- */
+/** Uses the token's partition. @throws ServiceError `permission-denied` when the token is unknown or has expired */
 export function resolveName(zone: Zone, snapshot: Snapshot, name: ParsedName): Resolution {
   switch (name.kind) {
     case 'apex':

@@ -12,9 +12,7 @@ export type Transport = 'udp' | 'tcp';
 export interface Responder {
   /** Returns the response, or `undefined` for a message that must not be answered. */
   respond(message: Buffer, over: Transport): Buffer | undefined;
-  /** Number of responses by code. */
   readonly answered: ReadonlyMap<RcodeName, number>;
-  /** Number of messages without a response. */
   readonly ignoredCount: number;
 }
 

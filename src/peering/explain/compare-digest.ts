@@ -3,7 +3,6 @@ import { nameKey } from '../config-entries/config-entry.ts';
 import type { IncomingDelivery, ReceivedDigest } from '../stream/status/delivery-status.ts';
 import type { StreamLocation } from './local-stream.ts';
 
-/** The state of an imported service, compared with the digest. */
 export type Comparison =
   | 'same'
   /** The peer sent the service, but it is not imported. */
@@ -35,7 +34,6 @@ export function indexDigest(stream: StreamLocation): IndexedDigest | undefined {
   return { received: received, services: new Map(named) };
 }
 
-/** Explains why this server has no digest. */
 export function noDigestReason(stream: StreamLocation): string {
   if (stream.kind === 'none') return 'no stream is open';
   if (stream.kind === 'elsewhere')
@@ -44,7 +42,6 @@ export function noDigestReason(stream: StreamLocation): string {
   return 'the peer has not sent a digest yet';
 }
 
-/** A service in the state of this cluster. */
 export interface LocalService {
   readonly service: string;
   /** The hash of the imported row. `undefined` when the service is not imported. */

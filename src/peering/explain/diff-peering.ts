@@ -102,7 +102,6 @@ function formatTime(ms: bigint): string {
   return (Number.isNaN(time.getTime()) ? new Date(0) : time).toISOString();
 }
 
-/** Returns the differences by name. */
 function differences(
   reader: Reader,
   { id, imported }: Pick<DeepReadonly<Peering>, 'id' | 'imported'>,

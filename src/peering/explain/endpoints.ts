@@ -15,7 +15,6 @@ import { diffPeering, peeringDiffSchema } from './diff-peering.ts';
 import { type ExplainDependencies, explainService } from './explain-service.ts';
 
 export interface ExplainEndpoints extends ExplainDependencies {
-  /** `compat: consul`. */
   readonly consul: boolean;
 }
 
@@ -25,7 +24,6 @@ const SERVICE: Parameter = {
   schema: Type.String(),
 };
 
-/** `GET /v1/peering/:name/explain`, `GET /v1/peering/:name/diff`. */
 export function explainEndpoints({ consul, ...dependencies }: ExplainEndpoints): Endpoint[] {
   return [
     {

@@ -21,7 +21,6 @@ import {
 } from './diagnosis.ts';
 import type { StreamLocation } from './local-stream.ts';
 
-/** The service to diagnose, with the peering and its stream. */
 export interface DiagnosisInput {
   readonly peering: DeepReadonly<Peering>;
   readonly service: string;

@@ -10,14 +10,12 @@ export type StreamLocation =
   | { readonly kind: 'elsewhere'; readonly server: string }
   | { readonly kind: 'here'; readonly insight: StreamDelivery };
 
-/** The streams that this server holds. */
 export interface LocalStreams {
   /** This server's name. */
   readonly node: string;
   readonly live: ReadonlyMap<string, Pick<LiveStream, 'epoch' | 'delivery'>>;
 }
 
-/** Locates the stream that the record names. */
 export function locateStream({ node, live }: LocalStreams, { id, stream }: DeepReadonly<Peering>): StreamLocation {
   if (stream === undefined) return { kind: 'none' };
   const held = live.get(id);

@@ -30,20 +30,17 @@ import {
   sortedNames,
 } from './subscription.ts';
 
-/** The exported services of one peer. */
 export interface PeerExports {
   /** Returns the sorted names. The array is the same until they change. */
   names(): readonly string[];
   /** Returns `undefined` when the service is not exported to the peer or not registered. */
   payload(service: string): ServicePayload | undefined;
-  /** Ends the subscription. */
   close(): void;
 }
 
 export interface Exporter extends AsyncDisposable {
   /** Subscribes to the exports of a peer. The listener gets changes only; the caller reads the initial services. */
   subscribe(peer: PeerRef, listener: ExportListener): PeerExports;
-  /** Number of encodings so far. */
   readonly encodingCount: number;
   /** Number of services whose last announced payload is held. A service without a subscriber is not held. */
   readonly announcedCount: number;

@@ -6,10 +6,7 @@ export const SERVICES_PER_TURN = 256;
 export const SUBSCRIPTIONS_PER_TURN = 4;
 /** Pause before the change feed is opened again after an error. */
 export const CHANGE_FEED_RETRY_MS = 1_000;
-/**
- * Minimum time between two writes of exported names. A record contains all names, so a burst of new services needs few
- * writes.
- */
+/** Minimum time between two writes of exported names. Each write contains all names, so a burst needs few writes. */
 export const NAMES_WRITE_INTERVAL_MS = 200;
 /** Records written in parallel. They become one commit. */
 export const NAMES_WRITES_IN_PARALLEL_MAX = 64;

@@ -28,11 +28,9 @@ export interface ServicePayloads {
   has(entry: string): boolean;
   /** Removes a service that is exported to no peer any more. */
   forget(entry: string): void;
-  /** Number of encodings so far. */
   readonly encodingCount: number;
 }
 
-/** Creates an empty cache. */
 export function createServicePayloads(): ServicePayloads {
   const cache = new Map<string, CachedPayload>();
   let encodings = 0;

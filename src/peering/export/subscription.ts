@@ -7,7 +7,6 @@ import { exportedServicesEntry, exportsTo, isExportedTo, type PeerRef } from '..
 
 /** The receiver of changes. Its functions are synchronous and must not throw. */
 export interface ExportListener {
-  /** The set of exported names has changed. */
   listChanged(): void;
   /** A service was exported, changed, or deregistered. Without this function only the names are followed. */
   serviceChanged?(service: string): void;
@@ -38,7 +37,6 @@ const readNames = (reader: Reader, subscription: Subscription, services?: readon
   subscription.sorted = names;
 };
 
-/** Whether the names result from the current entry. */
 export const isCurrent = (reader: Reader, { peer, entry }: Subscription): boolean =>
   exportedServicesEntry(reader, peer.partition) === entry;
 
@@ -61,7 +59,6 @@ export function refreshNames(reader: Reader, subscription: Subscription, service
   }
 }
 
-/** The current state of a service. */
 export interface ReviewedService {
   readonly name: string;
   /** The registered spelling, or `undefined` when the service is not registered. */

@@ -48,7 +48,6 @@ export function findPeering(
   return { caller, partition, stored: reader.find(peerings, 'name', nameEntry(partition, name)) };
 }
 
-/** Returns the context with the partition that the request body names. */
 export function withBodyPartition(context: RequestContext, partition: string | undefined): RequestContext {
   return { ...context, partitions: { ...context.partitions, body: partition } };
 }
@@ -57,17 +56,12 @@ export function peeringNotFound(name: string): ServiceError {
   return new ServiceError('not-found', `Peering not found for "${name}"`);
 }
 
-/**
- * The result of a query about an existing peering. `alsoWatched` is in addition to the record and the caller's token.
- */
+/** The result of a query about one peering. `alsoWatched` adds to the record and the caller's token. */
 export interface PeeringQueryResult extends Pick<ReadResult, 'body' | 'expiresAtMs'> {
   readonly alsoWatched?: readonly Watched[];
 }
 
-/**
- * Creates a blocking query about one peering. It can also wait for a peering that does not exist yet ([PEER-12]).
- * @throws ServiceError `bad-request` for an invalid name
- */
+/** Creates a blocking query about a peering, which may not exist yet ([PEER-12]). @throws ServiceError `bad-request` */
 export function peeringQuery(
   { credentials }: PeeringService,
   request: PeeringRequest,

@@ -15,7 +15,6 @@ export interface VisiblePeerings {
   readonly peerings: readonly Stored<Peering>[];
   /** Whether peerings were omitted because the caller may not read them. */
   readonly filtered: boolean;
-  /** The partitions searched. */
   readonly partitions: readonly string[];
   /** Equal for callers that see the same peerings of one snapshot. */
   readonly key: string;
@@ -56,7 +55,6 @@ const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 /** Keys by the grants of a token's row, which is immutable. */
 const grantsKeys = new WeakMap<readonly Grant[], string>();
 
-/** Returns a short key of the grants on peerings. */
 function grantsKey(grants: readonly Grant[]): string {
   let key = grantsKeys.get(grants);
   if (key === undefined) {

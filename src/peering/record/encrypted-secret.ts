@@ -4,7 +4,6 @@
  */
 import type { TextCipher } from '../../state/transfer/encryption.ts';
 
-/** A secret in a row: encrypted, or plain text. */
 export type StoredSecret =
   | {
       /** The base64 ciphertext, authenticated with its context. */
@@ -12,10 +11,7 @@ export type StoredSecret =
     }
   | { readonly clear: string };
 
-/**
- * Encrypts and decrypts stored secrets. `context` is the table, key and field of the secret. It is authenticated, so a
- * ciphertext cannot be moved to another row.
- */
+/** `context` is a secret's table, key and field. It is authenticated, so a ciphertext cannot move to another row. */
 export interface SecretStore {
   /** Encrypts with the data key. Without one, the secret remains plain text. */
   encrypt(text: string, context: string): StoredSecret;

@@ -23,5 +23,4 @@ export function checkMeta(meta: Readonly<Record<string, string>> = {}): void {
 
 const failed = (what: string): ServiceError => new ServiceError('bad-request', `meta tags failed validation: ${what}`);
 
-/** Quotes a key, cut to the maximum length. */
 const quoted = (key: string): string => JSON.stringify(key.slice(0, META_KEY_CHARACTERS_MAX));

@@ -10,10 +10,7 @@ export function checkPeerName(name: string): void {
   if (!LABEL.test(name)) throw invalidName(name, 'alphanumeric');
 }
 
-/**
- * Checks the name of a new peering. With `consul` it must be in lower case ([PEER-103]).
- * @throws ServiceError `bad-request`
- */
+/** Checks a new name. With `consul` it must be in lower case ([PEER-103]). @throws ServiceError `bad-request` */
 export function checkNewPeerName(name: string, consul: boolean): void {
   const valid = LABEL.test(name) && !(consul && name !== name.toLowerCase());
   if (!valid) throw invalidName(name, consul ? 'lower case alphanumeric' : 'alphanumeric');
@@ -29,7 +26,6 @@ function invalidName(name: string, characters: string): ServiceError {
 /** The characters of partition and datacenter names in Accord and Consul. The empty name is valid. */
 const REMOTE_NAME = new RegExp(`^[A-Za-z0-9._-]{0,${REMOTE_NAME_CHARACTERS_MAX}}$`);
 
-/** Whether `name` is a valid partition or datacenter name, or empty. */
 export const isRemoteName = (name: string): boolean => REMOTE_NAME.test(name);
 
 /** The accepted syntax, for error messages. */

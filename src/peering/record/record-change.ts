@@ -14,7 +14,6 @@ export interface PeeringChange {
   readonly after: Stored<Peering>;
 }
 
-/** Adds the audit entry to the transaction. */
 export function recordPeeringChange(tx: Transaction, origin: Origin, { action, before, after }: PeeringChange): void {
   const { name, partition } = after.row;
   const json = toJson(after);

@@ -18,7 +18,6 @@ export interface StreamTimesSource {
   readonly tick: number;
 }
 
-/** A peering in an API response. */
 export interface PeeringJson {
   readonly ID: string;
   readonly Name: string;
@@ -55,7 +54,6 @@ export interface PeeringJsonOptions {
   readonly times?: StreamTimes | undefined;
   /** `compat: consul`. */
   readonly consul?: boolean;
-  /** Whether the peering is an element of a list. */
   readonly listed?: boolean;
 }
 
@@ -87,7 +85,6 @@ export function peeringToJson(
   };
 }
 
-/** The states in API responses. */
 export const STATES = ['INITIAL', 'ACTIVE', 'TERMINATED'] as const;
 /** The states with `compat: consul` ([PEER-101]). */
 export const CONSUL_STATES = ['PENDING', 'ESTABLISHING', 'ACTIVE', 'FAILING', 'DELETING', 'TERMINATED'] as const;
@@ -114,9 +111,7 @@ const formatTime = (ms: number): string => new Date(ms).toISOString();
 
 /** A cache of records as JSON text, valid for one version of the row and one tick of the stream times. */
 export interface RecordJsonCache {
-  /** Returns the response body of a single record. */
   read(stored: Stored<Peering>): JsonText;
-  /** Returns the record as an element of a list. */
   listed(stored: Stored<Peering>): string;
 }
 
@@ -192,9 +187,7 @@ function properties(consul: boolean): Record<string, TSchema> {
   };
 }
 
-/** The schema of a single record. */
 export const recordSchema = (consul: boolean): TSchema => Type.Object(properties(consul), { title: 'Peering' });
 
-/** The schema of a list of records, each with its partition. */
 export const recordListSchema = (consul: boolean): TSchema =>
   Type.Array(Type.Object({ ...properties(consul), Partition: Type.String() }, { title: 'ListedPeering' }));

@@ -94,7 +94,6 @@ export const holderEntry = ({ node, incarnation }: Pick<CurrentStream, 'node' | 
 
 type Row = DeepReadonly<Peering>;
 
-/** Returns a new record, in INITIAL. */
 export function newPeering(
   fields: Pick<Peering, 'id' | 'name' | 'partition' | 'role' | 'meta'> & { readonly peer?: PeerServer },
 ): Peering {
@@ -127,10 +126,7 @@ export function streamLost(row: Row, epoch: number, failing: Failing): Row | und
   return { ...rest, state: 'INITIAL', failing };
 }
 
-/**
- * Updates the reason after a failed attempt to open a stream and keeps `since`. Returns `undefined` for the same
- * reason.
- */
+/** Updates the reason after a failed attempt to open a stream, but not `since`. `undefined` for the same reason. */
 export function streamOpenFailed(row: Row, failing: Failing): Row | undefined {
   if (row.state !== 'INITIAL') return undefined;
   if (row.failing?.reason === failing.reason && row.failing.link === failing.link) return undefined;

@@ -8,10 +8,8 @@ import { RESERVATION_TTL_MS } from '../limits.ts';
 import { nameEntry, peerings } from './record.ts';
 import { type Reservation, reservations, tombstones } from './secrets.ts';
 
-/** A name in a partition, and the ID of the establish that reserves it. */
 export type ReservedName = Pick<Reservation, 'partition' | 'name' | 'id'>;
 
-/** Reserves the name for RESERVATION_TTL_MS. */
 export function reserveName(tx: Transaction, name: ReservedName): void {
   tx.put(reservations, { ...name, until: new Date(tx.now + RESERVATION_TTL_MS).toISOString() });
 }

@@ -84,7 +84,6 @@ export const tombstones = defineTable<Tombstone>()({
   holdsSecrets: true,
 });
 
-/** A name reserved by an establish in flight. */
 export interface Reservation {
   readonly partition: string;
   readonly name: string;
@@ -150,9 +149,7 @@ export function spendEstablishmentSecret(
   return { ...rest, pending: pendingHash };
 }
 
-/**
- * Matches a presented stream secret. A pending one becomes the active one. Returns `undefined` when neither matches.
- */
+/** Matches a presented stream secret. A pending one becomes active. Returns `undefined` when neither matches. */
 export function matchStreamSecret(
   secrets: DeepReadonly<AcceptedSecrets> | undefined,
   presented: string,

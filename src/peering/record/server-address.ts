@@ -26,7 +26,6 @@ export function checkServerAddresses(addresses: readonly string[]): void {
   }
 }
 
-/** Whether `text` is `host:port` with a valid host and port. */
 export function isServerAddress(text: string): boolean {
   const [, bracketed, ipv6Port] = IPV6.exec(text) ?? [];
   if (bracketed !== undefined) return isIPv6(bracketed) && isPort(ipv6Port);

@@ -39,10 +39,7 @@ const RESET_MESSAGE = /^http\/2 stream closed with error code ([A-Z0-9_]+)/;
 /** Bounds the search, because a chain of causes can be a cycle. */
 const CAUSE_DEPTH_MAX = 8;
 
-/**
- * Returns the reason in one line, without secrets.
- * @param error the ConnectError or DeadlineError of a call to a peer
- */
+/** The reason is one line without secrets. @param error the ConnectError or DeadlineError of a call to a peer */
 export function connectFailureReason(error: unknown): string {
   const known = knownFailureReason(error);
   if (known !== undefined) return known;

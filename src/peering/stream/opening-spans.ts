@@ -5,7 +5,6 @@ import { clientSpan, type PeeringName, serverSpan, setServerSpanStatus, statusNa
 import type { Authorization, SessionEnd } from './contract.ts';
 import { endReason } from './session-end.ts';
 
-/** The span of one dial. */
 export interface DialTrace {
   /** Ends the span as successful. */
   live(): void;
@@ -33,9 +32,7 @@ export function traceDial(peering: PeeringName, address: string): DialTrace {
   };
 }
 
-/**
- * Whether the dial failed. It did not if it was opened to report a deletion, or was stopped because it became obsolete.
- */
+/** Whether the dial failed. A dial that only reported a deletion, or became obsolete, did not. */
 const isFailure = ({ kind }: SessionEnd): boolean => kind !== 'terminated-here' && kind !== 'stopped';
 
 /** Runs `decide` in the span of an Open on the accepting side. @param peering undefined if the Open's ID is unknown */

@@ -29,7 +29,6 @@ export interface StreamDependencies {
   readonly sessions: SessionTimes;
   /** `cluster.edition` */
   readonly edition: Edition;
-  /** The version that this server reports. */
   readonly version: string;
 }
 
@@ -45,10 +44,7 @@ export interface PeerTarget {
 
 /** A connection to a peer's server. Its calls reject with a ConnectError. */
 export interface PeerConnection {
-  /**
-   * The version that the peer reports in its response headers. Undefined before the first response and for other
-   * software.
-   */
+  /** The version in the peer's response headers. Undefined before the first response and for other software. */
   readonly version: string | undefined;
   /** Exchanges an establishment secret for a stream secret. */
   exchange(peerId: string, establishmentSecret: string, signal: AbortSignal): Promise<string>;

@@ -3,7 +3,6 @@
  * that a Consul cluster accepts the token.
  */
 
-/** The content of a token. */
 export interface PeeringToken {
   /** PEM CA roots of the accepting cluster, each ending in a newline. */
   readonly CA: readonly string[];
@@ -52,10 +51,7 @@ export function clusterOf(serverName: string): string {
   return trustDomainOf(serverName) || serverName.toLowerCase();
 }
 
-/**
- * Whether `datacenter` is empty or is the one in the server name, which TLS authenticates. True for a server name of
- * another form, which contains no datacenter.
- */
+/** Whether `datacenter` is empty or that in the server name, which TLS authenticates. True if the name has none. */
 export function isDatacenterOf(serverName: string, datacenter: string): boolean {
   if (datacenter === '' || trustDomainOf(serverName) === '') return true;
   return serverName.toLowerCase().startsWith(`server.${datacenter.toLowerCase()}.peering.`);

@@ -31,10 +31,7 @@ export const acknowledgements = defineTable<Acknowledgement>()({
   owners: [{ table: peerings, index: 'peering' }],
 });
 
-/**
- * Returns a hash of a set of CA roots that does not depend on their order.
- * @param roots PEM, as in `ServerIdentity.roots`
- */
+/** Returns a hash of CA roots that ignores their order. @param roots PEM, as in `ServerIdentity.roots` */
 export const bundleFingerprint = (roots: readonly string[]): string =>
   hash('sha256', roots.toSorted().join(''), 'base64url');
 
@@ -60,9 +57,7 @@ export function recordAcknowledgement(tx: Transaction, peeringId: string, rootsF
   tx.put(acknowledgements, { peeringId, bundle: rootsFingerprint, time: new Date(tx.now).toISOString() });
 }
 
-/**
- * Returns the peerings that an announced CA root waits for, in order of ID. The list is empty when none is announced.
- */
+/** Returns the peerings that an announced CA root waits for, in order of ID. Empty when none is announced. */
 export function unacknowledgedPeerings(reader: Reader): readonly DeepReadonly<Peering>[] {
   const bundle = awaitedBundle(reader);
   if (bundle === undefined) return [];

@@ -33,7 +33,6 @@ export interface IssuedCertificate {
   readonly notAfter: string;
 }
 
-/** A CA root and the server certificate that it signed. */
 export interface Authority {
   /** UUID. */
   readonly id: string;
@@ -41,7 +40,6 @@ export interface Authority {
   readonly server: IssuedCertificate;
 }
 
-/** A rotation in progress. */
 export type Rotation =
   | { readonly stage: 'announced'; readonly next: Authority; readonly since: string }
   | { readonly stage: 'switched'; readonly previous: Authority; readonly since: string };
@@ -89,7 +87,6 @@ export function trustedAuthorities({ current, rotation }: Row): readonly Authori
 export const trustedRoots = (row: Row): readonly string[] =>
   trustedAuthorities(row).map(({ root }) => root.certificate);
 
-/** Returns the row of a cluster without a rotation. */
 export const newAuthority = (current: Authority): CertificateAuthority => ({ id: AUTHORITY_KEY, current });
 
 /** Starts a rotation: the new CA root is trusted. Returns `undefined` while a rotation is in progress. */

@@ -23,15 +23,9 @@ export interface ServedCertificate {
 export interface ServerIdentity extends ClusterName, Disposable {
   /** Returns the certificate to serve. The object is the same until the certificate changes. */
   current(): ServedCertificate;
-  /**
-   * Calls the listener after every change of `current` or `roots`, by any server.
-   * @returns a function that removes it
-   */
+  /** Calls the listener after any server changes `current` or `roots`. @returns a function that removes it */
   onChange(listener: () => void): () => void;
-  /**
-   * Returns the CA roots of peering tokens and of the trust bundle. PEM, each with a newline at its end, the served one
-   * first.
-   */
+  /** Returns the CA roots of tokens and trust bundles: PEM, each ending in a newline, the served one first. */
   roots(reader: Reader): readonly string[];
 }
 

@@ -20,7 +20,6 @@ export interface IssueOptions {
   readonly nowMs: number;
 }
 
-/** Creates a CA root and a server certificate signed by it. */
 export async function createAuthority({ name, secrets, nowMs }: IssueOptions): Promise<Authority> {
   const x509 = await loadX509();
   const id = randomUUID();
@@ -74,10 +73,7 @@ export async function issueServerCertificate(
   return await toIssuedCertificate(certificate, keys, secrets, serverKeyPlace(id));
 }
 
-/**
- * Loads the X.509 library when a certificate is issued, which is rare, to save memory. The library requires the
- * polyfill to be loaded first.
- */
+/** Loads the X.509 library on first use to save memory. It needs the polyfill loaded before it. */
 async function loadX509(): Promise<typeof X509> {
   await import('reflect-metadata');
   return await import('@peculiar/x509');

@@ -2,7 +2,6 @@
 import { X509Certificate } from 'node:crypto';
 import { ROOT_CHARACTERS_MAX, ROOTS_MAX } from './limits.ts';
 
-/** A validated CA root. */
 export interface Root {
   /** PEM, ending in a newline. */
   readonly pem: string;
@@ -53,7 +52,6 @@ export function unexpiredRoots(pems: readonly string[], nowMs: number): readonly
   return unexpired.map(toRoot);
 }
 
-/** A parsed certificate. */
 interface ParsedRoot {
   /** Names the certificate in error messages. */
   readonly which: string;

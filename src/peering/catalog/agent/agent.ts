@@ -14,11 +14,8 @@ import type { Transaction } from '../../../state/write/transaction.ts';
 import { authorizeAllServices, authorizeAnyService, permitsAllServices } from '../query/visibility.ts';
 import { type CatalogNode, catalogEntry, catalogNodes } from '../tables/catalog-node.ts';
 
-/** The node of a server's local agent. */
 export interface AgentNode {
-  /** The server's name. */
   readonly name: string;
-  /** The address of the node in the catalog. */
   readonly address: string;
   /** Whether services without an address can use that of the node. False if the server listens on a wildcard address. */
   readonly isServiceAddress: boolean;
@@ -29,7 +26,6 @@ export interface Agent {
   readonly node: AgentNode;
 }
 
-/** The caller of a request and the node that the request is about. */
 export interface AgentTarget {
   readonly caller: Caller;
   /** Spelled as at the creation of the partition. */

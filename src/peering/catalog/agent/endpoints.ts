@@ -32,7 +32,6 @@ const REPORTS: readonly (readonly [word: string, status: CheckStatus])[] = [
   ['fail', 'critical'],
 ];
 
-/** Returns the endpoints under `/v1/agent`. */
 export function agentEndpoints(
   agent: Agent,
   reads: BlockingQueries,

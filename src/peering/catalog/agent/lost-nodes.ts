@@ -18,7 +18,6 @@ import { writeBatch } from './write-in-batches.ts';
 
 type NodeRow = DeepReadonly<CatalogNode>;
 
-/** The part of the state that the job reads and writes. */
 type ClusterState = Pick<State, 'liveNodes' | 'snapshot' | 'write'>;
 
 export function lostNodesJob(state: ClusterState, clock: Clock): Job {

@@ -6,7 +6,6 @@ import { type CheckStatus, TTL_TYPE } from '../tables/check.ts';
 import type { InstanceService } from '../tables/instance.ts';
 import { type AgentCheckBody, type AgentServiceBody, UNSUPPORTED_CHECK_FIELDS } from './request-schemas.ts';
 
-/** A TTL check of a registration. */
 export interface TtlCheckFields {
   readonly id: string;
   readonly name: string;

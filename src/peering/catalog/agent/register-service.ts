@@ -44,10 +44,7 @@ const missingAddress = (): ServiceError =>
     'Invalid service address "": this server listens on every address of its machine (http.address), so it cannot tell where its services are reached; give the Address of the service',
   );
 
-/**
- * Rejects a check ID of another service ([SVC-49]). Names that service only if the caller may read it.
- * @throws ServiceError `bad-request`
- */
+/** Rejects a check ID of another service ([SVC-49]), named only to its readers. @throws ServiceError `bad-request` */
 function rejectTakenCheckId(
   tx: Transaction,
   { node, serviceId, checkId }: Pick<TtlCheck, 'node' | 'serviceId' | 'checkId'>,

@@ -14,10 +14,8 @@ import { isCriticalAlready, nextDeadline, withDeadline } from '../tables/check-d
 import { ttlCheckKey, ttlChecks } from '../tables/ttl-check.ts';
 import { type Agent, resolveAgentTarget, unknownCheck } from './agent.ts';
 
-/** The report of a service about one of its checks. */
 export interface Report {
   readonly status: CheckStatus;
-  /** Becomes the output of the check. */
   readonly note: string;
 }
 

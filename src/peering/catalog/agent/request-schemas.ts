@@ -12,7 +12,6 @@ const UNSUPPORTED_FIELDS = [
   ...['FailuresBeforeWarning', 'FailuresBeforeCritical'],
 ] as const;
 
-/** The fields of checks that are known and rejected. */
 export const UNSUPPORTED_CHECK_FIELDS: ReadonlySet<string> = new Set(UNSUPPORTED_FIELDS);
 
 const unsupportedFields: Record<string, TSchema> = Object.fromEntries(
@@ -46,7 +45,6 @@ const checkSchema = Type.Object({ ...unsupportedFields, ...checkFields } as type
   additionalProperties: false,
 });
 
-/** The body of `PUT /v1/agent/service/register`. */
 export const agentServiceSchema = Type.Object(
   {
     ID: Type.Optional(Type.String({ description: 'Defaults to the name. Unique among the services of this server.' })),

@@ -4,10 +4,7 @@ import type { State } from '../../../state/state.ts';
 import type { Transaction } from '../../../state/write/transaction.ts';
 import { DEADLINE_BATCH_ROWS } from '../limits.ts';
 
-/**
- * Runs `change` with the maximum number of rows to change. Halves the number after each `too-large`.
- * @throws StateError
- */
+/** Runs `change` with the maximum number of rows, halved after each `too-large`. @throws StateError */
 export async function writeBatch(
   state: Pick<State, 'write'>,
   change: (tx: Transaction, countMax: number) => void,

@@ -68,10 +68,7 @@ function removeService(tx: Transaction, target: NodeTarget, serviceId: string): 
   return true;
 }
 
-/**
- * Deletes the checks with this ID from the node and its services, except those that the caller may not change.
- * @returns whether it deleted any
- */
+/** Deletes the node's and its services' checks with this ID that the caller may change. @returns whether any were */
 function removeCheck(tx: Transaction, target: NodeTarget, checkId: string): boolean {
   const { caller, partition, node } = target;
   const kept = node.row.checks.filter(({ id }) => id !== checkId);

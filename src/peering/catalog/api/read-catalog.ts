@@ -87,7 +87,6 @@ export function listServiceInstances(
   };
 }
 
-/** A read that omits what the caller may not see. */
 interface CatalogRead {
   readonly source: (snapshot: Snapshot, query: CatalogQuery) => CatalogResult;
   /** Equal keys mean equal requests. */
@@ -99,7 +98,6 @@ interface CatalogRead {
   readonly allowsAllPartitions?: true;
 }
 
-/** Returns the evaluation of a read, limited to what the caller may see. */
 export function readVisible(
   credentials: Credentials,
   context: RequestContext,

@@ -37,7 +37,6 @@ export const ANSWERED_BY: Parameter = {
   schema: Type.String(),
 };
 
-/** The instances that a request selects. */
 export interface InstanceFilter {
   /** Spelled as in the request. Undefined: this cluster. */
   readonly peer: string | undefined;

@@ -21,7 +21,6 @@ import type { InstanceService } from '../tables/instance.ts';
 import { importedReadOnly } from './read-parameters.ts';
 import type { CheckBody, DeregistrationBody, RegistrationBody, ServiceBody } from './request-schemas.ts';
 
-/** The node fields of a registration. */
 export type NodeFields = Pick<CatalogNode, 'name' | 'address' | 'id' | 'taggedAddresses' | 'meta'>;
 
 /** The checks of one service, or of the whole node if `serviceId` is empty. */

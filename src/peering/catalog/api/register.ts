@@ -95,7 +95,6 @@ function putNode(tx: Transaction, { caller, partition, existing }: NodeTarget, r
   return row.uid;
 }
 
-/** Returns the JSON of the node fields that a registration can change. */
 const nodeFieldsText = ({ address, id, taggedAddresses, meta }: DeepReadonly<CatalogNode>): string =>
   JSON.stringify([address, id, taggedAddresses, meta]);
 

@@ -76,7 +76,6 @@ const checkSchema = Type.Object(
   { additionalProperties: false },
 );
 
-/** The body of `PUT /v1/catalog/register`. */
 export const registrationSchema = Type.Object(
   {
     ID: Type.Optional(Type.String({ description: 'A UUID.' })),
@@ -99,7 +98,6 @@ export type RegistrationBody = Static<typeof registrationSchema>;
 export type ServiceBody = NonNullable<RegistrationBody['Service']>;
 export type CheckBody = NonNullable<RegistrationBody['Check']>;
 
-/** The body of `PUT /v1/catalog/deregister`. */
 export const deregistrationSchema = Type.Object(
   {
     Node: Type.Optional(Type.String({ description: 'Required.' })),

@@ -29,7 +29,6 @@ import {
   sortInstances,
 } from './resolved-instances.ts';
 
-/** The instances that a query returns, and what the result depends on. */
 export interface InstancesResult {
   /** Sorted for a query of one service. Otherwise unsorted, because few callers need the order. */
   readonly instances: readonly ResolvedInstance[];
@@ -38,12 +37,10 @@ export interface InstancesResult {
   readonly alsoWake: readonly Topic[];
 }
 
-/** The result of a query of a whole partition, peer or node. */
 export interface CatalogResult extends InstancesResult {
   readonly nodes: readonly ResolvedNode[];
 }
 
-/** The part of the catalog that a query reads. */
 export interface CatalogQuery {
   /** Spelled as at the creation of the partition. */
   readonly partition: string;
@@ -54,7 +51,6 @@ export interface CatalogQuery {
 const bytesOf = ({ instances, watched }: InstancesResult): number =>
   (instances.length + watched.length) * LIST_ELEMENT_BYTES;
 
-/** Returns the instances of a service. */
 export function queryService(
   state: State,
   snapshot: Snapshot,

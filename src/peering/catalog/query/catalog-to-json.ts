@@ -131,7 +131,6 @@ export const nodeJsonText = memoizedJson(nodeToJson);
 export const serviceJsonText = memoizedJson(serviceToJson);
 export const catalogServiceJsonText = memoizedJson(catalogServiceToJson);
 
-/** Returns an element of `/v1/health/service/:name`. */
 export const healthJsonText = memoizedJson((resolved: ResolvedInstance) => ({
   Node: nodeToJson(resolved.resolvedNode),
   Service: serviceToJson(resolved),
@@ -147,7 +146,6 @@ export interface ResolvedCheck {
   readonly resolved: CatalogScope & { readonly indexes: Indexes };
 }
 
-/** Returns the checks of the whole node. */
 export const checksOfNode = (resolved: ResolvedNode): ResolvedCheck[] =>
   resolved.checks.map((check) => ({ check, node: resolved.node, resolved }));
 
@@ -157,10 +155,8 @@ export const checksOfService = (resolved: ResolvedInstance): ResolvedCheck[] =>
     .filter(({ serviceId }) => serviceId !== '')
     .map((check) => ({ check, node: resolved.instance.node, resolved }));
 
-/** Returns an element of a list of checks. */
 export const checkJsonText = ({ check, node, resolved }: ResolvedCheck): string =>
   JSON.stringify(checkToJson(check, node, resolved));
 
-/** Returns an object of checks by check ID. */
 export const checksByIdToJson = (checks: readonly ResolvedCheck[]): object =>
   Object.fromEntries(checks.map(({ check, node, resolved }) => [check.id, checkToJson(check, node, resolved)]));

@@ -28,10 +28,7 @@ export function localServiceNames(reader: Reader, partition: string): readonly s
   return [...names].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, name]) => name);
 }
 
-/**
- * Returns the services whose instances a commit may have changed, as `catalogEntry` of partition and name.
- * @param reader the snapshot after the commit
- */
+/** Returns `catalogEntry` of each service that a commit may have changed. @param reader the state after the commit */
 export function servicesChangedBy(reader: Snapshot, { changes }: Pick<Change, 'changes'>): ReadonlySet<string> {
   const entries = new Set<string>();
   const add = ({ partition, service }: Pick<CatalogService, 'partition' | 'service'>): void =>
@@ -51,8 +48,8 @@ export function servicesChangedBy(reader: Snapshot, { changes }: Pick<Change, 'c
  * Yields the services on a node, also if the commit deleted the node. Readers no longer return the services of a
  * deleted node, and a background job deletes their rows later, so this reads the index directly.
  */
-function* servicesOnNode({ tables: trees }: Snapshot, uid: string): Generator<CatalogService> {
-  const services = trees.get(catalogServices);
+function* servicesOnNode({ tables }: Snapshot, uid: string): Generator<CatalogService> {
+  const services = tables.get(catalogServices);
   if (services === undefined) return;
   const prefix = uid + SEPARATOR;
   const byNode = secondaryIndex(services, indexOf<unknown>(catalogServices as AnyTable, 'node'));

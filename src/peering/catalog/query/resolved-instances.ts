@@ -12,13 +12,11 @@ import type { ImportedService } from '../tables/imported-service.ts';
 import type { Instance, InstanceCheck, InstanceNode } from '../tables/instance.ts';
 import { type OverallStatus, overallStatus } from './overall-status.ts';
 
-/** The commits that created and last changed a row. */
 export interface Indexes {
   readonly createIndex: number;
   readonly modifyIndex: number;
 }
 
-/** The partition and the peer that responses contain. */
 export interface CatalogScope {
   /** Spelled as at the creation of the partition. */
   readonly partition: string;
@@ -29,7 +27,6 @@ export interface CatalogScope {
 export interface ResolvedNode extends CatalogScope {
   readonly node: InstanceNode;
   readonly indexes: Indexes;
-  /** The checks of the whole node. */
   readonly checks: readonly InstanceCheck[];
 }
 
@@ -47,7 +44,6 @@ const LEASE_CHECK = { id: 'server-lease', name: 'Server lease', notes: '', type:
 
 const resolvedNodes = new WeakMap<Stored<CatalogNode>, ResolvedNode>();
 
-/** Returns a node of this cluster. */
 export function resolveNode(reader: Reader, stored: Stored<CatalogNode>): ResolvedNode {
   let resolved = resolvedNodes.get(stored);
   if (resolved === undefined) {
@@ -86,7 +82,6 @@ interface CachedInstance {
 
 const cachedInstances = new WeakMap<Stored<CatalogService>, CachedInstance>();
 
-/** Returns an instance of this cluster. */
 function resolveInstance(reader: Reader, node: Stored<CatalogNode>, stored: Stored<CatalogService>): ResolvedInstance {
   const cached = cachedInstances.get(stored);
   if (cached?.node === node) return cached.resolved;
@@ -107,11 +102,9 @@ function resolveInstance(reader: Reader, node: Stored<CatalogNode>, stored: Stor
   return resolved;
 }
 
-/** Returns the rows of a service of this cluster. */
 export const listServiceRows = (reader: Reader, partition: string, service: string): Stored<CatalogService>[] =>
   reader.list(catalogServices, 'name', catalogEntry(partition, service));
 
-/** Returns the instances on a node. */
 export function resolveInstancesOnNode(reader: Reader, node: Stored<CatalogNode>): ResolvedInstance[] {
   const services = reader.list(catalogServices, 'node', node.row.uid);
   return services.map((stored) => resolveInstance(reader, node, stored));
@@ -144,7 +137,6 @@ interface CachedImports {
 
 const cachedImports = new WeakMap<Stored<ImportedService>, CachedImports>();
 
-/** Returns the instances of an imported service. */
 export function resolveImportedInstances(
   stored: Stored<ImportedService>,
   scope: CatalogScope,

@@ -34,7 +34,6 @@ export const missingOrDenied = (caller: Caller, partition: string, error: Servic
     ? error
     : permissionDenied(caller, { resource: 'services', access: 'write' });
 
-/** The part of a query's result that a caller may read. */
 export interface VisibleResult {
   readonly instances: readonly ResolvedInstance[];
   readonly nodes: readonly ResolvedNode[];
@@ -57,7 +56,6 @@ export function filterVisible(caller: Caller, partition: string, source: Catalog
   return { instances: visibleInstances, nodes: visibleNodes, filtered, key: grantsKey(caller.grants) };
 }
 
-/** Merges the results of several partitions. */
 export function mergeVisible(parts: readonly VisibleResult[]): VisibleResult {
   const [first] = parts;
   if (first !== undefined && parts.length === 1) return first;

@@ -17,7 +17,6 @@ export interface CatalogNode {
   readonly id: string;
   readonly taggedAddresses: Readonly<Record<string, string>>;
   readonly meta: Readonly<Record<string, string>>;
-  /** Checks of the whole node. */
   readonly checks: readonly CatalogCheck[];
   /** The name of the server whose local agent this node is. Its checks fail while the server's lease is lost. */
   readonly agent?: string;

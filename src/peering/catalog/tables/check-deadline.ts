@@ -13,7 +13,6 @@ export function nextDeadline(
   return deregisterAfterMs === undefined ? undefined : { atMs: nowMs + deregisterAfterMs, what: 'deregister' };
 }
 
-/** Returns `row` with `due` as its deadline, or without a deadline. */
 export function withDeadline(row: DeepReadonly<TtlCheck>, due: Deadline | undefined): DeepReadonly<TtlCheck> {
   const { due: _before, ...kept } = row;
   return due === undefined ? kept : { ...kept, due };

@@ -7,7 +7,6 @@ import type { InstanceCheck, InstanceService } from './instance.ts';
 export const CHECK_STATUSES = ['passing', 'warning', 'critical'] as const;
 export type CheckStatus = (typeof CHECK_STATUSES)[number];
 
-/** A check of a service or of a whole node, depending on the row that contains it. */
 export interface CatalogCheck {
   /** Unique among the checks of its service or node. */
   readonly id: string;
@@ -48,10 +47,7 @@ export function toInstanceCheck(
   };
 }
 
-/**
- * Adds `given` to `existing` and replaces checks with the same ID ([SVC-12]).
- * @returns `existing` itself if nothing changed
- */
+/** Adds `given`, replacing checks with the same ID ([SVC-12]). @returns `existing` itself if nothing changed */
 export function mergeChecks(
   existing: readonly DeepReadonly<CatalogCheck>[],
   given: readonly CatalogCheck[],

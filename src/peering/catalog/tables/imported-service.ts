@@ -14,10 +14,7 @@ export interface ImportedService {
   readonly bytes: number;
 }
 
-/**
- * Returns the primary key of an imported service, ignoring case. It contains the peering, because equal names of two
- * peers are different services ([SVC-79]).
- */
+/** The key ignores case and contains the peering, because equal names of two peers differ ([SVC-79]). */
 export const importedServiceKey = (peeringId: string, service: string): string =>
   `${peeringId}/${service.toLowerCase()}`;
 

@@ -27,7 +27,6 @@ export const SOURCE_PARTITION: Parameter = {
   schema: Type.String(),
 };
 
-/** The parameters that `readServiceCall` reads. */
 export const SERVICE_CALL: readonly Parameter[] = [SOURCE, SOURCE_PEER, SOURCE_PARTITION, DESTINATION];
 
 /** Reads the source and destination of a call. @throws ServiceError `bad-request` */

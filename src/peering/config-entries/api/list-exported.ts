@@ -31,10 +31,7 @@ export const exportedListSchema = Type.Array(
   ),
 );
 
-/**
- * Lists the registered services that have consumers, by partition, then by name. Resolves wildcards. Requires
- * `config:read` on the entry.
- */
+/** Lists the registered services with consumers, by partition, then by name. Requires `config:read` on the entry. */
 export function listExported(credentials: Credentials, context: RequestContext): Evaluate {
   const { state } = credentials;
   return (snapshot) => {

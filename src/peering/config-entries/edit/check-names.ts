@@ -8,7 +8,6 @@ import { SERVICE_NAME_CHARACTERS_MAX } from '../../limits.ts';
 import { checkPeerName } from '../../record/names.ts';
 import { WILDCARD } from '../config-entry.ts';
 
-/** The state and edition that names are validated against. */
 export interface ValidationContext {
   readonly reader: Reader;
   readonly edition: Edition;
@@ -21,7 +20,6 @@ export const invalidAt = (place: string, text: string): ServiceError =>
 /** The error of the community edition for a partition ([ACL-54]). */
 export const PARTITIONS_ARE_ENTERPRISE = 'Partitions are an Accord Enterprise feature';
 
-/** Control characters and line separators. */
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 
 /** Checks the name of a service, or `*` ([SVC-69]). @throws ServiceError `bad-request` */

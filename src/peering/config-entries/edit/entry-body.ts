@@ -67,12 +67,10 @@ export type ServiceIntentionsBody = Static<typeof serviceIntentionsBody>;
 
 export type EntryBody = ExportedServicesBody | ServiceIntentionsBody;
 
-/** The schema of a body of either kind, for the OpenAPI description. */
 export const entryBodySchema = Type.Union([exportedServicesBody, serviceIntentionsBody]);
 
 const kindOnly = Type.Object({ Kind: Type.Optional(Type.String()) }, { additionalProperties: true });
 
-/** A body with its required name. */
 export type NamedBody = EntryBody & { readonly Name: string };
 
 /** Parses the body with the schema of its `Kind`. @throws ServiceError `bad-request` */

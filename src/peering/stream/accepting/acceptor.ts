@@ -32,11 +32,9 @@ export interface AcceptorDependencies extends StreamDependencies {
   readonly streamsMax: number;
 }
 
-/** A call from another cluster. */
 export interface AcceptedCall extends PeerCall {
   /** The version in `accord-version`. A Consul cluster sends none ([STREAM-12]). */
   readonly version: string | null;
-  /** Aborts when the caller disconnects. */
   readonly disconnected: AbortSignal;
 }
 
@@ -68,7 +66,6 @@ export function peerRoutes(
   };
 }
 
-/** Creates the RPC handlers. */
 export function createAcceptor(dependencies: AcceptorDependencies): Acceptor {
   const rate = createOpenRate(dependencies.clock);
   return {
@@ -185,7 +182,6 @@ function limitRefusal({ live, streamsMax }: AcceptorDependencies): Authorization
   return { kind: 'refused', status: { code: Code.ResourceExhausted, message } };
 }
 
-/** Returns a refusal with the address of another live server. */
 function leaseRefusal({ addresses }: AcceptorDependencies): Authorization {
   const message = 'this server cannot serve streams now';
   return { kind: 'refused', status: { code: Code.FailedPrecondition, message, leader: addresses.otherServer() } };

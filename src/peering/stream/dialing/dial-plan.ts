@@ -6,7 +6,6 @@ import { peerings } from '../../record/record.ts';
 import { links, streamSecretContext, tombstones } from '../../record/secrets.ts';
 
 export interface DialPlan {
-  /** The name of the peering, for logs. */
   readonly name: string;
   /** The other side's ID of the peering. */
   readonly peerId: string;

@@ -15,7 +15,6 @@ import { type ReplicationMessage_Open, ReplicationMessage_OpenSchema } from '../
 import { peerVersionProblem } from '../wire/peer-version.ts';
 import { type DialPlan, dialPlan, dialTopics, isSameStream } from './dial-plan.ts';
 
-/** The outcome of an attempt. */
 export interface DialOutcome {
   /** Whether the stream became the current one of the peering. */
   readonly live: boolean;

@@ -15,7 +15,6 @@ import type { DialerDependencies } from '../stream-dependencies.ts';
 import { type DialPlan, dialPlan, dialTopics, isSameStream, missingSecretReason } from './dial-plan.ts';
 import { dialStream } from './dial-stream.ts';
 
-/** Dials a peering until `signal` aborts. */
 export async function dialPeering(
   dependencies: DialerDependencies,
   peeringId: string,
@@ -52,10 +51,7 @@ export async function dialPeering(
   }
 }
 
-/**
- * Resolves after `ms` if given, when `isOver` returns true after a change of the peering's rows, or when the signal
- * aborts.
- */
+/** Resolves after `ms` if given, when `isOver` returns true after a change of the peering's rows, or on abort. */
 function pause(
   { state, clock }: DialerDependencies,
   peeringId: string,
@@ -154,9 +150,7 @@ const UNKNOWN_PEERING = /unknown peer/i;
 /** Whether the stream was refused because the other side knows of the deletion. Consul uses this status. */
 const isAborted = (end: SessionEnd): boolean => end.kind === 'refused' && end.status.code === Code.Aborted;
 
-/**
- * Returns the server that the other side names in `LeaderAddress`. It is tried next, before any pause ([STREAM-90]).
- */
+/** Returns the server in `LeaderAddress`, which is tried next, before any pause ([STREAM-90]). */
 function leaderHint(end: SessionEnd): string | undefined {
   const leader = end.kind === 'refused' || end.kind === 'closed-by-peer' ? end.status.leader : undefined;
   return leader !== undefined && isServerAddress(leader) ? leader : undefined;

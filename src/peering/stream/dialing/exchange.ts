@@ -13,10 +13,7 @@ import { tokenAddresses } from '../../token/token.ts';
 import { connectFailureReason } from '../connect-failure.ts';
 import type { ConnectPeer } from '../stream-dependencies.ts';
 
-/**
- * Returns an exchange that takes at most EXCHANGE_TIMEOUT_MS. Each address gets its share of the remaining time
- * ([PEER-56]).
- */
+/** The exchange takes at most EXCHANGE_TIMEOUT_MS. Each address gets its share of the remaining time ([PEER-56]). */
 export function createExchange(connect: ConnectPeer, clock: Clock): Exchange {
   return async (token, signal, peering) => {
     const addresses = tokenAddresses(token);

@@ -18,10 +18,8 @@ export interface SentService {
 }
 
 export interface OutgoingDigestDependencies {
-  /** Returns the current index of the state. */
   readonly index: () => number;
   readonly clock: Clock;
-  /** Returns the services that are exported to the peer. */
   readonly services: () => readonly SentService[];
 }
 
@@ -37,7 +35,6 @@ export interface OutgoingDigest {
 
 const KEY: ResourceKey = { kind: 'digest', id: RESOURCE_KINDS.digest.id ?? '' };
 
-/** Creates the digest of one stream. */
 export function outgoingDigest({ index, clock, services }: OutgoingDigestDependencies): OutgoingDigest {
   let isSubscribed = false;
   let cancel: (() => void) | undefined;

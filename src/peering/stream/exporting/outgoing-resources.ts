@@ -19,10 +19,8 @@ import { RESOURCE_KINDS, type Resource, type ResourceKey, type ResourceKind } fr
 import { outgoingDigest } from './outgoing-digest.ts';
 import { outgoingServices } from './outgoing-services.ts';
 
-/** The peering and the side of a stream. */
 export interface StreamIdentity {
   readonly peeringId: string;
-  /** The name of the peering, for logs. */
   readonly name: string;
   readonly side: Side;
 }
@@ -38,7 +36,6 @@ export interface OutgoingResourcesDependencies {
   readonly exporter: Exporter;
 }
 
-/** Creates the outgoing resources of a stream. */
 export function outgoingResources(
   { state, clock, identity, addresses, traffic, refusals, exporter, log }: OutgoingResourcesDependencies,
   { peeringId, name: peering, side }: StreamIdentity,
@@ -50,10 +47,7 @@ export function outgoingResources(
   const peer = row && { partition: row.partition, peerName: row.name };
   const services = outgoingServices({ exporter, peer, tooLarge });
   const digest = outgoingDigest({ index: () => state.snapshot.index, clock, services: services.sent });
-  /**
-   * Fingerprints of sent and unanswered bundles, the oldest first. A peer answers the versions of one resource in
-   * order.
-   */
+  /** Fingerprints of unanswered bundles, the oldest first. A peer answers the versions of one resource in order. */
   const bundlesSent: string[] = [];
 
   function readRoots(): Resource {

@@ -17,7 +17,6 @@ export interface OutgoingServices extends Pick<OutgoingResources, 'read' | 'foll
   listAnswered(): void;
   /** Records the answer to a service. @param refusal `undefined` for an ACK */
   serviceAnswered(service: string, refusal?: Refusal): void;
-  /** Returns the delivery status of an exported service. */
   deliveryStatus(service: string): DeliveryStatus;
   /** Returns the exported services in order of name. */
   sent(): readonly SentService[];
@@ -37,14 +36,12 @@ const LIST: ResourceKey = { kind: 'list', id: RESOURCE_KINDS.list.id ?? '' };
 export function outgoingServices({ exporter, peer, tooLarge }: OutgoingServicesDependencies): OutgoingServices {
   let exports: PeerExports | undefined;
   let notify: (key: ResourceKey) => void = () => undefined;
-  /** The names in the last sent list. */
   let namesSent: readonly string[] | undefined;
   /** The payload that was last sent, by `nameKey`. */
   const sent = new Map<string, ServicePayload>();
   /** Number of unanswered versions per service. A peer answers the versions of one service in order. */
   const unanswered = new Map<string, number>();
   const refusals = new Map<string, Refusal>();
-  /** Number of unanswered lists. */
   let listsUnanswered = 0;
   let listPending = false;
 

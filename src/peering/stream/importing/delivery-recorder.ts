@@ -10,11 +10,9 @@ export interface DeliveryRecorder extends IncomingDelivery {
   recordService(service: string, contentHash: string): void;
   /** Records an applied list and drops the services that it omits. @param names in the form of `nameKey` */
   recordList(names: ReadonlySet<string>): void;
-  /** Records an encoded digest. */
   recordDigest(encoded: Uint8Array): void;
 }
 
-/** Creates the recorder of one stream. */
 export function createDeliveryRecorder(clock: Pick<Clock, 'now'>): DeliveryRecorder {
   const applied = new Map<string, AppliedService>();
   let order = 0;

@@ -38,8 +38,8 @@ export function createImportSpans(peering: () => PeeringName | undefined): Impor
   function leave(batch: Batch): void {
     batch.inFlight -= 1;
     if (batch.inFlight > 0) return;
-    const { span, started: begun, failed } = batch;
-    span.setAttributes({ 'accord.import.resources': begun, 'accord.import.failed': failed });
+    const { span, started, failed } = batch;
+    span.setAttributes({ 'accord.import.resources': started, 'accord.import.failed': failed });
     span.end();
     if (current === batch) current = undefined;
   }

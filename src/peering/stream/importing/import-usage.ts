@@ -12,7 +12,6 @@ export interface Amount {
   readonly bytes: number;
 }
 
-/** The limits of one peer. */
 export const IMPORTS_MAX: Amount = {
   services: IMPORTED_SERVICES_MAX,
   instances: IMPORTED_INSTANCES_MAX,

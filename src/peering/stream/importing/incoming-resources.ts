@@ -19,10 +19,7 @@ import { createImportSpans } from './import-spans.ts';
 import { incomingServices } from './incoming-services.ts';
 import { checkServiceNames, isValidServiceName } from './service-names.ts';
 
-/**
- * Creates the receiver of a stream's resources.
- * @param epoch the stream's epoch. Resources wait for it. It rejects when the stream never becomes current.
- */
+/** @param epoch the stream's epoch. Resources wait for it. It rejects when the stream never becomes current. */
 export function incomingResources(
   { state, clock }: { readonly state: State; readonly clock: Clock },
   peeringId: string,
@@ -94,10 +91,7 @@ export function incomingResources(
   };
 }
 
-/**
- * Returns the CA roots to trust ([STREAM-69]).
- * @throws ApplyRefused for a bundle that would make every handshake fail
- */
+/** Returns the roots to trust ([STREAM-69]). @throws ApplyRefused for a bundle that would make every handshake fail */
 function usableRoots(pems: readonly string[], nowMs: number): readonly string[] {
   if (pems.length === 0) throw new ApplyRefused(Code.InvalidArgument, 'the trust bundle contains no CA root');
   try {

@@ -23,7 +23,6 @@ import { type Amount, amountFor, createImportUsage, IMPORTS_MAX, type ImportUsag
 import { instanceFromWire } from './instance-from-wire.ts';
 import { checkServiceName, checkServiceNames } from './service-names.ts';
 
-/** A received service. */
 export interface ReceivedService {
   readonly name: string;
   readonly message: ExportedService;
@@ -31,10 +30,7 @@ export interface ReceivedService {
 }
 
 export interface IncomingServices {
-  /**
-   * Applies a list and deletes the services that it omits ([STREAM-57]).
-   * @throws ApplyRefused, SessionSuperseded, StateError
-   */
+  /** Deletes the services that the list omits ([STREAM-57]). @throws ApplyRefused, SessionSuperseded, StateError */
   list(message: ExportedServiceList, signal: AbortSignal): Promise<void>;
   /** Applies a service. @throws ApplyRefused, SessionSuperseded, StateError */
   service(received: ReceivedService, signal: AbortSignal): Promise<void>;
@@ -42,7 +38,6 @@ export interface IncomingServices {
   mark(service: string, reason: string, signal: AbortSignal): Promise<void>;
 }
 
-/** The common fields of both tables. */
 interface PeeringRow {
   readonly peeringId: string;
   readonly service: string;

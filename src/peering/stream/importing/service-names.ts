@@ -3,10 +3,7 @@ import { Code } from '@connectrpc/connect';
 import { IMPORTED_NAMES_CHARACTERS_MAX, IMPORTED_SERVICES_MAX, SERVICE_NAME_CHARACTERS_MAX } from '../../limits.ts';
 import { ApplyRefused } from '../contract.ts';
 
-/**
- * Returns the names of a list, sorted and without duplicates.
- * @throws ApplyRefused for an invalid name, or too many ([STREAM-66])
- */
+/** Returns the names, sorted and unique. @throws ApplyRefused for an invalid name, or too many ([STREAM-66]) */
 export function checkServiceNames(listed: readonly string[]): readonly string[] {
   const names = [...new Set(listed)].sort();
   const characters = names.reduce((sum, name) => sum + name.length, 0);
@@ -22,7 +19,6 @@ export function checkServiceNames(listed: readonly string[]): readonly string[] 
 /** Matches an empty name, and control characters and line separators anywhere in a name. */
 const INVALID_NAME = /^$|[\p{Cc}\p{Zl}\p{Zp}]/u;
 
-/** Whether a name is a valid service name. */
 export const isValidServiceName = (name: string): boolean =>
   !INVALID_NAME.test(name) && name.length <= SERVICE_NAME_CHARACTERS_MAX;
 

@@ -9,7 +9,6 @@ import type { ReceivedResponse } from '../wire/messages.ts';
 import { keyText, type ResourceKey } from '../wire/resources.ts';
 import { createKeyQueue, type KeyQueue } from './key-queue.ts';
 
-/** A resource to apply. */
 export interface ApplyTask {
   readonly key: ResourceKey;
   readonly url: string;

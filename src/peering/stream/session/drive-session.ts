@@ -36,7 +36,6 @@ interface Resources {
   readonly incoming: IncomingResources;
 }
 
-/** Starts the session of one call. */
 export function driveSession(options: SessionOptions): SessionHandle {
   const { clock, times, callbacks } = options;
   const open = options.side === 'dialing' ? options.open : undefined;
@@ -62,10 +61,7 @@ export function driveSession(options: SessionOptions): SessionHandle {
     onCanceled: () => failSoon('the call was canceled'),
   });
 
-  /**
-   * Fails the session after CLOSING_MS, because the connection is lost. Messages that arrived before, and the error
-   * that ended the stream, may still be unread.
-   */
+  /** Fails the session after CLOSING_MS. Messages and the error that ended the stream may still be unread. */
   function failSoon(message: string): void {
     if (session.phase.name === 'ended') return;
     cancelFailure ??= clock.after(CLOSING_MS, () => dispatch({ type: 'failed', message }));

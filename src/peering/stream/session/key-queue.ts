@@ -12,9 +12,7 @@ export interface KeyQueue<T> {
   put(key: string, value: T): void;
   /** Adds `value` at the end, unless the queue contains the key. */
   add(key: string, value: T): void;
-  /** Returns the first value without removing it. */
   peek(): T | undefined;
-  /** Removes and returns the first value. */
   take(): T | undefined;
   clear(): void;
 }

@@ -142,7 +142,6 @@ function openDeadlines(session: Session): OpenDeadlines {
   };
 }
 
-/** Returns the earliest deadline of an open session. */
 export function nextOpenDeadline(session: Session): number {
   const { heartbeat, silence, apply, transport, acknowledgement } = openDeadlines(session);
   const never = Number.POSITIVE_INFINITY;

@@ -5,10 +5,7 @@ import type { StreamStatus } from '../contract.ts';
 import { LeaderAddressSchema } from '../wire/gen/peering/peerstream_pb.ts';
 import { boundedLine } from '../wire/messages.ts';
 
-/**
- * `closed`: the peer sent a status. `undecodable`: a message is malformed or too large. `failed`: the connection is
- * lost.
- */
+/** `closed`: the peer sent a status. `undecodable`: malformed or too large message. `failed`: lost connection. */
 export type ReadFailure =
   | { readonly type: 'closed'; readonly status: StreamStatus }
   | { readonly type: 'undecodable'; readonly status: StreamStatus }

@@ -91,10 +91,7 @@ export function takeNext(queue: SendQueue, peerId: string, at: number): SendEffe
   return { type: 'send-resource', key, nonce };
 }
 
-/**
- * Removes and returns the response that the peer acknowledges. Undefined if no response with this nonce is
- * unacknowledged.
- */
+/** Removes and returns the response that the peer acknowledges. Undefined if the nonce matches none. */
 export function takeUnacknowledged(queue: SendQueue, nonce: string, at: number): Unacknowledged | undefined {
   const sent = queue.unacknowledged.get(nonce);
   if (sent === undefined) return undefined;

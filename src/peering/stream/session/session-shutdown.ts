@@ -29,10 +29,7 @@ export function beginEnding(
   };
 }
 
-/**
- * Whether Terminated is sent: to report a deletion, or to confirm the peer's. The accepting side removes its tombstone
- * when the dialing side has confirmed.
- */
+/** Whether to send Terminated: it reports a deletion, or confirms one to the peer, which then removes its tombstone. */
 const sendsTerminated = ({ side }: Session, { kind }: SessionEnd): boolean =>
   kind === 'terminated-here' || (kind === 'terminated-by-peer' && side === 'dialing');
 

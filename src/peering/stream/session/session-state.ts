@@ -31,9 +31,7 @@ export type Phase =
       readonly name: 'ending';
       readonly end: SessionEnd;
       readonly status: StreamStatus;
-      /**
-       * The state of the Terminated message: not given to the transport, being written by it, or written or not needed.
-       */
+      /** The Terminated message: not given to the transport, being written by it, or written or not needed. */
       readonly terminated: 'pending' | 'in-flight' | 'none';
       readonly deadline: number;
     }
@@ -131,7 +129,6 @@ export interface Session {
   lastHeartbeatAt: number;
   /** Whether reading was allowed after the last step. */
   wasReading: boolean;
-  /** The effects of the current step. */
   effects: Effect[];
 }
 
@@ -168,7 +165,6 @@ export function createSession({ times, at, open }: SessionInit): Session {
   return session;
 }
 
-/** Queues one request for each kind in `subscriptions`. */
 export function queueSubscriptions({ subscriptions, sendQueue, peerId }: Session): void {
   for (const kind of subscriptions) sendQueue.control.push(subscribeMessage(peerId, kind));
 }

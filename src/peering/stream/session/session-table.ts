@@ -206,7 +206,6 @@ const TRANSITIONS: TransitionTable = {
   ended: on(EVENTS, ignore),
 };
 
-/** Handles `event` in `phase`. @returns the next phase */
 export function transition(session: Session, phase: Phase, event: Event): Phase {
   // The type of an indexed table cannot express that a cell takes exactly this phase and this event.
   const handle = TRANSITIONS[phase.name][event.type] as (session: Session, phase: Phase, event: Event) => Phase;

@@ -21,26 +21,21 @@ export interface AppliedService {
   readonly order: number;
 }
 
-/** The last digest of the peer. */
 export interface ReceivedDigest {
   readonly digest: ExportDigest;
   readonly atMs: number;
   readonly order: number;
 }
 
-/** The outgoing direction of a stream. */
 export interface OutgoingDelivery {
-  /** Returns the status of an exported service. */
   deliveryStatus(service: string): DeliveryStatus;
 }
 
-/** The incoming direction of a stream. */
 export interface IncomingDelivery {
   /** Returns `undefined` when no version of the service was applied on this stream. */
   applied(service: string): AppliedService | undefined;
   /** The `order` of the last applied list. */
   readonly listOrder: number | undefined;
-  /** Returns the last digest. */
   digest(): ReceivedDigest | undefined;
 }
 
@@ -50,7 +45,6 @@ export interface StreamDelivery extends OutgoingDelivery {
   readonly incoming: IncomingDelivery;
 }
 
-/** Combines both directions of a stream. */
 export const streamDelivery = (
   peerVersion: string | undefined,
   outgoing: OutgoingDelivery,

@@ -19,7 +19,6 @@ import type { StreamTraffic } from './stream-traffic.ts';
 /** A stream that is the current one of its peering. */
 export interface LiveStream {
   readonly peeringId: string;
-  /** The name of the peering, for logs. */
   readonly name: string;
   readonly side: Side;
   /** The other side's ID of the peering, on the dialing side. */
@@ -51,7 +50,6 @@ export interface LiveStreams extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** Creates an empty set of streams. */
 export function createLiveStreams(dependencies: LiveStreamsDependencies): LiveStreams {
   const { state, node, clock, log, traffic, addresses } = dependencies;
   const streams = new Map<LiveStream, Promise<void>>();

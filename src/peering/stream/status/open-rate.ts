@@ -12,9 +12,7 @@ export interface OpenRate {
 
 /** Allows STREAM_OPENS_BURST streams at once, then one every STREAM_OPEN_INTERVAL_MS. */
 export function createOpenRate(clock: Clock): OpenRate {
-  /**
-   * When the full burst of a peering is available again, in monotonic milliseconds. Entries in the past are removed.
-   */
+  /** When a peering's full burst is available again, in monotonic milliseconds. Past entries are removed. */
   const refilledAt = new Map<string, number>();
   const removeRefilled = (now: number): void => {
     for (const [peeringId, at] of refilledAt) if (at <= now) refilledAt.delete(peeringId);

@@ -9,7 +9,6 @@ import type { State } from '../../../state/state.ts';
 import { ORPHAN_GRACE_MS, ORPHAN_POLL_MS, REMOVAL_BATCH_ROWS } from '../../limits.ts';
 import { type CurrentStream, holderEntry, peerings, streamLost } from '../../record/record.ts';
 
-/** Returns the background job. */
 export function orphanedStreamsJob(state: State, clock: Clock): Job {
   return {
     name: 'orphaned-streams',

@@ -8,33 +8,27 @@ import type { Refusal } from '../contract.ts';
 import { LOGGED_REFUSALS_MAX, REFUSAL_LOG_INTERVAL_MS, REFUSAL_LOG_LINES_MAX } from '../limits.ts';
 import { keyText, type ResourceKey } from '../wire/resources.ts';
 
-/** The peering whose peer refuses. */
 export interface RefusedBy {
   readonly peeringId: string;
-  /** The name in log lines. */
   readonly name: string;
 }
 
 export interface RefusalLog {
   refused(by: RefusedBy, key: ResourceKey, refusal: Refusal): void;
-  /** Records that the peer has accepted the resource. */
   acknowledged(peeringId: string, key: ResourceKey): void;
   /** Frees the entry of a removed peering. */
   forget(peeringId: string): void;
 }
 
-/** The logged refusals of one peering. */
 interface PeeringRefusals {
   readonly refused: Set<string>;
   /** Start of the current interval, monotonic. */
   sinceMs: number;
-  /** Lines logged in the interval. */
   lines: number;
   /** Refusals not logged because of the rate. The next line contains their number. */
   unsaid: number;
 }
 
-/** Creates an empty refusal log. */
 export function createRefusalLog(log: Log, clock: Clock): RefusalLog {
   const byPeering = new Map<string, PeeringRefusals>();
 

@@ -6,16 +6,13 @@ import type { Clock } from '../../../state/clock/clock.ts';
 import type { State } from '../../../state/state.ts';
 import { ADDRESSES_MAX } from '../../limits.ts';
 
-/** The status slot of a server's own addresses. */
 const SLOT = 'peering-addresses';
 
 /** Status rows change without notification, at most every ten seconds. */
 const POLL_INTERVAL_MS = 10_000;
 
 export interface ServerAddresses extends Disposable {
-  /**
-   * Returns `host:port` without duplicates: this server's own first, then those of the others in order of server name.
-   */
+  /** Returns `host:port` without duplicates: this server's first, then the others' in order of server name. */
   current(): readonly string[];
   /**
    * Returns an address of another live server for `LeaderAddress`, a different server at each call. Returns `undefined`

@@ -30,16 +30,12 @@ import type { OpenRate } from './open-rate.ts';
 /** The server that holds a stream, and its incarnation. */
 export type Holder = Omit<CurrentStream, 'epoch'>;
 
-/** The outcome of an `Open`. */
 export type OpenOutcome =
   | { readonly kind: 'accepted'; readonly epoch: number; readonly name: string }
   | { readonly kind: 'refused'; readonly status: StreamStatus & { readonly code: Code } }
   | { readonly kind: 'deleted' };
 
-/**
- * Authorizes an `Open` on the accepting side: checks the secret, promotes a pending one, and makes this stream the
- * current one ([STREAM-27], [STREAM-28]).
- */
+/** Checks the secret, promotes a pending one, and makes this stream the current one ([STREAM-27], [STREAM-28]). */
 export async function acceptOpen(state: State, open: Open, holder: Holder, rate: OpenRate): Promise<OpenOutcome> {
   const { PeerID, StreamSecretID, Remote } = open;
   const remote = { partition: Remote?.Partition ?? '', datacenter: Remote?.Datacenter ?? '' };

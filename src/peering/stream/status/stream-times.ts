@@ -19,13 +19,11 @@ const TICK_MS = 1_000;
 /** Milliseconds since 1970, or 0 for never. */
 type Times = [heartbeat: number, receive: number, send: number];
 
-/** The times of one stream of this server. */
 interface Entry {
   readonly times: Times;
   readonly row: StatusRow;
 }
 
-/** A status row of this server. */
 interface StatusRow {
   readonly slot: string;
   readonly members: Map<string, Times>;
@@ -37,10 +35,7 @@ export interface StreamTimesTracker extends StreamTimesSource, Disposable {
   sent(peeringId: string): void;
 }
 
-/**
- * Tracks and publishes the times of this server's streams.
- * @param onRemoved called with the ID of each removed peering that had a stream here
- */
+/** @param onRemoved called with the ID of each removed peering that had a stream here */
 export function createStreamTimes(
   state: State,
   clock: Clock,

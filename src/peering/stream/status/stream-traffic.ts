@@ -7,9 +7,7 @@ export interface PeeringTraffic {
   messagesOut: number;
   bytesIn: number;
   bytesOut: number;
-  /** Resources that the peer refused. */
   refusedByPeer: number;
-  /** Resources that this server refused. */
   refusedHere: number;
   /** Streams opened. All but the first are reconnects. */
   opened: number;
@@ -25,11 +23,9 @@ export interface StreamTraffic {
   acknowledged(peeringId: string, afterMs: number): void;
   /** Adds the refused resources of an ended session. */
   refused(peeringId: string, byPeer: number, here: number): void;
-  /** Frees the counters of a removed peering. */
   forget(peeringId: string): void;
 }
 
-/** Creates empty counters. */
 export function createStreamTraffic(): StreamTraffic {
   const byPeering = new Map<string, PeeringTraffic>();
   const of = (peeringId: string): PeeringTraffic => {

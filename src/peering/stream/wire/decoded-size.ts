@@ -45,9 +45,7 @@ function countMapValue(value: DescMessage, entry: Uint8Array, max: number): numb
 /** The field number of the value in a map entry. */
 const MAP_VALUE_FIELD = 2;
 
-/**
- * A field whose values are parts: messages (`message` set), or map entries (`value` set if their values are messages).
- */
+/** A field whose values are parts: messages (`message`), or map entries (`value` if they hold messages). */
 interface PartField {
   readonly message?: DescMessage;
   readonly value?: DescMessage;

@@ -58,10 +58,7 @@ const invalid = (message: string): Refusal => ({ code: Code.InvalidArgument, mes
 /** Characters that break a line or control a terminal. */
 const CONTROL_CHARACTERS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/**
- * Returns `text` in one line of at most REASON_CHARACTERS_MAX characters. For text that an untrusted peer may have
- * sent.
- */
+/** Returns one line of at most REASON_CHARACTERS_MAX characters, for text that an untrusted peer may have sent. */
 export const boundedLine = (text: string): string => {
   const line = text.slice(0, REASON_CHARACTERS_MAX).replaceAll(CONTROL_CHARACTERS, ' ');
   return text.length <= REASON_CHARACTERS_MAX ? line : `${line.slice(0, -1)}…`;
@@ -191,10 +188,7 @@ export function messageKind({ Payload: payload }: ReplicationMessage): MessageKi
   return payload.case ?? 'unknown';
 }
 
-/**
- * Returns the size of a message on the wire in bytes. Exact without a resource, otherwise some hundred too high at
- * most.
- */
+/** Returns the bytes of a message on the wire. Exact without a resource, otherwise at most some hundred too high. */
 export function messageBytes(message: ReplicationMessage): number {
   if (message.Payload.case !== 'response') return toBinary(ReplicationMessageSchema, message).length;
   const { Resource: content, ResourceID: id } = message.Payload.value;

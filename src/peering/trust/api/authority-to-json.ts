@@ -46,7 +46,6 @@ export const authoritySchema = Type.Object({
 
 export type AuthorityJson = Static<typeof authoritySchema>;
 
-/** Returns the document. */
 export function authorityToJson(reader: Reader, { trustDomain, serverName }: ClusterName): AuthorityJson {
   const row = authorityRow(reader);
   const { current, rotation, retired } = row;

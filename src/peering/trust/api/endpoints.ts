@@ -17,7 +17,6 @@ export interface TrustEndpoints {
   readonly consul: boolean;
 }
 
-/** Returns the endpoints. */
 export function trustEndpoints({ trust, reads, consul }: TrustEndpoints): Endpoint[] {
   const asked = (call: Call): RequestContext => requestContextOf(call, consul);
   return [

@@ -11,7 +11,6 @@ import { AUTHORITY_KEY, authorities } from '../authority.ts';
 import { authorityToJson } from './authority-to-json.ts';
 import { CLUSTER_WIDE, type TrustContext } from './trust-context.ts';
 
-/** Returns the evaluation of the query. */
 export function readAuthority({ credentials, name }: TrustContext, asked: RequestContext): Evaluate {
   return (snapshot) => {
     const { caller } = resolveCaller(credentials, snapshot, asked);
