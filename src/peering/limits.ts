@@ -21,11 +21,8 @@ export const RESERVATION_TTL_MS = 30 * SECOND;
 export const EXCHANGE_TIMEOUT_MS = 3 * SECOND;
 /** Addresses of one cluster. They are tried one after another, so their number must be small. */
 export const ADDRESSES_MAX = 64;
-/** Pairs in `Meta`. */
 export const META_PAIRS_MAX = 64;
-/** Maximum characters in a key in `Meta`. */
 export const META_KEY_CHARACTERS_MAX = 128;
-/** Maximum bytes of a value in `Meta`. */
 export const META_VALUE_BYTES_MAX = 512;
 /** Maximum characters in a secret received from another cluster. UUIDs have 36. */
 export const SECRET_CHARACTERS_MAX = 128;

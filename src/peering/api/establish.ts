@@ -23,7 +23,6 @@ import { decodeToken } from '../token/decode-token.ts';
 import { clusterOf, type PeeringToken, trustDomainOf } from '../token/token.ts';
 import { BeingRemoved, beingDeletedError, retryAfterRemoval } from './await-removal.ts';
 
-/** A validated request. */
 interface Establish {
   readonly target: PeeringRequest;
   readonly token: PeeringToken;
@@ -70,9 +69,7 @@ export async function establish(
   }
 }
 
-/**
- * Checks the grant before the token is decoded, so that callers without it cannot make the server parse certificates.
- */
+/** Checks the grant before the token is decoded, so that other callers cannot make the server parse certificates. */
 async function checkGrant({ credentials }: PeeringService, target: PeeringRequest): Promise<void> {
   await credentials.state.consistent();
   findPeering(credentials, credentials.state.snapshot, target);

@@ -6,9 +6,7 @@ export const NAME_CHARACTERS_MAX = 128;
 export const ID_CHARACTERS_MAX = 256;
 /** Maximum characters in an address: the length of a DNS name. */
 export const ADDRESS_CHARACTERS_MAX = 253;
-/** Tags of a service. */
 export const TAGS_MAX = 64;
-/** Maximum characters in a tag. */
 export const TAG_CHARACTERS_MAX = 255;
 /** Tagged addresses (`lan`, `wan`) of a node or service. */
 export const TAGGED_ADDRESSES_MAX = 16;
@@ -16,7 +14,6 @@ export const TAGGED_ADDRESSES_MAX = 16;
 export const CHECKS_MAX = 64;
 /** Maximum characters of a check's output that the server stores. Longer output is truncated. */
 export const OUTPUT_CHARACTERS_MAX = 4 * 1024;
-/** Maximum characters in the notes of a check. */
 export const NOTES_CHARACTERS_MAX = 1024;
 /** Shortest TTL of a check. Each expiry is a commit. */
 export const TTL_MS_MIN = 100;

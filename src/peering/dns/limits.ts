@@ -6,10 +6,7 @@ export const QUERY_BYTES_MAX = 4_096;
 export const ADDITIONALS_MAX = 2;
 /** Bytes of a response over UDP to a client without EDNS (RFC 1035). */
 export const UDP_ANSWER_BYTES_MIN = 512;
-/**
- * Bytes of a response over UDP to a client with EDNS. It fits into one packet on common paths, and bounds the
- * amplification of a question with a forged source address.
- */
+/** Bytes of a UDP response with EDNS. Fits one packet on common paths, and bounds amplification by forged questions. */
 export const UDP_ANSWER_BYTES_MAX = 1_232;
 /** Maximum bytes of a response over TCP, whose length prefix has two bytes. */
 export const TCP_ANSWER_BYTES_MAX = 65_535;

@@ -51,11 +51,9 @@ export type Explanation = Static<typeof explanationSchema>;
 export type Diagnosis = Explanation['Outgoing'];
 export type StepStatus = Static<typeof statusSchema>;
 
-/** The result of one step. */
 export interface StepResult {
   readonly status: StepStatus;
   readonly detail?: string | undefined;
-  /** Whether the service passes this step. */
   readonly passes: 'yes' | 'no' | 'unknown';
 }
 
@@ -83,7 +81,6 @@ export function diagnosisOf(results: readonly (readonly [step: string, finding: 
   };
 }
 
-/** Reports the state of the peering's record. */
 export function peeringStep({ state, failing, deletedAt }: DeepReadonly<Peering>): StepResult {
   if (state === 'ACTIVE') return passed('ACTIVE');
   if (deletedAt !== undefined) return failed(`TERMINATED: deleted here at ${deletedAt}`);
@@ -92,7 +89,6 @@ export function peeringStep({ state, failing, deletedAt }: DeepReadonly<Peering>
   return failed(`failing since ${failing.since}: ${failing.reason}`);
 }
 
-/** Reports which server holds the stream. */
 export function streamStep(stream: StreamLocation): StepResult {
   if (stream.kind === 'none') return waiting('the stream is opening or closing');
   return passed(stream.kind === 'here' ? 'held by this server' : `held by server ${stream.server}`);

@@ -30,10 +30,7 @@ export interface Refusal {
 
 /** The resources that one side sends. All methods are synchronous and fast, because they read a snapshot. */
 export interface OutgoingResources {
-  /**
-   * Returns the existing ids: service names, or the fixed id of the kind. Empty for a kind that this side does not
-   * send.
-   */
+  /** Returns the existing ids: service names, or the kind's fixed id. Empty for a kind that this side does not send. */
   ids(kind: ResourceKind): readonly string[];
   /**
    * Returns the current content, when the transport can write it. Undefined if the resource is deleted: a service is
@@ -42,10 +39,7 @@ export interface OutgoingResources {
   read(key: ResourceKey): Resource | EncodedResource | 'unchanged' | undefined;
   /** Calls `changed` whenever a resource may have been added, changed, or deleted. @returns a function that stops it */
   follow(changed: (key: ResourceKey) => void): () => void;
-  /**
-   * Reports that the resource was not sent, because its message would exceed the size limit. The peer keeps the old
-   * one.
-   */
+  /** Reports that the resource was not sent, because its message would be too large. The peer keeps the old one. */
   tooLarge(key: ResourceKey, bytes: number): void;
   /** Reports an ACK. @param afterMs the time since the resource was sent, which includes the peer's time to apply it */
   acknowledged(key: ResourceKey, afterMs: number): void;
@@ -109,10 +103,7 @@ export type MessageKind = 'open' | 'request' | 'response' | 'terminated' | 'hear
 
 /** Called by the session during its steps. Callbacks must not throw and, except for promises, must not block. */
 export interface SessionCallbacks {
-  /**
-   * The stream is open. Accepting: the Open was authorized. Dialing: the first message was received, which the
-   * accepting side sends only after authorization.
-   */
+  /** The Open was authorized (accepting), or the first message, sent after authorization, was received (dialing). */
   opened?(): void;
   /** A message of about `bytes` was given to the transport. */
   sent?(kind: MessageKind, bytes: number): void;
@@ -163,7 +154,6 @@ export type SessionEnd =
   | { readonly kind: 'refused'; readonly status: StreamStatus }
   /** The peer ended an open stream, with or without an error. */
   | { readonly kind: 'closed-by-peer'; readonly status: StreamStatus }
-  /** The connection was lost. */
   | { readonly kind: 'transport-failed'; readonly message: string }
   /** The peer violated the protocol. `status` was sent to it. */
   | { readonly kind: 'protocol-error'; readonly status: StreamStatus }
@@ -196,7 +186,6 @@ export interface SessionCounters {
   readonly unknownMessages: number;
 }
 
-/** A running session. */
 export interface SessionHandle {
   /**
    * The messages to send. An accepting handler yields them, and a dialing peer passes them to its call. Iterated once.
@@ -223,15 +212,10 @@ export interface SessionHandle {
    */
   readonly confirmed: Promise<boolean>;
   readonly counters: SessionCounters;
-  /**
-   * Ends the session because the peering was deleted here. Sends Terminated; dialing: after the peer has authorized us.
-   */
+  /** Ends the session after a deletion here. Sends Terminated; dialing: after the peer has authorized us. */
   terminate(): void;
   /** Ends the session. @param leader the server that holds the stream now; only the accepting side can send it */
   stop(reason: StopReason, leader?: string): void;
-  /**
-   * Subscribes to one more kind of resource, such as the digest of a peer that runs Accord. Has an effect once per
-   * kind.
-   */
+  /** Subscribes to one more kind of resource, such as the digest of an Accord peer. Has an effect once per kind. */
   subscribe(kind: ResourceKind): void;
 }

@@ -16,14 +16,9 @@ export const UNAPPLIED_OVERHEAD_BYTES = 256;
  * each other to read would deadlock. A healthy link accepts an ACK of some 100 bytes at once.
  */
 export const PENDING_ACKS_MAX = 16_384;
-/**
- * Responses that the peer has not acknowledged. No resource is sent above it. It keeps a link busy that has a round
- * trip of one second.
- */
+/** Unacknowledged responses above which no resource is sent. They keep a link with a round trip of one second busy. */
 export const UNACKNOWLEDGED_MAX = 4_096;
-/**
- * Changed resources that wait to be sent, of which only ids are held. More than a healthy cluster exports to one peer.
- */
+/** Changed resources that wait to be sent, each as an id. More than a healthy cluster exports to one peer. */
 export const PENDING_CHANGES_MAX = 262_144;
 /**
  * Harmless protocol errors of the peer over the life of a stream: acknowledgements of unknown nonces, subscriptions to
@@ -42,19 +37,11 @@ export const REASON_CHARACTERS_MAX = 1_024;
 export const RESOURCE_PARTS_MAX = 131_072;
 /** How long an ending session waits for the transport to write its last messages, and then for the peer to close. */
 export const CLOSING_MS = 5_000;
-/**
- * How long a digest may be older than the newest change. It is for people who compare clusters, not for replication.
- */
+/** How long a digest may lag behind the newest change. It is for people who compare clusters, not for replication. */
 export const DIGEST_INTERVAL_MS = 1_000;
-/**
- * Services in a digest for each DIGEST_INTERVAL_MS, so that digests use some 60 KB/s however many services are
- * exported.
- */
+/** Services in a digest for each DIGEST_INTERVAL_MS, so that digests use at most some 60 KB/s. */
 export const DIGEST_SERVICES_PER_INTERVAL = 1_000;
-/**
- * Resources in one import span. On a stream that is never idle, the span would otherwise never end and never be
- * exported.
- */
+/** Resources in one import span. On a stream that is never idle, the span would otherwise never be exported. */
 export const IMPORTS_PER_SPAN_MAX = 1_000;
 /** Log lines about refused resources of one peering in REFUSAL_LOG_INTERVAL_MS. A hostile peer refuses everything. */
 export const REFUSAL_LOG_LINES_MAX = 20;

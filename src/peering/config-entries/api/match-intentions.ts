@@ -34,12 +34,10 @@ export const MATCH: readonly Parameter[] = [
   SOURCE_PARTITION,
 ];
 
-/** An object by the requested names. */
 export const intentionMatchSchema = Type.Record(Type.String(), Type.Array(intentionSchema));
 
 interface Match {
   readonly names: readonly string[];
-  /** Returns the rules for one name. */
   readonly rules: (reader: Snapshot, partition: string, name: string) => readonly Rule[];
   /** @throws ServiceError `permission-denied` if the caller may not read any rule, whether or not rules exist */
   readonly authorize: (caller: Caller, partition: string) => void;

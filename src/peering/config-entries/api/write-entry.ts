@@ -96,7 +96,6 @@ export function readCas(query: Query): number | undefined {
   throw new ServiceError('bad-request', `Invalid cas ${given}: want the ModifyIndex of the entry, or 0 for none`);
 }
 
-/** Whether the condition holds. */
 const isUnchangedSince = (stored: Stored<unknown> | undefined, cas: number | undefined): boolean =>
   cas === undefined || cas === (stored?.modifyIndex ?? 0);
 

@@ -26,7 +26,6 @@ export function newEntry(body: NamedBody, partition: string, surroundings: Valid
   return { kind: body.Kind, name: body.Name, partition, sources, meta };
 }
 
-/** Returns the peers that an entry names, sorted and unique. */
 function namedPeers(entry: DeepReadonly<ConfigEntry>): readonly string[] {
   if (entry.kind === 'exported-services') return peersOf(entry);
   const names = new Map<string, string>();

@@ -9,7 +9,6 @@ import { peerings } from '../../record/record.ts';
 import { recordPeeringChange } from '../../record/record-change.ts';
 import { acceptedSecrets, hashOf, spendEstablishmentSecret } from '../../record/secrets.ts';
 
-/** A request of the exchange. */
 export interface PresentedSecret {
   readonly peerId: string;
   readonly establishmentSecret: string;
@@ -24,7 +23,7 @@ export interface PresentedSecret {
  * @throws ServiceError `permission-denied` with the same text for every cause ([STREAM-20]), StateError
  */
 export async function exchangeSecret(service: PeeringService, presented: PresentedSecret): Promise<string> {
-  const { peerId, address, disconnected: gone } = presented;
+  const { peerId, address, disconnected } = presented;
   const secret = presented.establishmentSecret.slice(0, SECRET_CHARACTERS_MAX);
   const streamSecret = randomUUID();
   const pending = hashOf(streamSecret);
@@ -38,6 +37,6 @@ export async function exchangeSecret(service: PeeringService, presented: Present
     tx.put(acceptedSecrets, next);
     recordPeeringChange(tx, origin, { action: 'exchange-secret', before: stored, after: stored });
   };
-  await service.credentials.state.write(spend, { signal: gone });
+  await service.credentials.state.write(spend, { signal: disconnected });
   return streamSecret;
 }

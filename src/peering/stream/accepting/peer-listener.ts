@@ -23,9 +23,7 @@ import { BINARY_OPTIONS } from '../wire/messages.ts';
 import { limitUnauthenticatedBytes } from './bounded-body.ts';
 import { createUnauthenticatedConnections, type RemoteEndpoint } from './unauthenticated-connections.ts';
 
-/** The HTTP/2 stream of a call. */
 export interface PeerCall {
-  /** The IP address of the caller. */
   readonly address: string;
   /** Lifts the limits on unauthenticated callers, after the caller has presented a valid secret. */
   markAuthenticated(): void;
@@ -35,7 +33,6 @@ export interface PeerCall {
 
 const CALL = createContextKey<PeerCall | undefined>(undefined);
 
-/** Returns the call of a handler's context. */
 export function peerCall(values: ContextValues): PeerCall {
   const call = values.get(CALL);
   if (call === undefined) throw new TypeError('the handler was not called by the peer listener');
@@ -55,19 +52,16 @@ export interface PeerListenerOptions {
 
 export interface PeerListener extends AsyncDisposable {
   readonly address: AddressInfo;
-  /** Number of connections without an authorized stream. */
   readonly unauthenticatedCount: number;
-  /** Number of connections closed because of the limit on these. */
+  /** Number of unauthenticated connections closed at their limit. */
   readonly displacedCount: number;
   /** Starts to serve calls. Calls before that get status 503. */
   serve(routes: (router: ConnectRouter) => void): void;
-  /** Stops accepting connections. */
   close(): void;
 }
 
 interface Connection {
   readonly endpoint: RemoteEndpoint;
-  /** Number of its authorized streams. */
   authenticatedStreams: number;
   cancel: () => void;
 }

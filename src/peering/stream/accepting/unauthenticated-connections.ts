@@ -14,14 +14,12 @@ export interface UnauthenticatedConnections {
   add(socket: Socket): void;
   /** Stops counting the connection of an authenticated peer. */
   markAuthenticated(socket: RemoteEndpoint): void;
-  /** Closes all connections. */
   destroy(): void;
 }
 
 /** The address and port of a client. They identify the TCP, TLS and HTTP/2 objects of one connection. */
 export type RemoteEndpoint = Pick<Socket, 'remoteAddress' | 'remotePort'>;
 
-/** Creates an empty set. */
 export function createUnauthenticatedConnections(): UnauthenticatedConnections {
   /** Sockets by address and port, the oldest first. */
   const held = new Map<string, Map<number, Socket>>();
