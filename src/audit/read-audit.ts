@@ -11,7 +11,6 @@ export interface AuditQuery {
   /** Key of the entry to start before. `undefined` starts at the newest entry. */
   readonly before: string | undefined;
   readonly limit: number;
-  /** Largest number of entries to examine. */
   readonly scannedMax: number;
   /** Largest total length of the examined entries as JSON. One entry is always read. */
   readonly charactersMax: number;
@@ -21,7 +20,6 @@ export interface AuditQuery {
   readonly visible: (entry: AuditEntry) => boolean;
 }
 
-/** The JSON of an entry in the API. */
 export const auditEntrySchema = Type.Object(
   {
     Time: Type.String({ description: 'RFC 3339' }),

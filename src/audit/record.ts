@@ -1,11 +1,7 @@
-/**
- * The audit log. Entries are appended in the commit of the change and exist only in the store; `GET /v1/audit` reads them
- * from there.
- */
+/** The audit log. Entries are appended in the commit of the change and exist only in the store; see read-audit.ts. */
 import { defineTable } from '../state/table.ts';
 import type { Transaction } from '../state/write/transaction.ts';
 
-/** The author of a change. */
 export interface Origin {
   /** The accessor ID of the caller's token, `anonymous`, `peer` (another cluster), or `system` (the server by itself). */
   readonly actor: string;
@@ -14,7 +10,6 @@ export interface Origin {
   readonly requestId: string;
 }
 
-/** The author of changes that the server makes by itself. */
 export const SYSTEM: Origin = { actor: 'system', address: '', requestId: '' };
 
 /** The position of an entry in its organization's audit trail. */
@@ -55,7 +50,6 @@ export const auditLog = defineTable<AuditEntry>()({
   storeOnly: true,
 });
 
-/** The part of an entry that describes the change. */
 export type AuditedChange = Pick<
   AuditEntry,
   'action' | 'type' | 'subject' | 'partition' | 'organizationId' | 'place' | 'before' | 'after'
@@ -73,10 +67,8 @@ export const indexOfAuditKey = (key: string): number => Number(key.slice(0, INDE
 
 const KEY = new RegExp(`^\\d{${INDEX_DIGITS}}-\\d{${POSITION_DIGITS}}$`);
 
-/** Whether `text` has the form of an entry's key. */
 export const isAuditKey = (text: string): boolean => KEY.test(text);
 
-/** Adds an entry to the commit of `tx`. */
 export function recordChange(tx: Transaction, origin: Origin, change: AuditedChange): void {
   const id = `${auditKeyAt(tx.index)}-${String(tx.position).padStart(POSITION_DIGITS, '0')}`;
   tx.append(auditLog, { id, time: new Date(tx.now).toISOString(), ...origin, ...change });

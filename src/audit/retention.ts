@@ -14,7 +14,6 @@ export interface Retention {
   readonly clock: Clock;
   /** Returns how long the clock has not jumped. */
   readonly steadyMs: () => number;
-  /** How long an entry is kept. */
   readonly retentionMs: number;
   readonly onRemoved?: OnRemoved;
   /**
@@ -27,7 +26,7 @@ export interface Retention {
 /** Returns the job. It waits for a steady clock, because a clock set to next month would make every entry old. */
 export function auditRetentionJob(
   state: State,
-  { clock, steadyMs, retentionMs, onRemoved = () => undefined, onOverdue: onHeldBack = () => undefined }: Retention,
+  { clock, steadyMs, retentionMs, onRemoved = () => undefined, onOverdue = () => undefined }: Retention,
 ): Job {
   const remove = (tx: Transaction, entry: DeepReadonly<AuditEntry>): void => {
     tx.purge(auditLog, entry.id);
@@ -46,7 +45,7 @@ export function auditRetentionJob(
         const due = isSteady ? olderThan(cutoff) : [];
         if (!(isSteady || isTold) && olderThan(cutoff - OVERDUE_MS).length > 0) {
           isTold = true;
-          onHeldBack();
+          onOverdue();
         }
         // One write per entry. The write queue combines them into large commits.
         await Promise.all(due.map(({ row }) => state.write((tx) => remove(tx, row), { signal })));

@@ -36,7 +36,6 @@ SIGHUP reloads the settings. \`log.level\`, \`team-access.rate-limit\`, and the 
 once; other changes take effect at the next start.
 `;
 
-/** Returns the page as Markdown. */
 export function settingsDocument(): string {
   const rows = settingKeys.map((key) => {
     const setting = settingOf(key);

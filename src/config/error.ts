@@ -26,7 +26,6 @@ export function describeOrigin(origin: Origin): string {
 /** Characters of a value that a message quotes before it truncates the value. */
 const QUOTED_LENGTH_MAX = 100;
 
-/** Quotes a value on one line and truncates it. */
 export function quote(text: string): string {
   return JSON.stringify(text.length > QUOTED_LENGTH_MAX ? `${text.slice(0, QUOTED_LENGTH_MAX)}…` : text);
 }

@@ -6,7 +6,6 @@ import { didYouMean } from './nearest-name.ts';
 import type { Host } from './setting.ts';
 import { flagOf, isSettingKey, type SettingKey, secretVariableOf, settingKeys, variableOf } from './table.ts';
 
-/** The sources of settings. */
 export interface Sources {
   /** Values of flags, by key of the setting. */
   readonly flags: ReadonlyMap<string, string>;
@@ -20,7 +19,6 @@ export interface Sources {
 export const CLIENT_VARIABLES = ['ACCORD_ADDRESS', 'ACCORD_TOKEN', 'ACCORD_API_TOKEN', 'ACCORD_CA_FILE'] as const;
 const TEST_PREFIX = 'ACCORD_TEST_';
 
-/** The setting of each environment variable. */
 const variables = new Map<string, { readonly key: SettingKey; readonly isSecret: boolean }>();
 for (const key of settingKeys) {
   variables.set(variableOf(key), { key, isSecret: false });

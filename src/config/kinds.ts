@@ -1,6 +1,5 @@
 /** Kinds of values: parsing, formatting, and the description for error messages. */
 
-/** A kind of value. */
 export interface Kind<T> {
   /** The end of the sentence "want …" in error messages. */
   readonly wanted: string;
@@ -12,7 +11,6 @@ export interface Kind<T> {
   readonly isList?: true;
 }
 
-/** Returns the kind of texts that match `pattern`. */
 export function text(pattern: RegExp, wanted: string): Kind<string> {
   return { wanted, parse: (given) => (pattern.test(given) ? given : undefined), format: (value) => value };
 }
@@ -20,7 +18,6 @@ export function text(pattern: RegExp, wanted: string): Kind<string> {
 /** A path, relative to the working directory. NUL cannot be in one. */
 export const path: Kind<string> = text(/^[^\0]+$/, 'a path');
 
-/** Returns the kind of a fixed set of words. */
 export function oneOf<const T extends string>(...words: readonly T[]): Kind<T> {
   return {
     wanted: words.length === 2 ? words.join(' or ') : `one of ${words.join(', ')}`,
@@ -29,7 +26,6 @@ export function oneOf<const T extends string>(...words: readonly T[]): Kind<T> {
   };
 }
 
-/** `true` or `false`. */
 export const boolean: Kind<boolean> = {
   wanted: 'true or false',
   parse: (given) => (given === 'true' ? true : given === 'false' ? false : undefined),
@@ -48,7 +44,6 @@ const within = (value: number, { min, max, zero }: Bounds): boolean =>
 
 const orZero = ({ zero }: Bounds): string => (zero === undefined ? '' : `, or 0 (${zero})`);
 
-/** Returns the kind of whole numbers within `bounds`. */
 export function integer(bounds: Bounds): Kind<number> {
   return {
     wanted: `a whole number from ${bounds.min} to ${bounds.max}${orZero(bounds)}`,
@@ -123,7 +118,6 @@ function formatBytes(bytes: number): string {
   return `${bytes / SIZE_UNITS[unit]} ${unit}`;
 }
 
-/** Returns the kind of values of `kind` or the word `off`. */
 export function orOff<T>(kind: Kind<T>): Kind<T | 'off'> {
   return {
     wanted: `${kind.wanted}, or off`,

@@ -67,5 +67,4 @@ function hasDefaultPort(given: string, url: URL): boolean {
   return given.replace(/\/$/, '') === `${url.origin}:${url.protocol === 'https:' ? 443 : 80}`;
 }
 
-/** The kind of DNS names. */
 export const dnsName: Kind<string> = text(DNS_NAME, 'a DNS name such as accord or accord.example');

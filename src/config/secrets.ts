@@ -23,7 +23,6 @@ export function secretInFile<T>(kind: Kind<T>, key: string, path: string): Secre
   return { source: path, read: () => parseSecret(kind, `${key}: the file ${path}`, readSmallFile(key, path)) };
 }
 
-/** Returns the secret in the environment variable `name`. */
 export function secretInVariable<T>(kind: Kind<T>, name: string, content: string): Secret<T> {
   return { source: name, read: () => parseSecret(kind, name, content) };
 }
@@ -71,11 +70,9 @@ export const aclToken: Kind<string> = secretText(
   'a UUID (the secret ID of an ACL token)',
 );
 
-/** A token of team access. */
 export const userToken: Kind<string> = secretText(
   /^[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9]{67}$/,
   '14 letters and digits, .atlasv1., and 67 letters and digits',
 );
 
-/** A password: one line. */
 export const password: Kind<string> = secretText(/^[^\r\n]+$/, 'a password on one line');

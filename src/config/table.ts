@@ -206,7 +206,6 @@ export type SettingKey = keyof typeof settings;
 /** The validated settings: nested, deeply frozen, with durations in milliseconds and sizes in bytes. */
 export type Config = ConfigOf<typeof settings>;
 
-/** All keys, in the order of the table. */
 export const settingKeys = Object.keys(settings) as readonly SettingKey[];
 
 /** Returns the setting under `key`, without its specific type. */

@@ -11,7 +11,6 @@ export interface CredentialsFile {
   readonly teamAccess: { readonly username: string; readonly token: string };
 }
 
-/** Thrown if the file has another form. */
 export class CredentialsFileError extends Error {
   override readonly name = 'CredentialsFileError';
 }
@@ -39,10 +38,7 @@ export async function readCredentials(directory: string): Promise<CredentialsFil
   return content;
 }
 
-/**
- * Writes the file with mode 0600, completely or not at all. Never overwrites a file [SRV-38].
- * @throws Error with code EEXIST if the file exists
- */
+/** Writes the file with mode 0600, completely or not at all [SRV-38]. @throws Error with code EEXIST if it exists */
 export async function writeCredentials(directory: string, content: CredentialsFile): Promise<void> {
   await makeDirectory(directory, 0o700);
   const file = credentialsPath(directory);

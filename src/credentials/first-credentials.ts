@@ -71,11 +71,7 @@ const RECOVERY: CreationReason = {
 /** On a full state, an operator needs credentials to delete rows. */
 const EXEMPT_FROM_ROW_LIMIT = { beyondRowsMax: true };
 
-/**
- * Creates the first credentials if the state is empty.
- * @returns whether this server created them and therefore has the file
- * @throws FirstStartError
- */
+/** Creates the first credentials if the state is empty. @returns whether this server did @throws FirstStartError */
 export async function createFirstCredentials(start: FirstStartOptions): Promise<boolean> {
   const { state, directory, datacenter } = start;
   const started = state.snapshot.get(cluster, 'cluster');
@@ -114,10 +110,7 @@ export async function createFirstCredentials(start: FirstStartOptions): Promise<
   return created;
 }
 
-/**
- * Creates a second pair of credentials next to the existing ones and writes them to the file [SRV-45].
- * @returns the new path of the previous file, if there was one
- */
+/** Creates credentials next to the existing ones [SRV-45]. @returns the new path of the previous file, if any */
 export async function recoverCredentials({
   state,
   clock,

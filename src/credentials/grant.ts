@@ -45,7 +45,6 @@ export const ALL_GRANTS: readonly Grant[] = RESOURCES.map((Resource) => ({
 /** The resources for which a grant can be limited to names [ACL-18]. */
 export const NAMED_RESOURCES: ReadonlySet<Resource> = new Set(['peering', 'services', 'config']);
 
-/** Whether one of the grants permits the action. */
 export function permits(grants: readonly Grant[], { resource, access, partition, name }: Permission): boolean {
   return grants.some(
     (grant) =>

@@ -1,10 +1,7 @@
 /** RFC 3339, section 5.6. Requires the seconds and the offset, which are optional for `Date.parse`. */
 const RFC_3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 
-/**
- * Parses an RFC 3339 time of a request [V1-40].
- * @returns milliseconds since 1970, without fractions; undefined for any other text
- */
+/** Parses an RFC 3339 time [V1-40] to whole milliseconds since 1970. Returns undefined for any other text. */
 export function parseTime(text: string): number | undefined {
   const date = RFC_3339.exec(text)?.slice(1).map(Number);
   if (date === undefined || !isCalendarDay(date)) return undefined;

@@ -109,10 +109,7 @@ export function resolveCaller(
   return { caller, requestedPartition: requested, partition: requested ?? caller.partition };
 }
 
-/**
- * Writes on behalf of a request. Skips the write if the client disconnects before it starts.
- * @throws StateError, see `State.write`
- */
+/** Writes for a request, unless its client disconnects before the start. @throws StateError, see `State.write` */
 export function writeForRequest<T>(
   { state }: Credentials,
   context: RequestContext,

@@ -5,7 +5,6 @@ export function acceptsExactly(accept: string | undefined, mediaType: string): b
   return accept !== undefined && qualityOf(accept, [mediaType]) > 0;
 }
 
-/** Whether an `Accept-Encoding` allows gzip. */
 export function acceptsGzip(acceptEncoding: string | string[] | undefined): boolean {
   return typeof acceptEncoding === 'string' && qualityOf(acceptEncoding, ['gzip', 'x-gzip', '*']) > 0;
 }

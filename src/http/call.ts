@@ -23,7 +23,6 @@ export interface HttpContext {
 /** Converts an error into a response in the format of one service. */
 export type ErrorRenderer = (call: Call, error: ServiceError) => Answer;
 
-/** The route that a request matched. */
 export interface Route {
   /** The declared pattern, with `:name` for parameters. Safe to log, and of low cardinality. */
   readonly path: string;

@@ -24,9 +24,8 @@ export interface Endpoint {
   readonly conditional?: true;
   /** Whether every request to the endpoint fails, because Accord does not support the operation. */
   readonly unsupported?: true;
-  /** Query parameters in addition to those of the service. They override those of the same name. */
+  /** Query parameters and request headers in addition to those of the service. They override those of the same name. */
   readonly query?: readonly Parameter[];
-  /** Request headers in addition to those of the service. They override those of the same name. */
   readonly headers?: readonly Parameter[];
   /** The schema of the body, for the API description. The handler parses with the same schema. */
   readonly body?: TSchema;

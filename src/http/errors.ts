@@ -34,7 +34,6 @@ export type ServiceErrorCode = keyof typeof ERRORS;
 /** Every code, for tests and documents that must list them all. */
 export const serviceErrorCodes = Object.keys(ERRORS) as readonly ServiceErrorCode[];
 
-/** Returns the HTTP status of a code. */
 export const statusOf = (code: ServiceErrorCode): number => ERRORS[code].status;
 
 /** Returns the sentence that describes a code in the API description. */

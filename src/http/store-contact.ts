@@ -1,7 +1,6 @@
 /** Whether this server can reach the store, for readiness and the headers of reads. */
 import { STORE_SILENCE_MS } from './limits.ts';
 
-/** The part of a state that reports its contact with the store. */
 export interface StoreContact {
   readonly loaded: boolean;
   readonly storeFailing: boolean;

@@ -32,7 +32,6 @@ const CONVENTIONS: ApiConventions = {
   answerHeaders,
 };
 
-/** Returns the description of `/v1` for a server of the given version. */
 export const v1Api = (version: string): ApiDescription => ({
   title: 'Accord',
   version,

@@ -46,10 +46,7 @@ export interface ServerContext {
   readonly server: HttpServer;
 }
 
-/**
- * Adds every endpoint and starts the services that the settings name. The code of other services is not loaded.
- * @returns disposing it stops the services
- */
+/** Adds every endpoint and starts (and loads) only the services that the settings name. Disposing stops them. */
 export async function addServices(context: ServerContext, version: string): Promise<AsyncDisposable> {
   const { config, clock, log, dataKey, state, server } = context;
   await using parts = new AsyncDisposableStack();

@@ -8,10 +8,7 @@ import {
 } from '../credentials/first-credentials.ts';
 import type { Log } from '../http/telemetry/log.ts';
 
-/**
- * Creates the first credentials of an empty state. With `recover`, or after an import that contained no ACL token,
- * creates new ones.
- */
+/** Creates the first credentials of an empty state; new ones with `recover` or after an import without an ACL token. */
 export async function makeCredentials(
   start: FirstStartOptions,
   { recover, imported }: { readonly recover: boolean; readonly imported: boolean },

@@ -3,16 +3,12 @@ import type { Config, LoadedConfig, ReloadedConfig } from '../config.ts';
 import type { Log } from '../http/telemetry/log.ts';
 
 export interface SettingsSource {
-  /** The settings at the start. */
   readonly loaded: LoadedConfig;
   /** Reads the sources again and keeps the settings that cannot change in a running server. */
   readonly reload: (current: LoadedConfig) => Promise<ReloadedConfig>;
 }
 
-/**
- * Returns the function that reloads the settings. It sets the log level and passes the rest to `apply`. It never fails:
- * it logs invalid settings and keeps the current ones.
- */
+/** Returns a function that reloads settings, sets the log level, and calls `apply`. It logs errors and never throws. */
 export function createReload(
   { loaded, reload }: SettingsSource,
   log: Log,

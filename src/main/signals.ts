@@ -32,7 +32,6 @@ export function catchSignals(): Signals {
 
 const STOPPING = ['SIGTERM', 'SIGINT'] as const;
 
-/** Resolves when `signal` aborts. */
 export const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve();

@@ -26,10 +26,7 @@ async function tryMakeDirectory(directory: string, mode: number): Promise<boolea
   }
 }
 
-/**
- * Ignores an error of `mkdir` if the directory exists. The code of the error does not tell: a read-only file system
- * reports EROFS for existing directories as well.
- */
+/** Ignores a `mkdir` error if the directory exists. Checks no code, because read-only file systems report EROFS. */
 const ignoreIfDirectory =
   (directory: string) =>
   async (error: unknown): Promise<void> => {

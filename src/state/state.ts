@@ -77,7 +77,6 @@ export class State implements AsyncDisposable {
   #loading: Promise<void> | undefined;
   #indexWaiters: { readonly index: number; readonly resolve: () => void; readonly reject: (error: unknown) => void }[] =
     [];
-  /** The status rows of all live servers. */
   readonly status: StatusRows;
 
   private constructor(options: StateOptions) {
@@ -179,22 +178,18 @@ export class State implements AsyncDisposable {
     return this.#liveNodes;
   }
 
-  /** The tables, owners first. */
   get schema(): Schema {
     return this.#options.schema;
   }
 
-  /** The number of rows in memory beyond which writes that add rows fail. */
   get rowsMax(): number {
     return this.#options.rowsMax;
   }
 
-  /** The number of waiters, counted once per topic. */
   get waiterCount(): number {
     return this.#notifier.waiterCount;
   }
 
-  /** Milliseconds since the store last answered. */
   lastContactMs(): number {
     return this.#options.engine.lastContactMs();
   }
@@ -243,10 +238,7 @@ export class State implements AsyncDisposable {
     return this.#notifier.wait(topics, wake);
   }
 
-  /**
-   * Calls `listener` in a later turn after changes of `topics`, once for several changes.
-   * @returns a function that removes the listener
-   */
+  /** Calls `listener` in a later turn after changes of `topics`, once for several. @returns a function to stop it */
   follow(topics: readonly Topic[], listener: () => void): () => void {
     const onWake = (): void => {
       remove = this.wait(topics, onWake);
@@ -267,10 +259,7 @@ export class State implements AsyncDisposable {
     return rows.map(({ key, value }) => decodeRow(table, key, value) as Stored<Row>);
   }
 
-  /**
-   * Adds a job, which runs on one live server of the cluster.
-   * @returns a function that stops and removes the job on this server
-   */
+  /** Adds a job, which runs on one live server. @returns a function that stops and removes the job on this server */
   addJob(job: Job): () => void {
     return this.#jobs.add(job);
   }
@@ -381,7 +370,6 @@ export class State implements AsyncDisposable {
     for (const { resolve } of ready) resolve();
   }
 
-  /** Resolves when the state is loaded and has reached `index`. */
   #waitForIndex(index: number): Promise<void> {
     if (this.loaded && this.snapshot.index >= index) return Promise.resolve();
     return new Promise((resolve, reject) => {

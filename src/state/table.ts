@@ -19,7 +19,6 @@ export interface Stored<Row> {
   readonly modifyIndex: number;
 }
 
-/** A secondary index. */
 export interface IndexDefinition<Row> {
   /** Returns the entry of a row, or `undefined` to leave the row out of the index. */
   readonly entry: (row: DeepReadonly<Row>) => string | undefined;
@@ -40,7 +39,6 @@ export interface OwnerDefinition<Indexes extends string> {
   readonly index: Indexes;
 }
 
-/** The stored formats of a table's rows. */
 export interface RowFormats<Row> {
   /** The newest format. This version writes it once every live server reads it. */
   readonly version: number;
@@ -93,10 +91,7 @@ export function expiryEntry(timeMs: number): string {
   return String(Math.max(0, Math.floor(timeMs))).padStart(16, '0');
 }
 
-/**
- * Declares a table: `defineTable<Row>()({ name, key, formats, indexes })`. The two calls let the caller name the row
- * type while TypeScript infers the index names.
- */
+/** Declares a table: `defineTable<Row>()({ name, key, … })`. Two calls, so that TypeScript infers the index names. */
 export function defineTable<Row extends object>() {
   return <const Indexes extends string>(definition: TableDefinition<Row, Indexes>): Table<Row, Indexes> => {
     const named: NamedIndex<Row>[] = [];
@@ -118,7 +113,6 @@ export function defineTable<Row extends object>() {
   };
 }
 
-/** The tables of a state. */
 export interface Schema {
   /** All tables, owners before the tables they own. */
   readonly tables: readonly AnyTable[];

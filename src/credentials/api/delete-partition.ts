@@ -8,9 +8,7 @@ import { DEFAULT_PARTITION, partitionKey, partitions, partitionToJson } from '..
 import { type Credentials, originOf, type RequestContext, resolveCaller, writeForRequest } from '../request-context.ts';
 import { checkPartitionName } from '../request-partition.ts';
 
-/**
- * Returns the text for one user of a partition, such as `peering "east"`, or undefined. `partition` is the key.
- */
+/** Returns the text for one user of a partition, such as `peering "east"`, or undefined. `partition` is the key. */
 export type PartitionUse = (reader: Reader, partition: string) => string | undefined;
 
 /** @throws ServiceError `bad-request` | `permission-denied` | `conflict`, StateError */

@@ -33,7 +33,6 @@ const AFTER: Parameter = {
   schema: Type.String(),
 };
 
-/** The parameters that `readTokenPage` reads. */
 export const TOKEN_PAGE: readonly Parameter[] = [LIMIT, AFTER];
 
 /** @throws ServiceError `bad-request` */

@@ -39,7 +39,6 @@ const writableFields = {
   ExpirationTime: Type.Optional(Type.String({ description: 'When the token expires, RFC 3339.' })),
 };
 
-/** The body of `PUT /v1/acl/token`. */
 export const newTokenSchema = Type.Object(
   {
     ...writableFields,

@@ -29,7 +29,6 @@ import type { ReadMetadata } from './read-headers.ts';
 import { type ReadParameters, readParameters } from './read-parameters.ts';
 import { type ReadContent, sendRead } from './send-read.ts';
 
-/** The result of a read in one snapshot. */
 export interface ReadResult extends ReadContent {
   /** The rows and index entries that the result depends on. The index of the result is the highest of theirs. */
   readonly watched: Watched | readonly Watched[];
@@ -50,20 +49,14 @@ export interface BlockingQueryOptions {
   /** Returns numbers from 0 up to 1. */
   readonly random: () => number;
   readonly defaultPolicy: 'allow' | 'deny';
-  /** `stale.max-age`. */
   readonly staleMaxAgeMs: number;
   readonly waitingMax: number;
   readonly waitingPerTokenMax: number;
 }
 
 export interface BlockingQueries {
-  /** The number of waiting queries. */
   readonly waitingCount: number;
-  /**
-   * Responds to the call now or later.
-   * @param options `cacheable`: whether the endpoint supports `cached`
-   * @returns the value that `Endpoint.handle` must return
-   */
+  /** Responds to the call now or later. @returns the value that `Endpoint.handle` must return */
   answer(call: Call, evaluate: Evaluate, options?: { readonly cacheable?: boolean }): undefined;
   /** Responds to all waiting queries, in slices, because the server stops. */
   drain(): void;
@@ -91,7 +84,6 @@ interface Wait {
 /** Interval of evaluations after an expiry that the token outlived, because the wall clock was set back. */
 const EXPIRY_RECHECK_MS = 1_000;
 
-/** Creates the blocking queries of one state. */
 export function createBlockingQueries(options: BlockingQueryOptions): BlockingQueries {
   const { state, clock } = options;
   const waiting = new Set<Query>();

@@ -30,7 +30,6 @@ export class QueryQuota {
     this.#total += 1;
   }
 
-  /** Stops counting a query. */
   release(key: string | undefined): void {
     this.#total -= 1;
     if (key === undefined) return;

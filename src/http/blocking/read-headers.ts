@@ -34,20 +34,16 @@ const AGE: Parameter = {
   schema: Type.Integer({ minimum: 0 }),
 };
 
-/** For lists that omit items which the caller may not read. */
 export const FILTERED: Parameter = {
   name: 'X-Service-Results-Filtered-By-ACLs',
   description: 'true if the response omits items that the caller may not read.',
   schema: Type.Enum(['true']),
 };
 
-/** The headers of every read. */
 export const READ_HEADERS: readonly Parameter[] = [INDEX, KNOWN_LEADER, LAST_CONTACT, CONSISTENCY, DEFAULT_POLICY];
 
-/** The additional headers of a read with `cached`. */
 export const CACHED_HEADERS: readonly Parameter[] = [CACHE, AGE];
 
-/** The values of the headers of a read. */
 export interface ReadMetadata {
   /** The value of `index` that waits for the next change. Never 0. */
   readonly index: number;
@@ -55,7 +51,6 @@ export interface ReadMetadata {
   readonly lastContactMs: number;
   readonly consistency: 'consistent' | 'stale';
   readonly cached: boolean;
-  /** Whether the result omits items that the caller may not read. */
   readonly filtered: boolean;
   readonly defaultPolicy: 'allow' | 'deny';
 }

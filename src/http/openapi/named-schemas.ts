@@ -3,7 +3,6 @@
 export interface NamedSchemas {
   /** Returns the schema with titled schemas replaced by references. @throws TypeError if two have the same title */
   reference(schema: object): object;
-  /** Returns all referenced schemas, by title. */
   all(): Readonly<Record<string, object>>;
 }
 
@@ -31,7 +30,6 @@ export function createNamedSchemas(location: string): NamedSchemas {
   };
 }
 
-/** Returns a copy with every nested object replaced. */
 function mapObjects(value: object, replace: (inner: object) => object): object {
   const replaced = (inner: unknown): unknown => (typeof inner === 'object' && inner !== null ? replace(inner) : inner);
   if (Array.isArray(value)) return value.map(replaced);

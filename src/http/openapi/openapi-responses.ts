@@ -23,10 +23,8 @@ const ETAG: Parameter = {
   schema: Type.String(),
 };
 
-/** The errors of requests that no endpoint serves. */
 const UNMATCHED_ERRORS: ReadonlySet<ServiceErrorCode> = new Set(['method-not-allowed']);
 
-/** The errors of endpoints that change something. */
 const WRITE_ERRORS: ReadonlySet<ServiceErrorCode> = new Set([
   'conflict',
   'precondition-failed',
@@ -37,7 +35,6 @@ const WRITE_ERRORS: ReadonlySet<ServiceErrorCode> = new Set([
   'rows-full',
 ]);
 
-/** All codes of `ServiceError`. */
 const SERVICE_ERRORS: readonly DescribedError[] = serviceErrorCodes.map((code) => ({
   code,
   status: statusOf(code),
@@ -45,7 +42,6 @@ const SERVICE_ERRORS: readonly DescribedError[] = serviceErrorCodes.map((code) =
   appliesTo: UNMATCHED_ERRORS.has(code) ? 'unmatched' : WRITE_ERRORS.has(code) ? 'writes' : 'all',
 }));
 
-/** Returns the responses of an endpoint, by status. */
 export function responses(endpoint: Endpoint, conventions: ApiConventions, schemas: NamedSchemas): Json {
   const changes = endpoint.method !== 'GET' && endpoint.unsupported !== true;
   const { errors: all = SERVICE_ERRORS } = conventions;
@@ -106,7 +102,6 @@ function successes(endpoint: Endpoint, conventions: ApiConventions, schemas: Nam
 const headers = (declared: readonly Parameter[]): Json =>
   Object.fromEntries(declared.map(({ name, description, schema }) => [name, { description, schema }]));
 
-/** Returns the distinct statuses in ascending order. */
 const statusesOf = (errors: readonly DescribedError[]): number[] =>
   [...new Set(errors.map(({ status }) => status))].toSorted((a, b) => a - b);
 

@@ -18,7 +18,6 @@ export interface OpenApi {
   readonly components: Readonly<Record<'schemas' | 'responses' | 'securitySchemes', Json>>;
 }
 
-/** See `Endpoint.conditional`. */
 const IF_NONE_MATCH: Json = {
   name: 'If-None-Match',
   in: 'header',

@@ -6,13 +6,10 @@ import { jsonAnswer } from '../v1/json-answer.ts';
 
 export interface HealthOptions {
   readonly state: StoreContact;
-  /** `stale.max-age`. */
   readonly staleMaxAgeMs: number;
-  /** The body of `GET /version`. */
   readonly version: { readonly Version: string } & Readonly<Record<string, string>>;
 }
 
-/** Returns the endpoints `/healthz`, `/readyz` and `/version`. */
 export function healthEndpoints({ state, staleMaxAgeMs, version }: HealthOptions): Endpoint[] {
   return [
     {

@@ -6,7 +6,6 @@ import type { HttpServer } from '../server/server.ts';
 import type { StoreContact } from '../store-contact.ts';
 import { DURATION_BUCKETS_MS, type EndpointTraffic } from '../telemetry/traffic.ts';
 
-/** The part of a state that the metrics read. */
 export interface MeasuredState extends StoreContact {
   readonly snapshot: { readonly index: number; readonly rowCount: number };
   readonly waiterCount: number;

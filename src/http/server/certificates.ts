@@ -21,7 +21,6 @@ export async function readCertificate(files: CertificateFiles): Promise<Certific
 
 export interface WatchOptions {
   readonly files: CertificateFiles;
-  /** The certificate in use. */
   readonly current: Certificate;
   readonly replace: (certificate: Certificate) => void;
   readonly clock: Clock;

@@ -82,10 +82,7 @@ function bodyTooLarge(request: IncomingMessage, { bytesMax, setting }: BodyLimit
   return new ServiceError('too-large', `The request body is larger than ${bytesMax} bytes (${setting})`);
 }
 
-/**
- * Counts a request that no endpoint serves. @returns headers for the error response, flat
- * @throws ServiceError to send instead of 404 or 405
- */
+/** Counts a request that no endpoint serves. @returns flat error headers @throws ServiceError instead of 404 or 405 */
 export type UnmatchedHook = (call: Call) => readonly string[];
 
 export interface UnmatchedOptions {

@@ -1,6 +1,4 @@
-/**
- * Node's HTTP server with Accord's limits: timeouts, TLS, responses to invalid HTTP, and graceful shutdown. [SRV-58]
- */
+/** Node's HTTP server with Accord's limits: timeouts, TLS, responses to invalid HTTP, graceful shutdown. [SRV-58] */
 import http, { STATUS_CODES } from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
@@ -29,7 +27,6 @@ export interface Timeouts {
   readonly headersMs: number;
   readonly requestMs: number;
   readonly checkMs: number;
-  /** Maximum time without progress of a large response. */
   readonly writeStallMs: number;
 }
 
@@ -41,7 +38,6 @@ export const DEFAULT_TIMEOUTS: Timeouts = {
 };
 
 export interface NodeServerOptions {
-  /** Serves HTTPS if given, and HTTP otherwise. */
   readonly certificate: Certificate | undefined;
   /** Limit of open connections. The server closes new ones past it. */
   readonly connectionsMax: number;
@@ -50,7 +46,6 @@ export interface NodeServerOptions {
   readonly newRequestId: () => string;
 }
 
-/** Creates the server. It does not listen yet. */
 export function createNodeServer(
   options: NodeServerOptions,
   onRequest: http.RequestListener,

@@ -36,7 +36,6 @@ export interface OriginRules {
   readonly allowedHosts: ReadonlySet<string>;
 }
 
-/** Returns the rules for the setting `http.allowed-origins`. */
 export function originRules(allowedOrigins: readonly string[], localNames: LocalNames): OriginRules {
   const allowed = new Set(allowedOrigins.map((origin) => origin.toLowerCase()));
   return { localNames, allowed, allowedHosts: new Set([...allowed].map((origin) => hostOf(origin) ?? '')) };
@@ -44,10 +43,7 @@ export function originRules(allowedOrigins: readonly string[], localNames: Local
 
 const NO_HEADERS: readonly string[] = [];
 
-/**
- * Returns the CORS headers for an allowed origin, and no headers for other permitted requests.
- * @throws ServiceError `permission-denied` for a foreign origin or a foreign `Host`
- */
+/** Returns CORS headers for allowed origins. @throws ServiceError `permission-denied` for a foreign origin or `Host` */
 export function crossOriginHeaders(request: IncomingMessage, rules: OriginRules): readonly string[] {
   const { origin, host } = request.headers;
   if (origin === undefined) {

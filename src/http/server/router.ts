@@ -24,19 +24,16 @@ export interface RouterOptions {
   readonly requestId: (given: string | string[] | undefined) => string;
   readonly origins: OriginRules;
   readonly bodyLimit: (endpoint: Endpoint) => BodyLimit;
-  /** The error formats of services, by path prefix. Other paths use that of `/v1`. */
   readonly errorRenderers: Readonly<Record<string, ErrorRenderer>>;
 }
 
 export interface Router {
   readonly endpoints: readonly Endpoint[];
-  /** Counts of each endpoint. Requests that no endpoint serves have the path `(none)`. */
   readonly traffic: readonly EndpointTraffic[];
   /** Adds an endpoint. Must be called before `listener`. */
   add(endpoint: Endpoint): void;
   /** See `HttpServer`. */
   onUnmatched(prefix: string, hook: UnmatchedHook): void;
-  /** Returns the function that serves the requests of a Node server. */
   listener(): RequestListener;
 }
 
@@ -49,7 +46,6 @@ const NO_PARAMETERS: PathParameters = {};
 const NO_QUERY: Query = new Map();
 const NO_HEADERS: readonly string[] = [];
 
-/** Creates a router without endpoints. */
 export function createRouter(options: RouterOptions): Router {
   const { context, requestId, errorRenderers } = options;
   const endpoints: Endpoint[] = [];

@@ -58,7 +58,6 @@ export interface HttpServer {
   onUnmatched(prefix: `/${string}/`, hook: UnmatchedHook): void;
   /** Starts to listen. @throws Error of the system, such as EADDRINUSE */
   listen(): Promise<AddressInfo>;
-  /** Starts to serve the endpoints. */
   open(): Promise<void>;
   /** Returns the number of open connections, including idle ones. */
   connectionCount(): Promise<number>;
@@ -66,14 +65,10 @@ export interface HttpServer {
   replaceCertificate(certificate: Certificate): void;
   /** Registers a callback that must answer all waiting queries when the server starts to stop. */
   onStop(drain: () => void): void;
-  /**
-   * Stops listening, finishes requests in progress, and closes the remaining connections after `graceMs`. Further calls
-   * return the same promise.
-   */
+  /** Stops listening, finishes requests, and closes the rest after `graceMs`. Later calls return the same promise. */
   stop(graceMs: number): Promise<void>;
 }
 
-/** Creates a server. It does not listen yet. */
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { clock, log, limits, timeouts = DEFAULT_TIMEOUTS } = options;
   const drains: (() => void)[] = [];
@@ -150,10 +145,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 /** Request IDs that are safe in a header and a log line. [SRV-59] */
 const VALID_REQUEST_ID = new RegExp(`^[A-Za-z0-9_.:-]{1,${REQUEST_ID_LENGTH_MAX}}$`);
 
-/**
- * Returns a function that returns a valid `X-Request-Id` unchanged, and otherwise a new ID. New IDs are the prefix and a
- * counter, because a random number would cost more than the rest of a request.
- */
+/** Keeps a valid `X-Request-Id`. New IDs use a counter: a random number would cost more than the rest of a request. */
 function createRequestIds(prefix: string): (given: string | string[] | undefined) => string {
   let count = 0;
   return (given) => {

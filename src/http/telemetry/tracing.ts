@@ -63,11 +63,7 @@ export function recordError(span: Span, thrown: unknown): Error {
   return error;
 }
 
-/**
- * Marks the span as failed.
- * @param type a value of low cardinality, such as an error name or a status
- * @param message details for people, if `type` does not suffice
- */
+/** Marks the span as failed. `type` has low cardinality, such as an error name; `message` is for people. */
 export function failSpan(span: Span, type: string, message?: string): void {
   span.setAttribute('error.type', type);
   span.setStatus({ code: SpanStatusCode.ERROR, ...(message !== undefined && { message }) });

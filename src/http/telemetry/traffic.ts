@@ -17,7 +17,6 @@ export interface EndpointTraffic {
   readonly traffic: Traffic;
 }
 
-/** Returns counts that are all 0. */
 export const createTraffic = (): Traffic => ({
   byClass: new Array<number>(5).fill(0),
   byDuration: new Array<number>(DURATION_BUCKETS_MS.length + 1).fill(0),

@@ -21,7 +21,6 @@ const problemSchema = Type.Object(
   { title: 'Problem', description: 'RFC 9457' },
 );
 
-/** The schema of an error for each media type. */
 export const errorSchemas = { [TEXT]: Type.String(), [PROBLEM]: problemSchema };
 
 /** Converts an error into a response. The message of an `internal` error contains only the request ID. [SRV-76] */

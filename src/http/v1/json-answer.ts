@@ -50,11 +50,7 @@ export function renderJson(value: unknown, pretty: boolean): RenderedJson {
   return { text, bytes: Buffer.byteLength(text) };
 }
 
-/**
- * Serializes a list item by item, and stops as soon as it exceeds the limit of a response.
- * @param advice how to request a smaller list; follows a colon in the message
- * @throws ServiceError `bad-request`
- */
+/** Serializes a list up to the response limit. `advice` ends the error message. @throws ServiceError `bad-request` */
 export function jsonList<Item>(
   items: readonly Item[],
   textOf: (item: Item) => string,

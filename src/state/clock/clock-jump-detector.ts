@@ -7,17 +7,11 @@ import { CLOCK_CHECK_MS, CLOCK_JUMP_MS } from '../limits.ts';
 import type { Clock } from './clock.ts';
 
 export interface ClockJumpDetector extends Disposable {
-  /**
-   * Milliseconds since the last jump of the wall clock. The start counts as a jump because machines can boot with a
-   * wrong clock.
-   */
+  /** Milliseconds since the last jump. The start counts as one, because machines can boot with a wrong clock. */
   steadyMs(): number;
 }
 
-/**
- * Detects clock jumps until disposed.
- * @param onJump receives the size of the jump in milliseconds; negative if the clock went back
- */
+/** Calls `onJump` with the size of each jump in milliseconds, negative if the clock went back, until disposed. */
 export function detectClockJumps(clock: Clock, onJump: (jumpMs: number) => void): ClockJumpDetector {
   const offset = (): number => clock.now() - clock.monotonic();
   let lastOffset = offset();

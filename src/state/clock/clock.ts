@@ -4,17 +4,13 @@ export interface Clock {
   now(): number;
   /** Monotonic time in milliseconds, for durations. */
   monotonic(): number;
-  /**
-   * Calls `callback` once after `ms` milliseconds. The timer does not keep the process alive.
-   * @returns a function that cancels the timer
-   */
+  /** Calls `callback` once after `ms` milliseconds; does not keep the process alive. @returns the cancel function */
   after(ms: number, callback: () => void): () => void;
 }
 
 /** The longest delay of a Node timer. A longer one would fire at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
-/** The machine's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

@@ -1,6 +1,5 @@
 import type { Clock } from './clock.ts';
 
-/** Thrown when a call exceeds its deadline. */
 export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
 }

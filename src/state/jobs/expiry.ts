@@ -8,20 +8,15 @@ import type { Transaction } from '../write/transaction.ts';
 import type { JobWriter } from './orphan-removal.ts';
 import type { Job } from './placement.ts';
 
-/** Rows deleted by one write. */
 const BATCH_ROWS = 50;
 /** The longest sleep, which bounds the delay after a clock jump or for a row with an earlier expiry than all others. */
 const SLEEP_MS_MAX = 1_000;
 
-/** The part of the state that the job uses. */
 export interface ExpiryState extends JobWriter {
   readonly snapshot: Snapshot;
 }
 
-/**
- * Returns the job that deletes the expired rows of one table.
- * @param onExpired runs in the commit that deletes the row, for example to append to the audit log
- */
+/** Returns the job that deletes a table's expired rows. `onExpired` runs in the same commit, for example to audit. */
 export function expiryJob<Row>(
   state: ExpiryState,
   table: Table<Row, string>,

@@ -5,10 +5,8 @@ import type { CommittedState } from '../memory/committed-state.ts';
 import type { Transaction } from '../write/transaction.ts';
 import type { Job } from './placement.ts';
 
-/** The pause when there is nothing to delete. */
 const IDLE_MS = 1_000;
 
-/** The part of the state that jobs write with. */
 export interface JobWriter {
   write(fn: (tx: Transaction) => void, options: { readonly signal: AbortSignal }): Promise<void>;
 }

@@ -7,7 +7,6 @@ import type { LiveNode } from '../engine/engine.ts';
 import { StateError } from '../errors.ts';
 import type { AnyTable, Stored } from '../table.ts';
 
-/** Returns the stored text of a row. */
 export function encodeRow(table: AnyTable, stored: Stored<unknown>, format: number): string {
   const row = format === table.formats.version ? stored.row : table.formats.write?.[format]?.(stored.row);
   return JSON.stringify([format, stored.createIndex, stored.modifyIndex, row]);

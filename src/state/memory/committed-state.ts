@@ -46,7 +46,6 @@ export interface CommittedStateParts {
   readonly clock: Clock;
   readonly notifier: ChangeNotifier;
   readonly feed: ChangeFeed;
-  /** Called after every change of the current snapshot. */
   readonly onChange: () => void;
 }
 
@@ -105,12 +104,11 @@ export class CommittedState {
     return found;
   }
 
-  /** Makes the tables of a committed batch current. */
   adopt(batch: CommittedBatch, index: number): void {
     this.#publish(batch.nextBase().tables, batch.rowChanges(), index);
   }
 
-  /** Applies another server's commit. @throws StateError `corrupt`, UniqueError; nothing changed, the caller reloads */
+  /** Applies another server's commit. @throws StateError `corrupt`, UniqueError; the caller must then reload. */
   apply(operations: readonly Operation[], index: number): void {
     const tables = new Map(this.#snapshot.tables);
     const cloned = new Set<AnyTable>();

@@ -5,10 +5,7 @@
 import { DERIVED_CACHE_BYTES_MAX, DERIVED_VALUE_BYTES, LARGE_VALUES_MAX, TABLE_VALUE_BYTES } from '../limits.ts';
 
 export interface DerivedCache {
-  /**
-   * Returns the cached value of `key`, or caches the result of `make`.
-   * @param bytesOf estimates the memory that only this value holds
-   */
+  /** Returns the cached value of `key`, or caches `make`'s. `bytesOf` estimates the memory of this value alone. */
   get<T>(key: string, make: () => T, bytesOf: (value: T) => number): T;
 }
 

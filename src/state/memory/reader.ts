@@ -2,7 +2,6 @@
 import { type AnyTable, indexOf, type NamedIndex, SEPARATOR, type Stored, type Table } from '../table.ts';
 import { secondaryIndex, type TableIndexes } from './table-indexes.ts';
 
-/** The start and the maximum length of a listing. */
 export interface Page {
   /** The primary key after which the listing starts. */
   readonly after?: string;
@@ -11,7 +10,6 @@ export interface Page {
 
 /** Synchronous reads from one snapshot or batch. */
 export interface Reader {
-  /** The row under a primary key. */
   get<Row>(table: Table<Row, string>, key: string): Stored<Row> | undefined;
   /** The row under an entry of a unique index. */
   find<Row, Index extends string>(table: Table<Row, Index>, index: Index, entry: string): Stored<Row> | undefined;
@@ -25,7 +23,6 @@ export interface Reader {
   first<Row, Index extends string>(table: Table<Row, Index>, index: Index, fromEntry?: string): Stored<Row> | undefined;
 }
 
-/** The data that a reader looks up. */
 export interface ReaderSource {
   tableIndexes(table: AnyTable): TableIndexes;
   /** Milliseconds since 1970. Rows that expire at this time or before do not exist. */
@@ -42,7 +39,6 @@ export function isAlive(source: ReaderSource, table: AnyTable, row: unknown): bo
   return ownersExist(source, table, row);
 }
 
-/** Whether every owner of a row exists. */
 export function ownersExist(source: ReaderSource, table: AnyTable, row: unknown): boolean {
   for (const owner of table.owners ?? []) {
     const ownerKey = indexOf(table, owner.index).entry(row);

@@ -5,7 +5,6 @@ import { createDerivedCache, type DerivedCache, getTableValue } from './derived-
 import { createReader, type Reader } from './reader.ts';
 import type { TableIndexes } from './table-indexes.ts';
 
-/** The contents of a snapshot. */
 export interface SnapshotData {
   readonly cluster: string;
   readonly epoch: number;

@@ -28,7 +28,6 @@ export function emptyTableIndexes(table: AnyTable): TableIndexes {
   return { rows: BTree.empty(), secondary: table.indexList.map(() => BTree.empty<string>()) };
 }
 
-/** Returns a copy whose changes do not affect `indexes`. */
 export function cloneTableIndexes(indexes: TableIndexes): TableIndexes {
   return { rows: indexes.rows.clone(), secondary: indexes.secondary.map((tree) => tree.clone()) };
 }
@@ -136,7 +135,6 @@ export function buildPrimaryIndex(loaded: LoadedRows): PrimaryIndex {
   return loadTree(loaded.keys, loaded.rows, 'in a table');
 }
 
-/** Builds one secondary index over loaded rows. */
 export function buildSecondaryIndex(index: NamedIndex<unknown>, loaded: LoadedRows): SecondaryIndex {
   const treeKeys: string[] = [];
   const keys: string[] = [];

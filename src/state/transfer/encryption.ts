@@ -12,7 +12,6 @@ const SALT_BYTES = 16;
 /** OWASP's recommendation for scrypt. Takes 128 MiB and about half a second, once per export. */
 const SCRYPT = { N: 2 ** 17, r: 8, p: 1, maxmem: 256 * 1024 * 1024 } as const;
 
-/** Encrypts and decrypts texts with one key. */
 export interface TextCipher {
   readonly keySource: KeySource;
   /** @param associatedData the location of the text, which is authenticated but not part of the result */
@@ -30,10 +29,7 @@ export function dataKeyCipher(key: Buffer): TextCipher {
   return createCipher(key, { key: 'data-key' });
 }
 
-/**
- * Returns a cipher with a key derived from a passphrase.
- * @param salt the salt (base64) of the key source when decrypting; random if not given
- */
+/** Returns a cipher with a key derived from a passphrase. `salt` is that of the key source; random if not given. */
 export async function passphraseCipher(passphrase: string, salt?: string): Promise<TextCipher> {
   const saltBytes = salt === undefined ? randomBytes(SALT_BYTES) : Buffer.from(salt, 'base64');
   const derive = promisify<string, Buffer, number, typeof SCRYPT, Buffer>(scrypt);

@@ -27,11 +27,9 @@ export type ExportRow =
   | { readonly table: string; readonly key: string; readonly sealed: string };
 
 export interface ExportEnd {
-  /** The number of rows in the file. */
   readonly rows: number;
   /** SHA-256 of every byte before this line, hexadecimal. */
   readonly sha256: string;
 }
 
-/** Returns the associated data of an encrypted row. */
 export const associatedData = (table: string, key: string): string => `${table}\u0000${key}`;

@@ -8,7 +8,6 @@ import type { KeySource, TextCipher } from './encryption.ts';
 import { type ExportFile, ImportError } from './export-file.ts';
 import { associatedData, type ExportRow } from './export-format.ts';
 
-/** Rows in one page for the engine. */
 const PAGE_ROWS = 2_000;
 
 export interface ImportParts {
@@ -91,10 +90,7 @@ function decode(path: string, table: AnyTable, key: string, value: string): Stor
   }
 }
 
-/**
- * Whether the row has the given key and valid index entries. The key and entry functions may throw because they assume a
- * valid row.
- */
+/** Whether the row has the given key and valid index entries. Key and entry functions may throw for an invalid row. */
 function hasValidKeys(table: AnyTable, key: string, { row }: Stored<unknown>): boolean {
   try {
     return (

@@ -11,7 +11,6 @@ import { cloneTableIndexes, replaceRow, type TableIndexes } from '../memory/tabl
 import type { RowChange } from '../row-change.ts';
 import { type AnyTable, type Schema, SEPARATOR, type Stored } from '../table.ts';
 
-/** The state that a batch is built on. */
 export interface BatchBase {
   readonly schema: Schema;
   readonly epoch: number;
@@ -42,7 +41,6 @@ interface UndoStep {
 
 export class BatchChanges {
   readonly #base: BatchBase;
-  /** Copies of the tables that the batch changes. */
   readonly #copies = new Map<AnyTable, TableIndexes>();
   readonly #changes = new Map<AnyTable, Map<string, PendingChange>>();
   readonly #undoLog: UndoStep[] = [];
@@ -72,7 +70,6 @@ export class BatchChanges {
     return this.#base.mayHaveOrphans || this.#removedOwner;
   }
 
-  /** Returns a table with the changes of the batch so far. */
   tableIndexes(table: AnyTable): TableIndexes {
     const indexes = this.#copies.get(table) ?? this.#base.tables.get(table);
     if (indexes === undefined) throw new TypeError(`table '${table.name}' is not in memory`);

@@ -11,7 +11,6 @@ export interface Batch {
   /** Undoes the changes of the last run. */
   undo(): void;
   readonly operationCount: number;
-  /** Bytes of all operations. */
   readonly bytes: number;
   /** The number of rows that the batch adds to memory. */
   readonly rowsAdded: number;
@@ -21,7 +20,6 @@ export interface Batch {
   nextBase(): BatchBase;
 }
 
-/** Returns an empty batch on `base`. */
 export function createBatch(base: BatchBase): Batch {
   const changes = new BatchChanges(base);
   let running: RunningWrite | undefined;

@@ -30,7 +30,6 @@ export interface BatchOptions {
   readonly engine: Pick<Engine, 'limits'>;
   readonly clock: Clock;
   readonly rowsMax: number;
-  /** The end of the error message for `rows-max`: the setting that limits the rows, and the remedy. */
   readonly rowsMaxReason: string;
 }
 
@@ -38,10 +37,7 @@ export function openBatch(base: BatchBase): OpenBatch {
   return { base, batch: createBatch(base), outcomes: [], taken: 0, isFull: false };
 }
 
-/**
- * Runs pending writes that the batch does not cover yet, for up to BATCH_CPU_MS.
- * @param single whether the batch takes only one write
- */
+/** Runs pending writes that the batch does not cover yet, for up to BATCH_CPU_MS. A `single` batch takes one write. */
 export function fillBatch(
   open: OpenBatch,
   pending: readonly PendingWrite[],

@@ -17,13 +17,11 @@ export interface PendingWrite {
   readonly queuedAt: number;
   /** The number of conflicts so far. */
   attempts: number;
-  /** Whether `resolve` or `reject` was called. */
   settled: boolean;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Rejects a write, unless it is settled. */
 export function fail(write: PendingWrite, error: unknown): void {
   if (write.settled) return;
   write.settled = true;

@@ -20,10 +20,7 @@ export interface Transaction extends Reader {
   readonly index: number;
   /** The number of operations in the batch so far. With `index`, a unique and ascending key for each append. */
   readonly position: number;
-  /**
-   * Returns the result of `make` from the first run of this write, for IDs and other random values. Every run must make
-   * its calls in the same order.
-   */
+  /** Returns `make`'s result from the first run, such as an ID. Every run must make its calls in the same order. */
   memoizeAcrossRetries<T>(make: () => T): T;
   /** Creates or replaces a row. @throws Error if an owner is missing, UniqueError; the caller checks both first */
   put<Row>(table: Table<Row, string>, row: DeepReadonly<Row>): Stored<Row>;
@@ -44,7 +41,6 @@ export interface ReplayInputs {
   readonly values: unknown[];
 }
 
-/** The write that a batch is running. */
 export interface RunningWrite {
   readonly replayInputs: ReplayInputs;
   readonly now: number;

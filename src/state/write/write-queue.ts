@@ -46,7 +46,6 @@ export interface WriteQueueParts {
   readonly base: () => BatchBase;
   readonly rowsMax: number;
   readonly rowsMaxReason: string;
-  /** Whether the state follows the store; false during a reload. */
   readonly loaded: () => boolean;
   /** Resolves when the state is loaded and has reached `index`. */
   readonly waitForIndex: (index: number) => Promise<void>;
@@ -78,7 +77,6 @@ export class WriteQueue {
     this.#parts = parts;
   }
 
-  /** The batch that the engine is committing. */
   get inFlight(): OpenBatch | undefined {
     return this.#inFlight;
   }

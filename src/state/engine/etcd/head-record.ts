@@ -7,7 +7,6 @@ import { LAYOUT_FORMAT } from './limits.ts';
 export interface HeadRecord extends Head {
   /** Version of the layout. */
   readonly format: number;
-  /** The generation of the current rows. */
   readonly generation: string;
   /** etcd's own `cluster_id` when the epoch began. Another one means that etcd was restored from a snapshot. */
   readonly etcdCluster: string;
@@ -34,7 +33,6 @@ export function decodePosition(kv: { readonly value: Uint8Array; readonly modRev
   return { record: decodeHead(value), encoded: value, modRevision: kv.modRevision };
 }
 
-/** Reduces a head record to the fields of the engine contract. */
 export function toHead({ cluster, epoch, index }: HeadRecord): Head {
   return { cluster, epoch, index };
 }

@@ -191,10 +191,7 @@ function startWorker(settings: WorkerSettings, onFatal: (error: Error) => void):
   };
 }
 
-/**
- * Creates the directory if it is missing.
- * @throws StateError `unavailable` if it cannot be used [SQLITE-2] [SQLITE-7]
- */
+/** Creates the directory if it is missing. @throws StateError `unavailable` if it is unusable [SQLITE-2] [SQLITE-7] */
 async function checkDirectory(directory: string): Promise<void> {
   try {
     await makeDirectory(directory, 0o700);

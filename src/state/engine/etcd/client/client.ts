@@ -14,7 +14,6 @@ import { Auth, KV, Lease, Watch } from './gen/etcd_pb.ts';
 import type { EtcdEngineOptions } from './options.ts';
 import { grpcLink, type Link } from './transport.ts';
 
-/** The connection to one endpoint and clients of its services. */
 export interface Endpoint extends Link {
   readonly url: string;
   readonly kv: Client<typeof KV>;

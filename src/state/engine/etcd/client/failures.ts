@@ -69,7 +69,6 @@ export function toStateError(error: unknown): unknown {
   }
 }
 
-/** Returns the error for a full etcd. */
 export function noSpaceError(cause: unknown): StateError {
   const message =
     'etcd has reached its space quota: compact and defragment it or raise --quota-backend-bytes, then disarm its NOSPACE alarm';

@@ -23,9 +23,7 @@ export interface EtcdEngineOptions {
   readonly maxTxnBytes: number;
   /** Age in milliseconds from which history is compacted; `off` for an etcd that others use [ETCD-81]. */
   readonly compactMs: number | 'off';
-  /**
-   * Time after which the lease of a dead node expires. Rounded up to whole seconds; etcd's minimum is about two [ETCD-67].
-   */
+  /** Time after which a dead node's lease expires. Rounded up to seconds; etcd's minimum is about two [ETCD-67]. */
   readonly leaseMs: number;
   readonly clock: Clock;
   /** Returns a new random UUID. */

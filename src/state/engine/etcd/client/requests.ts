@@ -45,7 +45,6 @@ export function modRevisionEquals(key: Uint8Array, revision: bigint): TxnCompare
   return { result: Compare_Result.EQUAL, target: Compare_Target.MOD, key, targetUnion };
 }
 
-/** Compares the value of a key byte for byte. */
 export function valueEquals(key: Uint8Array, value: string): TxnCompare {
   const targetUnion = { case: 'value' as const, value: encodeUtf8(value) };
   return { result: Compare_Result.EQUAL, target: Compare_Target.VALUE, key, targetUnion };

@@ -4,7 +4,6 @@ import { PING_INTERVAL_MS, PING_TIMEOUT_MS, STREAM_WINDOW_BYTES } from '../limit
 
 /** TLS options as PEM text. */
 export interface Tls {
-  /** The certificate authority that signs etcd's certificates. */
   readonly ca?: string | undefined;
   /** This server's client certificate and its key. */
   readonly cert?: string | undefined;
@@ -18,9 +17,7 @@ export interface Link {
   drop(reason: Error): void;
 }
 
-/**
- * Returns gRPC over one HTTP/2 session. The first call opens it, and pings check it while a stream is open [ETCD-6].
- */
+/** Returns gRPC over one HTTP/2 session. The first call opens it; pings check it while a stream is open [ETCD-6]. */
 export function grpcLink(endpoint: string, tls: Tls | undefined): Link {
   const session = new Http2SessionManager(
     endpoint,

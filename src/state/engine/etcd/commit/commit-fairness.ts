@@ -18,7 +18,6 @@ export interface Ticket {
 export interface CommitFairness {
   /** Records a new or renewed ticket of a node, or (undefined) its deletion. */
   observe(node: string, ticket: Ticket | undefined): void;
-  /** Replaces all tickets. */
   reset(tickets: ReadonlyMap<string, Ticket>): void;
   /** Whether another node has an older ticket than this node. */
   mustWait(): boolean;
@@ -26,7 +25,6 @@ export interface CommitFairness {
   wait(signal: AbortSignal): Promise<void>;
 }
 
-/** Creates the view of the node `self`. */
 export function createCommitFairness(self: string, clock: Clock): CommitFairness {
   let tickets = new Map<string, Ticket>();
   /** Tickets for which a wait ran out, until their owners renew them [ETCD-41]. */

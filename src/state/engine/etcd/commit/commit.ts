@@ -36,7 +36,6 @@ export interface NodeLease {
   readonly lease: bigint;
 }
 
-/** This node's leases, as commits need them. */
 export interface NodeLeases {
   /** Returns the current lease, undefined while it is lost. */
   live(): NodeLease | undefined;
@@ -59,7 +58,6 @@ export interface CommitterOptions {
 }
 
 export interface Committer {
-  /** Implements `Engine.commit`. */
   commit(commit: Commit, signal: AbortSignal): Promise<'committed' | 'conflict'>;
 }
 
@@ -146,7 +144,6 @@ interface SendState {
   readonly base: Position;
   readonly own: OwnCommit;
   readonly transaction: GuardedTransaction;
-  /** The request of the next sending. */
   request: GuardedTransaction['request'];
   /** Whether a sending failed and may have been applied. */
   ambiguous: boolean;

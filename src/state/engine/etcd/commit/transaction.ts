@@ -22,7 +22,6 @@ export interface GuardedTransaction {
   readonly withoutTicket: TxnRequest;
 }
 
-/** The outcome of a commit. */
 export type Outcome =
   | { readonly kind: 'made'; readonly revision: bigint }
   /** Another commit has changed the head, so this one failed and can never succeed. */

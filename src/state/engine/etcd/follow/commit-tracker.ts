@@ -132,7 +132,6 @@ function tryDecodePosition(kv: KeyValue): Position | string {
   }
 }
 
-/** A revision that changes the head. */
 interface RevisionCommit {
   readonly head: Event;
   readonly operations: readonly Operation[];

@@ -13,9 +13,7 @@ interface HeadReadOptions {
   readonly tracker: CommitTracker;
 }
 
-/**
- * Reads the head with linearizable consistency. Reports a break if it went back or belongs to another etcd [ETCD-52].
- */
+/** Reads the head with linearizable consistency. Reports a break if it went back or is another etcd's [ETCD-52]. */
 export async function readHead({ client, keys, tracker }: HeadReadOptions, signal: AbortSignal): Promise<Position> {
   const begun = tracker.position();
   const { kv, header } = await readKey(client, keys.head, signal);

@@ -21,7 +21,6 @@ export interface PinnedRevision {
   readonly revision: bigint;
 }
 
-/** The leased keys at the pinned revision. */
 export interface LeasedKeys {
   readonly nodes: readonly [ParsedKey, KeyValue][];
   readonly tickets: readonly [ParsedKey, KeyValue][];

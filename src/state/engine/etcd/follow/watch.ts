@@ -36,7 +36,6 @@ export interface RunningWatch {
   restartIfSilent(): void;
 }
 
-/** Starts a watch at revision `from`. */
 export function startWatch(options: WatchOptions, from: bigint): RunningWatch {
   const stopped = new AbortController();
   const state: WatchState = { next: from, lastMessageAt: options.clock.monotonic(), restart: () => {} };
@@ -50,13 +49,11 @@ export function startWatch(options: WatchOptions, from: bigint): RunningWatch {
 }
 
 interface WatchState {
-  /** The next revision to deliver. */
   next: bigint;
   lastMessageAt: number;
   restart: (reason: string) => void;
 }
 
-/** The error of a watch that cannot continue. */
 class WatchLostError extends Error {
   override readonly name = 'WatchLost';
   readonly diverged: boolean;
@@ -86,7 +83,6 @@ async function run(options: WatchOptions, state: WatchState, signal: AbortSignal
   }
 }
 
-/** Runs one stream until it is cut. */
 async function stream(options: WatchOptions, state: WatchState, signal: AbortSignal): Promise<void> {
   const ended = new AbortController();
   const onAbort = (): void => ended.abort(signal.reason);

@@ -108,7 +108,6 @@ async function removeOtherGenerations({ client, keys }: HousekeepingOptions, sig
   await removeInBatches(client, { key: current.rangeEnd, rangeEnd: keys.generations.rangeEnd }, signal);
 }
 
-/** Deletes a range in requests of limited size, because etcd serves no other request during a deletion. */
 async function removeInBatches(client: EtcdClient, range: KeyRange, signal: AbortSignal): Promise<void> {
   for (;;) {
     const request = { ...range, limit: DELETE_BATCH_KEYS, keysOnly: true };

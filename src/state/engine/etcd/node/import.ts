@@ -20,7 +20,6 @@ export interface ImportOptions {
   readonly bytesMax: number;
 }
 
-/** Implements `Engine.import`. */
 export async function importRows(
   options: ImportOptions,
   head: Head,

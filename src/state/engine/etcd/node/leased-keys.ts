@@ -12,7 +12,6 @@ export interface LeasedKeysView {
   readonly liveNodes: LiveNodes;
   readonly fairness: CommitFairness;
   readonly observe: OnLeasedKey;
-  /** Replaces everything with the keys that a load has read. */
   reset(leased: LeasedKeys): void;
 }
 

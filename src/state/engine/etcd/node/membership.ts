@@ -37,7 +37,6 @@ export interface MembershipOptions {
   readonly leaseMs: number;
   /** Called when the lease is lost, and when the node has joined again. */
   readonly onChange: () => void;
-  /** Called after each answered keep-alive. */
   readonly onKeepAlive: (signal: AbortSignal) => void;
   readonly onFatal: (error: Error) => void;
 }
@@ -56,9 +55,7 @@ const KEEP_ALIVES_PER_TTL = 3;
 export function createMembership(options: MembershipOptions): Membership {
   const { client, clock, log } = options;
   const closed = new AbortController();
-  /**
-   * Every incarnation that this process used in an attempt to join. It may take over a key that names one [ETCD-69].
-   */
+  /** Every incarnation with which this process tried to join. It may take over a key that names one [ETCD-69]. */
   const ownIncarnations = new Set<string>();
   let held: HeldLease | undefined;
   let running = Promise.resolve();
