@@ -47,7 +47,6 @@ export interface Commit {
   readonly operations: readonly Operation[];
 }
 
-/** A commit as the follower receives it. */
 export interface CommittedChange {
   readonly index: number;
   /** A foreign commit may lack removals of keys that were missing, because etcd sends no event for them [ETCD-47]. */
