@@ -116,10 +116,10 @@ const badValue = (key: SettingKey, origin: Origin, shown: string, wanted: string
 function assemble(inForce: readonly SettingInForce[]): LoadedConfig {
   const byKey = new Map(inForce.map((row) => [row.key, row]));
   const config = nest(inForce);
-  const complaint = firstViolation(config, (key) => byKey.get(key)?.origin.kind !== 'default');
-  if (complaint !== undefined) {
-    const { origin, shown } = byKey.get(complaint.key) ?? { origin: { kind: 'default' as const }, shown: '' };
-    throw badValue(complaint.key, origin, shown, complaint.wanted);
+  const violation = firstViolation(config, (key) => byKey.get(key)?.origin.kind !== 'default');
+  if (violation !== undefined) {
+    const { origin, shown } = byKey.get(violation.key) ?? { origin: { kind: 'default' as const }, shown: '' };
+    throw badValue(violation.key, origin, shown, violation.wanted);
   }
   return { config, warnings: warningsOf(config), inForce };
 }

@@ -32,7 +32,7 @@ export function auditRetentionJob(
     tx.purge(auditLog, entry.id);
     onRemoved(tx, entry);
   };
-  let isTold = false;
+  let isReported = false;
   return {
     name: 'audit retention',
     async run(signal) {
@@ -43,8 +43,8 @@ export function auditRetentionJob(
         const cutoff = clock.now() - retentionMs;
         const olderThan = (ms: number) => oldest.filter(({ row }) => Date.parse(row.time) < ms);
         const due = isSteady ? olderThan(cutoff) : [];
-        if (!(isSteady || isTold) && olderThan(cutoff - OVERDUE_MS).length > 0) {
-          isTold = true;
+        if (!(isSteady || isReported) && olderThan(cutoff - OVERDUE_MS).length > 0) {
+          isReported = true;
           onOverdue();
         }
         // One write per entry. The write queue combines them into large commits.

@@ -56,7 +56,7 @@ const faults: Readonly<Record<string, RegExp>> = {
   'data-key: c2VjcmV0':
     /^accord\.yaml:1: there is no setting "data-key": a secret .* data-key-file names, or in ACCORD_DATA_KEY$/,
   // [SRV-7]
-  'log.level: info\nlog: {level: debug}': /^log\.level stands in accord\.yaml twice, on lines 1 and 2$/,
+  'log.level: info\nlog: {level: debug}': /^log\.level is in accord\.yaml twice, on lines 1 and 2$/,
   'log.level:': /^log\.level from accord\.yaml:1 has no value: want one of trace, /,
   'log.level: [info]': /^log\.level from accord\.yaml:1 is a sequence: want one of /,
   'services: {peering: true}': /^services from accord\.yaml:1 is a map: want a list /,

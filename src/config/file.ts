@@ -53,7 +53,7 @@ export function parseConfigFile(name: string, content: string): readonly GivenVa
   for (const entry of settingsIn({ name, document, lineOf }, root, '')) {
     const earlier = given.get(entry.key);
     if (earlier?.origin.kind === 'file') {
-      throw new ConfigError(`${entry.key} stands in ${name} twice, on lines ${earlier.origin.line} and ${entry.line}`);
+      throw new ConfigError(`${entry.key} is in ${name} twice, on lines ${earlier.origin.line} and ${entry.line}`);
     }
     given.set(entry.key, { ...entry, isSecret: false, origin: { kind: 'file', path: name, line: entry.line } });
   }
@@ -94,7 +94,7 @@ const isEmpty = (node: unknown): boolean =>
 function hint(key: string): string {
   const file = `${key}-file`;
   if (!isSettingKey(file)) return didYouMean(key, settingKeys);
-  return `: a secret stands in a file that ${file} names, or in ${secretVariableOf(file)}`;
+  return `: put a secret into a file that ${file} names, or in ${secretVariableOf(file)}`;
 }
 
 function textOf(place: Place, key: SettingKey, line: number, node: unknown): string {

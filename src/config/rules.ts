@@ -117,8 +117,8 @@ const rules: readonly Rule[] = [
 
 export function firstViolation(config: Config, isSet: (key: SettingKey) => boolean): RuleViolation | undefined {
   for (const rule of rules) {
-    const complaint = rule(config, isSet);
-    if (complaint !== undefined) return complaint;
+    const violation = rule(config, isSet);
+    if (violation !== undefined) return violation;
   }
   return undefined;
 }

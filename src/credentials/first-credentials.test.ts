@@ -159,7 +159,7 @@ describe('createFirstCredentials', () => {
     await assert.rejects(createFirstCredentials(scene.options({ datacenter: 'dc2' })), {
       name: 'FirstStartError',
       message:
-        "cluster.datacenter is 'dc2', but this cluster was made as 'dc1': it is fixed at the first start; set it back",
+        "cluster.datacenter is 'dc2', but this cluster was created as 'dc1': it is fixed at the first start; set it back",
     });
   });
 

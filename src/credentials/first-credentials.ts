@@ -64,8 +64,8 @@ const FIRST_START: CreationReason = {
 };
 const RECOVERY: CreationReason = {
   action: 'recover',
-  aclTokenDescription: 'Made when credentials were lost: it holds every grant',
-  userTokenDescription: 'Made when credentials were lost',
+  aclTokenDescription: 'Created after credentials were lost; has every grant',
+  userTokenDescription: 'Created after credentials were lost',
 };
 
 /** On a full state, an operator needs credentials to delete rows. */
@@ -210,7 +210,7 @@ const isoTime = (tx: Transaction): string => new Date(tx.now).toISOString();
 function checkDatacenter(fixed: string, configured: string): void {
   if (fixed === configured) return;
   throw new FirstStartError(
-    `cluster.datacenter is '${configured}', but this cluster was made as '${fixed}': it is fixed at the first start; set it back`,
+    `cluster.datacenter is '${configured}', but this cluster was created as '${fixed}': it is fixed at the first start; set it back`,
   );
 }
 

@@ -31,7 +31,7 @@ describe('the partition of a request in the enterprise edition [ACL-47] [ACL-48]
     [{ query: 'nowhere' }, { error: 'partition "nowhere" does not exist' }],
     [{ query: 'a_b' }, { error: `a_b ${SYNTAX}` }],
     [{ header: 'a b' }, { error: `a b ${SYNTAX}` }],
-    [{ query: '*' }, { error: '* is not a valid partition name: only lists take it, for all partitions' }],
+    [{ query: '*' }, { error: '* is not a valid partition name: only lists accept *, for all partitions' }],
   ];
   for (const [given, expected] of rows) {
     const text = typeof expected === 'string' ? expected : expected.error;

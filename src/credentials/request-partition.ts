@@ -39,7 +39,7 @@ export function requestedPartition(given: RequestPartitions, edition: Edition, a
   throw new ServiceError('bad-request', invalidPartitionText(name));
 }
 
-const ONLY_LISTS_TEXT = '* is not a valid partition name: only lists take it, for all partitions';
+const ONLY_LISTS_TEXT = '* is not a valid partition name: only lists accept *, for all partitions';
 
 /** Returns the error text for a name that is not valid [ACL-49]. */
 export function invalidPartitionText(name: string): string {

@@ -22,7 +22,7 @@ const ERRORS = {
   unavailable: { status: 503, meaning: 'The store, or the other cluster, cannot be reached; nothing was changed' },
   'outcome-unknown': {
     status: 503,
-    meaning: 'The store did not report in time whether it made the change; read before you retry',
+    meaning: 'The store did not report in time whether the change was committed; read before you retry',
   },
   overloaded: { status: 503, meaning: 'Too many writes are pending' },
   'store-full': { status: 503, meaning: 'The store has no space left; reads still work' },

@@ -138,7 +138,7 @@ describe('establishing with a token', { timeout: 120_000 }, () => {
       [
         { CA: foreign.CA },
         503,
-        `${east.peeringAddress}: its certificate is not signed by the cluster that made the token`,
+        `${east.peeringAddress}: its certificate is not signed by the cluster that generated the token`,
       ],
       [{ ServerAddresses: [] }, 400, 'peering token server addresses value is empty'],
       [{ ServerAddresses: ['east'] }, 400, 'east is not a valid peering server address'],

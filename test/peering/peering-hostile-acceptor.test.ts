@@ -63,7 +63,7 @@ describe('a hostile accepting peer', { timeout: 120_000 }, () => {
     const expired = await makeIdentity(undefined, Date.now() - 100 * 24 * 3_600_000);
     assert.deepEqual(await establishWith({ identity, served: other }), [
       503,
-      'ADDRESS: its certificate is not signed by the cluster that made the token',
+      'ADDRESS: its certificate is not signed by the cluster that generated the token',
     ]);
     assert.deepEqual(await establishWith({ identity }, { ServerName: other.serverName }), [
       503,

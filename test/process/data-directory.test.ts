@@ -145,7 +145,7 @@ describe('a second process on the same database file', { timeout: 240_000 }, () 
     const tokenStatus = async (server: Server) => (await server.request('GET', '/v1/acl/token/self')).status;
     await using first = await startServer(options);
     const file = databaseIn(directory.path);
-    const refusal = `process ${first.process.pid} is using '${file}': one server a file; stop it, or choose another data-dir`;
+    const refusal = `process ${first.process.pid} is using '${file}': stop that process, or choose another data-dir`;
     assert.equal(await failureMessage(options), refusal);
     assert.equal(await failureMessage(options), refusal, 'a failed start releases no lock');
     assert.equal(await tokenStatus(first), 200);

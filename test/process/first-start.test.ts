@@ -128,7 +128,7 @@ describe('a start fails with exit code 2 and one line', () => {
     await (await startServer({ dataDirectory })).stop();
     const { exitCode, log } = await failedStart({ dataDirectory, settings: { 'cluster.datacenter': 'dc2' } });
     assert.equal(exitCode, 2);
-    assert.match(log, /"reason":"cluster\.datacenter is 'dc2', but this cluster was made as 'dc1': it is fixed/);
+    assert.match(log, /"reason":"cluster\.datacenter is 'dc2', but this cluster was created as 'dc1': it is fixed/);
     await using server = await startServer({ dataDirectory });
     assert.equal((await self(server, server.token)).status, 200);
   });

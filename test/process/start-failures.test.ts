@@ -128,7 +128,7 @@ describe('a start', { timeout: 240_000, concurrency: 2 }, () => {
     const options = { dataDirectory: directory.path };
     await using first = await startServer({ ...options, settings: { 'cluster.datacenter': 'east' } });
     assert.equal(await first.stop(), 0);
-    const message = `cluster.datacenter is 'dc1', but this cluster was made as 'east': it is fixed at the first start; set it back`;
+    const message = `cluster.datacenter is 'dc1', but this cluster was created as 'east': it is fixed at the first start; set it back`;
     assert.deepEqual(await failureOf(options), [2, message]);
     const file = path.join(directory.path, 'export.jsonl');
     await writeFile(file, '{"format":"accord-export"}\n');

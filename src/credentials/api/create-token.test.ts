@@ -93,7 +93,7 @@ describe('PUT /v1/acl/token with an invalid body', () => {
     [
       '2,049 names in all grants',
       { Grants: [...new Array(16).fill({ ...grant, Names: new Array(128).fill('a') }), { ...grant, Names: ['b'] }] },
-      'Grants: 2049 names are too many, want at most 2048 in a token: a prefix such as prod-* stands for many', // [ACL-16]
+      'Grants: 2049 names: want at most 2048 in a token: use a prefix such as prod-* for many names', // [ACL-16]
     ],
     [
       'a grant with an invalid partition name',
@@ -135,22 +135,22 @@ describe('PUT /v1/acl/token with an invalid body', () => {
     [
       'an ExpirationTime on February 30',
       { ExpirationTime: '2030-02-30T00:00:00Z' },
-      'ExpirationTime "2030-02-30T00:00:00Z" is not a time as RFC 3339 writes it, such as 2026-01-31T00:00:00Z',
+      'ExpirationTime "2030-02-30T00:00:00Z" is not an RFC 3339 time, such as 2026-01-31T00:00:00Z',
     ],
     [
       'an ExpirationTTL of 0',
       { ExpirationTTL: '0' },
-      'ExpirationTTL "0" must lie in the future, at most a hundred years away', // [ACL-35]
+      'ExpirationTTL "0" must be in the future, within a hundred years', // [ACL-35]
     ],
     [
       'an ExpirationTime that is now',
       { ExpirationTime: '2030-01-01T00:00:00Z' },
-      'ExpirationTime "2030-01-01T00:00:00Z" must lie in the future, at most a hundred years away',
+      'ExpirationTime "2030-01-01T00:00:00Z" must be in the future, within a hundred years',
     ],
     [
       'an ExpirationTime in more than 100 years',
       { ExpirationTime: '2131-01-01T00:00:00Z' },
-      'ExpirationTime "2131-01-01T00:00:00Z" must lie in the future, at most a hundred years away',
+      'ExpirationTime "2131-01-01T00:00:00Z" must be in the future, within a hundred years',
     ],
   ];
   for (const [fault, body, text] of rejected) {

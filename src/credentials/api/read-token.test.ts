@@ -122,7 +122,7 @@ describe('GET /v1/acl/token/self [ACL-36]', () => {
     const answer = await api.request('GET', '/v1/acl/token/self');
     assert.deepEqual(
       [answer.status, answer.text],
-      [404, 'no token is looked at: acl.enabled is false, everybody may do everything'],
+      [404, 'tokens are not checked: acl.enabled is false, so every request is allowed'],
     );
   });
 });

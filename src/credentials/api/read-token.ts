@@ -24,7 +24,7 @@ export function readSelf(credentials: Credentials, context: RequestContext): Eva
   return (snapshot) => {
     const { caller, requestedPartition } = resolveCaller(credentials, snapshot, context);
     if (!credentials.policy.enabled) {
-      throw new ServiceError('not-found', 'no token is looked at: acl.enabled is false, everybody may do everything');
+      throw new ServiceError('not-found', 'tokens are not checked: acl.enabled is false, so every request is allowed');
     }
     const stored = caller.accessorId === undefined ? undefined : snapshot.get(aclTokens, caller.accessorId);
     if (stored === undefined) throw permissionDenied(caller, { resource: 'acl', access: 'read' });

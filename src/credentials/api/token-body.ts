@@ -74,7 +74,7 @@ type GrantBody = Static<typeof grantBodySchema>;
 export function parseGrants(given: readonly GrantBody[], edition: Edition): (tokenPartition: string) => Grant[] {
   const names = given.reduce((count, { Names = [] }) => count + Names.length, 0);
   if (names > TOKEN_NAMES_MAX) {
-    const text = `Grants: ${names} names are too many, want at most ${TOKEN_NAMES_MAX} in a token: a prefix such as prod-* stands for many`;
+    const text = `Grants: ${names} names: want at most ${TOKEN_NAMES_MAX} in a token: use a prefix such as prod-* for many names`;
     throw new ServiceError('bad-request', text);
   }
   given.forEach(({ Resource, Partition, Names }, i) => {
@@ -123,7 +123,7 @@ export function parseExpiration({
   if (atMs !== undefined) return { text: `ExpirationTime "${time}"`, atMs };
   throw new ServiceError(
     'bad-request',
-    `ExpirationTime "${time}" is not a time as RFC 3339 writes it, such as 2026-01-31T00:00:00Z`,
+    `ExpirationTime "${time}" is not an RFC 3339 time, such as 2026-01-31T00:00:00Z`,
   );
 }
 
@@ -131,7 +131,7 @@ export function parseExpiration({
 export function expirationTime({ text, atMs, ttlMs = 0 }: Expiration, nowMs: number): string {
   const endMs = Math.ceil(atMs ?? nowMs + ttlMs);
   if (endMs > nowMs && endMs <= nowMs + TOKEN_TTL_MS_MAX) return new Date(endMs).toISOString();
-  throw new ServiceError('bad-request', `${text} must lie in the future, at most a hundred years away`);
+  throw new ServiceError('bad-request', `${text} must be in the future, within a hundred years`);
 }
 
 function checkGrantPartition(name: string, place: string, edition: Edition): void {

@@ -77,7 +77,7 @@ export const preflightHeaders = (allow: string): readonly string[] => [
 const foreignHost = (host = ''): ServiceError =>
   new ServiceError(
     'permission-denied',
-    `Permission denied: ${JSON.stringify(host)} is no name of this server, which listens on loopback; http.allowed-origins can name it, behind a proxy`,
+    `Permission denied: ${JSON.stringify(host)} is not a name of this server, which listens on loopback; http.allowed-origins can name it, behind a proxy`,
   );
 
 /** Whether `Host` is a local name or an allowed host. A missing `Host` is accepted, because every browser sends one. */

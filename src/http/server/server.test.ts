@@ -196,7 +196,7 @@ describe('origins', () => {
     const { text } = await server.request('/v1/hello', {
       headers: { host: 'evil.example', origin: 'http://evil.example' },
     });
-    assert.match(text, /^Permission denied: "evil\.example" is no name of this server, which listens on loopback; /);
+    assert.match(text, /^Permission denied: "evil\.example" is not a name of this server, which listens on loopback; /);
   });
 
   // Verifies [SRV-61].

@@ -65,7 +65,7 @@ describe('partition=* [ACL-51] [V1-89]', () => {
     '/v1/agent/services',
   ]) {
     test(`returns 400 at ${path}, which is not a list ([ACL-52])`, async () => {
-      const text = '* is not a valid partition name: only lists take it, for all partitions';
+      const text = '* is not a valid partition name: only lists accept *, for all partitions';
       assert.deepEqual(statusAndText(await api().request('GET', `${path}${ALL}`)), [400, text]);
     });
   }

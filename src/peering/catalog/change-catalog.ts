@@ -64,7 +64,7 @@ function resetDeadline(
 /** @throws ServiceError `bad-request` */
 export function enforceChecksMax<T>(checks: readonly T[]): readonly T[] {
   if (checks.length <= CHECKS_MAX) return checks;
-  throw badRequest(`${checks.length} checks of one service or node are too many, want at most ${CHECKS_MAX}`);
+  throw badRequest(`${checks.length} checks of one service or node: want at most ${CHECKS_MAX}`);
 }
 
 export function deleteService(tx: Transaction, { row }: Stored<CatalogService>): void {

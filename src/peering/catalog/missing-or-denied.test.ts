@@ -72,7 +72,7 @@ describe('a caller that may write some services', () => {
       const { SecretID: token } = await api().makeToken(grants);
       return statusAndText(await api().request('PUT', '/v1/agent/service/register', { body, token }));
     };
-    const text = (whose: string) => `Invalid check: CheckID "taken" is that of ${whose} on this server`;
+    const text = (whose: string) => `Invalid check: CheckID "taken" belongs to ${whose} on this server`;
     assert.deepEqual(await answerTo('services:write=web'), [400, text('another service')]);
     assert.deepEqual(await answerTo('services:write=web', 'services:read=secret'), [400, text('service "s1"')]);
   });

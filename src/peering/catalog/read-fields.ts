@@ -70,7 +70,7 @@ export function sortKeys<V>(map: Readonly<Record<string, V>> = {}): Readonly<Rec
 export function readTaggedAddresses<V>(map: Readonly<Record<string, V>> = {}): Readonly<Record<string, V>> {
   const tags = Object.keys(map);
   if (tags.length > TAGGED_ADDRESSES_MAX) {
-    throw badRequest(`${tags.length} tagged addresses are too many, want at most ${TAGGED_ADDRESSES_MAX}`);
+    throw badRequest(`${tags.length} tagged addresses: want at most ${TAGGED_ADDRESSES_MAX}`);
   }
   for (const tag of tags) readText('tag of an address', tag, TAG_CHARACTERS_MAX);
   return sortKeys(map);
@@ -108,7 +108,7 @@ export function readService(given: ServiceFields, name: string): InstanceService
 }
 
 function readTags(tags: readonly string[]): readonly string[] {
-  if (tags.length > TAGS_MAX) throw badRequest(`${tags.length} tags are too many, want at most ${TAGS_MAX}`);
+  if (tags.length > TAGS_MAX) throw badRequest(`${tags.length} tags: want at most ${TAGS_MAX}`);
   for (const tag of tags) readText('tag', tag, TAG_CHARACTERS_MAX);
   return tags;
 }

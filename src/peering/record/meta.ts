@@ -8,7 +8,7 @@ const KEY = new RegExp(`^[A-Za-z0-9_-]{1,${META_KEY_CHARACTERS_MAX}}$`);
 export function checkMeta(meta: Readonly<Record<string, string>> = {}): void {
   const pairs = Object.entries(meta);
   if (pairs.length > META_PAIRS_MAX) {
-    throw failed(`${pairs.length} pairs are too many, want at most ${META_PAIRS_MAX}`);
+    throw failed(`${pairs.length} pairs: want at most ${META_PAIRS_MAX}`);
   }
   for (const [key, value] of pairs) {
     if (!KEY.test(key)) {

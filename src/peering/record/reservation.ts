@@ -42,7 +42,7 @@ export function checkPeeringLimit(reader: Reader, peeringsMax: number): void {
   const deletedCount = unconfirmed.filter(({ row }) => reader.get(peerings, row.peeringId) === undefined).length;
   if (count + deletedCount < peeringsMax) return;
   const text = `there are ${peeringsMax} peerings already (limits.peerings)`;
-  const deleted = `${deletedCount} of them were deleted, and the other clusters are away and could not be told yet`;
+  const deleted = `${deletedCount} of them are deleted and wait for the confirmation of clusters that are unreachable`;
   throw new ServiceError('rate-limited', deletedCount === 0 ? text : `${text}; ${deleted}`);
 }
 

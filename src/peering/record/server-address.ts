@@ -17,7 +17,7 @@ export const isDnsName = (text: string): boolean => DNS_NAME.test(text) && !NUMB
 /** @throws ServiceError `bad-request` naming the first wrong address, or when there are too many */
 export function checkServerAddresses(addresses: readonly string[]): void {
   if (addresses.length > ADDRESSES_MAX) {
-    const text = `${addresses.length} peering server addresses are too many, want at most ${ADDRESSES_MAX}`;
+    const text = `${addresses.length} peering server addresses: want at most ${ADDRESSES_MAX}`;
     throw new ServiceError('bad-request', text);
   }
   for (const address of addresses) {

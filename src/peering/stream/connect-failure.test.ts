@@ -14,7 +14,7 @@ describe('connectFailureReason', () => {
     ECONNREFUSED: 'connection refused',
     ENOTFOUND: 'no such host',
     CERT_HAS_EXPIRED: 'its certificate has expired',
-    UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not signed by the cluster that made the token',
+    UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not signed by the cluster that generated the token',
     ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another server name',
     ERR_HTTP2_ERROR: 'it does not speak HTTP/2',
     ERR_STREAM_PREMATURE_CLOSE: 'closed unexpectedly',

@@ -3,7 +3,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { DeadlineError } from '../../state/clock/deadline.ts';
 import { boundedLine } from './wire/messages.ts';
 
-const UNTRUSTED = 'its certificate is not signed by the cluster that made the token';
+const UNTRUSTED = 'its certificate is not signed by the cluster that generated the token';
 
 /** The peer has crashed, or the network has closed the connection. */
 const CLOSED_UNEXPECTEDLY = 'closed unexpectedly';

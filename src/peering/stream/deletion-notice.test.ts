@@ -136,7 +136,7 @@ describe('a peering that was deleted on the dialing side', { timeout: 60_000 }, 
       [refused.status, refused.text],
       [
         429,
-        'there are 2 peerings already (limits.peerings); 1 of them were deleted, and the other clusters are away and could not be told yet',
+        'there are 2 peerings already (limits.peerings); 1 of them are deleted and wait for the confirmation of clusters that are unreachable',
       ],
     );
     await east.api.state.write((tx) => tx.delete(tombstones, id));

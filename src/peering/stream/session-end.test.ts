@@ -29,7 +29,7 @@ const ENDS: readonly (readonly [SessionEnd, string, Code | undefined])[] = [
   [{ kind: 'stopped', reason: 'superseded' }, 'superseded by a newer stream', Code.Aborted],
   [
     { kind: 'limit', limit: 'transport-stalled' },
-    'limit transport-stalled: the peer takes no messages',
+    'limit transport-stalled: the peer accepts no messages',
     Code.ResourceExhausted,
   ],
   [{ kind: 'failed', error: new Error('a secret') }, 'internal error', Code.Internal],

@@ -4,11 +4,11 @@ import type { SessionEnd, SessionLimit, StopReason, StreamStatus, TimeoutReason 
 
 /** The texts of [STREAM-49]. */
 const LIMIT_REASONS: Readonly<Record<SessionLimit, string>> = {
-  'transport-stalled': 'the peer takes no messages',
+  'transport-stalled': 'the peer accepts no messages',
   'acknowledgements-waiting': 'the peer takes acknowledgements too slowly',
   'responses-unacknowledged': 'the peer acknowledges nothing',
   'changes-waiting': 'more resources have changed than the peer takes',
-  'protocol-errors': 'the peer has sent too many messages that make no sense',
+  'protocol-errors': 'the peer has sent too many invalid messages',
 };
 
 const STOP_STATUSES: Readonly<Record<StopReason, StreamStatus>> = {

@@ -59,7 +59,7 @@ describe('an Open', { timeout: 60_000 }, () => {
       return await call.closed;
     };
     const text =
-      "the Open names a partition or a datacenter that is no name: want at most 253 letters, digits, '.', '-' or '_'";
+      "the Open names a partition or a datacenter that is not a valid name: want at most 253 letters, digits, '.', '-' or '_'";
     for (const bad of ['x'.repeat(254), 'a\u001b[2J', 'a\nb', '../../<script>', 'ä']) {
       for (const Remote of [{ Partition: bad }, { Datacenter: bad }]) {
         const { code, message } = await opened(Remote);

@@ -71,7 +71,7 @@ describe('decodeToken', () => {
     [
       'a partition that is not a valid name',
       { Remote: { Partition: 'x'.repeat(254) } },
-      "peering token remote value is no name: want at most 253 letters, digits, '.', '-' or '_'",
+      "peering token remote value is not a valid name: want at most 253 letters, digits, '.', '-' or '_'",
     ],
     [
       'a datacenter that its server name does not name',
@@ -121,7 +121,7 @@ describe('decodeToken', () => {
   });
 
   const TEXTS =
-    /^(failed to decode token|peering token (CA|server addresses|server name|peer ID|establishment secret) value is |peering token invalid CA: |peering token remote (value is no name: |datacenter ".*" is not that of the server name)|.*is not a valid peering server address$|\d+ peering server addresses are too many)/s;
+    /^(failed to decode token|peering token (CA|server addresses|server name|peer ID|establishment secret) value is |peering token invalid CA: |peering token remote (value is not a valid name: |datacenter ".*" is not that of the server name)|.*is not a valid peering server address$|\d+ peering server addresses: want at most)/s;
 
   test('returns a token or a bad-request error for any value of a field', async () => {
     const token = await good();

@@ -54,7 +54,7 @@ export function decodeToken(text: string, nowMs: number): PeeringToken {
   if (!UUID.test(EstablishmentSecret)) throw invalidToken('peering token establishment secret value is not a UUID');
   const { Partition = '', Datacenter = '' } = Remote;
   if (!isRemoteName(Partition) || !isRemoteName(Datacenter)) {
-    throw invalidToken(`peering token remote value is no name: want ${REMOTE_NAME_WANTED}`);
+    throw invalidToken(`peering token remote value is not a valid name: want ${REMOTE_NAME_WANTED}`);
   }
   if (!isDatacenterOf(ServerName, Datacenter)) {
     throw invalidToken(

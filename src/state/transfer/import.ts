@@ -69,7 +69,7 @@ function checkRow(schema: Schema, { path, header }: ExportFile, { table: name, k
   const table = schema.byName.get(name);
   if (table === undefined) {
     throw new ImportError(
-      `'${path}' has rows of a table '${name}', which this version of Accord does not know: import it with the version that made it, or a later one`,
+      `'${path}' has rows of a table '${name}', which this version of Accord does not know: import it with the version that wrote it, or a later one`,
     );
   }
   const stored = decode(path, table, key, value);

@@ -46,7 +46,7 @@ describe('checkOwnerRemains', () => {
       await members('DELETE', 'ghost', 'real'),
     ]) {
       assert.equal(answer.status, 403);
-      assert.equal(errorsOf(answer)[0]?.['detail'], "the last owner of the organization 'haunted' cannot go");
+      assert.equal(errorsOf(answer)[0]?.['detail'], "the last owner of the organization 'haunted' cannot be removed");
     }
     assert.equal((await members('DELETE', 'ghost')).status, 204);
     assert.equal((await members('POST', 'ghost')).status, 204);
@@ -83,7 +83,7 @@ describe('checkOwnerRemains', () => {
       await request(api(), token, 'POST', '/organizations/named/teams', { body }),
       await rename(other.id, 'OWNERS'),
     ]) {
-      const detail = "Name 'owners' is kept for the team that owns the organization";
+      const detail = "Name 'owners' is reserved for the team that owns the organization";
       assert.deepEqual([answer.status, errorsOf(answer)[0]?.['detail']], [422, detail]);
     }
     assert.equal((await rename(owners, 'owners')).status, 200);

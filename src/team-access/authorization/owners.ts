@@ -30,7 +30,7 @@ export function checkOwnerRemains(reader: Reader, organization: AnyOrganization,
     if (last === undefined || page.length < PAGE_ROWS) break;
     after = teamMemberKey(teamId, last.row.userId);
   }
-  const detail = `the last owner of the organization '${organization.name}' cannot go`;
+  const detail = `the last owner of the organization '${organization.name}' cannot be removed`;
   throw new JsonApiError([{ code: 'forbidden', detail }]);
 }
 

@@ -204,12 +204,12 @@ export function readDryRun(query: Query): boolean {
   const value = query.get(DRY_RUN.name);
   if (value === undefined) return false;
   if (value === '' || value === 'true') return true;
-  throw dryRunError('dry-run must be true, or stand without a value');
+  throw dryRunError('dry-run must be true, or have no value');
 }
 
 /** Rejects a request for a dry run of a write that has none, for the same reason. @throws JsonApiError `bad-request` */
 function rejectDryRun(query: Query): void {
-  if (query.has(DRY_RUN.name)) throw dryRunError('there is no dry run of this request');
+  if (query.has(DRY_RUN.name)) throw dryRunError('this request has no dry run');
 }
 
 const dryRunError = (detail: string): JsonApiError =>

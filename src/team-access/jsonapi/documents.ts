@@ -80,7 +80,8 @@ export const IF_MATCH: Parameter = {
  */
 export function rejectIfMatch({ request }: Call): void {
   if (request.headers['if-match'] === undefined) return;
-  const detail = 'there is no If-Match here: it goes with changing or deleting one thing, whose ETag a read tells';
+  const detail =
+    'If-Match is not supported here: send it when you change or delete one resource, with the ETag of a read';
   throw new JsonApiError([{ code: 'bad-request', detail }]);
 }
 

@@ -128,7 +128,7 @@ function readExpiry(attributes: RawAttributes, now: number, errors: ErrorObject[
   if (value === undefined || value === null) return value;
   const time = typeof value === 'string' ? parseTime(value) : undefined;
   if (time !== undefined && time > now) return time;
-  errors.push(attributeError('expires-at', 'Expires at must be a time in the future, as RFC 3339 writes it'));
+  errors.push(attributeError('expires-at', 'Expires at must be an RFC 3339 time in the future'));
   return undefined;
 }
 

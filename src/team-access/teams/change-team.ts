@@ -93,7 +93,7 @@ export function createTeam(
 const isReserved = (name: string): boolean => normalizeName(name) === OWNERS_TEAM_NAME;
 
 const reservedNameError = () =>
-  attributeError('name', `Name '${OWNERS_TEAM_NAME}' is kept for the team that owns the organization`);
+  attributeError('name', `Name '${OWNERS_TEAM_NAME}' is reserved for the team that owns the organization`);
 
 /** Updates a team [AUTHZ-46]. @throws JsonApiError `not-found`, `invalid-attribute`, `precondition-failed` */
 export function changeTeam(

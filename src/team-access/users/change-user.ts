@@ -150,7 +150,7 @@ export function deleteUser({ tx, caller, origin }: WriteContext, { id, precondit
   const user = tx.get(users, id)?.row;
   if (user === undefined) throw notFound();
   if (user.siteAdmin && tx.list(users, 'siteAdmin', SITE_ADMIN, { limit: 2 }).length === 1) {
-    throw new JsonApiError([{ code: 'forbidden', detail: 'the last site administrator cannot go' }]);
+    throw new JsonApiError([{ code: 'forbidden', detail: 'the last site administrator cannot be deleted' }]);
   }
   for (const organization of organizationsOfUser(tx, id)) {
     if (isOwner(tx, organization, id)) checkOwnerRemains(tx, organization, id);

@@ -60,7 +60,10 @@ describe('a user', () => {
     const path = '/organizations/solo/organization-memberships';
     assert.equal((await request(api(), token, 'POST', path, { body })).status, 201);
     const refused = await remove(id);
-    assert.deepEqual([refused.status, detailOf(refused)], [403, "the last owner of the organization 'solo' cannot go"]);
+    assert.deepEqual(
+      [refused.status, detailOf(refused)],
+      [403, "the last owner of the organization 'solo' cannot be removed"],
+    );
     await makeUser(api(), 'heir');
     await join(api(), token, 'solo', 'heir');
     await addToTeam(api(), token, owners, 'heir');
@@ -72,7 +75,7 @@ describe('a user', () => {
     const me = documentOf(await request(own, own.adminToken, 'GET', '/account/details')).data.id;
     const removeMe = () => request(own, own.adminToken, 'DELETE', `/admin/users/${me}`);
     const refused = await removeMe();
-    assert.deepEqual([refused.status, detailOf(refused)], [403, 'the last site administrator cannot go']);
+    assert.deepEqual([refused.status, detailOf(refused)], [403, 'the last site administrator cannot be deleted']);
     const body = resource('users', { username: 'second', email: 's@example.org', 'is-site-admin': true });
     documentOf(await request(own, own.adminToken, 'POST', '/admin/users', { body }));
     assert.equal((await removeMe()).status, 204);

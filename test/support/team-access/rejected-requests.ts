@@ -172,11 +172,11 @@ const VALUE_REQUESTS: readonly RejectedRequest[] = [
   post('faults of several kinds', withAttributes({ access: 'write', runs: 'all', 'expires-at': 'soon' }), [
     attributeError('runs', `Runs ${NOT_IN_LIST}`),
     attributeError('runs', readOnlyDetail('Runs', 'write')),
-    attributeError('expires-at', 'Expires at must be a time in the future, as RFC 3339 writes it'),
+    attributeError('expires-at', 'Expires at must be an RFC 3339 time in the future'),
   ]),
   ...['2020-01-01T00:00:00Z', '2999-01-01', 7, '2999-02-30T00:00:00Z'].map((time) =>
     post(`expires-at ${time}`, withAttributes({ access: 'read', 'expires-at': time }), [
-      attributeError('expires-at', 'Expires at must be a time in the future, as RFC 3339 writes it'),
+      attributeError('expires-at', 'Expires at must be an RFC 3339 time in the future'),
     ]),
   ),
   patch('access that is null', () => resource('team-workspaces', { access: null }), [

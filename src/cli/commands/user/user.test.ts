@@ -41,7 +41,7 @@ describe('accord user', () => {
     );
     const dora = await commandsOfNewUser(api(), 'dora');
     assert.match(await dora.expectFailure('user delete admin'), /not found, or you may not/);
-    assert.match(await admin.expectFailure('user delete admin'), /the last site administrator cannot go/);
+    assert.match(await admin.expectFailure('user delete admin'), /the last site administrator cannot be deleted/);
   });
 
   test('lets only site administrators create and list users', async () => {

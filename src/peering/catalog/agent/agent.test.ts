@@ -156,9 +156,9 @@ describe('the local agent', () => {
     [
       'with the check ID of another service', // [SVC-49]
       { Name: 'x', Check: { CheckID: 'taken', TTL: '1s' } },
-      /is that of service "owner"/,
+      /belongs to service "owner"/,
     ],
-    ['in a namespace', { Name: 'x', Namespace: 'team' }, /^there is no namespace "team"/], // [SVC-20]
+    ['in a namespace', { Name: 'x', Namespace: 'team' }, /^unknown namespace "team"/], // [SVC-20]
     ['with an unknown field', { Name: 'x', Tag: 'v1' }, /json: unknown field "Tag", did you mean "Tags"\?$/],
     ['in a missing partition', { Name: 'x', Partition: 'nowhere' }, /^partition "nowhere" does not exist$/],
   ];

@@ -28,10 +28,10 @@ export function readAgentService(body: AgentServiceBody): AgentRegistration {
   const { Name = '', Namespace = '', Check, Checks = [] } = body;
   if (Name === '') throw badRequest('Missing service name');
   if (Namespace !== '' && Namespace !== 'default')
-    throw badRequest(`there is no namespace "${Namespace}": there are none`);
+    throw badRequest(`unknown namespace "${Namespace}": namespaces are not supported`);
   const service = readService(body, Name);
   const given = [...(Check === undefined ? [] : [Check]), ...Checks].filter((check) => Object.keys(check).length > 0);
-  if (given.length > CHECKS_MAX) throw badRequest(`${given.length} checks are too many, want at most ${CHECKS_MAX}`);
+  if (given.length > CHECKS_MAX) throw badRequest(`${given.length} checks: want at most ${CHECKS_MAX}`);
   const checks = given.map((check, i) => readCheck(check, service, given.length === 1 ? '' : `:${i + 1}`));
   if (new Set(checks.map(({ id }) => id)).size < checks.length) throw badRequest('two checks have the same CheckID');
   return { service, checks };

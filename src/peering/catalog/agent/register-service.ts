@@ -55,7 +55,7 @@ function rejectTakenCheckId(
   const name = tx.get(catalogServices, catalogServiceKey(node, owner))?.row.service.name ?? '';
   const isVisible = permits(caller.grants, { resource: 'services', access: 'read', partition, name });
   const whose = isVisible ? `service "${owner}"` : 'another service';
-  throw badRequest(`Invalid check: CheckID "${checkId}" is that of ${whose} on this server`);
+  throw badRequest(`Invalid check: CheckID "${checkId}" belongs to ${whose} on this server`);
 }
 
 /** Returns the stored form of a check. A repeated registration without `Status` keeps the status ([SVC-50]). */

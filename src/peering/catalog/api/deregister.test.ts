@@ -65,7 +65,7 @@ describe('deregister', () => {
     ['another datacenter', { Node: 'n1', Datacenter: 'dc9' }, /^No path to datacenter "dc9"/], // [SVC-19]
     // [SVC-21]
     ['an imported node', { Node: 'n1', PeerName: 'east' }, /^what came from peer "east" cannot be changed here/],
-    ['a namespace', { Node: 'n1', Namespace: 'x' }, /^there is no namespace "x"/], // [SVC-20]
+    ['a namespace', { Node: 'n1', Namespace: 'x' }, /^unknown namespace "x"/], // [SVC-20]
     ['a missing partition', { Node: 'n1', Partition: 'nowhere' }, /^partition "nowhere" does not exist$/],
   ];
   for (const [what, fields, text] of invalidBodies) {

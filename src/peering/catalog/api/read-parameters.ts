@@ -79,7 +79,7 @@ export function rejectPeerParameter({ query }: Pick<Call, 'query'>): void {
 export const importedReadOnly = (peer: string): ServiceError =>
   new ServiceError(
     'bad-request',
-    `what came from peer ${JSON.stringify(peer.slice(0, QUOTED_LENGTH_MAX))} cannot be changed here: it is what that cluster exports`,
+    `what came from peer ${JSON.stringify(peer.slice(0, QUOTED_LENGTH_MAX))} cannot be changed here, because that cluster exports it`,
   );
 
 function readFailover(text: string): readonly string[] | undefined {

@@ -111,7 +111,7 @@ function rejectForeign(parts: readonly ForeignFields[]): void {
   for (const { PeerName = '', Namespace = '' } of parts) {
     if (PeerName !== '') throw importedReadOnly(PeerName);
     if (Namespace !== '' && Namespace !== 'default')
-      throw badRequest(`there is no namespace "${Namespace}": there are none`);
+      throw badRequest(`unknown namespace "${Namespace}": namespaces are not supported`);
   }
 }
 
@@ -120,7 +120,7 @@ function readNodeFields(body: RegistrationBody, skipped: boolean): NodeFields {
   if (Node === '') throw badRequest('Must provide node');
   if (Address === '' && !skipped) throw badRequest('Must provide address if SkipNodeUpdate is not set');
   if (ID !== '' && !UUID.test(ID))
-    throw badRequest(`Bad node ID: ${JSON.stringify(ID.slice(0, NAME_CHARACTERS_MAX))} is no UUID`);
+    throw badRequest(`Bad node ID: ${JSON.stringify(ID.slice(0, NAME_CHARACTERS_MAX))} is not a UUID`);
   checkMeta(NodeMeta);
   const taggedAddresses = readTaggedAddresses(TaggedAddresses);
   for (const address of Object.values(taggedAddresses)) readAddress('tagged address', address);
@@ -153,7 +153,7 @@ function groupChecks(given: readonly CheckBody[], node: string): readonly CheckG
     groups.set(readId('service', ServiceID), group);
     group.push(readCheck(check));
   }
-  if (given.length > CHECKS_MAX) throw badRequest(`${given.length} checks are too many, want at most ${CHECKS_MAX}`);
+  if (given.length > CHECKS_MAX) throw badRequest(`${given.length} checks: want at most ${CHECKS_MAX}`);
   return [...groups].map(([serviceId, checks]) => ({ serviceId, checks }));
 }
 

@@ -242,7 +242,7 @@ describe('register', () => {
     ['no address', { Address: '' }, /^Must provide address if SkipNodeUpdate is not set$/], // [SVC-7]
     // [SVC-8]
     ['SkipNodeUpdate for a missing node', { Node: 'no', Address: '', SkipNodeUpdate: true }, /there is no node "no"/],
-    ['an invalid node ID', { ID: 'nope' }, /^Bad node ID: "nope" is no UUID$/], // [SVC-9]
+    ['an invalid node ID', { ID: 'nope' }, /^Bad node ID: "nope" is not a UUID$/], // [SVC-9]
     [
       'an ID without a name', // [SVC-10]
       { Service: { ID: 'x' } },
@@ -266,7 +266,7 @@ describe('register', () => {
     [
       'too many tags', // [SVC-24]
       { Service: { Service: 'x', Tags: Array(65).fill('t') } },
-      /^65 tags are too many, want at most 64$/,
+      /^65 tags: want at most 64$/,
     ],
     // [SVC-24]
     ['a negative weight', { Service: { Service: 'x', Weights: { Passing: -1 } } }, /^Invalid weights -1 and 0/],
@@ -284,10 +284,10 @@ describe('register', () => {
     [
       'too many checks', // [SVC-24]
       { Checks: Array.from({ length: 65 }, (_, i) => ({ Name: `${i}` })) },
-      /^65 checks are too many/,
+      /^65 checks: want at most/,
     ],
     ['another datacenter', { Datacenter: 'dc9' }, /^No path to datacenter "dc9": this cluster is "dc1"$/], // [SVC-19]
-    ['a namespace', { Namespace: 'team' }, /^there is no namespace "team"/], // [SVC-20]
+    ['a namespace', { Namespace: 'team' }, /^unknown namespace "team"/], // [SVC-20]
     ['a peer', { PeerName: 'east' }, /^what came from peer "east" cannot be changed here/], // [SVC-21]
     // [SVC-21]
     ['an imported service', { Service: { Service: 'x', PeerName: 'east' } }, /^what came from peer "east" cannot be/],
@@ -315,7 +315,7 @@ describe('register', () => {
       Array.from({ length: count }, (_, i) => ({ Name: `${from + i}`, ServiceID: 'many' }));
     await mustRegister(api(), { Node: 'many', Service: { Service: 'many' }, Checks: checks(0, 64) });
     const answer = await requestRegister(api(), { Node: 'many', Service: { Service: 'many' }, Checks: checks(64, 1) });
-    assert.deepEqual(statusAndText(answer), [400, '65 checks of one service or node are too many, want at most 64']);
+    assert.deepEqual(statusAndText(answer), [400, '65 checks of one service or node: want at most 64']);
   });
 
   test('truncates output that is too long [SVC-24]', async () => {

@@ -54,10 +54,7 @@ describe('a match', () => {
     ['by=source', "required query parameter 'name' not set"],
     ['by=source&name=', "required query parameter 'name' not set"],
     ['by=source&name=x*', `name: service name "x*": wildcard character '*' cannot be used with partial values`],
-    [
-      `by=source&${Array.from({ length: 65 }, (_, i) => `name=n${i}`).join('&')}`,
-      '65 names are too many, want at most 64',
-    ],
+    [`by=source&${Array.from({ length: 65 }, (_, i) => `name=n${i}`).join('&')}`, '65 names: want at most 64'],
   ] as const) {
     test(`returns 400 for ${query.slice(0, 40)} [SVC-91]`, async () => {
       assert.deepEqual(statusAndText(await match(api(), query)), [400, text]);

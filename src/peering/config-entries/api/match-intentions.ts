@@ -108,5 +108,5 @@ function namesIn({ request }: Call): readonly string[] {
   const names = [...new Set(searchParams.getAll('name').filter((name) => name !== ''))];
   if (names.length === 0) throw new ServiceError('bad-request', "required query parameter 'name' not set");
   if (names.length <= MATCHED_NAMES_MAX) return names;
-  throw new ServiceError('bad-request', `${names.length} names are too many, want at most ${MATCHED_NAMES_MAX}`);
+  throw new ServiceError('bad-request', `${names.length} names: want at most ${MATCHED_NAMES_MAX}`);
 }

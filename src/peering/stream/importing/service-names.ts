@@ -9,7 +9,7 @@ export function checkServiceNames(listed: readonly string[]): readonly string[] 
   const characters = names.reduce((sum, name) => sum + name.length, 0);
   if (names.length > IMPORTED_SERVICES_MAX || characters > IMPORTED_NAMES_CHARACTERS_MAX) {
     const text = `the list names ${names.length} services in ${characters} characters`;
-    const wanted = `at most ${IMPORTED_SERVICES_MAX} in ${IMPORTED_NAMES_CHARACTERS_MAX} are taken from a peer`;
+    const wanted = `at most ${IMPORTED_SERVICES_MAX} in ${IMPORTED_NAMES_CHARACTERS_MAX} are accepted from a peer`;
     throw new ApplyRefused(Code.ResourceExhausted, `${text}: ${wanted}`);
   }
   names.forEach(checkServiceName);

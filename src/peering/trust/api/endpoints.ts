@@ -18,7 +18,7 @@ export interface TrustEndpoints {
 }
 
 export function trustEndpoints({ trust, reads, consul }: TrustEndpoints): Endpoint[] {
-  const asked = (call: Call): RequestContext => requestContextOf(call, consul);
+  const context = (call: Call): RequestContext => requestContextOf(call, consul);
   return [
     {
       method: 'GET',
@@ -26,21 +26,21 @@ export function trustEndpoints({ trust, reads, consul }: TrustEndpoints): Endpoi
       summary: 'Reads the CA roots that peers trust, and the stage of a rotation',
       blocking: true,
       answer: authoritySchema,
-      handle: (call) => reads.answer(call, readAuthority(trust, asked(call))),
+      handle: (call) => reads.answer(call, readAuthority(trust, context(call))),
     },
     {
       method: 'PUT',
       path: '/v1/operator/ca/rotate',
       summary: 'Starts a rotation of the CA root',
       answer: authoritySchema,
-      handle: async (call) => jsonAnswer(call, await rotate(trust, asked(call))),
+      handle: async (call) => jsonAnswer(call, await rotate(trust, context(call))),
     },
     {
       method: 'DELETE',
       path: '/v1/operator/ca/rotate',
       summary: 'Reverts the rotation in progress to the old CA root',
       answer: authoritySchema,
-      handle: async (call) => jsonAnswer(call, await rotateBack(trust, asked(call))),
+      handle: async (call) => jsonAnswer(call, await rotateBack(trust, context(call))),
     },
   ];
 }

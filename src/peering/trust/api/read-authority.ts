@@ -11,9 +11,9 @@ import { AUTHORITY_KEY, authorities } from '../authority.ts';
 import { authorityToJson } from './authority-to-json.ts';
 import { CLUSTER_WIDE, type TrustContext } from './trust-context.ts';
 
-export function readAuthority({ credentials, name }: TrustContext, asked: RequestContext): Evaluate {
+export function readAuthority({ credentials, name }: TrustContext, context: RequestContext): Evaluate {
   return (snapshot) => {
-    const { caller } = resolveCaller(credentials, snapshot, asked);
+    const { caller } = resolveCaller(credentials, snapshot, context);
     authorize(caller, { resource: 'operator', access: 'read', partition: CLUSTER_WIDE });
     const watched = [
       credentials.state.watchRow(authorities, AUTHORITY_KEY),

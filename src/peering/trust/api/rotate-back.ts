@@ -8,15 +8,15 @@ import { type AuthorityJson, authorityToJson } from './authority-to-json.ts';
 import { CLUSTER_WIDE, type TrustContext } from './trust-context.ts';
 
 /** @throws ServiceError `bad-request` | `permission-denied` | `conflict` when no rotation is in progress, StateError */
-export async function rotateBack({ credentials, name }: TrustContext, asked: RequestContext): Promise<AuthorityJson> {
-  return await writeForRequest(credentials, asked, (tx) => {
-    const { caller } = resolveCaller(credentials, tx, asked);
+export async function rotateBack({ credentials, name }: TrustContext, context: RequestContext): Promise<AuthorityJson> {
+  return await writeForRequest(credentials, context, (tx) => {
+    const { caller } = resolveCaller(credentials, tx, context);
     authorize(caller, { resource: 'operator', access: 'write', partition: CLUSTER_WIDE });
     const before = authorityRow(tx);
     const after = revertRotation(before);
     if (after === undefined) throw noRotationError(before.retired);
     tx.put(authorities, after);
-    recordAuthorityChange(tx, originOf(asked, caller), 'rotate-back', before, after);
+    recordAuthorityChange(tx, originOf(context, caller), 'rotate-back', before, after);
     return authorityToJson(tx, name);
   });
 }

@@ -14,26 +14,26 @@ import { type AuthorityJson, authorityToJson } from './authority-to-json.ts';
 import { CLUSTER_WIDE, type TrustContext } from './trust-context.ts';
 
 /** @throws ServiceError `bad-request` | `permission-denied` | `conflict` while a rotation is in progress, StateError */
-export async function rotate(trust: TrustContext, asked: RequestContext): Promise<AuthorityJson> {
+export async function rotate(trust: TrustContext, context: RequestContext): Promise<AuthorityJson> {
   const { credentials, clock, secrets, name } = trust;
   const { state } = credentials;
   await state.consistent();
   // Rejects callers without permission before generating keys, which uses CPU.
-  authorizeRotation(trust, state.snapshot, asked);
+  authorizeRotation(trust, state.snapshot, context);
   const next = await createAuthority({ name, secrets, nowMs: clock.now() });
-  return await writeForRequest(credentials, asked, (tx) => {
-    const caller = authorizeRotation(trust, tx, asked);
+  return await writeForRequest(credentials, context, (tx) => {
+    const caller = authorizeRotation(trust, tx, context);
     const before = authorityRow(tx);
     const after = announceRoot(before, next, new Date(tx.now).toISOString());
     if (after === undefined) throw rotationInProgress(before.rotation?.since ?? '');
     tx.put(authorities, after);
-    recordAuthorityChange(tx, originOf(asked, caller), 'rotate', before, after);
+    recordAuthorityChange(tx, originOf(context, caller), 'rotate', before, after);
     return authorityToJson(tx, name);
   });
 }
 
-function authorizeRotation({ credentials }: TrustContext, reader: Reader, asked: RequestContext): Caller {
-  const { caller } = resolveCaller(credentials, reader, asked);
+function authorizeRotation({ credentials }: TrustContext, reader: Reader, context: RequestContext): Caller {
+  const { caller } = resolveCaller(credentials, reader, context);
   authorize(caller, { resource: 'operator', access: 'write', partition: CLUSTER_WIDE });
   const { rotation } = authorityRow(reader);
   if (rotation !== undefined) throw rotationInProgress(rotation.since);

@@ -216,10 +216,7 @@ async function toOpenError(error: unknown, file: string, pidFile: string): Promi
     case 'locked': {
       const pid = (await readFile(pidFile, 'utf8').catch(() => '')).trim();
       const holder = pid === '' ? 'another process' : `process ${pid}`;
-      return new StateError(
-        'locked',
-        `${holder} is using '${file}': one server a file; stop it, or choose another data-dir`,
-      );
+      return new StateError('locked', `${holder} is using '${file}': stop that process, or choose another data-dir`);
     }
     case 'corrupt':
       return new StateError('corrupt', `'${file}' cannot be read: ${error.message}`);

@@ -221,7 +221,7 @@ describe('POST /operations rejects', () => {
     test(`?dry-run=${value} [TEAM-87]`, async () => {
       const answer = await sendOperations(api(), company().owner, [fine], { query: `?dry-run=${value}` });
       const error =
-        '{"status":"400","title":"bad request","detail":"dry-run must be true, or stand without a value","source":{"parameter":"dry-run"}}';
+        '{"status":"400","title":"bad request","detail":"dry-run must be true, or have no value","source":{"parameter":"dry-run"}}';
       assert.deepEqual(statusAndText(answer), [400, `{"errors":[${error}]}`]);
     });
   }
@@ -229,7 +229,8 @@ describe('POST /operations rejects', () => {
   test('If-Match [TEAM-73]', async () => {
     for (const tag of ['"x"', '*']) {
       const answer = await sendOperations(api(), company().owner, [fine], { headers: { 'if-match': tag } });
-      const detail = 'there is no If-Match here: it goes with changing or deleting one thing, whose ETag a read tells';
+      const detail =
+        'If-Match is not supported here: send it when you change or delete one resource, with the ETag of a read';
       assert.deepEqual(statusAndText(answer), [
         400,
         `{"errors":[${JSON.stringify({ status: '400', title: 'bad request', detail })}]}`,
