@@ -94,7 +94,7 @@ const isEmpty = (node: unknown): boolean =>
 function hint(key: string): string {
   const file = `${key}-file`;
   if (!isSettingKey(file)) return didYouMean(key, settingKeys);
-  return `: put a secret into a file that ${file} names, or in ${secretVariableOf(file)}`;
+  return `: a secret belongs in the file that ${file} names, or in ${secretVariableOf(file)}`;
 }
 
 function textOf(place: Place, key: SettingKey, line: number, node: unknown): string {
