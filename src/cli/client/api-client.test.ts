@@ -110,7 +110,7 @@ test('names the source of an invalid token', async (t) => {
   );
   assert.match(
     (await runCli([...LIST, '--address', address])).stderr,
-    /^accord: unauthorized \(no token was sent: set ACCORD_API_TOKEN, or name the folder/,
+    /^accord: unauthorized \(no token was sent: set ACCORD_API_TOKEN, or name the directory/,
   );
 });
 
