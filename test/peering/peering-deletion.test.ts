@@ -143,7 +143,11 @@ describe('establishing with a token', { timeout: 120_000 }, () => {
       [{ ServerAddresses: [] }, 400, 'peering token server addresses value is empty'],
       [{ ServerAddresses: ['east'] }, 400, 'east is not a valid peering server address'],
       [{ ServerAddresses: [closed] }, 503, `${closed}: connection refused`],
-      [{ ServerAddresses: foreign.ServerAddresses }, 503, /: its certificate is not signed by the cluster that generated/],
+      [
+        { ServerAddresses: foreign.ServerAddresses },
+        503,
+        /: its certificate is not signed by the cluster that generated/,
+      ],
       [{ ServerAddresses: own.ServerAddresses }, 503, /: its certificate is not signed by the cluster that generated/],
       [
         { ServerAddresses: [closed, south.peeringAddress] },
