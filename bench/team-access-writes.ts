@@ -1,5 +1,5 @@
 /** Measures durable writes of team access: single rows, and ten thousand rows in one request. */
-import { OPERATIONS_TYPE } from '../src/team-access/bulk/operations/media-type.ts';
+import { OPERATIONS_TYPE } from '../src/team-access/bulk/operations/endpoints.ts';
 import { startServer } from '../test/support/process/server.ts';
 import { compareWithBaseline, comparisonFigures } from './support/compare-with-baseline.ts';
 import { atLeast, atMost, type Figure, median, type ReportFigures } from './support/figures.ts';

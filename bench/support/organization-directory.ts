@@ -1,16 +1,15 @@
 /** Creates data directories with one organization of a given size, for the figures of team access. */
 import { hash } from 'node:crypto';
 import { readCredentials } from '../../src/credentials/credentials-file.ts';
-import { hashSecret } from '../../src/credentials/secret.ts';
+import { hashSecret } from '../../src/credentials/ids-and-secrets.ts';
 import { users, userTokens } from '../../src/credentials/user.ts';
 import type { State } from '../../src/state/state.ts';
 import type { Transaction } from '../../src/state/write/transaction.ts';
-import { type Access, createAccess } from '../../src/team-access/tables/access.ts';
 import { organizations } from '../../src/team-access/tables/organization.ts';
 import { memberships } from '../../src/team-access/tables/organization-membership.ts';
 import { projects } from '../../src/team-access/tables/project.ts';
 import { OWNERS_TEAM_NAME, teamMembers, teams } from '../../src/team-access/tables/team.ts';
-import { teamWorkspaces } from '../../src/team-access/tables/team-workspace.ts';
+import { type Access, createAccess, teamWorkspaces } from '../../src/team-access/tables/team-workspace.ts';
 import { workspaces } from '../../src/team-access/tables/workspace.ts';
 import { createDataDirectory, type DataDirectory, writeInBatches } from './data-directory.ts';
 

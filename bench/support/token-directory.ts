@@ -1,6 +1,6 @@
 /** Creates data directories with many ACL tokens. */
 import { aclTokens } from '../../src/credentials/acl-token.ts';
-import { hashSecret } from '../../src/credentials/secret.ts';
+import { hashSecret } from '../../src/credentials/ids-and-secrets.ts';
 import { createDataDirectory, type DataDirectory, writeInBatches } from './data-directory.ts';
 
 export interface TokenDirectory extends DataDirectory {

@@ -9,7 +9,7 @@ import { aclTokens } from './acl-token.ts';
 import { type AclPolicy, authenticate } from './caller.ts';
 import { recordTokenChange } from './change-token.ts';
 import { permits, RESOURCES } from './grant.ts';
-import { hashSecret } from './secret.ts';
+import { hashSecret } from './ids-and-secrets.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -1,9 +1,25 @@
-/** Authenticates and authorizes callers of `/v1` by their ACL tokens. */
+/** The caller of a `/v1` request: reads the token and the partition, authenticates the token, and authorizes by its grants. */
+import type { Origin } from '../audit/record.ts';
+import type { ReadResult } from '../http/blocking/blocking-query.ts';
+import { type Call, type ClientConnection, polledDisconnectSignal } from '../http/call.ts';
 import { ServiceError } from '../http/errors.ts';
+import { PARTITION, PARTITION_HEADER } from '../http/v1/parameters.ts';
+import { WRITE_BYTES_DEFAULT } from '../state/limits.ts';
 import type { Reader } from '../state/memory/reader.ts';
+import type { State, Watched } from '../state/state.ts';
+import { rowTopic } from '../state/watch/change-notifier.ts';
+import type { Transaction } from '../state/write/transaction.ts';
 import { aclTokens } from './acl-token.ts';
-import { ALL_GRANTS, type Grant, type Permission, permits } from './grant.ts';
-import { DEFAULT_PARTITION } from './partition.ts';
+import { ALL_GRANTS, type Grant, type Permission, permits, permitsAnyName, type Resource } from './grant.ts';
+import { hashSecret } from './ids-and-secrets.ts';
+import { SECRET_CHARACTERS_MAX } from './limits.ts';
+import {
+  DEFAULT_PARTITION,
+  type Edition,
+  partitions,
+  type RequestPartitions,
+  requestedPartition,
+} from './partition.ts';
 
 export interface AclPolicy {
   /** `false`: the server looks up no token and every caller holds every grant [ACL-11]. */
@@ -65,4 +81,145 @@ export function permissionDenied(
       ? `anonymous token lacks permission ${permission}. The anonymous token is used implicitly when a request does not specify a token.`
       : `token with AccessorID '${caller.accessorId}' lacks permission ${permission}`;
   return new ServiceError('permission-denied', `Permission denied: ${text}`);
+}
+
+/** The state and the settings that authenticate and authorize every request. */
+export interface Credentials {
+  readonly state: State;
+  readonly policy: AclPolicy;
+  readonly edition: Edition;
+}
+
+export interface RequestContext {
+  /** Absent: the request presents no token. */
+  readonly secretHash: string | undefined;
+  readonly partitions: RequestPartitions;
+  readonly address: string;
+  readonly requestId: string;
+  /** Polled to find out whether the client has disconnected. */
+  readonly connection: ClientConnection;
+  /** The length of the body, which stays in memory until the response. */
+  readonly bodyBytes: number;
+}
+
+/**
+ * Reads the token and the partition from the headers and the query.
+ * @param consul also accepts `X-Consul-Token` if the request has no other token [V1-90]
+ * @throws ServiceError `bad-request` for two different tokens [ACL-3]; `permission-denied` for a token that is too long
+ */
+export function requestContextOf({ id, request, query, body }: Call, consul: boolean): RequestContext {
+  const secret = presentedSecret(request.headers, consul);
+  return {
+    secretHash: secret === undefined ? undefined : hashSecret(secret),
+    partitions: { query: query.get(PARTITION.name), header: singleValue(request.headers[PARTITION_HEADER_KEY]) },
+    address: request.socket.remoteAddress ?? '',
+    requestId: id,
+    connection: request.socket,
+    bodyBytes: body.length,
+  };
+}
+
+/** Node lowercases the names of headers. */
+const PARTITION_HEADER_KEY = PARTITION_HEADER.name.toLowerCase();
+
+type Headers = Call['request']['headers'];
+
+const BEARER = /^bearer +(\S+) *$/i;
+
+function presentedSecret(headers: Headers, consul: boolean): string | undefined {
+  const own = singleValue(headers['x-service-token']);
+  const bearer = headers.authorization === undefined ? undefined : bearerToken(headers.authorization);
+  if (own !== undefined && bearer !== undefined && own !== bearer) {
+    throw new ServiceError('bad-request', 'X-Service-Token and Authorization name different tokens: want one');
+  }
+  const secret = own ?? bearer ?? (consul ? singleValue(headers['x-consul-token']) : undefined);
+  if (secret !== undefined && secret.length > SECRET_CHARACTERS_MAX) {
+    throw new ServiceError('permission-denied', 'ACL not found');
+  }
+  return secret;
+}
+
+/** Ignores other schemes, because they may belong to a proxy [ACL-2]. */
+function bearerToken(header: string): string | undefined {
+  return BEARER.exec(header)?.[1];
+}
+
+/** Treats an empty header as absent. Node joins repeated headers, and the joined value matches no token [ACL-4]. */
+function singleValue(value: string | string[] | undefined): string | undefined {
+  const text = Array.isArray(value) ? value.join(',') : value;
+  return text === undefined || text === '' ? undefined : text;
+}
+
+/** A caller with the partition of its request. The partition may not exist. */
+export interface ResolvedCaller {
+  readonly caller: Caller;
+  readonly requestedPartition: string | undefined;
+  /** The requested partition, or that of the caller's token [ACL-48]. */
+  readonly partition: string;
+}
+
+/**
+ * Resolves the caller and the partition of a request. Checks the syntax of the partition first [V1-52].
+ * @param allAllowed accepts `*` as the partition
+ * @throws ServiceError `bad-request` | `permission-denied`
+ */
+export function resolveCaller(
+  credentials: Credentials,
+  reader: Reader,
+  context: RequestContext,
+  allAllowed = false,
+): ResolvedCaller {
+  const requested = requestedPartition(context.partitions, credentials.edition, allAllowed);
+  const caller = authenticate(reader, context.secretHash, credentials.policy);
+  return { caller, requestedPartition: requested, partition: requested ?? caller.partition };
+}
+
+/** Writes for a request, unless its client disconnects before the start. @throws StateError, see `State.write` */
+export function writeForRequest<T>(
+  { state }: Credentials,
+  context: RequestContext,
+  fn: (tx: Transaction) => T,
+): Promise<T> {
+  return state.write(fn, {
+    signal: polledDisconnectSignal(context.connection),
+    bytes: WRITE_BYTES_DEFAULT + context.bodyBytes,
+  });
+}
+
+/** Returns the actor, address and request ID for the audit log [SRV-88]. */
+export function originOf({ address, requestId }: RequestContext, { accessorId }: Caller): Origin {
+  return { actor: accessorId ?? 'anonymous', address, requestId };
+}
+
+/** Returns the part of a read's result that ends a waiting query when the caller's token changes or expires [V1-79]. */
+export function waitOptionsOf({
+  accessorId,
+  expiresAtMs,
+}: Caller): Pick<ReadResult, 'alsoWake' | 'expiresAtMs' | 'quotaKey'> {
+  if (accessorId === undefined) return { quotaKey: 'anonymous' };
+  return { alsoWake: [rowTopic(aclTokens, accessorId)], expiresAtMs, quotaKey: accessorId };
+}
+
+/**
+ * Watches the caller's own token, for lists that its grants filter. A change of the grants changes the list, so the
+ * list's index must increase, and must not decrease when a partition is omitted.
+ */
+export function watchOwnToken({ state }: Credentials, { accessorId }: Caller): readonly Watched[] {
+  return accessorId === undefined ? [] : [state.watchRow(aclTokens, accessorId)];
+}
+
+/**
+ * Returns the partitions that `partition=*` covers: those in which the caller has a read grant on the resource [ACL-53].
+ * `filtered` is true if it omits any.
+ * @throws ServiceError `permission-denied` if the caller may read the resource in no partition
+ */
+export function readablePartitions(
+  reader: Reader,
+  caller: Caller,
+  resource: Resource,
+): { readonly names: readonly string[]; readonly filtered: boolean } {
+  const all = reader.all(partitions).map(({ row }) => row.name);
+  const names = all.filter((partition) => permitsAnyName(caller.grants, resource, 'read', partition));
+  if (names.length === 0) throw permissionDenied(caller, { resource, access: 'read' });
+  return { names, filtered: names.length < all.length };
 }

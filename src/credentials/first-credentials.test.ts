@@ -19,8 +19,8 @@ import {
   recoverCredentials,
 } from './first-credentials.ts';
 import { ALL_GRANTS } from './grant.ts';
+import { hashSecret } from './ids-and-secrets.ts';
 import { partitions } from './partition.ts';
-import { hashSecret } from './secret.ts';
 import { users, userTokens } from './user.ts';
 
 const NONE: PresetSecrets = { aclToken: undefined, adminToken: undefined };

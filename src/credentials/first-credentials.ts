@@ -21,8 +21,8 @@ import {
   writeCredentials,
 } from './credentials-file.ts';
 import { ALL_GRANTS } from './grant.ts';
+import { hashSecret, newApiToken, newId } from './ids-and-secrets.ts';
 import { DEFAULT_PARTITION, partitions, partitionToJson } from './partition.ts';
-import { hashSecret, newApiToken, newId } from './secret.ts';
 import { users, userTokens } from './user.ts';
 
 /** The secrets from the bootstrap settings [SRV-41]. */

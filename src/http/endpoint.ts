@@ -1,7 +1,6 @@
 /** Endpoints declared as data, for the router, the API description, and the tests that must cover every endpoint. */
 import type { TSchema } from 'typebox';
-import type { Answer } from './answer.ts';
-import type { Call } from './call.ts';
+import type { Answer, Call } from './call.ts';
 import type { Parameter } from './parameter.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

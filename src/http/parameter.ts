@@ -1,7 +1,7 @@
 /** Parameters declared as data, so that the handler and the API description use the same name. */
 import { type TSchema, Type } from 'typebox';
+import type { Query } from './call.ts';
 import { ServiceError } from './errors.ts';
-import type { Query } from './query.ts';
 
 /** A query parameter, a header, or a path parameter. */
 export interface Parameter {

@@ -1,9 +1,7 @@
 /** Writes responses to connections, and counts and logs them. */
-import type { Answer } from './answer.ts';
-import type { Call } from './call.ts';
+import { type Answer, type Call, loggedQuery } from './call.ts';
 import { toServiceError } from './errors.ts';
 import { WRITE_STALL_BYTES_MIN } from './limits.ts';
-import { loggedQuery } from './query.ts';
 import { recordError } from './telemetry/tracing.ts';
 import { countAnswer } from './telemetry/traffic.ts';
 

@@ -1,5 +1,5 @@
 /** The API description of `/v1`, apart from its endpoints: the parameters, headers, and errors that they share. */
-import { CACHED_HEADERS, READ_HEADERS } from './blocking/read-headers.ts';
+import { CACHED_HEADERS, READ_HEADERS } from './blocking/read-protocol.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { ApiConventions, ApiDescription } from './openapi/api-description.ts';
 import type { Parameter } from './parameter.ts';

@@ -4,10 +4,9 @@ import { networkInterfaces } from 'node:os';
 import { formatHostPort } from '../config/network-kinds.ts';
 import type { Config } from '../config.ts';
 import { credentialsEndpoints } from '../credentials/api/endpoints.ts';
-import { authenticate } from '../credentials/caller.ts';
+import { authenticate, type Credentials, requestContextOf } from '../credentials/caller.ts';
 import { permits } from '../credentials/grant.ts';
-import { type Credentials, requestContextOf } from '../credentials/request-context.ts';
-import { hashSecret } from '../credentials/secret.ts';
+import { hashSecret } from '../credentials/ids-and-secrets.ts';
 import { createBlockingQueries } from '../http/blocking/blocking-query.ts';
 import type { Call } from '../http/call.ts';
 import { openApiEndpoint } from '../http/openapi/openapi-endpoint.ts';
@@ -20,14 +19,14 @@ import { usedByCatalog } from '../peering/catalog/tables/partition-use.ts';
 import { usedByEntries } from '../peering/config-entries/partition-use.ts';
 import { dnsMetrics } from '../peering/dns/dns-metrics.ts';
 import { type RunningDns, startDns } from '../peering/dns/start-dns.ts';
-import { peeringMetrics } from '../peering/peering-metrics.ts';
 import { usedByPeerings } from '../peering/record/reservation.ts';
+import { peeringMetrics } from '../peering/run/peering-metrics.ts';
 import type { Clock } from '../state/clock/clock.ts';
 import type { State } from '../state/state.ts';
 import type { TextCipher } from '../state/transfer/encryption.ts';
 import { teamAccessApi } from '../team-access/http/api-description.ts';
 import { agentAddress } from './agent-address.ts';
-import { describeListenErrors } from './listen-error.ts';
+import { describeListenErrors } from './listener.ts';
 
 /** Settings that SIGHUP changes in a running server. */
 export interface LiveSettings {
@@ -78,7 +77,7 @@ export async function addServices(context: ServerContext, version: string): Prom
   }
   if (config.services.includes('peering')) {
     const settings = peeringSettings(config);
-    const { startPeering } = await import('../peering/start-peering.ts');
+    const { startPeering } = await import('../peering/run/start-peering.ts');
     const peering = parts.use(
       await describeListenErrors(
         'peering.address',

@@ -1,4 +1,4 @@
-/** The background jobs of the server that are not specific to peering. */
+/** The background jobs of the server that are not specific to peering, and the warnings about its clock. */
 import { recordChange, SYSTEM } from '../audit/record.ts';
 import { auditRetentionJob } from '../audit/retention.ts';
 import type { Config } from '../config.ts';
@@ -11,11 +11,10 @@ import type { ClockJumpDetector } from '../state/clock/clock-jump-detector.ts';
 import { expiryJob } from '../state/jobs/expiry.ts';
 import type { Job } from '../state/jobs/placement.ts';
 import type { State } from '../state/state.ts';
-import { removeFromTrail } from '../team-access/audit/trail.ts';
-import { rowExpiryJob } from '../team-access/team-workspaces/write-row.ts';
+import { removeFromTrail } from '../team-access/audit.ts';
+import { rowExpiryJob } from '../team-access/team-workspaces/change-team-workspace.ts';
 import { tokenExpiryJob } from '../team-access/tokens/change-token.ts';
 import { unclaimedUsersJob } from '../team-access/users/remove-unclaimed-users.ts';
-import { logOverdueAuditEntries } from './clock-jump.ts';
 
 export interface JobParts {
   readonly state: State;
@@ -50,4 +49,16 @@ export function backgroundJobs({ state, clock, clockWatch, config, log }: JobPar
       onOverdue: () => logOverdueAuditEntries(log),
     }),
   ];
+}
+
+/** Logs a jump of the wall clock. @param jumpMs negative for a jump back */
+export function logClockJump(log: Log, jumpMs: number): void {
+  const effect = 'expiry follows the new time; audit entries are kept until the clock has been steady for an hour';
+  log.warn({ jumpMs, effect }, 'wall clock jumped');
+}
+
+/** Logs that audit entries are more than a day past `audit.retention`. */
+export function logOverdueAuditEntries(log: Log): void {
+  const remedy = 'keep this server running for an hour without a restart and without setting its clock';
+  log.warn({ remedy }, 'audit entries are past audit.retention');
 }

@@ -3,7 +3,7 @@ import { FirstStartError } from '../credentials/first-credentials.ts';
 import { DataKeyError } from '../peering/record/encrypted-secret.ts';
 import { isStateError } from '../state/errors.ts';
 import { ImportError } from '../state/transfer/export-file.ts';
-import { ListenError } from './listen-error.ts';
+import { ListenError } from './listener.ts';
 
 /** The settings or the command line are wrong. */
 const EXIT_USAGE = 2;

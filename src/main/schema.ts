@@ -15,7 +15,7 @@ import { trustBundles } from '../peering/record/trust-bundle.ts';
 import { acknowledgements } from '../peering/trust/acknowledgement.ts';
 import { authorities } from '../peering/trust/authority.ts';
 import { defineSchema } from '../state/table.ts';
-import { auditTrails, trailCommits } from '../team-access/audit/trail.ts';
+import { auditTrails, trailCommits } from '../team-access/audit.ts';
 import { apiTokens, tokenUses } from '../team-access/tables/authentication-token.ts';
 import { organizations } from '../team-access/tables/organization.ts';
 import { memberships } from '../team-access/tables/organization-membership.ts';

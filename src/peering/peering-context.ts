@@ -1,5 +1,5 @@
 /** The dependencies and settings that every operation on peerings receives. */
-import type { Credentials } from '../credentials/request-context.ts';
+import type { Credentials } from '../credentials/caller.ts';
 import type { Clock } from '../state/clock/clock.ts';
 import type { SecretStore } from './record/encrypted-secret.ts';
 import type { StreamTimesSource } from './record/record-to-json.ts';

@@ -4,8 +4,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
 import type { AuditEntryJson } from '../../src/audit/read-audit.ts';
-import type { Answer, Server } from '../support/process/server.ts';
-import { StartError, startServer } from '../support/process/server.ts';
+import { type Answer, type Server, StartError, startServer } from '../support/process/server.ts';
 import { mountSmallDisk, skipWithoutMount } from '../support/process/small-disk.ts';
 
 const asProblem = { headers: { accept: 'application/problem+json' } };

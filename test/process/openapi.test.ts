@@ -5,8 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import type { OpenApi } from '../../src/http/openapi/openapi.ts';
-import { pathTemplate } from '../../src/http/openapi/openapi.ts';
+import { type OpenApi, pathTemplate } from '../../src/http/openapi/openapi.ts';
 import { type Api, startApi } from '../support/process/api.ts';
 import { assertConformsToOpenApi } from '../support/process/openapi-conformance.ts';
 import type { RequestOptions } from '../support/process/server.ts';

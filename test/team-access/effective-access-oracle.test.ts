@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { newId } from '../../src/credentials/secret.ts';
+import { newId } from '../../src/credentials/ids-and-secrets.ts';
 import { users } from '../../src/credentials/user.ts';
 import { SCHEMA } from '../../src/main/schema.ts';
 import { sqliteEngine } from '../../src/state/engine/sqlite/engine.ts';
@@ -13,6 +13,13 @@ import type { State } from '../../src/state/state.ts';
 import type { Transaction } from '../../src/state/write/transaction.ts';
 import { accessContributions, userRole } from '../../src/team-access/authorization/caller-role.ts';
 import { effectiveAccess, explainAccess } from '../../src/team-access/authorization/effective-access.ts';
+import { organizations } from '../../src/team-access/tables/organization.ts';
+import {
+  ORGANIZATION_PERMISSIONS,
+  type OrganizationPermission,
+} from '../../src/team-access/tables/organization-access.ts';
+import { memberships } from '../../src/team-access/tables/organization-membership.ts';
+import { OWNERS_TEAM_NAME, teamMembers } from '../../src/team-access/tables/team.ts';
 import {
   ACCESS_LEVELS,
   type Access,
@@ -21,15 +28,8 @@ import {
   attributesOf,
   createAccess,
   rankOf,
-} from '../../src/team-access/tables/access.ts';
-import { organizations } from '../../src/team-access/tables/organization.ts';
-import {
-  ORGANIZATION_PERMISSIONS,
-  type OrganizationPermission,
-} from '../../src/team-access/tables/organization-access.ts';
-import { memberships } from '../../src/team-access/tables/organization-membership.ts';
-import { OWNERS_TEAM_NAME, teamMembers } from '../../src/team-access/tables/team.ts';
-import { teamWorkspaces } from '../../src/team-access/tables/team-workspace.ts';
+  teamWorkspaces,
+} from '../../src/team-access/tables/team-workspace.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import { openState } from '../support/state/state.ts';
 import { putTeam, putWorkspace } from '../support/team-access/organizations.ts';

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { createAccess } from '../../src/team-access/tables/access.ts';
+import { createAccess } from '../../src/team-access/tables/team-workspace.ts';
 import { type Api, startApi } from '../support/process/api.ts';
 import type { Answer } from '../support/process/server.ts';
 import {

@@ -2,12 +2,17 @@
 import { randomUUID } from 'node:crypto';
 import { aclTokens } from '../acl-token.ts';
 import { type AclTokenJson, aclTokenToJson } from '../acl-token-to-json.ts';
-import { authorize } from '../caller.ts';
+import {
+  authorize,
+  type Credentials,
+  originOf,
+  type RequestContext,
+  resolveCaller,
+  writeForRequest,
+} from '../caller.ts';
 import { authorizeGrants, recordTokenChange } from '../change-token.ts';
-import { orderedUuid } from '../ordered-uuid.ts';
-import { type Credentials, originOf, type RequestContext, resolveCaller, writeForRequest } from '../request-context.ts';
-import { existingPartition } from '../request-partition.ts';
-import { hashSecret } from '../secret.ts';
+import { hashSecret, orderedUuid } from '../ids-and-secrets.ts';
+import { existingPartition } from '../partition.ts';
 import { expirationTime, type NewToken, parseExpiration, parseGrants, withStoredPartitionNames } from './token-body.ts';
 
 /** @throws ServiceError `bad-request` | `permission-denied`, StateError */

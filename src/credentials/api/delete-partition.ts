@@ -3,10 +3,15 @@ import { recordChange } from '../../audit/record.ts';
 import { ServiceError } from '../../http/errors.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import { aclTokens } from '../acl-token.ts';
-import { authorize } from '../caller.ts';
-import { DEFAULT_PARTITION, partitionKey, partitions, partitionToJson } from '../partition.ts';
-import { type Credentials, originOf, type RequestContext, resolveCaller, writeForRequest } from '../request-context.ts';
-import { checkPartitionName } from '../request-partition.ts';
+import {
+  authorize,
+  type Credentials,
+  originOf,
+  type RequestContext,
+  resolveCaller,
+  writeForRequest,
+} from '../caller.ts';
+import { checkPartitionName, DEFAULT_PARTITION, partitionKey, partitions, partitionToJson } from '../partition.ts';
 
 /** Returns the text for one user of a partition, such as `peering "east"`, or undefined. `partition` is the key. */
 export type PartitionUse = (reader: Reader, partition: string) => string | undefined;

@@ -1,7 +1,7 @@
 /** `DELETE /v1/acl/token/:accessor`. Deleting a missing token succeeds [ACL-44]. */
 import { aclTokens } from '../acl-token.ts';
+import { type Credentials, originOf, type RequestContext, writeForRequest } from '../caller.ts';
 import { authorizeGrants, recordTokenChange } from '../change-token.ts';
-import { type Credentials, originOf, type RequestContext, writeForRequest } from '../request-context.ts';
 import { findToken } from './find-token.ts';
 
 /** @throws ServiceError `bad-request` | `permission-denied`, StateError */

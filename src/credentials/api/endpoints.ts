@@ -1,10 +1,9 @@
 /** The endpoints of ACL tokens, partitions, the export and the audit log, whose handlers are in the sibling files. */
 import { Type } from 'typebox';
 import { auditEntrySchema } from '../../audit/read-audit.ts';
-import { type Answer, emptyAnswer } from '../../http/answer.ts';
 import type { BlockingQueries } from '../../http/blocking/blocking-query.ts';
-import { FILTERED } from '../../http/blocking/read-headers.ts';
-import { type Call, pathParameter } from '../../http/call.ts';
+import { FILTERED_HEADER } from '../../http/blocking/read-protocol.ts';
+import { type Answer, type Call, emptyAnswer, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import { ServiceError } from '../../http/errors.ts';
 import { sendError } from '../../http/send.ts';
@@ -14,8 +13,8 @@ import { parseBody } from '../../http/v1/parse-body.ts';
 import type { Clock } from '../../state/clock/clock.ts';
 import type { TextCipher } from '../../state/transfer/encryption.ts';
 import { aclTokenSchema, createdAclTokenSchema } from '../acl-token-to-json.ts';
+import { type Credentials, type RequestContext, requestContextOf } from '../caller.ts';
 import { partitionSchema } from '../partition.ts';
-import { type Credentials, type RequestContext, requestContextOf } from '../request-context.ts';
 import { createToken } from './create-token.ts';
 import { deletePartition, type PartitionUse } from './delete-partition.ts';
 import { deleteToken } from './delete-token.ts';
@@ -106,7 +105,7 @@ export function credentialsEndpoints(options: CredentialsEndpoints): Endpoint[] 
       blocking: true,
       query: [PARTITION_OR_ALL, ...TOKEN_PAGE],
       answer: Type.Array(aclTokenSchema),
-      answerHeaders: [FILTERED],
+      answerHeaders: [FILTERED_HEADER],
       handle: (call) => reads.answer(call, listTokens(credentials, context(call), readTokenPage(call.query))),
     },
     {
@@ -141,7 +140,7 @@ export function credentialsEndpoints(options: CredentialsEndpoints): Endpoint[] 
       summary: 'Lists partitions',
       blocking: true,
       answer: Type.Array(partitionSchema),
-      answerHeaders: [FILTERED],
+      answerHeaders: [FILTERED_HEADER],
       handle: (call) => reads.answer(call, listPartitions(credentials, context(call))),
     },
     {

@@ -3,13 +3,10 @@ import { ServiceError } from '../../http/errors.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { Stored } from '../../state/table.ts';
 import { type AclToken, aclTokens } from '../acl-token.ts';
-import { authorize, type Caller } from '../caller.ts';
+import { authorize, type Caller, type Credentials, type RequestContext, resolveCaller } from '../caller.ts';
 import type { Access } from '../grant.ts';
-import { partitionKey } from '../partition.ts';
-import { type Credentials, type RequestContext, resolveCaller } from '../request-context.ts';
-import { existingPartition } from '../request-partition.ts';
-import { hashSecret } from '../secret.ts';
-import { isUuid } from '../uuid.ts';
+import { hashSecret, isUuid } from '../ids-and-secrets.ts';
+import { existingPartition, partitionKey } from '../partition.ts';
 
 export interface FoundToken {
   readonly caller: Caller;

@@ -7,8 +7,8 @@ import type { Answer } from '../../../test/support/process/server.ts';
 import { ANSWER_CHARACTERS_MAX } from '../../http/limits.ts';
 import { aclTokens } from '../acl-token.ts';
 import type { AclTokenJson } from '../acl-token-to-json.ts';
-import type { Credentials, RequestContext } from '../request-context.ts';
-import { hashSecret } from '../secret.ts';
+import type { Credentials, RequestContext } from '../caller.ts';
+import { hashSecret } from '../ids-and-secrets.ts';
 import { listTokens, type TokenPage } from './list-tokens.ts';
 
 const list = (api: Api, query = '', token = api.token): Promise<Answer> =>

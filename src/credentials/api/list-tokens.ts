@@ -1,24 +1,24 @@
 /** `GET /v1/acl/tokens`. Supports blocking queries. */
 import { Type } from 'typebox';
 import type { Evaluate } from '../../http/blocking/blocking-query.ts';
+import type { Query } from '../../http/call.ts';
 import { countParameter, type Parameter, readCount } from '../../http/parameter.ts';
-import type { Query } from '../../http/query.ts';
 import { type JsonText, jsonList } from '../../http/v1/json-answer.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import { EXPIRY_INDEX, type Table } from '../../state/table.ts';
 import { type AclToken, aclTokens } from '../acl-token.ts';
 import { aclTokenJsonText } from '../acl-token-to-json.ts';
-import { authorize, type Caller } from '../caller.ts';
-import { partitionKey, partitions } from '../partition.ts';
-import { readablePartitions } from '../readable-partitions.ts';
 import {
+  authorize,
+  type Caller,
   type Credentials,
   type RequestContext,
+  readablePartitions,
   resolveCaller,
   waitOptionsOf,
   watchOwnToken,
-} from '../request-context.ts';
-import { ALL_PARTITIONS, existingPartition } from '../request-partition.ts';
+} from '../caller.ts';
+import { ALL_PARTITIONS, existingPartition, partitionKey, partitions } from '../partition.ts';
 
 /** The requested part of the list; the whole list if both are undefined. */
 export interface TokenPage {

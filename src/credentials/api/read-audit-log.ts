@@ -2,23 +2,25 @@
 import { Type } from 'typebox';
 import { readAudit } from '../../audit/read-audit.ts';
 import { type AuditEntry, isAuditKey } from '../../audit/record.ts';
-import type { Answer } from '../../http/answer.ts';
-import { FILTERED } from '../../http/blocking/read-headers.ts';
-import { type Call, disconnectSignal } from '../../http/call.ts';
+import { FILTERED_HEADER } from '../../http/blocking/read-protocol.ts';
+import { type Answer, type Call, disconnectSignal, type Query } from '../../http/call.ts';
 import { ServiceError } from '../../http/errors.ts';
 import { countParameter, type Parameter, readCount } from '../../http/parameter.ts';
-import type { Query } from '../../http/query.ts';
 import { jsonAnswer } from '../../http/v1/json-answer.ts';
 import { PARTITION } from '../../http/v1/parameters.ts';
 import type { Reader } from '../../state/memory/reader.ts';
-import { authorize, type Caller } from '../caller.ts';
+import {
+  authorize,
+  type Caller,
+  type Credentials,
+  type RequestContext,
+  readablePartitions,
+  resolveCaller,
+} from '../caller.ts';
 import { permits } from '../grant.ts';
 import { AUDIT_CHARACTERS_MAX, AUDIT_ENTRIES_DEFAULT, AUDIT_ENTRIES_MAX, AUDIT_SCANNED_MAX } from '../limits.ts';
 import { parseTime } from '../parse-time.ts';
-import { partitionKey } from '../partition.ts';
-import { readablePartitions } from '../readable-partitions.ts';
-import { type Credentials, type RequestContext, resolveCaller } from '../request-context.ts';
-import { ALL_PARTITIONS, existingPartition } from '../request-partition.ts';
+import { ALL_PARTITIONS, existingPartition, partitionKey } from '../partition.ts';
 
 const SINCE: Parameter = {
   name: 'since',
@@ -46,7 +48,7 @@ export const AUDIT_QUERY: readonly Parameter[] = [
   BEFORE,
   LIMIT,
 ];
-export const AUDIT_HEADERS: readonly Parameter[] = [BEFORE_HEADER, FILTERED];
+export const AUDIT_HEADERS: readonly Parameter[] = [BEFORE_HEADER, FILTERED_HEADER];
 
 /**
  * Returns entries of the requested partition, or of every partition that the caller may read [SRV-91].
@@ -76,7 +78,7 @@ export async function readAuditLog(credentials: Credentials, call: Call, context
     visible: ({ partition }: AuditEntry) => permits(caller.grants, { resource: 'operator', access: 'read', partition }),
   };
   const { entries, filtered, next } = await readAudit(state, query, disconnectSignal(call));
-  const headers = omitsPartitions || filtered ? [FILTERED.name, 'true'] : [];
+  const headers = omitsPartitions || filtered ? [FILTERED_HEADER.name, 'true'] : [];
   if (next !== undefined) headers.push(BEFORE_HEADER.name, next);
   return jsonAnswer(call, entries, { headers });
 }

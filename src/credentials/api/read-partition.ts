@@ -1,17 +1,16 @@
 /** `GET /v1/partition/:name` and `GET /v1/partitions`. Both support blocking queries. */
 import type { Evaluate } from '../../http/blocking/blocking-query.ts';
 import { ServiceError } from '../../http/errors.ts';
-import { authorize } from '../caller.ts';
-import { partitionKey, partitions, partitionToJson } from '../partition.ts';
-import { readablePartitions } from '../readable-partitions.ts';
 import {
+  authorize,
   type Credentials,
   type RequestContext,
+  readablePartitions,
   resolveCaller,
   waitOptionsOf,
   watchOwnToken,
-} from '../request-context.ts';
-import { checkPartitionName, requireEnterprise } from '../request-partition.ts';
+} from '../caller.ts';
+import { checkPartitionName, partitionKey, partitions, partitionToJson, requireEnterprise } from '../partition.ts';
 
 /** Reads a partition. The 404 of a missing one has an index, so that a client can wait for it [V1-77]. */
 export function readPartition(credentials: Credentials, context: RequestContext, name: string): Evaluate {

@@ -4,9 +4,15 @@ import { ServiceError } from '../../http/errors.ts';
 import type { Stored } from '../../state/table.ts';
 import { type AclToken, aclTokens } from '../acl-token.ts';
 import { aclTokenJsonText } from '../acl-token-to-json.ts';
-import { type Caller, permissionDenied } from '../caller.ts';
-import { type Credentials, type RequestContext, resolveCaller, waitOptionsOf } from '../request-context.ts';
-import { existingPartition } from '../request-partition.ts';
+import {
+  type Caller,
+  type Credentials,
+  permissionDenied,
+  type RequestContext,
+  resolveCaller,
+  waitOptionsOf,
+} from '../caller.ts';
+import { existingPartition } from '../partition.ts';
 import { findToken, tokenNotFound } from './find-token.ts';
 
 /** Reads a token. The 404 of a missing token has an index, so that a client can wait for the token [V1-77]. */

@@ -12,8 +12,15 @@ import {
   TOKEN_TTL_MS_MAX,
 } from '../limits.ts';
 import { parseTime } from '../parse-time.ts';
-import { DEFAULT_PARTITION, isPartitionName, partitionKey } from '../partition.ts';
-import { COMMUNITY_TEXT, type Edition, existingPartition, invalidPartitionText } from '../request-partition.ts';
+import {
+  COMMUNITY_TEXT,
+  DEFAULT_PARTITION,
+  type Edition,
+  existingPartition,
+  invalidPartitionText,
+  isPartitionName,
+  partitionKey,
+} from '../partition.ts';
 
 const grantBodySchema = Type.Object(
   {

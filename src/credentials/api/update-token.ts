@@ -4,8 +4,8 @@ import { ServiceError } from '../../http/errors.ts';
 import type { Stored } from '../../state/table.ts';
 import { type AclToken, aclTokens } from '../acl-token.ts';
 import { type AclTokenJson, aclTokenToJson } from '../acl-token-to-json.ts';
+import { type Credentials, originOf, type RequestContext, writeForRequest } from '../caller.ts';
 import { authorizeGrants, recordTokenChange } from '../change-token.ts';
-import { type Credentials, originOf, type RequestContext, writeForRequest } from '../request-context.ts';
 import { findToken, tokenNotFound } from './find-token.ts';
 import { parseExpiration, parseGrants, type TokenUpdate, withStoredPartitionNames } from './token-body.ts';
 

@@ -2,11 +2,16 @@
 import { type Static, Type } from 'typebox';
 import { recordChange } from '../../audit/record.ts';
 import { ServiceError } from '../../http/errors.ts';
-import { authorize } from '../caller.ts';
+import {
+  authorize,
+  type Credentials,
+  originOf,
+  type RequestContext,
+  resolveCaller,
+  writeForRequest,
+} from '../caller.ts';
 import { DESCRIPTION_CHARACTERS_MAX } from '../limits.ts';
-import { type PartitionJson, partitionKey, partitions, partitionToJson } from '../partition.ts';
-import { type Credentials, originOf, type RequestContext, resolveCaller, writeForRequest } from '../request-context.ts';
-import { checkPartitionName } from '../request-partition.ts';
+import { checkPartitionName, type PartitionJson, partitionKey, partitions, partitionToJson } from '../partition.ts';
 
 /** The body of `PUT /v1/partition/:name`. Accepts and ignores computed fields, as a read returns them. */
 export const partitionBodySchema = Type.Object(

@@ -23,11 +23,15 @@ import type { Call } from '../call.ts';
 import { ServiceError } from '../errors.ts';
 import { DRAIN_SLICE, WAIT_JITTER_SHARE } from '../limits.ts';
 import { sendError } from '../send.ts';
-import { isStoreReachable } from '../store-contact.ts';
 import { QueryQuota } from './query-quota.ts';
-import type { ReadMetadata } from './read-headers.ts';
-import { type ReadParameters, readParameters } from './read-parameters.ts';
-import { type ReadContent, sendRead } from './send-read.ts';
+import {
+  isStoreReachable,
+  type ReadContent,
+  type ReadMetadata,
+  type ReadParameters,
+  readParameters,
+  sendRead,
+} from './read-protocol.ts';
 
 export interface ReadResult extends ReadContent {
   /** The rows and index entries that the result depends on. The index of the result is the highest of theirs. */

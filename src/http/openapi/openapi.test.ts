@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Type } from 'typebox';
-import { emptyAnswer } from '../answer.ts';
+import { emptyAnswer } from '../call.ts';
 import type { Endpoint } from '../endpoint.ts';
 import type { Parameter } from '../parameter.ts';
 import { startTestServer } from '../server/test-server.suite.ts';

@@ -1,7 +1,8 @@
 /** The endpoints for liveness, readiness and the version. They need no token. [SRV-64] */
-import { type Answer, textAnswer } from '../answer.ts';
+
+import { isStoreReachable, type StoreContact } from '../blocking/read-protocol.ts';
+import { type Answer, textAnswer } from '../call.ts';
 import type { Endpoint } from '../endpoint.ts';
-import { isStoreReachable, type StoreContact } from '../store-contact.ts';
 import { jsonAnswer } from '../v1/json-answer.ts';
 
 export interface HealthOptions {

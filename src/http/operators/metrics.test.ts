@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { textAnswer } from '../answer.ts';
+import { textAnswer } from '../call.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { startTestServer } from '../server/test-server.suite.ts';
 import { healthEndpoints } from './health.ts';

@@ -1,9 +1,9 @@
 /** `GET /metrics` for Prometheus. Values are collected on each scrape; requests only increment plain numbers. */
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import type { StoreContact } from '../blocking/read-protocol.ts';
 import type { Call } from '../call.ts';
 import type { Endpoint } from '../endpoint.ts';
 import type { HttpServer } from '../server/server.ts';
-import type { StoreContact } from '../store-contact.ts';
 import { DURATION_BUCKETS_MS, type EndpointTraffic } from '../telemetry/traffic.ts';
 
 export interface MeasuredState extends StoreContact {

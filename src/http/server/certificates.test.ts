@@ -8,7 +8,7 @@ import { describe, it } from 'node:test';
 import tls from 'node:tls';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { until } from '../../../test/support/until.ts';
-import { textAnswer } from '../answer.ts';
+import { textAnswer } from '../call.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { CERTIFICATE_CHECK_MS } from '../limits.ts';
 import { createLog } from '../telemetry/log.ts';

@@ -1,22 +1,24 @@
 /**
- * Routes requests to endpoints, using find-my-way. Requests that fail the common checks (path encoding, origin, `Host`,
- * query string) and requests that no endpoint serves are answered here and in `dispatch.ts`.
+ * Serves requests: finds the endpoint with find-my-way, checks the request (path encoding, origin, `Host`, query string),
+ * reads the body, and runs the endpoint. Answers requests that no endpoint serves with 404, 405, or `Allow`.
  *
  * Paths are case-sensitive and their slashes count. `HEAD` is served wherever `GET` is.
  */
 import { type IncomingMessage, METHODS, type RequestListener, type ServerResponse } from 'node:http';
 import findMyWay from 'find-my-way';
-import type { Call, ErrorRenderer, HttpContext, Route } from '../call.ts';
+import { type Call, type ErrorRenderer, type HttpContext, parseQuery, type Query, type Route } from '../call.ts';
 import { allowedMethods, type Endpoint } from '../endpoint.ts';
 import { ServiceError } from '../errors.ts';
-import { HEADER_BYTES_MAX } from '../limits.ts';
-import { parseQuery, type Query } from '../query.ts';
-import { sendError } from '../send.ts';
-import { startRequestSpan } from '../telemetry/request-span.ts';
+import { HEADER_BYTES_MAX, QUOTED_LENGTH_MAX } from '../limits.ts';
+import { sendAnswer, sendError } from '../send.ts';
+import { startRequestSpan, withSpan } from '../telemetry/tracing.ts';
 import { createTraffic, type EndpointTraffic } from '../telemetry/traffic.ts';
 import { errorAnswer } from '../v1/error-answer.ts';
-import { answerUnmatched, type BodyLimit, runEndpoint, type UnmatchedHook } from './dispatch.ts';
-import { crossOriginHeaders, type OriginRules } from './origin.ts';
+import { crossOriginHeaders, type OriginRules, preflightHeaders } from './origin.ts';
+import { type BodyLimit, readBody } from './read-body.ts';
+
+/** Counts a request that no endpoint serves. @returns flat error headers @throws ServiceError instead of 404 or 405 */
+export type UnmatchedHook = (call: Call) => readonly string[];
 
 export interface RouterOptions {
   readonly context: HttpContext;
@@ -167,4 +169,69 @@ export function createRouter(options: RouterOptions): Router {
       };
     },
   };
+}
+
+/** Reads the body, unless the method is `GET` or `HEAD`, and runs the endpoint. Sends an error if either fails. */
+function runEndpoint(endpoint: Endpoint, call: Call, limit: BodyLimit): void {
+  const body = endpoint.method === 'GET' ? undefined : readBody(call.request, limit);
+  if (body === undefined) {
+    runWithSpan(endpoint, call);
+    return;
+  }
+  body
+    .then((bytes) => runWithSpan(endpoint, { ...call, body: bytes }))
+    .catch((error: unknown) => sendError(call, error));
+}
+
+function runWithSpan(endpoint: Endpoint, call: Call): void {
+  if (call.span === undefined) run(endpoint, call);
+  else withSpan(call.span, () => run(endpoint, call));
+}
+
+function run(endpoint: Endpoint, call: Call): void {
+  try {
+    const answer = endpoint.handle(call);
+    if (answer === undefined) return;
+    if (answer instanceof Promise) {
+      answer.then((later) => sendAnswer(call, later)).catch((error: unknown) => sendError(call, error));
+    } else {
+      sendAnswer(call, answer);
+    }
+  } catch (error) {
+    sendError(call, error);
+  }
+}
+
+interface UnmatchedOptions {
+  /** The methods of the endpoints at the path; `undefined` if no endpoint has the path. */
+  readonly allow: string | undefined;
+  readonly hook: UnmatchedHook | undefined;
+}
+
+/** Sends 200 for `OPTIONS` if an endpoint has the path, 405 for other methods, and 404 if no endpoint has the path. */
+function answerUnmatched(call: Call, path: string, { allow, hook }: UnmatchedOptions): void {
+  if (allow !== undefined && call.request.method === 'OPTIONS') {
+    const cors = call.corsHeaders.length > 0 ? preflightHeaders(allow) : [];
+    sendAnswer(call, { status: 200, body: '', headers: ['Allow', allow, ...cors] });
+    return;
+  }
+  try {
+    sendError(call, unmatchedError(call, path, allow, hook?.(call) ?? []));
+  } catch (error) {
+    sendError(call, error);
+  }
+}
+
+function unmatchedError(
+  { request: { method } }: Call,
+  path: string,
+  allow: string | undefined,
+  headers: readonly string[],
+): ServiceError {
+  if (allow !== undefined) {
+    const options = { headers: ['Allow', allow, ...headers] };
+    return new ServiceError('method-not-allowed', `method ${method} not allowed`, options);
+  }
+  const quoted = JSON.stringify(path.slice(0, QUOTED_LENGTH_MAX));
+  return new ServiceError('not-found', `Nothing is served at ${quoted}`, { headers });
 }

@@ -13,7 +13,6 @@ import type { Endpoint } from '../endpoint.ts';
 import { LISTEN_BACKLOG, REQUEST_ID_LENGTH_MAX } from '../limits.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { EndpointTraffic } from '../telemetry/traffic.ts';
-import type { UnmatchedHook } from './dispatch.ts';
 import {
   type Certificate,
   createNodeServer,
@@ -23,7 +22,7 @@ import {
   type Timeouts,
 } from './node-server.ts';
 import { type LocalNames, originRules } from './origin.ts';
-import { createRouter } from './router.ts';
+import { createRouter, type UnmatchedHook } from './router.ts';
 
 export interface HttpServerOptions {
   readonly host: string;

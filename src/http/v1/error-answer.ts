@@ -2,8 +2,7 @@
 import { STATUS_CODES } from 'node:http';
 import { type Static, Type } from 'typebox';
 import { acceptsExactly } from '../accept.ts';
-import type { Answer } from '../answer.ts';
-import type { Call } from '../call.ts';
+import type { Answer, Call } from '../call.ts';
 import { type ServiceError, serviceErrorCodes } from '../errors.ts';
 
 const PROBLEM = 'application/problem+json';

@@ -2,8 +2,7 @@
 import { promisify } from 'node:util';
 import { constants, gzip, gzipSync } from 'node:zlib';
 import { acceptsGzip } from '../accept.ts';
-import type { Answer } from '../answer.ts';
-import type { Call } from '../call.ts';
+import type { Answer, Call } from '../call.ts';
 import { ServiceError } from '../errors.ts';
 import {
   ANSWER_CHARACTERS_MAX,

@@ -2,14 +2,13 @@
  * `DELETE /v1/peering/:name`: marks the peering as deleted ([PEER-65]). A background job removes its data. A tombstone
  * remains to report the deletion to the other side.
  */
-import { originOf, type RequestContext, writeForRequest } from '../../credentials/request-context.ts';
+import { originOf, type RequestContext, writeForRequest } from '../../credentials/caller.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import { findPeering } from '../find/find-peering.ts';
 import { TOMBSTONE_TTL_MS } from '../limits.ts';
 import type { PeeringService } from '../peering-context.ts';
-import { checkPeerName } from '../record/names.ts';
-import { markDeleted, type Peering, peerings } from '../record/record.ts';
+import { checkPeerName, markDeleted, type Peering, peerings } from '../record/record.ts';
 import { recordPeeringChange } from '../record/record-change.ts';
 import { acceptedSecrets, links, type Tombstone, tombstones } from '../record/secrets.ts';
 

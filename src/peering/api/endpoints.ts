@@ -1,10 +1,9 @@
 /** The endpoints of peerings. Each reads the request and calls one operation. */
 import { Type } from 'typebox';
-import { type RequestContext, requestContextOf } from '../../credentials/request-context.ts';
-import { type Answer, emptyAnswer } from '../../http/answer.ts';
+import { type RequestContext, requestContextOf } from '../../credentials/caller.ts';
 import type { BlockingQueries, Evaluate } from '../../http/blocking/blocking-query.ts';
-import { FILTERED } from '../../http/blocking/read-headers.ts';
-import { type Call, disconnectSignal, pathParameter } from '../../http/call.ts';
+import { FILTERED_HEADER } from '../../http/blocking/read-protocol.ts';
+import { type Answer, type Call, disconnectSignal, emptyAnswer, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import { jsonAnswer } from '../../http/v1/json-answer.ts';
 import { PARTITION_OR_ALL } from '../../http/v1/parameters.ts';
@@ -106,7 +105,7 @@ export function peeringEndpoints(service: PeeringService, reads: BlockingQueries
       cacheable: true,
       query: [PARTITION_OR_ALL, ...listParameters(consul)],
       answer: recordListSchema(consul),
-      answerHeaders: [FILTERED],
+      answerHeaders: [FILTERED_HEADER],
       handle: (call) =>
         reads.answer(call, listPeerings(service, records, context(call), readListFilter(call.query, consul)), {
           cacheable: true,

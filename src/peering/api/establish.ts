@@ -4,7 +4,7 @@
  * not wait for a stream.
  */
 import { randomUUID } from 'node:crypto';
-import { originOf, type RequestContext, writeForRequest } from '../../credentials/request-context.ts';
+import { originOf, type RequestContext, writeForRequest } from '../../credentials/caller.ts';
 import { ServiceError } from '../../http/errors.ts';
 import type { Stored } from '../../state/table.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
@@ -13,8 +13,14 @@ import { findPeering, type PeeringRequest, withBodyPartition } from '../find/fin
 import { SECRET_CHARACTERS_MAX } from '../limits.ts';
 import { ExchangeRefused, ExchangeUnreachable, type PeeringService } from '../peering-context.ts';
 import { checkMeta } from '../record/meta.ts';
-import { checkNewPeerName } from '../record/names.ts';
-import { newPeering, type Peering, type PeerServer, peerings, reestablished } from '../record/record.ts';
+import {
+  checkNewPeerName,
+  newPeering,
+  type Peering,
+  type PeerServer,
+  peerings,
+  reestablished,
+} from '../record/record.ts';
 import { recordPeeringChange } from '../record/record-change.ts';
 import { checkNotReserved, checkPeeringLimit, releaseName, reserveName } from '../record/reservation.ts';
 import { links, streamSecretContext } from '../record/secrets.ts';

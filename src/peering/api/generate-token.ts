@@ -3,7 +3,7 @@
  * not exist. The previous unused token becomes invalid. A live stream remains ([PEER-34]).
  */
 import { randomUUID } from 'node:crypto';
-import { originOf, type RequestContext, writeForRequest } from '../../credentials/request-context.ts';
+import { originOf, type RequestContext, writeForRequest } from '../../credentials/caller.ts';
 import { ServiceError } from '../../http/errors.ts';
 import type { DeepReadonly, Stored } from '../../state/table.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
@@ -11,8 +11,7 @@ import { required, type TokenRequest } from '../bodies.ts';
 import { findPeering, withBodyPartition } from '../find/find-peering.ts';
 import type { PeeringService } from '../peering-context.ts';
 import { checkMeta } from '../record/meta.ts';
-import { checkNewPeerName } from '../record/names.ts';
-import { newPeering, type Peering, peerings } from '../record/record.ts';
+import { checkNewPeerName, newPeering, type Peering, peerings } from '../record/record.ts';
 import { recordPeeringChange } from '../record/record-change.ts';
 import { checkNotReserved, checkPeeringLimit } from '../record/reservation.ts';
 import { acceptedSecrets, type Establishment, hashOf } from '../record/secrets.ts';

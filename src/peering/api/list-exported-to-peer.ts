@@ -1,7 +1,7 @@
 /** `GET /v1/peering/:name/exported-services`: the services exported to the peer ([SVC-78]). A blocking query. */
 import { type Static, Type } from 'typebox';
+import type { RequestContext } from '../../credentials/caller.ts';
 import { partitionKey } from '../../credentials/partition.ts';
-import type { RequestContext } from '../../credentials/request-context.ts';
 import type { Evaluate } from '../../http/blocking/blocking-query.ts';
 import { LIST_ELEMENT_BYTES } from '../../state/limits.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';

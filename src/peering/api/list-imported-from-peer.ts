@@ -1,6 +1,6 @@
 /** `GET /v1/peering/:name/imported-services`: the services imported from the peer ([SVC-82]). A blocking query. */
 import { type Static, Type } from 'typebox';
-import type { RequestContext } from '../../credentials/request-context.ts';
+import type { RequestContext } from '../../credentials/caller.ts';
 import type { Evaluate } from '../../http/blocking/blocking-query.ts';
 import { LIST_ELEMENT_BYTES } from '../../state/limits.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';

@@ -1,12 +1,11 @@
 /** `GET /v1/peerings`: the peerings that the caller may read ([PEER-20], [PEER-21]). A blocking query. */
 import { Type } from 'typebox';
-import { partitionKey, partitions } from '../../credentials/partition.ts';
-import { type RequestContext, resolveCaller, waitOptionsOf, watchOwnToken } from '../../credentials/request-context.ts';
-import { ALL_PARTITIONS } from '../../credentials/request-partition.ts';
+import { type RequestContext, resolveCaller, waitOptionsOf, watchOwnToken } from '../../credentials/caller.ts';
+import { ALL_PARTITIONS, partitionKey, partitions } from '../../credentials/partition.ts';
 import type { Evaluate } from '../../http/blocking/blocking-query.ts';
+import type { Query } from '../../http/call.ts';
 import { ServiceError } from '../../http/errors.ts';
 import { countParameter, type Parameter, readCount } from '../../http/parameter.ts';
-import type { Query } from '../../http/query.ts';
 import { jsonList } from '../../http/v1/json-answer.ts';
 import type { Stored } from '../../state/table.ts';
 import { visiblePeerings } from '../find/visible-peerings.ts';

@@ -2,11 +2,11 @@
  * `GET` and `DELETE /v1/peering/:name/token`: the status of the unused token, and its revocation. Neither returns it.
  */
 import { type Static, Type } from 'typebox';
-import { originOf, type RequestContext, writeForRequest } from '../../credentials/request-context.ts';
+import { originOf, type RequestContext, writeForRequest } from '../../credentials/caller.ts';
 import type { Evaluate } from '../../http/blocking/blocking-query.ts';
 import { findPeering, peeringQuery } from '../find/find-peering.ts';
 import type { PeeringService } from '../peering-context.ts';
-import { checkPeerName } from '../record/names.ts';
+import { checkPeerName } from '../record/record.ts';
 import { recordPeeringChange } from '../record/record-change.ts';
 import { acceptedSecrets, type Establishment, isOutstanding } from '../record/secrets.ts';
 

@@ -14,7 +14,7 @@ import {
 import { mustGenerate } from '../../../test/support/peering/peering-requests.ts';
 import { type Api, startApi } from '../../../test/support/process/api.ts';
 import { createRandom } from '../../../test/support/random.ts';
-import type { Credentials, RequestContext } from '../../credentials/request-context.ts';
+import type { Credentials, RequestContext } from '../../credentials/caller.ts';
 import type { Evaluate, ReadResult } from '../../http/blocking/blocking-query.ts';
 import { JsonText } from '../../http/v1/json-answer.ts';
 import { nameEntry, peerings } from '../record/record.ts';

@@ -1,8 +1,8 @@
 /** The endpoints of the catalog, of health and of the local agent ([SVC-1]). */
 
-import { type Credentials, type RequestContext, requestContextOf } from '../../credentials/request-context.ts';
+import { type Credentials, type RequestContext, requestContextOf } from '../../credentials/caller.ts';
 import type { BlockingQueries } from '../../http/blocking/blocking-query.ts';
-import { FILTERED } from '../../http/blocking/read-headers.ts';
+import { FILTERED_HEADER } from '../../http/blocking/read-protocol.ts';
 import { type Call, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import { jsonAnswer } from '../../http/v1/json-answer.ts';
@@ -78,7 +78,7 @@ export function catalogEndpoints({ credentials, reads, agent, consul }: CatalogE
       cacheable: true,
       query: [PEER],
       answer: serviceNamesSchema,
-      answerHeaders: [FILTERED],
+      answerHeaders: [FILTERED_HEADER],
       handle: (call) =>
         reads.answer(call, listServices(credentials, contextOf(call), readPeer(call)), { cacheable: true }),
     },
@@ -106,7 +106,7 @@ export function catalogEndpoints({ credentials, reads, agent, consul }: CatalogE
       blocking: true,
       query: [PEER],
       answer: nodesSchema,
-      answerHeaders: [FILTERED],
+      answerHeaders: [FILTERED_HEADER],
       handle: (call) => reads.answer(call, listNodes(credentials, contextOf(call), readPeer(call))),
     },
     {
@@ -116,7 +116,7 @@ export function catalogEndpoints({ credentials, reads, agent, consul }: CatalogE
       blocking: true,
       query: [PEER],
       answer: nodeServicesSchema,
-      answerHeaders: [FILTERED],
+      answerHeaders: [FILTERED_HEADER],
       handle: (call) =>
         reads.answer(call, readNode(credentials, contextOf(call), readPeer(call), pathParameter(call, 'name'))),
     },
@@ -145,7 +145,7 @@ export function catalogEndpoints({ credentials, reads, agent, consul }: CatalogE
       blocking: true,
       query: [PEER],
       answer: checksSchema,
-      answerHeaders: [FILTERED],
+      answerHeaders: [FILTERED_HEADER],
       handle: (call) =>
         reads.answer(call, readNodeHealth(credentials, contextOf(call), readPeer(call), pathParameter(call, 'name'))),
     },
@@ -156,7 +156,7 @@ export function catalogEndpoints({ credentials, reads, agent, consul }: CatalogE
       blocking: true,
       query: [PEER],
       answer: checksSchema,
-      answerHeaders: [FILTERED],
+      answerHeaders: [FILTERED_HEADER],
       handle: (call) =>
         reads.answer(call, listChecks(credentials, contextOf(call), readPeer(call), pathParameter(call, 'state'))),
     },

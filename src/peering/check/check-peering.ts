@@ -1,14 +1,12 @@
 /** `GET /v1/peering/:name/check`: diagnoses why a peering does not connect. */
-import type { RequestContext } from '../../credentials/request-context.ts';
+import type { RequestContext } from '../../credentials/caller.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import { findPeering, peeringNotFound } from '../find/find-peering.ts';
 import type { PeeringService } from '../peering-context.ts';
-import { checkPeerName } from '../record/names.ts';
-import type { Peering } from '../record/record.ts';
+import { checkPeerName, type Peering } from '../record/record.ts';
 import { acceptedSecrets, links } from '../record/secrets.ts';
-import type { CheckEnvironment } from './check-address.ts';
-import { checkAddresses } from './check-address.ts';
+import { type CheckEnvironment, checkAddresses } from './check-address.ts';
 import { checkAdvertised, checkRole, checkStream, checkTokenUse } from './check-record.ts';
 import { type Check, type CheckReport, reportOf } from './report.ts';
 import type { CheckRunner } from './run-check.ts';

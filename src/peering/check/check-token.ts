@@ -1,9 +1,8 @@
 /** `POST /v1/peering/check`: checks whether a token can establish a peering from here, without using it ([PEER-99]). */
 import { type Static, Type } from 'typebox';
-import { permissionDenied } from '../../credentials/caller.ts';
+import { permissionDenied, type RequestContext, resolveCaller } from '../../credentials/caller.ts';
 import { permitsAnyName } from '../../credentials/grant.ts';
-import { type RequestContext, resolveCaller } from '../../credentials/request-context.ts';
-import { existingPartition } from '../../credentials/request-partition.ts';
+import { existingPartition } from '../../credentials/partition.ts';
 import { ServiceError } from '../../http/errors.ts';
 import { required } from '../bodies.ts';
 import { withBodyPartition } from '../find/find-peering.ts';

@@ -1,5 +1,5 @@
 /** The endpoints of the connection check. */
-import { requestContextOf } from '../../credentials/request-context.ts';
+import { requestContextOf } from '../../credentials/caller.ts';
 import { disconnectSignal, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import { jsonAnswer } from '../../http/v1/json-answer.ts';

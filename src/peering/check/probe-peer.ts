@@ -14,8 +14,7 @@ import {
 import { ACCORD_VERSION_HEADER } from '../stream/wire/headers.ts';
 import { FOREIGN_TEXT_LENGTH_MAX } from './limits.ts';
 import type { SecureConnection } from './open-tls.ts';
-import type { Step } from './report.ts';
-import { finding, passed } from './report.ts';
+import { finding, passed, type Step } from './report.ts';
 
 export interface Probe {
   readonly address: string;

@@ -1,5 +1,5 @@
 /** The settings and dependencies of DNS answers. */
-import type { Credentials } from '../../credentials/request-context.ts';
+import type { Credentials } from '../../credentials/caller.ts';
 
 export interface Zone {
   readonly credentials: Credentials;

@@ -1,16 +1,14 @@
 /** `GET /v1/peering/:name/diff`: differences between the imported services and the peer's last digest ([SVC-96]). */
 import { type Static, Type } from 'typebox';
-import { type Caller, permissionDenied } from '../../credentials/caller.ts';
+import { type Caller, permissionDenied, type RequestContext, resolveCaller } from '../../credentials/caller.ts';
 import { permits, permitsAnyName } from '../../credentials/grant.ts';
-import { type RequestContext, resolveCaller } from '../../credentials/request-context.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import { importProblems } from '../catalog/tables/import-problem.ts';
 import { importedServiceKey, importedServices } from '../catalog/tables/imported-service.ts';
 import { nameKey } from '../config-entries/config-entry.ts';
 import { findPeering, peeringNotFound } from '../find/find-peering.ts';
-import { checkPeerName } from '../record/names.ts';
-import type { Peering } from '../record/record.ts';
+import { checkPeerName, type Peering } from '../record/record.ts';
 import type { IncomingDelivery } from '../stream/status/delivery-status.ts';
 import { compareService, type IndexedDigest, indexDigest, noDigestReason } from './compare-digest.ts';
 import type { ExplainDependencies } from './explain-service.ts';

@@ -1,12 +1,11 @@
 /** The endpoints that diagnose missing services. */
 import { Type } from 'typebox';
-import { requestContextOf } from '../../credentials/request-context.ts';
-import { FILTERED } from '../../http/blocking/read-headers.ts';
-import { pathParameter } from '../../http/call.ts';
+import { requestContextOf } from '../../credentials/caller.ts';
+import { FILTERED_HEADER } from '../../http/blocking/read-protocol.ts';
+import { pathParameter, type Query } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import { ServiceError } from '../../http/errors.ts';
 import type { Parameter } from '../../http/parameter.ts';
-import type { Query } from '../../http/query.ts';
 import { jsonAnswer } from '../../http/v1/json-answer.ts';
 import { WILDCARD } from '../config-entries/config-entry.ts';
 import { checkServiceName } from '../config-entries/edit/check-names.ts';
@@ -43,14 +42,14 @@ export function explainEndpoints({ consul, ...dependencies }: ExplainEndpoints):
       path: '/v1/peering/:name/diff',
       summary: 'Compares the services imported from a peer with those it reports to have sent',
       answer: peeringDiffSchema,
-      answerHeaders: [FILTERED],
+      answerHeaders: [FILTERED_HEADER],
       async handle(call) {
         const { diff, filtered } = await diffPeering(
           dependencies,
           requestContextOf(call, consul),
           pathParameter(call, 'name'),
         );
-        return jsonAnswer(call, diff, { headers: filtered ? [FILTERED.name, 'true'] : [] });
+        return jsonAnswer(call, diff, { headers: filtered ? [FILTERED_HEADER.name, 'true'] : [] });
       },
     },
   ];

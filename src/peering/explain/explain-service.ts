@@ -1,8 +1,7 @@
 /** `GET /v1/peering/:name/explain`: diagnoses a service exported to a peer, or imported from it ([SVC-93]). */
-import { authorize } from '../../credentials/caller.ts';
-import { type Credentials, type RequestContext, resolveCaller } from '../../credentials/request-context.ts';
+import { authorize, type Credentials, type RequestContext, resolveCaller } from '../../credentials/caller.ts';
 import { findPeering, peeringNotFound } from '../find/find-peering.ts';
-import { checkPeerName } from '../record/names.ts';
+import { checkPeerName } from '../record/record.ts';
 import type { Explanation } from './diagnosis.ts';
 import { diagnoseExport } from './explain-export.ts';
 import { diagnoseImport } from './explain-import.ts';

@@ -1,14 +1,14 @@
 /** Lookup of the peering that a request names, and blocking queries about one peering. */
-import { authorize, type Caller } from '../../credentials/caller.ts';
-import type { Access } from '../../credentials/grant.ts';
-import { partitionKey } from '../../credentials/partition.ts';
 import {
+  authorize,
+  type Caller,
   type Credentials,
   type RequestContext,
   resolveCaller,
   waitOptionsOf,
-} from '../../credentials/request-context.ts';
-import { existingPartition } from '../../credentials/request-partition.ts';
+} from '../../credentials/caller.ts';
+import type { Access } from '../../credentials/grant.ts';
+import { existingPartition, partitionKey } from '../../credentials/partition.ts';
 import type { Evaluate, ReadResult } from '../../http/blocking/blocking-query.ts';
 import { ServiceError } from '../../http/errors.ts';
 import type { Reader } from '../../state/memory/reader.ts';
@@ -16,8 +16,7 @@ import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { Watched } from '../../state/state.ts';
 import type { Stored } from '../../state/table.ts';
 import type { PeeringService } from '../peering-context.ts';
-import { checkPeerName } from '../record/names.ts';
-import { nameEntry, type Peering, peerings } from '../record/record.ts';
+import { checkPeerName, nameEntry, type Peering, peerings } from '../record/record.ts';
 
 /** The peering that a request names, and the access that it needs. */
 export interface PeeringRequest {

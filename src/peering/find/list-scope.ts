@@ -1,10 +1,13 @@
 /** The partitions that a list covers: one, or with `*` all in which the caller may read something. */
-import { type Caller, permissionDenied } from '../../credentials/caller.ts';
+import {
+  type Caller,
+  type Credentials,
+  permissionDenied,
+  readablePartitions,
+  watchOwnToken,
+} from '../../credentials/caller.ts';
 import { permitsAnyName, type Resource } from '../../credentials/grant.ts';
-import { partitions } from '../../credentials/partition.ts';
-import { readablePartitions } from '../../credentials/readable-partitions.ts';
-import { type Credentials, watchOwnToken } from '../../credentials/request-context.ts';
-import { ALL_PARTITIONS, existingPartition } from '../../credentials/request-partition.ts';
+import { ALL_PARTITIONS, existingPartition, partitions } from '../../credentials/partition.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { Watched } from '../../state/state.ts';
 

@@ -1,9 +1,11 @@
 /**
- * The record of a peering: its table and its state transitions ([PEER-22] to [PEER-31]). The transitions are pure: each
- * returns the next row, or `undefined` when the record must not change.
+ * The record of a peering: its table, the syntax of its names ([PEER-3]), and its state transitions ([PEER-22] to
+ * [PEER-31]). The transitions are pure: each returns the next row, or `undefined` when the record must not change.
  */
 import { partitionKey } from '../../credentials/partition.ts';
+import { ServiceError } from '../../http/errors.ts';
 import { type DeepReadonly, defineTable } from '../../state/table.ts';
+import { REMOTE_NAME_CHARACTERS_MAX } from '../limits.ts';
 
 /** The side of this cluster: it generated the token (`accepting`) or presented it (`dialing`). */
 export type Role = 'accepting' | 'dialing';
@@ -160,3 +162,32 @@ export function reestablished(row: Row, fields: Pick<Row, 'meta' | 'peer' | 'rem
 /** Whether the stream with this epoch is the current one, so that its writes are accepted. */
 export const isCurrent = (row: Row | undefined, epoch: number): row is Row & { readonly stream: CurrentStream } =>
   row?.stream?.epoch === epoch;
+
+/** A DNS label, because a peer's services are resolved as `<service>.service.<peer>.peer.<domain>`. */
+const LABEL = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
+
+/** @throws ServiceError `bad-request` */
+export function checkPeerName(name: string): void {
+  if (!LABEL.test(name)) throw invalidName(name, 'alphanumeric');
+}
+
+/** Checks a new name. With `consul` it must be in lower case ([PEER-103]). @throws ServiceError `bad-request` */
+export function checkNewPeerName(name: string, consul: boolean): void {
+  const valid = LABEL.test(name) && !(consul && name !== name.toLowerCase());
+  if (!valid) throw invalidName(name, consul ? 'lower case alphanumeric' : 'alphanumeric');
+}
+
+function invalidName(name: string, characters: string): ServiceError {
+  return new ServiceError(
+    'bad-request',
+    `${name} is not a valid peer name: a valid peering name must consist of ${characters} characters or '-', must start and end with an alphanumeric character, and be at most 63 characters long`,
+  );
+}
+
+/** The characters of partition and datacenter names in Accord and Consul. The empty name is valid. */
+const REMOTE_NAME = new RegExp(`^[A-Za-z0-9._-]{0,${REMOTE_NAME_CHARACTERS_MAX}}$`);
+
+export const isRemoteName = (name: string): boolean => REMOTE_NAME.test(name);
+
+/** The accepted syntax, for error messages. */
+export const REMOTE_NAME_WANTED = `at most ${REMOTE_NAME_CHARACTERS_MAX} letters, digits, '.', '-' or '_'`;

@@ -1,5 +1,5 @@
 /** The dependencies of the acceptor and the dialer, and the session callbacks that they share. */
-import type { Edition } from '../../credentials/request-partition.ts';
+import type { Edition } from '../../credentials/partition.ts';
 import type { Log } from '../../http/telemetry/log.ts';
 import type { Clock } from '../../state/clock/clock.ts';
 import type { State } from '../../state/state.ts';

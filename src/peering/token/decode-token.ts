@@ -4,7 +4,7 @@ import { ServiceError } from '../../http/errors.ts';
 import { normalizeJson } from '../../http/json/normalize-json.ts';
 import { JsonError, parseStrictJson } from '../../http/json/strict-json.ts';
 import { TOKEN_CHARACTERS_MAX } from '../limits.ts';
-import { isRemoteName, REMOTE_NAME_WANTED } from '../record/names.ts';
+import { isRemoteName, REMOTE_NAME_WANTED } from '../record/record.ts';
 import { checkServerAddresses, isDnsName } from '../record/server-address.ts';
 import { parseRoots, RootError } from '../trust/roots.ts';
 import { isDatacenterOf, type PeeringToken } from './token.ts';

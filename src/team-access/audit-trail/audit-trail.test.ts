@@ -20,8 +20,7 @@ import {
 import { until } from '../../../test/support/until.ts';
 import { auditLog, SYSTEM } from '../../audit/record.ts';
 import { auditRetentionJob } from '../../audit/retention.ts';
-import { recordTeamAccessChange } from '../audit/record-change.ts';
-import { removeFromTrail, trailCommits } from '../audit/trail.ts';
+import { recordTeamAccessChange, removeFromTrail, trailCommits } from '../audit.ts';
 import { readTrail } from './read-trail.ts';
 
 interface TrailEntry {

@@ -1,11 +1,9 @@
 /** The endpoint of the audit trail. It answers plain JSON, as existing clients of audit trails expect [TEAM-96]. */
 import { Type } from 'typebox';
 import { parseTime } from '../../credentials/parse-time.ts';
-import type { Answer } from '../../http/answer.ts';
-import { disconnectSignal } from '../../http/call.ts';
+import { type Answer, disconnectSignal, type Query } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import type { Parameter } from '../../http/parameter.ts';
-import type { Query } from '../../http/query.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { Caller } from '../authorization/caller.ts';
 import { organizationByName } from '../authorization/find-visible.ts';

@@ -2,7 +2,7 @@
 import { type AuditEntry, auditKeyAt, auditLog, indexOfAuditKey } from '../../audit/record.ts';
 import type { State } from '../../state/state.ts';
 import type { DeepReadonly } from '../../state/table.ts';
-import { type AuditTrail, auditTrails, type TrailCommit, trailCommits, trailEndKey, trailKey } from '../audit/trail.ts';
+import { type AuditTrail, auditTrails, type TrailCommit, trailCommits, trailEndKey, trailKey } from '../audit.ts';
 import type { Page } from '../jsonapi/pagination.ts';
 import { TRAIL_ROWS_MAX, TRAIL_ROWS_MIN } from '../limits.ts';
 

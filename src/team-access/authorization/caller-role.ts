@@ -5,7 +5,7 @@
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import { type Organization, organizations } from '../tables/organization.ts';
-import { allPermissions, type OrganizationPermission, withImplied } from '../tables/organization-access.ts';
+import { ALL_PERMISSIONS, type OrganizationPermission, withImplied } from '../tables/organization-access.ts';
 import { type Membership, membershipPair, memberships } from '../tables/organization-membership.ts';
 import { type Team, teamMembers, teams } from '../tables/team.ts';
 import { type TeamWorkspace, teamWorkspacePair, teamWorkspaces } from '../tables/team-workspace.ts';
@@ -79,7 +79,7 @@ const firstMembership = (reader: Reader, userId: string): DeepReadonly<Membershi
 
 function organizationTokenRole(reader: Reader, organizationId: string): CallerRole | undefined {
   const organization = reader.get(organizations, organizationId)?.row;
-  return organization && { organization, owner: true, teams: [], permissions: allPermissions() };
+  return organization && { organization, owner: true, teams: [], permissions: ALL_PERMISSIONS };
 }
 
 function teamTokenRole(reader: Reader, team: DeepReadonly<Team>): CallerRole | undefined {
@@ -126,7 +126,7 @@ export function roleWithTeams(
   memberTeams: readonly DeepReadonly<Team>[],
 ): CallerRole {
   const owner = memberTeams.some(({ id }) => id === organization.ownersTeamId);
-  const permissions = owner ? allPermissions() : withImplied(memberTeams.flatMap((team) => team.organizationAccess));
+  const permissions = owner ? ALL_PERMISSIONS : withImplied(memberTeams.flatMap((team) => team.organizationAccess));
   return { organization, owner, teams: memberTeams, permissions };
 }
 

@@ -1,5 +1,5 @@
 /** Authentication: finds the caller of a request by its bearer token. */
-import { hashSecret } from '../../credentials/secret.ts';
+import { hashSecret } from '../../credentials/ids-and-secrets.ts';
 import { users, userTokens } from '../../credentials/user.ts';
 import type { Call } from '../../http/call.ts';
 import type { Reader } from '../../state/memory/reader.ts';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { ORGANIZATION_PERMISSIONS } from '../tables/organization-access.ts';
 import {
   ACCESS_LEVELS,
   type Access,
@@ -9,8 +10,7 @@ import {
   attributesOf,
   createAccess,
   rankOf,
-} from '../tables/access.ts';
-import { ORGANIZATION_PERMISSIONS } from '../tables/organization-access.ts';
+} from '../tables/team-workspace.ts';
 import {
   type Contribution,
   effectiveAccess,

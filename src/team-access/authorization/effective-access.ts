@@ -2,6 +2,8 @@
  * Effective access: for each attribute, the highest value from the organization permissions of all teams and from their
  * rows on the workspace, with the sources that grant it.
  */
+
+import { levelGrantedBy, type OrganizationPermission } from '../tables/organization-access.ts';
 import {
   type Access,
   type AccessLevel,
@@ -12,8 +14,7 @@ import {
   type FixedLevel,
   LEVEL_ATTRIBUTES,
   rankOf,
-} from '../tables/access.ts';
-import { levelGrantedBy, type OrganizationPermission } from '../tables/organization-access.ts';
+} from '../tables/team-workspace.ts';
 
 export type AccessSource =
   /** Ownership of the organization: through the `owners` team, or without a team through the organization's token. */

@@ -20,6 +20,7 @@ import {
   settingsToJson,
   textSetting,
 } from '../jsonapi/settings.ts';
+import { organizationPath } from './paths.ts';
 
 /** Settings that the server stores and returns. They have no effect. */
 export const organizationSettings: Settings = {
@@ -106,8 +107,6 @@ export function organizationToJson(role: CallerRole): Resource {
 }
 
 export const organizationDocument = (role: CallerRole): Document => ({ data: organizationToJson(role) });
-
-export const organizationPath = (name: string): string => `/api/v2/organizations/${name}`;
 
 export const organizationRelationship = (name: string) => ({
   data: { id: name, type: 'organizations' },

@@ -10,9 +10,9 @@ import {
   type AttributeName,
   type Attributes,
   attributesOf,
-} from '../tables/access.ts';
-import type { TeamWorkspace } from '../tables/team-workspace.ts';
-import { workspacePath } from './workspace-to-json.ts';
+  type TeamWorkspace,
+} from '../tables/team-workspace.ts';
+import { workspacePath } from './paths.ts';
 
 /** The JSON:API type of rows. */
 export const TEAM_WORKSPACES = 'team-workspaces';

@@ -16,8 +16,9 @@ import {
   textListSetting,
   textSetting,
 } from '../jsonapi/settings.ts';
-import { rankOf } from '../tables/access.ts';
-import { organizationPath, organizationRelationship } from './organization-to-json.ts';
+import { rankOf } from '../tables/team-workspace.ts';
+import { organizationRelationship } from './organization-to-json.ts';
+import { workspacePath } from './paths.ts';
 
 /** Settings that the server stores and returns. They have no effect. */
 export const workspaceSettings: Settings = {
@@ -102,9 +103,6 @@ export function workspaceToJson({ role, workspace, access }: FoundWorkspace): Re
 }
 
 export const workspaceDocument = (found: FoundWorkspace): Document => ({ data: workspaceToJson(found) });
-
-export const workspacePath = (organization: string, name: string): string =>
-  `${organizationPath(organization)}/workspaces/${name}`;
 
 function workspacePermissions({ access, attributes }: EffectiveAccess): Readonly<Record<string, boolean>> {
   const admin = access === 'admin';

@@ -13,9 +13,8 @@ import { type Contribution, effectiveAccess } from '../authorization/effective-a
 import { canManageTeamAccess, visibleTeams } from '../authorization/permissions.ts';
 import type { Resource } from '../jsonapi/documents.ts';
 import { resourceSchema, toOne } from '../jsonapi/schemas.ts';
-import { ACCESS_LEVELS } from '../tables/access.ts';
 import { type Team, teams } from '../tables/team.ts';
-import { teamWorkspaces } from '../tables/team-workspace.ts';
+import { ACCESS_LEVELS, teamWorkspaces } from '../tables/team-workspace.ts';
 import type { Workspace } from '../tables/workspace.ts';
 import { teamsInOrder } from '../teams/list-teams.ts';
 import { sourceSchema, sourceToJson } from './effective-access-to-json.ts';

@@ -15,7 +15,7 @@ import {
 } from '../documents/team-workspace-to-json.ts';
 import type { Resource } from '../jsonapi/documents.ts';
 import { resourceSchema, toOne } from '../jsonapi/schemas.ts';
-import { ACCESS_LEVELS } from '../tables/access.ts';
+import { ACCESS_LEVELS } from '../tables/team-workspace.ts';
 import type { Subject } from './find-subject.ts';
 
 export const sourceSchema = Type.Object(

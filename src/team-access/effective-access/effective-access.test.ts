@@ -19,9 +19,9 @@ import {
   resource,
   statusAndText,
 } from '../../../test/support/team-access/team-access.ts';
-import { createAccess } from '../tables/access.ts';
 import { memberships } from '../tables/organization-membership.ts';
 import { teamMembers } from '../tables/team.ts';
+import { createAccess } from '../tables/team-workspace.ts';
 
 interface Explanation {
   readonly attribute: string;

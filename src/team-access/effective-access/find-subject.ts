@@ -2,8 +2,8 @@
 
 import { Type } from 'typebox';
 import { users } from '../../credentials/user.ts';
+import type { Query } from '../../http/call.ts';
 import type { Parameter } from '../../http/parameter.ts';
-import type { Query } from '../../http/query.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { Caller } from '../authorization/caller.ts';
 import { type CallerRole, roleWithTeams, userRole } from '../authorization/caller-role.ts';

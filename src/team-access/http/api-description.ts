@@ -3,9 +3,9 @@ import { Type } from 'typebox';
 import { meaningOf, type ServiceErrorCode, statusOf } from '../../http/errors.ts';
 import type { ApiDescription, DescribedError } from '../../http/openapi/api-description.ts';
 import type { Parameter } from '../../http/parameter.ts';
+import { JSON_API_CONTENT_TYPE } from '../jsonapi/documents.ts';
 import { errorsSchema } from '../jsonapi/error-answer.ts';
 import { type ErrorCode, errorCodes, errorDefinition } from '../jsonapi/errors.ts';
-import { JSON_API_CONTENT_TYPE } from '../jsonapi/media-type.ts';
 
 const RATE_LIMIT_HEADERS: readonly Parameter[] = [
   { name: 'X-RateLimit-Limit', description: 'Requests per second.', schema: Type.Integer() },

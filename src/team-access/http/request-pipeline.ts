@@ -4,11 +4,9 @@
  */
 import { Type } from 'typebox';
 import type { Origin } from '../../audit/record.ts';
-import type { Answer } from '../../http/answer.ts';
-import { type Call, polledDisconnectSignal } from '../../http/call.ts';
+import { type Answer, type Call, polledDisconnectSignal, type Query } from '../../http/call.ts';
 import { ServiceError } from '../../http/errors.ts';
 import type { Parameter } from '../../http/parameter.ts';
-import type { Query } from '../../http/query.ts';
 import type { Clock } from '../../state/clock/clock.ts';
 import { WRITE_BYTES_DEFAULT } from '../../state/limits.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
@@ -22,10 +20,9 @@ import {
   presentedTokenHash,
   unauthorized,
 } from '../authorization/caller.ts';
-import { NO_CONTENT, rejectIfMatch } from '../jsonapi/documents.ts';
+import { checkAccept, checkContentType, NO_CONTENT, rejectIfMatch } from '../jsonapi/documents.ts';
 import { errorAnswer } from '../jsonapi/error-answer.ts';
 import { JsonApiError } from '../jsonapi/errors.ts';
-import { checkAccept, checkContentType } from '../jsonapi/media-type.ts';
 import { teams } from '../tables/team.ts';
 import type { RateLimit, RateLimitKeys } from './rate-limit.ts';
 import type { TokenUses } from './record-token-uses.ts';

@@ -1,11 +1,38 @@
-/** JSON:API documents, the answers that contain them, and `If-Match`. */
+/** JSON:API over HTTP: the media type and its negotiation, documents, the answers that contain them, and `If-Match`. */
 import { hash } from 'node:crypto';
 import { Type } from 'typebox';
-import type { Answer } from '../../http/answer.ts';
-import type { Call } from '../../http/call.ts';
+import { acceptsMediaType } from '../../http/accept.ts';
+import type { Answer, Call } from '../../http/call.ts';
 import type { Parameter } from '../../http/parameter.ts';
 import { JsonApiError } from './errors.ts';
-import { JSON_API_CONTENT_TYPE } from './media-type.ts';
+
+export const JSON_API_MEDIA_TYPE = 'application/vnd.api+json';
+
+export const JSON_API_CONTENT_TYPE = `${JSON_API_MEDIA_TYPE}; charset=utf-8`;
+
+/** Rejects a request whose `Accept` header excludes both `mediaType` and JSON:API. @throws JsonApiError `not-acceptable` */
+export function checkAccept({ request: { headers } }: Call, mediaType = JSON_API_MEDIA_TYPE): void {
+  const { accept } = headers;
+  if (
+    accept === undefined ||
+    accept.trim() === '' ||
+    acceptsMediaType(accept, mediaType) ||
+    acceptsMediaType(accept, JSON_API_MEDIA_TYPE)
+  )
+    return;
+  throw new JsonApiError([{ code: 'not-acceptable', detail: `the answer is ${mediaType}` }]);
+}
+
+/**
+ * Rejects a write whose `Content-Type` is not JSON:API. A `DELETE` without a body needs none ([TEAM-19]).
+ * @throws JsonApiError `invalid-content-type`
+ */
+export function checkContentType({ request, body }: Call): void {
+  if (request.method === 'DELETE' && body.length === 0) return;
+  const declared = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
+  if (declared === JSON_API_MEDIA_TYPE) return;
+  throw new JsonApiError([{ code: 'invalid-content-type', detail: `content-type must be ${JSON_API_MEDIA_TYPE}` }]);
+}
 
 export interface Resource {
   readonly id: string;

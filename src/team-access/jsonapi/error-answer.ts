@@ -1,11 +1,10 @@
 /** JSON:API error documents, also for errors that the HTTP server raises before an endpoint runs. */
 import { type Static, Type } from 'typebox';
-import type { Answer } from '../../http/answer.ts';
-import type { ErrorRenderer } from '../../http/call.ts';
+import type { Answer, ErrorRenderer } from '../../http/call.ts';
 import type { ServiceErrorCode } from '../../http/errors.ts';
 import { ERRORS_MAX } from '../limits.ts';
+import { JSON_API_CONTENT_TYPE } from './documents.ts';
 import { type ErrorObject, errorDefinition, type JsonApiError } from './errors.ts';
-import { JSON_API_CONTENT_TYPE } from './media-type.ts';
 
 export const errorsSchema = Type.Object(
   {

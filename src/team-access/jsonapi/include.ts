@@ -1,7 +1,7 @@
 /** Related resources in a document: the `include` parameter, included resources, and the linkage of relationships. */
 import { Type } from 'typebox';
+import type { Query } from '../../http/call.ts';
 import type { Parameter } from '../../http/parameter.ts';
-import type { Query } from '../../http/query.ts';
 import { INCLUDED_MAX, LINKAGE_MAX } from '../limits.ts';
 import type { Resource } from './documents.ts';
 import { JsonApiError } from './errors.ts';

@@ -1,8 +1,7 @@
 /** Lists in order of creation, and their pages: `page[number]`, `page[size]`, links and metadata. */
 import { Type } from 'typebox';
-import type { Call } from '../../http/call.ts';
+import type { Call, Query } from '../../http/call.ts';
 import type { Parameter } from '../../http/parameter.ts';
-import type { Query } from '../../http/query.ts';
 import type { Stored } from '../../state/table.ts';
 import { PAGE_NUMBER_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from '../limits.ts';
 import type { Document, Resource } from './documents.ts';

@@ -2,13 +2,7 @@
 import { Type } from 'typebox';
 import { TEXT_CHARACTERS_MAX } from '../limits.ts';
 import { attributeError, type ErrorObject } from './errors.ts';
-
-/** The attributes of a request body, before validation. */
-export type RawAttributes = Readonly<Record<string, unknown>>;
-
-/** Returns the value of an attribute, or `undefined` when it is missing or null. */
-export const attributeValue = (attributes: RawAttributes, name: string): unknown =>
-  Object.hasOwn(attributes, name) ? (attributes[name] ?? undefined) : undefined;
+import { attributeValue, type RawAttributes } from './read-resource.ts';
 
 const NAME = /^[A-Za-z0-9_-]+$/;
 

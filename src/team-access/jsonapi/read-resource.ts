@@ -24,9 +24,16 @@ export interface ResourceSpec {
   readonly toManyRelationships?: readonly RelationshipSpec[];
 }
 
+/** The attributes of a request body, before validation. */
+export type RawAttributes = Readonly<Record<string, unknown>>;
+
+/** Returns the value of an attribute, or `undefined` when it is missing or null. */
+export const attributeValue = (attributes: RawAttributes, name: string): unknown =>
+  Object.hasOwn(attributes, name) ? (attributes[name] ?? undefined) : undefined;
+
 /** A resource in a body. Its attributes are not validated yet. */
 export interface ParsedResource {
-  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly attributes: RawAttributes;
   /** IDs by relationship name, without missing relationships. */
   readonly relationships: ReadonlyMap<string, string>;
   readonly toManyRelationships: ReadonlyMap<string, readonly string[]>;

@@ -1,10 +1,10 @@
 /** Finds, creates, and deletes memberships of organizations. */
-import { newId } from '../../credentials/secret.ts';
+import { newId } from '../../credentials/ids-and-secrets.ts';
 import { type User, users } from '../../credentials/user.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
-import { recordTeamAccessChange } from '../audit/record-change.ts';
+import { recordTeamAccessChange } from '../audit.ts';
 import type { Caller } from '../authorization/caller.ts';
 import type { CallerRole } from '../authorization/caller-role.ts';
 import { organizationByName, roleInOrganization, visibleTeam } from '../authorization/find-visible.ts';

@@ -1,8 +1,8 @@
 /** Lists and counts the members of an organization. */
 import { Type } from 'typebox';
 import { users } from '../../credentials/user.ts';
+import type { Query } from '../../http/call.ts';
 import type { Parameter } from '../../http/parameter.ts';
-import type { Query } from '../../http/query.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import type { CallerRole } from '../authorization/caller-role.ts';

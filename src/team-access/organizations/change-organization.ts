@@ -1,12 +1,11 @@
 /** Creates, updates, and deletes organizations. */
 import { isDeepStrictEqual } from 'node:util';
 import { Type } from 'typebox';
-import { newId } from '../../credentials/secret.ts';
+import { newId } from '../../credentials/ids-and-secrets.ts';
 import { users } from '../../credentials/user.ts';
 import type { Call } from '../../http/call.ts';
 import type { Reader } from '../../state/memory/reader.ts';
-import { recordTeamAccessChange } from '../audit/record-change.ts';
-import { deleteTrail } from '../audit/trail.ts';
+import { deleteTrail, recordTeamAccessChange } from '../audit.ts';
 import { type CallerRole, callerRole, roleWithTeams } from '../authorization/caller-role.ts';
 import { organizationByName, roleInOrganization } from '../authorization/find-visible.ts';
 import { canUpdateOrganization } from '../authorization/permissions.ts';
@@ -14,7 +13,8 @@ import { organizationDocument, organizationSettings } from '../documents/organiz
 import type { WriteContext } from '../http/request-pipeline.ts';
 import { checkIfMatch } from '../jsonapi/documents.ts';
 import { type ErrorObject, JsonApiError, notFound, throwErrors } from '../jsonapi/errors.ts';
-import { nameTakenError, type RawAttributes, readChoice, readEmail, readName } from '../jsonapi/read-attributes.ts';
+import { nameTakenError, readChoice, readEmail, readName } from '../jsonapi/read-attributes.ts';
+import type { RawAttributes } from '../jsonapi/read-resource.ts';
 import { bodySchema } from '../jsonapi/schemas.ts';
 import { readSettings, settingProperties } from '../jsonapi/settings.ts';
 import { NAME_CHARACTERS_MAX, ORGANIZATIONS_CREATED_MAX } from '../limits.ts';

@@ -11,7 +11,7 @@ import {
   changeAccess,
   createAccess,
   rankOf,
-} from './access.ts';
+} from './team-workspace.ts';
 
 /** The tables of [TEAM-8] and [TEAM-110]. */
 const TABLE = `

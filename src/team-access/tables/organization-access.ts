@@ -34,11 +34,10 @@ const IMPLIES: Readonly<Partial<Record<OrganizationPermission, readonly Organiza
   'manage-organization-access': ['manage-teams', 'manage-membership'],
 };
 
-const ALL: ReadonlySet<OrganizationPermission> = new Set(ORGANIZATION_PERMISSIONS);
-const NONE: ReadonlySet<OrganizationPermission> = new Set();
+/** The permissions of owners. */
+export const ALL_PERMISSIONS: ReadonlySet<OrganizationPermission> = new Set(ORGANIZATION_PERMISSIONS);
 
-/** Returns the permissions of owners. */
-export const allPermissions = (): ReadonlySet<OrganizationPermission> => ALL;
+const NONE: ReadonlySet<OrganizationPermission> = new Set();
 
 export function withImplied(given: Iterable<OrganizationPermission>): ReadonlySet<OrganizationPermission> {
   const held = new Set<OrganizationPermission>();

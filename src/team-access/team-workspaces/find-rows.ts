@@ -1,7 +1,7 @@
 /** Finds rows of `team-workspaces` for callers who may see or change them. Other rows are reported as not found. */
 import { Type } from 'typebox';
+import type { Query } from '../../http/call.ts';
 import type { Parameter } from '../../http/parameter.ts';
-import type { Query } from '../../http/query.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly, Stored } from '../../state/table.ts';
 import type { Caller } from '../authorization/caller.ts';

@@ -4,7 +4,7 @@ import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { sharedApi } from '../../../test/support/process/api.ts';
 import { putTeamWorkspace, rowBody, sharedCompany } from '../../../test/support/team-access/organizations.ts';
 import { documentOf, request, resource, statusAndText } from '../../../test/support/team-access/team-access.ts';
-import { ACCESS_LEVELS, type AccessLevel, createAccess } from '../tables/access.ts';
+import { ACCESS_LEVELS, type AccessLevel, createAccess } from '../tables/team-workspace.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 

@@ -22,7 +22,7 @@ import { until } from '../../../test/support/until.ts';
 import { type AuditEntry, auditLog, SYSTEM } from '../../audit/record.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import { teamWorkspaces } from '../tables/team-workspace.ts';
-import { rowExpiryJob } from './write-row.ts';
+import { rowExpiryJob } from './change-team-workspace.ts';
 
 const CONCURRENT_REQUESTS = 50;
 

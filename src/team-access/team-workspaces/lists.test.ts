@@ -16,7 +16,7 @@ import {
   resource,
   statusAndText,
 } from '../../../test/support/team-access/team-access.ts';
-import { createAccess } from '../tables/access.ts';
+import { createAccess } from '../tables/team-workspace.ts';
 
 const ids = (data: readonly ResourceObject[]): readonly string[] => data.map(({ id }) => id);
 

@@ -9,7 +9,7 @@ import {
   wireNames,
 } from '../documents/team-workspace-to-json.ts';
 import { attributeError, type ErrorObject, throwErrors } from '../jsonapi/errors.ts';
-import { attributeValue, type RawAttributes } from '../jsonapi/read-attributes.ts';
+import { attributeValue, type RawAttributes } from '../jsonapi/read-resource.ts';
 import { bodySchema, resourceBodySchema, toOne, toOneRequired } from '../jsonapi/schemas.ts';
 import {
   ACCESS_LEVELS,
@@ -20,7 +20,7 @@ import {
   type Attributes,
   createAccess,
   rankOf,
-} from '../tables/access.ts';
+} from '../tables/team-workspace.ts';
 
 export interface AccessBody extends AccessChange {
   /** Milliseconds since 1970. `null`: the row does not expire. `undefined`: the body does not contain it. */

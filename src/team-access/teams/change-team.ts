@@ -1,23 +1,16 @@
 /** Creates, updates, and deletes teams. No caller can grant permissions that they lack [AUTHZ-44 to AUTHZ-46]. */
 import { isDeepStrictEqual } from 'node:util';
 import { Type } from 'typebox';
-import { newId } from '../../credentials/secret.ts';
-import { recordTeamAccessChange } from '../audit/record-change.ts';
+import { newId } from '../../credentials/ids-and-secrets.ts';
+import { recordTeamAccessChange } from '../audit.ts';
 import { type FoundTeam, organizationWithTeams, teamById } from '../authorization/find-visible.ts';
 import { canCreateTeams, canSetOrganizationAccess, canUpdateTeam } from '../authorization/permissions.ts';
 import { organizationAccessSchema, teamDocument } from '../documents/team-to-json.ts';
 import type { WriteContext } from '../http/request-pipeline.ts';
 import type { Precondition } from '../jsonapi/documents.ts';
 import { attributeError, type ErrorObject, JsonApiError, notFound, throwErrors } from '../jsonapi/errors.ts';
-import {
-  attributeValue,
-  nameTakenError,
-  type RawAttributes,
-  readBoolean,
-  readChoice,
-  readName,
-  readNullableText,
-} from '../jsonapi/read-attributes.ts';
+import { nameTakenError, readBoolean, readChoice, readName, readNullableText } from '../jsonapi/read-attributes.ts';
+import { attributeValue, type RawAttributes } from '../jsonapi/read-resource.ts';
 import { bodySchema } from '../jsonapi/schemas.ts';
 import { NAME_CHARACTERS_MAX } from '../limits.ts';
 import { nameInOrganization, normalizeName } from '../tables/organization.ts';

@@ -9,7 +9,7 @@ import {
   type ResourceObject,
   request,
 } from '../../../test/support/team-access/team-access.ts';
-import { newId } from '../../credentials/secret.ts';
+import { newId } from '../../credentials/ids-and-secrets.ts';
 import { users } from '../../credentials/user.ts';
 import { INCLUDED_MAX } from '../limits.ts';
 import { normalizeName, organizations } from '../tables/organization.ts';

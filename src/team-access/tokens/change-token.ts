@@ -1,19 +1,20 @@
 /** Creates and revokes tokens of users, teams, and organizations. Callers have authorized the change. */
 import { Type } from 'typebox';
 import { SYSTEM } from '../../audit/record.ts';
+import { hashSecret, newApiToken, newId } from '../../credentials/ids-and-secrets.ts';
 import { parseTime } from '../../credentials/parse-time.ts';
-import { hashSecret, newApiToken, newId } from '../../credentials/secret.ts';
 import { type UserToken, userTokens } from '../../credentials/user.ts';
 import type { Clock } from '../../state/clock/clock.ts';
 import { expiryJob } from '../../state/jobs/expiry.ts';
 import type { Job } from '../../state/jobs/placement.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { State } from '../../state/state.ts';
-import { recordTeamAccessChange } from '../audit/record-change.ts';
+import { recordTeamAccessChange } from '../audit.ts';
 import type { AnyToken } from '../documents/authentication-token-to-json.ts';
 import type { WriteContext } from '../http/request-pipeline.ts';
 import { attributeError, type ErrorObject, throwErrors } from '../jsonapi/errors.ts';
-import { attributeValue, type RawAttributes, readText } from '../jsonapi/read-attributes.ts';
+import { readText } from '../jsonapi/read-attributes.ts';
+import { attributeValue, type RawAttributes } from '../jsonapi/read-resource.ts';
 import { bodySchema } from '../jsonapi/schemas.ts';
 import { type ApiToken, apiTokens } from '../tables/authentication-token.ts';
 import { teams } from '../tables/team.ts';

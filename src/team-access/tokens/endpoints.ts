@@ -1,7 +1,6 @@
 /** The endpoints of tokens of users, teams, and organizations [AUTHZ-72 to AUTHZ-82]. */
 import { userTokens } from '../../credentials/user.ts';
-import type { Answer } from '../../http/answer.ts';
-import { type Call, pathParameter } from '../../http/call.ts';
+import { type Answer, type Call, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { Caller } from '../authorization/caller.ts';
@@ -11,8 +10,7 @@ import { serveDelete, serveRead, serveWrite, type TeamAccessService } from '../h
 import { type Document, documentAnswer, etagOf, IF_MATCH, ifMatch, serializedAnswer } from '../jsonapi/documents.ts';
 import { notFound } from '../jsonapi/errors.ts';
 import { PAGE_PARAMETERS, pageDocument, readPageOrDefault, slicePage } from '../jsonapi/pagination.ts';
-import type { RawAttributes } from '../jsonapi/read-attributes.ts';
-import { readResource } from '../jsonapi/read-resource.ts';
+import { type RawAttributes, readResource } from '../jsonapi/read-resource.ts';
 import { documentSchema, pageSchema } from '../jsonapi/schemas.ts';
 import { apiTokens } from '../tables/authentication-token.ts';
 import { createToken, deleteToken, newTokenSchema, singleToken, type TokenOwner } from './change-token.ts';

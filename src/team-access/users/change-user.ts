@@ -1,15 +1,16 @@
 /** Creates, claims, and deletes users. A user from an invitation is unclaimed until they get their first token. */
 
 import { Type } from 'typebox';
-import { hashSecret, newApiToken, newId } from '../../credentials/secret.ts';
+import { hashSecret, newApiToken, newId } from '../../credentials/ids-and-secrets.ts';
 import { SITE_ADMIN, type User, users, userTokens } from '../../credentials/user.ts';
-import { recordTeamAccessChange } from '../audit/record-change.ts';
+import { recordTeamAccessChange } from '../audit.ts';
 import { checkOwnerRemains, isOwner, organizationsOfUser } from '../authorization/owners.ts';
 import { userToJson } from '../documents/user-to-json.ts';
 import type { WriteContext } from '../http/request-pipeline.ts';
 import type { Precondition } from '../jsonapi/documents.ts';
 import { attributeError, type ErrorObject, JsonApiError, notFound, throwErrors } from '../jsonapi/errors.ts';
-import { type RawAttributes, readBoolean, readEmail, readText } from '../jsonapi/read-attributes.ts';
+import { readBoolean, readEmail, readText } from '../jsonapi/read-attributes.ts';
+import type { RawAttributes } from '../jsonapi/read-resource.ts';
 import { bodySchema } from '../jsonapi/schemas.ts';
 import { NAME_CHARACTERS_MAX } from '../limits.ts';
 import { checkSiteAdmin, isSelf } from './find-user.ts';

@@ -5,7 +5,7 @@ import { sharedApi } from '../../../test/support/process/api.ts';
 import { documentOf, makeOrganization, request, resource } from '../../../test/support/team-access/team-access.ts';
 import { until } from '../../../test/support/until.ts';
 import { auditLog, SYSTEM } from '../../audit/record.ts';
-import { newId } from '../../credentials/secret.ts';
+import { newId } from '../../credentials/ids-and-secrets.ts';
 import { UNCLAIMED, users } from '../../credentials/user.ts';
 import { INVITED_BATCH, INVITED_INTERVAL_MS } from '../limits.ts';
 import { normalizeName, organizations } from '../tables/organization.ts';

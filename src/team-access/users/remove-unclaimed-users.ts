@@ -13,7 +13,7 @@ import type { Reader } from '../../state/memory/reader.ts';
 import type { State } from '../../state/state.ts';
 import type { Stored } from '../../state/table.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
-import { recordTeamAccessChange } from '../audit/record-change.ts';
+import { recordTeamAccessChange } from '../audit.ts';
 import { INVITED_BATCH, INVITED_INTERVAL_MS } from '../limits.ts';
 import { organizations } from '../tables/organization.ts';
 import { memberships } from '../tables/organization-membership.ts';

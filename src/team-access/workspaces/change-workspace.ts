@@ -1,10 +1,10 @@
 /** Creates, updates, and deletes workspaces [AUTHZ-21]. */
 import { isDeepStrictEqual } from 'node:util';
 import { Type } from 'typebox';
-import { newId } from '../../credentials/secret.ts';
+import { newId } from '../../credentials/ids-and-secrets.ts';
 import type { Call } from '../../http/call.ts';
 import type { Reader } from '../../state/memory/reader.ts';
-import { recordTeamAccessChange } from '../audit/record-change.ts';
+import { recordTeamAccessChange } from '../audit.ts';
 import type { Caller } from '../authorization/caller.ts';
 import { accessToWorkspace } from '../authorization/caller-role.ts';
 import { type FoundWorkspace, organizationByName } from '../authorization/find-visible.ts';
@@ -13,8 +13,8 @@ import { workspaceDocument, workspaceSettings } from '../documents/workspace-to-
 import type { WriteContext } from '../http/request-pipeline.ts';
 import { checkIfMatch } from '../jsonapi/documents.ts';
 import { type ErrorObject, JsonApiError, notFound, throwErrors } from '../jsonapi/errors.ts';
-import { nameTakenError, type RawAttributes, readName } from '../jsonapi/read-attributes.ts';
-import type { ParsedResource } from '../jsonapi/read-resource.ts';
+import { nameTakenError, readName } from '../jsonapi/read-attributes.ts';
+import type { ParsedResource, RawAttributes } from '../jsonapi/read-resource.ts';
 import { bodySchema, toOne } from '../jsonapi/schemas.ts';
 import { readSettings, settingProperties } from '../jsonapi/settings.ts';
 import { NAME_CHARACTERS_MAX } from '../limits.ts';

@@ -1,7 +1,7 @@
 /** Lists the workspaces of an organization that a caller has access to. */
 import { Type } from 'typebox';
+import type { Query } from '../../http/call.ts';
 import type { Parameter } from '../../http/parameter.ts';
-import type { Query } from '../../http/query.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { Stored } from '../../state/table.ts';
 import type { CallerRole } from '../authorization/caller-role.ts';

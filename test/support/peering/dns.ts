@@ -3,7 +3,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { type Answer, type DecodedPacket, decode, encode, type Packet, type RecordType } from 'dns-packet';
-import { hashSecret } from '../../../src/credentials/secret.ts';
+import { hashSecret } from '../../../src/credentials/ids-and-secrets.ts';
 import { createLog } from '../../../src/http/telemetry/log.ts';
 import { type DnsOptions, type RunningDns, startDns } from '../../../src/peering/dns/start-dns.ts';
 import { systemClock } from '../../../src/state/clock/clock.ts';

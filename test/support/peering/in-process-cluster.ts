@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { CheckReport } from '../../../src/peering/check/report.ts';
 import { peerings } from '../../../src/peering/record/record.ts';
 import type { PeeringJson } from '../../../src/peering/record/record-to-json.ts';
-import type { RunningPeering } from '../../../src/peering/start-peering.ts';
+import type { RunningPeering } from '../../../src/peering/run/start-peering.ts';
 import { type Api, type ApiSettings, startApi } from '../process/api.ts';
 import { until } from '../until.ts';
 import { mustGenerate, mustReadRecord, requestEstablish } from './peering-requests.ts';

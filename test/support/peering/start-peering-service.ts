@@ -1,6 +1,6 @@
 /** Starts the peering service on the state of an API in the test's own process. */
 import { createLog } from '../../../src/http/telemetry/log.ts';
-import { type PeeringOptions, type RunningPeering, startPeering } from '../../../src/peering/start-peering.ts';
+import { type PeeringOptions, type RunningPeering, startPeering } from '../../../src/peering/run/start-peering.ts';
 import { systemClock } from '../../../src/state/clock/clock.ts';
 import type { Api } from '../process/api.ts';
 

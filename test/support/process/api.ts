@@ -8,7 +8,7 @@ import { credentialsEndpoints } from '../../../src/credentials/api/endpoints.ts'
 import type { AclPolicy } from '../../../src/credentials/caller.ts';
 import { readCredentials } from '../../../src/credentials/credentials-file.ts';
 import { createFirstCredentials } from '../../../src/credentials/first-credentials.ts';
-import type { Edition } from '../../../src/credentials/request-partition.ts';
+import type { Edition } from '../../../src/credentials/partition.ts';
 import { type BlockingQueries, createBlockingQueries } from '../../../src/http/blocking/blocking-query.ts';
 import { openApiEndpoint } from '../../../src/http/openapi/openapi-endpoint.ts';
 import { healthEndpoints } from '../../../src/http/operators/health.ts';

@@ -1,5 +1,4 @@
-import type { Server, ServerOptions } from './server.ts';
-import { startServer } from './server.ts';
+import { type Server, type ServerOptions, startServer } from './server.ts';
 
 export interface EtcdServerOptions extends ServerOptions {
   readonly endpoints: readonly string[];

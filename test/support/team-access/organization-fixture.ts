@@ -2,7 +2,7 @@
  * An organization with every kind of caller, created through the API, for authorization tests. organizations.ts writes a
  * similar organization directly into the state.
  */
-import { hashSecret, newApiToken, newId } from '../../../src/credentials/secret.ts';
+import { hashSecret, newApiToken, newId } from '../../../src/credentials/ids-and-secrets.ts';
 import { users as userTable, userTokens } from '../../../src/credentials/user.ts';
 import { teams } from '../../../src/team-access/tables/team.ts';
 import type { Api } from '../process/api.ts';

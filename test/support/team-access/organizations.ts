@@ -3,18 +3,17 @@
  * organization-fixture.ts creates a similar organization through the API.
  */
 import { before } from 'node:test';
-import { hashSecret, newApiToken, newId } from '../../../src/credentials/secret.ts';
+import { hashSecret, newApiToken, newId } from '../../../src/credentials/ids-and-secrets.ts';
 import { users, userTokens } from '../../../src/credentials/user.ts';
 import type { State } from '../../../src/state/state.ts';
 import type { Transaction } from '../../../src/state/write/transaction.ts';
-import { type Access, createAccess } from '../../../src/team-access/tables/access.ts';
 import { apiTokens } from '../../../src/team-access/tables/authentication-token.ts';
 import { nameInOrganization, organizations, type Plan } from '../../../src/team-access/tables/organization.ts';
 import type { OrganizationPermission } from '../../../src/team-access/tables/organization-access.ts';
 import { membershipPair, memberships } from '../../../src/team-access/tables/organization-membership.ts';
 import { projects } from '../../../src/team-access/tables/project.ts';
 import { OWNERS_TEAM_NAME, teamMembers, teams, type Visibility } from '../../../src/team-access/tables/team.ts';
-import { teamWorkspaces } from '../../../src/team-access/tables/team-workspace.ts';
+import { type Access, createAccess, teamWorkspaces } from '../../../src/team-access/tables/team-workspace.ts';
 import { workspaces } from '../../../src/team-access/tables/workspace.ts';
 import type { Api } from '../process/api.ts';
 import { until } from '../until.ts';

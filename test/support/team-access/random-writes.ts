@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { users } from '../../../src/credentials/user.ts';
 import type { Snapshot } from '../../../src/state/memory/snapshot.ts';
 import type { State } from '../../../src/state/state.ts';
-import { auditTrails } from '../../../src/team-access/audit/trail.ts';
+import { auditTrails } from '../../../src/team-access/audit.ts';
 import { ORGANIZATION_PERMISSIONS } from '../../../src/team-access/tables/organization-access.ts';
 import { memberships } from '../../../src/team-access/tables/organization-membership.ts';
 import { createFakeClock } from '../fake-clock.ts';

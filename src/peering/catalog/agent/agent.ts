@@ -3,10 +3,9 @@
  * in each partition where a service was registered with it ([SVC-44]).
  */
 import { randomUUID } from 'node:crypto';
-import type { Caller } from '../../../credentials/caller.ts';
+import { type Caller, type Credentials, type RequestContext, resolveCaller } from '../../../credentials/caller.ts';
 import type { Access } from '../../../credentials/grant.ts';
-import { type Credentials, type RequestContext, resolveCaller } from '../../../credentials/request-context.ts';
-import { existingPartition } from '../../../credentials/request-partition.ts';
+import { existingPartition } from '../../../credentials/partition.ts';
 import { ServiceError } from '../../../http/errors.ts';
 import type { Reader } from '../../../state/memory/reader.ts';
 import type { Stored } from '../../../state/table.ts';

@@ -1,11 +1,9 @@
 /** The endpoints of the local agent, and the operations that are too short for a file. */
 import { Type } from 'typebox';
-import { authorize } from '../../../credentials/caller.ts';
-import { type RequestContext, writeForRequest } from '../../../credentials/request-context.ts';
-import { type Answer, emptyAnswer } from '../../../http/answer.ts';
+import { authorize, type RequestContext, writeForRequest } from '../../../credentials/caller.ts';
 import type { BlockingQueries, Evaluate } from '../../../http/blocking/blocking-query.ts';
-import { FILTERED } from '../../../http/blocking/read-headers.ts';
-import { type Call, pathParameter } from '../../../http/call.ts';
+import { FILTERED_HEADER } from '../../../http/blocking/read-protocol.ts';
+import { type Answer, type Call, emptyAnswer, pathParameter } from '../../../http/call.ts';
 import type { Endpoint } from '../../../http/endpoint.ts';
 import type { Parameter } from '../../../http/parameter.ts';
 import { JsonText } from '../../../http/v1/json-answer.ts';
@@ -72,7 +70,7 @@ export function agentEndpoints(
       summary: 'Reads the services registered with this server',
       blocking: true,
       answer: agentServicesSchema,
-      answerHeaders: [FILTERED],
+      answerHeaders: [FILTERED_HEADER],
       handle: (call) => reads.answer(call, readAgentServices(agent, contextOf(call))),
     },
     {
@@ -81,7 +79,7 @@ export function agentEndpoints(
       summary: 'Reads the checks of the services registered with this server',
       blocking: true,
       answer: agentChecksSchema,
-      answerHeaders: [FILTERED],
+      answerHeaders: [FILTERED_HEADER],
       handle: (call) => reads.answer(call, readAgentChecks(agent, contextOf(call))),
     },
   ];

@@ -2,8 +2,7 @@
  * `PUT /v1/agent/check/pass|warn|fail/:id`: sets the status of a check and renews its TTL ([SVC-51]). A report that
  * changes neither status nor output writes only the deadline and wakes no blocking query ([SVC-52]).
  */
-import { authorize } from '../../../credentials/caller.ts';
-import { type RequestContext, writeForRequest } from '../../../credentials/request-context.ts';
+import { authorize, type RequestContext, writeForRequest } from '../../../credentials/caller.ts';
 import type { DeepReadonly } from '../../../state/table.ts';
 import type { Transaction } from '../../../state/write/transaction.ts';
 import { missingOrDenied } from '../query/visibility.ts';

@@ -3,15 +3,15 @@
  * Deleting a missing item succeeds for callers that may write every service. Other callers get 403 whether or not the
  * item exists, also when they repeat a request that succeeded ([SVC-5], [SVC-27]).
  */
-import type { Caller } from '../../../credentials/caller.ts';
-import { permits } from '../../../credentials/grant.ts';
 import {
+  type Caller,
   type Credentials,
   type RequestContext,
   resolveCaller,
   writeForRequest,
-} from '../../../credentials/request-context.ts';
-import { existingPartition } from '../../../credentials/request-partition.ts';
+} from '../../../credentials/caller.ts';
+import { permits } from '../../../credentials/grant.ts';
+import { existingPartition } from '../../../credentials/partition.ts';
 import type { Stored } from '../../../state/table.ts';
 import type { Transaction } from '../../../state/write/transaction.ts';
 import { checkDatacenter, deleteService, deleteTtlCheck } from '../change-catalog.ts';

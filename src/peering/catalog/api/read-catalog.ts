@@ -1,12 +1,12 @@
 /** `GET /v1/catalog/…`: reads of services and nodes, local or imported. All support blocking queries. */
-import { authorize } from '../../../credentials/caller.ts';
 import {
+  authorize,
   type Credentials,
   type RequestContext,
   resolveCaller,
   waitOptionsOf,
-} from '../../../credentials/request-context.ts';
-import { existingPartition } from '../../../credentials/request-partition.ts';
+} from '../../../credentials/caller.ts';
+import { existingPartition } from '../../../credentials/partition.ts';
 import type { Evaluate, ReadResult } from '../../../http/blocking/blocking-query.ts';
 import { JsonText, jsonList } from '../../../http/v1/json-answer.ts';
 import type { Snapshot } from '../../../state/memory/snapshot.ts';

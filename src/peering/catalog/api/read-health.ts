@@ -1,12 +1,12 @@
 /** `GET /v1/health/…`: reads of instances with their checks, and of checks. All support blocking queries. */
-import { authorize } from '../../../credentials/caller.ts';
 import {
+  authorize,
   type Credentials,
   type RequestContext,
   resolveCaller,
   waitOptionsOf,
-} from '../../../credentials/request-context.ts';
-import { existingPartition } from '../../../credentials/request-partition.ts';
+} from '../../../credentials/caller.ts';
+import { existingPartition } from '../../../credentials/partition.ts';
 import type { Evaluate } from '../../../http/blocking/blocking-query.ts';
 import { ServiceError } from '../../../http/errors.ts';
 import { jsonList } from '../../../http/v1/json-answer.ts';

@@ -4,7 +4,7 @@ import type { Call } from '../../../http/call.ts';
 import { ServiceError } from '../../../http/errors.ts';
 import { QUOTED_LENGTH_MAX } from '../../../http/limits.ts';
 import type { Parameter } from '../../../http/parameter.ts';
-import { checkPeerName } from '../../record/names.ts';
+import { checkPeerName } from '../../record/record.ts';
 import { FAILOVER_PEERS_MAX } from '../limits.ts';
 
 export const PEER: Parameter = {

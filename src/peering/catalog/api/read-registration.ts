@@ -1,5 +1,5 @@
 /** Validates registrations and converts them to the stored form. Errors have Consul's texts where Consul has one. */
-import type { RequestContext } from '../../../credentials/request-context.ts';
+import type { RequestContext } from '../../../credentials/caller.ts';
 import { checkMeta } from '../../record/meta.ts';
 import { CHECKS_MAX, NAME_CHARACTERS_MAX } from '../limits.ts';
 import {

@@ -3,14 +3,15 @@
  * registration writes nothing and wakes no blocking query ([SVC-18]).
  */
 import { randomUUID } from 'node:crypto';
-import { authorize, type Caller } from '../../../credentials/caller.ts';
 import {
+  authorize,
+  type Caller,
   type Credentials,
   type RequestContext,
   resolveCaller,
   writeForRequest,
-} from '../../../credentials/request-context.ts';
-import { existingPartition } from '../../../credentials/request-partition.ts';
+} from '../../../credentials/caller.ts';
+import { existingPartition } from '../../../credentials/partition.ts';
 import type { ServiceError } from '../../../http/errors.ts';
 import type { DeepReadonly, Stored } from '../../../state/table.ts';
 import type { Transaction } from '../../../state/write/transaction.ts';

@@ -1,17 +1,16 @@
 /** `GET /v1/connect/intentions/check`: whether a service may call another, and why ([SVC-90]). */
 import { type Static, Type } from 'typebox';
-import type { AclPolicy } from '../../../credentials/caller.ts';
-import { authorize } from '../../../credentials/caller.ts';
-import { partitionKey } from '../../../credentials/partition.ts';
 import {
+  type AclPolicy,
+  authorize,
   type Credentials,
   type RequestContext,
   resolveCaller,
   waitOptionsOf,
-} from '../../../credentials/request-context.ts';
-import { existingPartition } from '../../../credentials/request-partition.ts';
+} from '../../../credentials/caller.ts';
+import { existingPartition, partitionKey } from '../../../credentials/partition.ts';
 import type { Evaluate } from '../../../http/blocking/blocking-query.ts';
-import type { Query } from '../../../http/query.ts';
+import type { Query } from '../../../http/call.ts';
 import { peerings } from '../../record/record.ts';
 import { configEntries, entryKey, WILDCARD } from '../config-entry.ts';
 import { type Decision, decide, isActivePeer, type Rule } from '../intentions.ts';

@@ -1,8 +1,8 @@
 /** The endpoints of configuration entries, exported and imported services, and intentions ([SVC-1]). */
 import { Type } from 'typebox';
-import { type Credentials, type RequestContext, requestContextOf } from '../../../credentials/request-context.ts';
+import { type Credentials, type RequestContext, requestContextOf } from '../../../credentials/caller.ts';
 import type { BlockingQueries } from '../../../http/blocking/blocking-query.ts';
-import { FILTERED } from '../../../http/blocking/read-headers.ts';
+import { FILTERED_HEADER } from '../../../http/blocking/read-protocol.ts';
 import { type Call, pathParameter } from '../../../http/call.ts';
 import type { Endpoint } from '../../../http/endpoint.ts';
 import type { Parameter } from '../../../http/parameter.ts';
@@ -70,7 +70,7 @@ export function entryEndpoints({ credentials, reads, consul }: EntryEndpointOpti
       blocking: true,
       query: [PARTITION_OR_ALL],
       answer: Type.Array(entrySchema),
-      answerHeaders: [FILTERED],
+      answerHeaders: [FILTERED_HEADER],
       handle: (call) => reads.answer(call, listEntries(credentials, contextOf(call), kindOf(call))),
     },
     {
@@ -99,7 +99,7 @@ export function entryEndpoints({ credentials, reads, consul }: EntryEndpointOpti
       blocking: true,
       query: [PARTITION_OR_ALL],
       answer: exportedListSchema,
-      answerHeaders: [FILTERED],
+      answerHeaders: [FILTERED_HEADER],
       handle: (call) => reads.answer(call, listExported(credentials, contextOf(call))),
     },
     {
@@ -109,7 +109,7 @@ export function entryEndpoints({ credentials, reads, consul }: EntryEndpointOpti
       blocking: true,
       query: [PARTITION_OR_ALL],
       answer: importedListSchema,
-      answerHeaders: [FILTERED],
+      answerHeaders: [FILTERED_HEADER],
       handle: (call) => reads.answer(call, listImported(credentials, contextOf(call))),
     },
     {
@@ -128,7 +128,7 @@ export function entryEndpoints({ credentials, reads, consul }: EntryEndpointOpti
       blocking: true,
       query: MATCH,
       answer: intentionMatchSchema,
-      answerHeaders: [FILTERED],
+      answerHeaders: [FILTERED_HEADER],
       handle: (call) => reads.answer(call, matchIntentions(credentials, contextOf(call), call)),
     },
   ];

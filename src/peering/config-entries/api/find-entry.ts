@@ -1,9 +1,13 @@
 /** Authorizes a request for an entry and finds the entry. A caller without the grant cannot probe which exist. */
-import { authorize, type Caller } from '../../../credentials/caller.ts';
+import {
+  authorize,
+  type Caller,
+  type Credentials,
+  type RequestContext,
+  resolveCaller,
+} from '../../../credentials/caller.ts';
 import type { Access } from '../../../credentials/grant.ts';
-import { partitionKey } from '../../../credentials/partition.ts';
-import { type Credentials, type RequestContext, resolveCaller } from '../../../credentials/request-context.ts';
-import { existingPartition } from '../../../credentials/request-partition.ts';
+import { existingPartition, partitionKey } from '../../../credentials/partition.ts';
 import { ServiceError } from '../../../http/errors.ts';
 import type { Reader } from '../../../state/memory/reader.ts';
 import type { Stored } from '../../../state/table.ts';

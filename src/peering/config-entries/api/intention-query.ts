@@ -1,10 +1,15 @@
 /** The query parameters of the intention endpoints. */
 import { Type } from 'typebox';
-import { DEFAULT_PARTITION, isPartitionName, partitionKey } from '../../../credentials/partition.ts';
-import { type Edition, invalidPartitionText } from '../../../credentials/request-partition.ts';
+import {
+  DEFAULT_PARTITION,
+  type Edition,
+  invalidPartitionText,
+  isPartitionName,
+  partitionKey,
+} from '../../../credentials/partition.ts';
+import type { Query } from '../../../http/call.ts';
 import { ServiceError } from '../../../http/errors.ts';
 import type { Parameter } from '../../../http/parameter.ts';
-import type { Query } from '../../../http/query.ts';
 import { checkPeerNameAt, checkServiceName, PARTITIONS_ARE_ENTERPRISE } from '../edit/check-names.ts';
 import type { CallSource } from '../intentions.ts';
 

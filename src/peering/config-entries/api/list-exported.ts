@@ -1,15 +1,15 @@
 /** `GET /v1/exported-services`: the exported services with their consumers ([SVC-76]). */
 import { Type } from 'typebox';
-import { type Caller, permissionDenied } from '../../../credentials/caller.ts';
-import { permits } from '../../../credentials/grant.ts';
-import { partitionKey } from '../../../credentials/partition.ts';
 import {
+  type Caller,
   type Credentials,
+  permissionDenied,
   type RequestContext,
   resolveCaller,
   waitOptionsOf,
-} from '../../../credentials/request-context.ts';
-import { ALL_PARTITIONS } from '../../../credentials/request-partition.ts';
+} from '../../../credentials/caller.ts';
+import { permits } from '../../../credentials/grant.ts';
+import { ALL_PARTITIONS, partitionKey } from '../../../credentials/partition.ts';
 import type { Evaluate } from '../../../http/blocking/blocking-query.ts';
 import { jsonList } from '../../../http/v1/json-answer.ts';
 import type { Snapshot } from '../../../state/memory/snapshot.ts';

@@ -1,15 +1,17 @@
 /** `GET /v1/connect/intentions/match`: the rules for sources or destinations, in the order in which they decide. */
 import { Type } from 'typebox';
-import { authorize, type Caller, permissionDenied } from '../../../credentials/caller.ts';
-import { permits, permitsAnyName } from '../../../credentials/grant.ts';
 import {
+  authorize,
+  type Caller,
   type Credentials,
+  permissionDenied,
   type RequestContext,
   resolveCaller,
   waitOptionsOf,
   watchOwnToken,
-} from '../../../credentials/request-context.ts';
-import { existingPartition } from '../../../credentials/request-partition.ts';
+} from '../../../credentials/caller.ts';
+import { permits, permitsAnyName } from '../../../credentials/grant.ts';
+import { existingPartition } from '../../../credentials/partition.ts';
 import type { Evaluate } from '../../../http/blocking/blocking-query.ts';
 import type { Call } from '../../../http/call.ts';
 import { ServiceError } from '../../../http/errors.ts';

@@ -1,6 +1,6 @@
 /** `POST /v1/config/preview`: what an entry would change, without writing it ([SVC-70]). */
 import { type Static, Type } from 'typebox';
-import type { Credentials, RequestContext } from '../../../credentials/request-context.ts';
+import type { Credentials, RequestContext } from '../../../credentials/caller.ts';
 import { localServiceNames } from '../../catalog/query/local-instances.ts';
 import { withBodyPartition } from '../../find/find-peering.ts';
 import { type ConfigEntry, ofKind } from '../config-entry.ts';

@@ -1,16 +1,11 @@
 /** `PUT /v1/config` and `DELETE /v1/config/:kind/:name`: change an entry and record the change in the audit log. */
 import { Type } from 'typebox';
 import { type Origin, recordChange } from '../../../audit/record.ts';
-import {
-  type Credentials,
-  originOf,
-  type RequestContext,
-  writeForRequest,
-} from '../../../credentials/request-context.ts';
+import { type Credentials, originOf, type RequestContext, writeForRequest } from '../../../credentials/caller.ts';
+import type { Query } from '../../../http/call.ts';
 import { ServiceError } from '../../../http/errors.ts';
 import { QUOTED_LENGTH_MAX } from '../../../http/limits.ts';
 import type { Parameter } from '../../../http/parameter.ts';
-import type { Query } from '../../../http/query.ts';
 import type { Stored } from '../../../state/table.ts';
 import type { Transaction } from '../../../state/write/transaction.ts';
 import { withBodyPartition } from '../../find/find-peering.ts';

@@ -1,11 +1,17 @@
 /** Validates the names of services, peers and partitions in an entry. Every error begins with its place ([SVC-66]). */
-import { DEFAULT_PARTITION, isPartitionName, partitionKey, partitions } from '../../../credentials/partition.ts';
-import { type Edition, invalidPartitionText } from '../../../credentials/request-partition.ts';
+import {
+  DEFAULT_PARTITION,
+  type Edition,
+  invalidPartitionText,
+  isPartitionName,
+  partitionKey,
+  partitions,
+} from '../../../credentials/partition.ts';
 import { ServiceError } from '../../../http/errors.ts';
 import { QUOTED_LENGTH_MAX } from '../../../http/limits.ts';
 import type { Reader } from '../../../state/memory/reader.ts';
 import { SERVICE_NAME_CHARACTERS_MAX } from '../../limits.ts';
-import { checkPeerName } from '../../record/names.ts';
+import { checkPeerName } from '../../record/record.ts';
 import { WILDCARD } from '../config-entry.ts';
 
 export interface ValidationContext {

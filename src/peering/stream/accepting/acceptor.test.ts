@@ -19,7 +19,7 @@ import { until } from '../../../../test/support/until.ts';
 import { MESSAGE_BYTES_MAX, STREAM_OPENS_BURST, STREAMS_PER_CONNECTION_MAX } from '../../limits.ts';
 import { peerings } from '../../record/record.ts';
 import { acceptedSecrets } from '../../record/secrets.ts';
-import type { RunningPeering } from '../../start-peering.ts';
+import type { RunningPeering } from '../../run/start-peering.ts';
 import { RESOURCE_KINDS } from '../wire/resources.ts';
 
 const SESSIONS = { heartbeatIntervalMs: 500, heartbeatTimeoutMs: 20_000, handshakeTimeoutMs: 1_500 };

@@ -5,12 +5,13 @@
 import { Code } from '@connectrpc/connect';
 import type { State } from '../../../state/state.ts';
 import { STREAM_OPEN_INTERVAL_MS, STREAM_OPENS_BURST } from '../../limits.ts';
-import { isRemoteName, REMOTE_NAME_WANTED } from '../../record/names.ts';
 import {
   type CurrentStream,
   type DeadLink,
   type Failing,
+  isRemoteName,
   peerings,
+  REMOTE_NAME_WANTED,
   streamLost,
   streamOpened,
   streamOpenFailed,

@@ -1,5 +1,5 @@
 /** The endpoints of the certificate authority: `/v1/operator/ca` and `/v1/operator/ca/rotate`. */
-import { type RequestContext, requestContextOf } from '../../../credentials/request-context.ts';
+import { type RequestContext, requestContextOf } from '../../../credentials/caller.ts';
 import type { BlockingQueries } from '../../../http/blocking/blocking-query.ts';
 import type { Call } from '../../../http/call.ts';
 import type { Endpoint } from '../../../http/endpoint.ts';

@@ -1,7 +1,6 @@
 /** `GET /v1/operator/ca`: reads the certificate authority. Supports blocking queries. */
-import { authorize } from '../../../credentials/caller.ts';
+import { authorize, type RequestContext, resolveCaller, waitOptionsOf } from '../../../credentials/caller.ts';
 import { partitionKey, partitions } from '../../../credentials/partition.ts';
-import { type RequestContext, resolveCaller, waitOptionsOf } from '../../../credentials/request-context.ts';
 import type { Evaluate } from '../../../http/blocking/blocking-query.ts';
 import type { Snapshot } from '../../../state/memory/snapshot.ts';
 import type { State, Watched } from '../../../state/state.ts';

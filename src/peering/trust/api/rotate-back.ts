@@ -1,6 +1,11 @@
 /** `DELETE /v1/operator/ca/rotate`: returns to the old CA root ([PEER-89]). */
-import { authorize } from '../../../credentials/caller.ts';
-import { originOf, type RequestContext, resolveCaller, writeForRequest } from '../../../credentials/request-context.ts';
+import {
+  authorize,
+  originOf,
+  type RequestContext,
+  resolveCaller,
+  writeForRequest,
+} from '../../../credentials/caller.ts';
 import { ServiceError } from '../../../http/errors.ts';
 import { authorities, authorityRow, revertRotation } from '../authority.ts';
 import { recordAuthorityChange } from '../record-authority-change.ts';

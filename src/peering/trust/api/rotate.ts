@@ -2,9 +2,14 @@
  * `PUT /v1/operator/ca/rotate`: announces a new CA root ([PEER-88]). `certificate-job.ts` makes the later transitions.
  */
 
-import type { Caller } from '../../../credentials/caller.ts';
-import { authorize } from '../../../credentials/caller.ts';
-import { originOf, type RequestContext, resolveCaller, writeForRequest } from '../../../credentials/request-context.ts';
+import {
+  authorize,
+  type Caller,
+  originOf,
+  type RequestContext,
+  resolveCaller,
+  writeForRequest,
+} from '../../../credentials/caller.ts';
 import { ServiceError } from '../../../http/errors.ts';
 import type { Reader } from '../../../state/memory/reader.ts';
 import { announceRoot, authorities, authorityRow } from '../authority.ts';

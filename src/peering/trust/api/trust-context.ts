@@ -1,6 +1,6 @@
 /** The dependencies of the operations on the certificate authority. */
-import type { Credentials } from '../../../credentials/request-context.ts';
-import { ALL_PARTITIONS } from '../../../credentials/request-partition.ts';
+import type { Credentials } from '../../../credentials/caller.ts';
+import { ALL_PARTITIONS } from '../../../credentials/partition.ts';
 import type { Clock } from '../../../state/clock/clock.ts';
 import type { SecretStore } from '../../record/encrypted-secret.ts';
 import type { ClusterName } from '../cluster-name.ts';

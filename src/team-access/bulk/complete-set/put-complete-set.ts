@@ -16,10 +16,15 @@ import { sortByCreation } from '../../jsonapi/pagination.ts';
 import { nameInOrganization } from '../../tables/organization.ts';
 import { type Team, teams } from '../../tables/team.ts';
 import { teamWorkspaces } from '../../tables/team-workspace.ts';
-import { teamForWorkspace, unsuitableTeamErrors } from '../../team-workspaces/change-team-workspace.ts';
+import {
+  addRow,
+  changeRow,
+  removeRow,
+  teamForWorkspace,
+  unsuitableTeamErrors,
+} from '../../team-workspaces/change-team-workspace.ts';
 import { administeredWorkspace, type FoundRow } from '../../team-workspaces/find-rows.ts';
 import { type NewAccess, readNewAccess } from '../../team-workspaces/read-access.ts';
-import { addRow, changeRow, removeRow } from '../../team-workspaces/write-row.ts';
 import type { SetRow } from './read-complete-set.ts';
 
 /** A row that was added (no `before`), updated, or removed (no `after`). */

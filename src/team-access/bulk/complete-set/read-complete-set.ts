@@ -9,8 +9,14 @@ import {
   throwErrors,
   withErrorsAt,
 } from '../../jsonapi/errors.ts';
-import { attributeValue, type RawAttributes } from '../../jsonapi/read-attributes.ts';
-import { bodyError, parseResource, type ResourceSpec, readMember } from '../../jsonapi/read-resource.ts';
+import {
+  attributeValue,
+  bodyError,
+  parseResource,
+  type RawAttributes,
+  type ResourceSpec,
+  readMember,
+} from '../../jsonapi/read-resource.ts';
 import { SET_ROWS_MAX } from '../../limits.ts';
 
 export interface SetRow {

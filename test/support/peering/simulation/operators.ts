@@ -1,7 +1,7 @@
 /** The operators of the peering simulation. They call the real API operations on random servers. */
 
+import type { RequestContext } from '../../../../src/credentials/caller.ts';
 import { DEFAULT_PARTITION } from '../../../../src/credentials/partition.ts';
-import type { RequestContext } from '../../../../src/credentials/request-context.ts';
 import { ServiceError } from '../../../../src/http/errors.ts';
 import { deletePeering } from '../../../../src/peering/api/delete-peering.ts';
 import { establish } from '../../../../src/peering/api/establish.ts';

@@ -5,7 +5,7 @@ import type { Log } from '../../../../src/http/telemetry/log.ts';
 import { SCHEMA } from '../../../../src/main/schema.ts';
 import type { PeeringService } from '../../../../src/peering/peering-context.ts';
 import { createSecretStore } from '../../../../src/peering/record/encrypted-secret.ts';
-import { runPeers } from '../../../../src/peering/run-peers.ts';
+import { runPeers } from '../../../../src/peering/run/run-peers.ts';
 import type { Acceptor } from '../../../../src/peering/stream/accepting/acceptor.ts';
 import type { PresentedSecret } from '../../../../src/peering/stream/accepting/exchange-secret.ts';
 import type { SessionTimes } from '../../../../src/peering/stream/contract.ts';

@@ -3,11 +3,11 @@
  * are in a registry of their own.
  */
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { Metrics } from '../http/operators/metrics.ts';
-import type { DeepReadonly } from '../state/table.ts';
-import { type Peering, peerings } from './record/record.ts';
+import type { Metrics } from '../../http/operators/metrics.ts';
+import type { DeepReadonly } from '../../state/table.ts';
+import { type Peering, peerings } from '../record/record.ts';
+import type { PeeringTraffic } from '../stream/status/stream-traffic.ts';
 import type { RunningPeering } from './start-peering.ts';
-import type { PeeringTraffic } from './stream/status/stream-traffic.ts';
 
 /** The states of a record, and `FAILING` for one with a `Failing` reason ([PEER-28]). */
 const STATES = ['INITIAL', 'ACTIVE', 'FAILING', 'TERMINATED'] as const;

@@ -2,32 +2,32 @@
  * The peering service without its listener and endpoints: streams, dialing, accepting and background jobs. The caller
  * provides the connections, which are sockets or a simulated network.
  */
-import type { Credentials } from '../credentials/request-context.ts';
-import type { Log } from '../http/telemetry/log.ts';
-import type { Clock } from '../state/clock/clock.ts';
-import { expiryJob } from '../state/jobs/expiry.ts';
-import type { Job } from '../state/jobs/placement.ts';
-import { catalogJobs } from './catalog/catalog-jobs.ts';
-import { exportedNamesJob } from './export/exported-names-job.ts';
-import { createExporter, type Exporter } from './export/exporter.ts';
-import type { PeeringService } from './peering-context.ts';
-import type { SecretStore } from './record/encrypted-secret.ts';
-import { reservations, tombstones } from './record/secrets.ts';
+import type { Credentials } from '../../credentials/caller.ts';
+import type { Log } from '../../http/telemetry/log.ts';
+import type { Clock } from '../../state/clock/clock.ts';
+import { expiryJob } from '../../state/jobs/expiry.ts';
+import type { Job } from '../../state/jobs/placement.ts';
+import { catalogJobs } from '../catalog/catalog-jobs.ts';
+import { exportedNamesJob } from '../export/exported-names-job.ts';
+import { createExporter, type Exporter } from '../export/exporter.ts';
+import type { PeeringService } from '../peering-context.ts';
+import type { SecretStore } from '../record/encrypted-secret.ts';
+import { reservations, tombstones } from '../record/secrets.ts';
+import { type Acceptor, createAcceptor } from '../stream/accepting/acceptor.ts';
+import { exchangeSecret } from '../stream/accepting/exchange-secret.ts';
+import type { SessionTimes } from '../stream/contract.ts';
+import { createExchange } from '../stream/dialing/exchange.ts';
+import { superviseDialing } from '../stream/dialing/supervisor.ts';
+import { createLiveStreams, type LiveStreams } from '../stream/status/live-streams.ts';
+import { orphanedStreamsJob, resetOrphanedPeerings } from '../stream/status/orphaned-streams.ts';
+import { createRefusalLog } from '../stream/status/refusal-log.ts';
+import { followServerAddresses } from '../stream/status/server-addresses.ts';
+import { createStreamTimes } from '../stream/status/stream-times.ts';
+import { createStreamTraffic, type StreamTraffic } from '../stream/status/stream-traffic.ts';
+import type { ConnectPeer, StreamDependencies } from '../stream/stream-dependencies.ts';
+import { certificateJob } from '../trust/certificate-job.ts';
+import type { ServerIdentity } from '../trust/identity.ts';
 import { peeringRemovalJob } from './removal.ts';
-import { type Acceptor, createAcceptor } from './stream/accepting/acceptor.ts';
-import { exchangeSecret } from './stream/accepting/exchange-secret.ts';
-import type { SessionTimes } from './stream/contract.ts';
-import { createExchange } from './stream/dialing/exchange.ts';
-import { superviseDialing } from './stream/dialing/supervisor.ts';
-import { createLiveStreams, type LiveStreams } from './stream/status/live-streams.ts';
-import { orphanedStreamsJob, resetOrphanedPeerings } from './stream/status/orphaned-streams.ts';
-import { createRefusalLog } from './stream/status/refusal-log.ts';
-import { followServerAddresses } from './stream/status/server-addresses.ts';
-import { createStreamTimes } from './stream/status/stream-times.ts';
-import { createStreamTraffic, type StreamTraffic } from './stream/status/stream-traffic.ts';
-import type { ConnectPeer, StreamDependencies } from './stream/stream-dependencies.ts';
-import { certificateJob } from './trust/certificate-job.ts';
-import type { ServerIdentity } from './trust/identity.ts';
 
 export interface PeersOptions {
   readonly credentials: Credentials;

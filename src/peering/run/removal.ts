@@ -2,17 +2,17 @@
  * The background job that removes deleted peerings: first the imported data in bounded commits ([PEER-67]), then the
  * record ([PEER-68]). The rows describe the remaining work, so any server can continue the job.
  */
-import { traced } from '../http/telemetry/tracing.ts';
-import { type Clock, sleep } from '../state/clock/clock.ts';
-import type { Job } from '../state/jobs/placement.ts';
-import type { Reader } from '../state/memory/reader.ts';
-import type { State } from '../state/state.ts';
-import type { DeepReadonly, Table } from '../state/table.ts';
-import { importProblems } from './catalog/tables/import-problem.ts';
-import { importedServiceKey, importedServices } from './catalog/tables/imported-service.ts';
-import { READABLE_AFTER_DELETION_MS, REMOVAL_BATCH_ROWS, REMOVAL_POLL_MS } from './limits.ts';
-import { type Peering, peerings } from './record/record.ts';
-import { lookupPeeringName, peeringSpan } from './spans.ts';
+import { traced } from '../../http/telemetry/tracing.ts';
+import { type Clock, sleep } from '../../state/clock/clock.ts';
+import type { Job } from '../../state/jobs/placement.ts';
+import type { Reader } from '../../state/memory/reader.ts';
+import type { State } from '../../state/state.ts';
+import type { DeepReadonly, Table } from '../../state/table.ts';
+import { importProblems } from '../catalog/tables/import-problem.ts';
+import { importedServiceKey, importedServices } from '../catalog/tables/imported-service.ts';
+import { READABLE_AFTER_DELETION_MS, REMOVAL_BATCH_ROWS, REMOVAL_POLL_MS } from '../limits.ts';
+import { type Peering, peerings } from '../record/record.ts';
+import { lookupPeeringName, peeringSpan } from '../spans.ts';
 
 interface RemovalDependencies {
   readonly state: State;

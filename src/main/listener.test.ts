@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Config } from '../config.ts';
-import { localNamesOf } from './local-names.ts';
+import { localNamesOf } from './listener.ts';
 
 for (const [host, enabled, defaultPolicy, wanted] of [
   ['127.0.0.1', true, 'deny', 'with-origin'],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { parseQuery } from './call.ts';
 import { ServiceError } from './errors.ts';
-import { parseQuery } from './query.ts';
 
 describe('parseQuery with a repeated parameter [V1-13] [V1-14]', () => {
   it('returns the first value', () => {

@@ -2,12 +2,12 @@
  * Encryption of existing stream secrets when a server starts with a data key for the first time ([PEER-92]). A start
  * that is interrupted leaves the remaining secrets to the next one.
  */
-import type { Log } from '../http/telemetry/log.ts';
-import type { State } from '../state/state.ts';
-import type { DeepReadonly, Table } from '../state/table.ts';
-import { ENCRYPTIONS_IN_PARALLEL_MAX } from './limits.ts';
-import type { SecretStore, StoredSecret } from './record/encrypted-secret.ts';
-import { links, streamSecretContext, type Tombstone, tombstones } from './record/secrets.ts';
+import type { Log } from '../../http/telemetry/log.ts';
+import type { State } from '../../state/state.ts';
+import type { DeepReadonly, Table } from '../../state/table.ts';
+import { ENCRYPTIONS_IN_PARALLEL_MAX } from '../limits.ts';
+import type { SecretStore, StoredSecret } from '../record/encrypted-secret.ts';
+import { links, streamSecretContext, type Tombstone, tombstones } from '../record/secrets.ts';
 
 interface EncryptionDependencies {
   readonly state: State;

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { startPeeringService } from '../../test/support/peering/start-peering-service.ts';
-import { type Api, startApi } from '../../test/support/process/api.ts';
-import { sqliteStore } from '../../test/support/state/store.ts';
-import { createLog } from '../http/telemetry/log.ts';
-import { dataKeyCipher } from '../state/transfer/encryption.ts';
+import { startPeeringService } from '../../../test/support/peering/start-peering-service.ts';
+import { type Api, startApi } from '../../../test/support/process/api.ts';
+import { sqliteStore } from '../../../test/support/state/store.ts';
+import { createLog } from '../../http/telemetry/log.ts';
+import { dataKeyCipher } from '../../state/transfer/encryption.ts';
+import { ENCRYPTIONS_IN_PARALLEL_MAX } from '../limits.ts';
+import { createSecretStore, DataKeyError } from '../record/encrypted-secret.ts';
+import { newPeering, peerings } from '../record/record.ts';
+import { links, streamSecretContext, tombstones } from '../record/secrets.ts';
 import { encryptStreamSecrets } from './encrypt-stream-secrets.ts';
-import { ENCRYPTIONS_IN_PARALLEL_MAX } from './limits.ts';
-import { createSecretStore, DataKeyError } from './record/encrypted-secret.ts';
-import { newPeering, peerings } from './record/record.ts';
-import { links, streamSecretContext, tombstones } from './record/secrets.ts';
 
 const dataKey = dataKeyCipher(Buffer.alloc(32, 1));
 const withKey = createSecretStore(dataKey);

@@ -1,4 +1,0 @@
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-/** Whether `text` is a UUID of any version, in upper or lower case. */
-export const isUuid = (text: string): boolean => UUID.test(text);
