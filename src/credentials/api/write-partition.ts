@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { recordChange } from '../../audit/record.ts';
 import { ServiceError } from '../../http/errors.ts';
 import { authorize } from '../caller.ts';
-import { DESCRIPTION_CHARACTERS_MAX } from '../limits.ts';
+import { TEXT_CHARACTERS_MAX } from '../limits.ts';
 import { type PartitionJson, partitionKey, partitions, partitionToJson } from '../partition.ts';
 import { type Credentials, originOf, type RequestContext, resolveCaller, writeForRequest } from '../request-context.ts';
 import { checkPartitionName } from '../request-partition.ts';
@@ -12,7 +12,7 @@ import { checkPartitionName } from '../request-partition.ts';
 export const partitionBodySchema = Type.Object(
   {
     Name: Type.Optional(Type.String()),
-    Description: Type.Optional(Type.String({ maxLength: DESCRIPTION_CHARACTERS_MAX })),
+    Description: Type.Optional(Type.String({ maxLength: TEXT_CHARACTERS_MAX })),
     CreateIndex: Type.Optional(Type.Integer()),
     ModifyIndex: Type.Optional(Type.Integer()),
   },

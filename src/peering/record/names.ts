@@ -1,6 +1,6 @@
 /** Syntax of peer names ([PEER-3]) and of the partition and datacenter names that another cluster sends. */
 import { ServiceError } from '../../http/errors.ts';
-import { REMOTE_NAME_CHARACTERS_MAX } from '../limits.ts';
+import { DNS_NAME_CHARACTERS_MAX } from '../limits.ts';
 
 /** A DNS label, because a peer's services are resolved as `<service>.service.<peer>.peer.<domain>`. */
 const LABEL = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
@@ -24,9 +24,9 @@ function invalidName(name: string, characters: string): ServiceError {
 }
 
 /** The characters of partition and datacenter names in Accord and Consul. The empty name is valid. */
-const REMOTE_NAME = new RegExp(`^[A-Za-z0-9._-]{0,${REMOTE_NAME_CHARACTERS_MAX}}$`);
+const REMOTE_NAME = new RegExp(`^[A-Za-z0-9._-]{0,${DNS_NAME_CHARACTERS_MAX}}$`);
 
 export const isRemoteName = (name: string): boolean => REMOTE_NAME.test(name);
 
 /** The accepted syntax, for error messages. */
-export const REMOTE_NAME_WANTED = `at most ${REMOTE_NAME_CHARACTERS_MAX} letters, digits, '.', '-' or '_'`;
+export const REMOTE_NAME_WANTED = `at most ${DNS_NAME_CHARACTERS_MAX} letters, digits, '.', '-' or '_'`;

@@ -1,10 +1,10 @@
 /** Authentication: finds the caller of a request by its bearer token. */
+import { SECRET_CHARACTERS_MAX } from '../../credentials/limits.ts';
 import { hashSecret } from '../../credentials/secret.ts';
 import { users, userTokens } from '../../credentials/user.ts';
 import type { Call } from '../../http/call.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import { JsonApiError } from '../jsonapi/errors.ts';
-import { TOKEN_CHARACTERS_MAX } from '../limits.ts';
 import { apiTokens } from '../tables/authentication-token.ts';
 
 export type Caller =
@@ -17,7 +17,7 @@ const BEARER = /^bearer +(\S+) *$/i;
 /** Returns the hash of a request's token, or `undefined` when the request has no token of a valid length. */
 export function presentedTokenHash({ request }: Call): string | undefined {
   const token = BEARER.exec(request.headers.authorization ?? '')?.[1];
-  return token === undefined || token.length > TOKEN_CHARACTERS_MAX ? undefined : hashSecret(token);
+  return token === undefined || token.length > SECRET_CHARACTERS_MAX ? undefined : hashSecret(token);
 }
 
 /** Returns the caller to whom a token belongs, or `undefined` when the token is unknown, expired or revoked. */
