@@ -49,7 +49,7 @@ const LAYERS = {
   http: [
     'errors limits accept',
     'telemetry/',
-    'call parameter endpoint send',
+    'call parameter endpoint send stream-answer',
     'json/',
     'v1/',
     'openapi/',

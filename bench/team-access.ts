@@ -1,6 +1,6 @@
 /** Measures reads and decisions of team access, and compares them with bare `node:http`. */
 import { users } from '../src/credentials/user.ts';
-import { accessContributions, userRole } from '../src/team-access/authorization/caller-role.ts';
+import { accessContributions, userRole } from '../src/team-access/authorization/caller.ts';
 import { effectiveAccess, explainAccess } from '../src/team-access/authorization/effective-access.ts';
 import { organizations } from '../src/team-access/tables/organization.ts';
 import { startServer } from '../test/support/process/server.ts';

@@ -2,7 +2,10 @@
 
 /** Commits in the first backward step of a read. Doubled while few entries are found, because an epoch leaves a gap of 2^32. */
 export const STEP_COMMITS = 1_000;
-/** Largest number of entries read from the store at once. An entry has about 1 KB. */
+/**
+ * Largest number of entries read from the store at once, by the audit log and by the audit trail of an organization. An
+ * entry has about 1 KB. The trail also reads at most as many rows of its list of commits at once.
+ */
 export const PAGE_ENTRIES = 500;
 /** Number of entries in the first read, when their size is unknown. One entry can have 1 MB. */
 export const FIRST_PAGE_ENTRIES = 16;
@@ -10,8 +13,6 @@ export const FIRST_PAGE_ENTRIES = 16;
 export const PAGE_CHARACTERS = 2 * 1024 * 1024;
 /** How much older than `since` an entry must be to end a read. Covers clocks that an operator or NTP sets back. */
 export const SINCE_TOLERANCE_MS = 24 * 3_600_000;
-/** Entries examined and removed at a time, because other writes wait behind the removal. */
-export const RETENTION_BATCH_ENTRIES = 100;
 /** How often the log is checked for entries past `audit.retention`. */
 export const RETENTION_CHECK_MS = 60_000;
 /** How long the clock must be steady before entries are removed. Leaves time for NTP or an operator to correct it. */

@@ -1,10 +1,11 @@
 /** Removes audit entries that are older than `audit.retention`. */
 import { type Clock, sleep } from '../state/clock/clock.ts';
 import type { Job } from '../state/jobs/placement.ts';
+import { REMOVAL_BATCH_ROWS } from '../state/limits.ts';
 import type { State } from '../state/state.ts';
 import type { DeepReadonly } from '../state/table.ts';
 import type { Transaction } from '../state/write/transaction.ts';
-import { OVERDUE_MS, RETENTION_BATCH_ENTRIES, RETENTION_CHECK_MS, STEADY_MS_MIN } from './limits.ts';
+import { OVERDUE_MS, RETENTION_CHECK_MS, STEADY_MS_MIN } from './limits.ts';
 import { type AuditEntry, auditLog } from './record.ts';
 
 /** Deletes references to an entry, in the commit that removes it. */
@@ -37,7 +38,7 @@ export function auditRetentionJob(
     name: 'audit retention',
     async run(signal) {
       while (!signal.aborted) {
-        const oldest = await state.scan(auditLog, { limit: RETENTION_BATCH_ENTRIES }, signal);
+        const oldest = await state.scan(auditLog, { limit: REMOVAL_BATCH_ROWS }, signal);
         // Read after the scan, so that a clock jump during the scan counts.
         const isSteady = steadyMs() >= STEADY_MS_MIN;
         const cutoff = clock.now() - retentionMs;
@@ -49,7 +50,7 @@ export function auditRetentionJob(
         }
         // One write per entry. The write queue combines them into large commits.
         await Promise.all(due.map(({ row }) => state.write((tx) => remove(tx, row), { signal })));
-        if (due.length < RETENTION_BATCH_ENTRIES) await sleep(clock, RETENTION_CHECK_MS, signal);
+        if (due.length < REMOVAL_BATCH_ROWS) await sleep(clock, RETENTION_CHECK_MS, signal);
       }
     },
   };

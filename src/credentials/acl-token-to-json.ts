@@ -2,8 +2,7 @@
 import { type Static, Type } from 'typebox';
 import { JsonText } from '../http/v1/json-answer.ts';
 import type { DeepReadonly, Stored } from '../state/table.ts';
-import type { AclToken } from './acl-token.ts';
-import { grantSchema } from './grant.ts';
+import { type AclToken, grantSchema } from './acl-token.ts';
 
 const accessorId = { AccessorID: Type.String({ description: 'The public ID of the token.' }) };
 const publicFields = {

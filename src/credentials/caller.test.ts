@@ -5,10 +5,9 @@ import { type Api, startApi } from '../../test/support/process/api.ts';
 import { until } from '../../test/support/until.ts';
 import { SYSTEM } from '../audit/record.ts';
 import { expiryJob } from '../state/jobs/expiry.ts';
-import { aclTokens } from './acl-token.ts';
+import { aclTokens, permits, RESOURCES } from './acl-token.ts';
 import { type AclPolicy, authenticate } from './caller.ts';
 import { recordTokenChange } from './change-token.ts';
-import { permits, RESOURCES } from './grant.ts';
 import { hashSecret } from './ids-and-secrets.ts';
 
 const MINUTE_MS = 60_000;

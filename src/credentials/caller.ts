@@ -9,8 +9,15 @@ import type { Reader } from '../state/memory/reader.ts';
 import type { State, Watched } from '../state/state.ts';
 import { rowTopic } from '../state/watch/change-notifier.ts';
 import type { Transaction } from '../state/write/transaction.ts';
-import { aclTokens } from './acl-token.ts';
-import { ALL_GRANTS, type Grant, type Permission, permits, permitsAnyName, type Resource } from './grant.ts';
+import {
+  ALL_GRANTS,
+  aclTokens,
+  type Grant,
+  type Permission,
+  permits,
+  permitsAnyName,
+  type Resource,
+} from './acl-token.ts';
 import { hashSecret } from './ids-and-secrets.ts';
 import { SECRET_CHARACTERS_MAX } from './limits.ts';
 import {

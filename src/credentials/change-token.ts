@@ -2,10 +2,9 @@
 import { type Origin, recordChange } from '../audit/record.ts';
 import type { Stored } from '../state/table.ts';
 import type { Transaction } from '../state/write/transaction.ts';
-import type { AclToken } from './acl-token.ts';
+import { type AclToken, covers, type Grant } from './acl-token.ts';
 import { type AclTokenJson, aclTokenToJson } from './acl-token-to-json.ts';
 import { authorize, type Caller, permissionDenied } from './caller.ts';
-import { covers, type Grant } from './grant.ts';
 
 /**
  * Checks that the caller holds everything that the grants permit, and `acl:write` in their partitions [ACL-29].

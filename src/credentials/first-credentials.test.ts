@@ -8,7 +8,7 @@ import { auditLog } from '../audit/record.ts';
 import { sqliteEngine } from '../state/engine/sqlite/engine.ts';
 import type { State } from '../state/state.ts';
 import { defineSchema } from '../state/table.ts';
-import { aclTokens } from './acl-token.ts';
+import { ALL_GRANTS, aclTokens } from './acl-token.ts';
 import { cluster } from './cluster.ts';
 import { credentialsPath, readCredentials, writeCredentials } from './credentials-file.ts';
 import {
@@ -18,7 +18,6 @@ import {
   type PresetSecrets,
   recoverCredentials,
 } from './first-credentials.ts';
-import { ALL_GRANTS } from './grant.ts';
 import { hashSecret } from './ids-and-secrets.ts';
 import { partitions } from './partition.ts';
 import { users, userTokens } from './user.ts';

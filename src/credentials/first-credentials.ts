@@ -9,7 +9,7 @@ import type { Clock } from '../state/clock/clock.ts';
 import type { Reader } from '../state/memory/reader.ts';
 import type { State } from '../state/state.ts';
 import type { Transaction } from '../state/write/transaction.ts';
-import { type AclToken, aclTokens } from './acl-token.ts';
+import { type AclToken, ALL_GRANTS, aclTokens } from './acl-token.ts';
 import { aclTokenToJson } from './acl-token-to-json.ts';
 import { cluster } from './cluster.ts';
 import {
@@ -20,7 +20,6 @@ import {
   removeCredentials,
   writeCredentials,
 } from './credentials-file.ts';
-import { ALL_GRANTS } from './grant.ts';
 import { hashSecret, newApiToken, newId } from './ids-and-secrets.ts';
 import { DEFAULT_PARTITION, partitions, partitionToJson } from './partition.ts';
 import { users, userTokens } from './user.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { ALL_GRANTS, covers, type Grant, type Permission, permits, permitsAnyName, RESOURCES } from './grant.ts';
+import { ALL_GRANTS, covers, type Grant, type Permission, permits, permitsAnyName, RESOURCES } from './acl-token.ts';
 
 /** Parses `<resource>:<access>|<partition>|<names>`; the partition defaults to `default`. */
 const grant = (text: string): Grant => {

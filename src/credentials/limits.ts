@@ -1,7 +1,10 @@
 /** The limits of ACL tokens, partitions, exports and the audit log. */
 
-/** Lists and audit entries contain descriptions. */
-export const DESCRIPTION_CHARACTERS_MAX = 1_024;
+/**
+ * Maximum characters in the description of an ACL token or partition, and in a text of team access other than a name.
+ * Lists and audit entries contain them.
+ */
+export const TEXT_CHARACTERS_MAX = 1_024;
 /** Every request scans the grants of its token [ACL-16]. */
 export const GRANTS_MAX = 128;
 /** Every request scans the names in those grants. */
@@ -13,7 +16,10 @@ export const GRANT_NAMES_MAX = 128;
 export const TOKEN_NAMES_MAX = 2_048;
 /** 100 years. A longer time is more likely a typo [ACL-35]. */
 export const TOKEN_TTL_MS_MAX = 100 * 366 * 24 * 60 * 60 * 1_000;
-/** A secret ID has 36 characters. The server rejects longer values without a lookup [ACL-6]. */
+/**
+ * Maximum characters in a presented secret ID or team access token. Secret IDs have 36 and tokens 90. The server rejects
+ * longer values without a lookup [ACL-6].
+ */
 export const SECRET_CHARACTERS_MAX = 256;
 /** The default and the maximum of `limit` for the audit log [SRV-90]. */
 export const AUDIT_ENTRIES_DEFAULT = 100;

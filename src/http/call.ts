@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Span } from '@opentelemetry/api';
 import type { Clock } from '../state/clock/clock.ts';
 import { ServiceError } from './errors.ts';
-import { QUOTED_LENGTH_MAX } from './limits.ts';
+import { QUOTED_LENGTH_MAX, REQUEST_ID_LENGTH_MAX } from './limits.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Traffic } from './telemetry/traffic.ts';
 
@@ -172,4 +172,17 @@ function percentDecoded(text: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Request IDs that are safe in a header and a log line. [SRV-59] */
+const VALID_REQUEST_ID = new RegExp(`^[A-Za-z0-9_.:-]{1,${REQUEST_ID_LENGTH_MAX}}$`);
+
+/** Keeps a valid `X-Request-Id`. New IDs use a counter: a random number would cost more than the rest of a request. */
+export function createRequestIds(prefix: string): (given: string | string[] | undefined) => string {
+  let count = 0;
+  return (given) => {
+    if (typeof given === 'string' && VALID_REQUEST_ID.test(given)) return given;
+    count += 1;
+    return `${prefix}-${count.toString(36)}`;
+  };
 }

@@ -3,8 +3,11 @@
 /** Maximum bytes of a request line with its headers. Names and tokens need a few hundred; proxies add some. */
 export const HEADER_BYTES_MAX = 16 * 1024;
 
-/** Time in which a client must send its headers, so that byte-by-byte senders cannot hold connections. */
-export const HEADERS_MS_MAX = 10_000;
+/**
+ * Time for a TLS handshake, and time in which a client must send the headers of a request. Without these limits,
+ * clients that send nothing or single bytes could hold connections for minutes.
+ */
+export const REQUEST_HEAD_MS_MAX = 10_000;
 
 /** Time in which a client must send a whole request. 16 MiB in this time need a link of 2.3 Mbit/s. */
 export const REQUEST_MS_MAX = 60_000;
@@ -23,9 +26,6 @@ export const KEEP_ALIVE_MS = 75_000;
 
 /** Idle time before the kernel sends TCP keep-alive probes, because clients of blocking queries can vanish silently. */
 export const TCP_KEEP_ALIVE_MS = 30_000;
-
-/** Time for a TLS handshake. Node's default of 2 minutes would let clients hold connections. */
-export const TLS_HANDSHAKE_MS_MAX = 10_000;
 
 /** Connections in the kernel's accept queue. All clients of a cluster may reconnect at once. */
 export const LISTEN_BACKLOG = 4_096;
@@ -49,9 +49,6 @@ export const QUOTED_LENGTH_MAX = 64;
 export const WAIT_MS_DEFAULT = 5 * 60_000;
 export const WAIT_MS_MAX = 10 * 60_000;
 export const WAIT_JITTER_SHARE = 1 / 16;
-
-/** Blocking queries that a stopping server answers in one turn of the event loop. The change notifier wakes as many. */
-export const DRAIN_SLICE = 128;
 
 /** Maximum characters in a response body: about 100,000 items of usual size. Clients request longer lists in pages. */
 export const ANSWER_CHARACTERS_MAX = 64 * 1024 * 1024;

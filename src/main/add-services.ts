@@ -3,9 +3,9 @@
 import { networkInterfaces } from 'node:os';
 import { formatHostPort } from '../config/network-kinds.ts';
 import type { Config } from '../config.ts';
+import { permits } from '../credentials/acl-token.ts';
 import { credentialsEndpoints } from '../credentials/api/endpoints.ts';
 import { authenticate, type Credentials, requestContextOf } from '../credentials/caller.ts';
-import { permits } from '../credentials/grant.ts';
 import { hashSecret } from '../credentials/ids-and-secrets.ts';
 import { createBlockingQueries } from '../http/blocking/blocking-query.ts';
 import type { Call } from '../http/call.ts';
@@ -110,9 +110,8 @@ export async function addServices(context: ServerContext, version: string): Prom
   }
   if (config.services.includes('team-access')) {
     const { startTeamAccess } = await import('../team-access/start-team-access.ts');
-    const rateLimit = (): number => context.live.rateLimit;
     const terraform = config.compat.includes('terraform');
-    const teamAccess = parts.use(startTeamAccess({ state, clock, log, rateLimit, terraform }));
+    const teamAccess = parts.use(startTeamAccess({ state, clock, log, settings: context.live, terraform }));
     for (const endpoint of teamAccess.endpoints) server.add(endpoint);
     server.add(teamAccess.counted(openApiEndpoint(server.endpoints, teamAccessApi(version))));
     server.onUnmatched('/api/v2/', teamAccess.countUnmatched);

@@ -58,7 +58,7 @@ export function logClockJump(log: Log, jumpMs: number): void {
 }
 
 /** Logs that audit entries are more than a day past `audit.retention`. */
-export function logOverdueAuditEntries(log: Log): void {
+function logOverdueAuditEntries(log: Log): void {
   const remedy = 'keep this server running for an hour without a restart and without setting its clock';
   log.warn({ remedy }, 'audit entries are past audit.retention');
 }

@@ -7,10 +7,8 @@ const DAY = 24 * 60 * 60 * SECOND;
 export const READABLE_AFTER_DELETION_MS = 5 * SECOND;
 /** How long a call that needs a name waits until the deleted peering of that name is removed. */
 export const REMOVAL_WAIT_MS_MAX = 10 * SECOND;
-/** Interval at which the removal job looks for deleted peerings. */
-export const REMOVAL_POLL_MS = SECOND / 4;
-/** Rows of imported data that one write removes. A commit then takes a few milliseconds. */
-export const REMOVAL_BATCH_ROWS = 100;
+/** Interval at which the background jobs look for deleted peerings, and for peerings whose stream's server is lost. */
+export const JOB_POLL_MS = SECOND / 4;
 /** Stream secrets that a starting server encrypts in parallel. They fit into a few commits. */
 export const ENCRYPTIONS_IN_PARALLEL_MAX = 100;
 /** How long the other side of a deleted peering can be disconnected and still learn of the deletion. */
@@ -26,14 +24,20 @@ export const META_KEY_CHARACTERS_MAX = 128;
 export const META_VALUE_BYTES_MAX = 512;
 /** Maximum characters in a secret received from another cluster. UUIDs have 36. */
 export const SECRET_CHARACTERS_MAX = 128;
-/** Maximum characters in a partition or datacenter name received from another cluster: the length of a DNS name. */
-export const REMOTE_NAME_CHARACTERS_MAX = 253;
+/**
+ * Maximum characters in a service name, in the address of a node or service, and in a partition or datacenter name
+ * received from another cluster: the length of a DNS name.
+ */
+export const DNS_NAME_CHARACTERS_MAX = 253;
 /** Maximum characters in a peering token. 64 addresses and a certificate chain need much less. */
 export const TOKEN_CHARACTERS_MAX = 256 * 1024;
 
 /** Maximum backoff between two attempts to open a stream. */
 export const BACKOFF_MS_MAX = 64 * SECOND;
-/** First backoff. Each further one is twice as long, with jitter. */
+/**
+ * First backoff. Each further one is twice as long, with jitter. After a burst, the accepting side admits one stream in
+ * this time. Failed writes of a stream's state or of imported data are retried after it.
+ */
 export const BACKOFF_MS_MIN = SECOND / 2;
 /** A stream that ends sooner counts as a failed attempt, because each one costs a commit at both ends. */
 export const STREAM_STABLE_MS = 5 * SECOND;
@@ -54,8 +58,6 @@ export const IMPORTED_INSTANCES_MAX = 131_072;
  * quota of etcd, and one of them needs a few hundred megabytes of memory.
  */
 export const IMPORTED_BYTES_MAX = 128 * 1024 * 1024;
-/** Maximum characters in a service name: the length of a DNS name. */
-export const SERVICE_NAME_CHARACTERS_MAX = 253;
 /** Import problems recorded for one peer, so that a faulty peer cannot fill the state. */
 export const IMPORT_PROBLEMS_MAX = 1_000;
 /** Maximum bytes that a client may send before it authenticates. An `Open` or a secret exchange needs a few hundred. */
@@ -66,9 +68,8 @@ export const UNAUTHENTICATED_CONNECTIONS_MAX = 1_024;
 export const STREAMS_PER_CONNECTION_MAX = 8;
 /** Streams of one peering that may be opened in a burst. An unreliable network needs fewer. */
 export const STREAM_OPENS_BURST = 16;
-/** After the burst, one stream may be opened in this time, which is the first backoff of a dialer. */
-export const STREAM_OPEN_INTERVAL_MS = SECOND / 2;
-/** Interval at which the job looks for peerings whose stream's server is no longer live. */
-export const ORPHAN_POLL_MS = SECOND / 4;
-/** How long after a server stops its streams may move to other servers before their peerings count as failing. */
-export const ORPHAN_GRACE_MS = SECOND;
+/**
+ * How long the lease of a server may be missing before its services are lost and the peerings of its streams count as
+ * failing. A brief reconnect then changes nothing, and the streams of a stopped server can move to other servers.
+ */
+export const SERVER_LOST_GRACE_MS = SECOND;

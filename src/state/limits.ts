@@ -20,20 +20,32 @@ export const ATTEMPTS_MS = 5_000;
 export const WRITE_MS_MAX = 10_000;
 /** How long a consistent read waits for the store. */
 export const BARRIER_MS = 3_000;
-/** Waiters woken in one turn of the event loop, so that other requests run in between. */
+/**
+ * Waiters that a change wakes in one turn of the event loop, so that other requests run in between. A stopping server
+ * answers as many blocking queries in one turn.
+ */
 export const WAKE_SLICE_WAITERS = 128;
 /** Topics whose last change is remembered. Beyond it all are forgotten and count as changed now, which is safe. */
 export const LAST_CHANGES_MAX = 100_000;
 /** Changes that a consumer of the change feed may be behind before it is disconnected. */
 export const CHANGE_FEED_BACKLOG_MAX = 10_000;
-/** Rows decoded or indexed in one turn of the event loop. */
+/** Rows decoded or indexed in one turn of the event loop. They take a few milliseconds. */
 export const SLICE_ROWS = 2_000;
 /** Orphaned rows dropped from memory in one turn: each is removed from every index of its table. */
 export const ORPHAN_SLICE_ROWS = 500;
 /** Removed owners examined in one turn: as many as one batch can remove, so that the backlog does not grow. */
 export const ORPHAN_SLICE_OWNERS = 5_000;
-/** Orphaned keys that the removal job deletes from the store in one write. */
-export const REMOVAL_BATCH_KEYS = 100;
+/**
+ * Rows that a removal job handles at once: orphaned rows, rows of a deleted peering, streams of a lost server, or expired
+ * audit entries. Other writes wait behind the removal, so a commit must take only a few milliseconds.
+ */
+export const REMOVAL_BATCH_ROWS = 100;
+/**
+ * Rows that one write of a job or of a request changes: expired checks, services of lost servers, uses of tokens, and
+ * invited users. etcd accepts 128 operations per transaction by default, and a row may need a second operation such as
+ * an audit entry.
+ */
+export const JOB_BATCH_ROWS = 50;
 /** Estimated bytes of the values in one cache. A count would bound nothing, because callers choose parts of keys. */
 export const DERIVED_CACHE_BYTES_MAX = 32 * 1024 * 1024;
 /** Values above half of that limit, kept beside the others: one answer and the value that it was derived from. */

@@ -114,7 +114,7 @@ export const trailEndKey = (organizationId: string): string => `${organizationId
  * Adds an entry to the trail of an organization and returns its place. Returns `undefined` when the organization does not
  * exist, as after its own deletion, because nothing can read its trail.
  */
-export function addToTrail(tx: Transaction, organizationId: string): TrailPlace | undefined {
+function addToTrail(tx: Transaction, organizationId: string): TrailPlace | undefined {
   if (tx.get(organizations, organizationId) === undefined) return undefined;
   const trail = tx.get(auditTrails, organizationId)?.row;
   const number = (trail?.count ?? 0) + 1;

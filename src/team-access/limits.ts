@@ -2,8 +2,6 @@
 
 /** Maximum characters in the name of an organization or a team, because names are part of paths and lists. */
 export const NAME_CHARACTERS_MAX = 90;
-/** Maximum characters in any other text, because lists and the audit log contain it. */
-export const TEXT_CHARACTERS_MAX = 1_024;
 /** Entries of a list setting such as `trigger-prefixes`. */
 export const TEXTS_MAX = 100;
 export const PAGE_SIZE_DEFAULT = 20;
@@ -18,8 +16,7 @@ export const LINKAGE_MAX = 20_000;
 /** Entries per page of an audit trail. Clients fetch 1,000 at a time, and an entry has about 1 KB. */
 export const TRAIL_PAGE_SIZE_DEFAULT = 1_000;
 export const TRAIL_PAGE_SIZE_MAX = 1_000;
-/** Audit rows per read from the store. Reads after a gap start small, because the next rows may be of other trails. */
-export const TRAIL_ROWS_MAX = 500;
+/** Entries in a read of an audit trail after a gap. It starts small, because the next entries may be of other trails. */
 export const TRAIL_ROWS_MIN = 16;
 /** Maximum characters in a setting's JSON in the audit log. Longer values are replaced with their length and hash. */
 export const AUDITED_SETTING_CHARACTERS_MAX = 2_048;
@@ -27,8 +24,6 @@ export const AUDITED_SETTING_CHARACTERS_MAX = 2_048;
 export const PAGE_NUMBER_MAX = 1_000_000_000;
 /** Errors in one error document. */
 export const ERRORS_MAX = 100;
-/** Maximum characters in a presented token. Tokens have 90; the server rejects longer ones without a lookup. */
-export const TOKEN_CHARACTERS_MAX = 256;
 /** Length of the window in which `team-access.rate-limit` counts requests. */
 export const RATE_WINDOW_MS = 1_000;
 /**
@@ -38,8 +33,6 @@ export const RATE_WINDOW_MS = 1_000;
 export const RATE_SHARES_MAX = 10;
 /** Shortest interval between two writes of a token's `last-used-at`, because each write is a commit. */
 export const TOKEN_USE_INTERVAL_MS = 60_000;
-/** Token uses per commit. etcd accepts 128 operations per transaction by default. */
-export const TOKEN_USES_BATCH = 50;
 /**
  * Organizations that one user may have created, unless they are a site administrator. Only the store limits the content
  * of an organization. Organizations of which others made the user an owner do not count, because any user could do that.
@@ -47,17 +40,17 @@ export const TOKEN_USES_BATCH = 50;
 export const ORGANIZATIONS_CREATED_MAX = 100;
 /** Members of an organization whose user was created by an invitation and has not used a token yet. */
 export const INVITED_MAX = 500;
-/** Invited users without an organization that one commit removes, and the interval between two searches for them. */
-export const INVITED_BATCH = 50;
+/** Interval between two searches for invited users without an organization. */
 export const INVITED_INTERVAL_MS = 1_000;
-/** Operations per request. Each added or removed team member counts as one. */
-export const OPERATIONS_MAX = 10_000;
+/**
+ * Operations of one request, or rows of one complete set. Each added or removed team member counts as one operation.
+ * They block the event loop.
+ */
+export const BULK_ITEMS_MAX = 10_000;
 /**
  * Time for the operations of one request, which block the event loop and whose cost depends on the state. On an idle
  * processor, 10,000 rows take about 0.3 s and 10,000 teams 0.5 s or more.
  */
 export const OPERATIONS_MS_MAX = 5_000;
-/** Rows of one complete set, for the same reason. */
-export const SET_ROWS_MAX = 10_000;
 /** Expired rows that the creation of a row deletes first. More exist only when the background job is late. */
 export const EXPIRED_BATCH = 20;

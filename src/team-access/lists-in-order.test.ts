@@ -6,7 +6,7 @@ import { type Company, makeCompany, putTeam } from '../../test/support/team-acce
 import { documentOf, type ResourceObject, request, resource } from '../../test/support/team-access/team-access.ts';
 import { until } from '../../test/support/until.ts';
 import { users } from '../credentials/user.ts';
-import { roleWithTeams } from './authorization/caller-role.ts';
+import { roleWithTeams } from './authorization/caller.ts';
 import { listMemberships } from './organization-memberships/list-memberships.ts';
 import { organizations } from './tables/organization.ts';
 import { memberships } from './tables/organization-membership.ts';

@@ -9,7 +9,7 @@ import { completeSetEndpoints } from './bulk/complete-set/endpoints.ts';
 import { operationEndpoints } from './bulk/operations/endpoints.ts';
 import { effectiveAccessEndpoints } from './effective-access/endpoints.ts';
 import { discoveryEndpoints } from './http/discovery.ts';
-import { createRateLimit } from './http/rate-limit.ts';
+import { createRateLimit, type LiveSettings } from './http/rate-limit.ts';
 import { recordTokenUses } from './http/record-token-uses.ts';
 import { countUnmatched, servePublic, type TeamAccessService } from './http/request-pipeline.ts';
 import { membershipEndpoints } from './organization-memberships/endpoints.ts';
@@ -25,8 +25,7 @@ export interface TeamAccessOptions {
   readonly state: State;
   readonly clock: Clock;
   readonly log: Log;
-  /** Returns the current `team-access.rate-limit`. */
-  readonly rateLimit: () => number;
+  readonly settings: LiveSettings;
   /** Whether `compat` contains `terraform`. */
   readonly terraform: boolean;
 }
@@ -43,11 +42,11 @@ export interface StartedTeamAccess extends AsyncDisposable {
 }
 
 /** Starts the service on a loaded state. Disposal stops the recording of token uses. */
-export function startTeamAccess({ state, clock, log, rateLimit, terraform }: TeamAccessOptions): StartedTeamAccess {
+export function startTeamAccess({ state, clock, log, settings, terraform }: TeamAccessOptions): StartedTeamAccess {
   const tokenUses = recordTokenUses(state, clock, log);
   const service: TeamAccessService = {
     state,
-    rateLimit: createRateLimit(clock, rateLimit),
+    rateLimit: createRateLimit(clock, settings),
     tokenUses,
     terraform,
     clock,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { STREAM_OPEN_INTERVAL_MS, STREAM_OPENS_BURST } from '../../src/peering/limits.ts';
+import { BACKOFF_MS_MIN, STREAM_OPENS_BURST } from '../../src/peering/limits.ts';
 import { type Cluster, peerClusters, startCluster } from '../support/peering/clusters.ts';
 import { monitorCluster, openHostileStream, resourceResponse } from '../support/peering/hostile-peer.ts';
 import { dialRaw, exchangeToken } from '../support/peering/raw-peer.ts';
@@ -61,7 +61,7 @@ describe('a hostile dialing peer over 10 seconds', { timeout: 300_000 }, () => {
       call.send({ open });
       await Promise.race([call.responseEnded, delay(20)]);
     });
-    await check(2 * (STREAM_OPENS_BURST + (2 * ATTACK_MS) / STREAM_OPEN_INTERVAL_MS));
+    await check(2 * (STREAM_OPENS_BURST + (2 * ATTACK_MS) / BACKOFF_MS_MIN));
   });
 
   it('does not disturb other peerings when it guesses establishment secrets', async () => {

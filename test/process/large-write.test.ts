@@ -2,12 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AclTokenJson } from '../../src/credentials/acl-token-to-json.ts';
-import {
-  DESCRIPTION_CHARACTERS_MAX,
-  GRANT_NAMES_MAX,
-  GRANTS_MAX,
-  TOKEN_NAMES_MAX,
-} from '../../src/credentials/limits.ts';
+import { GRANT_NAMES_MAX, GRANTS_MAX, TEXT_CHARACTERS_MAX, TOKEN_NAMES_MAX } from '../../src/credentials/limits.ts';
 import { OUTPUT_CHARACTERS_MAX } from '../../src/peering/catalog/limits.ts';
 import { startEtcd } from '../support/process/etcd.ts';
 import { startEtcdServer } from '../support/process/etcd-server.ts';
@@ -58,7 +53,7 @@ test('the largest token that the API accepts can be created, updated and deleted
     };
   });
   // A control character needs six bytes in JSON.
-  const Description = '\u0001'.repeat(DESCRIPTION_CHARACTERS_MAX);
+  const Description = '\u0001'.repeat(TEXT_CHARACTERS_MAX);
   const created = await server.request('PUT', '/v1/acl/token', { body: { Description, Grants } });
   assert.equal(created.status, 200, created.text.slice(0, 500));
   const { AccessorID, Grants: kept } = created.json<AclTokenJson>();

@@ -11,7 +11,7 @@ import { SCHEMA } from '../../src/main/schema.ts';
 import { sqliteEngine } from '../../src/state/engine/sqlite/engine.ts';
 import type { State } from '../../src/state/state.ts';
 import type { Transaction } from '../../src/state/write/transaction.ts';
-import { accessContributions, userRole } from '../../src/team-access/authorization/caller-role.ts';
+import { accessContributions, userRole } from '../../src/team-access/authorization/caller.ts';
 import { effectiveAccess, explainAccess } from '../../src/team-access/authorization/effective-access.ts';
 import { organizations } from '../../src/team-access/tables/organization.ts';
 import {

@@ -1,11 +1,10 @@
 /** `GET /v1/operator/export`: streams an export of one snapshot [SRV-49]. */
 import { isUtf8 } from 'node:buffer';
-import { once } from 'node:events';
 import { Type } from 'typebox';
-import { type Call, disconnectSignal } from '../../http/call.ts';
+import type { Call } from '../../http/call.ts';
 import { ServiceError } from '../../http/errors.ts';
 import type { Parameter } from '../../http/parameter.ts';
-import { countAnswer } from '../../http/telemetry/traffic.ts';
+import { streamAnswer } from '../../http/stream-answer.ts';
 import type { Clock } from '../../state/clock/clock.ts';
 import { passphraseCipher, type TextCipher } from '../../state/transfer/encryption.ts';
 import { exportState } from '../../state/transfer/export.ts';
@@ -58,29 +57,4 @@ function decodePassphrase(base64: string): string | undefined {
   const unpadded = (text: string): string => text.replace(/=+$/, '');
   const wasBase64 = unpadded(bytes.toString('base64')) === unpadded(base64);
   return wasBase64 && isUtf8(bytes) ? bytes.toString('utf8') : undefined;
-}
-
-/**
- * Writes the chunks. If they fail, closes the connection, so that the client cannot take a part for the whole.
- * @param chunks receives a signal that aborts when the client disconnects
- */
-export async function streamAnswer(
-  call: Call,
-  contentType: string,
-  chunks: (signal: AbortSignal) => AsyncIterable<string>,
-): Promise<void> {
-  const { context, response } = call;
-  const signal = disconnectSignal(call);
-  try {
-    response.setTimeout(context.writeStallMs);
-    response.writeHead(200, ['X-Request-Id', call.id, 'Content-Type', contentType, ...call.corsHeaders]);
-    for await (const chunk of chunks(signal)) {
-      if (!response.write(chunk)) await once(response, 'drain', { signal });
-    }
-    response.end();
-    countAnswer(call.route.traffic, 200, undefined);
-  } catch (error) {
-    if (!signal.aborted) context.log.error({ id: call.id, route: call.route.path, error }, 'streamed response aborted');
-    response.destroy();
-  }
 }

@@ -2,9 +2,8 @@
 import { ServiceError } from '../../http/errors.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { Stored } from '../../state/table.ts';
-import { type AclToken, aclTokens } from '../acl-token.ts';
+import { type Access, type AclToken, aclTokens } from '../acl-token.ts';
 import { authorize, type Caller, type Credentials, type RequestContext, resolveCaller } from '../caller.ts';
-import type { Access } from '../grant.ts';
 import { hashSecret, isUuid } from '../ids-and-secrets.ts';
 import { existingPartition, partitionKey } from '../partition.ts';
 

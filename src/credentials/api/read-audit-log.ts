@@ -9,6 +9,7 @@ import { countParameter, type Parameter, readCount } from '../../http/parameter.
 import { jsonAnswer } from '../../http/v1/json-answer.ts';
 import { PARTITION } from '../../http/v1/parameters.ts';
 import type { Reader } from '../../state/memory/reader.ts';
+import { permits } from '../acl-token.ts';
 import {
   authorize,
   type Caller,
@@ -17,7 +18,6 @@ import {
   readablePartitions,
   resolveCaller,
 } from '../caller.ts';
-import { permits } from '../grant.ts';
 import { AUDIT_CHARACTERS_MAX, AUDIT_ENTRIES_DEFAULT, AUDIT_ENTRIES_MAX, AUDIT_SCANNED_MAX } from '../limits.ts';
 import { parseTime } from '../parse-time.ts';
 import { ALL_PARTITIONS, existingPartition, partitionKey } from '../partition.ts';

@@ -3,14 +3,8 @@ import { type Static, Type } from 'typebox';
 import { ServiceError } from '../../http/errors.ts';
 import { parseDuration } from '../../http/v1/duration.ts';
 import type { Reader } from '../../state/memory/reader.ts';
-import { type Grant, NAMED_RESOURCES, RESOURCES, type Resource } from '../grant.ts';
-import {
-  DESCRIPTION_CHARACTERS_MAX,
-  GRANT_NAMES_MAX,
-  GRANTS_MAX,
-  TOKEN_NAMES_MAX,
-  TOKEN_TTL_MS_MAX,
-} from '../limits.ts';
+import { type Grant, NAMED_RESOURCES, RESOURCES, type Resource } from '../acl-token.ts';
+import { GRANT_NAMES_MAX, GRANTS_MAX, TEXT_CHARACTERS_MAX, TOKEN_NAMES_MAX, TOKEN_TTL_MS_MAX } from '../limits.ts';
 import { parseTime } from '../parse-time.ts';
 import {
   COMMUNITY_TEXT,
@@ -40,7 +34,7 @@ const grantBodySchema = Type.Object(
 );
 
 const writableFields = {
-  Description: Type.Optional(Type.String({ maxLength: DESCRIPTION_CHARACTERS_MAX })),
+  Description: Type.Optional(Type.String({ maxLength: TEXT_CHARACTERS_MAX })),
   Partition: Type.Optional(Type.String()),
   Grants: Type.Optional(Type.Array(grantBodySchema, { maxItems: GRANTS_MAX })),
   ExpirationTime: Type.Optional(Type.String({ description: 'When the token expires, RFC 3339.' })),

@@ -10,14 +10,14 @@ import {
   resolveCaller,
   writeForRequest,
 } from '../caller.ts';
-import { DESCRIPTION_CHARACTERS_MAX } from '../limits.ts';
+import { TEXT_CHARACTERS_MAX } from '../limits.ts';
 import { checkPartitionName, type PartitionJson, partitionKey, partitions, partitionToJson } from '../partition.ts';
 
 /** The body of `PUT /v1/partition/:name`. Accepts and ignores computed fields, as a read returns them. */
 export const partitionBodySchema = Type.Object(
   {
     Name: Type.Optional(Type.String()),
-    Description: Type.Optional(Type.String({ maxLength: DESCRIPTION_CHARACTERS_MAX })),
+    Description: Type.Optional(Type.String({ maxLength: TEXT_CHARACTERS_MAX })),
     CreateIndex: Type.Optional(Type.Integer()),
     ModifyIndex: Type.Optional(Type.Integer()),
   },

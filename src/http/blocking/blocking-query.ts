@@ -16,12 +16,13 @@
  * A waiting query is one object with three callbacks, and uses no CPU. The design target is 10,000 per server.
  */
 import type { Clock } from '../../state/clock/clock.ts';
+import { WAKE_SLICE_WAITERS } from '../../state/limits.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { State, Watched } from '../../state/state.ts';
 import type { Topic } from '../../state/watch/change-notifier.ts';
 import type { Call } from '../call.ts';
 import { ServiceError } from '../errors.ts';
-import { DRAIN_SLICE, WAIT_JITTER_SHARE } from '../limits.ts';
+import { WAIT_JITTER_SHARE } from '../limits.ts';
 import { sendError } from '../send.ts';
 import { QueryQuota } from './query-quota.ts';
 import {
@@ -180,7 +181,7 @@ export function createBlockingQueries(options: BlockingQueryOptions): BlockingQu
   }
 
   function drain(): void {
-    let left = DRAIN_SLICE;
+    let left = WAKE_SLICE_WAITERS;
     for (const query of waiting) {
       if (left === 0) {
         setImmediate(drain);

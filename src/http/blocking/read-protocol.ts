@@ -128,7 +128,7 @@ export interface ReadMetadata {
 }
 
 /** Returns the headers of a read, flat: name, value, name, value. */
-export function readHeaders(metadata: ReadMetadata): string[] {
+function readHeaders(metadata: ReadMetadata): string[] {
   const headers = [
     INDEX_HEADER.name,
     String(metadata.index),

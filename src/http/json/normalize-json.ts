@@ -118,7 +118,7 @@ const AFFIX_LENGTH_MIN = 3;
 const COMPARED_LENGTH_MAX = 64;
 
 /** Returns the candidate that differs in at most a third of the letters, or else one that starts or ends with `name`. */
-export function closestName(name: string, candidates: readonly string[]): string | undefined {
+function closestName(name: string, candidates: readonly string[]): string | undefined {
   const wanted = name.toLowerCase();
   let best: string | undefined;
   let bestDistance = Math.max(1, Math.floor(wanted.length / 3)) + 1;

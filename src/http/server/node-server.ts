@@ -7,12 +7,11 @@ import { ServiceError } from '../errors.ts';
 import {
   CONNECTION_CHECK_MS,
   HEADER_BYTES_MAX,
-  HEADERS_MS_MAX,
   KEEP_ALIVE_MS,
+  REQUEST_HEAD_MS_MAX,
   REQUEST_MS_MAX,
   STOP_CHECK_MS,
   TCP_KEEP_ALIVE_MS,
-  TLS_HANDSHAKE_MS_MAX,
   WRITE_STALL_MS_MAX,
 } from '../limits.ts';
 
@@ -31,7 +30,7 @@ export interface Timeouts {
 }
 
 export const DEFAULT_TIMEOUTS: Timeouts = {
-  headersMs: HEADERS_MS_MAX,
+  headersMs: REQUEST_HEAD_MS_MAX,
   requestMs: REQUEST_MS_MAX,
   checkMs: CONNECTION_CHECK_MS,
   writeStallMs: WRITE_STALL_MS_MAX,
@@ -85,7 +84,7 @@ const tlsOptions = ({ cert, key }: Certificate): https.ServerOptions => ({
   key,
   minVersion: 'TLSv1.2',
   ALPNProtocols: ['http/1.1'],
-  handshakeTimeout: TLS_HANDSHAKE_MS_MAX,
+  handshakeTimeout: REQUEST_HEAD_MS_MAX,
 });
 
 /** A socket of Node's HTTP server. `_httpMessage` is the response in progress; Node's default handler reads it too. */

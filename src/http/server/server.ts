@@ -8,9 +8,9 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../../state/clock/clock.ts';
-import type { ErrorRenderer, HttpContext } from '../call.ts';
+import { createRequestIds, type ErrorRenderer } from '../call.ts';
 import type { Endpoint } from '../endpoint.ts';
-import { LISTEN_BACKLOG, REQUEST_ID_LENGTH_MAX } from '../limits.ts';
+import { LISTEN_BACKLOG } from '../limits.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { EndpointTraffic } from '../telemetry/traffic.ts';
 import {
@@ -73,14 +73,13 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const drains: (() => void)[] = [];
   const requestId = createRequestIds(options.requestIdPrefix);
   let stopping: Promise<void> | undefined;
-  const context: HttpContext = {
+  /** The HttpContext of all requests. Only `stop` changes it. */
+  const context = {
     log,
     clock,
     writeStallMs: timeouts.writeStallMs,
     consul: options.consul ?? false,
-    get stopping() {
-      return stopping !== undefined;
-    },
+    stopping: false,
   };
   const starting = (request: IncomingMessage, response: ServerResponse): void =>
     answerWhileStarting(request, response, requestId(request.headers['x-request-id']));
@@ -133,24 +132,12 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     },
     stop(graceMs) {
       if (stopping === undefined) {
+        context.stopping = true;
         stopping = stopNodeServer(node, clock, graceMs);
         for (const drain of drains) drain();
       }
       return stopping;
     },
-  };
-}
-
-/** Request IDs that are safe in a header and a log line. [SRV-59] */
-const VALID_REQUEST_ID = new RegExp(`^[A-Za-z0-9_.:-]{1,${REQUEST_ID_LENGTH_MAX}}$`);
-
-/** Keeps a valid `X-Request-Id`. New IDs use a counter: a random number would cost more than the rest of a request. */
-function createRequestIds(prefix: string): (given: string | string[] | undefined) => string {
-  let count = 0;
-  return (given) => {
-    if (typeof given === 'string' && VALID_REQUEST_ID.test(given)) return given;
-    count += 1;
-    return `${prefix}-${count.toString(36)}`;
   };
 }
 

@@ -3,11 +3,11 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { startTraces, type Traces, textOf } from '../../../test/support/process/traces.ts';
 import { until } from '../../../test/support/until.ts';
-import { streamAnswer } from '../../credentials/api/export-state.ts';
 import { type Answer, type Call, textAnswer } from '../call.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { ServiceError } from '../errors.ts';
 import { startTestServer } from '../server/test-server.suite.ts';
+import { streamAnswer } from '../stream-answer.ts';
 import { startSpan, traced } from './tracing.ts';
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';

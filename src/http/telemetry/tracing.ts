@@ -24,7 +24,7 @@ import {
 const SCOPE = 'accord';
 
 /** Returns the tracer of the SDK, or `undefined` without one. Looked up for each span, because an SDK may load late. */
-export function currentTracer(): Tracer | undefined {
+function currentTracer(): Tracer | undefined {
   const provider = trace.getTracerProvider();
   // Without an SDK the delegate is `undefined`. The API's no-op spans would cost as much as real ones.
   if (provider instanceof ProxyTracerProvider) return provider.getDelegateTracer(SCOPE);

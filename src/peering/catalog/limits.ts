@@ -4,8 +4,6 @@
 export const NAME_CHARACTERS_MAX = 128;
 /** Maximum characters in the ID of a service or check. Clients build IDs from a name, a host and a port. */
 export const ID_CHARACTERS_MAX = 256;
-/** Maximum characters in an address: the length of a DNS name. */
-export const ADDRESS_CHARACTERS_MAX = 253;
 export const TAGS_MAX = 64;
 export const TAG_CHARACTERS_MAX = 255;
 /** Tagged addresses (`lan`, `wan`) of a node or service. */
@@ -25,7 +23,3 @@ export const FAILOVER_PEERS_MAX = 16;
 export const WATCHED_NODES_MAX = 64;
 /** How often the background jobs look for expired checks and lost servers, in milliseconds ([SVC-56]). */
 export const DEADLINE_POLL_MS = 100;
-/** Checks that one write of a background job turns critical, or services that it removes. */
-export const DEADLINE_BATCH_ROWS = 50;
-/** How long a server's lease may be missing before its services are lost, so that a brief reconnect changes nothing. */
-export const NODE_LOST_GRACE_MS = 1_000;

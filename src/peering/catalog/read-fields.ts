@@ -1,8 +1,8 @@
 /** Validates the fields of services and checks in request bodies ([SVC-24]). */
 import { ServiceError } from '../../http/errors.ts';
+import { DNS_NAME_CHARACTERS_MAX } from '../limits.ts';
 import { checkMeta } from '../record/meta.ts';
 import {
-  ADDRESS_CHARACTERS_MAX,
   ID_CHARACTERS_MAX,
   NAME_CHARACTERS_MAX,
   NOTES_CHARACTERS_MAX,
@@ -46,7 +46,7 @@ export function readText(what: string, text: string, charactersMax: number): str
 
 /** Returns the address of a node or service if it is valid. It may be empty. @throws ServiceError `bad-request` */
 export function readAddress(what: string, address: string): string {
-  readText(what, address, ADDRESS_CHARACTERS_MAX);
+  readText(what, address, DNS_NAME_CHARACTERS_MAX);
   if (WILDCARD_ADDRESSES.has(address)) {
     throw badRequest(`Invalid ${what} "${address}": want an address that clients can connect to`);
   }

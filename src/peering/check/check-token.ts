@@ -1,7 +1,7 @@
 /** `POST /v1/peering/check`: checks whether a token can establish a peering from here, without using it ([PEER-99]). */
 import { type Static, Type } from 'typebox';
+import { permitsAnyName } from '../../credentials/acl-token.ts';
 import { permissionDenied, type RequestContext, resolveCaller } from '../../credentials/caller.ts';
-import { permitsAnyName } from '../../credentials/grant.ts';
 import { existingPartition } from '../../credentials/partition.ts';
 import { ServiceError } from '../../http/errors.ts';
 import { required } from '../bodies.ts';

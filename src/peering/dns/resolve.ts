@@ -5,8 +5,9 @@
  * Reads are stale: they use the snapshot of this server without a barrier, so names resolve while the store is
  * unavailable.
  */
+
+import { permits } from '../../credentials/acl-token.ts';
 import { authenticate, type Caller } from '../../credentials/caller.ts';
-import { permits } from '../../credentials/grant.ts';
 import { LIST_ELEMENT_BYTES } from '../../state/limits.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
 import { type CatalogResult, queryNode, queryPartition, queryService } from '../catalog/query/catalog-queries.ts';

@@ -1,7 +1,7 @@
 /** `GET /v1/peering/:name/diff`: differences between the imported services and the peer's last digest ([SVC-96]). */
 import { type Static, Type } from 'typebox';
+import { permits, permitsAnyName } from '../../credentials/acl-token.ts';
 import { type Caller, permissionDenied, type RequestContext, resolveCaller } from '../../credentials/caller.ts';
-import { permits, permitsAnyName } from '../../credentials/grant.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import { importProblems } from '../catalog/tables/import-problem.ts';

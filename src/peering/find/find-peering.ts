@@ -1,4 +1,6 @@
 /** Lookup of the peering that a request names, and blocking queries about one peering. */
+
+import type { Access } from '../../credentials/acl-token.ts';
 import {
   authorize,
   type Caller,
@@ -7,7 +9,6 @@ import {
   resolveCaller,
   waitOptionsOf,
 } from '../../credentials/caller.ts';
-import type { Access } from '../../credentials/grant.ts';
 import { existingPartition, partitionKey } from '../../credentials/partition.ts';
 import type { Evaluate, ReadResult } from '../../http/blocking/blocking-query.ts';
 import { ServiceError } from '../../http/errors.ts';

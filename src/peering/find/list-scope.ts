@@ -1,4 +1,6 @@
 /** The partitions that a list covers: one, or with `*` all in which the caller may read something. */
+
+import { permitsAnyName, type Resource } from '../../credentials/acl-token.ts';
 import {
   type Caller,
   type Credentials,
@@ -6,7 +8,6 @@ import {
   readablePartitions,
   watchOwnToken,
 } from '../../credentials/caller.ts';
-import { permitsAnyName, type Resource } from '../../credentials/grant.ts';
 import { ALL_PARTITIONS, existingPartition, partitions } from '../../credentials/partition.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { Watched } from '../../state/state.ts';

@@ -1,7 +1,7 @@
 /** The peerings that a caller may read, computed once per snapshot for all callers with the same grants. */
 import { hash } from 'node:crypto';
+import { type Grant, permits, permitsAnyName } from '../../credentials/acl-token.ts';
 import { type Caller, permissionDenied, readablePartitions } from '../../credentials/caller.ts';
-import { type Grant, permits, permitsAnyName } from '../../credentials/grant.ts';
 import { ALL_PARTITIONS, existingPartition, partitionKey } from '../../credentials/partition.ts';
 import { REFERENCE_BYTES } from '../../state/limits.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';

@@ -5,7 +5,7 @@
 import { partitionKey } from '../../credentials/partition.ts';
 import { ServiceError } from '../../http/errors.ts';
 import { type DeepReadonly, defineTable } from '../../state/table.ts';
-import { REMOTE_NAME_CHARACTERS_MAX } from '../limits.ts';
+import { DNS_NAME_CHARACTERS_MAX } from '../limits.ts';
 
 /** The side of this cluster: it generated the token (`accepting`) or presented it (`dialing`). */
 export type Role = 'accepting' | 'dialing';
@@ -185,9 +185,9 @@ function invalidName(name: string, characters: string): ServiceError {
 }
 
 /** The characters of partition and datacenter names in Accord and Consul. The empty name is valid. */
-const REMOTE_NAME = new RegExp(`^[A-Za-z0-9._-]{0,${REMOTE_NAME_CHARACTERS_MAX}}$`);
+const REMOTE_NAME = new RegExp(`^[A-Za-z0-9._-]{0,${DNS_NAME_CHARACTERS_MAX}}$`);
 
 export const isRemoteName = (name: string): boolean => REMOTE_NAME.test(name);
 
 /** The accepted syntax, for error messages. */
-export const REMOTE_NAME_WANTED = `at most ${REMOTE_NAME_CHARACTERS_MAX} letters, digits, '.', '-' or '_'`;
+export const REMOTE_NAME_WANTED = `at most ${DNS_NAME_CHARACTERS_MAX} letters, digits, '.', '-' or '_'`;

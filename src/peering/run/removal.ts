@@ -1,16 +1,13 @@
-/**
- * The background job that removes deleted peerings: first the imported data in bounded commits ([PEER-67]), then the
- * record ([PEER-68]). The rows describe the remaining work, so any server can continue the job.
- */
 import { traced } from '../../http/telemetry/tracing.ts';
 import { type Clock, sleep } from '../../state/clock/clock.ts';
 import type { Job } from '../../state/jobs/placement.ts';
+import { REMOVAL_BATCH_ROWS } from '../../state/limits.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { State } from '../../state/state.ts';
 import type { DeepReadonly, Table } from '../../state/table.ts';
 import { importProblems } from '../catalog/tables/import-problem.ts';
 import { importedServiceKey, importedServices } from '../catalog/tables/imported-service.ts';
-import { READABLE_AFTER_DELETION_MS, REMOVAL_BATCH_ROWS, REMOVAL_POLL_MS } from '../limits.ts';
+import { JOB_POLL_MS, READABLE_AFTER_DELETION_MS } from '../limits.ts';
 import { type Peering, peerings } from '../record/record.ts';
 import { lookupPeeringName, peeringSpan } from '../spans.ts';
 
@@ -27,7 +24,7 @@ export function peeringRemovalJob(state: State, clock: Clock): Job {
       while (!signal.aborted) {
         for (const { row } of state.snapshot.list(peerings, 'terminated', ''))
           await removeIfDue({ state, clock }, row, signal);
-        await sleep(clock, REMOVAL_POLL_MS, signal);
+        await sleep(clock, JOB_POLL_MS, signal);
       }
     },
   };

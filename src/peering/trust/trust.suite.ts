@@ -8,10 +8,9 @@ import { createFakeClock, type FakeClock } from '../../../test/support/fake-cloc
 import { openState } from '../../../test/support/state/state.ts';
 import { temporaryDirectory } from '../../../test/support/temporary-directory.ts';
 import { auditLog } from '../../audit/record.ts';
-import { aclTokens } from '../../credentials/acl-token.ts';
+import { ALL_GRANTS, aclTokens, type Grant } from '../../credentials/acl-token.ts';
 import type { RequestContext } from '../../credentials/caller.ts';
 import { cluster } from '../../credentials/cluster.ts';
-import { ALL_GRANTS, type Grant } from '../../credentials/grant.ts';
 import { hashSecret } from '../../credentials/ids-and-secrets.ts';
 import { DEFAULT_PARTITION, partitions } from '../../credentials/partition.ts';
 import { createLog } from '../../http/telemetry/log.ts';

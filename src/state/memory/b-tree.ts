@@ -267,7 +267,7 @@ function evenRanges(length: number): [from: number, to: number][] {
 /** Binary search in the sorted keys of a node, and insertion into arrays. */
 
 /** Returns the position of the first key that is not less than `key`. */
-export function lowerBound(keys: readonly string[], key: string): number {
+function lowerBound(keys: readonly string[], key: string): number {
   let low = 0;
   let high = keys.length;
   while (low < high) {
@@ -279,7 +279,7 @@ export function lowerBound(keys: readonly string[], key: string): number {
 }
 
 /** Returns the position of the child whose subtree `key` belongs to. */
-export function childIndex(keys: readonly string[], key: string): number {
+function childIndex(keys: readonly string[], key: string): number {
   let low = 0;
   let high = keys.length;
   while (low < high) {
@@ -291,7 +291,7 @@ export function childIndex(keys: readonly string[], key: string): number {
 }
 
 /** Returns a copy of `list` with `element` inserted, in one allocation of the final length. */
-export function copyWithInserted<T>(list: readonly T[], at: number, element: T): T[] {
+function copyWithInserted<T>(list: readonly T[], at: number, element: T): T[] {
   const copy = new Array<T>(list.length + 1);
   for (let i = 0; i < at; i++) copy[i] = list[i] as T;
   copy[at] = element;
@@ -300,7 +300,7 @@ export function copyWithInserted<T>(list: readonly T[], at: number, element: T):
 }
 
 /** Inserts `element` in place. `splice` is not used because it allocates an array for the removed elements. */
-export function insertAt<T>(list: T[], at: number, element: T): void {
+function insertAt<T>(list: T[], at: number, element: T): void {
   list.push(element);
   for (let i = list.length - 1; i > at; i--) list[i] = list[i - 1] as T;
   list[at] = element;

@@ -1,10 +1,11 @@
 /** Reads pages of an organization's audit trail from the store, oldest entry first. */
+import { PAGE_ENTRIES } from '../../audit/limits.ts';
 import { type AuditEntry, auditKeyAt, auditLog, indexOfAuditKey } from '../../audit/record.ts';
 import type { State } from '../../state/state.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import { type AuditTrail, auditTrails, type TrailCommit, trailCommits, trailEndKey, trailKey } from '../audit.ts';
 import type { Page } from '../jsonapi/pagination.ts';
-import { TRAIL_ROWS_MAX, TRAIL_ROWS_MIN } from '../limits.ts';
+import { TRAIL_ROWS_MIN } from '../limits.ts';
 
 export interface TrailQuery {
   readonly organizationId: string;
@@ -68,7 +69,7 @@ async function readEntries(state: State, range: NumberRange, signal: AbortSignal
   const to = auditKeyAt((indexes.at(-1) ?? 0) + 1);
   let next = indexes.shift();
   let from = auditKeyAt(next ?? 0);
-  for (let limit = TRAIL_ROWS_MAX; next !== undefined && entries.length <= range.high - range.low; ) {
+  for (let limit = PAGE_ENTRIES; next !== undefined && entries.length <= range.high - range.low; ) {
     const rows = await state.scan(auditLog, { from, to, limit }, signal);
     entries.push(...rows.map(({ row }) => row).filter((row) => isInRange(row, range)));
     const last = rows.at(-1);
@@ -77,7 +78,7 @@ async function readEntries(state: State, range: NumberRange, signal: AbortSignal
     while (next !== undefined && next < reached) next = indexes.shift();
     const sameCommit = next === reached;
     from = sameCommit ? `${last.row.id}~` : auditKeyAt(next ?? 0);
-    limit = sameCommit ? Math.min(TRAIL_ROWS_MAX, limit * 2) : TRAIL_ROWS_MIN;
+    limit = sameCommit ? Math.min(PAGE_ENTRIES, limit * 2) : TRAIL_ROWS_MIN;
   }
   return entries;
 }
@@ -96,7 +97,7 @@ async function readCommits(
   const commits: DeepReadonly<TrailCommit>[] = [];
   const to = trailEndKey(organizationId);
   for (let from = high; from >= low; ) {
-    const limit = Math.min(TRAIL_ROWS_MAX, from - low + 1);
+    const limit = Math.min(PAGE_ENTRIES, from - low + 1);
     const rows = await state.scan(trailCommits, { from: trailKey(organizationId, from), to, limit }, signal);
     const oldest = rows.findIndex(({ row }) => row.first <= low);
     const inRange = oldest === -1 ? rows : rows.slice(0, oldest + 1);

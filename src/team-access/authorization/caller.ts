@@ -1,11 +1,29 @@
-/** Authentication: finds the caller of a request by its bearer token. */
+/**
+ * The caller of a request: found by its bearer token, and its role in an organization, which consists of teams,
+ * permissions, and the resulting access to workspaces. Roles are computed from rows on each call, except for callers from
+ * `withCachedRoles`.
+ */
 import { hashSecret } from '../../credentials/ids-and-secrets.ts';
+import { SECRET_CHARACTERS_MAX } from '../../credentials/limits.ts';
 import { users, userTokens } from '../../credentials/user.ts';
 import type { Call } from '../../http/call.ts';
 import type { Reader } from '../../state/memory/reader.ts';
+import type { DeepReadonly } from '../../state/table.ts';
 import { JsonApiError } from '../jsonapi/errors.ts';
-import { TOKEN_CHARACTERS_MAX } from '../limits.ts';
 import { apiTokens } from '../tables/authentication-token.ts';
+import { type Organization, organizations } from '../tables/organization.ts';
+import { ALL_PERMISSIONS, type OrganizationPermission, withImplied } from '../tables/organization-access.ts';
+import { type Membership, membershipPair, memberships } from '../tables/organization-membership.ts';
+import { type Team, teamMembers, teams } from '../tables/team.ts';
+import { type TeamWorkspace, teamWorkspacePair, teamWorkspaces } from '../tables/team-workspace.ts';
+import {
+  ADMIN_ACCESS,
+  type Contribution,
+  type EffectiveAccess,
+  effectiveAccess,
+  ownerContribution,
+  permissionContributions,
+} from './effective-access.ts';
 
 export type Caller =
   | { readonly kind: 'user'; readonly userId: string; readonly siteAdmin: boolean; readonly tokenId: string }
@@ -17,7 +35,7 @@ const BEARER = /^bearer +(\S+) *$/i;
 /** Returns the hash of a request's token, or `undefined` when the request has no token of a valid length. */
 export function presentedTokenHash({ request }: Call): string | undefined {
   const token = BEARER.exec(request.headers.authorization ?? '')?.[1];
-  return token === undefined || token.length > TOKEN_CHARACTERS_MAX ? undefined : hashSecret(token);
+  return token === undefined || token.length > SECRET_CHARACTERS_MAX ? undefined : hashSecret(token);
 }
 
 /** Returns the caller to whom a token belongs, or `undefined` when the token is unknown, expired or revoked. */
@@ -57,3 +75,153 @@ export function callerId(caller: Caller): string {
       return caller.organizationId;
   }
 }
+
+export interface CallerRole {
+  readonly organization: DeepReadonly<Organization>;
+  /** Whether the caller is in the `owners` team, or presents a token of that team or of the organization. */
+  readonly owner: boolean;
+  /** The caller's teams. Empty with the organization's token. */
+  readonly teams: readonly DeepReadonly<Team>[];
+  /** The organization permissions of these teams, with those that they imply. */
+  readonly permissions: ReadonlySet<OrganizationPermission>;
+}
+
+/** Returns the caller's role in an organization, or `undefined` when the caller does not belong to it. */
+export function callerRole(reader: Reader, caller: Caller, organizationId: string): CallerRole | undefined {
+  const cached = cachedRoles.get(caller);
+  if (cached === undefined) return computeRole(reader, caller, organizationId);
+  if (!cached.has(organizationId)) cached.set(organizationId, computeRole(reader, caller, organizationId));
+  return cached.get(organizationId);
+}
+
+function computeRole(reader: Reader, caller: Caller, organizationId: string): CallerRole | undefined {
+  switch (caller.kind) {
+    case 'organization':
+      return caller.organizationId === organizationId ? organizationTokenRole(reader, organizationId) : undefined;
+    case 'team': {
+      const team = reader.get(teams, caller.teamId)?.row;
+      return team?.organizationId === organizationId ? teamTokenRole(reader, team) : undefined;
+    }
+    case 'user': {
+      const membership = reader.find(memberships, 'pair', membershipPair(organizationId, caller.userId))?.row;
+      return membership && memberRole(reader, membership);
+    }
+  }
+}
+
+/** Returns the caller's role in their first organization, or `undefined` when they belong to none. */
+export function homeRole(reader: Reader, caller: Caller): CallerRole | undefined {
+  switch (caller.kind) {
+    case 'organization':
+      return organizationTokenRole(reader, caller.organizationId);
+    case 'team': {
+      const team = reader.get(teams, caller.teamId)?.row;
+      return team && teamTokenRole(reader, team);
+    }
+    case 'user': {
+      const membership = firstMembership(reader, caller.userId);
+      return membership && memberRole(reader, membership);
+    }
+  }
+}
+
+/** Makes the first lookup of `homeRole` and ignores the result. See `find-visible.ts` for the reason. */
+export function dummyLookup(reader: Reader, caller: Caller): void {
+  if (caller.kind === 'team') reader.get(teams, caller.teamId);
+  else if (caller.kind === 'user') firstMembership(reader, caller.userId);
+}
+
+const firstMembership = (reader: Reader, userId: string): DeepReadonly<Membership> | undefined =>
+  reader.list(memberships, 'user', userId, { limit: 1 })[0]?.row;
+
+function organizationTokenRole(reader: Reader, organizationId: string): CallerRole | undefined {
+  const organization = reader.get(organizations, organizationId)?.row;
+  return organization && { organization, owner: true, teams: [], permissions: ALL_PERMISSIONS };
+}
+
+function teamTokenRole(reader: Reader, team: DeepReadonly<Team>): CallerRole | undefined {
+  const organization = reader.get(organizations, team.organizationId)?.row;
+  return organization && roleWithTeams(organization, [team]);
+}
+
+function memberRole(reader: Reader, { id, organizationId }: DeepReadonly<Membership>): CallerRole | undefined {
+  const organization = reader.get(organizations, organizationId)?.row;
+  return organization && roleWithTeams(organization, teamsOfMember(reader, id));
+}
+
+const teamsOfMember = (reader: Reader, membershipId: string): DeepReadonly<Team>[] =>
+  reader
+    .list(teamMembers, 'membership', membershipId)
+    .map(({ row }) => reader.get(teams, row.teamId)?.row)
+    .filter((team) => team !== undefined);
+
+/** Roles by organization ID, for callers from `withCachedRoles`. */
+const cachedRoles = new WeakMap<Caller, Map<string, CallerRole | undefined>>();
+
+/**
+ * Returns a copy of a caller whose roles are computed once per organization, because a caller can be in thousands of teams.
+ * For many checks in one write that changes no organization, membership or team.
+ */
+export function withCachedRoles(caller: Caller): Caller {
+  const copy = { ...caller };
+  cachedRoles.set(copy, new Map());
+  return copy;
+}
+
+/** Returns the role of a user who need not be the caller. */
+export function userRole(
+  reader: Reader,
+  userId: string,
+  organization: DeepReadonly<Organization>,
+): CallerRole | undefined {
+  const membership = reader.find(memberships, 'pair', membershipPair(organization.id, userId));
+  return membership && roleWithTeams(organization, teamsOfMember(reader, membership.row.id));
+}
+
+export function roleWithTeams(
+  organization: DeepReadonly<Organization>,
+  memberTeams: readonly DeepReadonly<Team>[],
+): CallerRole {
+  const owner = memberTeams.some(({ id }) => id === organization.ownersTeamId);
+  const permissions = owner ? ALL_PERMISSIONS : withImplied(memberTeams.flatMap((team) => team.organizationAccess));
+  return { organization, owner, teams: memberTeams, permissions };
+}
+
+/** Returns everything that gives a role access to a workspace of its organization. */
+export function accessContributions(reader: Reader, role: CallerRole, workspaceId: string): Contribution[] {
+  const { organization, owner, teams: memberTeams } = role;
+  const contributions: Contribution[] = [];
+  if (owner && memberTeams.length === 0) contributions.push(ownerContribution(undefined));
+  for (const team of memberTeams) {
+    const row = reader.find(teamWorkspaces, 'pair', teamWorkspacePair(team.id, workspaceId))?.row;
+    contributions.push(...teamContributions(organization, team, row));
+  }
+  return contributions;
+}
+
+/** Returns everything that gives a team access to a workspace. `row` is the team's row there, if it has one. */
+export function teamContributions(
+  organization: DeepReadonly<Organization>,
+  { id: teamId, organizationAccess }: DeepReadonly<Team>,
+  row: DeepReadonly<TeamWorkspace> | undefined,
+): Contribution[] {
+  const contributions = teamId === organization.ownersTeamId ? [ownerContribution(teamId)] : [];
+  contributions.push(...permissionContributions(teamId, organizationAccess));
+  if (row !== undefined) {
+    const { id, expiresAtMs } = row;
+    const end = expiresAtMs === undefined ? {} : { expiresAtMs };
+    contributions.push({ source: { kind: 'team-workspace', teamId, id, ...end }, access: row });
+  }
+  return contributions;
+}
+
+/** Returns a role's effective access to a workspace of its organization, or `undefined` without any access. */
+export const accessToWorkspace = (
+  reader: Reader,
+  role: CallerRole,
+  workspaceId: string,
+): EffectiveAccess | undefined =>
+  // This permission implies admin, the highest access, so rows need no lookup.
+  role.permissions.has('manage-workspaces')
+    ? ADMIN_ACCESS
+    : effectiveAccess(accessContributions(reader, role, workspaceId));

@@ -14,8 +14,7 @@ import { nameInOrganization, normalizeName, organizations } from '../tables/orga
 import { memberships } from '../tables/organization-membership.ts';
 import { type Team, teams } from '../tables/team.ts';
 import { type Workspace, workspaces } from '../tables/workspace.ts';
-import type { Caller } from './caller.ts';
-import { accessToWorkspace, type CallerRole, callerRole, dummyLookup, homeRole } from './caller-role.ts';
+import { accessToWorkspace, type Caller, type CallerRole, callerRole, dummyLookup, homeRole } from './caller.ts';
 import type { EffectiveAccess } from './effective-access.ts';
 import { canSeeTeam, hasTeamManagement } from './permissions.ts';
 

@@ -2,7 +2,7 @@
 import type { DeepReadonly } from '../../state/table.ts';
 import { type OrganizationPermission, withImplied } from '../tables/organization-access.ts';
 import type { Team } from '../tables/team.ts';
-import type { CallerRole } from './caller-role.ts';
+import type { CallerRole } from './caller.ts';
 import type { EffectiveAccess } from './effective-access.ts';
 
 type AnyTeam = DeepReadonly<Team>;

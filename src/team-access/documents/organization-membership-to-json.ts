@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { type User, users } from '../../credentials/user.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
-import type { CallerRole } from '../authorization/caller-role.ts';
+import type { CallerRole } from '../authorization/caller.ts';
 import { canSeeTeam, hasTeamManagement } from '../authorization/permissions.ts';
 import type { Resource } from '../jsonapi/documents.ts';
 import { fullLinkage, type Linkage } from '../jsonapi/include.ts';

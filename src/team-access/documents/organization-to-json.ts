@@ -1,7 +1,7 @@
 /** The JSON form of an organization and its entitlement set, for a member, and the settings of organizations. */
 
 import { Type } from 'typebox';
-import type { CallerRole } from '../authorization/caller-role.ts';
+import type { CallerRole } from '../authorization/caller.ts';
 import {
   canCreateTeams,
   canCreateWorkspaces,

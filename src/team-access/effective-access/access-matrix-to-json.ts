@@ -8,7 +8,7 @@ import {
   type CallerRole,
   roleWithTeams,
   teamContributions,
-} from '../authorization/caller-role.ts';
+} from '../authorization/caller.ts';
 import { type Contribution, effectiveAccess } from '../authorization/effective-access.ts';
 import { canManageTeamAccess, visibleTeams } from '../authorization/permissions.ts';
 import type { Resource } from '../jsonapi/documents.ts';

@@ -1,7 +1,7 @@
 /** The endpoints of effective access and of the access matrix. */
 import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
-import { accessContributions } from '../authorization/caller-role.ts';
+import { accessContributions } from '../authorization/caller.ts';
 import type { Contribution } from '../authorization/effective-access.ts';
 import { organizationByName, organizationWithTeams, workspaceById } from '../authorization/find-visible.ts';
 import { serveRead, type TeamAccessService } from '../http/request-pipeline.ts';

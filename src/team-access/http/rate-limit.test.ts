@@ -11,7 +11,7 @@ import { createRateLimit } from './rate-limit.ts';
 describe('the rate limit', () => {
   test('allows as many requests as the limit, and returns the remaining number [TEAM-90] [TEAM-94]', () => {
     const clock = createFakeClock();
-    const limit = createRateLimit(clock, () => 4);
+    const limit = createRateLimit(clock, { rateLimit: 4 });
     const first = ['X-RateLimit-Limit', '4', 'X-RateLimit-Remaining', '3', 'X-RateLimit-Reset', '1.000'];
     assert.deepEqual(limit.count({ key: 'a' }), first);
     clock.advance(250);
@@ -30,14 +30,14 @@ describe('the rate limit', () => {
   });
 
   test('counts each caller separately', () => {
-    const limit = createRateLimit(createFakeClock(), () => 1);
+    const limit = createRateLimit(createFakeClock(), { rateLimit: 1 });
     limit.count({ key: 'a' });
     limit.count({ key: 'b' });
     assert.throws(() => limit.count({ key: 'a' }), JsonApiError);
   });
 
   test('limits each team, and all teams of an organization together [TEAM-92]', () => {
-    const limit = createRateLimit(createFakeClock(), () => 4);
+    const limit = createRateLimit(createFakeClock(), { rateLimit: 4 });
     const spend = (key: string, sharedKey: string): number => {
       for (let count = 0; ; count++) {
         try {
@@ -56,13 +56,13 @@ describe('the rate limit', () => {
   });
 
   test('returns the remaining requests of the shared limit if they are fewer [TEAM-94]', () => {
-    const limit = createRateLimit(createFakeClock(), () => 4);
+    const limit = createRateLimit(createFakeClock(), { rateLimit: 4 });
     for (let i = 0; i < 4 * RATE_SHARES_MAX - 2; i++) limit.count({ key: `team ${i}`, sharedKey: 'acme' });
     assert.equal(limit.count({ key: 'late', sharedKey: 'acme' })[3], '1');
   });
 
   test('reports which of the two limits a team exceeded [TEAM-95]', () => {
-    const limit = createRateLimit(createFakeClock(), () => 4);
+    const limit = createRateLimit(createFakeClock(), { rateLimit: 4 });
     const assertRejected = (key: string, detail: string) =>
       assert.throws(
         () => limit.count({ key, sharedKey: 'acme' }),
@@ -76,10 +76,10 @@ describe('the rate limit', () => {
   });
 
   test('is off at 0, and follows changes of the setting [TEAM-90]', () => {
-    let maximum = 0;
-    const limit = createRateLimit(createFakeClock(), () => maximum);
+    const settings = { rateLimit: 0 };
+    const limit = createRateLimit(createFakeClock(), settings);
     for (let i = 0; i < 100; i++) assert.deepEqual(limit.count({ key: 'a' }), []);
-    maximum = 4;
+    settings.rateLimit = 4;
     assert.equal(limit.count({ key: 'a' })[1], '4');
   });
 

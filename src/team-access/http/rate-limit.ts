@@ -20,13 +20,18 @@ export interface RateLimit {
   count(keys: RateLimitKeys): readonly string[];
 }
 
-/** Creates a rate limit. `limit` returns the current `team-access.rate-limit`, where 0 means no limit. */
-export function createRateLimit(clock: Clock, limit: () => number): RateLimit {
+/** The settings that may change while the server runs. */
+export interface LiveSettings {
+  /** `team-access.rate-limit`. 0 means no limit. */
+  readonly rateLimit: number;
+}
+
+export function createRateLimit(clock: Clock, settings: LiveSettings): RateLimit {
   const counts = new Map<string, number>();
   let endsMs = Number.NEGATIVE_INFINITY;
   return {
     count({ key, sharedKey }) {
-      const maximum = limit();
+      const maximum = settings.rateLimit;
       if (maximum === 0) return [];
       const now = clock.monotonic();
       if (now >= endsMs) {

@@ -5,10 +5,11 @@
 import { users, userTokens } from '../../credentials/user.ts';
 import type { Log } from '../../http/telemetry/log.ts';
 import type { Clock } from '../../state/clock/clock.ts';
+import { JOB_BATCH_ROWS } from '../../state/limits.ts';
 import type { State } from '../../state/state.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
 import type { Caller } from '../authorization/caller.ts';
-import { TOKEN_USE_INTERVAL_MS, TOKEN_USES_BATCH } from '../limits.ts';
+import { TOKEN_USE_INTERVAL_MS } from '../limits.ts';
 import { apiTokens, type TokenUse, tokenUses } from '../tables/authentication-token.ts';
 
 export interface TokenUses {
@@ -31,7 +32,7 @@ export function recordTokenUses(state: State, clock: Clock, log: Log): TokenUseR
 
   async function write(): Promise<void> {
     while (pending.size > 0 && !closed) {
-      const uses = [...pending.values()].slice(0, TOKEN_USES_BATCH);
+      const uses = [...pending.values()].slice(0, JOB_BATCH_ROWS);
       for (const { tokenId } of uses) pending.delete(tokenId);
       await state.write((tx) => {
         for (const use of uses) putUse(tx, use);

@@ -1,6 +1,6 @@
 /** Readers of attributes, one per kind. They append to `errors`, and treat null like a missing attribute. */
 import { Type } from 'typebox';
-import { TEXT_CHARACTERS_MAX } from '../limits.ts';
+import { TEXT_CHARACTERS_MAX } from '../../credentials/limits.ts';
 import { attributeError, type ErrorObject } from './errors.ts';
 import { attributeValue, type RawAttributes } from './read-resource.ts';
 

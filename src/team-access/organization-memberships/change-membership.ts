@@ -1,12 +1,12 @@
 /** Finds, creates, and deletes memberships of organizations. */
 import { newId } from '../../credentials/ids-and-secrets.ts';
 import { type User, users } from '../../credentials/user.ts';
+import { JOB_BATCH_ROWS } from '../../state/limits.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
 import { recordTeamAccessChange } from '../audit.ts';
-import type { Caller } from '../authorization/caller.ts';
-import type { CallerRole } from '../authorization/caller-role.ts';
+import type { Caller, CallerRole } from '../authorization/caller.ts';
 import { organizationByName, roleInOrganization, visibleTeam } from '../authorization/find-visible.ts';
 import { checkOwnerRemains, isOwner } from '../authorization/owners.ts';
 import { canManageMemberships, canRemoveMember, canUpdateMembers } from '../authorization/permissions.ts';
@@ -16,7 +16,7 @@ import { unconditional } from '../jsonapi/documents.ts';
 import { attributeError, type ErrorObject, JsonApiError, notFound, throwErrors } from '../jsonapi/errors.ts';
 import { readEmail } from '../jsonapi/read-attributes.ts';
 import type { ParsedResource, ResourceSpec } from '../jsonapi/read-resource.ts';
-import { INVITED_BATCH, INVITED_MAX } from '../limits.ts';
+import { INVITED_MAX } from '../limits.ts';
 import { type Membership, membershipPair, memberships } from '../tables/organization-membership.ts';
 import { type Team, teamMembers, teams } from '../tables/team.ts';
 import { createUser } from '../users/change-user.ts';
@@ -135,7 +135,7 @@ function checkInvitationLimit(tx: Transaction, organizationId: string): void {
     const detail = `Email exceeds the limit of ${INVITED_MAX} invited members without a token: remove some of them first`;
     throw new JsonApiError([attributeError('email', detail)]);
   }
-  for (const { row } of claimed.slice(0, INVITED_BATCH)) {
+  for (const { row } of claimed.slice(0, JOB_BATCH_ROWS)) {
     const { invited: _, ...membership } = row;
     tx.put(memberships, membership);
   }

@@ -5,7 +5,7 @@ import type { Query } from '../../http/call.ts';
 import type { Parameter } from '../../http/parameter.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { DeepReadonly } from '../../state/table.ts';
-import type { CallerRole } from '../authorization/caller-role.ts';
+import type { CallerRole } from '../authorization/caller.ts';
 import { membershipStatus, userOfMembership } from '../documents/organization-membership-to-json.ts';
 import { NAME_FILTER, sortByCreation } from '../jsonapi/pagination.ts';
 import { type Membership, memberships } from '../tables/organization-membership.ts';

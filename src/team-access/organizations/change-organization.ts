@@ -6,7 +6,7 @@ import { users } from '../../credentials/user.ts';
 import type { Call } from '../../http/call.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import { deleteTrail, recordTeamAccessChange } from '../audit.ts';
-import { type CallerRole, callerRole, roleWithTeams } from '../authorization/caller-role.ts';
+import { type CallerRole, callerRole, roleWithTeams } from '../authorization/caller.ts';
 import { organizationByName, roleInOrganization } from '../authorization/find-visible.ts';
 import { canUpdateOrganization } from '../authorization/permissions.ts';
 import { organizationDocument, organizationSettings } from '../documents/organization-to-json.ts';

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import type { DeepReadonly } from '../../state/table.ts';
-import type { CallerRole } from '../authorization/caller-role.ts';
+import type { CallerRole } from '../authorization/caller.ts';
 import { organizationByName, roleInOrganization } from '../authorization/find-visible.ts';
 import { organizationRelationship } from '../documents/organization-to-json.ts';
 import { serveRead, type TeamAccessService } from '../http/request-pipeline.ts';

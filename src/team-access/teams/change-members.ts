@@ -1,7 +1,7 @@
 /** Adds members of an organization to its teams and removes them [AUTHZ-47 to AUTHZ-50]. */
 import { users } from '../../credentials/user.ts';
 import { recordTeamAccessChange } from '../audit.ts';
-import type { CallerRole } from '../authorization/caller-role.ts';
+import type { CallerRole } from '../authorization/caller.ts';
 import { teamById } from '../authorization/find-visible.ts';
 import { checkOwnerRemains } from '../authorization/owners.ts';
 import { canUpdateMembers } from '../authorization/permissions.ts';

@@ -4,7 +4,7 @@ import type { Query } from '../../http/call.ts';
 import type { Parameter } from '../../http/parameter.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { DeepReadonly } from '../../state/table.ts';
-import type { CallerRole } from '../authorization/caller-role.ts';
+import type { CallerRole } from '../authorization/caller.ts';
 import { visibleTeams } from '../authorization/permissions.ts';
 import { sortByCreation } from '../jsonapi/pagination.ts';
 import { type Team, teams } from '../tables/team.ts';

@@ -1,8 +1,7 @@
 /** Finds the tokens that a caller may manage [AUTHZ-73 to AUTHZ-78]. */
 import { userTokens } from '../../credentials/user.ts';
 import type { Reader } from '../../state/memory/reader.ts';
-import type { Caller } from '../authorization/caller.ts';
-import { type CallerRole, callerRole, dummyLookup, homeRole } from '../authorization/caller-role.ts';
+import { type Caller, type CallerRole, callerRole, dummyLookup, homeRole } from '../authorization/caller.ts';
 import { organizationByName, teamById, visibleTeam } from '../authorization/find-visible.ts';
 import { canManageOrganizationToken, canManageTeamTokens } from '../authorization/permissions.ts';
 import type { AnyToken } from '../documents/authentication-token-to-json.ts';

@@ -7,7 +7,8 @@ import { until } from '../../../test/support/until.ts';
 import { auditLog, SYSTEM } from '../../audit/record.ts';
 import { newId } from '../../credentials/ids-and-secrets.ts';
 import { UNCLAIMED, users } from '../../credentials/user.ts';
-import { INVITED_BATCH, INVITED_INTERVAL_MS } from '../limits.ts';
+import { JOB_BATCH_ROWS } from '../../state/limits.ts';
+import { INVITED_INTERVAL_MS } from '../limits.ts';
 import { normalizeName, organizations } from '../tables/organization.ts';
 import { memberships } from '../tables/organization-membership.ts';
 import { unclaimedUsersJob } from './remove-unclaimed-users.ts';
@@ -50,7 +51,7 @@ describe('an unclaimed user', () => {
     for (const name of ['crowd', 'other']) await makeOrganization(api(), api().adminToken, name);
     await api().state.write((tx) => {
       const organizationId = tx.find(organizations, 'name', normalizeName('crowd'))?.row.id ?? '';
-      for (let place = 0; place < 2 * INVITED_BATCH; place++) {
+      for (let place = 0; place < 2 * JOB_BATCH_ROWS; place++) {
         const [id, userId, createTime] = [newId('ou'), newId('user'), new Date(tx.now).toISOString()];
         const name = `crowd-${place}`;
         tx.put(users, { id: userId, username: name, email: name, siteAdmin: false, createTime, unclaimed: true });
@@ -70,7 +71,7 @@ describe('an unclaimed user', () => {
     stop();
     assert.ok(exists('both@example.org'));
     const entries = (await readEntries()).slice(before);
-    assert.equal(entries.length, 2 * INVITED_BATCH);
+    assert.equal(entries.length, 2 * JOB_BATCH_ROWS);
     assert.ok(entries.every(({ actor, organizationId }) => actor === SYSTEM.actor && organizationId === undefined));
   });
 });

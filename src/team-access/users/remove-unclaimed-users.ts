@@ -9,12 +9,13 @@ import { type Clock, sleep } from '../../state/clock/clock.ts';
 import { nextTurn } from '../../state/clock/next-turn.ts';
 import { isStateError } from '../../state/errors.ts';
 import type { Job } from '../../state/jobs/placement.ts';
+import { JOB_BATCH_ROWS } from '../../state/limits.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { State } from '../../state/state.ts';
 import type { Stored } from '../../state/table.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
 import { recordTeamAccessChange } from '../audit.ts';
-import { INVITED_BATCH, INVITED_INTERVAL_MS } from '../limits.ts';
+import { INVITED_INTERVAL_MS } from '../limits.ts';
 import { organizations } from '../tables/organization.ts';
 import { memberships } from '../tables/organization-membership.ts';
 
@@ -61,7 +62,7 @@ export function unclaimedUsersJob(state: State, clock: Clock): Job {
 }
 
 async function removeAll(state: State, signal: AbortSignal): Promise<void> {
-  let limit = INVITED_BATCH;
+  let limit = JOB_BATCH_ROWS;
   for (let after = ''; !signal.aborted; await nextTurn()) {
     const { snapshot } = state;
     const page = snapshot.list(users, 'unclaimed', UNCLAIMED, { after, limit });

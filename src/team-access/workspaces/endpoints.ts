@@ -1,7 +1,7 @@
 /** The endpoints of workspaces. Paths name a workspace by organization and name, or by ID [DOC-62]. */
 import { type Call, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
-import { accessToWorkspace } from '../authorization/caller-role.ts';
+import { accessToWorkspace } from '../authorization/caller.ts';
 import { organizationByName, workspaceById, workspaceByName } from '../authorization/find-visible.ts';
 import { workspaceDocument, workspaceSchema, workspaceToJson } from '../documents/workspace-to-json.ts';
 import { serveDelete, serveRead, serveWrite, type TeamAccessService } from '../http/request-pipeline.ts';

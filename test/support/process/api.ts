@@ -195,7 +195,7 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
       state,
       clock,
       log,
-      rateLimit: () => settings.rateLimit ?? 0,
+      settings: { rateLimit: settings.rateLimit ?? 0 },
       terraform: settings.terraform ?? false,
     }),
   );

@@ -3,8 +3,8 @@
  * in each partition where a service was registered with it ([SVC-44]).
  */
 import { randomUUID } from 'node:crypto';
+import type { Access } from '../../../credentials/acl-token.ts';
 import { type Caller, type Credentials, type RequestContext, resolveCaller } from '../../../credentials/caller.ts';
-import type { Access } from '../../../credentials/grant.ts';
 import { existingPartition } from '../../../credentials/partition.ts';
 import { ServiceError } from '../../../http/errors.ts';
 import type { Reader } from '../../../state/memory/reader.ts';

@@ -9,8 +9,9 @@ import type { Reader } from '../../../state/memory/reader.ts';
 import type { State } from '../../../state/state.ts';
 import type { DeepReadonly } from '../../../state/table.ts';
 import type { Transaction } from '../../../state/write/transaction.ts';
+import { SERVER_LOST_GRACE_MS } from '../../limits.ts';
 import { deleteService } from '../change-catalog.ts';
-import { DEADLINE_POLL_MS, NODE_LOST_GRACE_MS } from '../limits.ts';
+import { DEADLINE_POLL_MS } from '../limits.ts';
 import { type CatalogNode, catalogNodes } from '../tables/catalog-node.ts';
 import { catalogServiceKey, catalogServices } from '../tables/catalog-service.ts';
 import { type TtlCheck, ttlCheckKey, ttlChecks } from '../tables/ttl-check.ts';
@@ -56,7 +57,7 @@ async function review(
   signal: AbortSignal,
 ): Promise<void> {
   if (goneForMs === undefined) await mark(state, server, false, signal);
-  else if (goneForMs >= NODE_LOST_GRACE_MS) {
+  else if (goneForMs >= SERVER_LOST_GRACE_MS) {
     await mark(state, server, true, signal);
     await removeOverdue(state, server, clock.now(), signal);
   }

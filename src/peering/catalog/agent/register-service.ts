@@ -1,6 +1,7 @@
 /** `PUT /v1/agent/service/register`: registers a service with its TTL checks on this server's node ([SVC-47]). */
+
+import { permits } from '../../../credentials/acl-token.ts';
 import { authorize, type RequestContext, writeForRequest } from '../../../credentials/caller.ts';
-import { permits } from '../../../credentials/grant.ts';
 import type { ServiceError } from '../../../http/errors.ts';
 import type { DeepReadonly } from '../../../state/table.ts';
 import type { Transaction } from '../../../state/write/transaction.ts';

@@ -3,6 +3,8 @@
  * Deleting a missing item succeeds for callers that may write every service. Other callers get 403 whether or not the
  * item exists, also when they repeat a request that succeeded ([SVC-5], [SVC-27]).
  */
+
+import { permits } from '../../../credentials/acl-token.ts';
 import {
   type Caller,
   type Credentials,
@@ -10,7 +12,6 @@ import {
   resolveCaller,
   writeForRequest,
 } from '../../../credentials/caller.ts';
-import { permits } from '../../../credentials/grant.ts';
 import { existingPartition } from '../../../credentials/partition.ts';
 import type { Stored } from '../../../state/table.ts';
 import type { Transaction } from '../../../state/write/transaction.ts';

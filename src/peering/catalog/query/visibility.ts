@@ -3,8 +3,8 @@
  * visible to callers that may read every service of the partition, or at least one on the node ([SVC-3], [SVC-4]).
  */
 import { hash } from 'node:crypto';
+import { type Access, type Grant, permits, permitsAnyName } from '../../../credentials/acl-token.ts';
 import { type Caller, permissionDenied } from '../../../credentials/caller.ts';
-import { type Access, type Grant, permits, permitsAnyName } from '../../../credentials/grant.ts';
 import type { ServiceError } from '../../../http/errors.ts';
 import type { CatalogResult } from './catalog-queries.ts';
 import type { ResolvedInstance, ResolvedNode } from './resolved-instances.ts';

@@ -1,4 +1,6 @@
 /** Authorizes a request for an entry and finds the entry. A caller without the grant cannot probe which exist. */
+
+import type { Access } from '../../../credentials/acl-token.ts';
 import {
   authorize,
   type Caller,
@@ -6,7 +8,6 @@ import {
   type RequestContext,
   resolveCaller,
 } from '../../../credentials/caller.ts';
-import type { Access } from '../../../credentials/grant.ts';
 import { existingPartition, partitionKey } from '../../../credentials/partition.ts';
 import { ServiceError } from '../../../http/errors.ts';
 import type { Reader } from '../../../state/memory/reader.ts';

@@ -1,5 +1,6 @@
 /** `GET /v1/exported-services`: the exported services with their consumers ([SVC-76]). */
 import { Type } from 'typebox';
+import { permits } from '../../../credentials/acl-token.ts';
 import {
   type Caller,
   type Credentials,
@@ -8,7 +9,6 @@ import {
   resolveCaller,
   waitOptionsOf,
 } from '../../../credentials/caller.ts';
-import { permits } from '../../../credentials/grant.ts';
 import { ALL_PARTITIONS, partitionKey } from '../../../credentials/partition.ts';
 import type { Evaluate } from '../../../http/blocking/blocking-query.ts';
 import { jsonList } from '../../../http/v1/json-answer.ts';

@@ -1,7 +1,7 @@
 /** `GET /v1/imported-services`: the names of the services imported from each peer ([SVC-81]). */
 import { type Static, Type } from 'typebox';
+import { permits } from '../../../credentials/acl-token.ts';
 import { type Credentials, type RequestContext, resolveCaller, waitOptionsOf } from '../../../credentials/caller.ts';
-import { permits } from '../../../credentials/grant.ts';
 import { partitionKey } from '../../../credentials/partition.ts';
 import type { Evaluate } from '../../../http/blocking/blocking-query.ts';
 import type { Reader } from '../../../state/memory/reader.ts';

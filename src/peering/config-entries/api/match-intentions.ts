@@ -1,5 +1,6 @@
 /** `GET /v1/connect/intentions/match`: the rules for sources or destinations, in the order in which they decide. */
 import { Type } from 'typebox';
+import { permits, permitsAnyName } from '../../../credentials/acl-token.ts';
 import {
   authorize,
   type Caller,
@@ -10,7 +11,6 @@ import {
   waitOptionsOf,
   watchOwnToken,
 } from '../../../credentials/caller.ts';
-import { permits, permitsAnyName } from '../../../credentials/grant.ts';
 import { existingPartition } from '../../../credentials/partition.ts';
 import type { Evaluate } from '../../../http/blocking/blocking-query.ts';
 import type { Call } from '../../../http/call.ts';

@@ -1,7 +1,7 @@
 /** `GET /v1/config/:kind/:name` and `GET /v1/config/:kind`: read one entry, or those of a kind. */
 
+import { permits } from '../../../credentials/acl-token.ts';
 import { type Credentials, type RequestContext, resolveCaller, waitOptionsOf } from '../../../credentials/caller.ts';
-import { permits } from '../../../credentials/grant.ts';
 import { partitionKey } from '../../../credentials/partition.ts';
 import type { Evaluate } from '../../../http/blocking/blocking-query.ts';
 import { resolveListScope, watchedScope } from '../../find/list-scope.ts';

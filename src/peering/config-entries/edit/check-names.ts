@@ -10,7 +10,7 @@ import {
 import { ServiceError } from '../../../http/errors.ts';
 import { QUOTED_LENGTH_MAX } from '../../../http/limits.ts';
 import type { Reader } from '../../../state/memory/reader.ts';
-import { SERVICE_NAME_CHARACTERS_MAX } from '../../limits.ts';
+import { DNS_NAME_CHARACTERS_MAX } from '../../limits.ts';
 import { checkPeerName } from '../../record/record.ts';
 import { WILDCARD } from '../config-entry.ts';
 
@@ -36,8 +36,8 @@ export function checkServiceName(place: string, name: string): void {
   if (name.includes(WILDCARD)) {
     throw invalidAt(place, `service name ${quoted}: wildcard character '*' cannot be used with partial values`);
   }
-  if (UNPRINTABLE.test(name) || name.length > SERVICE_NAME_CHARACTERS_MAX) {
-    const wanted = `want 1 to ${SERVICE_NAME_CHARACTERS_MAX} characters, none of them a control character`;
+  if (UNPRINTABLE.test(name) || name.length > DNS_NAME_CHARACTERS_MAX) {
+    const wanted = `want 1 to ${DNS_NAME_CHARACTERS_MAX} characters, none of them a control character`;
     throw invalidAt(place, `service name ${quoted}: ${wanted}`);
   }
 }

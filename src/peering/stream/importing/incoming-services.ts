@@ -6,13 +6,14 @@
 import { hash } from 'node:crypto';
 import { Code } from '@connectrpc/connect';
 import { isStateError } from '../../../state/errors.ts';
+import { REMOVAL_BATCH_ROWS } from '../../../state/limits.ts';
 import type { State } from '../../../state/state.ts';
 import type { DeepReadonly, Table } from '../../../state/table.ts';
 import { importProblems } from '../../catalog/tables/import-problem.ts';
 import { type ImportedService, importedServiceKey, importedServices } from '../../catalog/tables/imported-service.ts';
 import type { Instance } from '../../catalog/tables/instance.ts';
 import { nameKey } from '../../config-entries/config-entry.ts';
-import { IMPORT_PROBLEMS_MAX, REMOVAL_BATCH_ROWS } from '../../limits.ts';
+import { IMPORT_PROBLEMS_MAX } from '../../limits.ts';
 import { peerings } from '../../record/record.ts';
 import { ApplyRefused } from '../contract.ts';
 import type { ExportedService, ExportedServiceList } from '../wire/gen/peering/peerstream_pb.ts';

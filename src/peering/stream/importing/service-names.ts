@@ -1,6 +1,6 @@
 /** Validates the service names that a peer sends ([STREAM-65]). */
 import { Code } from '@connectrpc/connect';
-import { IMPORTED_NAMES_CHARACTERS_MAX, IMPORTED_SERVICES_MAX, SERVICE_NAME_CHARACTERS_MAX } from '../../limits.ts';
+import { DNS_NAME_CHARACTERS_MAX, IMPORTED_NAMES_CHARACTERS_MAX, IMPORTED_SERVICES_MAX } from '../../limits.ts';
 import { ApplyRefused } from '../contract.ts';
 
 /** Returns the names, sorted and unique. @throws ApplyRefused for an invalid name, or too many ([STREAM-66]) */
@@ -20,12 +20,12 @@ export function checkServiceNames(listed: readonly string[]): readonly string[] 
 const INVALID_NAME = /^$|[\p{Cc}\p{Zl}\p{Zp}]/u;
 
 export const isValidServiceName = (name: string): boolean =>
-  !INVALID_NAME.test(name) && name.length <= SERVICE_NAME_CHARACTERS_MAX;
+  !INVALID_NAME.test(name) && name.length <= DNS_NAME_CHARACTERS_MAX;
 
 /** @throws ApplyRefused for an invalid name */
 export function checkServiceName(name: string): void {
   if (isValidServiceName(name)) return;
-  const wanted = `want 1 to ${SERVICE_NAME_CHARACTERS_MAX} characters, none of them a control character`;
+  const wanted = `want 1 to ${DNS_NAME_CHARACTERS_MAX} characters, none of them a control character`;
   const shown = JSON.stringify(name.slice(0, 64));
   throw new ApplyRefused(Code.InvalidArgument, `${shown} is not a service name: ${wanted}`);
 }

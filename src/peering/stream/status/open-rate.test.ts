@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createFakeClock } from '../../../../test/support/fake-clock.ts';
-import { STREAM_OPEN_INTERVAL_MS, STREAM_OPENS_BURST } from '../../limits.ts';
+import { BACKOFF_MS_MIN, STREAM_OPENS_BURST } from '../../limits.ts';
 import { createOpenRate } from './open-rate.ts';
 
 /** Returns how many of the attempts succeed now. */
@@ -14,11 +14,11 @@ describe('open rate', () => {
     const rate = createOpenRate(clock);
     const take = (): boolean => rate.tryAcquire('p');
     assert.equal(takes(take, 100), STREAM_OPENS_BURST);
-    clock.advance(STREAM_OPEN_INTERVAL_MS);
+    clock.advance(BACKOFF_MS_MIN);
     assert.equal(takes(take, 100), 1);
-    clock.advance(10 * STREAM_OPEN_INTERVAL_MS);
+    clock.advance(10 * BACKOFF_MS_MIN);
     assert.equal(takes(take, 100), 10);
-    clock.advance(100 * STREAM_OPEN_INTERVAL_MS);
+    clock.advance(100 * BACKOFF_MS_MIN);
     assert.equal(takes(take, 100), STREAM_OPENS_BURST);
   });
 

@@ -3,14 +3,14 @@
  * ends the previous one, so a faulty or hostile peer must not open them in a loop.
  */
 import type { Clock } from '../../../state/clock/clock.ts';
-import { STREAM_OPEN_INTERVAL_MS, STREAM_OPENS_BURST } from '../../limits.ts';
+import { BACKOFF_MS_MIN, STREAM_OPENS_BURST } from '../../limits.ts';
 
 export interface OpenRate {
   /** Whether the peering can open a stream now. If so, the stream is counted. */
   tryAcquire(peeringId: string): boolean;
 }
 
-/** Allows STREAM_OPENS_BURST streams at once, then one every STREAM_OPEN_INTERVAL_MS. */
+/** Allows STREAM_OPENS_BURST streams at once, then one every BACKOFF_MS_MIN. */
 export function createOpenRate(clock: Clock): OpenRate {
   /** When a peering's full burst is available again, in monotonic milliseconds. Past entries are removed. */
   const refilledAt = new Map<string, number>();
@@ -22,8 +22,8 @@ export function createOpenRate(clock: Clock): OpenRate {
       const now = clock.monotonic();
       removeRefilled(now);
       const from = refilledAt.get(peeringId) ?? now;
-      if (from - now > (STREAM_OPENS_BURST - 1) * STREAM_OPEN_INTERVAL_MS) return false;
-      refilledAt.set(peeringId, from + STREAM_OPEN_INTERVAL_MS);
+      if (from - now > (STREAM_OPENS_BURST - 1) * BACKOFF_MS_MIN) return false;
+      refilledAt.set(peeringId, from + BACKOFF_MS_MIN);
       return true;
     },
   };

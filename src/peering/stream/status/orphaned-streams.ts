@@ -1,12 +1,13 @@
 /**
  * Resets peerings whose stream was held by a server that is no longer live ([PEER-80]). The background job waits for
- * ORPHAN_GRACE_MS, because the stream may move to another server.
+ * SERVER_LOST_GRACE_MS, because the stream may move to another server.
  */
 import { type Clock, sleep } from '../../../state/clock/clock.ts';
 import type { Job } from '../../../state/jobs/placement.ts';
+import { REMOVAL_BATCH_ROWS } from '../../../state/limits.ts';
 import type { Reader } from '../../../state/memory/reader.ts';
 import type { State } from '../../../state/state.ts';
-import { ORPHAN_GRACE_MS, ORPHAN_POLL_MS, REMOVAL_BATCH_ROWS } from '../../limits.ts';
+import { JOB_POLL_MS, SERVER_LOST_GRACE_MS } from '../../limits.ts';
 import { type CurrentStream, holderEntry, peerings, streamLost } from '../../record/record.ts';
 
 export function orphanedStreamsJob(state: State, clock: Clock): Job {
@@ -24,9 +25,9 @@ export function orphanedStreamsJob(state: State, clock: Clock): Job {
           const entry = holderEntry(holder);
           const sinceMs = deadSince.get(entry) ?? nowMs;
           deadSince.set(entry, sinceMs);
-          if (nowMs - sinceMs >= ORPHAN_GRACE_MS) await resetPeeringsOf(state, holder, signal);
+          if (nowMs - sinceMs >= SERVER_LOST_GRACE_MS) await resetPeeringsOf(state, holder, signal);
         }
-        await sleep(clock, ORPHAN_POLL_MS, signal);
+        await sleep(clock, JOB_POLL_MS, signal);
       }
     },
   };

@@ -4,7 +4,7 @@
  */
 import { Code } from '@connectrpc/connect';
 import type { State } from '../../../state/state.ts';
-import { STREAM_OPEN_INTERVAL_MS, STREAM_OPENS_BURST } from '../../limits.ts';
+import { BACKOFF_MS_MIN, STREAM_OPENS_BURST } from '../../limits.ts';
 import {
   type CurrentStream,
   type DeadLink,
@@ -66,7 +66,7 @@ export async function acceptOpen(state: State, open: Open, holder: Holder, rate:
 }
 
 const INVALID_REMOTE_NAME = `the Open names a partition or a datacenter that is not a valid name: want ${REMOTE_NAME_WANTED}`;
-const OPENED_TOO_OFTEN = `streams of this peering are opened too often: more than ${STREAM_OPENS_BURST}, and one every ${STREAM_OPEN_INTERVAL_MS} ms`;
+const OPENED_TOO_OFTEN = `streams of this peering are opened too often: more than ${STREAM_OPENS_BURST}, and one every ${BACKOFF_MS_MIN} ms`;
 
 const refused = (code: Code, message: string): OpenOutcome => ({ kind: 'refused', status: { code, message } });
 

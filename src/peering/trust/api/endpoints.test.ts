@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { Check } from 'typebox/value';
 import { until } from '../../../../test/support/until.ts';
 import { auditLog } from '../../../audit/record.ts';
-import type { Grant } from '../../../credentials/grant.ts';
+import type { Grant } from '../../../credentials/acl-token.ts';
 import { createBlockingQueries } from '../../../http/blocking/blocking-query.ts';
 import { type ReceivedResponse, startTestServer } from '../../../http/server/test-server.suite.ts';
 import { systemClock } from '../../../state/clock/clock.ts';

@@ -4,7 +4,11 @@ export const LAYOUT_FORMAT = 1;
 /** Index of a new store. It is not 0, because a blocking query reads 0 as "no index" [STATE-12]. */
 export const FIRST_INDEX = 1;
 
-/** Deadline of one call: longer than an election of etcd (1 s by default), shorter than a barrier (3 s) [ETCD-3]. */
+/**
+ * Deadline of one call, of the answer to a ping, and of the start of a watch. It is longer than an election of etcd (1 s
+ * by default) and shorter than a barrier (3 s) [ETCD-3]. A watch that is behind and silent for this time is restarted
+ * [ETCD-53].
+ */
 export const CALL_TIMEOUT_MS = 2_000;
 
 /** Deadline of a head check. It covers two calls, so that the first one's own deadline drops a dead connection. */
@@ -15,9 +19,6 @@ export const PAGE_TIMEOUT_MS = 10_000;
 
 /** Interval of HTTP/2 pings. etcd closes a session that pings more often than every 5 s [ETCD-6]. */
 export const PING_INTERVAL_MS = 10_000;
-
-/** Time within which a ping must be answered, equal to the deadline of a call. */
-export const PING_TIMEOUT_MS = 2_000;
 
 /** Shortest and longest pause before a call is repeated. Each pause is twice the one before [ETCD-4]. */
 export const RETRY_PAUSE_MS_MIN = 25;
@@ -32,9 +33,6 @@ export const PAGE_BYTES = 16 * 1024 * 1024;
 /** Rows of the first page, when the size of a row is still unknown, and the most rows of any page. */
 export const PAGE_ROWS_FIRST = 1_000;
 export const PAGE_ROWS_MAX = 200_000;
-
-/** Rows decoded in one turn of the event loop (about 5 ms). */
-export const DECODE_SLICE_ROWS = 5_000;
 
 /** Longest time for which a commit waits for older tickets of other nodes [ETCD-40]. */
 export const TICKET_WAIT_MS = 100;

@@ -19,7 +19,7 @@ import {
   toOne,
 } from '../../../../test/support/team-access/team-access.ts';
 import { auditLog } from '../../../audit/record.ts';
-import { SET_ROWS_MAX } from '../../limits.ts';
+import { BULK_ITEMS_MAX } from '../../limits.ts';
 
 interface SetAnswer {
   readonly data: readonly ResourceObject[];
@@ -280,8 +280,8 @@ describe('PUT /workspaces/:id/team-access', () => {
     assert.deepEqual(rejection(await put([byId(other.teams.idle, read)])), [422, '/data/0/relationships/team']);
   });
 
-  test(`returns 413 for more than ${SET_ROWS_MAX} rows [TEAM-85]`, async () => {
-    const tooMany = await put(Array.from({ length: SET_ROWS_MAX + 1 }, () => 0));
+  test(`returns 413 for more than ${BULK_ITEMS_MAX} rows [TEAM-85]`, async () => {
+    const tooMany = await put(Array.from({ length: BULK_ITEMS_MAX + 1 }, () => 0));
     assert.equal(tooMany.status, 413);
     assert.match(tooMany.text, /The set has 10001 rows, want at most 10000/);
   });

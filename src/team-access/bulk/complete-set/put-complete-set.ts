@@ -4,8 +4,7 @@
  */
 import type { Reader } from '../../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../../state/table.ts';
-import type { Caller } from '../../authorization/caller.ts';
-import { type CallerRole, withCachedRoles } from '../../authorization/caller-role.ts';
+import { type Caller, type CallerRole, withCachedRoles } from '../../authorization/caller.ts';
 import type { FoundWorkspace } from '../../authorization/find-visible.ts';
 import { canSeeTeam } from '../../authorization/permissions.ts';
 import { teamWorkspacesDocument } from '../../documents/team-workspace-to-json.ts';

@@ -17,7 +17,7 @@ import {
   type ResourceSpec,
   readMember,
 } from '../../jsonapi/read-resource.ts';
-import { SET_ROWS_MAX } from '../../limits.ts';
+import { BULK_ITEMS_MAX } from '../../limits.ts';
 
 export interface SetRow {
   readonly team: { readonly id: string } | { readonly name: string };
@@ -37,13 +37,13 @@ const SET_ROW: ResourceSpec = {
 
 /**
  * Reads all rows and reports all errors.
- * @throws JsonApiError `invalid-body`, `invalid-attribute`; ServiceError `too-large` over `SET_ROWS_MAX` [TEAM-85]
+ * @throws JsonApiError `invalid-body`, `invalid-attribute`; ServiceError `too-large` over `BULK_ITEMS_MAX` [TEAM-85]
  */
 export function readCompleteSet(body: Uint8Array, workspaceId: string): readonly SetRow[] {
   const data = readMember(body, 'data');
   if (!Array.isArray(data)) throw new JsonApiError([bodyError('/data', 'want an array')]);
-  if (data.length > SET_ROWS_MAX) {
-    throw new ServiceError('too-large', `The set has ${data.length} rows, want at most ${SET_ROWS_MAX}`);
+  if (data.length > BULK_ITEMS_MAX) {
+    throw new ServiceError('too-large', `The set has ${data.length} rows, want at most ${BULK_ITEMS_MAX}`);
   }
   return checkAll(data, (entry: unknown, position) => {
     // The pointers of a row assume that it is the only resource of the document.

@@ -21,7 +21,7 @@ import {
 import { auditLog, SYSTEM } from '../../../audit/record.ts';
 import { toServiceError } from '../../../http/errors.ts';
 import { systemClock } from '../../../state/clock/clock.ts';
-import { OPERATIONS_MAX, OPERATIONS_MS_MAX } from '../../limits.ts';
+import { BULK_ITEMS_MAX, OPERATIONS_MS_MAX } from '../../limits.ts';
 import { readOperations } from './read-operations.ts';
 import { runOperations } from './run-operations.ts';
 
@@ -257,16 +257,16 @@ describe('POST /operations', () => {
     assert.deepEqual(again[0]?.meta, { 'existing-id': created?.data?.id });
   });
 
-  test(`returns 413 for more than ${OPERATIONS_MAX} operations, including each member [TEAM-71]`, async () => {
-    const nothing = Array.from({ length: OPERATIONS_MAX + 1 }, () => ({}));
+  test(`returns 413 for more than ${BULK_ITEMS_MAX} operations, including each member [TEAM-71]`, async () => {
+    const nothing = Array.from({ length: BULK_ITEMS_MAX + 1 }, () => ({}));
     const tooMany = await run(nothing);
     assert.equal(tooMany.status, 413);
     assert.match(tooMany.text, /The request has 10001 operations, each member counted: want at most 10000/);
     assert.equal((await run(nothing.slice(1))).status, 422);
-    const data = Array.from({ length: OPERATIONS_MAX + 1 }, (_, i) => ({ type: 'users', id: `u${i}` }));
+    const data = Array.from({ length: BULK_ITEMS_MAX + 1 }, (_, i) => ({ type: 'users', id: `u${i}` }));
     const members = [{ op: 'add', ref: { type: 'teams', id: 'x', relationship: 'users' }, data }];
     assert.equal((await run(members)).status, 413);
-    const teams = { data: Array.from({ length: OPERATIONS_MAX }, (_, i) => ({ type: 'teams', id: `t${i}` })) };
+    const teams = { data: Array.from({ length: BULK_ITEMS_MAX }, (_, i) => ({ type: 'teams', id: `t${i}` })) };
     const relationships = { organization: toOne('organizations', 'acme'), teams };
     const joins = [{ op: 'add', data: { type: 'organization-memberships', relationships } }];
     assert.match((await run(joins)).text, /The request has 10001 operations/);

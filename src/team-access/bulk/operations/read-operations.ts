@@ -11,7 +11,7 @@ import {
   type ResourceSpec,
   readMember,
 } from '../../jsonapi/read-resource.ts';
-import { OPERATIONS_MAX } from '../../limits.ts';
+import { BULK_ITEMS_MAX } from '../../limits.ts';
 import type { MemberIdType } from '../../teams/change-members.ts';
 import { createLocalIds, identifiersWithPlaceholders, type LocalIds, withPlaceholders } from './local-ids.ts';
 import { readTarget, resourceTypeOf, type Target } from './read-target.ts';
@@ -65,10 +65,10 @@ function countOf(change: Change): number {
   return [...change.body.toManyRelationships.values()].reduce((sum, ids) => sum + ids.length, 1);
 }
 
-/** @throws ServiceError `too-large` over `OPERATIONS_MAX` [TEAM-71] */
+/** @throws ServiceError `too-large` over `BULK_ITEMS_MAX` [TEAM-71] */
 function checkCount(count: number): void {
-  if (count <= OPERATIONS_MAX) return;
-  const text = `The request has ${count} operations, each member counted: want at most ${OPERATIONS_MAX}`;
+  if (count <= BULK_ITEMS_MAX) return;
+  const text = `The request has ${count} operations, each member counted: want at most ${BULK_ITEMS_MAX}`;
   throw new ServiceError('too-large', text);
 }
 

@@ -1,7 +1,7 @@
 /** Runs the operations of a request in order in one commit. Each operation sees the changes of those before it. */
 import { ServiceError } from '../../../http/errors.ts';
 import type { Clock } from '../../../state/clock/clock.ts';
-import { withCachedRoles } from '../../authorization/caller-role.ts';
+import { withCachedRoles } from '../../authorization/caller.ts';
 import type { WriteContext } from '../../http/request-pipeline.ts';
 import type { Resource } from '../../jsonapi/documents.ts';
 import { type ErrorObject, JsonApiError, withErrorsAt } from '../../jsonapi/errors.ts';

@@ -1,6 +1,6 @@
 import type { Transport } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
-import { PING_INTERVAL_MS, PING_TIMEOUT_MS, STREAM_WINDOW_BYTES } from '../limits.ts';
+import { CALL_TIMEOUT_MS, PING_INTERVAL_MS, STREAM_WINDOW_BYTES } from '../limits.ts';
 
 /** TLS options as PEM text. */
 export interface Tls {
@@ -21,7 +21,7 @@ export interface Link {
 export function grpcLink(endpoint: string, tls: Tls | undefined): Link {
   const session = new Http2SessionManager(
     endpoint,
-    { pingIntervalMs: PING_INTERVAL_MS, pingTimeoutMs: PING_TIMEOUT_MS },
+    { pingIntervalMs: PING_INTERVAL_MS, pingTimeoutMs: CALL_TIMEOUT_MS },
     { ...withoutUndefined(tls), settings: { initialWindowSize: STREAM_WINDOW_BYTES } },
   );
   const transport = createGrpcTransport({ baseUrl: endpoint, sessionManager: session, acceptCompression: [] });

@@ -6,6 +6,7 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { StateError } from '../../../errors.ts';
+import { SLICE_ROWS } from '../../../limits.ts';
 import { EPOCH_STEP, type Head, type StoredRow } from '../../engine.ts';
 import type { EtcdClient } from '../client/client.ts';
 import { failureKind } from '../client/failures.ts';
@@ -13,7 +14,7 @@ import type { KeyValue, RangeResponse } from '../client/gen/etcd_pb.ts';
 import { decodeKeyValue, modRevisionEquals, put, readKey, readRange, valueEquals } from '../client/requests.ts';
 import { decodePosition, encodeHead, type Position } from '../head-record.ts';
 import { type KeyRange, type Keys, keyAfter, type ParsedKey } from '../keys.ts';
-import { DECODE_SLICE_ROWS, PAGE_BYTES, PAGE_ROWS_FIRST, PAGE_ROWS_MAX, PAGE_TIMEOUT_MS } from '../limits.ts';
+import { PAGE_BYTES, PAGE_ROWS_FIRST, PAGE_ROWS_MAX, PAGE_TIMEOUT_MS } from '../limits.ts';
 
 /** The head at the start of a load, and the revision at which the load reads everything. */
 export interface PinnedRevision {
@@ -120,9 +121,9 @@ async function readRows(
     const last = kvs.at(-1);
     next = more && last !== undefined ? read(keyAfter(decodeKeyValue(last).key), nextPageRows(kvs)) : undefined;
     next?.catch(() => {}); // The next iteration handles a failure; until then it must not be unhandled.
-    for (let start = 0; start < kvs.length; start += DECODE_SLICE_ROWS) {
+    for (let start = 0; start < kvs.length; start += SLICE_ROWS) {
       signal.throwIfAborted();
-      const slice = kvs.slice(start, start + DECODE_SLICE_ROWS).map(decodeKeyValue);
+      const slice = kvs.slice(start, start + SLICE_ROWS).map(decodeKeyValue);
       await page(slice.map((kv) => decodeRow(kv.key, kv.value)));
       await setImmediate();
     }
