@@ -89,7 +89,7 @@ function actorName(reader: Reader, actor: string): string {
   return actor === SYSTEM.actor ? actor : '';
 }
 
-/** A row as `write-row.ts` records it. */
+/** A row as `change-team-workspace.ts` records it. */
 interface RecordedRow {
   readonly team: string;
   readonly workspace: string;
