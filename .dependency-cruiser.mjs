@@ -73,15 +73,7 @@ const LAYERS = {
     ['check/', 'explain/', 'trust/api/', 'dns/', 'api/'],
     'run/',
   ],
-  'peering/catalog': [
-    'limits',
-    'tables/',
-    'read-fields change-catalog',
-    'query/',
-    'api/',
-    'agent/',
-    'endpoints catalog-jobs',
-  ],
+  'peering/catalog': ['limits', 'tables/', 'read-fields change-catalog', 'query/', 'api/', 'agent/', 'endpoints'],
   'peering/stream': [
     'limits',
     'contract wire/',

@@ -15,11 +15,9 @@ import { createMetrics } from '../http/operators/metrics.ts';
 import type { HttpServer } from '../http/server/server.ts';
 import type { Log } from '../http/telemetry/log.ts';
 import { v1Api } from '../http/v1-conventions.ts';
-import { usedByCatalog } from '../peering/catalog/tables/partition-use.ts';
-import { usedByEntries } from '../peering/config-entries/partition-use.ts';
 import { dnsMetrics } from '../peering/dns/dns-metrics.ts';
 import { type RunningDns, startDns } from '../peering/dns/start-dns.ts';
-import { usedByPeerings } from '../peering/record/reservation.ts';
+import { partitionUses } from '../peering/run/partition-uses.ts';
 import { peeringMetrics } from '../peering/run/peering-metrics.ts';
 import type { Clock } from '../state/clock/clock.ts';
 import type { State } from '../state/state.ts';
@@ -71,7 +69,6 @@ export async function addServices(context: ServerContext, version: string): Prom
   server.add(metrics.endpoint);
   const operators = healthEndpoints({ state, staleMaxAgeMs: config.stale.maxAge, version: { Version: version } });
   for (const endpoint of operators) server.add(endpoint);
-  const partitionUses = [usedByPeerings, usedByCatalog, usedByEntries];
   for (const endpoint of credentialsEndpoints({ credentials, reads, clock, consul, dataKey, partitionUses })) {
     server.add(endpoint);
   }

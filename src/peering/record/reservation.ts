@@ -1,6 +1,4 @@
 /** Reservation of a name while an establish is in flight ([PEER-54]), and the limit on the number of peerings. */
-import type { PartitionUse } from '../../credentials/api/delete-partition.ts';
-import { partitionKey } from '../../credentials/partition.ts';
 import { ServiceError } from '../../http/errors.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
@@ -45,11 +43,3 @@ export function checkPeeringLimit(reader: Reader, peeringsMax: number): void {
   const deleted = `${deletedCount} of them are deleted and wait for the confirmation of clusters that are unreachable`;
   throw new ServiceError('rate-limited', deletedCount === 0 ? text : `${text}; ${deleted}`);
 }
-
-/** Returns the peering or reservation that prevents the deletion of a partition. */
-export const usedByPeerings: PartitionUse = (reader, partition) => {
-  const [peering] = reader.list(peerings, 'partition', partition, { limit: 1 });
-  if (peering !== undefined) return `peering "${peering.row.name}"`;
-  const reservation = reader.all(reservations).find(({ row }) => partitionKey(row.partition) === partition);
-  return reservation === undefined ? undefined : `peering "${reservation.row.name}", which is being established`;
-};

@@ -7,7 +7,8 @@ import type { Log } from '../../http/telemetry/log.ts';
 import type { Clock } from '../../state/clock/clock.ts';
 import { expiryJob } from '../../state/jobs/expiry.ts';
 import type { Job } from '../../state/jobs/placement.ts';
-import { catalogJobs } from '../catalog/catalog-jobs.ts';
+import { dueChecksJob } from '../catalog/agent/due-checks.ts';
+import { lostNodesJob } from '../catalog/agent/lost-nodes.ts';
 import { exportedNamesJob } from '../export/exported-names-job.ts';
 import { createExporter, type Exporter } from '../export/exporter.ts';
 import type { PeeringService } from '../peering-context.ts';
@@ -142,6 +143,7 @@ function backgroundJobs(
     certificateJob({ state, clock, secrets, name: identity, log }),
     expiryJob(state, tombstones, clock, noFollowUp),
     expiryJob(state, reservations, clock, noFollowUp),
-    ...catalogJobs(state, clock),
+    dueChecksJob(state, clock),
+    lostNodesJob(state, clock),
   ];
 }
