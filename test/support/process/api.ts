@@ -26,7 +26,7 @@ import { explainEndpoints } from '../../../src/peering/explain/endpoints.ts';
 import type { LocalStreams } from '../../../src/peering/explain/local-stream.ts';
 import type { PeeringService } from '../../../src/peering/peering-context.ts';
 import { createSecretStore } from '../../../src/peering/record/encrypted-secret.ts';
-import { usedByCatalog, usedByEntries, usedByPeerings } from '../../../src/peering/run/partition-uses.ts';
+import { partitionUses } from '../../../src/peering/run/partition-uses.ts';
 import { openServerIdentity } from '../../../src/peering/trust/identity.ts';
 import { type Clock, systemClock } from '../../../src/state/clock/clock.ts';
 import type { Engine } from '../../../src/state/engine/engine.ts';
