@@ -174,7 +174,6 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
     ...settings.peering,
   };
   parts.use(makeReachable(peering));
-  const partitionUses = [usedByPeerings, usedByCatalog, usedByEntries];
   const agentNode: AgentNode = { name: node, address: '127.0.0.1', isServiceAddress: true, ...settings.agent };
   const endpoints = [
     ...credentialsEndpoints({ credentials, reads, clock, consul, dataKey, partitionUses }),
