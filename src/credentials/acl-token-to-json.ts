@@ -1,6 +1,7 @@
 /** The JSON document of an ACL token [ACL-12]. */
 import { type Static, Type } from 'typebox';
 import { JsonText } from '../http/v1/json-answer.ts';
+import { derivedFrom } from '../state/memory/derived-cache.ts';
 import type { DeepReadonly, Stored } from '../state/table.ts';
 import { type AclToken, grantSchema } from './acl-token.ts';
 
@@ -46,14 +47,7 @@ export function aclTokenToJson({ row, createIndex, modifyIndex }: Stored<AclToke
   };
 }
 
-const cachedTexts = new WeakMap<Stored<AclToken>, JsonText>();
-
 /** Returns the document as JSON text. Serializes each version of a row once. */
-export function aclTokenJsonText(stored: Stored<AclToken>): JsonText {
-  let text = cachedTexts.get(stored);
-  if (text === undefined) {
-    text = new JsonText(JSON.stringify(aclTokenToJson(stored)));
-    cachedTexts.set(stored, text);
-  }
-  return text;
-}
+export const aclTokenJsonText = derivedFrom(
+  (stored: Stored<AclToken>) => new JsonText(JSON.stringify(aclTokenToJson(stored))),
+);

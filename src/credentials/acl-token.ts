@@ -2,7 +2,9 @@
  * ACL tokens: their grants, the table of tokens, and the checks whether grants permit an action or cover another grant
  * [ACL-17] to [ACL-31]. Names and partitions match without regard to case [ACL-25].
  */
+import { hash } from 'node:crypto';
 import { type Static, Type } from 'typebox';
+import { derivedFrom } from '../state/memory/derived-cache.ts';
 import { type DeepReadonly, defineTable } from '../state/table.ts';
 
 export const RESOURCES = ['peering', 'services', 'config', 'acl', 'operator'] as const;
@@ -70,6 +72,12 @@ export const ALL_GRANTS: readonly Grant[] = RESOURCES.map((Resource) => ({
 
 /** The resources for which a grant can be limited to names [ACL-18]. */
 export const NAMED_RESOURCES: ReadonlySet<Resource> = new Set(['peering', 'services', 'config']);
+
+/** Returns a function that hashes the grants of one resource to a key, which is short however many grants there are. */
+export const grantsKeyFor = (resource: Resource): ((grants: readonly Grant[]) => string) =>
+  derivedFrom((grants) =>
+    hash('sha256', JSON.stringify(grants.filter(({ Resource }) => Resource === resource)), 'base64url'),
+  );
 
 export function permits(grants: readonly Grant[], { resource, access, partition, name }: Permission): boolean {
   return grants.some(

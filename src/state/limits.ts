@@ -46,17 +46,20 @@ export const REMOVAL_BATCH_ROWS = 100;
  * an audit entry.
  */
 export const JOB_BATCH_ROWS = 50;
-/** Estimated bytes of the values in one cache. A count would bound nothing, because callers choose parts of keys. */
-export const DERIVED_CACHE_BYTES_MAX = 32 * 1024 * 1024;
-/** Values above half of that limit, kept beside the others: one answer and the value that it was derived from. */
-export const LARGE_VALUES_MAX = 2;
+/** Estimated bytes of all cached values of the state. A count would bound nothing, because callers choose parts of keys. */
+export const DERIVED_CACHE_BYTES_MAX = 64 * 1024 * 1024;
+/**
+ * What a larger cached value counts as. An answer and the value that it was derived from, both of any size, therefore leave
+ * a third of the budget to other values, and the budget never holds more than three larger values. Their own sizes are
+ * bounded elsewhere, for example by ANSWER_CHARACTERS_MAX.
+ */
+export const DERIVED_VALUE_BYTES_MAX = Math.floor(DERIVED_CACHE_BYTES_MAX / 3);
 /** Cost of a cached value besides its content and its key. */
 export const DERIVED_VALUE_BYTES = 200;
 /** Estimated bytes of a list element: an object of a few fields that refer to parts of a row. */
 export const LIST_ELEMENT_BYTES = 128;
+/** Estimated bytes of a reference to a row, or to a part of one. */
 export const REFERENCE_BYTES = 8;
-/** Estimated bytes of a value derived from one table: a list of references to the rows of one owner. */
-export const TABLE_VALUE_BYTES = 32 * 1024;
 /** Interval between comparisons of the wall clock and the monotonic clock. */
 export const CLOCK_CHECK_MS = 1_000;
 /** The smallest clock jump. NTP slews in smaller steps, and no expiry depends on single seconds. */

@@ -11,18 +11,8 @@ import { nextDeadline, withDeadline } from './tables/check-deadline.ts';
 import type { InstanceService } from './tables/instance.ts';
 import { type TtlCheck, ttlCheckKey, ttlChecks } from './tables/ttl-check.ts';
 
-/** The JSON of stored services, kept because clients repeat the same registration often. */
-const serializedServices = new WeakMap<object, string>();
-
-/** Whether `given` equals the stored `existing`. Both must have the same order of keys. */
-function isSameJson(existing: object, given: object): boolean {
-  let text = serializedServices.get(existing);
-  if (text === undefined) {
-    text = JSON.stringify(existing);
-    serializedServices.set(existing, text);
-  }
-  return text === JSON.stringify(given);
-}
+/** Whether two objects are equal. Both must have the same order of keys. */
+const isSameJson = (one: object, other: object): boolean => JSON.stringify(one) === JSON.stringify(other);
 
 export interface NodeRef {
   /** The `uid` of the node. */

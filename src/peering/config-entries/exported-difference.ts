@@ -1,4 +1,5 @@
 /** Compares two `exported-services` entries by the services that each peer gains and loses. */
+import { derivedFrom } from '../../state/memory/derived-cache.ts';
 import { type EntryOf, nameKey } from './config-entry.ts';
 import { type Consumers, consumersInEntry, peersOf } from './exported-services.ts';
 
@@ -20,7 +21,7 @@ export function exportedDifference(before: Entry, after: Entry, services: Iterab
     }
   }
   for (const service of services) {
-    const { gained, lost } = consumerChange(consumersInEntry(before, service), consumersInEntry(after, service));
+    const { gained, lost } = changeFrom(consumersInEntry(before, service))(consumersInEntry(after, service));
     for (const key of gained) byPeer.get(key)?.gains.push(service);
     for (const key of lost) byPeer.get(key)?.loses.push(service);
   }
@@ -32,15 +33,10 @@ interface Change {
   readonly lost: readonly string[];
 }
 
-/** Keyed by identity. Services without a line of their own share one `Consumers`, so each change is computed once. */
-const changes = new WeakMap<Consumers, WeakMap<Consumers, Change>>();
-
-function consumerChange(before: Consumers, after: Consumers): Change {
-  const known = changes.getOrInsertComputed(before, () => new WeakMap());
-  return known.getOrInsertComputed(after, () => {
-    return { gained: without(after, before), lost: without(before, after) };
-  });
-}
+/** Computes each change once, because services without a line of their own share one `Consumers`. */
+const changeFrom = derivedFrom((before: Consumers) =>
+  derivedFrom((after: Consumers): Change => ({ gained: without(after, before), lost: without(before, after) })),
+);
 
 const without = (some: Consumers, others: Consumers): readonly string[] =>
   [...some.peerKeys].filter((key) => !others.peerKeys.has(key));

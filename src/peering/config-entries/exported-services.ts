@@ -3,6 +3,7 @@
  * services and peers are compared without regard to case.
  */
 import { partitionKey } from '../../credentials/partition.ts';
+import { derivedFrom } from '../../state/memory/derived-cache.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { State, Watched } from '../../state/state.ts';
 import { localServiceNames } from '../catalog/query/local-instances.ts';
@@ -105,23 +106,18 @@ function lookUpConsumers({ own, rest }: Rules, service: string): Consumers {
   return NEVER_EXPORTED.has(key) ? NO_CONSUMERS : (own.get(key) ?? rest);
 }
 
-/** Keyed by the row, which is immutable. Many peers read the same entry for many services. */
-const rulesByEntry = new WeakMap<EntryOf<'exported-services'>, Rules>();
+const compileEntry = (entry: EntryOf<'exported-services'> | undefined): Rules =>
+  entry === undefined ? NO_RULES : rulesOfEntry(entry);
 
-function compileEntry(entry: EntryOf<'exported-services'> | undefined): Rules {
-  if (entry === undefined) return NO_RULES;
-  let known = rulesByEntry.get(entry);
-  if (known === undefined) {
-    const byName = Map.groupBy(entry.services, ({ name }) => nameKey(name));
-    const own = new Map<string, Consumers>();
-    for (const [key, lines] of byName) own.set(key, collectConsumers(lines.flatMap(({ consumers }) => consumers)));
-    const rest = own.get(WILDCARD) ?? NO_CONSUMERS;
-    own.delete(WILDCARD);
-    known = { own, rest };
-    rulesByEntry.set(entry, known);
-  }
-  return known;
-}
+/** Compiles an entry once, because many peers read it for many services. */
+const rulesOfEntry = derivedFrom((entry: EntryOf<'exported-services'>): Rules => {
+  const byName = Map.groupBy(entry.services, ({ name }) => nameKey(name));
+  const own = new Map<string, Consumers>();
+  for (const [key, lines] of byName) own.set(key, collectConsumers(lines.flatMap(({ consumers }) => consumers)));
+  const rest = own.get(WILDCARD) ?? NO_CONSUMERS;
+  own.delete(WILDCARD);
+  return { own, rest };
+});
 
 function collectConsumers(consumers: EntryOf<'exported-services'>['services'][number]['consumers']): Consumers {
   const peers = new Map<string, string>();

@@ -3,6 +3,7 @@
  * decides. Names are compared without regard to case.
  */
 import { partitionKey } from '../../credentials/partition.ts';
+import { derivedFrom } from '../../state/memory/derived-cache.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly, Stored } from '../../state/table.ts';
 import { nameEntry, peerings } from '../record/record.ts';
@@ -68,9 +69,10 @@ export function isActivePeer(reader: Reader, partition: string, name: string): b
 /** Returns the rules for a destination, including those of `*`, highest precedence first. */
 export function rulesFor(reader: Reader, partition: string, destination: string): readonly Rule[] {
   const names = new Set([nameKey(destination), WILDCARD]);
-  return [...names].flatMap((name) =>
-    rulesIn(reader.get(configEntries, entryKey(partition, 'service-intentions', name))),
-  );
+  return [...names].flatMap((name) => {
+    const stored = reader.get(configEntries, entryKey(partition, 'service-intentions', name));
+    return stored === undefined ? [] : rulesIn(stored);
+  });
 }
 
 /** Returns the rules of a partition that match a source, for any destination, highest precedence first. */
@@ -85,20 +87,17 @@ export function rulesMatchingSource(reader: Reader, partition: string, callSourc
 export const precedenceOf = (destination: string, source: string): number =>
   (destination === WILDCARD ? 6 : 9) - (source === WILDCARD ? 1 : 0);
 
-/** Keyed by the entry, which is immutable. Every decision about its destination reads them. */
-const rulesByEntry = new WeakMap<Stored<ConfigEntry>, readonly Rule[]>();
-
-function rulesIn(stored: Stored<ConfigEntry> | undefined): readonly Rule[] {
+/** Sorts the rules of an entry once, because every decision about its destination reads them. */
+const rulesIn = derivedFrom((stored: Stored<ConfigEntry>): readonly Rule[] => {
   const entry = ofKind('service-intentions', stored);
-  if (stored === undefined || entry === undefined) return [];
-  return rulesByEntry.getOrInsertComputed(stored, ({ createIndex, modifyIndex }) =>
-    entry.sources
-      .map((source) => {
-        return { entry, source, precedence: precedenceOf(entry.name, source.name), createIndex, modifyIndex };
-      })
-      .sort(byPrecedence),
-  );
-}
+  if (entry === undefined) return [];
+  const { createIndex, modifyIndex } = stored;
+  return entry.sources
+    .map((source) => {
+      return { entry, source, precedence: precedenceOf(entry.name, source.name), createIndex, modifyIndex };
+    })
+    .sort(byPrecedence);
+});
 
 function matchesSource({ entry, source }: Rule, callSource: CallSource): boolean {
   const { sourcePeer, sourcePartition = entry.partition } = callSource;

@@ -1,5 +1,6 @@
 /** The records of a resolved name. Pure. Their selection and form are those of Consul. */
 import type { Answer, SoaAnswer } from 'dns-packet';
+import { derivedFrom } from '../../state/memory/derived-cache.ts';
 import type { ResolvedInstance } from '../catalog/query/resolved-instances.ts';
 import { type Host, isHostName, labelOfAddress, readHost } from './host-name.ts';
 import type { Zone } from './zone.ts';
@@ -36,19 +37,13 @@ export function* hostRecords(zone: Zone, name: string, type: string, found: read
   }
 }
 
-/** Hosts by instance. A cache, because every question for a service reads all its instances. */
-const hosts = new WeakMap<ResolvedInstance, { readonly host: Host | undefined }>();
-
-/** Returns the host of an instance: its own address, or that of its node. */
-export function hostOfInstance(found: ResolvedInstance): Host | undefined {
-  let cached = hosts.get(found);
-  if (cached === undefined) {
-    const { node, service } = found.instance;
-    cached = { host: readHost(service.address === '' ? node.address : service.address) };
-    hosts.set(found, cached);
-  }
-  return cached.host;
-}
+/**
+ * Returns the host of an instance: its own address, or that of its node. Parses it once, because every question for a
+ * service reads all its instances.
+ */
+export const hostOfInstance = derivedFrom(({ instance: { node, service } }: ResolvedInstance) =>
+  readHost(service.address === '' ? node.address : service.address),
+);
 
 /** Yields the distinct targets and ports of the instances, each with the address of its target. */
 export function* serviceRecords(

@@ -3,6 +3,7 @@
  * Each instance has one check with the folded status ([STREAM-62]).
  */
 import { create, toBinary } from '@bufbuild/protobuf';
+import { derivedFrom } from '../../state/memory/derived-cache.ts';
 import { overallStatus } from '../catalog/query/overall-status.ts';
 import type { Instance, InstanceNode, InstanceService } from '../catalog/tables/instance.ts';
 import { ExportedServiceSchema } from '../stream/wire/gen/peering/peerstream_pb.ts';
@@ -23,21 +24,15 @@ import {
 export const encodeInstances = (instances: readonly Instance[]): Uint8Array =>
   toBinary(ExportedServiceSchema, create(ExportedServiceSchema, { Nodes: instances.map(instanceToWire) }));
 
-/** Messages by instance, because usually only one instance of a service changes at a time. */
-const messages = new WeakMap<Instance, CheckServiceNode>();
-
-function instanceToWire(instance: Instance): CheckServiceNode {
-  let wire = messages.get(instance);
-  if (wire === undefined) {
-    wire = create(CheckServiceNodeSchema, {
+/** Creates the message of each instance once, because usually only one instance of a service changes at a time. */
+const instanceToWire = derivedFrom(
+  (instance: Instance): CheckServiceNode =>
+    create(CheckServiceNodeSchema, {
       Node: nodeToWire(instance.node),
       Service: serviceToWire(instance.service),
       Checks: overallCheck(instance),
-    });
-    messages.set(instance, wire);
-  }
-  return wire;
-}
+    }),
+);
 
 const nodeToWire = ({ id, name, address, datacenter, taggedAddresses, meta }: InstanceNode): Node =>
   create(NodeSchema, {

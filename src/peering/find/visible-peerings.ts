@@ -1,6 +1,5 @@
 /** The peerings that a caller may read, computed once per snapshot for all callers with the same grants. */
-import { hash } from 'node:crypto';
-import { type Grant, permits, permitsAnyName } from '../../credentials/acl-token.ts';
+import { grantsKeyFor, permits, permitsAnyName } from '../../credentials/acl-token.ts';
 import { type Caller, permissionDenied, readablePartitions } from '../../credentials/caller.ts';
 import { ALL_PARTITIONS, existingPartition, partitionKey } from '../../credentials/partition.ts';
 import { REFERENCE_BYTES } from '../../state/limits.ts';
@@ -17,6 +16,8 @@ export interface VisiblePeerings {
   /** Equal for callers that see the same peerings of one snapshot. */
   readonly key: string;
 }
+
+const grantsKey = grantsKeyFor('peering');
 
 /**
  * Returns the peerings of one partition, or with `*` of all.
@@ -49,15 +50,3 @@ function byName({ row: a }: Stored<Peering>, { row: b }: Stored<Peering>): numbe
 }
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
-
-/** Keys by the grants of a token's row, which is immutable. */
-const grantsKeys = new WeakMap<readonly Grant[], string>();
-
-function grantsKey(grants: readonly Grant[]): string {
-  let key = grantsKeys.get(grants);
-  if (key === undefined) {
-    key = hash('sha256', JSON.stringify(grants.filter(({ Resource }) => Resource === 'peering')), 'base64url');
-    grantsKeys.set(grants, key);
-  }
-  return key;
-}

@@ -1,6 +1,7 @@
 /** The JSON form of a peering ([PEER-14], [PEER-15]) and its schema. The key order is part of the API. */
 import { type TSchema, Type } from 'typebox';
 import { JsonText } from '../../http/v1/json-answer.ts';
+import { derivedFromBoth } from '../../state/memory/derived-cache.ts';
 import type { DeepReadonly, Stored } from '../../state/table.ts';
 import type { Peering } from './record.ts';
 
@@ -115,35 +116,14 @@ export interface RecordJsonCache {
   listed(stored: Stored<Peering>): string;
 }
 
-interface CachedJson {
-  readonly tick: number;
-  read?: JsonText;
-  listed?: string;
-}
-
 export function createRecordJsonCache(streams: StreamTimesSource, consul: boolean): RecordJsonCache {
-  const cache = new WeakMap<Stored<Peering>, CachedJson>();
-  const entryOf = (stored: Stored<Peering>): CachedJson => {
-    const { tick } = streams;
-    const cached = cache.get(stored);
-    if (cached?.tick === tick) return cached;
-    const entry: CachedJson = { tick };
-    cache.set(stored, entry);
-    return entry;
-  };
   const serialize = (stored: Stored<Peering>, listed: boolean): string =>
     JSON.stringify(peeringToJson(stored, { times: streams.of(stored.row.id), consul, listed }));
+  const read = derivedFromBoth((stored: Stored<Peering>, _tick: number) => new JsonText(serialize(stored, false)));
+  const listed = derivedFromBoth((stored: Stored<Peering>, _tick: number) => serialize(stored, true));
   return {
-    read(stored) {
-      const entry = entryOf(stored);
-      entry.read ??= new JsonText(serialize(stored, false));
-      return entry.read;
-    },
-    listed(stored) {
-      const entry = entryOf(stored);
-      entry.listed ??= serialize(stored, true);
-      return entry.listed;
-    },
+    read: (stored) => read(stored, streams.tick),
+    listed: (stored) => listed(stored, streams.tick),
   };
 }
 

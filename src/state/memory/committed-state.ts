@@ -14,6 +14,7 @@ import { type AnyTable, type NamedIndex, type Schema, SEPARATOR, type Stored } f
 import type { ChangeFeed } from '../watch/change-feed.ts';
 import { type ChangeNotifier, entryTopic, rowTopic, type Topic } from '../watch/change-notifier.ts';
 import { decodeRow } from './codec.ts';
+import { DerivedCache } from './derived-cache.ts';
 import { createSnapshot, type Snapshot, type SnapshotData } from './snapshot.ts';
 import { cloneTableIndexes, emptyTableIndexes, secondaryIndex, setRow, type TableIndexes } from './table-indexes.ts';
 
@@ -51,6 +52,7 @@ export interface CommittedStateParts {
 
 export class CommittedState {
   readonly #parts: CommittedStateParts;
+  readonly #derived = new DerivedCache();
   #snapshot: Snapshot;
   #orphanedKeys = new Map<AnyTable, Set<string>>();
   /** Removed owners whose orphans may still be in memory. */
@@ -65,7 +67,7 @@ export class CommittedState {
   constructor(parts: CommittedStateParts) {
     this.#parts = parts;
     const tables = new Map(memoryTables(parts.schema).map((table) => [table, emptyTableIndexes(table)]));
-    this.#snapshot = createSnapshot({ cluster: '', epoch: 0, index: 0, mayHaveOrphans: false, tables }, parts.clock);
+    this.#snapshot = this.#createSnapshot({ cluster: '', epoch: 0, index: 0, mayHaveOrphans: false, tables });
   }
 
   get snapshot(): Snapshot {
@@ -175,7 +177,7 @@ export class CommittedState {
     this.#processedOwners = 0;
     this.#orphanedKeys = new Map(orphanedKeys);
     if (epoch !== this.#snapshot.epoch) this.#epochStartIndex = epoch === FIRST_EPOCH ? 0 : index;
-    this.#snapshot = createSnapshot({ cluster, epoch, index, mayHaveOrphans: false, tables }, this.#parts.clock);
+    this.#snapshot = this.#createSnapshot({ cluster, epoch, index, mayHaveOrphans: false, tables });
     this.#parts.feed.disconnectAll();
     this.#parts.notifier.reset(index);
     this.#parts.onChange();
@@ -196,11 +198,18 @@ export class CommittedState {
     }
     const { cluster, epoch } = this.#snapshot;
     const mayHaveOrphans = this.hasOrphans;
-    this.#snapshot = createSnapshot({ cluster, epoch, index, mayHaveOrphans, tables }, this.#parts.clock);
+    this.#snapshot = this.#createSnapshot({ cluster, epoch, index, mayHaveOrphans, tables });
     this.#parts.notifier.recordChanges(recorded, index);
     this.#parts.notifier.notify(notified);
     this.#parts.feed.push({ index, changes });
     this.#parts.onChange();
+  }
+
+  /** Creates the next snapshot and frees the values derived from the previous one and from replaced tables. */
+  #createSnapshot(data: SnapshotData): Snapshot {
+    const snapshot = createSnapshot(data, this.#parts.clock, this.#derived);
+    this.#derived.keepOnly([snapshot, ...data.tables.values()]);
+    return snapshot;
   }
 
   #addOrphanedKey(table: AnyTable, key: string): void {

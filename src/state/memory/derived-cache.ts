@@ -1,72 +1,127 @@
 /**
- * Caches of values derived from rows, which many callers share. Lifetimes follow the data: a snapshot has a cache, and
- * so has each version of a table.
+ * Caches of values derived from rows. Values that depend on several rows are in the `DerivedCache` of the state, with one
+ * budget. A value that depends on one immutable object, such as a row, is freed with that object: see `derivedFrom`.
  */
-import { DERIVED_CACHE_BYTES_MAX, DERIVED_VALUE_BYTES, LARGE_VALUES_MAX, TABLE_VALUE_BYTES } from '../limits.ts';
+import { DERIVED_CACHE_BYTES_MAX, DERIVED_VALUE_BYTES, DERIVED_VALUE_BYTES_MAX } from '../limits.ts';
 
-export interface DerivedCache {
-  /** Returns the cached value of `key`, or caches `make`'s. `bytesOf` estimates the memory of this value alone. */
-  get<T>(key: string, make: () => T, bytesOf: (value: T) => number): T;
-}
-
-interface CacheEntry {
+interface CachedValue {
   readonly value: unknown;
   readonly bytes: number;
+  lastUse: number;
+}
+
+/** The values of one owner. */
+interface ValueGroup {
+  /** In the order of the last use. */
+  readonly values: Map<string, CachedValue>;
+  bytes: number;
 }
 
 /**
- * Returns an empty cache that evicts the least recently used values beyond DERIVED_CACHE_BYTES_MAX.
+ * A cache of values, each of which belongs to an owner: the snapshot or the version of a table that it was derived from.
+ * Evicts the least recently used values of all owners beyond DERIVED_CACHE_BYTES_MAX.
  *
- * Values above half of that limit are kept apart from the others. Thousands of waiting clients may ask for such a value
- * at once, and it would evict the smaller value that it was derived from, which would then evict it in turn.
+ * A value counts as at most DERIVED_VALUE_BYTES_MAX, even if it is larger than the whole budget. Thousands of waiting
+ * clients may ask for a large answer at once. If it counted in full, it would evict the value that it was derived from,
+ * which would evict the answer in turn, and every client would compute both.
  */
-export function createDerivedCache(): DerivedCache {
-  // Both in the order of the last use.
-  const small = new Map<string, CacheEntry>();
-  const large = new Map<string, CacheEntry>();
-  let smallBytes = 0;
+export class DerivedCache {
+  #groups = new Map<object, ValueGroup>();
+  #bytes = 0;
+  #uses = 0;
 
-  function add(key: string, entry: CacheEntry): void {
-    if (entry.bytes > DERIVED_CACHE_BYTES_MAX / 2) {
-      const [oldest] = large.keys();
-      if (large.size === LARGE_VALUES_MAX && oldest !== undefined) large.delete(oldest);
-      large.set(key, entry);
-      return;
-    }
-    for (const [oldest, { bytes: freed }] of small) {
-      if (smallBytes + entry.bytes <= DERIVED_CACHE_BYTES_MAX) break;
-      small.delete(oldest);
-      smallBytes -= freed;
-    }
-    small.set(key, entry);
-    smallBytes += entry.bytes;
+  /** Returns the cached value of `key`, or caches `make`'s. `bytesOf` estimates the memory of this value alone. */
+  get<T>(owner: object, key: string, make: () => T, bytesOf: (value: T) => number): T {
+    const cached = this.#use(owner, key);
+    if (cached !== undefined) return cached.value as T;
+    const value = make();
+    const bytes = DERIVED_VALUE_BYTES + 2 * key.length + bytesOf(value);
+    this.#add(owner, key, { value, bytes: Math.min(bytes, DERIVED_VALUE_BYTES_MAX), lastUse: ++this.#uses });
+    return value;
   }
 
-  function use(entries: Map<string, CacheEntry>, key: string): CacheEntry | undefined {
-    const entry = entries.get(key);
-    if (entry === undefined) return undefined;
-    entries.delete(key);
-    entries.set(key, entry);
-    return entry;
+  /**
+   * Drops the values of all other owners, without visiting each value. A request that still reads an old snapshot may add
+   * values for a dropped owner, which the next call drops.
+   */
+  keepOnly(owners: Iterable<object>): void {
+    if (this.#groups.size === 0) return;
+    const kept = new Map<object, ValueGroup>();
+    let bytes = 0;
+    for (const owner of owners) {
+      const group = this.#groups.get(owner);
+      if (group === undefined) continue;
+      kept.set(owner, group);
+      bytes += group.bytes;
+    }
+    this.#groups = kept;
+    this.#bytes = bytes;
   }
 
-  return {
-    get<T>(key: string, make: () => T, bytesOf: (value: T) => number): T {
-      const cached = use(small, key) ?? use(large, key);
-      if (cached !== undefined) return cached.value as T;
-      const value = make();
-      add(key, { value, bytes: DERIVED_VALUE_BYTES + 2 * key.length + bytesOf(value) });
-      return value;
-    },
+  #use(owner: object, key: string): CachedValue | undefined {
+    const values = this.#groups.get(owner)?.values;
+    const cached = values?.get(key);
+    if (values === undefined || cached === undefined) return undefined;
+    cached.lastUse = ++this.#uses;
+    values.delete(key);
+    values.set(key, cached);
+    return cached;
+  }
+
+  #add(owner: object, key: string, added: CachedValue): void {
+    while (this.#bytes + added.bytes > DERIVED_CACHE_BYTES_MAX) this.#evictOldest();
+    const group = this.#groups.getOrInsertComputed(owner, () => ({ values: new Map(), bytes: 0 }));
+    group.values.set(key, added);
+    group.bytes += added.bytes;
+    this.#bytes += added.bytes;
+  }
+
+  /** Evicts the least recently used value: of the oldest values of all owners, which are hardly more than the tables. */
+  #evictOldest(): void {
+    let oldest: { readonly owner: object; readonly key: string; readonly cached: CachedValue } | undefined;
+    for (const [owner, { values }] of this.#groups) {
+      const [first] = values;
+      if (first === undefined) continue;
+      const [key, cached] = first;
+      if (oldest === undefined || cached.lastUse < oldest.cached.lastUse) oldest = { owner, key, cached };
+    }
+    if (oldest !== undefined) this.#delete(oldest.owner, oldest.key, oldest.cached.bytes);
+  }
+
+  #delete(owner: object, key: string, bytes: number): void {
+    const group = this.#groups.get(owner);
+    if (group === undefined) return;
+    group.values.delete(key);
+    group.bytes -= bytes;
+    this.#bytes -= bytes;
+    if (group.values.size === 0) this.#groups.delete(owner);
+  }
+}
+
+/**
+ * Returns a function that calls `make` once per object and keeps the result as long as the object is in memory. The object
+ * must not change, and the result must depend on nothing else.
+ */
+export function derivedFrom<Source extends object, T>(make: (source: Source) => T): (source: Source) => T {
+  const values = new WeakMap<Source, T>();
+  return (source) => values.getOrInsertComputed(source, make);
+}
+
+/**
+ * Returns a function that keeps one result of `make` per object: the one for the last `other`. Use it for a result that
+ * also depends on a value that rarely changes, such as the name of the peering that an imported row belongs to.
+ */
+export function derivedFromBoth<Source extends object, Other, T>(
+  make: (source: Source, other: Other) => T,
+  isSame: (a: Other, b: Other) => boolean = Object.is,
+): (source: Source, other: Other) => T {
+  const results = new WeakMap<Source, { readonly other: Other; readonly value: T }>();
+  return (source, other) => {
+    let result = results.get(source);
+    if (result === undefined || !isSame(result.other, other)) {
+      result = { other, value: make(source, other) };
+      results.set(source, result);
+    }
+    return result.value;
   };
 }
-
-/** By the indexes of one version of a table, which snapshots share until a commit changes a row of the table. */
-const tableCaches = new WeakMap<object, DerivedCache>();
-
-/** Returns the value of `key` for one version of a table. Each value counts as TABLE_VALUE_BYTES. */
-export function getTableValue<T>(tableVersion: object, key: string, make: () => T): T {
-  return tableCaches.getOrInsertComputed(tableVersion, createDerivedCache).get(key, make, tableValueBytes);
-}
-
-const tableValueBytes = (): number => TABLE_VALUE_BYTES;

@@ -1,7 +1,7 @@
 /** Immutable views of the state at one index. A request reads from one snapshot. */
 import type { Clock } from '../clock/clock.ts';
 import type { AnyTable } from '../table.ts';
-import { createDerivedCache, type DerivedCache, getTableValue } from './derived-cache.ts';
+import type { DerivedCache } from './derived-cache.ts';
 import { createReader, type Reader } from './reader.ts';
 import type { TableIndexes } from './table-indexes.ts';
 
@@ -18,21 +18,24 @@ export interface SnapshotData {
 export interface Snapshot extends SnapshotData, Reader {
   /** Rows in memory, orphans included. */
   readonly rowCount: number;
-  /** Returns the cached result of `make` for `key` in this snapshot. See `DerivedCache.get`. */
-  readonly memoize: DerivedCache['get'];
   /**
-   * Returns the cached result of `make` for `key`, shared by all snapshots in which `table` has the same rows.
+   * Returns the cached result of `make` for `key` in this snapshot. `bytesOf` estimates the memory of the result alone,
+   * without its key and without rows.
+   */
+  memoize<T>(key: string, make: () => T, bytesOf: (value: T) => number): T;
+  /**
+   * Returns the cached result of `make` for `key`, shared by all snapshots in which `table` has the same rows. `bytesOf`
+   * is that of `memoize`.
    *
    * `make` may read rows of this table only. While the value is in use, these rows must neither expire nor lose their
    * owner, because neither changes the table. `key` must name an existing owner of rows, never text that a client
    * chooses freely.
    */
-  memoizeWhileUnchanged<T>(table: AnyTable, key: string, make: () => T): T;
+  memoizeWhileUnchanged<T>(table: AnyTable, key: string, make: () => T, bytesOf: (value: T) => number): T;
 }
 
-/** Returns a snapshot over tables that no longer change. */
-export function createSnapshot(data: SnapshotData, clock: Clock): Snapshot {
-  const cache = createDerivedCache();
+/** Returns a snapshot over tables that no longer change. Its derived values are kept in `cache`. */
+export function createSnapshot(data: SnapshotData, clock: Clock, cache: DerivedCache): Snapshot {
   const tableIndexes = (table: AnyTable): TableIndexes => {
     const indexes = data.tables.get(table);
     if (indexes === undefined) throw new TypeError(`table '${table.name}' is not in memory`);
@@ -43,7 +46,7 @@ export function createSnapshot(data: SnapshotData, clock: Clock): Snapshot {
     now: () => clock.now(),
     mayHaveOrphans: () => data.mayHaveOrphans,
   });
-  return {
+  const snapshot: Snapshot = {
     ...data,
     ...reader,
     get rowCount() {
@@ -51,7 +54,9 @@ export function createSnapshot(data: SnapshotData, clock: Clock): Snapshot {
       for (const { rows } of data.tables.values()) count += rows.size;
       return count;
     },
-    memoize: cache.get,
-    memoizeWhileUnchanged: (table, key, make) => getTableValue(tableIndexes(table), key, make),
+    memoize: (key, make, bytesOf) => cache.get(snapshot, key, make, bytesOf),
+    // The indexes of a table are the same object until a commit changes one of its rows.
+    memoizeWhileUnchanged: (table, key, make, bytesOf) => cache.get(tableIndexes(table), key, make, bytesOf),
   };
+  return snapshot;
 }

@@ -1,6 +1,7 @@
 /** The JSON form of a team, for a caller who can see it. */
 import { Type } from 'typebox';
 import { users } from '../../credentials/user.ts';
+import { REFERENCE_BYTES } from '../../state/limits.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { FoundTeam } from '../authorization/find-visible.ts';
@@ -152,7 +153,7 @@ function teamMemberIds(reader: Reader, teamId: string): TeamMemberIds {
   };
   // With possible orphans, the table can contain rows of members that no longer exist for readers.
   return isSnapshot(reader) && !reader.mayHaveOrphans
-    ? reader.memoizeWhileUnchanged(teamMembers, teamId, read)
+    ? reader.memoizeWhileUnchanged(teamMembers, teamId, read, ({ userIds }) => 2 * userIds.length * REFERENCE_BYTES)
     : read();
 }
 

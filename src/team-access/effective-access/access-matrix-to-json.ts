@@ -1,5 +1,6 @@
 /** The rows of the access matrix: one per workspace, with the access of teams and its sources [DOC-67]. */
 import { Type } from 'typebox';
+import { LIST_ELEMENT_BYTES } from '../../state/limits.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { DeepReadonly, Stored } from '../../state/table.ts';
 import {
@@ -88,14 +89,17 @@ interface OrganizationTeams {
 }
 
 /** Returns the teams of an organization. Cached until a team changes, because every page of the matrix needs them. */
-const organizationTeams = (reader: Snapshot, { organization }: CallerRole): OrganizationTeams =>
-  reader.memoizeWhileUnchanged(teams, `matrix of ${organization.id}`, () => {
+function organizationTeams(reader: Snapshot, { organization }: CallerRole): OrganizationTeams {
+  const read = (): OrganizationTeams => {
     const ordered = teamsInOrder(reader, organization.id);
     return {
       byId: new Map(ordered.map((team, position) => [team.id, { team, position }])),
       everywhere: ordered.filter((team) => teamContributions(organization, team, undefined).length > 0),
     };
-  });
+  };
+  const bytesOf = ({ byId }: OrganizationTeams): number => byId.size * LIST_ELEMENT_BYTES;
+  return reader.memoizeWhileUnchanged(teams, `matrix of ${organization.id}`, read, bytesOf);
+}
 
 /** Returns the cell of a team, or no cell if the team has no access [AUTHZ-37]. */
 function cellToJson({ id: team }: DeepReadonly<Team>, contributions: readonly Contribution[]) {

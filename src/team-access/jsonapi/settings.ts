@@ -1,6 +1,7 @@
 /** Settings: attributes that the server validates, stores and returns, and that have no effect. Declared as data. */
 import { type TProperties, type TSchema, Type } from 'typebox';
-import { Compile, type Validator } from 'typebox/schema';
+import { Compile } from 'typebox/schema';
+import { derivedFrom } from '../../state/memory/derived-cache.ts';
 import { TEXTS_MAX } from '../limits.ts';
 import { attributeError, type ErrorObject } from './errors.ts';
 import { labelOf, TEXT_EXPECTED, textKeySchema, textSchema } from './read-attributes.ts';
@@ -77,13 +78,6 @@ export const settingsToJson = (
 export const settingProperties = (settings: Settings): TProperties =>
   Object.fromEntries(Object.entries(settings).map(([name, { schema }]) => [name, schema]));
 
-const validators = new WeakMap<TSchema, Validator>();
+const validatorOf = derivedFrom((schema: TSchema) => Compile(schema));
 
-function isValid(schema: TSchema, value: unknown): boolean {
-  let validator = validators.get(schema);
-  if (validator === undefined) {
-    validator = Compile(schema);
-    validators.set(schema, validator);
-  }
-  return validator.Check(value);
-}
+const isValid = (schema: TSchema, value: unknown): boolean => validatorOf(schema).Check(value);

@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { users } from '../../credentials/user.ts';
 import type { Query } from '../../http/call.ts';
 import type { Parameter } from '../../http/parameter.ts';
+import { REFERENCE_BYTES } from '../../state/limits.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import type { CallerRole } from '../authorization/caller.ts';
@@ -37,12 +38,14 @@ function membersInOrder(reader: Snapshot, organizationId: string): Members {
   const read = (): Members =>
     sortByCreation(reader.list(memberships, 'organization', organizationId)).map(({ row }) => row);
   // A table with orphans can contain memberships of deleted users, which only the reader hides.
-  return reader.mayHaveOrphans ? read() : reader.memoizeWhileUnchanged(memberships, organizationId, read);
+  if (reader.mayHaveOrphans) return read();
+  return reader.memoizeWhileUnchanged(memberships, organizationId, read, ({ length }) => length * REFERENCE_BYTES);
 }
 
 /** Returns the number of invited members. The number is cached until a member or a user changes. */
 function countInvited(reader: Snapshot, members: Members): number {
-  const counted = reader.memoizeWhileUnchanged(users, 'invited', () => new WeakMap<Members, number>());
+  const create = (): WeakMap<Members, number> => new WeakMap();
+  const counted = reader.memoizeWhileUnchanged(users, 'invited', create, () => 0);
   const invited =
     counted.get(members) ??
     members.filter((one) => membershipStatus(userOfMembership(reader, one)) === 'invited').length;

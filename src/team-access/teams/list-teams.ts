@@ -2,6 +2,7 @@
 import { Type } from 'typebox';
 import type { Query } from '../../http/call.ts';
 import type { Parameter } from '../../http/parameter.ts';
+import { REFERENCE_BYTES } from '../../state/limits.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import type { CallerRole } from '../authorization/caller.ts';
@@ -33,6 +34,9 @@ export function listTeams(reader: Snapshot, role: CallerRole, query: Query): rea
  * can be tens of thousands and every page needs it.
  */
 export const teamsInOrder = (reader: Snapshot, organizationId: string): readonly DeepReadonly<Team>[] =>
-  reader.memoizeWhileUnchanged(teams, organizationId, () =>
-    sortByCreation(reader.list(teams, 'organization', organizationId)).map(({ row }) => row),
+  reader.memoizeWhileUnchanged(
+    teams,
+    organizationId,
+    () => sortByCreation(reader.list(teams, 'organization', organizationId)).map(({ row }) => row),
+    ({ length }) => length * REFERENCE_BYTES,
   );

@@ -2,6 +2,7 @@
 import { Type } from 'typebox';
 import type { Query } from '../../http/call.ts';
 import type { Parameter } from '../../http/parameter.ts';
+import { REFERENCE_BYTES } from '../../state/limits.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { Stored } from '../../state/table.ts';
 import type { CallerRole } from '../authorization/caller.ts';
@@ -32,8 +33,11 @@ export function accessibleWorkspaces(
 ): readonly Stored<Workspace>[] {
   if (permissions.has('read-workspaces')) {
     // The order is cached, because there can be 100,000 workspaces and every page needs it.
-    return reader.memoizeWhileUnchanged(workspaces, organization.id, () =>
-      sortByCreation(reader.list(workspaces, 'organization', organization.id)),
+    return reader.memoizeWhileUnchanged(
+      workspaces,
+      organization.id,
+      () => sortByCreation(reader.list(workspaces, 'organization', organization.id)),
+      ({ length }) => length * REFERENCE_BYTES,
     );
   }
   const rows = teams.flatMap(({ id }) => reader.list(teamWorkspaces, 'team', id));

@@ -2,6 +2,7 @@
  * The JSON of nodes, services and checks in responses. Keys and nesting are those of Consul's API. The text of each
  * resolved node and instance is built once.
  */
+import { derivedFrom } from '../../../state/memory/derived-cache.ts';
 import type { InstanceCheck, InstanceNode, InstanceService, ServiceAddress } from '../tables/instance.ts';
 import type { CatalogScope, Indexes, ResolvedInstance, ResolvedNode } from './resolved-instances.ts';
 
@@ -114,18 +115,9 @@ const meshToJson = ({ native, sni, spiffeId, protocol }: NonNullable<InstanceSer
   PeerMeta: { SNI: sni, SpiffeID: spiffeId, Protocol: protocol },
 });
 
-/** Returns a function that serializes each object once. The objects must not change. */
-function memoizedJson<T extends object>(toJson: (resolved: T) => unknown): (resolved: T) => string {
-  const texts = new WeakMap<T, string>();
-  return (resolved) => {
-    let text = texts.get(resolved);
-    if (text === undefined) {
-      text = JSON.stringify(toJson(resolved));
-      texts.set(resolved, text);
-    }
-    return text;
-  };
-}
+/** Returns a function that serializes each object once. */
+const memoizedJson = <T extends object>(toJson: (resolved: T) => unknown): ((resolved: T) => string) =>
+  derivedFrom((resolved) => JSON.stringify(toJson(resolved)));
 
 export const nodeJsonText = memoizedJson(nodeToJson);
 export const serviceJsonText = memoizedJson(serviceToJson);

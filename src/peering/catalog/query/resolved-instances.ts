@@ -3,6 +3,7 @@
  * can cache what they derive from it, such as its JSON.
  */
 import { cluster } from '../../../credentials/cluster.ts';
+import { derivedFromBoth } from '../../../state/memory/derived-cache.ts';
 import type { Reader } from '../../../state/memory/reader.ts';
 import type { DeepReadonly, Stored } from '../../../state/table.ts';
 import { type CatalogNode, catalogEntry, catalogNodes } from '../tables/catalog-node.ts';
@@ -42,25 +43,28 @@ type NodeRow = DeepReadonly<CatalogNode>;
 /** The check of a local agent's node, which passes while the server's lease is live ([SVC-57]). */
 const LEASE_CHECK = { id: 'server-lease', name: 'Server lease', notes: '', type: '' } as const;
 
-const resolvedNodes = new WeakMap<Stored<CatalogNode>, ResolvedNode>();
-
-export function resolveNode(reader: Reader, stored: Stored<CatalogNode>): ResolvedNode {
-  let resolved = resolvedNodes.get(stored);
-  if (resolved === undefined) {
-    const { row, createIndex, modifyIndex } = stored;
-    const { name, partition, address, id, taggedAddresses, meta } = row;
-    const datacenter = reader.get(cluster, 'cluster')?.row.datacenter ?? '';
-    resolved = {
-      node: { id, name, address, datacenter, partition, taggedAddresses, meta },
-      checks: nodeChecks(row).map((check) => toInstanceCheck(check)),
-      indexes: { createIndex, modifyIndex },
-      partition,
-      peer: undefined,
-    };
-    resolvedNodes.set(stored, resolved);
-  }
-  return resolved;
+/** A node of this cluster. */
+interface LocalNode extends ResolvedNode {
+  readonly isLost: boolean;
 }
+
+export const resolveNode = (reader: Reader, stored: Stored<CatalogNode>): ResolvedNode =>
+  localNode(stored, datacenterOf(reader));
+
+const datacenterOf = (reader: Reader): string => reader.get(cluster, 'cluster')?.row.datacenter ?? '';
+
+const localNode = derivedFromBoth((stored: Stored<CatalogNode>, datacenter: string): LocalNode => {
+  const { row, createIndex, modifyIndex } = stored;
+  const { name, partition, address, id, taggedAddresses, meta } = row;
+  return {
+    node: { id, name, address, datacenter, partition, taggedAddresses, meta },
+    checks: nodeChecks(row).map((check) => toInstanceCheck(check)),
+    indexes: { createIndex, modifyIndex },
+    partition,
+    peer: undefined,
+    isLost: row.lostSinceMs !== undefined,
+  };
+});
 
 function nodeChecks(row: NodeRow): readonly DeepReadonly<CatalogCheck>[] {
   if (row.agent === undefined) return row.checks;
@@ -75,22 +79,12 @@ const asLost = (check: DeepReadonly<CatalogCheck>): DeepReadonly<CatalogCheck> =
   output: NODE_LOST_OUTPUT,
 });
 
-interface CachedInstance {
-  readonly node: Stored<CatalogNode>;
-  readonly resolved: ResolvedInstance;
-}
-
-const cachedInstances = new WeakMap<Stored<CatalogService>, CachedInstance>();
-
-function resolveInstance(reader: Reader, node: Stored<CatalogNode>, stored: Stored<CatalogService>): ResolvedInstance {
-  const cached = cachedInstances.get(stored);
-  if (cached?.node === node) return cached.resolved;
-  const resolvedNode = resolveNode(reader, node);
+const localInstance = derivedFromBoth((stored: Stored<CatalogService>, resolvedNode: LocalNode): ResolvedInstance => {
   const { service, checks } = stored.row;
-  const own = node.row.lostSinceMs === undefined ? checks : checks.map(asLost);
+  const own = resolvedNode.isLost ? checks.map(asLost) : checks;
   const all = [...resolvedNode.checks, ...own.map((check) => toInstanceCheck(check, service))];
   const { createIndex, modifyIndex } = stored;
-  const resolved: ResolvedInstance = {
+  return {
     resolvedNode,
     instance: { node: resolvedNode.node, service, checks: all },
     indexes: { createIndex, modifyIndex },
@@ -98,24 +92,23 @@ function resolveInstance(reader: Reader, node: Stored<CatalogNode>, stored: Stor
     partition: resolvedNode.partition,
     peer: undefined,
   };
-  cachedInstances.set(stored, { node, resolved });
-  return resolved;
-}
+});
 
 export const listServiceRows = (reader: Reader, partition: string, service: string): Stored<CatalogService>[] =>
   reader.list(catalogServices, 'name', catalogEntry(partition, service));
 
 export function resolveInstancesOnNode(reader: Reader, node: Stored<CatalogNode>): ResolvedInstance[] {
-  const services = reader.list(catalogServices, 'node', node.row.uid);
-  return services.map((stored) => resolveInstance(reader, node, stored));
+  const resolvedNode = localNode(node, datacenterOf(reader));
+  return reader.list(catalogServices, 'node', node.row.uid).map((stored) => localInstance(stored, resolvedNode));
 }
 
 /** Returns the instances of rows, without those whose node is missing. */
 export function resolveInstances(reader: Reader, services: readonly Stored<CatalogService>[]): ResolvedInstance[] {
   const resolved: ResolvedInstance[] = [];
+  const datacenter = datacenterOf(reader);
   for (const stored of services) {
     const node = reader.get(catalogNodes, stored.row.node);
-    if (node !== undefined) resolved.push(resolveInstance(reader, node, stored));
+    if (node !== undefined) resolved.push(localInstance(stored, localNode(node, datacenter)));
   }
   return resolved;
 }
@@ -130,22 +123,12 @@ export function sortInstances(resolved: ResolvedInstance[]): ResolvedInstance[] 
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-interface CachedImports {
-  readonly scope: CatalogScope;
-  readonly resolved: readonly ResolvedInstance[];
-}
+const isSameScope = (a: CatalogScope, b: CatalogScope): boolean => a.peer === b.peer && a.partition === b.partition;
 
-const cachedImports = new WeakMap<Stored<ImportedService>, CachedImports>();
-
-export function resolveImportedInstances(
-  stored: Stored<ImportedService>,
-  scope: CatalogScope,
-): readonly ResolvedInstance[] {
-  const cached = cachedImports.get(stored);
-  if (cached?.scope.peer === scope.peer && cached?.scope.partition === scope.partition) return cached.resolved;
+export const resolveImportedInstances = derivedFromBoth((stored: Stored<ImportedService>, scope: CatalogScope) => {
   const { row, createIndex, modifyIndex } = stored;
   const indexes = { createIndex, modifyIndex };
-  const resolved = sortInstances(
+  const resolved: readonly ResolvedInstance[] = sortInstances(
     row.instances.map((instance) => ({
       ...scope,
       resolvedNode: {
@@ -159,6 +142,5 @@ export function resolveImportedInstances(
       status: overallStatus(instance.checks),
     })),
   );
-  cachedImports.set(stored, { scope, resolved });
   return resolved;
-}
+}, isSameScope);

@@ -2,8 +2,7 @@
  * Decides which services and nodes a caller may read or change. Grants can be limited to service names. A node is
  * visible to callers that may read every service of the partition, or at least one on the node ([SVC-3], [SVC-4]).
  */
-import { hash } from 'node:crypto';
-import { type Access, type Grant, permits, permitsAnyName } from '../../../credentials/acl-token.ts';
+import { type Access, grantsKeyFor, permits, permitsAnyName } from '../../../credentials/acl-token.ts';
 import { type Caller, permissionDenied } from '../../../credentials/caller.ts';
 import type { ServiceError } from '../../../http/errors.ts';
 import type { CatalogResult } from './catalog-queries.ts';
@@ -43,6 +42,8 @@ export interface VisibleResult {
   readonly key: string;
 }
 
+const grantsKey = grantsKeyFor('services');
+
 /** Returns what the caller may read. The caller must have some `services` grant in the partition. */
 export function filterVisible(caller: Caller, partition: string, source: CatalogResult): VisibleResult {
   const { instances, nodes } = source;
@@ -65,17 +66,4 @@ export function mergeVisible(parts: readonly VisibleResult[]): VisibleResult {
     filtered: parts.some(({ filtered }) => filtered),
     key: parts.map(({ key }) => key).join('/'),
   };
-}
-
-/** Keyed by the grants of a token's row, which are immutable. */
-const grantsKeys = new WeakMap<readonly Grant[], string>();
-
-/** Returns a hash of the `services` grants, which is short however many there are. */
-function grantsKey(grants: readonly Grant[]): string {
-  let key = grantsKeys.get(grants);
-  if (key === undefined) {
-    key = hash('sha256', JSON.stringify(grants.filter(({ Resource }) => Resource === 'services')), 'base64url');
-    grantsKeys.set(grants, key);
-  }
-  return key;
 }

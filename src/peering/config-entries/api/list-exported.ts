@@ -12,6 +12,7 @@ import {
 import { ALL_PARTITIONS, partitionKey } from '../../../credentials/partition.ts';
 import type { Evaluate } from '../../../http/blocking/blocking-query.ts';
 import { jsonList } from '../../../http/v1/json-answer.ts';
+import { derivedFrom } from '../../../state/memory/derived-cache.ts';
 import type { Snapshot } from '../../../state/memory/snapshot.ts';
 import { localServiceNames } from '../../catalog/query/local-instances.ts';
 import { resolveListScope, watchedScope } from '../../find/list-scope.ts';
@@ -69,16 +70,8 @@ function exportedTexts(snapshot: Snapshot, partition: string): readonly string[]
   });
 }
 
-/** Keyed by identity, because most services share their consumers when the entry has a line `*`. */
-const texts = new WeakMap<Consumers, string>();
-
-function consumersText(consumers: Consumers): string | undefined {
-  const { peers: Peers, partitions: Partitions } = consumers;
+/** Serializes shared consumers once, because most services share theirs when the entry has a line `*`. */
+const consumersText = derivedFrom(({ peers: Peers, partitions: Partitions }: Consumers): string | undefined => {
   if (Peers.length === 0 && Partitions.length === 0) return undefined;
-  let text = texts.get(consumers);
-  if (text === undefined) {
-    text = JSON.stringify({ ...(Peers.length > 0 && { Peers }), ...(Partitions.length > 0 && { Partitions }) });
-    texts.set(consumers, text);
-  }
-  return text;
-}
+  return JSON.stringify({ ...(Peers.length > 0 && { Peers }), ...(Partitions.length > 0 && { Partitions }) });
+});

@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto';
 import { create, toBinary } from '@bufbuild/protobuf';
 import type { Clock } from '../../../state/clock/clock.ts';
+import { derivedFromBoth } from '../../../state/memory/derived-cache.ts';
 import type { ServicePayload } from '../../export/service-payloads.ts';
 import { DIGEST_INTERVAL_MS, DIGEST_SERVICES_PER_INTERVAL } from '../limits.ts';
 import { ExportDigestSchema } from '../wire/gen/peering/digest_pb.ts';
@@ -69,24 +70,16 @@ export function outgoingDigest({ index, clock, services }: OutgoingDigestDepende
   };
 }
 
-interface Entry {
-  readonly name: string;
-  readonly encoded: Uint8Array;
-}
-
-/** Encoded entries, shared by all streams that have sent the same payload. */
-const entries = new WeakMap<ServicePayload, Entry>();
-
 function encodedEntry({ name, payload }: SentService): Uint8Array {
   // A service that was not sent has an empty hash ([STREAM-76]).
   if (payload === undefined || payload.tooLarge) return encodeEntry(name, new Uint8Array());
-  let entry = entries.get(payload);
-  if (entry?.name !== name) {
-    entry = { name, encoded: encodeEntry(name, hash('sha256', payload.encoded, 'buffer')) };
-    entries.set(payload, entry);
-  }
-  return entry.encoded;
+  return encodeSent(payload, name);
 }
+
+/** Hashes a payload once for all streams that have sent it. */
+const encodeSent = derivedFromBoth((payload: ServicePayload, name: string) =>
+  encodeEntry(name, hash('sha256', payload.encoded, 'buffer')),
+);
 
 const encodeEntry = (name: string, contentHash: Uint8Array): Uint8Array =>
   toBinary(ExportDigestSchema, create(ExportDigestSchema, { services: [{ name, hash: contentHash }] }));

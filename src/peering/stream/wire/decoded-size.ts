@@ -5,6 +5,7 @@
  */
 import type { DescField, DescMessage } from '@bufbuild/protobuf';
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
+import { derivedFrom } from '../../../state/memory/derived-cache.ts';
 
 /** Whether decoding `bytes` creates more than `max` messages and map entries. @throws Error for a malformed message */
 export function exceedsParts(schema: DescMessage, bytes: Uint8Array, max: number): boolean {
@@ -51,21 +52,16 @@ interface PartField {
   readonly value?: DescMessage;
 }
 
-const partFields = new WeakMap<DescMessage, ReadonlyMap<number, PartField>>();
-
-function partsOf(schema: DescMessage): ReadonlyMap<number, PartField> {
-  let parts = partFields.get(schema);
-  if (parts === undefined) {
-    parts = new Map(
+/** Returns the fields of a message whose values are parts, by field number. */
+const partsOf = derivedFrom(
+  (schema: DescMessage): ReadonlyMap<number, PartField> =>
+    new Map(
       schema.fields.flatMap((field) => {
         const part = partField(field);
         return part === undefined ? [] : [[field.number, part] as const];
       }),
-    );
-    partFields.set(schema, parts);
-  }
-  return parts;
-}
+    ),
+);
 
 function partField(field: DescField): PartField | undefined {
   if (field.fieldKind === 'map') return field.mapKind === 'message' ? { value: field.message } : {};
