@@ -76,7 +76,7 @@ export class DerivedCache {
     this.#bytes += added.bytes;
   }
 
-  /** Evicts the least recently used value: of the oldest values of all owners, which are hardly more than the tables. */
+  /** Evicts the least recently used value. Compares one value per owner, and there are hardly more owners than tables. */
   #evictOldest(): void {
     let oldest: { readonly owner: object; readonly key: string; readonly cached: CachedValue } | undefined;
     for (const [owner, { values }] of this.#groups) {
