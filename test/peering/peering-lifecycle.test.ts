@@ -35,9 +35,14 @@ describe('a peering between two clusters', { timeout: 120_000 }, () => {
 
   it('becomes ACTIVE again after either side has restarted [PEER-29]', async () => {
     for (const cluster of [east, west]) {
+      const [accepted, dialed] = await Promise.all([east.record('west'), west.record('east')]);
       await cluster.kill();
       await cluster.start();
-      await Promise.all([east.untilRecord('west', isActive), west.untilRecord('east', isActive)]);
+      // A restarted server may first return the record of the stream that the kill ended.
+      await Promise.all([
+        east.untilRecord('west', (now) => isActive(now) && now?.ModifyIndex !== accepted?.ModifyIndex),
+        west.untilRecord('east', (now) => isActive(now) && now?.ModifyIndex !== dialed?.ModifyIndex),
+      ]);
     }
   });
 
