@@ -24,9 +24,9 @@ export const SECRET_CHARACTERS_MAX = 256;
 /** The default and the maximum of `limit` for the audit log [SRV-90]. */
 export const AUDIT_ENTRIES_DEFAULT = 100;
 export const AUDIT_ENTRIES_MAX = 10_000;
-/** Entries that one response examines, of which the caller may see few. Twice the longest response [SRV-92]. */
+/** Entries examined for one response, including entries hidden from the caller. Twice the longest response [SRV-92]. */
 export const AUDIT_SCANNED_MAX = 20_000;
-/** The characters of those entries: 10,000 entries of typical size, or eight of the largest size of 1 MiB. */
+/** Maximum characters in the examined entries: 10,000 entries of typical size, or eight of the largest size (1 MiB). */
 export const AUDIT_CHARACTERS_MAX = 8 * 1024 * 1024;
 /** A shorter passphrase of a stolen export can be guessed [SRV-50]. */
 export const PASSPHRASE_CHARACTERS_MIN = 12;

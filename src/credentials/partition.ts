@@ -40,7 +40,7 @@ export function partitionToJson({ row, createIndex, modifyIndex }: Stored<Partit
 
 export type Edition = 'enterprise' | 'community';
 
-/** The partition in each place of a request that can name one. Undefined or empty: that place names none. */
+/** The partition in each place of a request that can name a partition. A place without a name is undefined or empty. */
 export interface RequestPartitions {
   readonly query: string | undefined;
   readonly header: string | undefined;

@@ -23,7 +23,7 @@ export interface Endpoint {
   readonly conditional?: true;
   /** Whether every request to the endpoint fails, because Accord does not support the operation. */
   readonly unsupported?: true;
-  /** Query parameters and request headers in addition to those of the service. They override those of the same name. */
+  /** Query parameters and headers of this endpoint. They override parameters of the service with the same name. */
   readonly query?: readonly Parameter[];
   readonly headers?: readonly Parameter[];
   /** The schema of the body, for the API description. The handler parses with the same schema. */

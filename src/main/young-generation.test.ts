@@ -8,7 +8,7 @@ const MEGABYTE = 1024 * 1024;
 const youngBytes = (): number =>
   getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')?.space_size ?? 0;
 
-/** Makes objects that all survive, some 60 MB; twice what the space has at its largest. */
+/** Creates about 60 MB of objects that all survive: twice the maximum size of the young generation. */
 function survivors(): readonly object[] {
   return Array.from({ length: 1_000_000 }, (_, number) => ({ number, text: [number] }));
 }

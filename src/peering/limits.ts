@@ -39,9 +39,9 @@ export const BACKOFF_MS_MAX = 64 * SECOND;
  * this time. Failed writes of a stream's state or of imported data are retried after it.
  */
 export const BACKOFF_MS_MIN = SECOND / 2;
-/** A stream that ends sooner counts as a failed attempt, because each one costs a commit at both ends. */
+/** A stream that ends before this time counts as a failed attempt, because each stream costs a commit at both ends. */
 export const STREAM_STABLE_MS = 5 * SECOND;
-/** Maximum number of failures that short streams count as. After three doublings the backoff is a few seconds. */
+/** Consecutive short streams do not raise the failure count above this value. The backoff then is at most 4 seconds. */
 export const SHORT_STREAMS_MAX = 3;
 /** Maximum bytes of a message of the stream or of the secret exchange. */
 export const MESSAGE_BYTES_MAX = 8 * 1024 * 1024;

@@ -4,7 +4,7 @@
 export const PENDING_WRITES_MAX = 10_000;
 /** Maximum bytes that pending writes hold, as their callers estimate. */
 export const PENDING_BYTES_MAX = 32 * 1024 * 1024;
-/** The estimate for a write without one: its closure and its promise. */
+/** The estimated size of a write whose caller gives no estimate: its closure and its promise. */
 export const WRITE_BYTES_DEFAULT = 512;
 /** CPU time for building a batch in one turn of the event loop. Reads in between wait no longer than this. */
 export const BATCH_CPU_MS = 5;
@@ -25,7 +25,7 @@ export const BARRIER_MS = 3_000;
  * answers as many blocking queries in one turn.
  */
 export const WAKE_SLICE_WAITERS = 128;
-/** Topics whose last change is remembered. Beyond it all are forgotten and count as changed now, which is safe. */
+/** Maximum number of remembered topics. Above it, all are forgotten and count as changed now, which is safe. */
 export const LAST_CHANGES_MAX = 100_000;
 /** Changes that a consumer of the change feed may be behind before it is disconnected. */
 export const CHANGE_FEED_BACKLOG_MAX = 10_000;
@@ -49,9 +49,9 @@ export const JOB_BATCH_ROWS = 50;
 /** Estimated bytes of all cached values of the state. A count would bound nothing, because callers choose parts of keys. */
 export const DERIVED_CACHE_BYTES_MAX = 64 * 1024 * 1024;
 /**
- * What a larger cached value counts as. An answer and the value that it was derived from, both of any size, therefore leave
- * a third of the budget to other values, and the budget never holds more than three larger values. Their own sizes are
- * bounded elsewhere, for example by ANSWER_CHARACTERS_MAX.
+ * The size that a larger cached value counts as. A response and the value that it was derived from therefore leave a
+ * third of the budget to other values, however large they are. The cache holds at most three larger values, whose
+ * actual sizes have other limits, such as ANSWER_CHARACTERS_MAX.
  */
 export const DERIVED_VALUE_BYTES_MAX = Math.floor(DERIVED_CACHE_BYTES_MAX / 3);
 /** Cost of a cached value besides its content and its key. */

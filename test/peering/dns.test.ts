@@ -20,7 +20,7 @@ async function dig(port: number, ...args: readonly string[]): Promise<string> {
   return stdout;
 }
 
-/** Returns the sorted lines of a short answer. */
+/** Returns the lines that `dig +short` prints, sorted. */
 const short = async (port: number, ...args: readonly string[]): Promise<string[]> =>
   (await dig(port, '+short', ...args))
     .split('\n')

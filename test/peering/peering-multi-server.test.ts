@@ -77,7 +77,7 @@ describe('a peering of a cluster with three servers', { skip: skipWithout('etcd'
     // The log line follows the commit that set the record to ACTIVE.
     await until('one server holds the stream', () => holders(servers, 'single').length === 1, TAKEOVER_MS);
     const [holder] = holders(servers, 'single') as [string];
-    // The token may not contain all addresses yet. The stream sends the others [STREAM-71].
+    // The token can lack addresses that servers had not published yet. The stream delivers them [STREAM-71].
     await single.untilRecord('three', (record) => record?.PeerServerAddresses?.length === 3);
     const rest = holder === 'c' ? (servers.get('b') as Server) : survivor;
     const before = await recordOn(rest, token, 'single');

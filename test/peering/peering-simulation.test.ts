@@ -1,4 +1,4 @@
-/** A few seeds of the peering simulation. `peering-simulation.long.ts` runs many; add seeds that fail there here. */
+/** Runs the peering simulation with a few seeds. When a seed fails in `peering-simulation.long.ts`, add it to SEEDS. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { simulatePeering } from '../support/peering/simulation/simulate-peering.ts';

@@ -163,7 +163,7 @@ describe('query parameters of GET /v1/peerings [PEER-21]', () => {
     ]);
   });
 
-  test('name-prefix, after and limit page through the list', async () => {
+  test('`name-prefix`, `after`, and `limit` page through the list', async () => {
     const api = shared();
     for (const name of ['Prod-1', 'prod-2', 'PROD-3', 'prodigy', 'pro', 'east']) await mustGenerate(api, name);
     assert.deepEqual(names(await list(api, '?name-prefix=pRoD-')), ['Prod-1', 'prod-2', 'PROD-3']);
@@ -177,7 +177,7 @@ describe('query parameters of GET /v1/peerings [PEER-21]', () => {
     }
   });
 
-  test('after with a partition pages through equal names of several partitions', async () => {
+  test('`after` with a partition pages through peerings of equal names in several partitions', async () => {
     await using api = await startApi();
     await api.makePartitions('Eu', 'us');
     for (const Partition of ['default', 'eu', 'us']) await mustGenerate(api, 'same', { Partition });
@@ -192,7 +192,7 @@ describe('query parameters of GET /v1/peerings [PEER-21]', () => {
     assert.deepEqual(names(await list(api, '?partition=*&after=same')), []);
   });
 
-  test('cached returns the age of the result, and cannot be combined with consistent [V1-64] [V1-65]', async () => {
+  test('`cached` returns the age of the result, and cannot be combined with `consistent` [V1-64] [V1-65]', async () => {
     const answer = await list(shared(), '?cached');
     assert.deepEqual([answer.headers['x-cache'], answer.headers.age], ['HIT', '0']);
     assert.deepEqual(statusAndText(await list(shared(), '?cached&consistent')), [

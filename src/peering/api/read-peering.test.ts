@@ -108,7 +108,7 @@ describe('a blocking query of GET /v1/peering/:name', () => {
     }
   });
 
-  test('wakes when a missing peering appears, and with 404 when it is removed [PEER-12]', async () => {
+  test('returns 200 when a missing peering is created, and 404 when the peering is removed [PEER-12]', async () => {
     await using api = await startApi({ clock: createFakeClock() });
     const missing = await api.request('GET', '/v1/peering/east');
     const appears = await api.startBlockingQuery(`/v1/peering/EAST?index=${indexOfAnswer(missing)}`);

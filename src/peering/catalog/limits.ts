@@ -1,6 +1,6 @@
 /** The limits of the catalog and the local agent, each with its reason ([SVC-24], [SVC-48]). */
 
-/** Maximum characters in the name of a node or service. A DNS label has at most 63; a node name may contain several. */
+/** Maximum characters in the name of a node or service. The name of a node can consist of several DNS labels of 63. */
 export const NAME_CHARACTERS_MAX = 128;
 /** Maximum characters in the ID of a service or check. Clients build IDs from a name, a host and a port. */
 export const ID_CHARACTERS_MAX = 256;

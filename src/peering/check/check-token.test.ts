@@ -56,7 +56,7 @@ describe('POST /v1/peering/check', () => {
     assert.ok(!api().log().includes(SECRET));
   });
 
-  test('reports a token that cannot be decoded with the error text of establish', async () => {
+  test('uses the error text of establish for a token that cannot be decoded', async () => {
     for (const [token, detail] of [
       ['!', 'failed to decode token'],
       [tokenOf({ ...cluster, roots: [] }, ['a:1']), 'peering token CA value is empty'],

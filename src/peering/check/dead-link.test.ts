@@ -38,7 +38,7 @@ describe('the check of a peering with an invalid stream secret', { timeout: 60_0
   const untilReason = (name: string, words: RegExp): Promise<unknown> =>
     east.untilRecord(name, ({ Failing }) => words.test(Failing?.Reason ?? ''));
 
-  /** Applies the remedy of every finding: a new token. */
+  /** Establishes the peering again with a new token, which is the remedy of every finding in this file. */
   async function establishAgain(name: string): Promise<void> {
     assert.equal((await requestEstablish(east.api, name, await mustGenerate(west.api, name))).status, 200);
     await east.untilRecord(name, isActive);

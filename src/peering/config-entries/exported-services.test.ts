@@ -83,7 +83,7 @@ describe('an exported-services entry', () => {
     });
   }
 
-  test('adds up lines of the same name [SVC-72]', () => {
+  test('merges the consumers of lines with the same name [SVC-72]', () => {
     const entry = entryOf([
       ['*', ['a']],
       ['web', ['b']],

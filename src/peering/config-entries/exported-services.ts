@@ -16,7 +16,7 @@ const NEVER_EXPORTED: ReadonlySet<string> = new Set(['consul', 'accord']);
 export const isNeverExported = (service: string): boolean => NEVER_EXPORTED.has(nameKey(service));
 
 export interface Consumers {
-  /** Sorted, in the spelling that comes first in the entry. */
+  /** Sorted. Each has the spelling of its first occurrence in the entry. */
   readonly peers: readonly string[];
   readonly partitions: readonly string[];
   /** The peers in the form of `nameKey`. */
@@ -70,7 +70,7 @@ export function watchedExports(state: State, partition: string): readonly Watche
 export const exportedServicesKey = (partition: string): string =>
   entryKey(partition, 'exported-services', partitionKey(partition));
 
-/** Returns the peers that an entry names, sorted, in the spelling that comes first. */
+/** Returns the peers that an entry names, sorted. Each has the spelling of its first occurrence in the entry. */
 export function peersOf(entry: EntryOf<'exported-services'>): readonly string[] {
   return collectConsumers(entry.services.flatMap(({ consumers }) => consumers)).peers;
 }

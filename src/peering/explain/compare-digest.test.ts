@@ -19,7 +19,7 @@ interface Here {
   readonly listOrder?: number;
 }
 
-/** A digest with `web`, and with `large`, which the peer could not send. */
+/** Creates an open stream whose digest lists `Web`, and `large`, which the peer could not send. */
 function held({ taken, listOrder }: Here, peerVersion: string | undefined = '1.13.0'): StreamLocation {
   const services = [
     { name: 'Web', hash: HASH },

@@ -138,7 +138,7 @@ describe('encodeInstances folds the checks of an instance [STREAM-62]', () => {
     });
   }
 
-  test('into no check when it has none', () => {
+  test('sends no check for an instance without checks', () => {
     assert.deepEqual(decoded([instance()]).Nodes[0]?.Checks, []);
   });
 });

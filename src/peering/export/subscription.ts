@@ -1,4 +1,4 @@
-/** A subscription to the exported services of one peer: the names that its listener knows, and how they are updated. */
+/** Subscriptions to the services exported to one peer: hold the exported names and report changes to a listener. */
 import type { Reader } from '../../state/memory/reader.ts';
 import { catalogEntry } from '../catalog/tables/catalog-node.ts';
 import { catalogServices } from '../catalog/tables/catalog-service.ts';

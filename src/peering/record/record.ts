@@ -128,7 +128,7 @@ export function streamLost(row: Row, epoch: number, failing: Failing): Row | und
   return { ...rest, state: 'INITIAL', failing };
 }
 
-/** Updates the reason after a failed attempt to open a stream, but not `since`. `undefined` for the same reason. */
+/** Updates the reason after a failed attempt to open a stream. Keeps `since`. Returns `undefined` without a change. */
 export function streamOpenFailed(row: Row, failing: Failing): Row | undefined {
   if (row.state !== 'INITIAL') return undefined;
   if (row.failing?.reason === failing.reason && row.failing.link === failing.link) return undefined;

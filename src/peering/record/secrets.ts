@@ -112,7 +112,7 @@ function matchesHash(presented: string, hash: string | undefined): boolean {
 
 /** Whether a presented stream secret belongs to the deleted peering. */
 export function matchesTombstone({ hashes }: DeepReadonly<Tombstone>, presented: string): boolean {
-  // Compares all hashes, so that the time does not depend on the match.
+  // Compares all hashes, so that the time does not reveal which hash matches.
   return hashes.filter((hash) => matchesHash(presented, hash)).length > 0;
 }
 

@@ -9,7 +9,7 @@ import { type Peering, peerings } from '../record/record.ts';
 import type { PeeringTraffic } from '../stream/status/stream-traffic.ts';
 import type { RunningPeering } from './start-peering.ts';
 
-/** The states of a record, and `FAILING` for one with a `Failing` reason ([PEER-28]). */
+/** The states in metrics. A record with a `Failing` reason counts as `FAILING` ([PEER-28]). */
 const STATES = ['INITIAL', 'ACTIVE', 'FAILING', 'TERMINATED'] as const;
 
 export function peeringMetrics(

@@ -5,8 +5,8 @@ const MIB = 1024 * 1024;
 /** Responses that are applied in parallel. They share the state's batches, and a peer must not fill the write queue. */
 export const PARALLEL_APPLIES_MAX = 16;
 /**
- * Bytes of received responses that are not applied yet. Reading pauses above it. One message of the maximum size may
- * exceed it, because a message is read before its size is known.
+ * Maximum bytes of received responses that are not applied yet. Reading pauses above this limit. One message can exceed
+ * the limit by up to its own size, because a message is read before its size is known.
  */
 export const UNAPPLIED_BYTES_MAX = 32 * MIB;
 /** The estimated overhead of a pending response besides its content: its queue entry, nonce, and key. */
@@ -16,14 +16,15 @@ export const UNAPPLIED_OVERHEAD_BYTES = 256;
  * each other to read would deadlock. A healthy link accepts an ACK of some 100 bytes at once.
  */
 export const PENDING_ACKS_MAX = 16_384;
-/** Unacknowledged responses above which no resource is sent. They keep a link with a round trip of one second busy. */
+/** Maximum number of unacknowledged responses. Enough to keep a link with a round-trip time of one second busy. */
 export const UNACKNOWLEDGED_MAX = 4_096;
-/** Changed resources that wait to be sent, each as an id. More than a healthy cluster exports to one peer. */
+/** Maximum number of IDs of changed resources in the send queue. A healthy cluster exports fewer to one peer. */
 export const PENDING_CHANGES_MAX = 262_144;
 /**
- * Harmless protocol errors of the peer over the life of a stream: acknowledgements of unknown nonces, subscriptions to
- * unknown kinds or repeated ones, responses without a nonce. Another version of the protocol may cause one or two, and
- * they must not break a working peering. Above the limit the peer is broken, and ending the stream makes that visible.
+ * Maximum number of harmless protocol errors of the peer during one stream: acknowledgements of unknown nonces,
+ * subscriptions to unknown kinds, repeated subscriptions, and responses without a nonce. A peer with another version of
+ * the protocol may cause one or two of them, which must not break the peering. A peer that exceeds the limit is faulty,
+ * and ending the stream makes the fault visible.
  */
 export const PROTOCOL_ERRORS_MAX = 100;
 /** Maximum characters in a nonce that is sent back to the peer. Consul and Accord use 8. */

@@ -51,7 +51,7 @@ export function clusterOf(serverName: string): string {
   return trustDomainOf(serverName) || serverName.toLowerCase();
 }
 
-/** Whether `datacenter` is empty or that in the server name, which TLS authenticates. True if the name has none. */
+/** Whether the server name, which TLS authenticates, contains `datacenter`. True if either of them is missing. */
 export function isDatacenterOf(serverName: string, datacenter: string): boolean {
   if (datacenter === '' || trustDomainOf(serverName) === '') return true;
   return serverName.toLowerCase().startsWith(`server.${datacenter.toLowerCase()}.peering.`);

@@ -8,7 +8,7 @@ const DAY = 24 * HOUR;
 export const BACKDATED_MS = HOUR;
 /** Lifetime of a CA root: ten years, because every peer has to learn a new one. */
 export const ROOT_LIFE_MS = 3_652 * DAY;
-/** Remaining lifetime of a CA root at which the job starts a rotation. A year is enough to notice one that is stuck. */
+/** Remaining lifetime of a CA root at which the job starts a rotation. A year is enough to notice a stuck rotation. */
 export const ROTATE_BEFORE_EXPIRY_MS = 365 * DAY;
 /** Lifetime of a server certificate, after which a stolen key is useless. Renewal leaves a month to fix a failure. */
 export const SERVER_LIFE_MS = 90 * DAY;
@@ -20,10 +20,10 @@ export const ANNOUNCED_MS = 7 * DAY;
 export const SWITCHED_MS = DAY;
 /** Interval at which the job checks for a due step. A single timer could be skipped by a clock jump. */
 export const CHECK_INTERVAL_MS = HOUR;
-/** That interval while a rotation waits for peers, because the job is not notified of deleted peerings. */
+/** CHECK_INTERVAL_MS while a rotation waits for peers. Short, because the job is not notified of deleted peerings. */
 export const ANNOUNCED_CHECK_INTERVAL_MS = 5 * SECOND;
 
-/** Unacknowledged peers listed in one response. The response also contains their total number. */
+/** Peers in one response that have not acknowledged the new CA root. The response also contains their total number. */
 export const UNACKNOWLEDGED_LISTED_MAX = 100;
 
 /** CA roots in a peering token or trust bundle. A cluster has one, or two during a rotation. */

@@ -193,8 +193,8 @@ export const DRY_RUN: Parameter = {
 };
 
 /**
- * Whether a request asks for a dry run. Rejects values other than `true` and none, because ignoring one would make an
- * unwanted change.
+ * Whether a request asks for a dry run. Rejects a parameter with a value other than `true`, because ignoring it would
+ * make an unwanted change.
  * @throws JsonApiError `bad-request`
  */
 export function readDryRun(query: Query): boolean {
@@ -204,7 +204,7 @@ export function readDryRun(query: Query): boolean {
   throw dryRunError('dry-run must be true, or have no value');
 }
 
-/** Rejects a request for a dry run of a write that has none, for the same reason. @throws JsonApiError `bad-request` */
+/** Rejects a dry run of a write that does not support it. @throws JsonApiError `bad-request` */
 function rejectDryRun(query: Query): void {
   if (query.has(DRY_RUN.name)) throw dryRunError('this request has no dry run');
 }

@@ -92,7 +92,10 @@ export function rowsOfWorkspace(reader: Reader, caller: Caller, { workspaceId, t
   return sortByCreation(rows.filter((row) => row !== undefined)).map(({ row }) => ({ ...found, row }));
 }
 
-/** Returns rows in order of creation: members get all, others those of workspaces that they administer [AUTHZ-26]. */
+/**
+ * Returns the rows of a team in order of creation. Members of the team get all rows. Other callers get the rows of
+ * workspaces that they administer [AUTHZ-26].
+ */
 export function rowsOfTeam(reader: Reader, { role, team }: FoundTeam): readonly DeepReadonly<TeamWorkspace>[] {
   const member = isInTeam(role, team.id);
   return sortByCreation(reader.list(teamWorkspaces, 'team', team.id))

@@ -118,7 +118,7 @@ async function awaitBothActive({ clusters, name }: CrashScenario, local = name):
   const { accepting, dialing } = clusters;
   await dialing.untilRecord(local, isActive, CONVERGENCE_MS_MAX);
   await accepting.untilRecord(name, isActive, CONVERGENCE_MS_MAX);
-  // One could be left from before: that it says so again after a heartbeat timeout needs a stream.
+  // A record can still be ACTIVE because of the previous stream, so the loop also waits for a new message.
   for (const [cluster, which] of [
     [accepting, name],
     [dialing, local],

@@ -64,7 +64,7 @@ describe('deregister', () => {
     ['a body without a node', {}, /^Must provide node$/],
     ['another datacenter', { Node: 'n1', Datacenter: 'dc9' }, /^No path to datacenter "dc9"/], // [SVC-19]
     // [SVC-21]
-    ['an imported node', { Node: 'n1', PeerName: 'east' }, /^what came from peer "east" cannot be changed here/],
+    ['an imported node', { Node: 'n1', PeerName: 'east' }, /^cannot change items of peer "east": /],
     ['a namespace', { Node: 'n1', Namespace: 'x' }, /^unknown namespace "x"/], // [SVC-20]
     ['a missing partition', { Node: 'n1', Partition: 'nowhere' }, /^partition "nowhere" does not exist$/],
   ];

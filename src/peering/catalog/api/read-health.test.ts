@@ -156,7 +156,7 @@ describe('a read with peer', () => {
     ] as const) {
       const answer = await api.request('PUT', path, { body });
       assert.equal(answer.status, 400);
-      assert.match(answer.text, /^what came from peer "east" cannot be changed here, because that cluster exports it$/);
+      assert.match(answer.text, /^cannot change items of peer "east": change them in the cluster that exports them$/);
     }
     // Without PeerName the request means a node of this cluster, which is missing.
     await api.request('PUT', '/v1/catalog/deregister', { body: { Node: 'e1' } });

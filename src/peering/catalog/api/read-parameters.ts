@@ -79,7 +79,7 @@ export function rejectPeerParameter({ query }: Pick<Call, 'query'>): void {
 export const importedReadOnly = (peer: string): ServiceError =>
   new ServiceError(
     'bad-request',
-    `what came from peer ${JSON.stringify(peer.slice(0, QUOTED_LENGTH_MAX))} cannot be changed here, because that cluster exports it`,
+    `cannot change items of peer ${JSON.stringify(peer.slice(0, QUOTED_LENGTH_MAX))}: change them in the cluster that exports them`,
   );
 
 function readFailover(text: string): readonly string[] | undefined {

@@ -288,9 +288,9 @@ describe('register', () => {
     ],
     ['another datacenter', { Datacenter: 'dc9' }, /^No path to datacenter "dc9": this cluster is "dc1"$/], // [SVC-19]
     ['a namespace', { Namespace: 'team' }, /^unknown namespace "team"/], // [SVC-20]
-    ['a peer', { PeerName: 'east' }, /^what came from peer "east" cannot be changed here/], // [SVC-21]
+    ['a peer', { PeerName: 'east' }, /^cannot change items of peer "east": /], // [SVC-21]
     // [SVC-21]
-    ['an imported service', { Service: { Service: 'x', PeerName: 'east' } }, /^what came from peer "east" cannot be/],
+    ['an imported service', { Service: { Service: 'x', PeerName: 'east' } }, /^cannot change items of peer "east": /],
     ['an unknown field', { Adress: 'x' }, /json: unknown field "Adress", did you mean "Address"\?$/],
     ['an invalid definition', { Check: { Name: 'x', Definition: { HTTP: 5 } } }, /Definition\.HTTP: want a string/],
     [

@@ -5,7 +5,7 @@
 import { defineTable, expiryEntry } from '../../../state/table.ts';
 import { catalogNodes } from './catalog-node.ts';
 
-/** The time of the server's next action on a check. A report replaces it. */
+/** The time and kind of the server's next action on a check. A report of the check's status sets a new deadline. */
 export interface Deadline {
   /** Milliseconds since 1970. */
   readonly atMs: number;

@@ -28,7 +28,7 @@ describe('a match', () => {
   const matched = async (query: string): Promise<Readonly<Record<string, readonly string[]>>> =>
     formatted(await mustGet<Matches>(api(), `/v1/connect/intentions/match?${query}`));
 
-  test('by destination returns its rules and those of * in the order in which they decide [SVC-91]', async () => {
+  test('by destination returns its rules and the rules of `*`, highest precedence first [SVC-91]', async () => {
     await mustWrite(api(), intentionEntry('db', ['deny *', 'allow web', 'allow web@East']));
     await mustWrite(api(), intentionEntry('api', ['allow web']));
     await mustWrite(api(), intentionEntry('*', ['deny *', 'allow web']));

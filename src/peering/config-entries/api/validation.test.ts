@@ -252,7 +252,7 @@ describe('a valid entry', () => {
     await mustWrite(api(), body);
   });
 
-  test('is required only after the grant: an invalid one returns 403 without it', async () => {
+  test('is required only after the grant: callers without the grant get 403 for an invalid entry', async () => {
     const { SecretID: token } = await api().makeToken(['config:read@*', 'config:write@eu', 'config:write@default=db']);
     const wrong = [
       exportEntry({ consul: ['east'] }),

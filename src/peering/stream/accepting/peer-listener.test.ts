@@ -295,7 +295,7 @@ describe('peer listener', { timeout: 60_000 }, () => {
     });
   }
 
-  it('logs nothing of this at info and above', () => {
+  it('logs none of these connections at level info or above', () => {
     assert.deepEqual(lines, []);
   });
 });

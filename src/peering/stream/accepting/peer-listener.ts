@@ -53,7 +53,7 @@ export interface PeerListenerOptions {
 export interface PeerListener extends AsyncDisposable {
   readonly address: AddressInfo;
   readonly unauthenticatedCount: number;
-  /** Number of unauthenticated connections closed at their limit. */
+  /** Number of unauthenticated connections closed because their maximum number was reached ([STREAM-33]). */
   readonly displacedCount: number;
   /** Starts to serve calls. Calls before that get status 503. */
   serve(routes: (router: ConnectRouter) => void): void;

@@ -52,7 +52,7 @@ describe('dialPlan', () => {
     assert.equal(planOf(unlinked), undefined);
   });
 
-  it('returns the values of the tombstone after a deletion [PEER-73]', async () => {
+  it('returns the values of the tombstone when the peering was deleted [PEER-73]', async () => {
     const id = randomUUID();
     const link = { secret: secrets.encrypt('old', 'p'), roots: ['root'], trustDomain: 'x', peer: PEER };
     await api().state.write((tx) => {

@@ -10,10 +10,10 @@ import { ExportedServiceListSchema } from '../wire/gen/peering/peerstream_pb.ts'
 import { RESOURCE_KINDS, type ResourceKey } from '../wire/resources.ts';
 import type { SentService } from './outgoing-digest.ts';
 
-/** The resources of kind `list` and `service`. */
+/** The resources of the kinds `list` and `service` on one stream. */
 export interface OutgoingServices extends Pick<OutgoingResources, 'read' | 'follow' | 'tooLarge'> {
   ids(kind: 'list' | 'service'): readonly string[];
-  /** Records that the peer answered a list, or that the list was not sent. */
+  /** Records that the peer sent an ACK or NACK for a list, or that the list was not sent. */
   listAnswered(): void;
   /** Records the answer to a service. @param refusal `undefined` for an ACK */
   serviceAnswered(service: string, refusal?: Refusal): void;

@@ -19,7 +19,10 @@ describe('import usage', () => {
     const usage = createImportUsage([row('a', 10)], MOST);
     usage.replace(NONE, of(1, 10));
     for (const [after, what] of [
-      [of(0, 0), 'imported-services: at most 2 services are accepted from a peer, and this service would make it 3'],
+      [
+        of(0, 0),
+        'imported-services: at most 2 services are accepted from a peer, and this service would raise the total to 3',
+      ],
       [{ ...of(2, 0), services: 0 }, 'imported-instances: at most 3 '],
       [{ ...of(0, 81), services: 0 }, 'imported-bytes: at most 100 '],
     ] as const) {

@@ -61,6 +61,6 @@ const QUANTITIES = ['services', 'instances', 'bytes'] as const;
 
 /** The text is that of [STREAM-66]. */
 function limitRefusal(quantity: keyof Amount, most: number, total: number): ApplyRefused {
-  const text = `limit imported-${quantity}: at most ${most} ${quantity} are accepted from a peer, and this service would make it ${total}`;
+  const text = `limit imported-${quantity}: at most ${most} ${quantity} are accepted from a peer, and this service would raise the total to ${total}`;
   return new ApplyRefused(Code.ResourceExhausted, text);
 }

@@ -73,7 +73,7 @@ function canStart({ inProgress }: ApplyQueue, key: ResourceKey): boolean {
 export function finishApply(queue: ApplyQueue, key: ResourceKey, applied: boolean, at: number): ApplyTask {
   const text = keyText(key);
   const task = queue.inProgress.get(text);
-  if (task === undefined) throw new RangeError(`${text} is not being applied`);
+  if (task === undefined) throw new RangeError(`finishApply was called for ${text}, which is not in progress`);
   queue.inProgress.delete(text);
   queue.bytes -= task.bytes;
   queue.lastProgressAt = at;

@@ -67,7 +67,7 @@ export function driveSession(options: SessionOptions): SessionHandle {
     cancelFailure ??= clock.after(CLOSING_MS, () => dispatch({ type: 'failed', message }));
   }
 
-  /** Steps the session with `event`. An event that an effect dispatches follows after all effects of its step. */
+  /** Applies `event` to the session. An event from an effect waits until the step's effects are done. */
   function dispatch(event: UntimedEvent): void {
     events.push(event);
     if (isStepping) return;

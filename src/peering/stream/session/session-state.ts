@@ -121,10 +121,10 @@ export interface Session {
   readonly applyQueue: ApplyQueue;
   readonly counters: Mutable<SessionCounters>;
   phase: Phase;
-  /** Whether the transport has asked for a message and was given none yet. */
+  /** Whether the transport waits for a message. */
   transportReady: boolean;
   lastSentAt: number;
-  /** The time of the last received message, or of the last time that reading resumed. */
+  /** When the last message was received or reading last resumed, whichever is later. */
   lastReceivedAt: number;
   lastHeartbeatAt: number;
   /** Whether reading was allowed after the last step. */

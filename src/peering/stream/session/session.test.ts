@@ -94,7 +94,7 @@ describe('sending', () => {
     ]);
   });
 
-  it('sends no kind without a subscription', () => {
+  it('sends no resource of a kind that the peer has not subscribed to', () => {
     const session = openSession();
     assert.deepEqual(dispatch(session, { type: 'changed', keys: [WEB] }), []);
   });

@@ -72,7 +72,7 @@ export const RESOURCE_KINDS: Readonly<Record<ResourceKind, ResourceKindSpec>> = 
 
 const kindsByUrl = new Map(Object.entries(RESOURCE_KINDS).map(([kind, { url }]) => [url, kind as ResourceKind]));
 
-/** Returns the kind of a type URL. Undefined if this version does not implement it. */
+/** Returns the kind of a type URL, or `undefined` if this version does not implement the kind. */
 export function kindOfUrl(url: string): ResourceKind | undefined {
   return kindsByUrl.get(url);
 }
