@@ -46,7 +46,7 @@ async function typicalOrganization(): Promise<Figure[]> {
   await using data = await createOrganizationDirectory(TYPICAL);
   const inProcess = await decisions(data.directory);
   await using server = await startServer({ dataDirectory: data.directory, settings });
-  // A member of the team of the row.
+  // The user who has the same number as the team of the measured row is a member of that team.
   const user = teamOfRow(TYPICAL, 7, 0);
   const measure = (path: string, connections?: number) =>
     compareWithBaseline(server, userToken(user), {

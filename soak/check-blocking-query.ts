@@ -20,7 +20,8 @@ export interface BlockingQueryCheckOptions {
 }
 
 /**
- * Runs the check with one resource. Returns the outcome of the write, or of the read before it if no write followed.
+ * Runs the check with one resource: reads it, and then writes it while a blocking query waits for the change. Returns
+ * the outcome of the read if the write is skipped, and otherwise the outcome of the write.
  */
 export async function checkBlockingQuery(
   options: BlockingQueryCheckOptions,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createFaultLog } from './fault-log.ts';
 
-test('the fault log is calm from the recovery, not from the end of the fault, and during a measurement', () => {
+test('a fault log sets calmSinceMs at the recovery, not at the end of the fault, and keeps it during a measurement', () => {
   let nowMs = 0;
   const log = createFaultLog(() => nowMs);
   const observe = (): readonly unknown[] => {

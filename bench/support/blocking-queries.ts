@@ -21,7 +21,7 @@ export interface BlockingQueryLoad {
 
 /** The medians of the rounds, and `pingMs` of all rounds. */
 export interface BlockingQueryResult {
-  /** The time until bare `node:http` has answered all of as many requests. */
+  /** The time until bare `node:http` has answered the same number of requests. */
   readonly baselineMs: number;
   /** The time until all queries are answered. */
   readonly ms: number;
@@ -33,7 +33,7 @@ export interface BlockingQueryResult {
   readonly pingMs: readonly number[];
 }
 
-/** Measures each round with a new server. */
+/** Measures `count` blocking queries in several rounds. Each round has a new server. */
 export async function measureBlockingQueries({
   count,
   path,

@@ -35,5 +35,5 @@ export const PAGES_MAX = 1_000_000;
 export const RATE_LIMIT_ATTEMPTS_MAX = 10;
 /** Longest `Retry-After` that is honored. The server's windows are one second long. */
 export const RETRY_AFTER_MS_MAX = 10_000;
-/** Largest file of `team-access apply`: the server's default limit for one workspace. */
+/** Largest file that `team-access apply` reads. Equal to the default of the server's `limits.bulk-body`. */
 export const ACCESS_FILE_BYTES_MAX = 16 * 1024 * 1024;

@@ -137,7 +137,7 @@ function presentedSecret(headers: Headers, consul: boolean): string | undefined 
   const own = singleValue(headers['x-service-token']);
   const bearer = headers.authorization === undefined ? undefined : bearerToken(headers.authorization);
   if (own !== undefined && bearer !== undefined && own !== bearer) {
-    throw new ServiceError('bad-request', 'X-Service-Token and Authorization name different tokens: want one');
+    throw new ServiceError('bad-request', 'X-Service-Token and Authorization contain different tokens: send only one');
   }
   const secret = own ?? bearer ?? (consul ? singleValue(headers['x-consul-token']) : undefined);
   if (secret !== undefined && secret.length > SECRET_CHARACTERS_MAX) {

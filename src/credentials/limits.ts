@@ -7,7 +7,7 @@
 export const TEXT_CHARACTERS_MAX = 1_024;
 /** Every request scans the grants of its token [ACL-16]. */
 export const GRANTS_MAX = 128;
-/** Every request scans the names in those grants. */
+/** Names in one grant. Every request scans the names in all grants of its token. */
 export const GRANT_NAMES_MAX = 128;
 /**
  * Names in all grants of a token. A change of the largest token writes its row and both versions for the audit log,

@@ -15,7 +15,7 @@ describe('the token of a request', () => {
     [{ 'x-service-token': '', authorization: 'Bearer good' }, 'good'], // [ACL-4]
     [
       { 'x-service-token': 'good', authorization: 'Bearer other' },
-      '400 X-Service-Token and Authorization name different tokens: want one', // [ACL-3]
+      '400 X-Service-Token and Authorization contain different tokens: send only one', // [ACL-3]
     ],
     [{ 'x-service-token': 'x'.repeat(257) }, '403 ACL not found'],
     [{ 'x-service-token': 'unknown' }, '403 ACL not found'],
@@ -30,7 +30,7 @@ describe('the token of a request', () => {
     [{ authorization: 'Bearer good', 'x-consul-token': 'other' }, 'good', 'consul'],
     [
       { 'x-service-token': 'good', authorization: 'Bearer other', 'x-consul-token': 'good' },
-      '400 X-Service-Token and Authorization name different tokens: want one',
+      '400 X-Service-Token and Authorization contain different tokens: send only one',
       'consul',
     ],
   ];

@@ -5,7 +5,7 @@ const ERRORS = {
   'bad-request': { status: 400, meaning: 'The body, a parameter, a header, or a name is invalid' },
   'permission-denied': {
     status: 403,
-    meaning: 'The caller lacks a grant, its token is unknown or expired, or the page that calls is of a foreign origin',
+    meaning: 'The caller lacks a grant, its token is unknown or expired, or the calling page has a foreign origin',
   },
   'not-found': { status: 404, meaning: 'The item does not exist, or no endpoint has this path' },
   'method-not-allowed': {

@@ -49,7 +49,7 @@ export const MESSAGE_BYTES_MAX = 8 * 1024 * 1024;
 export const ENVELOPE_BYTES = 512;
 /** Services imported from one peer. The record contains their names and is rewritten at every change of state. */
 export const IMPORTED_SERVICES_MAX = 32_768;
-/** Total characters in the names of these services. Their record must fit into one etcd transaction. */
+/** Total characters in the names of a peer's imported services, whose record must fit into one etcd transaction. */
 export const IMPORTED_NAMES_CHARACTERS_MAX = 512 * 1024;
 /** Instances imported from one peer. Without this limit, instances of a few bytes each could exhaust memory. */
 export const IMPORTED_INSTANCES_MAX = 131_072;

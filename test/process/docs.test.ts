@@ -24,7 +24,7 @@ interface Document {
   readonly notRun?: readonly string[];
   /** The texts of blocks with one command that starts another server. The test stops that server when it is ready. */
   readonly untilReady?: readonly string[];
-  /** The servers that `notRun` blocks start, besides the server at the default address. */
+  /** Further servers that the document starts, in `notRun` blocks. The test starts them itself. */
   readonly servers?: readonly DocumentedServer[];
 }
 

@@ -175,7 +175,7 @@ describe('an operation has the same outcome as the single request [AUTHZ-85]:', 
     });
   }
 
-  test('none of these requests changed anything', async () => {
+  test('all requests are rejected or dry runs, and leave no audit entry', async () => {
     const log = await api().state.scan(auditLog, { limit: 1_000 }, AbortSignal.timeout(10_000));
     assert.deepEqual(
       log.map(({ row }) => row.type).filter((type) => /^(team|organization-mem)/.test(type)),

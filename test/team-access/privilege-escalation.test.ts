@@ -57,7 +57,7 @@ interface Attempt {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly path: (scene: AttackScene) => string;
   readonly body?: (scene: AttackScene) => unknown;
-  /** Present on an action that this permission grants. */
+  /** The organization permission that allows the attempt. Absent if no permission allows it. */
   readonly permittedBy?: OrganizationPermission;
 }
 

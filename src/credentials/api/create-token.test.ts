@@ -93,7 +93,7 @@ describe('PUT /v1/acl/token with an invalid body', () => {
     [
       '2,049 names in all grants',
       { Grants: [...new Array(16).fill({ ...grant, Names: new Array(128).fill('a') }), { ...grant, Names: ['b'] }] },
-      'Grants: 2049 names: want at most 2048 in a token: use a prefix such as prod-* for many names', // [ACL-16]
+      'Grants: 2049 names, want at most 2048 in a token; use a prefix such as prod-* for many names', // [ACL-16]
     ],
     [
       'a grant with an invalid partition name',

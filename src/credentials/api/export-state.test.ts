@@ -99,7 +99,7 @@ describe('an export', () => {
     const exported = requestExport(api);
     await Promise.all(names.slice(0, 300).map((name) => api.request('DELETE', `/v1/partition/${name}`)));
     const { header, rows } = parseExport((await exported).text);
-    // The partitions of the snapshot are those that its audit entries created and did not delete.
+    // The audit entries of the export show which partitions existed in its snapshot: created, and not deleted since.
     const created = new Set<string>();
     for (const { table, value = '' } of rows) {
       if (table !== 'audit') continue;

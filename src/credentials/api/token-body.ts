@@ -75,7 +75,7 @@ type GrantBody = Static<typeof grantBodySchema>;
 export function parseGrants(given: readonly GrantBody[], edition: Edition): (tokenPartition: string) => Grant[] {
   const names = given.reduce((count, { Names = [] }) => count + Names.length, 0);
   if (names > TOKEN_NAMES_MAX) {
-    const text = `Grants: ${names} names: want at most ${TOKEN_NAMES_MAX} in a token: use a prefix such as prod-* for many names`;
+    const text = `Grants: ${names} names, want at most ${TOKEN_NAMES_MAX} in a token; use a prefix such as prod-* for many names`;
     throw new ServiceError('bad-request', text);
   }
   given.forEach(({ Resource, Partition, Names }, i) => {

@@ -11,7 +11,10 @@ export type ExportDecision =
   /** The lines for the service export it to the peer, or only to other consumers. */
   | { readonly kind: 'exported' | 'other-consumers'; readonly line: MatchedRule };
 
-/** A line of the entry. If several lines have one name, the first that names the peer, else the first. */
+/**
+ * The line of the entry that decides. If several lines have the same name, it is the first line that names the peer, or
+ * the first line if none names the peer.
+ */
 export interface MatchedRule {
   /** From 0. */
   readonly index: number;

@@ -15,7 +15,7 @@ import type { Zone } from './zone.ts';
 
 export interface Reply {
   readonly rcode: Rcode;
-  /** In order. Computed lazily, because only as many as fit are needed. */
+  /** The answers in the order of the response. Computed lazily, because a response may have space for only some. */
   readonly answers: Iterable<ReplyRecord>;
   /** The SOA record of a negative answer. */
   readonly authority?: ReplyRecord['record'];

@@ -27,7 +27,7 @@ export interface DiagnosisInput {
   readonly stream: StreamLocation;
 }
 
-/** Diagnoses a service. Skips the steps after the first one that does not pass, because none of them can. */
+/** Diagnoses a service. Skips the steps after the first failed step, because they cannot pass. */
 export function diagnoseExport(reader: Reader, { peering: row, service, stream }: DiagnosisInput): Diagnosis {
   const steps: Record<(typeof OUTGOING_STEPS)[number], () => StepResult> = {
     registered: () => registeredStep(localInstances(reader, row.partition, service).length),

@@ -121,7 +121,7 @@ describe('encodeInstances folds the checks of an instance [STREAM-62]', () => {
     [[check('_service_maintenance:web-1', 'critical')], 'maintenance'],
   ];
   for (const [checks, status] of cases) {
-    test(checks.map(({ id, status: of }) => `${id} ${of}`).join(' and '), () => {
+    test(`${checks.map((one) => `${one.id} ${one.status}`).join(' and ')} into ${status}`, () => {
       const all = decoded([instance({ checks })]).Nodes[0]?.Checks ?? [];
       assert.deepEqual(
         all.map(({ CheckID, Name, Node, ServiceID, ServiceName, Status, Notes, Output, Type }) => [

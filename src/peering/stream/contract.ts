@@ -33,8 +33,9 @@ export interface OutgoingResources {
   /** Returns the existing ids: service names, or the kind's fixed id. Empty for a kind that this side does not send. */
   ids(kind: ResourceKind): readonly string[];
   /**
-   * Returns the current content, when the transport can write it. Undefined if the resource is deleted: a service is
-   * then sent without instances, other kinds are not sent. `'unchanged'` if the peer was sent the same content before.
+   * Returns the current content, when the transport can write it. Returns `undefined` if the resource is deleted: a
+   * service is then sent without instances, and other kinds are not sent. Returns `'unchanged'` if the peer was already
+   * sent the same content.
    */
   read(key: ResourceKey): Resource | EncodedResource | 'unchanged' | undefined;
   /** Calls `changed` whenever a resource may have been added, changed, or deleted. @returns a function that stops it */

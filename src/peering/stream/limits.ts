@@ -32,8 +32,8 @@ export const NONCE_CHARACTERS_MAX = 64;
 /** Maximum characters in a reason that is sent to the peer or received from it. */
 export const REASON_CHARACTERS_MAX = 1_024;
 /**
- * Messages and map entries in one resource. A service with 4,000 instances has about as many, which are some 20 MB when
- * decoded. A message of the maximum size could contain thirty times as many.
+ * Messages and map entries in one resource. A service with 4,000 instances contains about this number, which takes some
+ * 20 MB when decoded. A message of the maximum size could contain thirty times this number.
  */
 export const RESOURCE_PARTS_MAX = 131_072;
 /** How long an ending session waits for the transport to write its last messages, and then for the peer to close. */

@@ -62,7 +62,7 @@ function addWrite(open: OpenBatch, write: PendingWrite, now: number, options: Ba
   if (isDisconnected(write)) fail(write, disconnectedError());
   if (write.settled) return true;
   const others = batch.operationCount;
-  // Does not run a write only to undo it: assumes that it has as many operations as the average of the others.
+  // Estimates the size of the write by the average write of the batch, so that it does not run only to be undone.
   if (outcomes.length > 0 && others + others / outcomes.length > sharedBatchLimits(limits).operationsMax) return false;
   const outcome = runWrite(open, write, now, options);
   if (others > 0 && exceeds(batch, sharedBatchLimits(limits))) {

@@ -73,8 +73,8 @@ function readTrailQuery(query: Query, caller: Caller): { readonly sinceMs: numbe
 }
 
 /**
- * Returns the ID of the organization whose trail the caller may read [TEAM-97]: that of an organization's token, or one
- * that a user owns.
+ * Returns the ID of the organization whose trail the caller may read [TEAM-97]. An organization's token may read the
+ * trail of its organization, and a user may read the trail of an organization that the user owns.
  * @throws JsonApiError `not-found` for other callers, including every team token
  */
 function trailOrganization(reader: Reader, caller: Caller, named: string | undefined): string {

@@ -115,7 +115,7 @@ export function listOrganizations(reader: Reader, caller: Caller, q: string): re
     .filter(({ organization }) => organization.name.toLowerCase().includes(searched));
 }
 
-/** Returns the IDs of the caller's organizations, in the same order. */
+/** Returns the IDs of the caller's organizations, in the order in which the caller joined them. */
 export function organizationIds(reader: Reader, caller: Caller): readonly string[] {
   switch (caller.kind) {
     case 'organization':

@@ -52,7 +52,7 @@ export const canUpdateMembers = (role: CallerRole, team: AnyTeam): boolean =>
 
 export const canManageMemberships = ({ permissions }: CallerRole): boolean => permissions.has('manage-membership');
 
-/** Whether the caller may remove another member from the organization, and so from `memberTeams`, all their teams. */
+/** Whether the caller may remove another member from the organization. `memberTeams` are all teams of that member. */
 export const canRemoveMember = (role: CallerRole, memberTeams: readonly AnyTeam[]): boolean =>
   role.owner ||
   (canManageMemberships(role) &&

@@ -110,7 +110,7 @@ export function includedWithTeams(
   return { included: included.all() };
 }
 
-/** Returns a row that exists as long as the team member that refers to it. */
+/** Returns a row to which a team member refers. @throws TypeError if it does not exist, which is a bug */
 function requireStored<T>(stored: T | undefined): T {
   if (stored === undefined) throw new TypeError('a team member has no user or no membership');
   return stored;

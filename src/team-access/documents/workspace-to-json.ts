@@ -1,4 +1,4 @@
-/** The JSON form of a workspace, for a caller who has access to it, and the settings of workspaces. */
+/** The settings of a workspace, and the JSON form of a workspace for a caller who has access to it. */
 
 import { Type } from 'typebox';
 import type { EffectiveAccess } from '../authorization/effective-access.ts';

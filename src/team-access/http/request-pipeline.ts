@@ -48,15 +48,18 @@ export interface WriteSpec<Body> {
   readonly parse: (call: Call) => Body;
   /** Authorizes, checks and makes the change. May run more than once. @throws JsonApiError */
   readonly change: (context: WriteContext, body: Body) => Answer;
-  /** Negotiates the content types, for endpoints with other media types than JSON:API. @throws JsonApiError */
+  /** Negotiates the content types. Absent if the endpoint uses the media type of JSON:API. @throws JsonApiError */
   readonly negotiate?: (call: Call) => void;
   /** Whether `change` checks `If-Match`. Otherwise the pipeline rejects requests with `If-Match`. */
   readonly conditional?: true;
-  /** Whether to roll the write back. Without it, the pipeline rejects requests for a dry run. */
+  /** Whether to roll the write back. Absent if the endpoint has no dry run. The pipeline then rejects `dry-run`. */
   readonly isDryRun?: (body: Body) => boolean;
 }
 
-/** Serves a read. `mediaType` is that of the answer if it is not JSON:API; accepting JSON:API implies accepting it. */
+/**
+ * Serves a read. `mediaType` is the media type of an answer that is not JSON:API. The answer is also sent to clients
+ * that accept only JSON:API.
+ */
 export function serveRead(
   service: TeamAccessService,
   call: Call,
@@ -206,7 +209,7 @@ export function readDryRun(query: Query): boolean {
 
 /** Rejects a dry run of a write that does not support it. @throws JsonApiError `bad-request` */
 function rejectDryRun(query: Query): void {
-  if (query.has(DRY_RUN.name)) throw dryRunError('this request has no dry run');
+  if (query.has(DRY_RUN.name)) throw dryRunError('this endpoint does not support dry-run');
 }
 
 const dryRunError = (detail: string): JsonApiError =>

@@ -39,7 +39,8 @@ export const PAGE_PARAMETERS: readonly Parameter[] = [NUMBER, SIZE];
 export const pageParameters = (sizes: PageSizes): readonly Parameter[] => [NUMBER, sizeParameter(sizes)];
 
 /**
- * Returns the requested page, or `undefined` without page parameters. Throws `others`, errors of the same step, as well.
+ * Returns the requested page, or `undefined` without page parameters. `others` are errors that the caller has already
+ * found in the same step of the checks. They are thrown together with the errors of the page.
  * @throws JsonApiError `invalid-attribute`
  */
 export function readPage(query: Query, others: readonly ErrorObject[] = [], sizes = SIZES): Page | undefined {

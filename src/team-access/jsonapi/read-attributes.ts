@@ -89,11 +89,11 @@ const TEXT = new RegExp(PATTERN, 'u');
 
 export const textSchema = Type.String({ maxLength: TEXT_CHARACTERS_MAX, pattern: PATTERN });
 
-/** The schema of a key in a setting. */
+/** The schema of the keys of a setting that is a map. */
 export const textKeySchema = Type.String({ pattern: PATTERN });
 
 /** The description of a valid text in error messages. */
-export const TEXT_EXPECTED = `up to ${TEXT_CHARACTERS_MAX} characters, none of them a control character but tabs and ends of lines`;
+export const TEXT_EXPECTED = `up to ${TEXT_CHARACTERS_MAX} characters, with no control characters except tabs and line ends`;
 
 const isText = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= TEXT_CHARACTERS_MAX && TEXT.test(value);

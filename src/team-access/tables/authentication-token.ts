@@ -12,7 +12,7 @@ export interface ApiToken {
   readonly teamId?: string;
   /** SHA-256 of the token. */
   readonly secretHash: string;
-  /** Null for the token at the plain path. A team's other tokens have distinct descriptions. */
+  /** Null for the token at the path `authentication-token`. A team's other tokens have distinct descriptions. */
   readonly description: string | null;
   /** ID of the user who created it. Absent when a team or an organization did. */
   readonly createdBy?: string;

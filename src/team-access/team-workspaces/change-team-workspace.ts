@@ -97,7 +97,7 @@ export function unsuitableTeamErrors(
   pointer: string,
 ): ErrorObject[] {
   const error = (detail: string): ErrorObject[] => [{ code: 'invalid-attribute', detail, pointer }];
-  if (team.organizationId !== organization.id) return error("Team must be of the workspace's organization");
+  if (team.organizationId !== organization.id) return error("Team must belong to the workspace's organization");
   if (team.id !== organization.ownersTeamId) return [];
   return error('Team must not be owners, which has admin access to every workspace');
 }
@@ -154,7 +154,7 @@ function relationshipErrors(
 type Row = DeepReadonly<TeamWorkspace>;
 type RowWrite = Pick<WriteContext, 'tx' | 'origin'>;
 
-/** Adds the row of a team that has none on the workspace. */
+/** Adds a row for a team that has no row on the workspace yet. */
 export function addRow({ tx, origin }: RowWrite, found: FoundWorkspace, teamId: string, values: NewAccess): FoundRow {
   // The new row could replace an expired row of the same pair, which would then have no audit entry [TEAM-59].
   for (const expired of tx.deleteExpired(teamWorkspaces, EXPIRED_BATCH)) recordExpired(tx, expired);

@@ -62,7 +62,7 @@ export const TEAM_FILTER: Parameter = {
 export interface RowQuery {
   readonly workspaceId: string;
   readonly teamId: string | undefined;
-  /** Absent: all rows in one document [TEAM-51]. */
+  /** Undefined if the request asks for no page. The document then contains all rows [TEAM-51]. */
   readonly page: Page | undefined;
 }
 
@@ -76,8 +76,8 @@ export function readRowQuery(query: Query): RowQuery {
 }
 
 /**
- * Returns all rows of a workspace to its admins, and the rows of their own teams to other callers, in order of creation
- * [AUTHZ-22]. A `teamId` without a visible row returns no rows [TEAM-50].
+ * Returns the rows of a workspace in order of creation: all rows if the caller is an admin of it, otherwise the rows of
+ * the caller's teams [AUTHZ-22]. With `teamId`, returns only the row of that team, if the caller can see it [TEAM-50].
  * @throws JsonApiError `not-found`
  */
 export function rowsOfWorkspace(reader: Reader, caller: Caller, { workspaceId, teamId }: RowQuery): FoundRow[] {

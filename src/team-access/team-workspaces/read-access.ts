@@ -39,7 +39,7 @@ export interface ReadAccessOptions {
   readonly now: number;
   /** The stored level in an update. Absent for a new row, which requires `access` [TEAM-41]. */
   readonly level?: AccessLevel;
-  /** Errors that the same step has found before [TEAM-28]. */
+  /** Errors that the caller has already found in this step of the checks. They are reported as well [TEAM-28]. */
   readonly errors?: readonly ErrorObject[];
 }
 

@@ -69,7 +69,7 @@ describe('team-workspaces endpoints', () => {
     await api().state.write((tx) => joinCompany(tx, company, other));
     const known = rowBody(other.teams.visible, company.workspaces.main, { access: 'read' });
     const answer = await request(api(), owner, 'POST', '/team-workspaces', { body: known });
-    const fault = valueError("Team must be of the workspace's organization", '/data/relationships/team');
+    const fault = valueError("Team must belong to the workspace's organization", '/data/relationships/team');
     assert.deepEqual(statusAndText(answer), [422, JSON.stringify({ errors: [{ status: '422', ...fault }] })]);
     const secret = rowBody(other.teams.secret, company.workspaces.main, { access: 'read' });
     assert.deepEqual(

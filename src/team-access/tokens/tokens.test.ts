@@ -82,7 +82,7 @@ describe('an authentication token', () => {
     assert.equal(all.length, 2);
   });
 
-  test('can be managed only by its user [AUTHZ-77]', async () => {
+  test('of a user can be managed only by that user [AUTHZ-77]', async () => {
     const user = await makeUser(api(), 'ada');
     const path = `/users/${user.id}/authentication-tokens`;
     assert.deepEqual(statusAndText(await admin('POST', path)), NOT_FOUND);

@@ -82,14 +82,14 @@ describe('a user', () => {
     assert.equal((await removeMe()).status, 401);
   });
 
-  test('is deleted only if If-Match matches their current state [DOC-18]', async () => {
+  test('is deleted only if If-Match matches the current ETag [DOC-18]', async () => {
     const { id } = await makeUser(api(), 'watched');
     const tag = (await admin('GET', `/users/${id}`)).headers['etag'];
     assert.equal((await remove(id, { headers: { 'if-match': '"else"' } })).status, 412);
     assert.equal((await remove(id, { headers: { 'if-match': tag } })).status, 204);
   });
 
-  test('is visible to themselves, site administrators, and members of their organizations [AUTHZ-71]', async () => {
+  test('can be read by that user, by site administrators, and by members of a common organization [AUTHZ-71]', async () => {
     const read = await makeUser(api(), 'read');
     const fellow = await makeUser(api(), 'fellow');
     const stranger = await makeUser(api(), 'stranger');

@@ -55,7 +55,7 @@ describe('a workspace', () => {
       errorsOf(answer).map(({ detail }) => detail),
       [
         'Name is invalid: want up to 90 letters, digits, underscores and hyphens',
-        'Trigger prefixes is invalid: want a list of up to 100 texts, each of up to 1024 characters, none of them a control character but tabs and ends of lines',
+        'Trigger prefixes is invalid: want a list of up to 100 texts, each of up to 1024 characters, with no control characters except tabs and line ends',
         'Auto apply is invalid: want true or false',
       ],
     );

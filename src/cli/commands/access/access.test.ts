@@ -75,7 +75,7 @@ describe('accord access', () => {
     await ada.expectSuccess('workspace delete acme/brief');
   });
 
-  test('prints none without access and "not found" without permission', async () => {
+  test('explain prints "none" for a team without access, and "not found" to a caller without permission', async () => {
     await ada.expectSuccess('workspace create acme/closed');
     assert.equal(
       await ada.expectSuccess('access explain --team dev --workspace acme/closed'),

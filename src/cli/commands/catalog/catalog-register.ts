@@ -103,5 +103,5 @@ async function readBody(shell: Shell, file: string, options: RegisterOptions): P
 
 function parsePort(text: string): number {
   if (/^\d{1,5}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('Want a port, such as 8080.');
+  throw new InvalidArgumentError('Give a port number, such as 8080.');
 }

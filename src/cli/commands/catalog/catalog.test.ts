@@ -99,7 +99,7 @@ describe('accord catalog', () => {
   const misuses: readonly (readonly [what: string, args: readonly string[], stdin: string, text: RegExp])[] = [
     ['no options', [], '', /give --node, or a file with the registration/],
     ['a port without a service', ['--node', 'n', '--port', '1'], '', /give --service/],
-    ['an invalid port', ['--node', 'n', '--port', 'http'], '', /Want a port, such as 8080\./],
+    ['an invalid port', ['--node', 'n', '--port', 'http'], '', /Give a port number, such as 8080\./],
     ['invalid metadata', ['--node', 'n', '--meta', 'x'], '', /Want KEY=VALUE/],
     ['a file and options', ['-', '--node', 'n'], '{}', /give a file or options, not both/],
     ['a missing file', ['/no/such/file'], '', /cannot read the registration from the file \/no\/such\/file/],

@@ -80,11 +80,11 @@ describe('accord config-entry', () => {
     assert.deepEqual([requestLines(requests), requests[0]?.body], [['PUT /v1/config?cas=0'], exported]);
   });
 
-  test('write fails if the entry has another modify index', async (t) => {
+  test('write fails if --cas is not the modify index of the entry', async (t) => {
     const { address } = await startStubServer(t, () => ({ body: false }));
     const { exitCode, stderr } = await runCli(command(address, 'write', '-', '--cas', '7'), { stdin: '{}' });
     assert.equal(exitCode, 1);
-    assert.match(stderr, /not changed: the entry has another modify index/);
+    assert.match(stderr, /not changed: --cas is not the modify index of the entry; read the entry again/);
   });
 
   test('write and preview reject invalid JSON and missing files', async (t) => {

@@ -106,7 +106,7 @@ async function remove(shell: Shell, kind: string, name: string, options: CasOpti
 /** Requires that the `--cas` condition held. The API returns `false` otherwise. @throws CommandError `failed` */
 function requireApplied(client: Client, { text }: ClientResponse): void {
   if (parseJson(client, text) === true) return;
-  throw new CommandError('failed', 'not changed: the entry has another modify index');
+  throw new CommandError('failed', 'not changed: --cas is not the modify index of the entry; read the entry again');
 }
 
 function warn(shell: Shell, { headers }: ClientResponse): void {

@@ -61,7 +61,10 @@ interface FailoverResult extends InstancesResult {
 const withoutFailover = (source: InstancesResult, { tags }: InstanceFilter): FailoverResult =>
   tags.length === 0 ? source : { ...source, instances: filterByTags(source.instances, tags) };
 
-/** Returns the local instances if one passes, else those of the first peer with a passing one, else the local ones. */
+/**
+ * Returns the local instances if one of them is passing, otherwise the instances of the first peer with a passing
+ * instance. If no peer has a passing instance, returns the local instances.
+ */
 function withFailover(
   state: State,
   snapshot: Snapshot,

@@ -147,7 +147,7 @@ function groupChecks(given: readonly CheckBody[], node: string): readonly CheckG
   for (const check of given) {
     const { Node = '', ServiceID = '' } = check;
     if (Node !== '' && Node.toLowerCase() !== node.toLowerCase()) {
-      throw badRequest(`a check is of node "${Node}", and the request of node "${node}": want one`);
+      throw badRequest(`a check belongs to node "${Node}", and the request to node "${node}": want one node`);
     }
     const group = groups.get(ServiceID) ?? [];
     groups.set(readId('service', ServiceID), group);

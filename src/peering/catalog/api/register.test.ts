@@ -275,7 +275,11 @@ describe('register', () => {
     ['an unknown status', { Check: { Name: 'x', Status: 'fine' } }, /^Invalid check status "fine": want passing or/],
     // [SVC-13]
     ['a check without a name', { Check: { Status: 'passing' } }, /^Must provide a CheckID or a Name for every check$/],
-    ['a check of another node', { Check: { Name: 'x', Node: 'n2' } }, /a check is of node "n2", and the request of/],
+    [
+      'a check of another node',
+      { Check: { Name: 'x', Node: 'n2' } },
+      /a check belongs to node "n2", and the request to/,
+    ],
     [
       'a check of a missing service', // [SVC-15]
       { Check: { Name: 'x', ServiceID: 'no' } },

@@ -52,7 +52,7 @@ describe('GET /v1/exported-services', () => {
     assert.equal((await list(api, 'exported')).json<unknown[]>().length, 2);
   });
 
-  test('covers one partition, or with * those whose entry the token may read', async () => {
+  test('covers the requested partition, or with * every partition whose entry the token may read', async () => {
     await using api = await startApi();
     await api.makePartitions('eu', 'us');
     for (const name of ['default', 'eu', 'us']) {

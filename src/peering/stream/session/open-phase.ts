@@ -153,7 +153,8 @@ export function openTick(session: Session, _phase: OpenPhase, { at }: EventOf<'t
   const isOver = (deadline: number | undefined): boolean => deadline !== undefined && deadline <= at;
   const timedOut = (reason: TimeoutReason): Phase => beginEnding(session, at, { kind: 'timed-out', reason });
   if (isOver(deadlines.silence)) {
-    // A peer that does not read either would delay the end until CLOSING_MS, and the peering would be shown as active.
+    // A silent peer that has also stopped reading is disconnected at once. Otherwise the peering would be shown as
+    // active until CLOSING_MS has passed.
     return session.transportReady
       ? timedOut('heartbeat timeout')
       : tearDown(session, { kind: 'timed-out', reason: 'heartbeat timeout' });

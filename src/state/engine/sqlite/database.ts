@@ -138,8 +138,9 @@ function checkLayout(db: DatabaseSync): number {
 }
 
 /**
- * Creates the tables and the head. `rows` is not WITHOUT ROWID: keys are random, and a B-tree that contains the values
- * splits its pages several times as often. Files of earlier versions use it, and the same statements work [SQLITE-22].
+ * Creates the tables and the head. `rows` is not WITHOUT ROWID, because keys are random, and a B-tree that contains the
+ * values splits its pages several times as often. In files of earlier versions, `rows` is WITHOUT ROWID. The same
+ * statements work on both [SQLITE-22].
  */
 function createLayout(db: DatabaseSync): void {
   db.exec(`

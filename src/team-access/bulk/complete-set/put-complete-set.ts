@@ -36,7 +36,7 @@ export interface CompleteSetResult {
   /** All rows of the workspace in order of creation. */
   readonly before: readonly FoundRow[];
   readonly after: readonly FoundRow[];
-  /** In the order of the set, followed by the removed rows. */
+  /** The added and updated rows in the order of the set, followed by the removed rows. */
   readonly differences: readonly Difference[];
 }
 

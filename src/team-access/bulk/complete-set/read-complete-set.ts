@@ -46,7 +46,7 @@ export function readCompleteSet(body: Uint8Array, workspaceId: string): readonly
     throw new ServiceError('too-large', `The set has ${data.length} rows, want at most ${BULK_ITEMS_MAX}`);
   }
   return checkAll(data, (entry: unknown, position) => {
-    // The pointers of a row assume that it is the only resource of the document.
+    // `readRow` reports pointers as if the row were the only resource of the document.
     const place: PointerMapping = (pointer = '/data') => pointer.replace('/data', `/data/${position}`);
     return withErrorsAt(place, () => readRow(entry, workspaceId, place));
   });

@@ -21,7 +21,7 @@ export function readTarget(operation: JsonObject, lids: LocalIds): Target | unde
   if (ref !== undefined) throw new JsonApiError([bodyError('/href', 'want ref or href, not both')]);
   const target = typeof href === 'string' ? targetOfPath(href) : undefined;
   if (target === undefined)
-    throw new JsonApiError([bodyError('/href', 'href is not the path of a resource that operations change')]);
+    throw new JsonApiError([bodyError('/href', 'href must be the path of a resource that operations can change')]);
   return target;
 }
 
