@@ -65,7 +65,7 @@ const refused: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] 
   [{ 'http.address': '0.0.0.0:8503' }, /^peering\.address from default .*: want another port/],
   [
     { 'dns.address': '127.0.0.1:8500' },
-    /^dns\.address .*: want another port than 127\.0\.0\.1:8500, which is taken here$/,
+    /^dns\.address .*: want another port than 127\.0\.0\.1:8500, which a listener uses$/,
   ],
   // [SRV-24]
   [

@@ -61,7 +61,7 @@ const peeringCanBeDialled: Rule = ({ services, peering }) => {
 
 const heartbeats: Rule = ({ peering }) =>
   peering.heartbeatTimeout < 2 * peering.heartbeatInterval
-    ? { key: 'peering.heartbeat-timeout', wanted: 'at least twice peering.heartbeat-interval: one may be lost' }
+    ? { key: 'peering.heartbeat-timeout', wanted: 'at least twice peering.heartbeat-interval: a heartbeat may be lost' }
     : undefined;
 
 const limitsNest: Rule = ({ limits }, isSet) => {
@@ -82,7 +82,7 @@ const listenersDiffer: Rule = ({ services, http, peering, dns }) => {
   }
   const names = dns.address;
   const taken = names === 'off' ? undefined : [http.address, streams].find((other) => other && collide(names, other));
-  return taken && { key: 'dns.address', wanted: `another port than ${formatHostPort(taken)}, which is taken here` };
+  return taken && { key: 'dns.address', wanted: `another port than ${formatHostPort(taken)}, which a listener uses` };
 };
 
 const filesReadable: Rule = ({ http, etcd }) => {

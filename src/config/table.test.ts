@@ -143,7 +143,7 @@ test('keys, variables, and flags are unique [SRV-4]', () => {
   assert.equal(secretVariableOf('bootstrap.acl-token-file'), 'ACCORD_BOOTSTRAP_ACL_TOKEN');
 });
 
-test('a secret has no flag [SRV-12]', () => {
+test('a secret setting has no command-line flag [SRV-12]', () => {
   const flags = settingKeys.map(flagOf);
   for (const key of settingKeys.filter((candidate) => secretVariableOf(candidate) !== undefined)) {
     assert.ok(key.endsWith('-file'));

@@ -33,7 +33,7 @@ export interface AclToken {
   /** SHA-256 of the secret ID [ACL-8]. */
   readonly secretHash: string;
   readonly description: string;
-  /** Where the token lives, and the partition of requests that name none [ACL-48]. */
+  /** The partition of the token. It is also the default partition of the token's requests [ACL-48]. */
   readonly partition: string;
   readonly grants: readonly Grant[];
   /** RFC 3339. Absent: the token does not expire. */

@@ -21,7 +21,7 @@ export const WRITE_STALL_BYTES_MIN = 64 * 1024;
 /** Interval of the header and request timeout checks. A slow connection may live this much longer than its limit. */
 export const CONNECTION_CHECK_MS = 2_000;
 
-/** Keep-alive timeout of idle connections. Longer than the 60 s of common load balancers, so they close first. */
+/** Keep-alive timeout of idle connections. Longer than the 60 s of common load balancers, which close first. */
 export const KEEP_ALIVE_MS = 75_000;
 
 /** Idle time before the kernel sends TCP keep-alive probes, because clients of blocking queries can vanish silently. */
@@ -45,7 +45,7 @@ export const BODY_DEPTH_MAX = 32;
 /** Maximum characters in an invalid value that an error message quotes. */
 export const QUOTED_LENGTH_MAX = 64;
 
-/** The default and the maximum of `wait`, and the random share that is added so that clients spread out. */
+/** The default and the maximum of `wait`, and the share of `wait` that is added at most as jitter. */
 export const WAIT_MS_DEFAULT = 5 * 60_000;
 export const WAIT_MS_MAX = 10 * 60_000;
 export const WAIT_JITTER_SHARE = 1 / 16;

@@ -5,7 +5,7 @@ import { isWildcard } from '../config/network-kinds.ts';
 export interface AgentAddress {
   /** The address of the server's node in the catalog. */
   readonly address: string;
-  /** Whether a service without an address of its own is reachable at it. */
+  /** Whether a service without an address of its own is reachable at `address`. */
   readonly isServiceAddress: boolean;
 }
 

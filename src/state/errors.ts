@@ -12,7 +12,7 @@ export type StateErrorCode =
   | 'too-large'
   /** The write would exceed `state.rows-max`. */
   | 'rows-max'
-  /** The client disconnected, or the state is closing, before the write started. */
+  /** The client disconnected before the write started, or the state is closing. */
   | 'aborted'
   /** Another process holds the database. */
   | 'locked'

@@ -1,8 +1,8 @@
 /** The limits of the state, each with its reason. */
 
-/** Pending writes, those in the next batch included. Further writes fail with `overloaded` instead of waiting longer. */
+/** Maximum pending writes, including the writes in the next batch. Further writes fail with `overloaded`. */
 export const PENDING_WRITES_MAX = 10_000;
-/** Maximum bytes that pending writes hold, as their callers estimate. */
+/** Maximum bytes that pending writes hold, as estimated by their callers. */
 export const PENDING_BYTES_MAX = 32 * 1024 * 1024;
 /** The estimated size of a write whose caller gives no estimate: its closure and its promise. */
 export const WRITE_BYTES_DEFAULT = 512;

@@ -15,7 +15,7 @@ export async function makeDirectory(directory: string, mode: number): Promise<vo
   await mkdir(directory, { mode }).catch(ignoreIfDirectory(directory));
 }
 
-/** Returns whether the directory exists now; false if a parent is missing. */
+/** Creates one directory. @returns whether it exists now; false if its parent is missing */
 async function tryMakeDirectory(directory: string, mode: number): Promise<boolean> {
   try {
     await mkdir(directory, { mode }).catch(ignoreIfDirectory(directory));

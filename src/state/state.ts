@@ -222,7 +222,8 @@ export class State implements AsyncDisposable {
   /** Returns the topic of a row, existing or missing. */
   watchRow<Row>(table: Table<Row, string>, key: string): Watched {
     const index = this.#committed.rowIndex(table, key);
-    // For a row from an earlier epoch `index` is the start of this epoch, which other servers may see elsewhere.
+    // For a row from an earlier epoch, `index` is the index at which this server first loaded the current epoch. Other
+    // servers may have loaded the epoch at another index.
     const isOwnIndex = this.snapshot.get(table, key)?.modifyIndex === index;
     return { topic: rowTopic(table, key), index, reportedIndex: isOwnIndex ? index : this.snapshot.index };
   }

@@ -105,7 +105,7 @@ describe('a start with an unreadable database file', { timeout: 240_000, concurr
         using newer = new DatabaseSync(file);
         newer.exec('PRAGMA user_version = 99');
       },
-      /accord\.db' cannot be read: it has layout 99, this version reads up to 1: run the version of Accord that wrote it/,
+      /accord\.db' cannot be read: it has layout 99, but this version reads up to 1: run the version of Accord that wrote it/,
     ],
     // [STATE-31]
     'a row that is not JSON': [
@@ -121,7 +121,7 @@ describe('a start with an unreadable database file', { timeout: 240_000, concurr
         using database = new DatabaseSync(file);
         database.exec(`UPDATE rows SET value = replace(value, '[1,', '[99,') WHERE tbl = 'partitions'`);
       },
-      /^row 'default' of table 'partitions' has format 99, this version reads up to 1: .* run that version or a later one$/,
+      /^row 'default' of table 'partitions' has format 99, but this version reads up to 1: .* run that version or a later one$/,
     ],
   };
   for (const [name, [damage, message]] of Object.entries(damages)) {

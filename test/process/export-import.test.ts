@@ -178,7 +178,7 @@ describe('an import that fails', () => {
     {
       what: 'no last line',
       edit: (text) => text.slice(0, text.trimEnd().lastIndexOf('\n') + 1),
-      message: /' ends without its checksum: it is not complete$/,
+      message: /' ends without its checksum: create the export again$/,
     },
     {
       what: 'an incomplete last line',
@@ -189,14 +189,14 @@ describe('an import that fails', () => {
     {
       what: 'a later format',
       edit: (text) => text.replace('"version":1', '"version":2'),
-      message: /' has format version 2, this version of Accord reads 1$/,
+      message: /' has format version 2, but this version reads 1$/,
     },
     ...(
       [
         ['a line that is null', /^line 3 of '.*' is not a row of an export$/, () => 'null'],
         ['a line that is an array', /^line 3 of '.*' is not a row of an export$/, () => '[]'],
         ['a row without a key', /^line 3 of '.*' is not a row of an export$/, ({ table, value }) => ({ table, value })],
-        ['a row of a later format', /has format 99, this version reads up to 1: a newer /, stored([99, 1, 1, {}])],
+        ['a row of a later format', /has format 99, but this version reads up to 1: a newer /, stored([99, 1, 1, {}])],
         ['a row without the form of a stored row', /is not a stored row: it is damaged$/, stored({ name: 'eu' })],
         ['a row that is not JSON', /is not JSON: it is damaged$/, (row) => ({ ...row, value: '[1,' })],
         ['a row that does not match its table', CHANGED, stored([1, 1, 1, { name: 5 }])],

@@ -26,7 +26,7 @@ async function increment(node: EtcdNode, until: number): Promise<number[]> {
 describe('fairness on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () => {
   for (const delayMs of [1, 3]) {
     // Verifies [ETCD-39] [ETCD-40].
-    test(`a node that is ${delayMs} ms farther each way commits its share, and no increment is lost`, async (context) => {
+    test(`a node with ${delayMs} ms more latency commits its share, and no increment is lost`, async (context) => {
       await using etcd = await startEtcd();
       await using proxy = await startProxy(etcd.first.port);
       proxy.delay(delayMs);

@@ -70,7 +70,7 @@ describe('an etcd of three members', { skip: skipWithout('etcd'), timeout: 60_00
     second?.freeze();
     third?.freeze();
     const outcome = a.commit([put('x', '1')]);
-    // Messages that the frozen members had sent may still answer a few requests.
+    // Messages that the members sent before the freeze may still complete a few requests.
     await until('no request is answered', () =>
       a.engine.head(AbortSignal.timeout(3_000)).then(
         () => false,

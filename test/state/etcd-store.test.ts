@@ -44,7 +44,7 @@ describe('the store in etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, ()
   };
 
   // Verifies [ETCD-64].
-  test('an import fills an empty store and sets its head, and other nodes load it [ETCD-62] [ETCD-63]', async () => {
+  test('an import fills an empty store and sets the head; other nodes load the rows [ETCD-62] [ETCD-63]', async () => {
     await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'import/', name: 'b' });
     await using a = createEtcdNode({ endpoints: etcd.urls, prefix: 'import/', name: 'a' });
     await a.open();

@@ -1,4 +1,4 @@
-/** Checks histories of clients of several states on one real etcd for linearizability, under faults. */
+/** Linearizability tests: clients of several states use one real etcd under faults, and their histories are checked. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { State } from '../../src/state/state.ts';

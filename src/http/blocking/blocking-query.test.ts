@@ -393,7 +393,7 @@ describe('a blocking query', () => {
     assert.equal((await next).status, 200);
   });
 
-  it('returns 429 past limits.waiting-per-token, only for that token [SRV-58]', async () => {
+  it('returns 429 to a token past limits.waiting-per-token, but not to other tokens [SRV-58]', async () => {
     let waiterKey = 'one';
     await using f = await open({ waitingPerTokenMax: 1, result: (found) => ({ ...found, quotaKey: waiterKey }) });
     await f.put('x', 'one');

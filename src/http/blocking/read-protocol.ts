@@ -16,7 +16,7 @@ import { CACHED, CONSISTENT, INDEX, PRETTY, STALE, WAIT } from '../v1/parameters
 export interface ReadParameters {
   /** The result must have a higher index, or the query waits. 0 disables waiting. */
   readonly index: number;
-  /** The time to wait, without the random share. */
+  /** The time to wait, without jitter. */
   readonly waitMs: number;
   readonly consistency: 'consistent' | 'stale';
   /** Whether to send `Age` and `X-Cache`. */

@@ -51,7 +51,7 @@ function checkStructure(text: string): void {
       i = end - 1;
     } else if (character === '{' || character === '[') {
       open.push(character === '{' ? new Set() : undefined);
-      if (open.length > BODY_DEPTH_MAX) throw new JsonError(`json: more than ${BODY_DEPTH_MAX} levels deep`);
+      if (open.length > BODY_DEPTH_MAX) throw new JsonError(`json: nested more than ${BODY_DEPTH_MAX} levels deep`);
     } else if (character === '}' || character === ']') {
       open.pop();
     }

@@ -5,7 +5,7 @@ import type { Parameter } from '../parameter.ts';
 
 /** The properties that all endpoints of a service share. */
 export interface ApiConventions {
-  /** By name. An endpoint that is not open accepts any one of them. */
+  /** Security schemes by name. An endpoint that needs a token accepts any one of them. */
   readonly securitySchemes: Readonly<Record<string, object>>;
   /** The media type of request and response bodies. */
   readonly jsonType: string;
@@ -33,7 +33,7 @@ export interface DescribedError {
 export interface ApiDescription {
   readonly title: string;
   readonly version: string;
-  /** The description contains only endpoints whose path starts with this. */
+  /** The start of the paths that the description covers. Other endpoints are left out. */
   readonly prefix: string;
   readonly conventions: ApiConventions;
 }

@@ -35,7 +35,7 @@ export interface HttpServerOptions {
   /** Default: `never`. */
   readonly localNames?: LocalNames;
   readonly limits: { readonly connections: number; readonly body: number; readonly bulkBody: number };
-  /** The error formats of services, by path prefix. Other paths use that of `/v1`. */
+  /** The error formats of services, by path prefix. Other paths use the format of `/v1`. */
   readonly errorRenderers?: Readonly<Record<`/${string}/`, ErrorRenderer>>;
   /** `compat = consul`: responses repeat every `X-Service-…` header as `X-Consul-…`. */
   readonly consul?: boolean;

@@ -35,7 +35,7 @@ export interface SpanStart {
   readonly name: string;
   readonly kind: SpanKind;
   readonly attributes?: Attributes;
-  /** Whether the span starts a trace of its own, as background work does that a request happened to wake. */
+  /** Whether the span starts a new trace. For background work, which a request may have woken by chance. */
   readonly root?: boolean;
 }
 

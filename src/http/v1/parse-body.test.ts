@@ -89,7 +89,7 @@ describe('parseBody with an invalid body', () => {
     ['{"Meta":{"\\u005f_proto__":"a"}}', 'Meta: "__proto__" cannot be a key'],
     ['{"PeerName":"a"} x', 'json: Unexpected non-whitespace character after JSON at position 17 (line 1 column 18)'],
     ['{"PeerName":', 'json: Unexpected end of JSON input'],
-    [`{"Anything":${'['.repeat(40)}${']'.repeat(40)}}`, 'json: more than 32 levels deep'], // [V1-26]
+    [`{"Anything":${'['.repeat(40)}${']'.repeat(40)}}`, 'json: nested more than 32 levels deep'], // [V1-26]
   ];
   for (const [body, message] of cases) it(`rejects ${body}`, () => assert.equal(errorFor(body), message));
 

@@ -12,7 +12,10 @@ import { checkPeerName, markDeleted, type Peering, peerings } from '../record/re
 import { recordPeeringChange } from '../record/record-change.ts';
 import { acceptedSecrets, links, type Tombstone, tombstones } from '../record/secrets.ts';
 
-/** Succeeds when it is missing ([PEER-66]). @throws ServiceError `bad-request` | `permission-denied`; StateError */
+/**
+ * Marks the peering as deleted. Succeeds when the peering is missing ([PEER-66]).
+ * @throws ServiceError `bad-request` | `permission-denied`; StateError
+ */
 export async function deletePeering(
   { credentials }: PeeringService,
   context: RequestContext,

@@ -46,7 +46,7 @@ describe('decodeRow', () => {
       ['{"id":', /is not JSON/],
       ['{"id":"a"}', /is not a stored row/],
       ['[3,1,{}]', /is not a stored row/],
-      ['[4,1,2,{}]', /has format 4, this version reads up to 3.*newer version/],
+      ['[4,1,2,{}]', /has format 4, but this version reads up to 3.*newer version/],
       ['[1,1,2,{}]', /has format 1/],
     ];
     for (const [text, reason] of unreadable) {
@@ -71,7 +71,7 @@ describe('formatToWrite', () => {
     for (const [members, format] of cases) assert.equal(formatToWrite(versioned, members), format);
   });
 
-  it('returns the newest format of this version if it cannot write the older one [STATE-29]', () => {
+  it('returns the newest format if this version cannot write the one that other servers read [STATE-29]', () => {
     assert.equal(formatToWrite(versioned, [member('a', { things: 1 })]), 3);
     assert.equal(formatToWrite(counters, [member('a', { counters: 0 })]), 1);
   });

@@ -29,8 +29,8 @@ export function decodeRow(table: AnyTable, key: string, value: string): Stored<u
   if (read === undefined) {
     throw new StateError(
       'corrupt',
-      `row '${key}' of table '${table.name}' has format ${format}, this version reads up to ${table.formats.version}: ` +
-        'a newer version of Accord wrote it; run that version or a later one',
+      `row '${key}' of table '${table.name}' has format ${format}, but this version reads up to ` +
+        `${table.formats.version}: a newer version of Accord wrote it; run that version or a later one`,
     );
   }
   return { row: read(raw) as object, createIndex, modifyIndex };
@@ -41,7 +41,10 @@ export function readableFormats(tables: readonly AnyTable[]): Record<string, num
   return Object.fromEntries(tables.map((table) => [table.name, table.formats.version]));
 }
 
-/** Returns the newest format that every live server reads, or this version's newest one if it cannot write that. */
+/**
+ * Returns the newest format that every live server reads. If this version cannot write that format, returns the newest
+ * format of this version.
+ */
 export function formatToWrite(table: AnyTable, members: readonly LiveNode[]): number {
   let format = table.formats.version;
   for (const member of members) format = Math.min(format, member.formats[table.name] ?? format);

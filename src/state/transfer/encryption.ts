@@ -25,11 +25,12 @@ export type KeySource = { readonly key: 'data-key' } | { readonly key: 'passphra
 
 /** Returns a cipher with the key of `data-key-file`. @throws RangeError if the key does not have 32 bytes */
 export function dataKeyCipher(key: Buffer): TextCipher {
-  if (key.length !== KEY_BYTES) throw new RangeError(`a data key has ${KEY_BYTES} bytes, this one has ${key.length}`);
+  if (key.length !== KEY_BYTES)
+    throw new RangeError(`a data key has ${KEY_BYTES} bytes, but this one has ${key.length}`);
   return createCipher(key, { key: 'data-key' });
 }
 
-/** Returns a cipher with a key derived from a passphrase. `salt` is that of the key source; random if not given. */
+/** Returns a cipher with a key derived from a passphrase. `salt` is the salt of the key source; random by default. */
 export async function passphraseCipher(passphrase: string, salt?: string): Promise<TextCipher> {
   const saltBytes = salt === undefined ? randomBytes(SALT_BYTES) : Buffer.from(salt, 'base64');
   const derive = promisify<string, Buffer, number, typeof SCRYPT, Buffer>(scrypt);

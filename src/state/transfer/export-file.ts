@@ -49,7 +49,7 @@ async function* readRows(path: string, headerLine: string, lines: AsyncIterable<
     rows += 1;
     yield parsed;
   }
-  if (end === undefined) throw new ImportError(`'${path}' ends without its checksum: it is not complete`);
+  if (end === undefined) throw new ImportError(`'${path}' ends without its checksum: create the export again`);
   if (end.rows !== rows || end.sha256 !== digest.digest('hex')) {
     throw new ImportError(`the checksum of '${path}' does not match: it was changed or damaged`);
   }
@@ -75,7 +75,7 @@ function readHeader(path: string, line: string): ExportHeader {
   }
   if (header['version'] !== EXPORT_VERSION) {
     const version = JSON.stringify(header['version']);
-    throw new ImportError(`'${path}' has format version ${version}, this version of Accord reads ${EXPORT_VERSION}`);
+    throw new ImportError(`'${path}' has format version ${version}, but this version reads ${EXPORT_VERSION}`);
   }
   if (!isHeader(header)) throw new ImportError(`'${path}' has a header with missing or invalid fields`);
   return header;

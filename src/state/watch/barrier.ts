@@ -37,7 +37,8 @@ export class Barrier {
 
   async #proveAfter(previous: Promise<void> | undefined): Promise<void> {
     const timeout = new AbortController();
-    const timeoutError = new StateError('unavailable', 'the store has not answered in time', { retryAfterSeconds: 1 });
+    const text = `the store did not answer within ${BARRIER_MS / 1_000} s: try again later`;
+    const timeoutError = new StateError('unavailable', text, { retryAfterSeconds: 1 });
     let cancel = (): void => undefined;
     const expired = new Promise<never>((_, reject) => {
       // The timeout includes the wait for the previous proof, so that no read waits for two timeouts.

@@ -19,7 +19,7 @@ export interface BatchBase {
   readonly mayHaveOrphans: boolean;
   /** Rows in memory, orphans included. */
   readonly rowCount: number;
-  /** Returns the row format to write. A new function stands for a possibly different result, for example a new member. */
+  /** Returns the row format to write. Replaced when the live servers change, so another function means another base. */
   readonly formatToWrite: (table: AnyTable) => number;
 }
 

@@ -26,7 +26,7 @@ export function createBatch(base: BatchBase): Batch {
   let nextBase: BatchBase | undefined;
   // One transaction serves all writes, because a batch runs one at a time.
   const tx = createTransaction(base, changes, () => {
-    // A later change would reach tables that readers hold, but no commit.
+    // A later change would modify tables that readers already use, and no commit would contain the change.
     if (running === undefined) throw new TypeError('a transaction was used after its write: writes are synchronous');
     return running;
   });

@@ -1,9 +1,9 @@
-/** The writes that no commit contains yet: in order of arrival, bounded, and failed when their time is over. */
+/** The pending writes: a bounded queue in order of arrival. A write fails when its time limit has passed. */
 import { StateError } from '../errors.ts';
 import { PENDING_BYTES_MAX, PENDING_WRITES_MAX, WRITE_MS_MAX } from '../limits.ts';
 import type { ReplayInputs, Transaction } from './transaction.ts';
 
-/** Whether the client has disconnected. Polled; the state registers no listener. An `AbortSignal` is one. */
+/** Shows whether the client has disconnected. The state polls it and registers no listener. May be an `AbortSignal`. */
 export type DisconnectSignal = Pick<AbortSignal, 'aborted'>;
 
 export interface PendingWrite {

@@ -410,7 +410,7 @@ describe('write queue', { timeout: 60_000 }, () => {
       assert.equal(state.loaded, true);
     });
 
-    it('ends the process if it finds an unreadable row [STATE-67]', async () => {
+    it('reports a fatal error for an unreadable row in a commit [STATE-67]', async () => {
       await open();
       await gated.commitElsewhere([{ table: 'counters', key: 'k', value: '[2,1,1,{}]' }]);
       const error = await state.fatal;

@@ -179,7 +179,7 @@ export class WriteQueue {
     return next;
   }
 
-  /** Sends the batch that was built ahead if it builds on the current state and no client has disconnected, or a new one. */
+  /** Sends the batch that was built ahead. If the state has changed or a client has disconnected, sends a new batch. */
   #sendBatch(): InFlightBatch | undefined {
     const base = this.#parts.base();
     const built = this.#nextBatch;
@@ -229,7 +229,7 @@ export class WriteQueue {
     this.#scheduleNextBatch();
   }
 
-  /** Queues the writes of a batch that was not made again, before all others, and fails those with too many attempts. */
+  /** Queues the writes of an uncommitted batch again, before all others. Fails writes that had too many attempts. */
   #retry(outcomes: readonly Outcome[]): void {
     const now = this.#parts.clock.monotonic();
     const writes: PendingWrite[] = [];

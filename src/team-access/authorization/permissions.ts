@@ -26,7 +26,7 @@ export function visibleTeams<T extends AnyTeam>(role: CallerRole, all: readonly 
 
 const canSeeAllTeams = ({ owner, permissions }: CallerRole): boolean => owner || permissions.has('access-secret-teams');
 
-/** Whether the caller can see a team's row: workspace admins see all rows, others those of their own teams. */
+/** Whether the caller can see a team's row. Workspace admins see all rows, and other callers their teams' rows. */
 export const canSeeTeamAccess = (role: CallerRole, access: EffectiveAccess | undefined, teamId: string): boolean =>
   access !== undefined && (access.access === 'admin' || isInTeam(role, teamId));
 

@@ -62,7 +62,7 @@ export function outgoingResources(
     if (bundle === undefined || !awaitsAcknowledgement(state.snapshot, peeringId)) return;
     state
       .write((tx) => recordAcknowledgement(tx, peeringId, bundle))
-      .catch((error: unknown) => log.warn({ error, peering }, 'trust bundle acknowledgement not recorded'));
+      .catch((error: unknown) => log.warn({ error, peering }, 'trust bundle acknowledgment not recorded'));
   }
 
   return {

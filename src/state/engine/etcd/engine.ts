@@ -5,9 +5,9 @@
  * bottom: the key layout and head record, `client/` (calls), `follow/` (loading and watching), `commit/` (commits and
  * fairness), and `node/` (leases, live nodes, status rows, import, housekeeping).
  *
- * Rejected alternatives: etcd's revision as the index (leased and foreign keys move it), progress notifications as
- * proof that a snapshot is current (they can overtake events), and writer keys with a lease (an expired one would make
- * a commit that was made look as if it had not been).
+ * Rejected alternatives: etcd's revision as the index (leased keys and keys of other programs move it), progress
+ * notifications as proof that a snapshot is current (they can overtake events), and writer keys with a lease (a
+ * successful commit would look failed after its writer key expired).
  *
  * Remaining trap: a reverse scan makes etcd read and sort its whole range, so callers keep such ranges narrow
  * [ETCD-61].

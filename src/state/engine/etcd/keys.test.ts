@@ -24,7 +24,7 @@ test('parse accepts foreign keys below the prefix [ETCD-15]', () => {
   assert.deepEqual(keys.parse(encodeUtf8('accord/nodes/%')), { kind: 'node', name: '%' });
 });
 
-test('loadedRows contains the rows of one generation without store-only tables [ETCD-17]', () => {
+test('loadedRows contains the rows of one generation, except rows of store-only tables [ETCD-17]', () => {
   const range = keys.loadedRows('1');
   assert.ok(isIn(keys.row('1', { table: 't', key: '' }), range));
   assert.ok(isIn(keys.row('1', { table: 'zz', key: '~' }), range));

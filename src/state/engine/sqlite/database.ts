@@ -127,7 +127,7 @@ export function openDatabase(file: string): Database {
 function checkLayout(db: DatabaseSync): number {
   const { user_version: layout } = db.prepare('PRAGMA user_version').get() as { user_version: number };
   if (layout > LAYOUT) {
-    const text = `it has layout ${layout}, this version reads up to ${LAYOUT}: run the version of Accord that wrote it, or a later one`;
+    const text = `it has layout ${layout}, but this version reads up to ${LAYOUT}: run the version of Accord that wrote it, or a later one`;
     throw new LayoutError(text);
   }
   const { tables } = db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number };

@@ -89,7 +89,7 @@ describe('sqlite engine on an unusable file', { timeout: 60_000 }, () => {
     await assertOpenFails(
       directory.path,
       'corrupt',
-      /layout 99, this version reads up to 1: run the version of Accord that wrote it, or a later one$/,
+      /layout 99, but this version reads up to 1: run the version of Accord that wrote it, or a later one$/,
     );
   });
 
@@ -132,7 +132,7 @@ describe('sqlite writer process', { timeout: 60_000 }, () => {
     await failing;
   });
 
-  it('rejects a write with full on a full disk and keeps the earlier ones [SQLITE-33]', async (t) => {
+  it('fails a write with the code full on a full disk, and keeps earlier writes [SQLITE-33]', async (t) => {
     await using directory = await temporaryDirectory();
     // A file system of 3 MB, which is unmounted when the process ends.
     const mounted = ['-rm', 'sh', '-c', 'mount -t tmpfs -o size=3m tmpfs "$1" && exec "$2" "$3" "$1" 20000', 'sh'];

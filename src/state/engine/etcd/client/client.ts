@@ -136,7 +136,7 @@ function openEndpoint(url: string, options: EtcdEngineOptions): Endpoint {
   };
 }
 
-/** Whether another attempt can succeed. Every other failure is an answer of etcd. */
+/** Whether another attempt can succeed. All other failures are rejections that etcd would repeat. */
 function isRetryable(error: unknown): boolean {
   const kind = failureKind(error);
   return kind === 'unreachable' || kind === 'unauthenticated';

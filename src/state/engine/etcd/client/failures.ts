@@ -20,7 +20,7 @@ export type FailureKind =
   | 'too-large'
   /** The requested revision was compacted. */
   | 'compacted'
-  /** The requested revision is above the current one, because the store went back. */
+  /** The requested revision is above the current revision, because etcd was restored from an older snapshot. */
   | 'future'
   /** The lease does not exist. The request was not applied. */
   | 'lease-gone'

@@ -21,9 +21,9 @@ export interface EtcdEngineOptions {
   readonly maxTxnOps: number;
   /** Bytes of table names, keys, and values in one commit. etcd's `--max-request-bytes` must be somewhat larger. */
   readonly maxTxnBytes: number;
-  /** Age in milliseconds from which history is compacted; `off` for an etcd that others use [ETCD-81]. */
+  /** Age in milliseconds from which history is compacted; `off` if other programs use this etcd [ETCD-81]. */
   readonly compactMs: number | 'off';
-  /** Time after which a dead node's lease expires. Rounded up to seconds; etcd's minimum is about two [ETCD-67]. */
+  /** Time after which a dead node's lease expires. Rounded up to seconds; etcd's minimum is about 2 s [ETCD-67]. */
   readonly leaseMs: number;
   readonly clock: Clock;
   /** Returns a new random UUID. */

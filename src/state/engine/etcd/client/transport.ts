@@ -17,7 +17,7 @@ export interface Link {
   drop(reason: Error): void;
 }
 
-/** Returns gRPC over one HTTP/2 session. The first call opens it; pings check it while a stream is open [ETCD-6]. */
+/** Returns a link that makes gRPC calls on one HTTP/2 session. Pings check it while a stream is open [ETCD-6]. */
 export function grpcLink(endpoint: string, tls: Tls | undefined): Link {
   const session = new Http2SessionManager(
     endpoint,

@@ -13,7 +13,7 @@ interface HeadReadOptions {
   readonly tracker: CommitTracker;
 }
 
-/** Reads the head with linearizable consistency. Reports a break if it went back or is another etcd's [ETCD-52]. */
+/** Reads the head with linearizable consistency. Reports a break if etcd was restored or replaced [ETCD-52]. */
 export async function readHead({ client, keys, tracker }: HeadReadOptions, signal: AbortSignal): Promise<Position> {
   const begun = tracker.position();
   const { kv, header } = await readKey(client, keys.head, signal);
@@ -47,7 +47,8 @@ export async function findHistoryMismatch(
       return `the head at revision ${position.modRevision} is a different one`;
     return undefined;
   } catch (error) {
-    if (failureKind(error) === 'future') return `etcd went back behind revision ${position.modRevision}`;
+    if (failureKind(error) === 'future')
+      return `etcd is at a revision before ${position.modRevision}: it was restored from a snapshot`;
     // A compacted revision cannot be compared. If the watch needs it, etcd cancels the watch.
     if (failureKind(error) === 'compacted') return undefined;
     throw error;

@@ -128,7 +128,10 @@ async function checkHistory(options: WatchOptions, from: bigint, signal: AbortSi
   if (reason !== undefined) throw new WatchLostError(reason, true);
 }
 
-/** Throws if etcd canceled the watch. etcd does not report an unknown token, so the token is dropped [ETCD-10]. */
+/**
+ * Throws if etcd canceled the watch. Drops the authentication token, unless compaction is the reason, because etcd may
+ * have rejected the token without saying so [ETCD-10].
+ */
 function checkCanceled(client: EtcdClient, response: WatchResponse): void {
   if (!response.canceled) return;
   if (response.compactRevision > 0n) {

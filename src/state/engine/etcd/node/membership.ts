@@ -47,7 +47,7 @@ interface HeldLease extends NodeLease {
   lostAt: number;
 }
 
-/** Part of the TTL by which a lease counts as lost early, for the difference between etcd's clock and this one. */
+/** Share of the TTL by which a lease counts as lost early, because etcd's clock can be faster than this machine's. */
 const LEASE_MARGIN = 1 / 5;
 
 const KEEP_ALIVES_PER_TTL = 3;
@@ -72,7 +72,7 @@ export function createMembership(options: MembershipOptions): Membership {
     } catch (error) {
       if (signal.aborted) return;
       if (isStateError(error, 'name-taken')) throw error;
-      if (!loggedFailure) log('warn', 'joining the cluster failed, retrying', { error: String(error) });
+      if (!loggedFailure) log('warn', 'joining the cluster failed', { error: String(error) });
       loggedFailure = true;
       await sleep(clock, RETRY_PAUSE_MS_MAX, signal);
     }
@@ -115,7 +115,7 @@ export function createMembership(options: MembershipOptions): Membership {
       } catch (error) {
         // A full etcd grants no lease but serves reads. This node joins when etcd has space [ETCD-74].
         if (!isStateError(error, 'full')) throw error;
-        log('warn', 'joining the cluster postponed, etcd is full', { node: options.node });
+        log('warn', 'joining the cluster postponed: etcd is full', { node: options.node });
       }
       running = keepLease(closed.signal).catch((error) => {
         if (!closed.signal.aborted) options.onFatal(error instanceof Error ? error : new Error(String(error)));

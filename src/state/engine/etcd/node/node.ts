@@ -68,7 +68,7 @@ export function createNode(nodeOptions: NodeOptions): EtcdNode {
     });
   };
 
-  /** Reads the head after each keep-alive, to notice a store that went back without any request [ETCD-54]. */
+  /** Reads the head after each keep-alive, so that a restored store is detected even without requests [ETCD-54]. */
   const checkHead = (signal: AbortSignal): void => {
     withDeadline(clock, HEAD_CHECK_TIMEOUT_MS, signal, head).catch(() => {});
   };

@@ -9,7 +9,7 @@ import { STATUS_PUT_INTERVAL_MS } from '../limits.ts';
 
 /** Puts this node's status rows: the first value of a slot at once, later values at most every 10 s [ETCD-77]. */
 export interface StatusPublisher {
-  /** `null` removes the slot. */
+  /** Sets the value of a slot. `null` removes the slot. */
   publish(slot: string, value: string | null): void;
   /** Puts all rows again, because etcd deleted them with the old lease. */
   putAllAgain(): void;
