@@ -8,7 +8,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { type OpenApi, pathTemplate } from '../../src/http/openapi/openapi.ts';
 import { type Api, startApi } from '../support/process/api.ts';
 import { assertConformsToOpenApi } from '../support/process/openapi-conformance.ts';
-import type { RequestOptions } from '../support/process/server.ts';
+import { type RequestOptions, startServer } from '../support/process/server.ts';
 
 /** A request and its expected status. */
 interface Step {
@@ -296,6 +296,20 @@ test('assertConformsToOpenApi rejects responses that the description does not al
   assert.throws(checkChanged({ json: <T>() => ({ ...body, Name: 1 }) as T }), /must be string/);
   assert.throws(() => assertConformsToOpenApi(document, 'DELETE /v1/partition/:name', answer), /not described/);
 });
+
+for (const service of ['peering', 'team-access'] as const) {
+  test(`a server with services: ${service} serves the common endpoints and those of that service [V1-2] [TEAM-1]`, async () => {
+    await using server = await startServer({ settings: { services: service } });
+    const statusAt = async (at: string): Promise<number> => (await server.request('GET', at)).status;
+    const common = ['/v1/acl/tokens', '/v1/partitions', '/v1/audit', '/v1/openapi.json'];
+    for (const at of common) assert.equal(await statusAt(at), 200, at);
+    assert.notEqual(await statusAt('/v1/operator/export'), 404);
+    for (const at of ['/v1/peerings', '/v1/catalog/services', '/v1/exported-services', '/v1/operator/ca']) {
+      assert.equal(await statusAt(at), service === 'peering' ? 200 : 404, at);
+    }
+    assert.equal(await statusAt('/api/v2/account/details'), service === 'team-access' ? 401 : 404);
+  });
+}
 
 test('a request has succeeded on every endpoint that supports success', () => {
   const supported = api.server.endpoints

@@ -154,6 +154,23 @@ describe('nodes on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () => 
     assert.deepEqual(a.breaks, []);
   });
 
+  test('the lease has leaseMs rounded up to whole seconds [ETCD-67]', async () => {
+    await using a = await openEtcdNode({ endpoints: etcd.urls, prefix: 'rounded/', name: 'a', leaseMs: 5_001 });
+    assert.deepEqual(names(a), ['a']);
+    const { kvs } = (await etcd.call('/v3/kv/range', { key: base64('rounded/nodes/a') })) as {
+      kvs: { lease: string }[];
+    };
+    const { grantedTTL } = (await etcd.call('/v3/lease/timetolive', { ID: kvs[0]?.lease })) as { grantedTTL: string };
+    assert.equal(grantedTTL, '6');
+  });
+
+  test('a node record that cannot be read is a live node with unknown formats [ETCD-75]', async () => {
+    await using a = await openEtcdNode({ endpoints: etcd.urls, prefix: 'unreadable/', name: 'a' });
+    await etcd.call('/v3/kv/put', { key: base64('unreadable/nodes/b'), value: base64('not JSON') });
+    await until('the record is received', () => names(a).length === 2);
+    assert.deepEqual(a.liveNodes.find(({ name }) => name === 'b')?.formats, {});
+  });
+
   test('a status row is put at once, and then at most every 10 s [ETCD-77]', async () => {
     await using a = await openEtcdNode({ endpoints: etcd.urls, prefix: 'often/', name: 'a' });
     const version = async (): Promise<string | undefined> => {

@@ -211,13 +211,16 @@ describe('origins', () => {
     assert.equal(await statusFor(server, { host: 'accord.example', origin: 'http://accord.example' }), 200);
   });
 
-  it('sends CORS headers to allowed origins, with errors and preflight responses too [SRV-62]', async () => {
+  it('sends CORS headers to allowed origins, with errors and preflight responses too [SRV-62] [V1-56]', async () => {
     await using server = await startTestServer([hello], { allowedOrigins: ['https://Console.example'] });
     const headers = { origin: 'https://console.example' };
     for (const path of ['/v1/hello', '/v1/nothing']) {
       const got = await server.request(path, { headers });
       assert.equal(got.headers['access-control-allow-origin'], 'https://console.example');
-      assert.match(String(got.headers['access-control-expose-headers']), /X-Service-Index/);
+      assert.deepEqual(String(got.headers['access-control-expose-headers']).split(', ').toSorted(), [
+        ...['Retry-After', 'X-Request-Id', 'X-Service-Index', 'X-Service-KnownLeader', 'X-Service-LastContact'],
+        'X-Service-Results-Filtered-By-ACLs',
+      ]);
       assert.equal(got.headers.vary, 'Origin');
     }
     const preflight = await server.request('/v1/hello', { method: 'OPTIONS', headers });

@@ -7,7 +7,7 @@ import {
   statusAndText,
   tokenContent,
 } from '../../../test/support/peering/peering-requests.ts';
-import { type Api, startApi } from '../../../test/support/process/api.ts';
+import { type Api, sharedApi, startApi } from '../../../test/support/process/api.ts';
 import { type Peering, peerings, streamLost, streamOpened } from '../record/record.ts';
 import type { PeeringJson, StreamTimes } from '../record/record-to-json.ts';
 
@@ -145,4 +145,25 @@ describe('a blocking query of GET /v1/peering/:name', () => {
     assert.equal((await read('stale')).headers['x-service-effective-consistency'], 'stale');
     assert.equal((await read('cached')).headers['x-cache'], undefined, 'only the list has it');
   });
+});
+
+describe('a read that does not support blocking queries', () => {
+  const api = sharedApi();
+  const PATHS = [
+    '/v1/audit',
+    '/v1/operator/export',
+    '/v1/openapi.json',
+    '/v1/peering/east/check',
+    '/v1/peering/east/explain',
+    '/v1/peering/east/diff',
+  ];
+  for (const path of PATHS) {
+    test(`ignores index and wait at ${path} [V1-84]`, { timeout: 30_000 }, async () => {
+      await mustGenerate(api(), 'east');
+      const { index } = api().state.snapshot;
+      const headers = { 'x-service-export-passphrase': Buffer.from('correct horse battery').toString('base64') };
+      const query = `index=${index}&wait=10m&service=web`;
+      assert.equal((await api().request('GET', `${path}?${query}`, { headers })).status, 200);
+    });
+  }
 });

@@ -88,6 +88,14 @@ test('instanceFromWire decodes what encodeInstances encodes', () => {
   assert.deepEqual(there, { ...instance(), node: { ...instance().node, partition: '' } });
 });
 
+test('instanceFromWire takes absent weights as 1 and 1 [STREAM-63]', () => {
+  const [node] = decoded([instance()]).Nodes;
+  assert.ok(node?.Service?.Weights !== undefined);
+  assert.deepEqual(instanceFromWire(node)?.service.weights, { passing: 10, warning: 0 });
+  delete node.Service.Weights;
+  assert.deepEqual(instanceFromWire(node)?.service.weights, { passing: 1, warning: 1 });
+});
+
 test('encodeInstances gives equal bytes for maps in another order [STREAM-61]', () => {
   const one = instance();
   const { meta, taggedAddresses } = one.node;

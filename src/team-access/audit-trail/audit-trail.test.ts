@@ -21,6 +21,8 @@ import { until } from '../../../test/support/until.ts';
 import { auditLog, SYSTEM } from '../../audit/record.ts';
 import { auditRetentionJob } from '../../audit/retention.ts';
 import { recordTeamAccessChange, removeFromTrail, trailCommits } from '../audit.ts';
+import { rowExpiryJob } from '../team-workspaces/change-team-workspace.ts';
+import { tokenExpiryJob } from '../tokens/change-token.ts';
 import { readTrail } from './read-trail.ts';
 
 interface TrailEntry {
@@ -222,6 +224,39 @@ describe('GET /organization/audit-trail', () => {
       ['filter[organization]', 'since', 'page[number]', 'page[size]'],
     );
   });
+});
+
+test('an audit trail reports expired rows as remove_team and expired tokens as destroy [TEAM-102]', async () => {
+  const clock = createFakeClock();
+  await using api = await startApi({ clock });
+  const { rows, teams, tokens, workspaces } = await makeCompany(api.state, 'acme');
+  const end = new Date(clock.now() + 1_000).toISOString();
+  const body = resource('team-workspaces', { 'expires-at': end });
+  await request(api, tokens.owner, 'PATCH', `/team-workspaces/${rows.secret}`, { body });
+  const tokenBody = resource('authentication-tokens', { 'expired-at': end });
+  const created = await request(api, tokens.owner, 'POST', `/teams/${teams.idle}/authentication-token`, {
+    body: tokenBody,
+  });
+  const { id } = created.json<{ data: { id: string } }>().data;
+  api.state.addJob(rowExpiryJob(api.state, clock));
+  api.state.addJob(tokenExpiryJob(api.state, clock));
+  const expired = async () =>
+    (await read(api, tokens['organization-token'])).data.filter(({ auth }) => auth['type'] === 'System');
+  await until('the row and the token are deleted', async () => {
+    await clock.run(1_000);
+    return (await expired()).length === 2;
+  });
+  const changes = (await expired()).map((entry) => entry.resource);
+  const ofRow = changes.find(({ type }) => type === 'workspace');
+  assert.deepEqual([ofRow?.action, ofRow?.id], ['remove_team', workspaces.main]);
+  const { team, team_workspace: row, permissions } = ofRow?.meta ?? {};
+  assert.deepEqual([team, row], [teams.secret, rows.secret]);
+  const { before, after } = permissions as Readonly<Record<'before' | 'after', object | null>>;
+  assert.equal(after, null);
+  const attributes = ['runs', 'variables', 'state-versions', 'policy-mocks', 'workspace-locking', 'run-tasks'];
+  for (const name of [...attributes, 'sentinel-mocks', 'policy-overrides']) assert.ok(name in (before ?? {}), name);
+  const ofToken = changes.find(({ type }) => type === 'authentication_token');
+  assert.deepEqual([ofToken?.action, ofToken?.id], ['destroy', id]);
 });
 
 test('an audit trail begins at since and at the end of the retention period [TEAM-106, TEAM-107]', async () => {

@@ -73,6 +73,26 @@ describe('effective-access endpoints', () => {
     }
   });
 
+  test('return a document about one subject and one workspace [DOC-66]', async () => {
+    const { teams, workspaces } = setUp().company;
+    for (const [caller, query, subject] of [
+      ['in-visible-team', '', { id: memberId(), type: 'users' }],
+      ['owner', `?filter[team]=${teams.secret}`, { id: teams.secret, type: 'teams' }],
+      ['organization-token', '', { id: 'acme', type: 'organizations' }],
+    ] as const) {
+      const { id, type, attributes, relationships } = documentOf(await ask(caller, query)).data;
+      assert.deepEqual([id, type], [`${workspaces.main}/${subject.id}`, 'effective-access']);
+      assert.deepEqual(relationships, {
+        workspace: { data: { id: workspaces.main, type: 'workspaces' } },
+        subject: { data: subject },
+      });
+      assert.deepEqual(Object.keys(attributes).toSorted(), [
+        ...['access', 'explanation', 'policy-mocks', 'run-tasks'],
+        ...['runs', 'state-versions', 'variables', 'workspace-locking'],
+      ]);
+    }
+  });
+
   test('return the access of a team to its members and to workspace admins [AUTHZ-31] [AUTHZ-33]', async () => {
     const { teams, rows } = setUp().company;
     const secret = `?filter[team]=${teams.secret}`;

@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { sharedApi, startApi } from '../../../test/support/process/api.ts';
+import { gatedEngine } from '../../../test/support/state/gated-engine.ts';
 import {
   errorsOf,
   MEDIA_TYPE,
   NOT_FOUND,
   request,
+  resource,
   statusAndText,
 } from '../../../test/support/team-access/team-access.ts';
+import { temporaryDirectory } from '../../../test/support/temporary-directory.ts';
+import { sqliteEngine } from '../../state/engine/sqlite/engine.ts';
+import { StateError } from '../../state/errors.ts';
 
 /** Returns the headers that do not differ between requests. */
 const stableHeaders = (headers: object): object =>
@@ -44,6 +49,27 @@ describe('errors of the HTTP server below /api/v2', () => {
     const answer = await api().request('GET', '/v1/nothing');
     assert.match(answer.headers['content-type'] ?? '', /^text\/plain/);
   });
+});
+
+test('error answers have security headers, and Retry-After if a retry can help [TEAM-37]', async () => {
+  await using directory = await temporaryDirectory();
+  const { engine, commit } = gatedEngine(sqliteEngine({ directory: directory.path }));
+  await using api = await startApi({ engine, rateLimit: 4 });
+  await request(api, api.adminToken, 'GET', '/account/details');
+  await api.usesWritten();
+  const ask = async (token: string | null, method: string, path: string, body?: unknown) => {
+    const { status, headers } = await request(api, token, method, path, { body });
+    assert.equal(headers['x-content-type-options'], 'nosniff', `${status}`);
+    assert.match(String(headers['x-request-id']), /^test/);
+    return [status, headers['retry-after'] !== undefined];
+  };
+  assert.deepEqual(await ask(null, 'GET', '/account/details'), [401, false]);
+  assert.deepEqual(await ask(api.adminToken, 'GET', '/nothing'), [404, false]);
+  assert.deepEqual(await ask(api.adminToken, 'POST', '/organizations', '{'), [422, false]);
+  commit.failNext(new StateError('unavailable', 'the store is away', { retryAfterSeconds: 5 }));
+  const body = resource('organizations', { name: 'acme', email: 'a@example.org' });
+  assert.deepEqual(await ask(api.adminToken, 'POST', '/organizations', body), [503, true]);
+  assert.deepEqual(await ask(api.adminToken, 'GET', '/account/details'), [429, true]);
 });
 
 test('returns 401 without a valid token, whatever the Authorization header [TEAM-17] [TEAM-18] [TEAM-35]', async () => {

@@ -108,6 +108,19 @@ describe('readResource', () => {
     });
   }
 
+  test('treats null attributes and relationships like missing ones [TEAM-40]', () => {
+    const spec = { ...SPEC, toManyRelationships: [{ name: 'users', type: 'users' }] };
+    const read = (data: object) => readResource(bytes({ data: { type: 'team-workspaces', ...data } }), spec);
+    assert.deepEqual(read({ attributes: null, relationships: { team, workspace } }).attributes, {});
+    const { relationships, toManyRelationships } = read({ relationships: { team, workspace, users: null } });
+    assert.deepEqual([relationships.size, toManyRelationships.size], [2, 0]);
+    for (const given of [null, { team: null, workspace: null }, undefined]) {
+      assert.deepEqual(
+        errorsOf(() => read({ relationships: given })),
+        ['invalid-attribute /data/relationships/team', 'invalid-attribute /data/relationships/workspace'],
+      );
+    }
+  });
   test('accepts an update without type and id, and rejects wrong ones [TEAM-39]', () => {
     const spec = { type: 'teams', updates: 'team-1' };
     const read = (data: unknown) => errorsOf(() => readResource(bytes({ data }), spec));

@@ -13,6 +13,30 @@ import {
   statusAndText,
 } from '../../../test/support/team-access/team-access.ts';
 
+const ORGANIZATION_PERMISSIONS = [
+  'manage-policies',
+  'manage-policy-overrides',
+  'delegate-policy-overrides',
+  'manage-workspaces',
+  'manage-vcs-settings',
+  'manage-providers',
+  'manage-modules',
+  'manage-run-tasks',
+  'manage-projects',
+  'read-workspaces',
+  'read-projects',
+  'manage-membership',
+  'manage-teams',
+  'manage-organization-access',
+  'access-secret-teams',
+  'manage-agent-pools',
+  'manage-public-providers',
+  'manage-public-modules',
+  'manage-registry-components',
+  'manage-registry-artifact-tags',
+  'manage-registry-artifact-version-tags',
+];
+
 describe('a team', () => {
   const api = sharedApi();
   const as = (token: string) => (method: string, path: string, body?: unknown) =>
@@ -43,6 +67,16 @@ describe('a team', () => {
     const after = changed.attributes['organization-access'] as Record<string, boolean>;
     assert.deepEqual([after['manage-projects'], after['read-workspaces']], [false, true]);
     assert.equal(changed.attributes['name'], 'managing');
+  });
+
+  test('returns every organization permission [DOC-43]', async () => {
+    const everything = Object.fromEntries(ORGANIZATION_PERMISSIONS.map((name) => [name, true]));
+    const none = Object.fromEntries(ORGANIZATION_PERMISSIONS.map((name) => [name, false]));
+    const { id, attributes } = await team({ name: 'powerful', 'organization-access': everything });
+    assert.deepEqual(attributes['organization-access'], everything);
+    const body = resource('teams', { 'organization-access': none });
+    const changed = documentOf(await admin('PATCH', `/teams/${id}`, body)).data;
+    assert.deepEqual(changed.attributes['organization-access'], none);
   });
 
   test('is rejected with all attribute errors at once [TEAM-28] [DOC-44]', async () => {
@@ -166,6 +200,15 @@ describe('a caller with one organization permission', () => {
     await addToTeam(api(), api().adminToken, own.id, name);
     return { ...user, own: own.id, membership };
   }
+  /** Creates a user in a secret team with one organization permission. */
+  async function makeManager(permission: string, name: string) {
+    const user = await makeUser(api(), name);
+    await join(api(), api().adminToken, 'acme', name);
+    const access = { 'organization-access': { [permission]: true } };
+    const own = await makeTeam(api(), api().adminToken, 'acme', { name, ...access });
+    await addToTeam(api(), api().adminToken, own.id, name);
+    return user;
+  }
   const PERMISSIONS = ['manage-membership', 'manage-teams', 'manage-organization-access', 'manage-workspaces'] as const;
   before(() => makeOrganization(api(), api().adminToken, 'acme'));
 
@@ -220,4 +263,109 @@ describe('a caller with one organization permission', () => {
       }
     });
   }
+
+  test('gets 404 for the removal of a member who is in a hidden team with another permission [AUTHZ-42]', async () => {
+    const { token } = await makeManager('manage-membership', 'remover');
+    const strong = { 'organization-access': { 'manage-policies': true } };
+    const hidden = await makeTeam(api(), api().adminToken, 'acme', { name: 'hidden-strong', ...strong });
+    const weak = await makeTeam(api(), api().adminToken, 'acme', { name: 'hidden-weak' });
+    for (const [username, teamId] of [
+      ['strong-member', hidden.id],
+      ['weak-member', weak.id],
+    ] as const) {
+      await makeUser(api(), username);
+      const membership = await join(api(), api().adminToken, 'acme', username);
+      await addToTeam(api(), api().adminToken, teamId, username);
+      assert.deepEqual(statusAndText(await request(api(), token, 'GET', `/teams/${teamId}`)), NOT_FOUND);
+      const path = `/organization-memberships/${membership}`;
+      assert.equal((await request(api(), token, 'GET', path)).status, 200);
+      const answer = await request(api(), token, 'DELETE', path);
+      assert.deepEqual(statusAndText(answer), teamId === hidden.id ? NOT_FOUND : [204, '']);
+    }
+  });
+
+  test('creates a secret team and makes a team secret, and cannot see it afterwards [AUTHZ-43]', async () => {
+    const { token } = await makeManager('manage-teams', 'hider');
+    const ask = (method: string, path: string, attributes?: Readonly<Record<string, unknown>>) =>
+      request(api(), token, method, path, attributes === undefined ? {} : { body: resource('teams', attributes) });
+    const created = documentOf(await ask('POST', '/organizations/acme/teams', { name: 'made-secret' })).data;
+    assert.deepEqual([created.attributes['name'], created.attributes['visibility']], ['made-secret', 'secret']);
+    assert.deepEqual(statusAndText(await ask('GET', `/teams/${created.id}`)), NOT_FOUND);
+    const attributes = { name: 'turned-secret', visibility: 'organization' };
+    const { id } = documentOf(await ask('POST', '/organizations/acme/teams', attributes)).data;
+    assert.equal((await ask('GET', `/teams/${id}`)).status, 200);
+    const changed = documentOf(await ask('PATCH', `/teams/${id}`, { visibility: 'secret' })).data;
+    assert.deepEqual([changed.id, changed.attributes['visibility']], [id, 'secret']);
+    assert.deepEqual(statusAndText(await ask('PATCH', `/teams/${id}`, { visibility: 'organization' })), NOT_FOUND);
+  });
+
+  test('learns only from a creation that the name of a hidden resource is taken [AUTHZ-14]', async () => {
+    const { token } = await makeManager('manage-teams', 'namer');
+    const outsider = await makeUser(api(), 'outsider');
+    const hidden = await makeTeam(api(), api().adminToken, 'acme', { name: 'taken' });
+    assert.deepEqual(statusAndText(await request(api(), token, 'GET', `/teams/${hidden.id}`)), NOT_FOUND);
+    assert.deepEqual(statusAndText(await request(api(), outsider.token, 'GET', '/organizations/acme')), NOT_FOUND);
+    const create = async (by: string, path: string, type: string, attributes: Readonly<Record<string, unknown>>) => {
+      const answer = await request(api(), by, 'POST', path, { body: resource(type, attributes) });
+      return answer.status === 422 ? errorsOf(answer).map(({ detail }) => detail) : answer.status;
+    };
+    const organization = { name: 'acme', email: 'a@example.org' };
+    const isTaken = ['Name has already been taken'];
+    assert.deepEqual(await create(outsider.token, '/organizations', 'organizations', organization), isTaken);
+    assert.deepEqual(await create(token, '/organizations/acme/teams', 'teams', { name: 'taken' }), isTaken);
+    await makeOrganization(api(), outsider.token, 'beta');
+    assert.equal(await create(outsider.token, '/organizations/beta/teams', 'teams', { name: 'taken' }), 200);
+    for (const [by, name] of [
+      [api().adminToken, 'acme'],
+      [outsider.token, 'beta'],
+    ] as const) {
+      const path = `/organizations/${name}/workspaces`;
+      assert.equal(await create(by, path, 'workspaces', { name: 'web' }), 201);
+      assert.deepEqual(await create(by, path, 'workspaces', { name: 'web' }), isTaken);
+    }
+  });
+
+  test('reads in the document of a team what they may do with it [DOC-45]', async () => {
+    const teams: Record<string, string> = {};
+    for (const [name, attributes] of [
+      ['weak', {}],
+      ['tokenless', { 'allow-member-token-management': false }],
+      ['strong', { 'organization-access': { 'manage-policies': true } }],
+    ] as const) {
+      const made = await makeTeam(api(), api().adminToken, 'acme', { name, visibility: 'organization', ...attributes });
+      teams[name] = made.id;
+    }
+    const owners = documentOf<ResourceObject[]>(
+      await request(api(), api().adminToken, 'GET', '/organizations/acme/teams?filter[names]=owners'),
+    ).data[0]?.id;
+    const permitted = async (token: string, id: string | undefined) => {
+      const { attributes } = documentOf(await request(api(), token, 'GET', `/teams/${id}`)).data;
+      const permissions = Object.entries(attributes['permissions'] as Record<string, boolean>);
+      assert.deepEqual(permissions.map(([name]) => name).toSorted(), ALL);
+      return permissions.flatMap(([name, isHeld]) => (isHeld ? [name] : [])).toSorted();
+    };
+    const CHANGE = ['can-update-member-token-management', 'can-update-name', 'can-update-sso-team-id'];
+    const TOKENS = ['can-update-api-token', 'can-view-api-token'];
+    const ALL = [
+      ...['can-destroy', 'can-update-membership', 'can-update-organization-access', 'can-update-visibility'],
+      ...[...CHANGE, ...TOKENS],
+    ].toSorted();
+    const MANAGE = ['can-destroy', ...CHANGE, 'can-update-membership', 'can-update-visibility'].toSorted();
+    assert.deepEqual(await permitted(api().adminToken, teams['strong']), ALL);
+    const notDestroy = ALL.filter((name) => name !== 'can-destroy');
+    assert.deepEqual(await permitted(api().adminToken, owners), notDestroy);
+    for (const [permission, expected] of [
+      ['manage-membership', ['can-update-membership']],
+      ['manage-teams', MANAGE],
+      ['manage-organization-access', ALL.filter((name) => !TOKENS.includes(name))],
+      ['read-workspaces', []],
+    ] as const) {
+      const { token, username } = await makeManager(permission, `documented-${permission}`);
+      assert.deepEqual(await permitted(token, teams['weak']), expected, permission);
+      assert.deepEqual(await permitted(token, teams['strong']), [], permission);
+      for (const name of ['weak', 'tokenless']) await addToTeam(api(), api().adminToken, teams[name] ?? '', username);
+      assert.deepEqual(await permitted(token, teams['weak']), [...expected, ...TOKENS].toSorted(), permission);
+      assert.deepEqual(await permitted(token, teams['tokenless']), expected, permission);
+    }
+  });
 });

@@ -82,6 +82,30 @@ describe('an authentication token', () => {
     assert.equal(all.length, 2);
   });
 
+  test('has relationships to its creator and its team, and no links [DOC-65]', async () => {
+    const { data: me } = documentOf(await admin('GET', '/account/details'));
+    const createdBy = { data: { id: me.id, type: 'users' } };
+    const create = async (token: string, path: string) => {
+      const { data } = documentOf(await request(api(), token, 'POST', path, tokenBody({ description: 'linked' })));
+      assert.ok(!('links' in data));
+      return data;
+    };
+    const ofUser = await create(api().adminToken, `/users/${me.id}/authentication-tokens`);
+    assert.deepEqual(ofUser.relationships, { 'created-by': createdBy });
+    const ofTeam = await create(api().adminToken, `/teams/${team}/authentication-tokens`);
+    assert.deepEqual(ofTeam.relationships, { 'created-by': createdBy, team: { data: { id: team, type: 'teams' } } });
+    assert.deepEqual(documentOf(await admin('GET', `/authentication-tokens/${ofTeam.id}`)).data, {
+      ...ofTeam,
+      attributes: { ...ofTeam.attributes, token: null },
+    });
+    const owners = documentOf<ResourceObject[]>(await admin('GET', '/organizations/acme/teams?filter[names]=owners'))
+      .data[0]?.id;
+    const robot = await create(api().adminToken, `/teams/${owners}/authentication-token`);
+    const byTeam = await create(String(robot.attributes['token']), '/organizations/acme/authentication-token');
+    assert.deepEqual(byTeam.relationships, {});
+    for (const { id } of [ofUser, ofTeam, robot]) await admin('DELETE', `/authentication-tokens/${id}`);
+  });
+
   test('of a user can be managed only by that user [AUTHZ-77]', async () => {
     const user = await makeUser(api(), 'ada');
     const path = `/users/${user.id}/authentication-tokens`;

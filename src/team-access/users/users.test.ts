@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import { sharedApi, startApi } from '../../../test/support/process/api.ts';
 import { addToTeam, join, makeTeam, makeUser } from '../../../test/support/team-access/organization-fixture.ts';
@@ -128,6 +129,57 @@ describe('a user', () => {
     await invite('boss@example.org');
     const body = resource('users', { username: 'cfo', email: 'boss@example.org' });
     assert.equal(documentOf(await admin('POST', '/admin/users', { body })).data.attributes['username'], 'cfo');
+  });
+
+  test('has the attributes of the specification [DOC-54]', async () => {
+    const constants = {
+      'is-service-account': false,
+      'two-factor': { enabled: false, verified: false },
+      'unconfirmed-email': null,
+      'v2-only': true,
+    };
+    const made = { username: 'complete', email: 'Complete@example.org' };
+    const created = documentOf(await admin('POST', '/admin/users', { body: resource('users', made) })).data;
+    const { token, permissions, ...attributes } = created.attributes;
+    assert.match(String(token), /atlasv1/);
+    const avatar = `https://www.gravatar.com/avatar/${hash('sha256', 'complete@example.org')}?s=100&d=mm`;
+    assert.deepEqual(attributes, { ...made, 'avatar-url': avatar, 'is-site-admin': false, ...constants });
+    const read = documentOf(await admin('GET', `/users/${created.id}`)).data;
+    assert.deepEqual(read.attributes, { ...attributes, permissions });
+    const first = documentOf(await admin('GET', '/account/details')).data.attributes;
+    const { permissions: _, ...own } = first;
+    const none = { email: null, 'avatar-url': null };
+    assert.deepEqual(own, { username: 'admin', ...none, 'is-site-admin': true, ...constants });
+    const tokenPath = '/organizations/acme/authentication-token';
+    const robot = String(documentOf(await admin('POST', tokenPath)).data.attributes['token']);
+    const account = documentOf(await request(api(), robot, 'GET', '/account/details')).data.attributes;
+    assert.equal(account['is-service-account'], true);
+  });
+
+  test('has permissions only in the documents that they read about themselves [DOC-56]', async () => {
+    const { id, token, username } = await makeUser(api(), 'permitted');
+    const membership = await join(api(), api().adminToken, 'acme', username);
+    const expected = (isSelf: boolean) => ({
+      'can-create-organizations': isSelf,
+      'can-change-email': false,
+      'can-change-username': false,
+      'can-manage-user-tokens': isSelf,
+      'can-view2fa-settings': false,
+      'can-manage-hcp-account': false,
+    });
+    for (const path of ['/account/details', `/users/${id}`]) {
+      const { attributes } = documentOf(await request(api(), token, 'GET', path)).data;
+      assert.deepEqual(attributes['permissions'], expected(true), path);
+    }
+    const { included } = documentOf(
+      await request(api(), token, 'GET', `/organization-memberships/${membership}?include=user`),
+    );
+    assert.deepEqual(
+      included?.map(({ attributes }) => attributes['permissions']),
+      [expected(false)],
+    );
+    const byOther = documentOf(await admin('GET', `/users/${id}`)).data;
+    assert.deepEqual(byOther.attributes['permissions'], expected(false));
   });
 
   test('has an email address without invisible and reserved characters [DOC-11]', async () => {

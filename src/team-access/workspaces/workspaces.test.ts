@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { sharedApi } from '../../../test/support/process/api.ts';
+import { createFakeClock } from '../../../test/support/fake-clock.ts';
+import { sharedApi, startApi } from '../../../test/support/process/api.ts';
 import {
   createOrganizationFixture,
   type OrganizationFixture,
@@ -8,12 +9,57 @@ import {
 import {
   documentOf,
   errorsOf,
+  makeOrganization,
   NOT_FOUND,
   type ResourceObject,
   request,
   resource,
   statusAndText,
 } from '../../../test/support/team-access/team-access.ts';
+
+const CONSTANTS = {
+  locked: false,
+  'resource-count': 0,
+  source: 'tfe-api',
+  'tag-names': [],
+  'vcs-repo': null,
+  actions: { 'is-destroyable': true },
+};
+const DEFAULT_SETTINGS = {
+  'execution-mode': 'remote',
+  description: null,
+  'terraform-version': null,
+  'working-directory': null,
+  'source-name': null,
+  'source-url': null,
+  'auto-destroy-at': null,
+  'auto-destroy-activity-duration': null,
+  'trigger-prefixes': [],
+  'trigger-patterns': [],
+  'allow-destroy-plan': true,
+  'file-triggers-enabled': true,
+  'inherits-project-auto-destroy': true,
+  'speculative-enabled': true,
+  'structured-run-output-enabled': true,
+  operations: true,
+  'assessments-enabled': false,
+  'auto-apply': false,
+  'auto-apply-run-trigger': false,
+  'global-remote-state': false,
+  'project-remote-state': false,
+  'queue-all-runs': false,
+  'setting-overwrites': null,
+};
+/** A valid value of each setting that differs from the default. */
+const CHANGED_SETTINGS = {
+  ...Object.fromEntries(
+    Object.entries(DEFAULT_SETTINGS).map(([name, value]) => {
+      if (typeof value === 'boolean') return [name, !value];
+      return [name, Array.isArray(value) ? Array.from({ length: 100 }, () => 'x') : 'other'];
+    }),
+  ),
+  'setting-overwrites': { 'execution-mode': true },
+};
 
 describe('a workspace', () => {
   const api = sharedApi();
@@ -61,6 +107,51 @@ describe('a workspace', () => {
     );
     const taken = await owner('POST', PATH, resource('workspaces', { name: 'Production' }));
     assert.equal(errorsOf(taken)[0]?.['detail'], 'Name has already been taken');
+  });
+
+  test('has the attributes of the specification, with default settings [DOC-58] [DOC-59] [DOC-61]', async () => {
+    const clock = createFakeClock();
+    await using own = await startApi({ clock });
+    const organization = await makeOrganization(own, own.adminToken, 'acme');
+    const ask = async (method: string, path: string, body?: unknown) =>
+      documentOf(await request(own, own.adminToken, method, path, body === undefined ? {} : { body })).data;
+    const createTime = new Date(clock.now()).toISOString();
+    const { id, attributes, relationships, ...others } = await ask('POST', PATH, resource('workspaces', { name: 'a' }));
+    const { permissions, ...values } = attributes;
+    assert.equal(typeof permissions, 'object');
+    const expected = {
+      name: 'a',
+      'created-at': createTime,
+      'updated-at': createTime,
+      ...CONSTANTS,
+      ...DEFAULT_SETTINGS,
+    };
+    assert.deepEqual(values, expected);
+    const project = organization.relationships['default-project'];
+    const links = { self: '/api/v2/organizations/acme/workspaces/a' };
+    assert.deepEqual(others, { type: 'workspaces', links });
+    assert.deepEqual(Object.keys(relationships), ['organization', 'project']);
+    assert.deepEqual(relationships['organization']?.data, { id: 'acme', type: 'organizations' });
+    assert.deepEqual(relationships['project'], project);
+    clock.advance(1_000);
+    const updateTime = new Date(clock.now()).toISOString();
+    const sent = { name: 'b', ...CHANGED_SETTINGS };
+    const changed = (await ask('PATCH', `/workspaces/${id}`, resource('workspaces', sent))).attributes;
+    assert.deepEqual({ ...changed, permissions }, { ...expected, ...sent, 'updated-at': updateTime, permissions });
+  });
+
+  test('is rejected without a name, and with settings of a wrong type [DOC-58] [DOC-59]', async () => {
+    const names = Object.keys(DEFAULT_SETTINGS);
+    const pointersOf = async (attributes: Readonly<Record<string, unknown>>) =>
+      errorsOf(await owner('POST', PATH, resource('workspaces', attributes)))
+        .map(({ source }) => (source as { pointer: string }).pointer.replace('/data/attributes/', ''))
+        .toSorted();
+    const wrong = Object.fromEntries(names.map((name) => [name, 1]));
+    assert.deepEqual(await pointersOf(wrong), ['name', ...names].toSorted());
+    const texts = Array.from({ length: 101 }, () => 'x');
+    const overwrites = Object.fromEntries(texts.map((text, i) => [`${text}${i}`, true]));
+    const long = { 'trigger-patterns': texts, 'trigger-prefixes': texts, 'setting-overwrites': overwrites };
+    assert.deepEqual(await pointersOf({ name: 'long', ...long }), Object.keys(long).toSorted());
   });
 
   test('returns the permissions of each caller [DOC-60]', async () => {
