@@ -38,20 +38,20 @@ export async function checkBlockingQuery(
   if (hasFailed || request === undefined || before === undefined) return outcome;
   using waiting = linkedSignal(signal);
   const next = checker.nextValue(slot);
-  const acknowledgement: Acknowledgement = {};
-  const change = { target, request, before, next, acknowledgement };
+  const acknowledgment: Acknowledgment = {};
+  const change = { target, request, before, next, acknowledgment };
   const query = waitForChange(options, slot, change, waiting.signal);
   // The query usually reaches the server before the change.
   await delay(random.below(CHANGE_DELAY_MS_MAX), undefined, { signal }).catch(() => undefined);
   const written = await checker.write(slot, next, random.pick(targets), signal);
-  if (written === 'done') acknowledgement.ms = now();
+  if (written === 'done') acknowledgment.ms = now();
   else waiting.abort();
   await query;
   return written;
 }
 
-interface Acknowledgement {
-  /** The time of the acknowledgement, once it has arrived. */
+interface Acknowledgment {
+  /** The time of the acknowledgment, once it has arrived. */
   ms?: number;
 }
 
@@ -60,13 +60,13 @@ interface Change {
   readonly request: ApiRequest;
   readonly before: string;
   readonly next: string;
-  readonly acknowledgement: Readonly<Acknowledgement>;
+  readonly acknowledgment: Readonly<Acknowledgment>;
 }
 
 async function waitForChange(
   { kind, checker, client, now }: BlockingQueryCheckOptions,
   slot: number,
-  { target, request, before, next, acknowledgement }: Change,
+  { target, request, before, next, acknowledgment }: Change,
   signal: AbortSignal,
 ): Promise<void> {
   // The first query returns immediately, with the index to wait from.
@@ -82,7 +82,7 @@ async function waitForChange(
     const resource = checker.resources[slot] as TrackedResource; // A valid slot.
     const observed = checker.parse(exchange, (response) => kind.parseRead(response, resource.key));
     if (observed === undefined) return;
-    const isLate = acknowledgement.ms !== undefined && now() - acknowledgement.ms > NOTIFY_MS;
+    const isLate = acknowledgment.ms !== undefined && now() - acknowledgment.ms > NOTIFY_MS;
     const isWrong = observed.value !== before && observed.value !== next;
     if (isLate) checker.report('a blocking query returns after a change', exchange, resource);
     if (isWrong) checker.report('a blocking query returns the old or the new value', exchange, resource);

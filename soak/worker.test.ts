@@ -89,7 +89,7 @@ async function startService(bug: Bug | undefined): Promise<Service> {
     if (since >= index) {
       await new Promise<void>((resolve) => waiting.add(resolve));
       if (bug === 'missed-notification') {
-        // Lets the acknowledgement of the change arrive first.
+        // Lets the acknowledgment of the change arrive first.
         await delay(100);
         advancedMs += NOTIFY_MS + 1;
       }

@@ -50,7 +50,7 @@ const etcdSchemes: Rule = ({ etcd }, isSet) => {
   return key && { key, wanted: 'etcd.endpoints with https as well' };
 };
 
-const peeringCanBeDialled: Rule = ({ services, peering }) => {
+const peeringCanBeDialed: Rule = ({ services, peering }) => {
   if (!services.includes('peering')) return undefined;
   if (peering.advertise?.some(({ host }) => isWildcard(host))) {
     return { key: 'peering.advertise', wanted: 'addresses that other clusters can dial, which a wildcard is not' };
@@ -108,7 +108,7 @@ const rules: readonly Rule[] = [
   etcdOnlyWithEtcd,
   dnsOnlyWithAddress,
   etcdSchemes,
-  peeringCanBeDialled,
+  peeringCanBeDialed,
   heartbeats,
   limitsNest,
   listenersDiffer,

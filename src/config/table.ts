@@ -15,7 +15,7 @@ const KIB = 2 ** 10;
 const GIB = 2 ** 30;
 
 const listener = hostPort({ portMin: 0 });
-const dialled = hostPort({ portMin: 1 });
+const dialed = hostPort({ portMin: 1 });
 const count = integer({ min: 1, max: 10_000_000 });
 const optionalList = { emptyAllowed: true };
 const filledList = { emptyAllowed: false };
@@ -110,7 +110,7 @@ export const settings = {
 
   'peering.address': required(listener, '127.0.0.1:8503', 'Address of the listener for peer streams.'),
   'peering.advertise': optional(
-    list(dialled, filledList),
+    list(dialed, filledList),
     'Addresses in peering tokens, where other clusters reach this one.',
     'peering.address',
   ),

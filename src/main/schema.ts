@@ -12,7 +12,7 @@ import { configEntries } from '../peering/config-entries/config-entry.ts';
 import { peerings } from '../peering/record/record.ts';
 import { acceptedSecrets, links, reservations, tombstones } from '../peering/record/secrets.ts';
 import { trustBundles } from '../peering/record/trust-bundle.ts';
-import { acknowledgements } from '../peering/trust/acknowledgement.ts';
+import { acknowledgments } from '../peering/trust/acknowledgment.ts';
 import { authorities } from '../peering/trust/authority.ts';
 import { defineSchema } from '../state/table.ts';
 import { auditTrails, trailCommits } from '../team-access/audit.ts';
@@ -37,7 +37,7 @@ export const SCHEMA = defineSchema([
   links,
   tombstones,
   reservations,
-  acknowledgements,
+  acknowledgments,
   trustBundles,
   importedServices,
   importProblems,

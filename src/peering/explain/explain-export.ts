@@ -1,4 +1,4 @@
-/** The diagnosis of an exported service, from registration to the peer's acknowledgement ([SVC-94]). */
+/** The diagnosis of an exported service, from registration to the peer's acknowledgment ([SVC-94]). */
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import { localInstances } from '../catalog/query/local-instances.ts';

@@ -101,7 +101,7 @@ function addTimes(named: Registry, peering: RunningPeering): void {
   });
   new Gauge({
     name: 'accord_peering_round_trip_seconds',
-    help: 'Time from sending a resource to its acknowledgement, the latest one on this server',
+    help: 'Time from sending a resource to its acknowledgment, the latest one on this server',
     labelNames: LABELS,
     registers: [named],
     collect() {

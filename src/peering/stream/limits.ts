@@ -21,7 +21,7 @@ export const UNACKNOWLEDGED_MAX = 4_096;
 /** Maximum number of IDs of changed resources in the send queue. A healthy cluster exports fewer to one peer. */
 export const PENDING_CHANGES_MAX = 262_144;
 /**
- * Maximum number of harmless protocol errors of the peer during one stream: acknowledgements of unknown nonces,
+ * Maximum number of harmless protocol errors of the peer during one stream: acknowledgments of unknown nonces,
  * subscriptions to unknown kinds, repeated subscriptions, and responses without a nonce. A peer with another version of
  * the protocol may cause one or two of them, which must not break the peering. A peer that exceeds the limit is faulty,
  * and ending the stream makes the fault visible.

@@ -5,7 +5,7 @@ import type { SessionEnd, SessionLimit, StopReason, StreamStatus, TimeoutReason 
 /** The texts of [STREAM-49]. */
 const LIMIT_REASONS: Readonly<Record<SessionLimit, string>> = {
   'transport-stalled': 'the peer accepts no messages',
-  'acknowledgements-waiting': 'the peer takes acknowledgements too slowly',
+  'acknowledgements-waiting': 'the peer takes acknowledgments too slowly',
   'responses-unacknowledged': 'the peer acknowledges nothing',
   'changes-waiting': 'more resources have changed than the peer takes',
   'protocol-errors': 'the peer has sent too many invalid messages',

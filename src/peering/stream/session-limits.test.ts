@@ -95,7 +95,7 @@ describe('the limits of a session', () => {
     assert.deepEqual(sessionEndIn(effects), { kind: 'limit', limit: 'protocol-errors' });
   });
 
-  it('end the stream when the peer accepts no acknowledgements [STREAM-49]', () => {
+  it('end the stream when the peer accepts no acknowledgments [STREAM-49]', () => {
     const session = exportingSession();
     dispatch(session, { type: 'changed', keys: [WEB] });
     const bad = { type: 'bad-response-received', nonce: 'n', url: 'x', refusal: REFUSAL } as const;

@@ -4,7 +4,7 @@ import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { sqliteStore } from '../../../test/support/state/store.ts';
 import { until } from '../../../test/support/until.ts';
 import { auditLog } from '../../audit/record.ts';
-import { bundleFingerprint, recordAcknowledgement } from './acknowledgement.ts';
+import { bundleFingerprint, recordAcknowledgment } from './acknowledgment.ts';
 import { rotate } from './api/rotate.ts';
 import { authorityRow } from './authority.ts';
 import {
@@ -26,7 +26,7 @@ const actions = async ({ state }: TrustFixture): Promise<string[]> => {
   return entries.map(({ row }) => `${row.actor === 'system' ? 'system' : 'caller'} ${row.action}`);
 };
 const acknowledge = ({ state, identity }: TrustFixture, id: string): Promise<void> =>
-  state.write((tx) => recordAcknowledgement(tx, id, bundleFingerprint(identity.roots(tx))));
+  state.write((tx) => recordAcknowledgment(tx, id, bundleFingerprint(identity.roots(tx))));
 
 describe('certificate job', () => {
   test('renews the server certificate after two thirds of its lifetime, under the same root [PEER-85]', async () => {
@@ -60,7 +60,7 @@ describe('certificate job', () => {
 });
 
 describe('a rotation', () => {
-  test('switches after all acknowledgements and later retires the old root, and every handshake succeeds [PEER-86]', async () => {
+  test('switches after all acknowledgments and later retires the old root, and every handshake succeeds [PEER-86]', async () => {
     await using fixture = await openTrust();
     const { clock, identity, state } = fixture;
     const ids = [await makePeering(state, 'east'), await makePeering(state, 'west')];
@@ -99,7 +99,7 @@ describe('a rotation', () => {
     assert.deepEqual(await actions(fixture), ['system create', 'caller rotate', 'system switch', 'system retire']);
   });
 
-  test('switches after seven days without an acknowledgement [PEER-86]', async () => {
+  test('switches after seven days without an acknowledgment [PEER-86]', async () => {
     await using fixture = await openTrust();
     await makePeering(fixture.state, 'disconnected');
     fixture.startJob();

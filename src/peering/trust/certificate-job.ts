@@ -12,7 +12,7 @@ import type { State } from '../../state/state.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import { entryTopic, rowTopic, type Topic } from '../../state/watch/change-notifier.ts';
 import type { SecretStore } from '../record/encrypted-secret.ts';
-import { acknowledgements, awaitedBundle, unacknowledgedPeerings } from './acknowledgement.ts';
+import { acknowledgments, awaitedBundle, unacknowledgedPeerings } from './acknowledgment.ts';
 import {
   AUTHORITY_KEY,
   announceRoot,
@@ -101,7 +101,7 @@ async function prepare(action: Action, { state, clock, secrets, name }: Certific
 function watchedTopics(reader: Reader): Topic[] {
   const bundle = awaitedBundle(reader);
   const row = rowTopic(authorities, AUTHORITY_KEY);
-  return bundle === undefined ? [row] : [row, entryTopic(acknowledgements, 'bundle', bundle)];
+  return bundle === undefined ? [row] : [row, entryTopic(acknowledgments, 'bundle', bundle)];
 }
 
 /** Resolves when one of the topics changes, or after `ms`. @throws the signal's reason */

@@ -9,7 +9,7 @@ import type { Reader } from '../../state/memory/reader.ts';
 import type { State } from '../../state/state.ts';
 import { rowTopic } from '../../state/watch/change-notifier.ts';
 import type { SecretStore } from '../record/encrypted-secret.ts';
-import { bundleFingerprint } from './acknowledgement.ts';
+import { bundleFingerprint } from './acknowledgment.ts';
 import { AUTHORITY_KEY, type Authority, authorities, authorityRow, serverKeyPlace, trustedRoots } from './authority.ts';
 import { type ClusterName, clusterName } from './cluster-name.ts';
 import { prepareAuthority } from './prepare-authority.ts';

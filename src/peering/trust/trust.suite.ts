@@ -22,7 +22,7 @@ import type { TextCipher } from '../../state/transfer/encryption.ts';
 import { createSecretStore, type SecretStore } from '../record/encrypted-secret.ts';
 import { newPeering, peerings, type Role } from '../record/record.ts';
 import { acceptedSecrets } from '../record/secrets.ts';
-import { acknowledgements } from './acknowledgement.ts';
+import { acknowledgments } from './acknowledgment.ts';
 import type { TrustContext } from './api/trust-context.ts';
 import { authorities } from './authority.ts';
 import { certificateJob } from './certificate-job.ts';
@@ -30,7 +30,7 @@ import { openServerIdentity, type ServedCertificate, type ServerIdentity } from 
 
 const SCHEMA = defineSchema([
   ...[cluster, partitions, aclTokens, auditLog],
-  ...[peerings, acceptedSecrets, authorities, acknowledgements],
+  ...[peerings, acceptedSecrets, authorities, acknowledgments],
 ]);
 
 export interface TrustSettings {

@@ -6,7 +6,7 @@ import type { State } from '../../../state/state.ts';
 import { rowTopic } from '../../../state/watch/change-notifier.ts';
 import type { Exporter } from '../../export/exporter.ts';
 import { peerings } from '../../record/record.ts';
-import { awaitsAcknowledgement, bundleFingerprint, recordAcknowledgement } from '../../trust/acknowledgement.ts';
+import { awaitsAcknowledgment, bundleFingerprint, recordAcknowledgment } from '../../trust/acknowledgment.ts';
 import { AUTHORITY_KEY, authorities } from '../../trust/authority.ts';
 import type { ServerIdentity } from '../../trust/identity.ts';
 import type { OutgoingResources, Refusal, Side } from '../contract.ts';
@@ -59,9 +59,9 @@ export function outgoingResources(
 
   function rootsAcknowledged(): void {
     const bundle = bundlesSent.shift();
-    if (bundle === undefined || !awaitsAcknowledgement(state.snapshot, peeringId)) return;
+    if (bundle === undefined || !awaitsAcknowledgment(state.snapshot, peeringId)) return;
     state
-      .write((tx) => recordAcknowledgement(tx, peeringId, bundle))
+      .write((tx) => recordAcknowledgment(tx, peeringId, bundle))
       .catch((error: unknown) => log.warn({ error, peering }, 'trust bundle acknowledgment not recorded'));
   }
 

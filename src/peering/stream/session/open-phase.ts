@@ -123,7 +123,7 @@ interface OpenDeadlines {
   readonly silence: number | undefined;
   readonly apply: number | undefined;
   readonly transport: number | undefined;
-  readonly acknowledgement: number | undefined;
+  readonly acknowledgment: number | undefined;
 }
 
 /**
@@ -138,14 +138,14 @@ function openDeadlines(session: Session): OpenDeadlines {
     silence: session.wasReading ? session.lastReceivedAt + timeout : undefined,
     apply: applyQueue.inProgress.size > 0 ? applyQueue.lastProgressAt + timeout : undefined,
     transport: session.transportReady ? undefined : session.lastSentAt + timeout,
-    acknowledgement: isAwaitingAcks(sendQueue) ? sendQueue.lastAckAt + timeout : undefined,
+    acknowledgment: isAwaitingAcks(sendQueue) ? sendQueue.lastAckAt + timeout : undefined,
   };
 }
 
 export function nextOpenDeadline(session: Session): number {
-  const { heartbeat, silence, apply, transport, acknowledgement } = openDeadlines(session);
+  const { heartbeat, silence, apply, transport, acknowledgment } = openDeadlines(session);
   const never = Number.POSITIVE_INFINITY;
-  return Math.min(heartbeat ?? never, silence ?? never, apply ?? never, transport ?? never, acknowledgement ?? never);
+  return Math.min(heartbeat ?? never, silence ?? never, apply ?? never, transport ?? never, acknowledgment ?? never);
 }
 
 export function openTick(session: Session, _phase: OpenPhase, { at }: EventOf<'tick'>): Phase {
@@ -162,7 +162,7 @@ export function openTick(session: Session, _phase: OpenPhase, { at }: EventOf<'t
   if (isOver(deadlines.apply)) return timedOut('apply timeout');
   // A stalled transport would not accept a status either.
   if (isOver(deadlines.transport)) return tearDown(session, { kind: 'limit', limit: 'transport-stalled' });
-  if (isOver(deadlines.acknowledgement)) return endAtLimit(session, at, 'responses-unacknowledged');
+  if (isOver(deadlines.acknowledgment)) return endAtLimit(session, at, 'responses-unacknowledged');
   if (isOver(deadlines.heartbeat)) {
     session.sendQueue.heartbeatDue = true;
     session.lastHeartbeatAt = at;

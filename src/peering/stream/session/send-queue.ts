@@ -1,5 +1,5 @@
 /**
- * The messages that wait to be sent, by priority [STREAM-46]: control messages, the heartbeat, acknowledgements,
+ * The messages that wait to be sent, by priority [STREAM-46]: control messages, the heartbeat, acknowledgments,
  * resources. A waiting resource is only a key. Its content is read when the transport asks for it, so a slow peer uses
  * little memory.
  */
@@ -30,7 +30,7 @@ export interface SendQueue {
   lastNonce: number;
   /** The number of acks ever queued, which makes their keys in `acks` unique. */
   lastAckNumber: number;
-  /** The time of the peer's last acknowledgement, or of the first response sent while none was unacknowledged. */
+  /** The time of the peer's last acknowledgment, or of the first response sent while none was unacknowledged. */
   lastAckAt: number;
 }
 

@@ -80,7 +80,7 @@ describe('sending', () => {
     assert.deepEqual([nonces.at(0), nonces.at(9), nonces.at(16)], ['00000001', '0000000a', '00000011']);
   });
 
-  it('sends heartbeats and acknowledgements before resources [STREAM-46]', () => {
+  it('sends heartbeats and acknowledgments before resources [STREAM-46]', () => {
     const session = exportingSession();
     dispatch(session, { type: 'changed', keys: [WEB, API] });
     dispatch(session, responseReceived(WEB, 'n1'));
@@ -112,14 +112,14 @@ describe('sending', () => {
     assert.equal(session.counters.protocolErrors, 1);
   });
 
-  it('reports the time to an acknowledgement', () => {
+  it('reports the time to an acknowledgment', () => {
     const session = exportingSession();
     dispatch(session, { type: 'changed', keys: [WEB] });
     const effects = dispatch(session, { type: 'ack-received', nonce: '00000001' }, START_MS + 70);
     assert.deepEqual(effects, [{ type: 'acknowledged', key: WEB, afterMs: 70 }]);
   });
 
-  it('sends at most UNACKNOWLEDGED_MAX responses before an acknowledgement [STREAM-48] [STREAM-49]', () => {
+  it('sends at most UNACKNOWLEDGED_MAX responses before an acknowledgment [STREAM-48] [STREAM-49]', () => {
     const session = exportingSession();
     const keys = Array.from({ length: UNACKNOWLEDGED_MAX + 2 }, (_, number) => numberedService(number));
     dispatch(session, { type: 'changed', keys });

@@ -11,7 +11,7 @@ export interface PeeringTraffic {
   refusedHere: number;
   /** Streams opened. All but the first are reconnects. */
   opened: number;
-  /** The latest time from sending a resource to its acknowledgement. It includes the application by the peer. */
+  /** The latest time from sending a resource to its acknowledgment. It includes the application by the peer. */
   roundTripMs: number | undefined;
 }
 

@@ -135,7 +135,7 @@ export const subscribeMessage = (peerId: string, kind: ResourceKind): Replicatio
     Payload: { case: 'request', value: { PeerID: peerId, ResourceURL: RESOURCE_KINDS[kind].url } },
   });
 
-/** The acknowledgement of a response: an ACK, or a NACK if it has a refusal. */
+/** The acknowledgment of a response: an ACK, or a NACK if it has a refusal. */
 export interface Ack {
   readonly nonce: string;
   readonly url: string;

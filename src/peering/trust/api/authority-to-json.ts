@@ -1,7 +1,7 @@
 /** The JSON document of the certificate authority ([PEER-90]). It contains no private key. */
 import { type Static, Type } from 'typebox';
 import type { Reader } from '../../../state/memory/reader.ts';
-import { unacknowledgedPeerings } from '../acknowledgement.ts';
+import { unacknowledgedPeerings } from '../acknowledgment.ts';
 import { type Authority, authorityRow, renewalTimeMs, stageEndMs, trustedAuthorities } from '../authority.ts';
 import type { ClusterName } from '../cluster-name.ts';
 import { UNACKNOWLEDGED_LISTED_MAX } from '../limits.ts';

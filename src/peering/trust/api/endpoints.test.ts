@@ -7,7 +7,7 @@ import type { Grant } from '../../../credentials/acl-token.ts';
 import { createBlockingQueries } from '../../../http/blocking/blocking-query.ts';
 import { type ReceivedResponse, startTestServer } from '../../../http/server/test-server.suite.ts';
 import { systemClock } from '../../../state/clock/clock.ts';
-import { bundleFingerprint, recordAcknowledgement } from '../acknowledgement.ts';
+import { bundleFingerprint, recordAcknowledgment } from '../acknowledgment.ts';
 import { SWITCHED_MS, UNACKNOWLEDGED_LISTED_MAX } from '../limits.ts';
 import { makePeering, makeToken, openTrust, type TrustFixture } from '../trust.suite.ts';
 import { type AuthorityJson, authoritySchema } from './authority-to-json.ts';
@@ -81,7 +81,7 @@ describe('GET /v1/operator/ca', () => {
     assert.ok(shown.NotAcknowledged.every(({ Name, State }) => names.includes(Name) && State === 'INITIAL'));
   });
 
-  test('answers a blocking query after a rotation and after each acknowledgement', async () => {
+  test('answers a blocking query after a rotation and after each acknowledgment', async () => {
     await using served = await serve();
     const id = await makePeering(served.state, 'east');
     const wait = async (): Promise<() => Promise<AuthorityJson>> => {
@@ -96,7 +96,7 @@ describe('GET /v1/operator/ca', () => {
     assert.equal((await rotation()).Stage, 'ANNOUNCED');
     const acknowledged = await wait();
     const bundle = bundleFingerprint(served.identity.roots(served.state.snapshot));
-    await served.state.write((tx) => recordAcknowledgement(tx, id, bundle));
+    await served.state.write((tx) => recordAcknowledgment(tx, id, bundle));
     assert.equal((await acknowledged()).NotAcknowledgedCount, 0);
   });
 });

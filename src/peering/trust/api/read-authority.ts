@@ -5,7 +5,7 @@ import type { Evaluate } from '../../../http/blocking/blocking-query.ts';
 import type { Snapshot } from '../../../state/memory/snapshot.ts';
 import type { State, Watched } from '../../../state/state.ts';
 import { peerings } from '../../record/record.ts';
-import { acknowledgements, awaitedBundle } from '../acknowledgement.ts';
+import { acknowledgments, awaitedBundle } from '../acknowledgment.ts';
 import { AUTHORITY_KEY, authorities } from '../authority.ts';
 import { authorityToJson } from './authority-to-json.ts';
 import { CLUSTER_WIDE, type TrustContext } from './trust-context.ts';
@@ -22,12 +22,12 @@ export function readAuthority({ credentials, name }: TrustContext, context: Requ
   };
 }
 
-/** Returns what to watch for changes of the awaited peers: acknowledgements and peerings. */
+/** Returns what to watch for changes of the awaited peers: acknowledgments and peerings. */
 function watchedPeers(state: State, snapshot: Snapshot): Watched[] {
   const bundle = awaitedBundle(snapshot);
   if (bundle === undefined) return [];
   return [
-    state.watchEntry(acknowledgements, 'bundle', bundle),
+    state.watchEntry(acknowledgments, 'bundle', bundle),
     state.watchEntry(partitions, 'all', ''),
     ...snapshot.all(partitions).map(({ row }) => state.watchEntry(peerings, 'partition', partitionKey(row.name))),
   ];

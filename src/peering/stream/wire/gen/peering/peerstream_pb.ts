@@ -140,7 +140,7 @@ export const ReplicationMessage_RequestSchema: GenMessage<ReplicationMessage_Req
  */
 export type ReplicationMessage_Response = Message<"hashicorp.consul.internal.peerstream.ReplicationMessage.Response"> & {
   /**
-   * Identifies the response. The acknowledgement repeats it.
+   * Identifies the response. The acknowledgment repeats it.
    *
    * @generated from field: string Nonce = 1;
    */
@@ -339,7 +339,7 @@ export const PeerStreamService: GenService<{
     output: typeof ExchangeSecretResponseSchema;
   },
   /**
-   * Opens a stream, on which both sides send subscriptions, responses, and acknowledgements.
+   * Opens a stream, on which both sides send subscriptions, responses, and acknowledgments.
    *
    * @generated from rpc hashicorp.consul.internal.peerstream.PeerStreamService.StreamResources
    */

@@ -1,5 +1,5 @@
 /**
- * Acknowledgements of the trust bundle that contains an announced CA root. Only peers that dial this cluster verify its
+ * Acknowledgments of the trust bundle that contains an announced CA root. Only peers that dial this cluster verify its
  * certificate, so a rotation waits for peerings of the accepting role. It ignores unused tokens, and it waits for
  * disconnected peers until the stage ends ([PEER-87]).
  */
@@ -12,7 +12,7 @@ import { acceptedSecrets } from '../record/secrets.ts';
 import { authorityRow, trustedRoots } from './authority.ts';
 
 /** The last trust bundle that a peer acknowledged. It is ignored when it belongs to an earlier rotation. */
-export interface Acknowledgement {
+export interface Acknowledgment {
   readonly peeringId: string;
   /** `bundleFingerprint` of the acknowledged CA roots. */
   readonly bundle: string;
@@ -20,7 +20,7 @@ export interface Acknowledgement {
   readonly time: string;
 }
 
-export const acknowledgements = defineTable<Acknowledgement>()({
+export const acknowledgments = defineTable<Acknowledgment>()({
   name: 'ca-acknowledgements',
   key: ({ peeringId }) => peeringId,
   formats: { version: 1 },
@@ -41,20 +41,20 @@ export function awaitedBundle(reader: Reader): string | undefined {
   return row.rotation?.stage === 'announced' ? bundleFingerprint(trustedRoots(row)) : undefined;
 }
 
-/** Whether an acknowledgement of this peer would change the state. If not, the caller can skip the write. */
-export function awaitsAcknowledgement(reader: Reader, peeringId: string): boolean {
+/** Whether an acknowledgment of this peer would change the state. If not, the caller can skip the write. */
+export function awaitsAcknowledgment(reader: Reader, peeringId: string): boolean {
   const bundle = awaitedBundle(reader);
-  return bundle !== undefined && reader.get(acknowledgements, peeringId)?.row.bundle !== bundle;
+  return bundle !== undefined && reader.get(acknowledgments, peeringId)?.row.bundle !== bundle;
 }
 
 /**
  * Records that a peer acknowledged a trust bundle. Ignores a bundle other than the awaited one ([STREAM-70]).
  * @param rootsFingerprint `bundleFingerprint` of the CA roots that were sent to it
  */
-export function recordAcknowledgement(tx: Transaction, peeringId: string, rootsFingerprint: string): void {
-  if (rootsFingerprint !== awaitedBundle(tx) || !awaitsAcknowledgement(tx, peeringId)) return;
+export function recordAcknowledgment(tx: Transaction, peeringId: string, rootsFingerprint: string): void {
+  if (rootsFingerprint !== awaitedBundle(tx) || !awaitsAcknowledgment(tx, peeringId)) return;
   if (tx.get(peerings, peeringId) === undefined) return;
-  tx.put(acknowledgements, { peeringId, bundle: rootsFingerprint, time: new Date(tx.now).toISOString() });
+  tx.put(acknowledgments, { peeringId, bundle: rootsFingerprint, time: new Date(tx.now).toISOString() });
 }
 
 /** Returns the peerings that an announced CA root waits for, in order of ID. Empty when none is announced. */
@@ -64,7 +64,7 @@ export function unacknowledgedPeerings(reader: Reader): readonly DeepReadonly<Pe
   return reader
     .list(peerings, 'role', 'accepting')
     .map(({ row }) => row)
-    .filter((row) => hasUsedToken(reader, row) && reader.get(acknowledgements, row.id)?.row.bundle !== bundle);
+    .filter((row) => hasUsedToken(reader, row) && reader.get(acknowledgments, row.id)?.row.bundle !== bundle);
 }
 
 /** Whether the peer has used its token. It then trusts the old CA root only, and a rotation could lock it out. */

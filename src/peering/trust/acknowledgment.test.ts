@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { markDeleted, peerings } from '../record/record.ts';
 import {
-  acknowledgements,
+  acknowledgments,
   awaitedBundle,
-  awaitsAcknowledgement,
+  awaitsAcknowledgment,
   bundleFingerprint,
-  recordAcknowledgement,
+  recordAcknowledgment,
   unacknowledgedPeerings,
-} from './acknowledgement.ts';
+} from './acknowledgment.ts';
 import { rotate } from './api/rotate.ts';
 import { rotateBack } from './api/rotate-back.ts';
 import { makePeering, openTrust, requestContextFor, type TrustFixture } from './trust.suite.ts';
@@ -16,16 +16,16 @@ import { makePeering, openTrust, requestContextFor, type TrustFixture } from './
 const awaited = ({ state }: TrustFixture): string[] => unacknowledgedPeerings(state.snapshot).map(({ name }) => name);
 const bundle = ({ identity, state }: TrustFixture): string => bundleFingerprint(identity.roots(state.snapshot));
 const acknowledge = ({ state }: TrustFixture, id: string, fingerprint: string): Promise<void> =>
-  state.write((tx) => recordAcknowledgement(tx, id, fingerprint));
+  state.write((tx) => recordAcknowledgment(tx, id, fingerprint));
 
-describe('acknowledgements', () => {
+describe('acknowledgments', () => {
   test('are ignored without a rotation', async () => {
     await using fixture = await openTrust();
     const id = await makePeering(fixture.state, 'east');
     assert.equal(awaitedBundle(fixture.state.snapshot), undefined);
-    assert.equal(awaitsAcknowledgement(fixture.state.snapshot, id), false);
+    assert.equal(awaitsAcknowledgment(fixture.state.snapshot, id), false);
     await acknowledge(fixture, id, bundle(fixture));
-    assert.deepEqual([awaited(fixture), fixture.state.snapshot.all(acknowledgements)], [[], []]);
+    assert.deepEqual([awaited(fixture), fixture.state.snapshot.all(acknowledgments)], [[], []]);
   });
 
   test('are awaited from accepting peerings whose token was used, and that are not deleted [PEER-87]', async () => {
@@ -53,11 +53,11 @@ describe('acknowledgements', () => {
     await makePeering(state, 'west');
     const before = bundle(fixture);
     await rotate(fixture.trust, requestContextFor(fixture.token));
-    assert.equal(awaitsAcknowledgement(state.snapshot, east), true);
+    assert.equal(awaitsAcknowledgment(state.snapshot, east), true);
     await acknowledge(fixture, east, before);
-    assert.equal(awaitsAcknowledgement(state.snapshot, east), true);
+    assert.equal(awaitsAcknowledgment(state.snapshot, east), true);
     await acknowledge(fixture, east, bundle(fixture));
-    assert.deepEqual([awaited(fixture), awaitsAcknowledgement(state.snapshot, east)], [['west'], false]);
+    assert.deepEqual([awaited(fixture), awaitsAcknowledgment(state.snapshot, east)], [['west'], false]);
     const { index } = state.snapshot;
     await acknowledge(fixture, east, bundle(fixture));
     assert.equal(state.snapshot.index, index);
@@ -81,7 +81,7 @@ describe('acknowledgements', () => {
     await acknowledge(fixture, id, bundle(fixture));
     await state.write((tx) => tx.delete(peerings, id));
     await acknowledge(fixture, id, bundle(fixture));
-    assert.equal(state.snapshot.get(acknowledgements, id), undefined);
+    assert.equal(state.snapshot.get(acknowledgments, id), undefined);
   });
 });
 
