@@ -239,7 +239,8 @@ export default {
     },
   ],
   options: {
-    // TypeScript 6 and not 7, which has no API for other tools; and this parser knows `await using` and imports of types.
+    // TypeScript 6 and not 7, which has no API for other tools; and this parser knows `await using` and imports of
+    // types.
     parser: 'tsc',
     doNotFollow: { path: 'node_modules|/gen/' },
     enhancedResolveOptions: {

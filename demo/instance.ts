@@ -1,6 +1,6 @@
 /**
- * `node instance.ts --data-dir DIR NAME`: an example service instance. It answers HTTP requests with its name, registers with the
- * server whose credentials are in DIR, and renews its TTL check until it is stopped.
+ * `node instance.ts --data-dir DIR NAME`: an example service instance. It answers HTTP requests with its name,
+ * registers with the server whose credentials are in DIR, and renews its TTL check until it is stopped.
  */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';

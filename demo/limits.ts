@@ -4,8 +4,8 @@
 export const COMMAND_MS_MAX = 60_000;
 
 /**
- * Time limit of a retried step. The slowest waits for a TTL check of 2 seconds to expire, or for a server to start on a busy
- * machine.
+ * Time limit of a retried step. The slowest waits for a TTL check of 2 seconds to expire, or for a server to start on a
+ * busy machine.
  */
 export const RETRY_MS_MAX = 60_000;
 

@@ -1,7 +1,7 @@
 /**
- * `npm run demo`: shows what Accord does, with real processes on this machine. Each step prints a shell command, runs it, and
- * checks its output; the demo exits with 1 after the first failing step. With `-- --keep` the servers keep running until the
- * demo is interrupted.
+ * `npm run demo`: shows what Accord does, with real processes on this machine. Each step prints a shell command, runs
+ * it, and checks its output; the demo exits with 1 after the first failing step. With `-- --keep` the servers keep
+ * running until the demo is interrupted.
  */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -42,7 +42,8 @@ function parseCommandLine(): { readonly keep: boolean } | 'help' | undefined {
 function runUntilStopped(keep: boolean): Promise<number> {
   const stop = new AbortController();
   for (const [name, exitCode] of Object.entries(STOPPING)) {
-    // Handles every occurrence, because npm forwards signals that the terminal has already sent, and cleanup must finish.
+    // Handles every occurrence, because npm forwards signals that the terminal has already sent, and cleanup must
+    // finish.
     process.on(name, () => stop.abort(exitCode));
   }
   // The reader of the output may close it early (`npm run demo | head`).

@@ -1,8 +1,9 @@
 /**
- * Provides the programs that tests need, before `npm test` starts. It looks on the PATH and in the user's cache folder, and
- * otherwise fetches packages with apt. It fails with one line per program that is missing.
+ * Provides the programs that tests need, before `npm test` starts. It looks on the PATH and in the user's cache folder,
+ * and otherwise fetches packages with apt. It fails with one line per program that is missing.
  *
- * Packages that would start a service are unpacked instead of installed, so that a test run never leaves a daemon behind.
+ * Packages that would start a service are unpacked instead of installed, so that a test run never leaves a daemon
+ * behind.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * Writes docs/api.md from the OpenAPI documents of a real server, which runs in a temporary directory. With `--check`, only
- * reports whether the page is up to date.
+ * Writes docs/api.md from the OpenAPI documents of a real server, which runs in a temporary directory. With `--check`,
+ * only reports whether the page is up to date.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,8 +1,8 @@
 /**
  * Loads the settings of the server into one frozen object. `config/table.ts` declares them.
  *
- * A flag overrides a variable, which overrides the file, which overrides the default. An unknown, invalid, or contradictory
- * setting stops the start, because an ignored setting would only be noticed in production [SRV-8].
+ * A flag overrides a variable, which overrides the file, which overrides the default. An unknown, invalid, or
+ * contradictory setting stops the start, because an ignored setting would only be noticed in production [SRV-8].
  */
 import { hostname } from 'node:os';
 import { ConfigError, describeOrigin, type Origin, quote } from './config/error.ts';
@@ -54,7 +54,10 @@ export function processSources(flags: ReadonlyMap<string, string>, configFile: s
   };
 }
 
-/** Returns the environment variables of the command line's client, including the data directory with the first credentials. */
+/**
+ * Returns the environment variables of the command line's client, including the data directory with the first
+ * credentials.
+ */
 export function clientEnvironment(): Readonly<Record<string, string | undefined>> {
   return Object.fromEntries([...CLIENT_VARIABLES, 'ACCORD_DATA_DIR'].map((name) => [name, process.env[name]]));
 }

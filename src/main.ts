@@ -1,9 +1,10 @@
 /**
  * Composition root: builds, starts, and stops the parts of the server.
  *
- * The start listens first, so that `/healthz` answers while a large state loads. It then loads the state, creates the first
- * credentials if the state is empty, and only then accepts requests. Every stop, whether by a signal, a failed start, or a
- * fatal error of the store, takes the same path: the listener finishes requests in flight, then the state closes.
+ * The start listens first, so that `/healthz` answers while a large state loads. It then loads the state, creates the
+ * first credentials if the state is empty, and only then accepts requests. Every stop, whether by a signal, a failed
+ * start, or a fatal error of the store, takes the same path: the listener finishes requests in flight, then the state
+ * closes.
  */
 import { randomBytes } from 'node:crypto';
 import { getHeapStatistics } from 'node:v8';

@@ -1,6 +1,9 @@
 /** Limits of the audit log that are not settings. */
 
-/** Commits in the first backward step of a read. Doubled while few entries are found, because an epoch leaves a gap of 2^32. */
+/**
+ * Commits in the first backward step of a read. Doubled while few entries are found, because an epoch leaves a gap of
+ * 2^32.
+ */
 export const STEP_COMMITS = 1_000;
 /**
  * Largest number of entries read from the store at once, by the audit log and by the audit trail of an organization. An

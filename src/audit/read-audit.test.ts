@@ -112,7 +112,8 @@ describe('reading the audit log', () => {
     await log(state, 3 * FIRST_PAGE_ENTRIES - 1);
     const limits = limitsAsked(state);
     await ask(state, { charactersMax: 10 * PAGE_CHARACTERS });
-    // The large entry is the last one of the second page. The ten before it take three pages, the last one partly filled.
+    // The large entry is the last one of the second page. The ten before it take three pages, the last one partly
+    // filled.
     const doubled = [FIRST_PAGE_ENTRIES, 2 * FIRST_PAGE_ENTRIES];
     assert.deepEqual(limits, [...doubled, 3, 6, 12]);
   });

@@ -3,7 +3,9 @@ import { defineTable } from '../state/table.ts';
 import type { Transaction } from '../state/write/transaction.ts';
 
 export interface Origin {
-  /** The accessor ID of the caller's token, `anonymous`, `peer` (another cluster), or `system` (the server by itself). */
+  /**
+   * The accessor ID of the caller's token, `anonymous`, `peer` (another cluster), or `system` (the server by itself).
+   */
   readonly actor: string;
   /** The address of the caller; empty for `system`. */
   readonly address: string;

@@ -18,8 +18,8 @@ export interface Retention {
   readonly retentionMs: number;
   readonly onRemoved?: OnRemoved;
   /**
-   * Called once, when an entry is overdue by more than `OVERDUE_MS` because the clock is not known to be steady. A server
-   * that restarts more often than once per `STEADY_MS_MIN` never removes an entry.
+   * Called once, when an entry is overdue by more than `OVERDUE_MS` because the clock is not known to be steady. A
+   * server that restarts more often than once per `STEADY_MS_MIN` never removes an entry.
    */
   readonly onOverdue?: () => void;
 }

@@ -1,4 +1,7 @@
-/** Collects the given values of all settings from flags, environment variables, and the file, in this order of precedence. */
+/**
+ * Collects the given values of all settings from flags, environment variables, and the file, in this order of
+ * precedence.
+ */
 import { ConfigError, quote } from './error.ts';
 import { readConfigFile } from './file.ts';
 import type { GivenValue } from './given-value.ts';

@@ -5,7 +5,9 @@ export interface Kind<T> {
   readonly wanted: string;
   /** Parses trimmed text. Returns `undefined` for an invalid value. */
   parse(text: string): T | undefined;
-  /** Formats a value so that `parse` returns it. A method, because methods are bivariant and one table holds all kinds. */
+  /**
+   * Formats a value so that `parse` returns it. A method, because methods are bivariant and one table holds all kinds.
+   */
   format(value: T): string;
   /** Present if the value is a list. The YAML file may then contain a sequence. */
   readonly isList?: true;
@@ -126,7 +128,9 @@ export function orOff<T>(kind: Kind<T>): Kind<T | 'off'> {
   };
 }
 
-/** Returns the kind of comma-separated lists without duplicates. The text `none` is the empty list, if that is allowed. */
+/**
+ * Returns the kind of comma-separated lists without duplicates. The text `none` is the empty list, if that is allowed.
+ */
 export function list<T>(kind: Kind<T>, { emptyAllowed }: { readonly emptyAllowed: boolean }): Kind<readonly T[]> {
   return {
     wanted: `a list with commas, none twice, each ${kind.wanted}${emptyAllowed ? ', or none' : ''}`,

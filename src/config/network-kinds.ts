@@ -14,7 +14,9 @@ const DNS_NAME = new RegExp(`^(?=.{1,253}$)${DNS_LABEL}(?:\\.${DNS_LABEL})*$`);
 /** Whether `host` is an IP address or a DNS name. Rejects digits and dots that are not an IP address. */
 const isHost = (host: string): boolean => isIP(host) !== 0 || (DNS_NAME.test(host) && !/(?:^|\.)\d+$/.test(host));
 
-/** Returns the kind of `127.0.0.1:8500`, `accord.example:8503`, `[::1]:8500`. Port 0, if allowed, means any free port. */
+/**
+ * Returns the kind of `127.0.0.1:8500`, `accord.example:8503`, `[::1]:8500`. Port 0, if allowed, means any free port.
+ */
 export function hostPort({ portMin }: { readonly portMin: 0 | 1 }): Kind<HostPort> {
   return {
     wanted: `host:port such as 127.0.0.1:8500 (IPv6 in brackets, port ${portMin} to 65535)`,

@@ -1,7 +1,7 @@
 /**
- * Secret settings. They have no flag, because other users can read command lines. A secret comes from the file of its `…-file`
- * key or from an environment variable. It is read on use, because the files of the first credentials may be deleted after
- * the first start.
+ * Secret settings. They have no flag, because other users can read command lines. A secret comes from the file of its
+ * `…-file` key or from an environment variable. It is read on use, because the files of the first credentials may be
+ * deleted after the first start.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { ConfigError } from './error.ts';

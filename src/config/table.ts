@@ -1,6 +1,6 @@
 /**
- * The table of settings: key, kind, default, and meaning. Variable and flag names derive from the key. docs/settings.md is
- * generated from this table. Durations are in milliseconds, sizes in bytes.
+ * The table of settings: key, kind, default, and meaning. Variable and flag names derive from the key. docs/settings.md
+ * is generated from this table. Durations are in milliseconds, sizes in bytes.
  */
 import { boolean, byteSize, duration, integer, list, oneOf, orOff, path, text } from './kinds.ts';
 import { dnsName, hostPort, origin } from './network-kinds.ts';

@@ -1,4 +1,7 @@
-/** The caller of a `/v1` request: reads the token and the partition, authenticates the token, and authorizes by its grants. */
+/**
+ * The caller of a `/v1` request: reads the token and the partition, authenticates the token, and authorizes by its
+ * grants.
+ */
 import type { Origin } from '../audit/record.ts';
 import type { ReadResult } from '../http/blocking/blocking-query.ts';
 import { type Call, type ClientConnection, polledDisconnectSignal } from '../http/call.ts';
@@ -216,8 +219,8 @@ export function watchOwnToken({ state }: Credentials, { accessorId }: Caller): r
 }
 
 /**
- * Returns the partitions that `partition=*` covers: those in which the caller has a read grant on the resource [ACL-53].
- * `filtered` is true if it omits any.
+ * Returns the partitions that `partition=*` covers: those in which the caller has a read grant on the resource
+ * [ACL-53]. `filtered` is true if it omits any.
  * @throws ServiceError `permission-denied` if the caller may read the resource in no partition
  */
 export function readablePartitions(

@@ -1,4 +1,6 @@
-/** Reads and writes `credentials.json` in the data directory, which gives the operator the first credentials [SRV-37]. */
+/**
+ * Reads and writes `credentials.json` in the data directory, which gives the operator the first credentials [SRV-37].
+ */
 import { link, open, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { makeDirectory } from '../state/make-directory.ts';

@@ -126,7 +126,10 @@ export async function recoverCredentials({
   return previousFile;
 }
 
-/** Reads the file of an interrupted start, or one that the operator placed. @throws FirstStartError if it is not valid */
+/**
+ * Reads the file of an interrupted start, or one that the operator placed.
+ * @throws FirstStartError if it is not valid
+ */
 async function existingCredentials(directory: string): Promise<CredentialsFile | undefined> {
   try {
     return await readCredentials(directory);

@@ -2,8 +2,8 @@
 import { hash, randomInt, randomUUIDv7 } from 'node:crypto';
 
 /**
- * Returns the SHA-256 hash of a secret, the only form that is stored [ACL-8]. Secrets are random, so a slower hash would
- * add nothing. A UUID is lowercased first, because secret IDs match without regard to case [ACL-7].
+ * Returns the SHA-256 hash of a secret, the only form that is stored [ACL-8]. Secrets are random, so a slower hash
+ * would add nothing. A UUID is lowercased first, because secret IDs match without regard to case [ACL-7].
  */
 export function hashSecret(secret: string): string {
   return hash('sha256', isUuid(secret) ? secret.toLowerCase() : secret, 'base64url');

@@ -17,8 +17,8 @@ export const TOKEN_NAMES_MAX = 2_048;
 /** 100 years. A longer time is more likely a typo [ACL-35]. */
 export const TOKEN_TTL_MS_MAX = 100 * 366 * 24 * 60 * 60 * 1_000;
 /**
- * Maximum characters in a presented secret ID or team access token. Secret IDs have 36 and tokens 90. The server rejects
- * longer values without a lookup [ACL-6].
+ * Maximum characters in a presented secret ID or team access token. Secret IDs have 36 and tokens 90. The server
+ * rejects longer values without a lookup [ACL-6].
  */
 export const SECRET_CHARACTERS_MAX = 256;
 /** The default and the maximum of `limit` for the audit log [SRV-90]. */

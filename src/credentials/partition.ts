@@ -1,4 +1,7 @@
-/** Partitions: the table, the syntax of names, the JSON document [ACL-57], and the partition that a request names [ACL-47] to [ACL-55]. */
+/**
+ * Partitions: the table, the syntax of names, the JSON document [ACL-57], and the partition that a request names
+ * [ACL-47] to [ACL-55].
+ */
 import { type Static, Type } from 'typebox';
 import { ServiceError } from '../http/errors.ts';
 import type { Reader } from '../state/memory/reader.ts';
@@ -92,7 +95,10 @@ export function checkPartitionName(name: string, edition: Edition): void {
   if (!isPartitionName(name)) throw new ServiceError('bad-request', invalidPartitionText(name));
 }
 
-/** Returns the name of a partition in its stored spelling. @throws ServiceError `bad-request` if it is missing [ACL-50] */
+/**
+ * Returns the name of a partition in its stored spelling.
+ * @throws ServiceError `bad-request` if it is missing [ACL-50]
+ */
 export function existingPartition(reader: Reader, name: string): string {
   const stored = reader.get(partitions, partitionKey(name));
   if (stored === undefined) throw new ServiceError('bad-request', `partition "${name}" does not exist`);

@@ -15,7 +15,10 @@ export function acceptsMediaType(accept: string, mediaType: string): boolean {
   return qualityOf(accept, [mediaType, `${kind}/*`, '*/*']) > 0;
 }
 
-/** Returns the `q` of the first of `names` that the list contains, or 0 (RFC 9110, 12.4.2). Of a repeated name, the highest counts. */
+/**
+ * Returns the `q` of the first of `names` that the list contains, or 0 (RFC 9110, 12.4.2). Of a repeated name, the
+ * highest counts.
+ */
 function qualityOf(list: string, names: readonly string[]): number {
   const qualities = new Map<string, number>();
   for (const item of list.toLowerCase().split(',')) {

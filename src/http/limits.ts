@@ -62,10 +62,14 @@ export const GZIP_BYTES_MIN = 1_400;
 /** Maximum size of a response that is compressed synchronously, in about 1 ms. Larger ones use the thread pool. */
 export const GZIP_BYTES_INLINE_MAX = 64 * 1024;
 
-/** Concurrent compressions in the thread pool, each with 256 KiB for zlib. Past the limit, responses are not compressed. */
+/**
+ * Concurrent compressions in the thread pool, each with 256 KiB for zlib. Past the limit, responses are not compressed.
+ */
 export const GZIP_PARALLEL_MAX = 8;
 
-/** Time without an answer after which the store counts as lost: ping interval (10 s) plus ping deadline (2 s). [SRV-66] */
+/**
+ * Time without an answer after which the store counts as lost: ping interval (10 s) plus ping deadline (2 s). [SRV-66]
+ */
 export const STORE_SILENCE_MS = 12_000;
 
 /** Maximum bytes of log lines that are kept while they cannot be written. Further lines are dropped. [SRV-77] */

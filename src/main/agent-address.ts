@@ -11,8 +11,8 @@ export interface AgentAddress {
 
 /**
  * Returns the host of `http.address`. If that is a wildcard address, returns the first address of the machine that is
- * neither internal nor link-local, IPv4 before IPv6. That address identifies the machine but may be wrong for a service, so
- * services must then give their own.
+ * neither internal nor link-local, IPv4 before IPv6. That address identifies the machine but may be wrong for a
+ * service, so services must then give their own.
  * @param interfaces the result of `os.networkInterfaces`
  */
 export function agentAddress(

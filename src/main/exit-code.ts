@@ -11,8 +11,8 @@ const EXIT_USAGE = 2;
 export const EXIT_FAILED = 1;
 
 /**
- * Returns the exit code of an error whose message is complete for an operator. Returns `undefined` for a bug, which needs
- * its stack trace, and for errors that are reported elsewhere, such as ConfigError.
+ * Returns the exit code of an error whose message is complete for an operator. Returns `undefined` for a bug, which
+ * needs its stack trace, and for errors that are reported elsewhere, such as ConfigError.
  */
 export function exitCodeOf(error: unknown): number | undefined {
   if (error instanceof FirstStartError || error instanceof DataKeyError) return EXIT_USAGE;

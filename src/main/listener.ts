@@ -1,4 +1,7 @@
-/** The HTTP listener's certificate and its protection against DNS rebinding, and errors that name the setting of a listener. */
+/**
+ * The HTTP listener's certificate and its protection against DNS rebinding, and errors that name the setting of a
+ * listener.
+ */
 import { ConfigError } from '../config/error.ts';
 import { isLoopback } from '../config/network-kinds.ts';
 import type { Config } from '../config.ts';

@@ -3,8 +3,8 @@
  * heap limit crashes, and crashes again at every start, because loading the same rows needs the same memory. So the
  * limit on rows is the lower of `state.rows-max` and the number of rows that fit into the heap.
  *
- * The limit is an estimate instead of the heap's current size, because that size includes garbage and is exact only after a
- * full collection. One large response at the wrong time would reject writes until the next collection.
+ * The limit is an estimate instead of the heap's current size, because that size includes garbage and is exact only
+ * after a full collection. One large response at the wrong time would reject writes until the next collection.
  */
 import { HEAP_BASE_BYTES, HEAP_SHARE_MAX, ROW_BYTES, ROWS_MIN } from './limits.ts';
 

@@ -36,8 +36,8 @@ export const ORPHAN_SLICE_ROWS = 500;
 /** Removed owners examined in one turn: as many as one batch can remove, so that the backlog does not grow. */
 export const ORPHAN_SLICE_OWNERS = 5_000;
 /**
- * Rows that a removal job handles at once: orphaned rows, rows of a deleted peering, streams of a lost server, or expired
- * audit entries. Other writes wait behind the removal, so a commit must take only a few milliseconds.
+ * Rows that a removal job handles at once: orphaned rows, rows of a deleted peering, streams of a lost server, or
+ * expired audit entries. Other writes wait behind the removal, so a commit must take only a few milliseconds.
  */
 export const REMOVAL_BATCH_ROWS = 100;
 /**
@@ -46,7 +46,9 @@ export const REMOVAL_BATCH_ROWS = 100;
  * an audit entry.
  */
 export const JOB_BATCH_ROWS = 50;
-/** Estimated bytes of all cached values of the state. A count would bound nothing, because callers choose parts of keys. */
+/**
+ * Estimated bytes of all cached values of the state. A count would bound nothing, because callers choose parts of keys.
+ */
 export const DERIVED_CACHE_BYTES_MAX = 64 * 1024 * 1024;
 /**
  * The size that a larger cached value counts as. A response and the value that it was derived from therefore leave a

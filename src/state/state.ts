@@ -7,7 +7,8 @@
  * Rejected designs:
  * - A store query for each read: slower, and blocking queries would have to poll.
  * - An elected leader: the guard of a commit already decides.
- * - Waking only the waiters of changed rows after a reload: reloads are rare, and waking a waiter without need is allowed.
+ * - Waking only the waiters of changed rows after a reload: reloads are rare, and waking a waiter without need is
+ *   allowed.
  */
 
 import { type Clock, sleep } from './clock/clock.ts';
@@ -201,9 +202,9 @@ export class State implements AsyncDisposable {
   }
 
   /**
-   * Runs `fn`, a synchronous function that reads and changes tables through `tx`, and throws to reject the write. It must
-   * have no side effects, because it may run more than once. Resolves with its result when the commit is durable and
-   * visible on this server. Rejects with the error of `fn` when the rows that `fn` read are durable.
+   * Runs `fn`, a synchronous function that reads and changes tables through `tx`, and throws to reject the write. It
+   * must have no side effects, because it may run more than once. Resolves with its result when the commit is durable
+   * and visible on this server. Rejects with the error of `fn` when the rows that `fn` read are durable.
    * @throws StateError `unavailable` | `outcome-unknown` | `overloaded` | `full` | `too-large` | `rows-max` | `aborted`
    */
   write<T>(fn: (tx: Transaction) => T, options: WriteOptions = {}): Promise<T> {

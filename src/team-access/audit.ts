@@ -1,15 +1,15 @@
 /**
  * Records changes of team access in the audit log and in audit trails, in the same commit.
  *
- * An audit trail is the audit entries of one organization, numbered from 1. The numbers make pages and counts cheap, because
- * the audit log exists only in the store, in commit order, and has no bound on its length.
+ * An audit trail is the audit entries of one organization, numbered from 1. The numbers make pages and counts cheap,
+ * because the audit log exists only in the store, in commit order, and has no bound on its length.
  *
  * Memory contains one row per organization, with the number of its entries. The store contains one row per commit with
- * entries of the organization, which maps an entry number to the commit. A bulk write therefore adds one row of each kind,
- * and any page is a few ranges of the store.
+ * entries of the organization, which maps an entry number to the commit. A bulk write therefore adds one row of each
+ * kind, and any page is a few ranges of the store.
  *
- * Rejected alternatives: a copy of each entry by number (doubles the store), counting by reading (up to a million entries
- * per request), and an index in memory (time bounds the log, not the number of entries).
+ * Rejected alternatives: a copy of each entry by number (doubles the store), counting by reading (up to a million
+ * entries per request), and an index in memory (time bounds the log, not the number of entries).
  */
 import { hash } from 'node:crypto';
 import { type AuditEntry, type Origin, recordChange, type TrailPlace } from '../audit/record.ts';
@@ -101,8 +101,8 @@ export const trailCommits = defineTable<TrailCommit>()({
 const NUMBER_DIGITS = String(Number.MAX_SAFE_INTEGER).length;
 
 /**
- * Returns the key from which a forward scan finds the commits with a first number of at most `number`, newest first. The
- * first of them has the entry `number`. Keys count down, because stores scan forwards more cheaply than backwards.
+ * Returns the key from which a forward scan finds the commits with a first number of at most `number`, newest first.
+ * The first of them has the entry `number`. Keys count down, because stores scan forwards more cheaply than backwards.
  */
 export const trailKey = (organizationId: string, number: number): string =>
   `${organizationId}/${String(Number.MAX_SAFE_INTEGER - number).padStart(NUMBER_DIGITS, '0')}`;
@@ -111,8 +111,8 @@ export const trailKey = (organizationId: string, number: number): string =>
 export const trailEndKey = (organizationId: string): string => `${organizationId}/~`;
 
 /**
- * Adds an entry to the trail of an organization and returns its place. Returns `undefined` when the organization does not
- * exist, as after its own deletion, because nothing can read its trail.
+ * Adds an entry to the trail of an organization and returns its place. Returns `undefined` when the organization does
+ * not exist, as after its own deletion, because nothing can read its trail.
  */
 function addToTrail(tx: Transaction, organizationId: string): TrailPlace | undefined {
   if (tx.get(organizations, organizationId) === undefined) return undefined;

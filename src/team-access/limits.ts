@@ -9,14 +9,16 @@ export const PAGE_SIZE_MAX = 100;
 /** Included resources of a document with several primary resources. At 1 to 2 KB each, the document has some MB. */
 export const INCLUDED_MAX = 10_000;
 /**
- * Resource identifiers in the to-many relationships of one document with several resources, at 60 bytes each. Without it,
- * a page of 100 teams with 2,000 members each would contain 400,000 identifiers.
+ * Resource identifiers in the to-many relationships of one document with several resources, at 60 bytes each. Without
+ * it, a page of 100 teams with 2,000 members each would contain 400,000 identifiers.
  */
 export const LINKAGE_MAX = 20_000;
 /** Entries per page of an audit trail. Clients fetch 1,000 at a time, and an entry has about 1 KB. */
 export const TRAIL_PAGE_SIZE_DEFAULT = 1_000;
 export const TRAIL_PAGE_SIZE_MAX = 1_000;
-/** Entries in a read of an audit trail after a gap. It starts small, because the next entries may be of other trails. */
+/**
+ * Entries in a read of an audit trail after a gap. It starts small, because the next entries may be of other trails.
+ */
 export const TRAIL_ROWS_MIN = 16;
 /** Maximum characters in a setting's JSON in the audit log. Longer values are replaced with their length and hash. */
 export const AUDITED_SETTING_CHARACTERS_MAX = 2_048;
@@ -28,14 +30,16 @@ export const ERRORS_MAX = 100;
 export const RATE_WINDOW_MS = 1_000;
 /**
  * Shared limit of all team tokens of an organization, as a multiple of `team-access.rate-limit`. Otherwise a caller who
- * can create teams could multiply their limit. Ten leaves room for several busy teams, and no single team can exhaust it.
+ * can create teams could multiply their limit. Ten leaves room for several busy teams, and no single team can exhaust
+ * it.
  */
 export const RATE_SHARES_MAX = 10;
 /** Shortest interval between two writes of a token's `last-used-at`, because each write is a commit. */
 export const TOKEN_USE_INTERVAL_MS = 60_000;
 /**
  * Organizations that one user may have created, unless they are a site administrator. Only the store limits the content
- * of an organization. Organizations of which others made the user an owner do not count, because any user could do that.
+ * of an organization. Organizations of which others made the user an owner do not count, because any user could do
+ * that.
  */
 export const ORGANIZATIONS_CREATED_MAX = 100;
 /** Members of an organization whose user was created by an invitation and has not used a token yet. */

@@ -48,7 +48,9 @@ async function startWithJobs(): Promise<ApiWithJobs> {
 const isValid = async (api: Api, token: string): Promise<boolean> =>
   (await api.request('GET', '/v1/acl/token/self', { token })).status === 200;
 
-/** Number of steps in which every job runs. In more steps, requests could time out while a commit waits for the disk. */
+/**
+ * Number of steps in which every job runs. In more steps, requests could time out while a commit waits for the disk.
+ */
 const STEPS_MAX = 10;
 
 /** Advances the clock in steps until `condition` holds. Each step leaves real time for commits to reach the disk. */

@@ -1,6 +1,6 @@
 /**
- * Checks the audit entries of every write of team access [TEAM-98]. An endpoint that writes and is not in `writes` fails
- * the first test.
+ * Checks the audit entries of every write of team access [TEAM-98]. An endpoint that writes and is not in `writes`
+ * fails the first test.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

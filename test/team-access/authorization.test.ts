@@ -1,7 +1,7 @@
 /**
- * Sends a request to every endpoint of team access as every kind of caller [AUTHZ-84]. An endpoint that requires a token
- * and has no entry in ENDPOINT_PERMISSIONS fails the first test. Bodies of writes are invalid, or `If-Match` does not
- * match, so that an authorized write is rejected after the authorization and changes nothing.
+ * Sends a request to every endpoint of team access as every kind of caller [AUTHZ-84]. An endpoint that requires a
+ * token and has no entry in ENDPOINT_PERMISSIONS fails the first test. Bodies of writes are invalid, or `If-Match` does
+ * not match, so that an authorized write is rejected after the authorization and changes nothing.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

@@ -1,6 +1,6 @@
 /**
- * Writes in flight while the caller loses access. Each write authorizes the caller in its own transaction, so the writes
- * committed after the revocation are rejected [TEAM-25].
+ * Writes in flight while the caller loses access. Each write authorizes the caller in its own transaction, so the
+ * writes committed after the revocation are rejected [TEAM-25].
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

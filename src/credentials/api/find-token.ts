@@ -16,10 +16,10 @@ export interface FoundToken {
 }
 
 /**
- * Finds a token in the requested partition, or in any partition if the request names none [ACL-37]. Otherwise a `DELETE`
- * would report success for a token that exists in another partition.
- * @throws ServiceError `permission-denied` if the caller lacks the access in the partition; `bad-request` for an ID that
- *   is not a UUID [ACL-38] or is a secret ID [ACL-39]
+ * Finds a token in the requested partition, or in any partition if the request names none [ACL-37]. Otherwise a
+ * `DELETE` would report success for a token that exists in another partition.
+ * @throws ServiceError `permission-denied` if the caller lacks the access in the partition; `bad-request` for an ID
+ *   that is not a UUID [ACL-38] or is a secret ID [ACL-39]
  */
 export function findToken(
   credentials: Credentials,

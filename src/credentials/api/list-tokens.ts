@@ -57,7 +57,9 @@ export function listTokens(credentials: Credentials, context: RequestContext, pa
   };
 }
 
-/** Returns the token that expires next. A shared list becomes stale when it expires, before a commit removes its row. */
+/**
+ * Returns the token that expires next. A shared list becomes stale when it expires, before a commit removes its row.
+ */
 function nextToExpire(reader: Reader): string | undefined {
   const table: Table<AclToken> = aclTokens;
   return reader.first(table, EXPIRY_INDEX)?.row.accessorId;

@@ -30,7 +30,9 @@ export function readPartition(credentials: Credentials, context: RequestContext,
   };
 }
 
-/** Lists the partitions that the caller may read, by name. Covers every partition, whichever the request names [ACL-51]. */
+/**
+ * Lists the partitions that the caller may read, by name. Covers every partition, whichever the request names [ACL-51].
+ */
 export function listPartitions(credentials: Credentials, context: RequestContext): Evaluate {
   const { state, edition } = credentials;
   return (snapshot) => {

@@ -1,6 +1,6 @@
 /**
- * Reads over HTTP: the query parameters that every read accepts, the headers that tell the client how current a result is,
- * and the body, which is rendered once for all requests that share it.
+ * Reads over HTTP: the query parameters that every read accepts, the headers that tell the client how current a result
+ * is, and the body, which is rendered once for all requests that share it.
  */
 import { Type } from 'typebox';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
@@ -153,8 +153,8 @@ export interface ReadContent {
   /** The error to send with the headers of a read, so that the client can wait for the next change. */
   readonly error?: ServiceError;
   /**
-   * Results with the same key, route and snapshot have the same body, which is rendered once and cached. `undefined` for
-   * results that few requests share, such as pages, because they would displace useful ones from the cache.
+   * Results with the same key, route and snapshot have the same body, which is rendered once and cached. `undefined`
+   * for results that few requests share, such as pages, because they would displace useful ones from the cache.
    */
   readonly shareKey?: string | undefined;
   /** Whether the result omits items that the caller may not read. */
@@ -212,7 +212,9 @@ type SharedBody = { readonly cachedBytes: number } & (
   | { readonly error: ServiceError }
 );
 
-/** Renders a body for the cache. Caches an error too, so that a body past the limit is not rendered for each request. */
+/**
+ * Renders a body for the cache. Caches an error too, so that a body past the limit is not rendered for each request.
+ */
 function renderShared(body: () => unknown, pretty: boolean): SharedBody {
   try {
     const rendered = renderJson(body(), pretty);

@@ -117,7 +117,9 @@ const AFFIX_LENGTH_MIN = 3;
 /** Longer names are unlikely to be typos, and comparing them would let a client consume CPU. */
 const COMPARED_LENGTH_MAX = 64;
 
-/** Returns the candidate that differs in at most a third of the letters, or else one that starts or ends with `name`. */
+/**
+ * Returns the candidate that differs in at most a third of the letters, or else one that starts or ends with `name`.
+ */
 function closestName(name: string, candidates: readonly string[]): string | undefined {
   const wanted = name.toLowerCase();
   let best: string | undefined;

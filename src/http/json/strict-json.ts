@@ -1,4 +1,6 @@
-/** Parses JSON from untrusted clients. Rejects input that two parsers could read differently, such as duplicate keys. */
+/**
+ * Parses JSON from untrusted clients. Rejects input that two parsers could read differently, such as duplicate keys.
+ */
 import { BODY_DEPTH_MAX } from '../limits.ts';
 
 /** Invalid input. The message is for the client and quotes no part of a body that may be secret. */

@@ -1,6 +1,6 @@
 /**
- * Serves requests: finds the endpoint with find-my-way, checks the request (path encoding, origin, `Host`, query string),
- * reads the body, and runs the endpoint. Answers requests that no endpoint serves with 404, 405, or `Allow`.
+ * Serves requests: finds the endpoint with find-my-way, checks the request (path encoding, origin, `Host`, query
+ * string), reads the body, and runs the endpoint. Answers requests that no endpoint serves with 404, 405, or `Allow`.
  *
  * Paths are case-sensitive and their slashes count. `HEAD` is served wherever `GET` is.
  */

@@ -1,6 +1,7 @@
 /**
- * Creates spans of requests and of other work through the OpenTelemetry API. An operator who wants traces preloads an SDK, which registers itself with
- * the API and decides about sampling and export. Without an SDK no span is created, and the cost is one global lookup.
+ * Creates spans of requests and of other work through the OpenTelemetry API. An operator who wants traces preloads an
+ * SDK, which registers itself with the API and decides about sampling and export. Without an SDK no span is created,
+ * and the cost is one global lookup.
  *
  * Spans contain only attributes that their authors chose, and the name, message and stack of errors. [SRV-78]
  */

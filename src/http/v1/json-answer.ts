@@ -1,4 +1,6 @@
-/** JSON responses of `/v1`: compact, indented by 4 spaces with `?pretty`, and compressed with gzip if that is worth it. */
+/**
+ * JSON responses of `/v1`: compact, indented by 4 spaces with `?pretty`, and compressed with gzip if that is worth it.
+ */
 import { promisify } from 'node:util';
 import { constants, gzip, gzipSync } from 'node:zlib';
 import { acceptsGzip } from '../accept.ts';

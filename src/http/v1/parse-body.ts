@@ -9,8 +9,8 @@ import { JsonError, parseStrictJson } from '../json/strict-json.ts';
 import { QUOTED_LENGTH_MAX } from '../limits.ts';
 
 /**
- * Returns the parsed body. Keys match without regard to case, and a null counts as an absent field. An empty body counts
- * as an empty object, so that the error lists the missing fields.
+ * Returns the parsed body. Keys match without regard to case, and a null counts as an absent field. An empty body
+ * counts as an empty object, so that the error lists the missing fields.
  * @throws ServiceError `bad-request`, `Body decoding failed: …` with the path of the invalid value
  */
 export function parseBody<S extends TSchema>(schema: S, bytes: Uint8Array): Static<S> {

@@ -12,7 +12,9 @@ export interface SourceDifference extends CallSource {
   readonly after: 'allow' | 'deny';
 }
 
-/** Returns the differences for the sources that either entry names. `*` means every source without a rule of its own. */
+/**
+ * Returns the differences for the sources that either entry names. `*` means every source without a rule of its own.
+ */
 export function intentionDifference(
   reader: Reader,
   { before, after }: { readonly before: Entry | undefined; readonly after: Entry },

@@ -39,8 +39,8 @@ export function parseRoots(pems: readonly string[], nowMs: number): readonly Roo
 
 /**
  * Returns the CA roots of a trust bundle that have not expired at `nowMs`. One expired root does not invalidate the
- * bundle, because the peer does not send a refused bundle again until it changes. Roots that are not valid yet are kept,
- * because the clock of this server may be behind. TLS checks the dates when a root is used.
+ * bundle, because the peer does not send a refused bundle again until it changes. Roots that are not valid yet are
+ * kept, because the clock of this server may be behind. TLS checks the dates when a root is used.
  * @param pems one certificate each, at least one
  * @throws RootError if one of them is not a CA certificate, or all have expired
  */

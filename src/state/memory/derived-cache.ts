@@ -1,6 +1,7 @@
 /**
- * Caches of values derived from rows. Values that depend on several rows are in the `DerivedCache` of the state, with one
- * budget. A value that depends on one immutable object, such as a row, is freed with that object: see `derivedFrom`.
+ * Caches of values derived from rows. Values that depend on several rows are in the `DerivedCache` of the state, with
+ * one budget. A value that depends on one immutable object, such as a row, is freed with that object: see
+ * `derivedFrom`.
  */
 import { DERIVED_CACHE_BYTES_MAX, DERIVED_VALUE_BYTES, DERIVED_VALUE_BYTES_MAX } from '../limits.ts';
 
@@ -18,8 +19,8 @@ interface ValueGroup {
 }
 
 /**
- * A cache of values, each of which belongs to an owner: the snapshot or the version of a table that it was derived from.
- * Evicts the least recently used values of all owners beyond DERIVED_CACHE_BYTES_MAX.
+ * A cache of values, each of which belongs to an owner: the snapshot or the version of a table that it was derived
+ * from. Evicts the least recently used values of all owners beyond DERIVED_CACHE_BYTES_MAX.
  *
  * A value counts as at most DERIVED_VALUE_BYTES_MAX, even if it is larger than the whole budget. Thousands of waiting
  * clients may ask for a large answer at once. If it counted in full, it would evict the value that it was derived from,
@@ -41,8 +42,8 @@ export class DerivedCache {
   }
 
   /**
-   * Drops the values of all other owners, without visiting each value. A request that still reads an old snapshot may add
-   * values for a dropped owner, which the next call drops.
+   * Drops the values of all other owners, without visiting each value. A request that still reads an old snapshot may
+   * add values for a dropped owner, which the next call drops.
    */
   keepOnly(owners: Iterable<object>): void {
     if (this.#groups.size === 0) return;
@@ -76,7 +77,9 @@ export class DerivedCache {
     this.#bytes += added.bytes;
   }
 
-  /** Evicts the least recently used value. Compares one value per owner, and there are hardly more owners than tables. */
+  /**
+   * Evicts the least recently used value. Compares one value per owner, and there are hardly more owners than tables.
+   */
   #evictOldest(): void {
     let oldest: { readonly owner: object; readonly key: string; readonly cached: CachedValue } | undefined;
     for (const [owner, { values }] of this.#groups) {
@@ -99,8 +102,8 @@ export class DerivedCache {
 }
 
 /**
- * Returns a function that calls `make` once per object and keeps the result as long as the object is in memory. The object
- * must not change, and the result must depend on nothing else.
+ * Returns a function that calls `make` once per object and keeps the result as long as the object is in memory. The
+ * object must not change, and the result must depend on nothing else.
  */
 export function derivedFrom<Source extends object, T>(make: (source: Source) => T): (source: Source) => T {
   const values = new WeakMap<Source, T>();

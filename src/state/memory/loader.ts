@@ -1,4 +1,6 @@
-/** Builds the whole state from the pages of the engine's `load`, in slices between which the process answers requests. */
+/**
+ * Builds the whole state from the pages of the engine's `load`, in slices between which the process answers requests.
+ */
 
 import { nextTurn } from '../clock/next-turn.ts';
 import type { Engine, Head, StoredRow } from '../engine/engine.ts';

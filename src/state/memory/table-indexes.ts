@@ -36,7 +36,8 @@ export function cloneTableIndexes(indexes: TableIndexes): TableIndexes {
 function treeKey(index: NamedIndex<unknown>, key: string, entry: string): string {
   if (index.unique) return entry;
   if (entry.includes(SEPARATOR)) throw new TypeError(`index '${index.name}' has an entry with a NUL in it`);
-  // `join` makes a flat string. A concatenation would keep a rope next to the string that the first comparison flattens.
+  // `join` makes a flat string. A concatenation would keep a rope next to the string that the first comparison
+  // flattens.
   return [entry, key].join(SEPARATOR);
 }
 
@@ -62,8 +63,8 @@ export function setRow(
 }
 
 /**
- * Replaces `previous`, the row under `key`, in every index; `next: undefined` deletes it. Everything that can throw (the
- * entry functions and the uniqueness check) runs before the first index changes.
+ * Replaces `previous`, the row under `key`, in every index; `next: undefined` deletes it. Everything that can throw
+ * (the entry functions and the uniqueness check) runs before the first index changes.
  * @param evict is called with a row that occupies a unique entry; returns true if the row no longer exists for readers,
  *   after deleting it
  * @throws UniqueError

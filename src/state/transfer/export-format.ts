@@ -1,6 +1,6 @@
 /**
- * The format of an export in JSON lines: a header, one line for each row, and a last line with a checksum. Rows of tables
- * that hold secrets are encrypted, or left out and counted if there is no key. See [STATE-93] to [STATE-95].
+ * The format of an export in JSON lines: a header, one line for each row, and a last line with a checksum. Rows of
+ * tables that hold secrets are encrypted, or left out and counted if there is no key. See [STATE-93] to [STATE-95].
  */
 import type { KeySource } from './encryption.ts';
 

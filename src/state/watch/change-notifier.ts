@@ -60,7 +60,9 @@ export class ChangeNotifier {
     }
   }
 
-  /** Marks every topic as changed at `index` and wakes every waiter, because a load does not show what changed before. */
+  /**
+   * Marks every topic as changed at `index` and wakes every waiter, because a load does not show what changed before.
+   */
   reset(index: number): void {
     this.#lastChanges.clear();
     this.#forgottenIndex = index;

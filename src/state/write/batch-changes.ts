@@ -1,8 +1,8 @@
 /**
  * The changes of one batch: copy-on-write tables, the net operation for each key, and an undo log of the last write.
  *
- * Undoing a write reverts its changes, newest first. Each change has an exact inverse because `replaceRow` checks before
- * it changes anything. Cloning the tables for every write instead would cost more than the write itself.
+ * Undoing a write reverts its changes, newest first. Each change has an exact inverse because `replaceRow` checks
+ * before it changes anything. Cloning the tables for every write instead would cost more than the write itself.
  */
 
 import type { Operation } from '../engine/engine.ts';

@@ -6,7 +6,11 @@ import { type BatchBase, BatchChanges } from './batch-changes.ts';
 import { createTransaction, type ReplayInputs, type RunningWrite, type Transaction } from './transaction.ts';
 
 export interface Batch {
-  /** Runs `fn` and adds its changes. @returns the result of `fn` @throws the error of `fn`, after undoing its changes */
+  /**
+   * Runs `fn` and adds its changes.
+   * @returns the result of `fn`
+   * @throws the error of `fn`, after undoing its changes
+   */
   run<T>(fn: (tx: Transaction) => T, replayInputs: ReplayInputs, now: number): T;
   /** Undoes the changes of the last run. */
   undo(): void;

@@ -47,7 +47,10 @@ export interface RunningWrite {
   memoizedCount: number;
 }
 
-/** Returns the transaction of a batch. @param running returns the running write, or throws after the write has returned */
+/**
+ * Returns the transaction of a batch.
+ * @param running returns the running write, or throws after the write has returned
+ */
 export function createTransaction(base: BatchBase, changes: BatchChanges, running: () => RunningWrite): Transaction {
   const index = base.index + 1;
   const source: ReaderSource = {

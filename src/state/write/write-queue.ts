@@ -5,8 +5,9 @@
  * describes rows of the batch. A conflict discards all outcomes and runs the writes again on the new state.
  *
  * While the engine commits a batch, the queue builds the next one on its expected result. It sends the next batch only
- * if exactly that result became current. Otherwise it drops the batch and runs its writes, which are still queued, again.
- * Readers see the tables of a batch only after the engine has delivered the commit. See [STATE-34] to [STATE-53].
+ * if exactly that result became current. Otherwise it drops the batch and runs its writes, which are still queued,
+ * again. Readers see the tables of a batch only after the engine has delivered the commit. See [STATE-34] to
+ * [STATE-53].
  */
 
 import type { Clock } from '../clock/clock.ts';

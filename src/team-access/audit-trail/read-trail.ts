@@ -20,8 +20,8 @@ export interface TrailPage {
 }
 
 /**
- * Reads one page of a trail. The cost does not depend on the page number: it reads the page's entries, the other entries
- * of its first and last commit, and at most `TRAIL_ROWS_MIN` rows per commit. `since` adds a binary search.
+ * Reads one page of a trail. The cost does not depend on the page number: it reads the page's entries, the other
+ * entries of its first and last commit, and at most `TRAIL_ROWS_MIN` rows per commit. `since` adds a binary search.
  * @throws StateError `unavailable`
  */
 export async function readTrail(state: State, query: TrailQuery, signal: AbortSignal): Promise<TrailPage> {

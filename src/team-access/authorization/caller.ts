@@ -1,7 +1,7 @@
 /**
  * The caller of a request: found by its bearer token, and its role in an organization, which consists of teams,
- * permissions, and the resulting access to workspaces. Roles are computed from rows on each call, except for callers from
- * `withCachedRoles`.
+ * permissions, and the resulting access to workspaces. Roles are computed from rows on each call, except for callers
+ * from `withCachedRoles`.
  */
 import { hashSecret } from '../../credentials/ids-and-secrets.ts';
 import { SECRET_CHARACTERS_MAX } from '../../credentials/limits.ts';
@@ -159,8 +159,8 @@ const teamsOfMember = (reader: Reader, membershipId: string): DeepReadonly<Team>
 const cachedRoles = new WeakMap<Caller, Map<string, CallerRole | undefined>>();
 
 /**
- * Returns a copy of a caller whose roles are computed once per organization, because a caller can be in thousands of teams.
- * For many checks in one write that changes no organization, membership or team.
+ * Returns a copy of a caller whose roles are computed once per organization, because a caller can be in thousands of
+ * teams. For many checks in one write that changes no organization, membership or team.
  */
 export function withCachedRoles(caller: Caller): Caller {
   const copy = { ...caller };

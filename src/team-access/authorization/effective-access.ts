@@ -68,7 +68,9 @@ export function permissionContributions(
   return contributions;
 }
 
-/** Returns the effective access, or `undefined` without contributions: then the workspace does not exist for the caller. */
+/**
+ * Returns the effective access, or `undefined` without contributions: then the workspace does not exist for the caller.
+ */
 export function effectiveAccess(contributions: readonly Contribution[]): EffectiveAccess | undefined {
   const [first, ...rest] = contributions;
   if (first === undefined) return undefined;

@@ -1,10 +1,10 @@
 /**
  * Finds organizations, teams and workspaces for a caller. Resources that the caller may not know of are not found.
  *
- * The duration of an answer must not reveal whether a resource exists either, so every outcome makes the same lookups. When
- * the resource is missing or belongs to a foreign organization, dummy lookups in the caller's first organization replace
- * those around the resource. For a caller in one organization, the lookups are identical. For a caller in several, they can
- * differ only by the number of the caller's teams in each.
+ * The duration of an answer must not reveal whether a resource exists either, so every outcome makes the same lookups.
+ * When the resource is missing or belongs to a foreign organization, dummy lookups in the caller's first organization
+ * replace those around the resource. For a caller in one organization, the lookups are identical. For a caller in
+ * several, they can differ only by the number of the caller's teams in each.
  */
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
@@ -49,7 +49,10 @@ export function roleInOrganization(reader: Reader, caller: Caller, organizationI
 /** An ID that no resource has. */
 const NO_ID = '';
 
-/** Returns the caller's role in the organization of that name, which must have team management. @throws JsonApiError `not-found` */
+/**
+ * Returns the caller's role in the organization of that name, which must have team management.
+ * @throws JsonApiError `not-found`
+ */
 export function organizationWithTeams(reader: Reader, caller: Caller, name: string): CallerRole {
   const role = organizationByName(reader, caller, name);
   if (!hasTeamManagement(role)) throw notFound();

@@ -13,8 +13,8 @@ type AnyOrganization = DeepReadonly<Organization>;
 const PAGE_ROWS = 16;
 
 /**
- * Rejects the removal of an owner when no owner with a claimed account would remain. An invited user who has never had a
- * token cannot use the organization.
+ * Rejects the removal of an owner when no owner with a claimed account would remain. An invited user who has never had
+ * a token cannot use the organization.
  * @throws JsonApiError `forbidden`
  */
 export function checkOwnerRemains(reader: Reader, organization: AnyOrganization, leaving: string): void {

@@ -7,7 +7,10 @@ import type { EffectiveAccess } from './effective-access.ts';
 
 type AnyTeam = DeepReadonly<Team>;
 
-/** Whether the plan includes team management. Without it, its endpoints answer 404, but existing rows still grant access. */
+/**
+ * Whether the plan includes team management. Without it, its endpoints answer 404, but existing rows still grant
+ * access.
+ */
 export const hasTeamManagement = ({ organization }: CallerRole): boolean => organization.plan === 'standard';
 
 /** Whether the caller is a member of the team or presents its token. */
@@ -17,7 +20,9 @@ export const isInTeam = (role: CallerRole, teamId: string): boolean => role.team
 export const canSeeTeam = (role: CallerRole, team: AnyTeam): boolean =>
   team.visibility === 'organization' || canSeeAllTeams(role) || isInTeam(role, team.id);
 
-/** Returns the teams that the caller can see. Linear, because `all` and the caller's own teams can both be thousands. */
+/**
+ * Returns the teams that the caller can see. Linear, because `all` and the caller's own teams can both be thousands.
+ */
 export function visibleTeams<T extends AnyTeam>(role: CallerRole, all: readonly T[]): readonly T[] {
   if (canSeeAllTeams(role)) return all;
   const own = new Set(role.teams.map(({ id }) => id));
@@ -62,8 +67,9 @@ export const canRemoveMember = (role: CallerRole, memberTeams: readonly AnyTeam[
     ));
 
 /**
- * Whether the caller may set a team's organization access to `wanted`. The caller must hold every permission in `wanted` and
- * every one that the team has, so that a caller cannot gain permissions. `team` is `undefined` for a new team.
+ * Whether the caller may set a team's organization access to `wanted`. The caller must hold every permission in
+ * `wanted` and every one that the team has, so that a caller cannot gain permissions. `team` is `undefined` for a new
+ * team.
  */
 export const canSetOrganizationAccess = (
   role: CallerRole,

@@ -1,4 +1,6 @@
-/** The JSON form of team access: the attributes of access, rows, and their schemas. A row is the same for every caller. */
+/**
+ * The JSON form of team access: the attributes of access, rows, and their schemas. A row is the same for every caller.
+ */
 import { type TProperties, type TSchema, Type } from 'typebox';
 import type { DeepReadonly } from '../../state/table.ts';
 import type { Document, Resource } from '../jsonapi/documents.ts';

@@ -1,6 +1,6 @@
 /**
- * The rate limit of requests per second: per user over all tokens, per team, per organization token, and per address for
- * requests without a valid token. All counts share one time window, so the end of a window clears them together.
+ * The rate limit of requests per second: per user over all tokens, per team, per organization token, and per address
+ * for requests without a valid token. All counts share one time window, so the end of a window clears them together.
  *
  * Each team has its own limit, because with one limit per organization a single team could exhaust it. The teams of an
  * organization also share a second limit, so that creating teams does not multiply the limit.

@@ -10,7 +10,10 @@ export const JSON_API_MEDIA_TYPE = 'application/vnd.api+json';
 
 export const JSON_API_CONTENT_TYPE = `${JSON_API_MEDIA_TYPE}; charset=utf-8`;
 
-/** Rejects a request whose `Accept` header excludes both `mediaType` and JSON:API. @throws JsonApiError `not-acceptable` */
+/**
+ * Rejects a request whose `Accept` header excludes both `mediaType` and JSON:API.
+ * @throws JsonApiError `not-acceptable`
+ */
 export function checkAccept({ request: { headers } }: Call, mediaType = JSON_API_MEDIA_TYPE): void {
   const { accept } = headers;
   if (

@@ -29,8 +29,8 @@ export interface Included {
 
 /**
  * Returns an empty collection for a document with `primaryCount` primary resources. With more than one, `add` throws
- * JsonApiError `bad-request` after INCLUDED_MAX resources, because JSON:API cannot include only some. With one, there is no
- * limit, because no page could be smaller.
+ * JsonApiError `bad-request` after INCLUDED_MAX resources, because JSON:API cannot include only some. With one, there
+ * is no limit, because no page could be smaller.
  */
 export function collectIncluded(primaryCount: number): Included {
   const maximum = primaryCount > 1 ? INCLUDED_MAX : Number.POSITIVE_INFINITY;
@@ -63,8 +63,8 @@ export type Linkage = (type: string, ids: readonly string[]) => ToManyRelationsh
 export const fullLinkage: Linkage = (type, ids) => ({ data: ids.map((id) => ({ id, type })) });
 
 /**
- * Returns the linkage of one document with several resources. A relationship that would exceed LINKAGE_MAX identifiers in
- * the document contains only its count. The document of the resource alone contains the identifiers.
+ * Returns the linkage of one document with several resources. A relationship that would exceed LINKAGE_MAX identifiers
+ * in the document contains only its count. The document of the resource alone contains the identifiers.
  */
 export function boundedLinkage(): Linkage {
   let remaining = LINKAGE_MAX;

@@ -81,8 +81,8 @@ export function readEmail(attributes: RawAttributes, errors: ErrorObject[], requ
 }
 
 /**
- * Allows no control characters except tab, CR and LF, because terminals and logs show texts, and no unpaired surrogates,
- * because the keys of the store are valid UTF-8. For the flag `u`.
+ * Allows no control characters except tab, CR and LF, because terminals and logs show texts, and no unpaired
+ * surrogates, because the keys of the store are valid UTF-8. For the flag `u`.
  */
 const PATTERN = '^[^\\p{Cs}\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f]*$';
 const TEXT = new RegExp(PATTERN, 'u');

@@ -16,8 +16,8 @@ export interface ResourceSpec {
   /** Another type that some clients send. */
   readonly typeAlias?: string;
   /**
-   * ID in the path of an update, or null when the path has none. In an update, the body may omit `type` and `id`, but they
-   * must match when present ([TEAM-39]). Absent for a creation.
+   * ID in the path of an update, or null when the path has none. In an update, the body may omit `type` and `id`, but
+   * they must match when present ([TEAM-39]). Absent for a creation.
    */
   readonly updates?: string | null;
   readonly relationships?: readonly RelationshipSpec[];

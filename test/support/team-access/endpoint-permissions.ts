@@ -1,4 +1,7 @@
-/** The table of the endpoints of team access and the callers that each allows, for visible and hidden resources [AUTHZ-84]. */
+/**
+ * The table of the endpoints of team access and the callers that each allows, for visible and hidden resources
+ * [AUTHZ-84].
+ */
 import assert from 'node:assert/strict';
 import { OPERATIONS_TYPE } from './operations.ts';
 import {

@@ -1,6 +1,6 @@
 /**
- * An organization with every kind of caller, created through the API, for authorization tests. organizations.ts writes a
- * similar organization directly into the state.
+ * An organization with every kind of caller, created through the API, for authorization tests. organizations.ts writes
+ * a similar organization directly into the state.
  */
 import { hashSecret, newApiToken, newId } from '../../../src/credentials/ids-and-secrets.ts';
 import { users as userTable, userTokens } from '../../../src/credentials/user.ts';

@@ -16,7 +16,9 @@ import { type CatalogNode, catalogEntry, catalogNodes } from '../tables/catalog-
 export interface AgentNode {
   readonly name: string;
   readonly address: string;
-  /** Whether services without an address can use that of the node. False if the server listens on a wildcard address. */
+  /**
+   * Whether services without an address can use that of the node. False if the server listens on a wildcard address.
+   */
   readonly isServiceAddress: boolean;
 }
 

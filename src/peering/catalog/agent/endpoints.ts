@@ -90,7 +90,10 @@ const done = async (operation: Promise<void>): Promise<Answer> => {
   return emptyAnswer;
 };
 
-/** `PUT /v1/agent/service/deregister/:id`. @throws ServiceError `bad-request` | `permission-denied` | `not-found`, StateError */
+/**
+ * `PUT /v1/agent/service/deregister/:id`.
+ * @throws ServiceError `bad-request` | `permission-denied` | `not-found`, StateError
+ */
 async function deregisterService(agent: Agent, context: RequestContext, id: string): Promise<void> {
   await writeForRequest(agent.credentials, context, (tx) => {
     const { caller, partition, stored: node } = resolveAgentTarget(agent, tx, context, 'write');

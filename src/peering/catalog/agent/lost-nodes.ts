@@ -98,7 +98,9 @@ function withoutLost(row: NodeRow): NodeRow {
   return kept;
 }
 
-/** Removes the services on the server's nodes whose `DeregisterCriticalServiceAfter` passed since the server was lost. */
+/**
+ * Removes the services on the server's nodes whose `DeregisterCriticalServiceAfter` passed since the server was lost.
+ */
 async function removeOverdue(state: ClusterState, server: string, nowMs: number, signal: AbortSignal): Promise<void> {
   for (const { row } of state.snapshot.list(catalogNodes, 'agent', server)) {
     while (overdueOn(state.snapshot, row.uid, nowMs).length > 0) {

@@ -3,9 +3,9 @@
  * queries of one snapshot share one evaluation.
  *
  * The reported index must never be too low. A service query therefore watches the instances (their rows contain the
- * checks) and the nodes that they are on. With more than `WATCHED_NODES_MAX` nodes it watches all nodes of the partition
- * ([SVC-43]). Switching between the two cannot lower the index, because the number of nodes changes only with an
- * instance, and that change is newer than every index reported before.
+ * checks) and the nodes that they are on. With more than `WATCHED_NODES_MAX` nodes it watches all nodes of the
+ * partition ([SVC-43]). Switching between the two cannot lower the index, because the number of nodes changes only with
+ * an instance, and that change is newer than every index reported before.
  */
 import { partitionKey } from '../../../credentials/partition.ts';
 import { LIST_ELEMENT_BYTES } from '../../../state/limits.ts';

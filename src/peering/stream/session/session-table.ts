@@ -96,7 +96,8 @@ const fault = (session: Session, _phase: Phase, { at, error }: EventOf<'fault'>)
 
 function undecodable(session: Session, _phase: Phase, { at, status }: EventOf<'undecodable'>): Phase {
   const end = { kind: 'protocol-error', status } as const;
-  // The dialing side cannot send a status, and its transport asks for no message after a response that it cannot decode.
+  // The dialing side cannot send a status, and its transport asks for no message after a response that it cannot
+  // decode.
   return session.side === 'dialing' ? tearDown(session, end) : beginEnding(session, at, end);
 }
 

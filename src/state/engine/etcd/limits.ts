@@ -5,8 +5,8 @@ export const LAYOUT_FORMAT = 1;
 export const FIRST_INDEX = 1;
 
 /**
- * Deadline of one call, of the answer to a ping, and of the start of a watch. It is longer than an election of etcd (1 s
- * by default) and shorter than a barrier (3 s) [ETCD-3]. A watch that is behind and silent for this time is restarted
+ * Deadline of one call, of the answer to a ping, and of the start of a watch. It is longer than an election of etcd (1
+ * s by default) and shorter than a barrier (3 s) [ETCD-3]. A watch that is behind and silent for this time is restarted
  * [ETCD-53].
  */
 export const CALL_TIMEOUT_MS = 2_000;
