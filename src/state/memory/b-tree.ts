@@ -264,8 +264,6 @@ function evenRanges(length: number): [from: number, to: number][] {
   ]);
 }
 
-/** Binary search in the sorted keys of a node, and insertion into arrays. */
-
 /** Returns the position of the first key that is not less than `key`. */
 function lowerBound(keys: readonly string[], key: string): number {
   let low = 0;
