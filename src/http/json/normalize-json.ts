@@ -109,8 +109,6 @@ function nounOf(type: string): string {
   }
 }
 
-/** Finds the name that a misspelled one most likely means, for "did you mean" messages. */
-
 /** Shorter names would be a prefix or suffix of too many candidates. */
 const AFFIX_LENGTH_MIN = 3;
 
@@ -118,7 +116,8 @@ const AFFIX_LENGTH_MIN = 3;
 const COMPARED_LENGTH_MAX = 64;
 
 /**
- * Returns the candidate that differs in at most a third of the letters, or else one that starts or ends with `name`.
+ * Returns the name that a misspelled `name` most likely means, for "did you mean" messages: the candidate that differs in
+ * at most a third of the letters, or else one that starts or ends with `name`.
  */
 function closestName(name: string, candidates: readonly string[]): string | undefined {
   const wanted = name.toLowerCase();
