@@ -3,14 +3,16 @@
  * `Evaluate`, that computes a result from a snapshot and names the topics that the result depends on.
  *
  * 1. A consistent read first waits for a barrier. A stale read uses the snapshot in memory, and fails if the store has
- * been silent for longer than `stale.max-age`. 2. The server responds immediately if the request has no `index`, if the
- * result's index exceeds `index`, or if `index` exceeds the index of the snapshot. An index from the future may never
- * be reached, because no server issued it. 3. Otherwise the query waits, and evaluates again when a topic changes. Each
- * evaluation authenticates the caller again. A result that is not newer continues the wait with the same deadline. 4.
- * At the deadline, and when the server stops, the query evaluates once more and responds with the current result. 5.
- * When the caller's token expires, the query evaluates again, which then fails. 6. An error that an evaluation throws
- * is the response. 7. Waiting queries count against the query quota. A client that disconnects frees its place
- * immediately.
+ *    been silent for longer than `stale.max-age`.
+ * 2. The server responds immediately if the request has no `index`, if the result's index exceeds `index`, or if
+ *    `index` exceeds the index of the snapshot. An index from the future may never be reached, because no server issued
+ *    it.
+ * 3. Otherwise the query waits, and evaluates again when a topic changes. Each evaluation authenticates the caller
+ *    again. A result that is not newer continues the wait with the same deadline.
+ * 4. At the deadline, and when the server stops, the query evaluates once more and responds with the current result.
+ * 5. When the caller's token expires, the query evaluates again, which then fails.
+ * 6. An error that an evaluation throws is the response.
+ * 7. Waiting queries count against the query quota. A client that disconnects frees its place immediately.
  *
  * A waiting query is one object with three callbacks, and uses no CPU. The design target is 10,000 per server.
  */
