@@ -7,7 +7,7 @@
 export const STEP_COMMITS = 1_000;
 /**
  * Largest number of entries read from the store at once, by the audit log and by the audit trail of an organization. An
- * entry has about 1 KB. The trail also reads at most as many rows of its list of commits at once.
+ * entry has about 1 KB. The trail reads at most the same number of rows of its list of commits.
  */
 export const PAGE_ENTRIES = 500;
 /** Number of entries in the first read, when their size is unknown. One entry can have 1 MB. */

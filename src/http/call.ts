@@ -1,4 +1,4 @@
-/** HTTP requests, query strings, and responses as endpoints see them: immutable values. */
+/** HTTP requests and responses as endpoints see them: immutable values. Also creates request IDs and parses queries. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Span } from '@opentelemetry/api';
 import type { Clock } from '../state/clock/clock.ts';

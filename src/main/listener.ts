@@ -1,7 +1,4 @@
-/**
- * The HTTP listener's certificate and its protection against DNS rebinding, and errors that name the setting of a
- * listener.
- */
+/** Prepares listeners: the certificate, the protection against DNS rebinding, and errors that name the setting. */
 import { ConfigError } from '../config/error.ts';
 import { isLoopback } from '../config/network-kinds.ts';
 import type { Config } from '../config.ts';

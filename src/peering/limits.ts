@@ -35,8 +35,8 @@ export const TOKEN_CHARACTERS_MAX = 256 * 1024;
 /** Maximum backoff between two attempts to open a stream. */
 export const BACKOFF_MS_MAX = 64 * SECOND;
 /**
- * First backoff. Each further one is twice as long, with jitter. After a burst, the accepting side admits one stream in
- * this time. Failed writes of a stream's state or of imported data are retried after it.
+ * First backoff. Each further backoff is twice as long, with jitter. After a burst, the accepting side admits one
+ * stream in this time. Failed writes of a stream's state or of imported data are retried after it.
  */
 export const BACKOFF_MS_MIN = SECOND / 2;
 /** A stream that ends before this time counts as a failed attempt, because each stream costs a commit at both ends. */

@@ -22,7 +22,7 @@ export const WRITE_MS_MAX = 10_000;
 export const BARRIER_MS = 3_000;
 /**
  * Waiters that a change wakes in one turn of the event loop, so that other requests run in between. A stopping server
- * answers as many blocking queries in one turn.
+ * answers the same number of blocking queries in one turn.
  */
 export const WAKE_SLICE_WAITERS = 128;
 /** Maximum number of remembered topics. Above it, all are forgotten and count as changed now, which is safe. */
@@ -60,7 +60,7 @@ export const DERIVED_VALUE_BYTES_MAX = Math.floor(DERIVED_CACHE_BYTES_MAX / 3);
 export const DERIVED_VALUE_BYTES = 200;
 /** Estimated bytes of a list element: an object of a few fields that refer to parts of a row. */
 export const LIST_ELEMENT_BYTES = 128;
-/** Estimated bytes of a reference to a row, or to a part of one. */
+/** Estimated bytes of a reference to a row, or to a part of a row. */
 export const REFERENCE_BYTES = 8;
 /** Interval between comparisons of the wall clock and the monotonic clock. */
 export const CLOCK_CHECK_MS = 1_000;

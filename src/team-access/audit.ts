@@ -1,8 +1,8 @@
 /**
  * Records changes of team access in the audit log and in audit trails, in the same commit.
  *
- * An audit trail is the audit entries of one organization, numbered from 1. The numbers make pages and counts cheap,
- * because the audit log exists only in the store, in commit order, and has no bound on its length.
+ * An audit trail consists of the audit entries of one organization, numbered from 1. The numbers make pages and counts
+ * cheap, because the audit log exists only in the store, in commit order, and has no bound on its length.
  *
  * Memory contains one row per organization, with the number of its entries. The store contains one row per commit with
  * entries of the organization, which maps an entry number to the commit. A bulk write therefore adds one row of each

@@ -17,7 +17,8 @@ export const LINKAGE_MAX = 20_000;
 export const TRAIL_PAGE_SIZE_DEFAULT = 1_000;
 export const TRAIL_PAGE_SIZE_MAX = 1_000;
 /**
- * Entries in a read of an audit trail after a gap. It starts small, because the next entries may be of other trails.
+ * Entries in a read of an audit trail after a gap. The read starts small, because the next entries may
+ * belong to other trails.
  */
 export const TRAIL_ROWS_MIN = 16;
 /** Maximum characters in a setting's JSON in the audit log. Longer values are replaced with their length and hash. */
@@ -48,7 +49,7 @@ export const INVITED_MAX = 500;
 export const INVITED_INTERVAL_MS = 1_000;
 /**
  * Operations of one request, or rows of one complete set. Each added or removed team member counts as one operation.
- * They block the event loop.
+ * One request runs them in one turn of the event loop.
  */
 export const BULK_ITEMS_MAX = 10_000;
 /**

@@ -9,7 +9,7 @@ import { completeSetEndpoints } from './bulk/complete-set/endpoints.ts';
 import { operationEndpoints } from './bulk/operations/endpoints.ts';
 import { effectiveAccessEndpoints } from './effective-access/endpoints.ts';
 import { discoveryEndpoints } from './http/discovery.ts';
-import { createRateLimit, type LiveSettings } from './http/rate-limit.ts';
+import { createRateLimit, type RateLimitSettings } from './http/rate-limit.ts';
 import { recordTokenUses } from './http/record-token-uses.ts';
 import { countUnmatched, servePublic, type TeamAccessService } from './http/request-pipeline.ts';
 import { membershipEndpoints } from './organization-memberships/endpoints.ts';
@@ -25,7 +25,7 @@ export interface TeamAccessOptions {
   readonly state: State;
   readonly clock: Clock;
   readonly log: Log;
-  readonly settings: LiveSettings;
+  readonly settings: RateLimitSettings;
   /** Whether `compat` contains `terraform`. */
   readonly terraform: boolean;
 }

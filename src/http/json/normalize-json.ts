@@ -116,8 +116,8 @@ const AFFIX_LENGTH_MIN = 3;
 const COMPARED_LENGTH_MAX = 64;
 
 /**
- * Returns the name that a misspelled `name` most likely means, for "did you mean" messages: the candidate that differs in
- * at most a third of the letters, or else one that starts or ends with `name`.
+ * Returns the name that a misspelled `name` most likely means, for "did you mean" messages: the candidate that differs
+ * in at most a third of the letters, or else one that starts or ends with `name`.
  */
 function closestName(name: string, candidates: readonly string[]): string | undefined {
   const wanted = name.toLowerCase();

@@ -13,7 +13,7 @@ interface CachedValue {
 
 /** The values of one owner. */
 interface ValueGroup {
-  /** In the order of the last use. */
+  /** Values by key, in the order of their last use. */
   readonly values: Map<string, CachedValue>;
   bytes: number;
 }
@@ -42,8 +42,8 @@ export class DerivedCache {
   }
 
   /**
-   * Drops the values of all other owners, without visiting each value. A request that still reads an old snapshot may
-   * add values for a dropped owner, which the next call drops.
+   * Drops the values of all owners that are not in `owners`, without visiting each value. A request that still reads an
+   * old snapshot may add values for a dropped owner, which the next call drops.
    */
   keepOnly(owners: Iterable<object>): void {
     if (this.#groups.size === 0) return;

@@ -25,7 +25,7 @@ export interface Snapshot extends SnapshotData, Reader {
   memoize<T>(key: string, make: () => T, bytesOf: (value: T) => number): T;
   /**
    * Returns the cached result of `make` for `key`, shared by all snapshots in which `table` has the same rows.
-   * `bytesOf` is that of `memoize`.
+   * For `bytesOf`, see `memoize`.
    *
    * `make` may read rows of this table only. While the value is in use, these rows must neither expire nor lose their
    * owner, because neither changes the table. `key` must name an existing owner of rows, never text that a client

@@ -19,7 +19,9 @@ export interface BatchBase {
   readonly mayHaveOrphans: boolean;
   /** Rows in memory, orphans included. */
   readonly rowCount: number;
-  /** Returns the row format to write. Replaced when the live servers change, so another function means another base. */
+  /**
+   * Returns the row format to write. The state replaces this function, and so the base, when the live servers change.
+   */
   readonly formatToWrite: (table: AnyTable) => number;
 }
 

@@ -20,13 +20,13 @@ export interface RateLimit {
   count(keys: RateLimitKeys): readonly string[];
 }
 
-/** The settings that may change while the server runs. */
-export interface LiveSettings {
+export interface RateLimitSettings {
   /** `team-access.rate-limit`. 0 means no limit. */
   readonly rateLimit: number;
 }
 
-export function createRateLimit(clock: Clock, settings: LiveSettings): RateLimit {
+/** Creates a rate limit. Reads the setting for each request, because SIGHUP can change it. */
+export function createRateLimit(clock: Clock, settings: RateLimitSettings): RateLimit {
   const counts = new Map<string, number>();
   let endsMs = Number.NEGATIVE_INFINITY;
   return {
