@@ -1,0 +1,166 @@
+/**
+ * Parses large JSON bodies as `strict-json.ts` does, in slices, so that the event loop runs in between. Divides a long
+ * array or object at its commas, parses groups of its parts with `JSON.parse`, and joins the results.
+ */
+import { isUtf8 } from 'node:buffer';
+import { BODY_DEPTH_MAX, BODY_FIELDS_MAX, BULK_STRING_BYTES_MAX, BULK_VALUES_MAX, JSON_PIECE_BYTES } from '../limits.ts';
+import {
+  CharacterCode,
+  duplicateField,
+  invalidUtf8,
+  JsonError,
+  parseStrictText,
+  tooDeep,
+  tooManyFields,
+  type ValueBudget,
+} from './strict-json.ts';
+
+const { QUOTE, BACKSLASH, COMMA, COLON, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET, SPACE } = CharacterCode;
+
+interface SlicedBudget extends ValueBudget {
+  /** The bytes that are parsed at once. */
+  readonly pieceBytes: number;
+}
+
+/**
+ * Parses a body, and pauses at least every `pieceBytes`.
+ * @throws JsonError as `parseStrictJson`, but for more than BULK_VALUES_MAX values or BULK_STRING_BYTES_MAX bytes of text
+ */
+export function* parseJsonInSlices(bytes: Buffer, pieceBytes = JSON_PIECE_BYTES): Generator<void, unknown> {
+  if (!isUtf8(bytes)) throw invalidUtf8();
+  return yield* parseValue(bytes, { pieceBytes, valuesMax: BULK_VALUES_MAX, values: 0, depthMax: BODY_DEPTH_MAX });
+}
+
+function* parseValue(bytes: Buffer, budget: SlicedBudget): Generator<void, unknown> {
+  yield;
+  const start = skipSpaces(bytes, 0);
+  const open = bytes[start];
+  if (bytes.length <= budget.pieceBytes) return parseStrictText(bytes.utf8Slice(), budget);
+  if (open !== OPEN_BRACE && open !== OPEN_BRACKET) return parseStrictText(longText(bytes), budget);
+  if (budget.depthMax === 0) throw tooDeep();
+  return yield* parseContainer(bytes, start, budget);
+}
+
+/** Returns the text of a value that cannot be divided. @throws JsonError if it is too long to be parsed at once */
+function longText(bytes: Buffer): string {
+  if (bytes.length > BULK_STRING_BYTES_MAX) throw new JsonError(`json: a text of more than ${BULK_STRING_BYTES_MAX} bytes`);
+  return bytes.utf8Slice();
+}
+
+/** Parses an array or object that begins at `start`. */
+function* parseContainer(bytes: Buffer, start: number, budget: SlicedBudget): Generator<void, unknown> {
+  const isArray = bytes[start] === OPEN_BRACKET;
+  const container = isArray ? createArray(bytes) : createObject(bytes);
+  let groupStart = start + 1;
+  let partStart = start + 1;
+  for (;;) {
+    const end = yield* endOfPart(bytes, partStart);
+    const isLast = bytes[end] !== COMMA;
+    if (end - partStart > budget.pieceBytes) {
+      if (groupStart < partStart) container.addParts(groupStart, partStart - 1, budget);
+      const inner = { ...budget, depthMax: budget.depthMax - 1 };
+      yield* container.addLargePart(partStart, end, inner);
+      budget.values = inner.values;
+      groupStart = end + 1;
+    } else if (isLast || end - groupStart > budget.pieceBytes) {
+      container.addParts(groupStart, end, budget);
+      groupStart = end + 1;
+      yield;
+    }
+    partStart = end + 1;
+    if (!isLast) continue;
+    if (bytes[end] !== (isArray ? CLOSE_BRACKET : CLOSE_BRACE)) throw invalid();
+    if (skipSpaces(bytes, end + 1) < bytes.length) throw invalid();
+    return container.value;
+  }
+}
+
+/** Returns the position of the comma after the part that begins at `start`, or of the end of the container. */
+function* endOfPart(bytes: Buffer, start: number): Generator<void, number> {
+  let nested = 0;
+  let pauseAt = start + JSON_PIECE_BYTES;
+  for (let i = start; i < bytes.length; i++) {
+    if (i >= pauseAt) {
+      pauseAt = i + JSON_PIECE_BYTES;
+      yield;
+    }
+    const byte = bytes[i];
+    if (byte === QUOTE) i = endOfString(bytes, i) - 1;
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) nested += 1;
+    else if (nested === 0 && (byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET)) return i;
+    else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) nested -= 1;
+  }
+  throw invalid();
+}
+
+/** An array or object under construction. Its parts are given by their positions. */
+interface Container {
+  readonly value: unknown;
+  /** Adds several parts. @throws JsonError also if there is none, because a long container is not empty */
+  addParts(start: number, end: number, budget: SlicedBudget): void;
+  /** Adds one part in slices. @throws JsonError */
+  addLargePart(start: number, end: number, budget: SlicedBudget): Generator<void, void>;
+}
+
+function createArray(bytes: Buffer): Container {
+  const value: unknown[] = [];
+  return {
+    value,
+    addParts(start, end, budget) {
+      const parts = parseStrictText(`[${bytes.utf8Slice(start, end)}]`, budget) as unknown[];
+      if (parts.length === 0) throw invalid();
+      for (const part of parts) value.push(part);
+    },
+    *addLargePart(start, end, budget) {
+      value.push(yield* parseValue(bytes.subarray(start, end), budget));
+    },
+  };
+}
+
+function createObject(bytes: Buffer): Container {
+  const value: Record<string, unknown> = {};
+  let fields = 0;
+  const add = (key: string, field: unknown): void => {
+    if (Object.hasOwn(value, key)) throw duplicateField(key);
+    fields += 1;
+    if (fields > BODY_FIELDS_MAX) throw tooManyFields();
+    // An assignment to `__proto__` would set the prototype.
+    Object.defineProperty(value, key, { value: field, writable: true, enumerable: true, configurable: true });
+  };
+  return {
+    value,
+    addParts(start, end, budget) {
+      const parts = Object.entries(parseStrictText(`{${bytes.utf8Slice(start, end)}}`, budget) as object);
+      if (parts.length === 0) throw invalid();
+      for (const [key, field] of parts) add(key, field);
+    },
+    *addLargePart(start, end, budget) {
+      const keyStart = skipSpaces(bytes, start);
+      if (bytes[keyStart] !== QUOTE) throw invalid();
+      const keyEnd = endOfString(bytes, keyStart);
+      const colon = skipSpaces(bytes, keyEnd);
+      if (bytes[colon] !== COLON) throw invalid();
+      const key = parseStrictText(bytes.utf8Slice(keyStart, keyEnd), budget) as string;
+      add(key, yield* parseValue(bytes.subarray(colon + 1, end), budget));
+    },
+  };
+}
+
+/** Returns the position after the closing quote of the string that begins at `start`. */
+function endOfString(bytes: Buffer, start: number): number {
+  for (let i = start + 1; i < bytes.length; i++) {
+    if (bytes[i] === QUOTE) return i + 1;
+    if (bytes[i] === BACKSLASH) i += 1;
+  }
+  throw invalid();
+}
+
+function skipSpaces(bytes: Buffer, start: number): number {
+  let i = start;
+  while (i < bytes.length && SPACES.has(bytes[i] as number)) i += 1;
+  return i;
+}
+
+const SPACES: ReadonlySet<number> = new Set([SPACE, 0x09, 0x0a, 0x0d]);
+
+const invalid = (): JsonError => new JsonError('json: the body is not valid JSON');
