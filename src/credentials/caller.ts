@@ -213,8 +213,7 @@ export function waitOptionsOf({
 }
 
 /** Whether the caller may use what is reserved for operators: it has any grant on `operator`. */
-const hasOperatorGrant = (grants: readonly Grant[]): boolean =>
-  grants.some(({ Resource }) => Resource === 'operator');
+const hasOperatorGrant = (grants: readonly Grant[]): boolean => grants.some(({ Resource }) => Resource === 'operator');
 
 /**
  * Watches the caller's own token, for lists that its grants filter. A change of the grants changes the list, so the
