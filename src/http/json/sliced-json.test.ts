@@ -40,7 +40,11 @@ describe('parseJsonInSlices', () => {
   });
 
   it('rejects what the parser of small bodies rejects [TEAM-111]', () => {
-    const change = fc.tuple(fc.json({ maxDepth: 4 }), fc.nat(), fc.constantFrom('', ',', ':', '"', '[', ']', '{}', '0'));
+    const change = fc.tuple(
+      fc.json({ maxDepth: 4 }),
+      fc.nat(),
+      fc.constantFrom('', ',', ':', '"', '[', ']', '{}', '0'),
+    );
     fc.assert(
       fc.property(change, ([text, position, inserted]) => {
         const at = position % (text.length + 1);

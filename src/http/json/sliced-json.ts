@@ -3,7 +3,13 @@
  * array or object at its commas, parses groups of its parts with `JSON.parse`, and joins the results.
  */
 import { isUtf8 } from 'node:buffer';
-import { BODY_DEPTH_MAX, BODY_FIELDS_MAX, BULK_STRING_BYTES_MAX, BULK_VALUES_MAX, JSON_PIECE_BYTES } from '../limits.ts';
+import {
+  BODY_DEPTH_MAX,
+  BODY_FIELDS_MAX,
+  BULK_STRING_BYTES_MAX,
+  BULK_VALUES_MAX,
+  JSON_PIECE_BYTES,
+} from '../limits.ts';
 import {
   CharacterCode,
   duplicateField,
@@ -31,28 +37,29 @@ export function* parseJsonInSlices(bytes: Buffer, pieceBytes = JSON_PIECE_BYTES)
   return yield* parseValue(bytes, { pieceBytes, valuesMax: BULK_VALUES_MAX, values: 0, depthMax: BODY_DEPTH_MAX });
 }
 
-function* parseValue(bytes: Buffer, budget: SlicedBudget): Generator<void, unknown> {
+function* parseValue(padded: Buffer, budget: SlicedBudget): Generator<void, unknown> {
   yield;
-  const start = skipSpaces(bytes, 0);
-  const open = bytes[start];
-  if (bytes.length <= budget.pieceBytes) return parseStrictText(bytes.utf8Slice(), budget);
+  const bytes = withoutSpaces(padded);
+  const open = bytes[0];
+  if (bytes.length <= budget.pieceBytes) return parseStrictText(textOf(bytes), budget);
   if (open !== OPEN_BRACE && open !== OPEN_BRACKET) return parseStrictText(longText(bytes), budget);
   if (budget.depthMax === 0) throw tooDeep();
-  return yield* parseContainer(bytes, start, budget);
+  return yield* parseContainer(bytes, budget);
 }
 
 /** Returns the text of a value that cannot be divided. @throws JsonError if it is too long to be parsed at once */
 function longText(bytes: Buffer): string {
-  if (bytes.length > BULK_STRING_BYTES_MAX) throw new JsonError(`json: a text of more than ${BULK_STRING_BYTES_MAX} bytes`);
-  return bytes.utf8Slice();
+  if (bytes.length > BULK_STRING_BYTES_MAX)
+    throw new JsonError(`json: a text of more than ${BULK_STRING_BYTES_MAX} bytes`);
+  return textOf(bytes);
 }
 
-/** Parses an array or object that begins at `start`. */
-function* parseContainer(bytes: Buffer, start: number, budget: SlicedBudget): Generator<void, unknown> {
-  const isArray = bytes[start] === OPEN_BRACKET;
+/** Parses an array or object that is longer than a piece. */
+function* parseContainer(bytes: Buffer, budget: SlicedBudget): Generator<void, unknown> {
+  const isArray = bytes[0] === OPEN_BRACKET;
   const container = isArray ? createArray(bytes) : createObject(bytes);
-  let groupStart = start + 1;
-  let partStart = start + 1;
+  let groupStart = 1;
+  let partStart = 1;
   for (;;) {
     const end = yield* endOfPart(bytes, partStart);
     const isLast = bytes[end] !== COMMA;
@@ -70,7 +77,7 @@ function* parseContainer(bytes: Buffer, start: number, budget: SlicedBudget): Ge
     partStart = end + 1;
     if (!isLast) continue;
     if (bytes[end] !== (isArray ? CLOSE_BRACKET : CLOSE_BRACE)) throw invalid();
-    if (skipSpaces(bytes, end + 1) < bytes.length) throw invalid();
+    if (end + 1 < bytes.length) throw invalid();
     return container.value;
   }
 }
@@ -107,7 +114,7 @@ function createArray(bytes: Buffer): Container {
   return {
     value,
     addParts(start, end, budget) {
-      const parts = parseStrictText(`[${bytes.utf8Slice(start, end)}]`, budget) as unknown[];
+      const parts = parseStrictText(`[${textOf(bytes, start, end)}]`, budget) as unknown[];
       if (parts.length === 0) throw invalid();
       for (const part of parts) value.push(part);
     },
@@ -130,7 +137,7 @@ function createObject(bytes: Buffer): Container {
   return {
     value,
     addParts(start, end, budget) {
-      const parts = Object.entries(parseStrictText(`{${bytes.utf8Slice(start, end)}}`, budget) as object);
+      const parts = Object.entries(parseStrictText(`{${textOf(bytes, start, end)}}`, budget) as object);
       if (parts.length === 0) throw invalid();
       for (const [key, field] of parts) add(key, field);
     },
@@ -140,7 +147,7 @@ function createObject(bytes: Buffer): Container {
       const keyEnd = endOfString(bytes, keyStart);
       const colon = skipSpaces(bytes, keyEnd);
       if (bytes[colon] !== COLON) throw invalid();
-      const key = parseStrictText(bytes.utf8Slice(keyStart, keyEnd), budget) as string;
+      const key = parseStrictText(textOf(bytes, keyStart, keyEnd), budget) as string;
       add(key, yield* parseValue(bytes.subarray(colon + 1, end), budget));
     },
   };
@@ -155,6 +162,12 @@ function endOfString(bytes: Buffer, start: number): number {
   throw invalid();
 }
 
+function withoutSpaces(bytes: Buffer): Buffer {
+  let end = bytes.length;
+  while (end > 0 && SPACES.has(bytes[end - 1] as number)) end -= 1;
+  return bytes.subarray(skipSpaces(bytes, 0), end);
+}
+
 function skipSpaces(bytes: Buffer, start: number): number {
   let i = start;
   while (i < bytes.length && SPACES.has(bytes[i] as number)) i += 1;
@@ -162,5 +175,7 @@ function skipSpaces(bytes: Buffer, start: number): number {
 }
 
 const SPACES: ReadonlySet<number> = new Set([SPACE, 0x09, 0x0a, 0x0d]);
+
+const textOf = (bytes: Buffer, start = 0, end = bytes.length): string => bytes.toString('utf8', start, end);
 
 const invalid = (): JsonError => new JsonError('json: the body is not valid JSON');

@@ -15,7 +15,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
  * @throws JsonError for invalid UTF-8 or JSON, a duplicate key, excessive depth, or too many
  * values or fields of an object
  */
-export const parseStrictJson = (bytes: Uint8Array): unknown => 
+export const parseStrictJson = (bytes: Uint8Array): unknown =>
   parseStrictText(decode(bytes), { depthMax: BODY_DEPTH_MAX, valuesMax: BODY_VALUES_MAX, values: 0 });
 
 /** The bounds of a value, and the number of values so far: objects, arrays, and values that follow another one. */
