@@ -1,8 +1,10 @@
 /**
- * Parses large JSON bodies as `strict-json.ts` does, in slices, so that the event loop runs in between. Divides a long
+ * Parses large JSON bodies as `strict-json.ts` does, and writes large answers, in slices, so that the event loop runs in
+ * between. The parser divides a long
  * array or object at its commas, parses groups of its parts with `JSON.parse`, and joins the results.
  */
 import { isUtf8 } from 'node:buffer';
+import type { Steps } from '../../state/clock/slices.ts';
 import {
   BODY_DEPTH_MAX,
   BODY_FIELDS_MAX,
@@ -23,6 +25,23 @@ import {
 
 const { QUOTE, BACKSLASH, COMMA, COLON, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET, SPACE } = CharacterCode;
 
+/** Returns what `JSON.stringify` returns. Pauses after each element of arrays that are up to `depth` levels deep. */
+export function* stringifyInSlices(value: unknown, depth = 3): Steps<string> {
+  if (depth === 0 || typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  const parts: string[] = [];
+  if (Array.isArray(value)) {
+    for (const element of value) {
+      parts.push(JSON.stringify(element) ?? 'null');
+      yield;
+    }
+    return `[${parts.join(',')}]`;
+  }
+  for (const [name, field] of Object.entries(value)) {
+    if (field !== undefined) parts.push(`${JSON.stringify(name)}:${yield* stringifyInSlices(field, depth - 1)}`);
+  }
+  return `{${parts.join(',')}}`;
+}
+
 interface SlicedBudget extends ValueBudget {
   /** The bytes that are parsed at once. */
   readonly pieceBytes: number;
@@ -32,12 +51,12 @@ interface SlicedBudget extends ValueBudget {
  * Parses a body, and pauses at least every `pieceBytes`.
  * @throws JsonError as `parseStrictJson`, but for more than BULK_VALUES_MAX values or BULK_STRING_BYTES_MAX bytes of text
  */
-export function* parseJsonInSlices(bytes: Buffer, pieceBytes = JSON_PIECE_BYTES): Generator<void, unknown> {
+export function* parseJsonInSlices(bytes: Buffer, pieceBytes = JSON_PIECE_BYTES): Steps<unknown> {
   if (!isUtf8(bytes)) throw invalidUtf8();
   return yield* parseValue(bytes, { pieceBytes, valuesMax: BULK_VALUES_MAX, values: 0, depthMax: BODY_DEPTH_MAX });
 }
 
-function* parseValue(padded: Buffer, budget: SlicedBudget): Generator<void, unknown> {
+function* parseValue(padded: Buffer, budget: SlicedBudget): Steps<unknown> {
   yield;
   const bytes = withoutSpaces(padded);
   const open = bytes[0];
@@ -55,7 +74,7 @@ function longText(bytes: Buffer): string {
 }
 
 /** Parses an array or object that is longer than a piece. */
-function* parseContainer(bytes: Buffer, budget: SlicedBudget): Generator<void, unknown> {
+function* parseContainer(bytes: Buffer, budget: SlicedBudget): Steps<unknown> {
   const isArray = bytes[0] === OPEN_BRACKET;
   const container = isArray ? createArray(bytes) : createObject(bytes);
   let groupStart = 1;
@@ -83,7 +102,7 @@ function* parseContainer(bytes: Buffer, budget: SlicedBudget): Generator<void, u
 }
 
 /** Returns the position of the comma after the part that begins at `start`, or of the end of the container. */
-function* endOfPart(bytes: Buffer, start: number): Generator<void, number> {
+function* endOfPart(bytes: Buffer, start: number): Steps<number> {
   let nested = 0;
   let pauseAt = start + JSON_PIECE_BYTES;
   for (let i = start; i < bytes.length; i++) {
@@ -106,7 +125,7 @@ interface Container {
   /** Adds several parts. @throws JsonError also if there is none, because a long container is not empty */
   addParts(start: number, end: number, budget: SlicedBudget): void;
   /** Adds one part in slices. @throws JsonError */
-  addLargePart(start: number, end: number, budget: SlicedBudget): Generator<void, void>;
+  addLargePart(start: number, end: number, budget: SlicedBudget): Steps<void>;
 }
 
 function createArray(bytes: Buffer): Container {

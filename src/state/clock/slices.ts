@@ -57,3 +57,9 @@ export function runAtOnce<T>(steps: Steps<T>): T {
     if (result.done === true) return result.value;
   }
 }
+
+/** Returns the steps of work that is short enough for one step. */
+export function* oneStep<T>(run: () => T): Steps<T> {
+  yield;
+  return run();
+}

@@ -1,5 +1,7 @@
 /** Adds members of an organization to its teams and removes them [AUTHZ-47 to AUTHZ-50]. */
 import { users } from '../../credentials/user.ts';
+import type { Steps } from '../../state/clock/slices.ts';
+import type { DeepReadonly } from '../../state/table.ts';
 import { recordTeamAccessChange } from '../audit.ts';
 import type { CallerRole } from '../authorization/caller.ts';
 import { teamById } from '../authorization/find-visible.ts';
@@ -23,11 +25,12 @@ interface MemberChange {
  * Adds members to a team. Current members stay unchanged [AUTHZ-49].
  * @throws JsonApiError `not-found`, also for users without a membership of the organization
  */
-export function addMembers(context: WriteContext, change: MemberChange): void {
+export function* addMembers(context: WriteContext, change: MemberChange): Steps<void> {
   const { tx } = context;
   const { teamId } = change;
-  const { role, members } = findMembers(context, change);
+  const { role, members } = yield* findMembers(context, change);
   for (const { id: membershipId, userId } of members) {
+    yield;
     if (tx.get(teamMembers, teamMemberKey(teamId, userId)) !== undefined) continue;
     const after = { teamId, userId, membershipId };
     tx.put(teamMembers, after);
@@ -39,11 +42,12 @@ export function addMembers(context: WriteContext, change: MemberChange): void {
  * Removes members from a team. Users who are not in the team are ignored [AUTHZ-49].
  * @throws JsonApiError `not-found`; `forbidden` if `owners` would have no claimed member left [AUTHZ-64]
  */
-export function removeMembers(context: WriteContext, change: MemberChange): void {
+export function* removeMembers(context: WriteContext, change: MemberChange): Steps<void> {
   const { tx } = context;
   const { teamId } = change;
-  const { role, members } = findMembers(context, change);
+  const { role, members } = yield* findMembers(context, change);
   for (const { userId } of members) {
+    yield;
     const key = teamMemberKey(teamId, userId);
     const before = tx.get(teamMembers, key)?.row;
     if (before === undefined) continue;
@@ -53,16 +57,21 @@ export function removeMembers(context: WriteContext, change: MemberChange): void
   }
 }
 
-function findMembers({ tx, caller }: WriteContext, { teamId, idType, ids }: MemberChange) {
+function* findMembers(
+  { tx, caller }: WriteContext,
+  { teamId, idType, ids }: MemberChange,
+): Steps<{ readonly role: CallerRole; readonly members: readonly DeepReadonly<Membership>[] }> {
   const { role, team } = teamById(tx, caller, teamId);
   if (!canUpdateMembers(role, team)) throw notFound();
   const organizationId = role.organization.id;
-  const members = ids.map((id) => {
+  const members: DeepReadonly<Membership>[] = [];
+  for (const id of ids) {
+    yield;
     const isMembershipId = idType === 'organization-memberships';
     const membership = isMembershipId ? tx.get(memberships, id)?.row : membershipOfUser(tx, organizationId, id);
     if (membership?.organizationId !== organizationId) throw notFound();
-    return membership;
-  });
+    members.push(membership);
+  }
   return { role, members };
 }
 
