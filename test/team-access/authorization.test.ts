@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { sharedApi, startApi } from '../support/process/api.ts';
+import type { Answer } from '../support/process/server.ts';
 import { ENDPOINT_PERMISSIONS } from '../support/team-access/endpoint-permissions.ts';
 import { OPERATIONS_TYPE } from '../support/team-access/operations.ts';
 import {
@@ -56,7 +57,7 @@ describe('team access', () => {
 
   // Verifies [AUTHZ-2] [AUTHZ-3] [AUTHZ-4] [AUTHZ-5] [AUTHZ-6] [AUTHZ-9] [AUTHZ-19] [AUTHZ-21] [AUTHZ-45] [AUTHZ-46].
   // Verifies [AUTHZ-47] [AUTHZ-50] [AUTHZ-55] [AUTHZ-57] [AUTHZ-73] [AUTHZ-74] [AUTHZ-78].
-  for (const { endpoint, path, target, allowed, status = 200, ...options } of ENDPOINT_PERMISSIONS) {
+  for (const { endpoint, path, target, allowed, refused = [], status = 200, ...options } of ENDPOINT_PERMISSIONS) {
     test(`${endpoint}${target === undefined ? '' : `, ${target}`}: ${allowed.join(', ')}`, async () => {
       const acme = await sharedFixture();
       for (const caller of CALLERS) {
@@ -68,6 +69,8 @@ describe('team access', () => {
           assert.deepEqual(statusAndText(answer), [401, text], caller);
         } else if (allowed.includes(caller)) {
           assert.equal(answer.status, status, `${caller}: ${answer.text}`);
+        } else if (refused.includes(caller)) {
+          assertRefused(answer, caller);
         } else {
           assert.deepEqual(statusAndText(answer), NOT_FOUND, caller);
         }
@@ -119,6 +122,12 @@ describe('team access', () => {
     assert.ok(requestCount > 15, `${requestCount} requests`);
   });
 });
+
+/** A refusal of more than the caller has names the reason [AUTHZ-44]. */
+function assertRefused(answer: Answer, caller: string): void {
+  assert.equal(answer.status, 403, `${caller}: ${answer.text}`);
+  assert.match(String(errorsOf(answer)[0]?.['detail']), /you do not have/, caller);
+}
 
 /** Whether the endpoint declares the header `If-Match`. */
 const takesIfMatch = ({ api }: OrganizationFixture, method: string, path: string): boolean =>

@@ -3,7 +3,7 @@
  * rows on the workspace, with the sources that grant it.
  */
 
-import { levelGrantedBy, type OrganizationPermission } from '../tables/organization-access.ts';
+import { accessGrantedBy, type OrganizationPermission } from '../tables/organization-access.ts';
 import {
   type Access,
   type AccessLevel,
@@ -61,9 +61,9 @@ export function permissionContributions(
 ): Contribution[] {
   const contributions: Contribution[] = [];
   for (const permission of permissions) {
-    const access = levelGrantedBy(permission);
+    const access = accessGrantedBy(permission);
     if (access === undefined) continue;
-    contributions.push({ source: { kind: 'organization-permission', teamId, permission }, access: { access } });
+    contributions.push({ source: { kind: 'organization-permission', teamId, permission }, access });
   }
   return contributions;
 }

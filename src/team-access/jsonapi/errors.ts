@@ -7,7 +7,8 @@ const DEFINITIONS = {
   forbidden: {
     status: 403,
     title: 'forbidden',
-    meaning: 'The organization would have no owner left, or the server no site administrator',
+    meaning:
+      'The request would give more than the caller has, or leave an organization without an owner or the server without a site administrator',
   },
   'not-found': {
     status: 404,
