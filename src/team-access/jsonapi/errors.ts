@@ -7,8 +7,7 @@ const DEFINITIONS = {
   forbidden: {
     status: 403,
     title: 'forbidden',
-    meaning:
-      'The request would give more than the caller has, or leave an organization without an owner or the server without a site administrator',
+    meaning: 'The request would give more than the caller has, or remove the last owner or site administrator',
   },
   'not-found': {
     status: 404,

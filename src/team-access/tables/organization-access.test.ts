@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { permissionContributions } from '../authorization/effective-access.ts';
 import {
-  accessGrantedBy,
   grantAccessEverywhere,
   ORGANIZATION_PERMISSIONS,
   type OrganizationPermission,
@@ -32,13 +32,14 @@ describe('organization permissions', () => {
       assert.deepEqual(held, [permission, ...(implications[permission] ?? [])].toSorted());
     });
     test(`${permission} grants ${levels[permission] ?? 'nothing'} on workspaces [AUTHZ-8] [AUTHZ-10]`, () => {
-      assert.equal(accessGrantedBy(permission)?.access, levels[permission]);
+      const [contribution] = permissionContributions('team-a', [permission]);
+      assert.equal(contribution?.access.access, levels[permission]);
       assert.equal(grantAccessEverywhere(withImplied([permission])), permission in levels);
     });
   }
   test('manage-policies and manage-policy-overrides grant the reading of runs and nothing else [AUTHZ-8]', () => {
     for (const permission of ['manage-policies', 'manage-policy-overrides'] as const)
-      assert.deepEqual(accessGrantedBy(permission), createAccess('custom', { runs: 'read' }));
+      assert.deepEqual(permissionContributions('t', [permission])[0]?.access, createAccess('custom', { runs: 'read' }));
   });
   test('are transitively closed', () => {
     for (const permission of ORGANIZATION_PERMISSIONS) {

@@ -1,5 +1,4 @@
 /** The organization-wide permissions of teams, and the permissions that each implies. */
-import { type Access, createAccess } from './team-workspace.ts';
 
 /** All permissions of a team's `organization-access`. The server stores those that it does not enforce. */
 export const ORGANIZATION_PERMISSIONS = [
@@ -40,7 +39,7 @@ const IMPLIES: Readonly<Partial<Record<OrganizationPermission, readonly Organiza
 };
 
 /** The permissions that let their holders read the runs of all workspaces, and nothing else, by the same reference. */
-const READS_RUNS: ReadonlySet<OrganizationPermission> = new Set(['manage-policies', 'manage-policy-overrides']);
+export const READS_RUNS: ReadonlySet<OrganizationPermission> = new Set(['manage-policies', 'manage-policy-overrides']);
 
 /** The permissions of owners. */
 export const ALL_PERMISSIONS: ReadonlySet<OrganizationPermission> = new Set(ORGANIZATION_PERMISSIONS);
@@ -59,11 +58,3 @@ export function withImplied(given: Iterable<OrganizationPermission>): ReadonlySe
 /** Whether one of the permissions grants access to every workspace of the organization. */
 export const grantAccessEverywhere = (held: ReadonlySet<OrganizationPermission>): boolean =>
   held.has('read-workspaces') || [...READS_RUNS].some((permission) => held.has(permission));
-
-/** Returns the access that one permission grants on every workspace of the organization. */
-export function accessGrantedBy(permission: OrganizationPermission): Access | undefined {
-  const held = withImplied([permission]);
-  if (held.has('manage-workspaces')) return createAccess('admin', {});
-  if (held.has('read-workspaces')) return createAccess('read', {});
-  return READS_RUNS.has(permission) ? createAccess('custom', {}) : undefined;
-}
