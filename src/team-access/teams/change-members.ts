@@ -4,7 +4,8 @@ import type { Steps } from '../../state/clock/slices.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import { recordTeamAccessChange } from '../audit.ts';
 import type { CallerRole } from '../authorization/caller.ts';
-import { teamById } from '../authorization/find-visible.ts';
+import { checkPermissionsHeld, checkTeamWithinRole } from '../authorization/compare-team.ts';
+import { type FoundTeam, teamById } from '../authorization/find-visible.ts';
 import { checkOwnerRemains } from '../authorization/owners.ts';
 import { canUpdateMembers } from '../authorization/permissions.ts';
 import type { WriteContext } from '../http/request-pipeline.ts';
@@ -23,13 +24,16 @@ interface MemberChange {
 
 /**
  * Adds members to a team. Current members stay unchanged [AUTHZ-49].
- * @throws JsonApiError `not-found`, also for users without a membership of the organization
+ * @throws JsonApiError `not-found`, also for users without a membership of the organization; `forbidden` for a team that
+ * grants more than the caller has [AUTHZ-44]
  */
 export function* addMembers(context: WriteContext, change: MemberChange): Steps<void> {
   const { tx } = context;
   const { teamId } = change;
-  const { role, members } = yield* findMembers(context, change);
-  for (const { id: membershipId, userId } of members) {
+  const found = findTeam(context, teamId);
+  const { role } = found;
+  checkTeamWithinRole(tx, role, found.team);
+  for (const { id: membershipId, userId } of yield* findMembers(context, role, change)) {
     yield;
     if (tx.get(teamMembers, teamMemberKey(teamId, userId)) !== undefined) continue;
     const after = { teamId, userId, membershipId };
@@ -40,13 +44,17 @@ export function* addMembers(context: WriteContext, change: MemberChange): Steps<
 
 /**
  * Removes members from a team. Users who are not in the team are ignored [AUTHZ-49].
- * @throws JsonApiError `not-found`; `forbidden` if `owners` would have no claimed member left [AUTHZ-64]
+ * @throws JsonApiError `not-found`; `forbidden` if `owners` would have no claimed member left [AUTHZ-64],
+ * and for a team with an organization permission that the caller lacks [AUTHZ-47]
  */
 export function* removeMembers(context: WriteContext, change: MemberChange): Steps<void> {
   const { tx } = context;
   const { teamId } = change;
-  const { role, members } = yield* findMembers(context, change);
-  for (const { userId } of members) {
+  const found = findTeam(context, teamId);
+  const { role } = found;
+  // Rows do not count here, because a removal grants nothing.
+  checkPermissionsHeld(role, found.team.organizationAccess, `the team '${found.team.name}' has`);
+  for (const { userId } of yield* findMembers(context, role, change)) {
     yield;
     const key = teamMemberKey(teamId, userId);
     const before = tx.get(teamMembers, key)?.row;
@@ -57,12 +65,17 @@ export function* removeMembers(context: WriteContext, change: MemberChange): Ste
   }
 }
 
+function findTeam({ tx, caller }: WriteContext, id: string): FoundTeam {
+  const found = teamById(tx, caller, id);
+  if (!canUpdateMembers(found.role, found.team)) throw notFound();
+  return found;
+}
+
 function* findMembers(
-  { tx, caller }: WriteContext,
-  { teamId, idType, ids }: MemberChange,
-): Steps<{ readonly role: CallerRole; readonly members: readonly DeepReadonly<Membership>[] }> {
-  const { role, team } = teamById(tx, caller, teamId);
-  if (!canUpdateMembers(role, team)) throw notFound();
+  { tx }: WriteContext,
+  role: CallerRole,
+  { idType, ids }: MemberChange,
+): Steps<readonly DeepReadonly<Membership>[]> {
   const organizationId = role.organization.id;
   const members: DeepReadonly<Membership>[] = [];
   for (const id of ids) {
@@ -72,7 +85,7 @@ function* findMembers(
     if (membership?.organizationId !== organizationId) throw notFound();
     members.push(membership);
   }
-  return { role, members };
+  return members;
 }
 
 function membershipOfUser(tx: WriteContext['tx'], organizationId: string, username: string): Membership | undefined {

@@ -21,6 +21,7 @@ import {
 import { auditLog, SYSTEM } from '../../../audit/record.ts';
 import { toServiceError } from '../../../http/errors.ts';
 import { systemClock } from '../../../state/clock/clock.ts';
+import { runAtOnce } from '../../../state/clock/slices.ts';
 import { BULK_ITEMS_MAX, OPERATIONS_MS_MAX } from '../../limits.ts';
 import { readOperations } from './read-operations.ts';
 import { runOperations } from './run-operations.ts';
