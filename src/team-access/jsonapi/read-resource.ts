@@ -90,7 +90,7 @@ export function parseIdentifiers(data: unknown, type: string): readonly string[]
 }
 
 /** Reads a top-level member of a body, such as `data`. @throws JsonApiError `invalid-body` */
-export const readMember = (body: Uint8Array, name: string): unknown => memberOf(parse(body), name);
+const readMember = (body: Uint8Array, name: string): unknown => memberOf(parse(body), name);
 
 /** Reads a member of a large body as `readMember` does. @throws JsonApiError `invalid-body` */
 export function* readMemberInSlices(body: Buffer, name: string): Steps<unknown> {
