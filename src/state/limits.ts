@@ -12,6 +12,11 @@ export const BATCH_CPU_MS = 5;
 export const BATCH_OPERATIONS_MAX = 5_000;
 /** Maximum bytes in a batch of several writes. */
 export const BATCH_BYTES_MAX = 8 * 1024 * 1024;
+/**
+ * Share of the memory for rows by which writes that add no row may exceed it. The server's own changes, such as the
+ * last use of a token, then never fail because clients have filled the state.
+ */
+export const GROWTH_RESERVE_SHARE = 1 / 32;
 /** Conflicts after which a write fails with `overloaded`. */
 export const ATTEMPTS_MAX = 20;
 /** Time since a write was queued after which it is not retried. */
