@@ -205,10 +205,15 @@ export function originOf({ address, requestId }: RequestContext, { accessorId }:
 export function waitOptionsOf({
   accessorId,
   expiresAtMs,
-}: Caller): Pick<ReadResult, 'alsoWake' | 'expiresAtMs' | 'quotaKey'> {
-  if (accessorId === undefined) return { quotaKey: 'anonymous' };
-  return { alsoWake: [rowTopic(aclTokens, accessorId)], expiresAtMs, quotaKey: accessorId };
+  grants,
+}: Caller): Pick<ReadResult, 'alsoWake' | 'expiresAtMs' | 'waiter'> {
+  const waiter = { token: accessorId ?? 'anonymous', isOperator: () => hasOperatorGrant(grants) };
+  if (accessorId === undefined) return { waiter };
+  return { alsoWake: [rowTopic(aclTokens, accessorId)], expiresAtMs, waiter };
 }
+
+/** Whether the caller may use what is reserved for operators: it has any grant on `operator`. */
+const hasOperatorGrant = (grants: readonly Grant[]): boolean => grants.some(({ Resource }) => Resource === 'operator');
 
 /**
  * Watches the caller's own token, for lists that its grants filter. A change of the grants changes the list, so the

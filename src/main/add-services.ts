@@ -66,6 +66,7 @@ export async function addServices(context: ServerContext, version: string): Prom
     reads,
     mayReadRestricted: (call) => hasOperatorRead(credentials, call, consul),
   });
+  metrics.addBudget(reads.budget);
   server.add(metrics.endpoint);
   const operators = healthEndpoints({ state, staleMaxAgeMs: config.stale.maxAge, version: { Version: version } });
   for (const endpoint of operators) server.add(endpoint);

@@ -124,7 +124,7 @@ export function readVisible(
   };
 }
 
-type WakeOptions = Pick<ReadResult, 'alsoWake' | 'expiresAtMs' | 'quotaKey'>;
+type WakeOptions = Pick<ReadResult, 'alsoWake' | 'expiresAtMs' | 'waiter'>;
 
 /** Adds the topics that wake the query to those of the caller's token. */
 export function withWakeTopics(as: WakeOptions, alsoWake: NonNullable<ReadResult['alsoWake']>): WakeOptions {
