@@ -21,9 +21,9 @@ const SLOT_BYTES = 8;
 /** A number that is no small integer, in an object. */
 const NUMBER_BYTES = 16;
 /** A property whose name a caller chose: its own name, and its place in the hash table of its object. */
-const NAMED_PROPERTY_BYTES = 104;
+const NAMED_PROPERTY_BYTES = 140;
 /** The shape of an object with such a property. */
-const SHAPE_BYTES = 80;
+const SHAPE_BYTES = 136;
 
 /** Returns the estimated bytes of a row in the heap, with its key and its entries in the indexes of its table. */
 export function rowBytes(table: AnyTable, key: string, { row }: Stored<unknown>): number {
