@@ -18,13 +18,13 @@ const large = (text: string): Endpoint => ({
 const TEXT = `${'x'.repeat(PIECE_BYTES - 1)}😀${'ä'.repeat(3 * PIECE_BYTES)}`;
 
 describe('large response bodies', () => {
-  it('arrive complete in pieces, and free the budget', async () => {
+  it('arrive complete in pieces, and free the budget [SRV-111]', async () => {
     await using server = await startTestServer([large(TEXT)]);
     for (let i = 0; i < 3; i++) assert.equal((await server.request('/v1/large')).text, TEXT);
     assert.equal(server.http.unsentBodies.used, 0);
   });
 
-  it('get 503 with Retry-After when slow clients hold the budget, and equal bodies count once [V1-71]', async () => {
+  it('get 503 with Retry-After when slow clients hold the budget, and equal bodies count once [SRV-111]', async () => {
     setAnswerLimits({ ...ANSWER_LIMITS, unsentBytesMax: 24 * 2 ** 20 });
     let body = 'a'.repeat(8 * 2 ** 20);
     const endpoint: Endpoint = { ...large(''), handle: () => textAnswer(200, body) };

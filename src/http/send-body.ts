@@ -1,5 +1,5 @@
 /**
- * Sends large response bodies in pieces, and bounds the bodies that clients have not received yet.
+ * Sends large response bodies in pieces, and bounds the bodies that clients have not received yet [SRV-111].
  *
  * Node copies a text that it sends out of V8's heap at once. In pieces, only one piece per connection is copied, however
  * slowly its client reads. Equal bodies, such as one list for thousands of waiting queries, count once.

@@ -16,13 +16,14 @@ import {
 const MEBIBYTE = 2 ** 20;
 
 /** The options of a process that V8 reads: `NODE_OPTIONS`, and those of its command line, which win. */
-export const optionsOfProcess = (): readonly string[] => [
+const optionsOfProcess = (): readonly string[] => [
+  // biome-ignore lint/style/noProcessEnv: the variable belongs to Node.js; it is no setting of the server.
   ...(process.env['NODE_OPTIONS'] ?? '').split(/\s+/),
   ...process.execArgv,
 ];
 
 /** Returns the memory of the container, or of the machine if it has less. */
-export function memoryOfMachine(): number {
+function memoryOfMachine(): number {
   const constrained = process.constrainedMemory();
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
 }
@@ -76,8 +77,9 @@ export const processHeapLimit = (): HeapLimitInputs => ({
 export function fitHeapToMachine(): void {
   const missing = missingHeapOptions(processHeapLimit());
   if (missing === undefined || process.execve === undefined) return;
-  const [script = '', ...rest] = process.argv.slice(1);
-  process.execve(process.execPath, [process.execPath, ...process.execArgv, ...missing, script, ...rest], process.env);
+  const options = [...process.execArgv, ...missing];
+  // biome-ignore lint/style/noProcessEnv: the program starts again with the environment that it has.
+  process.execve(process.execPath, [process.execPath, ...options, ...process.argv.slice(1)], process.env);
 }
 
 /** Returns the part of the memory that is not for code, threads, buffers, and SQLite. */

@@ -37,6 +37,9 @@ describe('planMemory', () => {
   it('returns the default limits of caches and responses for a heap of the default size', () => {
     const { derived, answers } = planMemory({ oldGenerationBytes: 4096 * MEBIBYTE, sharedStore: false });
     assert.equal(derived.cacheBytesMax, DERIVED_LIMITS.cacheBytesMax);
-    assert.deepEqual([answers.charactersMax, answers.prettyCharactersMax], [ANSWER_LIMITS.charactersMax, 16 * MEBIBYTE]);
+    assert.deepEqual(
+      [answers.charactersMax, answers.prettyCharactersMax],
+      [ANSWER_LIMITS.charactersMax, 16 * MEBIBYTE],
+    );
   });
 });

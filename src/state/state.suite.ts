@@ -477,7 +477,8 @@ function memorySuite(makeStore: MakeStore): void {
   it('fails to load more rows than memory holds, with the reason [STATE-111]', async () => {
     await using store = await makeStore();
     const large = await openState(store.engine());
-    for (let i = 0; i < 20; i++) await large.write((tx) => void tx.put(organizations, { id: `${i}`, name: `${i}`.repeat(10_000) }));
+    for (let i = 0; i < 20; i++)
+      await large.write((tx) => void tx.put(organizations, { id: `${i}`, name: `${i}`.repeat(10_000) }));
     await large[Symbol.asyncDispose]();
     await assert.rejects(
       openState(store.engine(), { memory: memory(50_000) }),

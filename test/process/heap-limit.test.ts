@@ -23,7 +23,10 @@ test('a server with a small heap serves reads, returns 507 for new rows, and del
 
   const rejected = await server.request('PUT', '/v1/acl/token', { body: {} });
   assert.equal(rejected.status, 507);
-  assert.match(rejected.text, /rows of the state take \d+ of \d+ MiB .* the heap of 64 MiB .*NODE_OPTIONS=--max-old-space-size/);
+  assert.match(
+    rejected.text,
+    /rows of the state take \d+ of \d+ MiB .* the heap of 64 MiB .*NODE_OPTIONS=--max-old-space-size/,
+  );
   const removed = await server.request('DELETE', `/v1/acl/token/${filled.accessorId}`);
   assert.equal(removed.status, 200, removed.text);
 

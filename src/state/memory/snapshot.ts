@@ -37,7 +37,7 @@ export interface Snapshot extends SnapshotData, Reader {
 }
 
 /** Returns the estimated memory of all rows of `tables`. */
-export function rowBytesOf(tables: SnapshotData['tables']): number {
+function rowBytesOf(tables: SnapshotData['tables']): number {
   let bytes = 0;
   for (const indexes of tables.values()) bytes += indexes.bytes;
   return bytes;

@@ -78,6 +78,7 @@ export const settingProperties = (settings: Settings): TProperties =>
   Object.fromEntries(Object.entries(settings).map(([name, { schema }]) => [name, schema]));
 
 const validators = new WeakMap<TSchema, ReturnType<typeof Compile>>();
-const validatorOf = (schema: TSchema): ReturnType<typeof Compile> => validators.getOrInsertComputed(schema, () => Compile(schema));
+const validatorOf = (schema: TSchema): ReturnType<typeof Compile> =>
+  validators.getOrInsertComputed(schema, () => Compile(schema));
 
 const isValid = (schema: TSchema, value: unknown): boolean => validatorOf(schema).Check(value);
