@@ -52,6 +52,7 @@ const LAYERS = {
     'telemetry/',
     'call parameter endpoint query-rules send stream-answer',
     'json/',
+    'filter/',
     'v1/',
     'openapi/',
     'server/',
