@@ -9,7 +9,7 @@ import { RE2JS } from 're2js';
 import type { TSchema } from 'typebox';
 import { ServiceError } from '../errors.ts';
 import { QUOTED_LENGTH_MAX } from '../limits.ts';
-import { FILTER_MATCH_WORK, FILTER_REGEX_INSTRUCTIONS_MAX, FILTER_REGEX_WORK, FILTER_WORK_MAX } from './limits.ts';
+import { FILTER_MATCH_WORK, FILTER_REGEX_INSTRUCTIONS_MAX, FILTER_WORK_MAX } from './limits.ts';
 import { type Expression, filterError, type MatchOperator, type Path, parseFilter } from './parse-filter.ts';
 
 /** The work that one evaluation over a list has done so far. */
