@@ -52,6 +52,7 @@ const LAYERS = {
     'telemetry/',
     'answer-limits send-body call parameter endpoint query-rules send stream-answer',
     'json/',
+    'filter/',
     'v1/',
     'openapi/',
     'server/',
