@@ -103,13 +103,13 @@ describe('parseBody with an invalid body', () => {
     ],
   ];
   for (const [what, body, message] of long) {
-    it(`rejects ${what} [V1-94]`, () => assert.equal(errorFor(body), message));
+    it(`rejects ${what} [V1-96]`, () => assert.equal(errorFor(body), message));
   }
 
-  it('checks the length of an array before its elements [V1-95]', () =>
+  it('checks the length of an array before its elements [V1-97]', () =>
     assert.equal(errorFor(`{"Grants":[${'0,'.repeat(10_000)}0]}`), 'Grants: must not have more than 10000 items'));
 
-  it('examines no further element after the first error [V1-95]', () => {
+  it('examines no further element after the first error [V1-97]', () => {
     let examined = 0;
     const isExamined = (): boolean => {
       examined += 1;

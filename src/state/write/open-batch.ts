@@ -4,7 +4,8 @@ import type { Clock } from '../clock/clock.ts';
 import { runSlice, type Steps } from '../clock/slices.ts';
 import type { CommitLimits, Engine } from '../engine/engine.ts';
 import { StateError } from '../errors.ts';
-import { BATCH_BYTES_MAX, BATCH_CPU_MS, BATCH_OPERATIONS_MAX } from '../limits.ts';
+import { BATCH_BYTES_MAX, BATCH_CPU_MS, BATCH_OPERATIONS_MAX, GROWTH_RESERVE_SHARE } from '../limits.ts';
+import type { MemoryCapacity } from '../memory/memory-capacity.ts';
 import { type Batch, createBatch } from './batch.ts';
 import type { BatchBase } from './batch-changes.ts';
 import { disconnectedError, fail, isDisconnected, type PendingWrite, type PendingWrites } from './pending-writes.ts';
@@ -37,11 +38,14 @@ export interface BatchOptions {
   readonly clock: Clock;
   readonly rowsMax: number;
   readonly rowsMaxReason: string;
+  readonly memory: MemoryCapacity;
 }
 
 export function openBatch(base: BatchBase, pending: PendingWrites): OpenBatch {
   return { base, pending, batch: createBatch(base), outcomes: [], taken: 0, isFull: false, running: undefined };
 }
+
+const NOTHING_ADDED = { rowsAdded: 0, rowBytesAdded: 0 };
 
 /** Runs the first pending write as the only one of the batch, for one slice. Then it has ended, or is `running`. */
 export function runLargeWrite(open: OpenBatch, options: BatchOptions): void {
@@ -71,7 +75,7 @@ function runLargeSlice(open: OpenBatch, write: PendingWrite, options: BatchOptio
     open.running ??= { write, steps: batch.runInSlices(run, write.replayInputs, now) };
     const { done, value } = runSlice(open.running.steps);
     if (done !== true) return undefined;
-    const error = rowsMaxError(open, write, options);
+    const error = capacityError(open, write, NOTHING_ADDED, options);
     return error === undefined ? { write, failed: false, value } : { write, failed: true, value: error };
   } catch (error) {
     return { write, failed: true, value: error };
@@ -120,9 +124,10 @@ function addWrite(open: OpenBatch, write: PendingWrite, now: number, options: Ba
 
 function runWrite(open: OpenBatch, write: PendingWrite, now: number, options: BatchOptions): Outcome {
   const { batch } = open;
+  const before = { rowsAdded: batch.rowsAdded, rowBytesAdded: batch.rowBytesAdded };
   try {
     const value = batch.run(write.run, write.replayInputs, now);
-    const error = rowsMaxError(open, write, options);
+    const error = capacityError(open, write, before, options);
     if (error === undefined) return { write, failed: false, value };
     batch.undo();
     return { write, failed: true, value: error };
@@ -131,13 +136,36 @@ function runWrite(open: OpenBatch, write: PendingWrite, now: number, options: Ba
   }
 }
 
-/** Returns the error of a write with which the state would have too many rows. */
-function rowsMaxError({ base, batch }: OpenBatch, write: PendingWrite, options: BatchOptions): StateError | undefined {
-  const { rowsMax, rowsMaxReason } = options;
-  const fits = batch.rowsAdded <= 0 || base.rowCount + batch.rowsAdded <= rowsMax;
-  if (fits || write.beyondRowsMax) return undefined;
-  return new StateError('rows-max', `the state holds ${base.rowCount} rows, ${rowsMaxReason}`);
+/** Returns the error of a write for which the state has no room, or `undefined` if it has. See [STATE-52]. */
+function capacityError(
+  { base, batch }: OpenBatch,
+  write: PendingWrite,
+  before: Pick<Batch, 'rowsAdded' | 'rowBytesAdded'>,
+  options: BatchOptions,
+): StateError | undefined {
+  const refusal = write.beyondRowsMax ? undefined : capacityRefusal(base, batch, before, options);
+  return refusal === undefined ? undefined : new StateError('rows-max', refusal);
 }
+
+/** Returns why the state has no room for what the last write added, or `undefined` if it has. */
+function capacityRefusal(
+  base: BatchBase,
+  batch: Batch,
+  before: Pick<Batch, 'rowsAdded' | 'rowBytesAdded'>,
+  { rowsMax, rowsMaxReason, memory }: BatchOptions,
+): string | undefined {
+  const addsRows = batch.rowsAdded > before.rowsAdded;
+  if (addsRows && base.rowCount + batch.rowsAdded > rowsMax) {
+    return `the state holds ${base.rowCount} rows, ${rowsMaxReason}`;
+  }
+  const bytesMax = addsRows ? memory.bytesMax : memory.bytesMax * (1 + GROWTH_RESERVE_SHARE);
+  if (batch.rowBytesAdded > before.rowBytesAdded && base.rowBytes + batch.rowBytesAdded > bytesMax) {
+    return `the rows of the state take ${mebibytes(base.rowBytes)} of ${mebibytes(memory.bytesMax)} MiB of memory: ${memory.reason}`;
+  }
+  return undefined;
+}
+
+const mebibytes = (bytes: number): number => Math.round(bytes / 2 ** 20);
 
 type SizeLimits = Pick<CommitLimits, 'operationsMax' | 'bytesMax'>;
 

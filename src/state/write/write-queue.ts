@@ -26,6 +26,7 @@ import {
   WRITE_MS_MAX,
 } from '../limits.ts';
 import type { CommittedState } from '../memory/committed-state.ts';
+import type { MemoryCapacity } from '../memory/memory-capacity.ts';
 import type { BatchBase } from './batch-changes.ts';
 import { fillBatch, type OpenBatch, openBatch, runLargeWrite } from './open-batch.ts';
 import {
@@ -58,6 +59,7 @@ export interface WriteQueueParts {
   readonly base: () => BatchBase;
   readonly rowsMax: number;
   readonly rowsMaxReason: string;
+  readonly memory: MemoryCapacity;
   readonly loaded: () => boolean;
   /** Resolves when the state is loaded and has reached `index`. */
   readonly waitForIndex: (index: number) => Promise<void>;
