@@ -26,7 +26,7 @@ import {
 const { QUOTE, BACKSLASH, COMMA, COLON, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET, SPACE } = CharacterCode;
 
 /** Returns what `JSON.stringify` returns. Pauses after each element of arrays that are up to `depth` levels deep. */
-export function* stringifyInSlices(value: unknown, depth = 3): Steps<string> {
+export function* stringifyInSlices(value: unknown, depth = 5): Steps<string> {
   if (depth === 0 || typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   const parts: string[] = [];
   if (Array.isArray(value)) {
@@ -183,17 +183,18 @@ function endOfString(bytes: Buffer, start: number): number {
 
 function withoutSpaces(bytes: Buffer): Buffer {
   let end = bytes.length;
-  while (end > 0 && SPACES.has(bytes[end - 1] as number)) end -= 1;
+  while (end > 0 && isSpace(bytes[end - 1] as number)) end -= 1;
   return bytes.subarray(skipSpaces(bytes, 0), end);
 }
 
 function skipSpaces(bytes: Buffer, start: number): number {
   let i = start;
-  while (i < bytes.length && SPACES.has(bytes[i] as number)) i += 1;
+  while (i < bytes.length && isSpace(bytes[i] as number)) i += 1;
   return i;
 }
 
-const SPACES: ReadonlySet<number> = new Set([SPACE, 0x09, 0x0a, 0x0d]);
+const isSpace = (byte: number): boolean =>
+  byte <= SPACE && (byte === SPACE || byte === 0x0a || byte === 0x0d || byte === 0x09);
 
 const textOf = (bytes: Buffer, start = 0, end = bytes.length): string => bytes.toString('utf8', start, end);
 

@@ -27,9 +27,9 @@ export interface ValueBudget {
 
 /** Parses text as JSON within a budget. @throws JsonError, as `parseStrictJson` */
 export function parseStrictText(text: string, budget: ValueBudget): unknown {
-  const value = parse(text);
+  // First, because V8 takes much longer to reject a deep or wide body.
   checkStructure(text, budget);
-  return value;
+  return parse(text);
 }
 
 function decode(bytes: Uint8Array): string {
@@ -72,8 +72,8 @@ export const CharacterCode = {
 const { QUOTE, BACKSLASH, COMMA, COLON, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET, SPACE } = CharacterCode;
 
 /**
- * Checks depth, the fields of objects, and duplicate keys. Needs to find only strings and brackets, because `text` is
- * valid JSON.
+ * Checks depth, the number of values and fields, and duplicate keys. Finds only strings, brackets and commas, and leaves
+ * the syntax to V8.
  */
 function checkStructure(text: string, budget: ValueBudget): void {
   /** The keys so far of each open object: `undefined` for an array, `null` for an object without keys. */
@@ -108,11 +108,14 @@ function countValue(budget: ValueBudget): void {
   if (budget.values > budget.valuesMax) throw new JsonError(`json: more than ${budget.valuesMax} values`);
 }
 
-/** Returns the position after the closing quote of the string that begins at `start`. */
+/** Returns the position after the closing quote of the string that begins at `start`, or the end of the text. */
 function endOfString(text: string, start: number): number {
-  let i = start + 1;
-  for (let code = text.charCodeAt(i); code !== QUOTE; code = text.charCodeAt(i)) i += code === BACKSLASH ? 2 : 1;
-  return i + 1;
+  for (let i = start + 1; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === QUOTE) return i + 1;
+    if (code === BACKSLASH) i += 1;
+  }
+  return text.length;
 }
 
 function isKey(text: string, end: number): boolean {
@@ -122,7 +125,7 @@ function isKey(text: string, end: number): boolean {
 }
 
 function withKey(keys: Set<string> | null, quoted: string): Set<string> {
-  const key = quoted.includes('\\') ? (JSON.parse(`"${quoted}"`) as string) : quoted;
+  const key = quoted.includes('\\') ? (parse(`"${quoted}"`) as string) : quoted;
   if (keys === null) return new Set([key]);
   if (keys.has(key)) throw duplicateField(key);
   keys.add(key);

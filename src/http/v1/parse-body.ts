@@ -12,9 +12,22 @@ import { QUOTED_LENGTH_MAX } from '../limits.ts';
  * counts as an empty object, so that the error lists the missing fields.
  * @throws ServiceError `bad-request`, `Body decoding failed: …` with the path of the invalid value
  */
-export function parseBody<S extends TSchema>(schema: S, bytes: Uint8Array): Static<S> {
+export const parseBody = <S extends TSchema>(schema: S, bytes: Uint8Array): Static<S> =>
+  checkBody(schema, parseJsonBody(bytes));
+
+/** Returns the JSON value of a body, for `checkBody`. @throws ServiceError `bad-request` */
+export function parseJsonBody(bytes: Uint8Array): unknown {
   try {
-    const value = normalizeJson(schema, bytes.length === 0 ? {} : parseStrictJson(bytes));
+    return bytes.length === 0 ? {} : parseStrictJson(bytes);
+  } catch (error) {
+    throw error instanceof JsonError ? toServiceError(error) : error;
+  }
+}
+
+/** Returns the value of a body in the form of a schema. @throws ServiceError `bad-request` */
+export function checkBody<S extends TSchema>(schema: S, body: unknown): Static<S> {
+  try {
+    const value = normalizeJson(schema, body);
     if (validatorOf(schema).Check(value)) return value as Static<S>;
     throw new JsonError(firstError(schema, value));
   } catch (error) {

@@ -63,3 +63,23 @@ export function* oneStep<T>(run: () => T): Steps<T> {
   yield;
   return run();
 }
+
+/** Returns the results of `convert` for all items. Pauses after each. */
+export function* mapInSlices<Item, T>(items: Iterable<Item>, convert: (item: Item) => T): Steps<T[]> {
+  const results: T[] = [];
+  for (const item of items) {
+    results.push(convert(item));
+    yield;
+  }
+  return results;
+}
+
+/** Returns the items that pass `test`. Pauses after each. */
+export function* filterInSlices<Item>(items: Iterable<Item>, test: (item: Item) => boolean): Steps<Item[]> {
+  const results: Item[] = [];
+  for (const item of items) {
+    if (test(item)) results.push(item);
+    yield;
+  }
+  return results;
+}

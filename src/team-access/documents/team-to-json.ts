@@ -1,6 +1,7 @@
 /** The JSON form of a team, for a caller who can see it. */
 import { Type } from 'typebox';
 import { users } from '../../credentials/user.ts';
+import type { Steps } from '../../state/clock/slices.ts';
 import { REFERENCE_BYTES } from '../../state/limits.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
@@ -98,24 +99,26 @@ export function teamWithoutMembersToJson(
 
 export const teamDocument = (reader: Reader, found: FoundTeam): Document => ({ data: teamToJson(reader, found) });
 
-export function includedWithTeams(
+export function* includedWithTeams(
   reader: Reader,
   found: readonly FoundTeam[],
   include: ReadonlySet<TeamInclude>,
-): { readonly included?: readonly Resource[] } {
+): Steps<{ readonly included?: readonly Resource[] }> {
   if (include.size === 0) return {};
   const included = collectIncluded(found.length);
   const linkage = boundedLinkage();
   for (const { team, role } of found) {
     const { userIds, membershipIds } = teamMemberIds(reader, team.id);
-    if (include.has('users')) {
-      for (const id of userIds) included.add('users', id, () => userToJson(requireStored(reader.get(users, id)).row));
+    for (const id of include.has('users') ? userIds : []) {
+      included.add('users', id, () => userToJson(requireStored(reader.get(users, id)).row));
+      yield;
     }
     if (!include.has('organization-memberships')) continue;
     for (const id of membershipIds) {
       included.add('organization-memberships', id, () =>
         membershipToJson(reader, role, requireStored(reader.get(memberships, id)).row, linkage),
       );
+      yield;
     }
   }
   return { included: included.all() };

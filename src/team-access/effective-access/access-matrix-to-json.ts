@@ -1,21 +1,16 @@
 /** The rows of the access matrix: one per workspace, with the access of teams and its sources [DOC-67]. */
 import { Type } from 'typebox';
+import { mapInSlices, type Steps } from '../../state/clock/slices.ts';
 import { LIST_ELEMENT_BYTES } from '../../state/limits.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { DeepReadonly, Stored } from '../../state/table.ts';
-import {
-  accessContributions,
-  accessToWorkspace,
-  type CallerRole,
-  roleWithTeams,
-  teamContributions,
-} from '../authorization/caller.ts';
+import { accessToWorkspace, type CallerRole, teamContributions } from '../authorization/caller.ts';
 import { type Contribution, effectiveAccess } from '../authorization/effective-access.ts';
 import { canManageTeamAccess, visibleTeams } from '../authorization/permissions.ts';
 import type { Resource } from '../jsonapi/documents.ts';
 import { resourceSchema, toOne } from '../jsonapi/schemas.ts';
 import { type Team, teams } from '../tables/team.ts';
-import { ACCESS_LEVELS, teamWorkspaces } from '../tables/team-workspace.ts';
+import { ACCESS_LEVELS, teamWorkspacePair, teamWorkspaces } from '../tables/team-workspace.ts';
 import type { Workspace } from '../tables/workspace.ts';
 import { teamsInOrder } from '../teams/list-teams.ts';
 import { sourceSchema, sourceToJson } from './effective-access-to-json.ts';
@@ -44,11 +39,11 @@ export const matrixRowSchema = resourceSchema(MATRIX_ROWS, 'AccessMatrixRow', {
  * `team-workspaces` row, including secret teams, and every other visible team with access. For other workspaces it has
  * the role's own teams [AUTHZ-38].
  */
-export function accessMatrixToJson(
+export function* accessMatrixToJson(
   reader: Snapshot,
   role: CallerRole,
   workspaces: readonly Stored<Workspace>[],
-): readonly Resource[] {
+): Steps<readonly Resource[]> {
   const { organization } = role;
   const all = organizationTeams(reader, role);
   const everywhere = visibleTeams(role, all.everywhere).flatMap(({ id }) => all.byId.get(id) ?? []);
@@ -61,19 +56,25 @@ export function accessMatrixToJson(
       .sort((a, b) => a.position - b.position)
       .flatMap(({ team }) => cellToJson(team, teamContributions(organization, team, rows.get(team.id))));
   };
-  const cellsForMember = (id: string) =>
-    role.teams.flatMap((team) =>
-      cellToJson(team, accessContributions(reader, roleWithTeams(organization, [team]), id)),
-    );
-  return workspaces.map(({ row: { id, name } }) => {
-    const cells = canManageTeamAccess(accessToWorkspace(reader, role, id)) ? cellsForAdmin(id) : cellsForMember(id);
-    return {
+  const cellsForMember = (team: DeepReadonly<Team>, id: string) => {
+    const row = reader.find(teamWorkspaces, 'pair', teamWorkspacePair(team.id, id))?.row;
+    return cellToJson(team, teamContributions(organization, team, row));
+  };
+  const rows: Resource[] = [];
+  for (const { row } of workspaces) {
+    const { id, name } = row;
+    yield;
+    const cells = canManageTeamAccess(accessToWorkspace(reader, role, id))
+      ? cellsForAdmin(id)
+      : (yield* mapInSlices(role.teams, (team) => cellsForMember(team, id))).flat();
+    rows.push({
       id,
       type: MATRIX_ROWS,
       attributes: { name, teams: cells },
       relationships: { workspace: { data: { id, type: 'workspaces' } } },
-    };
-  });
+    });
+  }
+  return rows;
 }
 
 interface OrderedTeam {

@@ -1,11 +1,12 @@
 /** The endpoints of effective access and of the access matrix. */
 import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
+import { mapInSlices } from '../../state/clock/slices.ts';
 import { accessContributions } from '../authorization/caller.ts';
 import type { Contribution } from '../authorization/effective-access.ts';
 import { organizationByName, organizationWithTeams, workspaceById } from '../authorization/find-visible.ts';
-import { serveRead, type TeamAccessService } from '../http/request-pipeline.ts';
-import { bytesInMemory, documentAnswer, serializeDocument, serializedAnswer } from '../jsonapi/documents.ts';
+import { serveLongRead, serveRead, type TeamAccessService } from '../http/request-pipeline.ts';
+import { bytesInMemory, longDocumentAnswer, serializeDocument, serializedAnswer } from '../jsonapi/documents.ts';
 import { PAGE_PARAMETERS, pageDocument, readPageOrDefault, slicePage } from '../jsonapi/pagination.ts';
 import { documentSchema, pageSchema } from '../jsonapi/schemas.ts';
 import { accessibleWorkspaces } from '../workspaces/list-workspaces.ts';
@@ -54,15 +55,15 @@ export function effectiveAccessEndpoints(service: TeamAccessService): Endpoint[]
       query: [ORGANIZATION_FILTER, ...PAGE_PARAMETERS],
       answer: pageSchema(schema),
       handle: (call) =>
-        serveRead(service, call, (reader, caller) => {
+        serveLongRead(service, call, function* (reader, caller) {
           const { organization, page } = readOrganizationQuery(call.query);
           const role = organizationByName(reader, caller, organization);
           const subject = findUserSubject(reader, caller, role, pathParameter(call, 'id'));
-          const all = accessibleWorkspaces(reader, subject.role);
-          const data = slicePage(all, page).map(({ row }) =>
+          const all = yield* accessibleWorkspaces(reader, subject.role);
+          const data = yield* mapInSlices(slicePage(all, page), ({ row }) =>
             effectiveAccessToJson(row.id, subject, accessContributions(reader, subject.role, row.id), terraform),
           );
-          return documentAnswer(call, pageDocument(call, page, { data, totalCount: all.length }));
+          return yield* longDocumentAnswer(call, pageDocument(call, page, { data, totalCount: all.length }));
         }),
     },
     {
@@ -73,12 +74,12 @@ export function effectiveAccessEndpoints(service: TeamAccessService): Endpoint[]
       query: PAGE_PARAMETERS,
       answer: pageSchema(matrixRowSchema),
       handle: (call) =>
-        serveRead(service, call, (reader, caller) => {
+        serveLongRead(service, call, function* (reader, caller) {
           const page = readPageOrDefault(call.query);
           const role = organizationWithTeams(reader, caller, pathParameter(call, 'name'));
-          const all = accessibleWorkspaces(reader, role);
-          const data = accessMatrixToJson(reader, role, slicePage(all, page));
-          return documentAnswer(call, pageDocument(call, page, { data, totalCount: all.length }));
+          const all = yield* accessibleWorkspaces(reader, role);
+          const data = yield* accessMatrixToJson(reader, role, slicePage(all, page));
+          return yield* longDocumentAnswer(call, pageDocument(call, page, { data, totalCount: all.length }));
         }),
     },
   ];

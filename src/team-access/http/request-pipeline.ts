@@ -10,7 +10,7 @@ import { QUOTED_LENGTH_MAX } from '../../http/limits.ts';
 import type { Parameter } from '../../http/parameter.ts';
 import { undeclaredParameter } from '../../http/query-rules.ts';
 import type { Clock } from '../../state/clock/clock.ts';
-import { runAtOnce, runInSlices, type Steps } from '../../state/clock/slices.ts';
+import { runAtOnce, runInSlices, runSlice, type Steps } from '../../state/clock/slices.ts';
 import { WRITE_BYTES_DEFAULT } from '../../state/limits.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { State } from '../../state/state.ts';
@@ -97,6 +97,20 @@ export function serveRead(
   const barrier = state.consistent();
   return barrier === undefined ? run() : barrier.then(run);
 }
+
+/**
+ * Serves a read whose answer can be long. It runs in slices, on one snapshot. A short one is answered without a pause.
+ */
+export const serveLongRead = (
+  service: TeamAccessService,
+  call: Call,
+  read: (reader: Snapshot, caller: Caller) => Steps<Answer>,
+): Answer | Promise<Answer> =>
+  serveRead(service, call, (reader, caller) => {
+    const steps = read(reader, caller);
+    const first = runSlice(steps);
+    return first.done === true ? first.value : runInSlices(steps);
+  });
 
 /** Serves a write and answers when it is durable. */
 export const serveWrite = <Body>(service: TeamAccessService, call: Call, spec: WriteSpec<Body>): Promise<Answer> =>

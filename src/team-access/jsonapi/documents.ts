@@ -94,8 +94,18 @@ export function documentAnswer(call: Call, document: Document, status = 200): An
   return { status, contentType: JSON_API_CONTENT_TYPE, body: JSON.stringify(document) };
 }
 
+/** Answers a GET with a long document. */
+export function* longDocumentAnswer(call: Call, document: Document): Steps<Answer> {
+  const { body, etag } = yield* serializeInSlices(document);
+  return serializedAnswer(call, { text: body, etag });
+}
+
 /** Answers a GET with a serialized document. */
-export function serializedAnswer({ request }: Call, { text, etag }: SerializedDocument, status = 200): Answer {
+export function serializedAnswer(
+  { request }: Call,
+  { text, etag }: { readonly text: string | Buffer; readonly etag: string },
+  status = 200,
+): Answer {
   const headers = ['ETag', etag, 'Cache-Control', 'private, no-cache'];
   const cached = request.headers['if-none-match'];
   if (cached !== undefined && matchesEtag(cached, etag, true)) return { status: 304, body: '', headers };

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
-import { oneStep } from '../../state/clock/slices.ts';
+import { mapInSlices, oneStep, type Steps } from '../../state/clock/slices.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import { comparisonBudget } from '../authorization/compare-team.ts';
 import { organizationByName } from '../authorization/find-visible.ts';
@@ -14,8 +14,15 @@ import {
 } from '../documents/organization-membership-to-json.ts';
 import { teamToJson } from '../documents/team-to-json.ts';
 import { userToJson } from '../documents/user-to-json.ts';
-import { serveDelete, serveLargeWrite, serveRead, type TeamAccessService } from '../http/request-pipeline.ts';
-import { type Document, documentAnswer, IF_MATCH, ifMatch, type Resource } from '../jsonapi/documents.ts';
+import { serveDelete, serveLargeWrite, serveLongRead, type TeamAccessService } from '../http/request-pipeline.ts';
+import {
+  type Document,
+  documentAnswer,
+  IF_MATCH,
+  ifMatch,
+  longDocumentAnswer,
+  type Resource,
+} from '../jsonapi/documents.ts';
 import { boundedLinkage, collectIncluded, includeParameter, readInclude } from '../jsonapi/include.ts';
 import { NAME_FILTER, PAGE_PARAMETERS, pageDocument, readPageOrDefault, slicePage } from '../jsonapi/pagination.ts';
 import { readResource } from '../jsonapi/read-resource.ts';
@@ -49,17 +56,19 @@ export function membershipEndpoints(service: TeamAccessService): Endpoint[] {
       query: [...PAGE_PARAMETERS, NAME_FILTER, STATUS_FILTER, EMAIL_FILTER, INCLUDE],
       answer: pageSchema(membershipSchema, { 'status-counts': statusCounts }),
       handle: (call) =>
-        serveRead(service, call, (reader, caller) => {
+        serveLongRead(service, call, function* (reader, caller) {
           const page = readPageOrDefault(call.query);
           const include = readInclude(call.query, INCLUDES);
           const role = organizationByName(reader, caller, pathParameter(call, 'name'));
-          const { all, counts } = listMemberships(reader, role, call.query);
+          const { all, counts } = yield* listMemberships(reader, role, call.query);
           const found = slicePage(all, page).map((membership) => ({ role, membership }));
           const linkage = boundedLinkage();
-          const data = found.map(({ membership }) => membershipToJson(reader, role, membership, linkage));
-          const included = includedResources(reader, found, include);
+          const data = yield* mapInSlices(found, ({ membership }) =>
+            membershipToJson(reader, role, membership, linkage),
+          );
+          const included = yield* includedResources(reader, found, include);
           const document = pageDocument(call, page, { data, totalCount: all.length, ...included });
-          return documentAnswer(call, { ...document, meta: { 'status-counts': counts, ...document.meta } });
+          return yield* longDocumentAnswer(call, { ...document, meta: { 'status-counts': counts, ...document.meta } });
         }),
     },
     {
@@ -74,7 +83,7 @@ export function membershipEndpoints(service: TeamAccessService): Endpoint[] {
           parse: () => oneStep(() => readResource(call.body, NEW_MEMBERSHIP)),
           *change(context, body) {
             const found = yield* createMembership(context, pathParameter(call, 'name'), body);
-            return documentAnswer(call, membershipDocument(context.tx, found, new Set(['user'])), 201);
+            return documentAnswer(call, yield* membershipDocument(context.tx, found, new Set(['user'])), 201);
           },
         }),
     },
@@ -86,10 +95,10 @@ export function membershipEndpoints(service: TeamAccessService): Endpoint[] {
       query: [INCLUDE],
       answer: documentSchema(membershipSchema),
       handle: (call) =>
-        serveRead(service, call, (reader, caller) => {
+        serveLongRead(service, call, function* (reader, caller) {
           const include = readInclude(call.query, INCLUDES);
           const found = membershipById(reader, caller, pathParameter(call, 'id'));
-          return documentAnswer(call, membershipDocument(reader, found, include));
+          return yield* longDocumentAnswer(call, yield* membershipDocument(reader, found, include));
         }),
     },
     {
@@ -106,16 +115,16 @@ export function membershipEndpoints(service: TeamAccessService): Endpoint[] {
 
 type Include = ReadonlySet<(typeof INCLUDES)[number]>;
 
-const membershipDocument = (reader: Reader, found: FoundMembership, include: Include): Document => ({
-  data: membershipToJson(reader, found.role, found.membership),
-  ...includedResources(reader, [found], include),
-});
+function* membershipDocument(reader: Reader, found: FoundMembership, include: Include): Steps<Document> {
+  const data = membershipToJson(reader, found.role, found.membership);
+  return { data, ...(yield* includedResources(reader, [found], include)) };
+}
 
-function includedResources(
+function* includedResources(
   reader: Reader,
   found: readonly FoundMembership[],
   include: Include,
-): { readonly included?: readonly Resource[] } {
+): Steps<{ readonly included?: readonly Resource[] }> {
   if (include.size === 0) return {};
   const included = collectIncluded(found.length);
   const linkage = boundedLinkage();
@@ -126,6 +135,7 @@ function includedResources(
     if (!include.has('teams')) continue;
     for (const team of visibleTeamsOfMember(reader, role, membership)) {
       included.add('teams', team.id, () => teamToJson(reader, { role, team }, linkage, budget));
+      yield;
     }
   }
   return { included: included.all() };

@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { users } from '../../credentials/user.ts';
 import type { Query } from '../../http/call.ts';
 import type { Parameter } from '../../http/parameter.ts';
+import { filterInSlices, type Steps } from '../../state/clock/slices.ts';
 import { REFERENCE_BYTES } from '../../state/limits.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { DeepReadonly } from '../../state/table.ts';
@@ -23,12 +24,17 @@ export const EMAIL_FILTER: Parameter = {
 };
 
 type Members = readonly DeepReadonly<Membership>[];
+type StatusCounts = Readonly<Record<'total' | 'matching' | 'active' | 'invited', number>>;
 
 /** Returns the members that match the filters [DOC-27], in order of creation, and `meta.status-counts` [DOC-53]. */
-export function listMemberships(reader: Snapshot, { organization }: CallerRole, query: Query) {
+export function* listMemberships(
+  reader: Snapshot,
+  { organization }: CallerRole,
+  query: Query,
+): Steps<{ readonly all: Members; readonly counts: StatusCounts }> {
   const members = membersInOrder(reader, organization.id);
-  const all = matchingMembers(reader, members, query);
-  const invited = countInvited(reader, members);
+  const all = yield* matchingMembers(reader, members, query);
+  const invited = yield* countInvited(reader, members);
   const counts = { total: members.length, matching: all.length, active: members.length - invited, invited };
   return { all, counts };
 }
@@ -43,23 +49,23 @@ function membersInOrder(reader: Snapshot, organizationId: string): Members {
 }
 
 /** Returns the number of invited members. The number is cached until a member or a user changes. */
-function countInvited(reader: Snapshot, members: Members): number {
+function* countInvited(reader: Snapshot, members: Members): Steps<number> {
   const create = (): WeakMap<Members, number> => new WeakMap();
   const counted = reader.memoizeWhileUnchanged(users, 'invited', create, () => 0);
   const invited =
     counted.get(members) ??
-    members.filter((one) => membershipStatus(userOfMembership(reader, one)) === 'invited').length;
+    (yield* filterInSlices(members, (one) => membershipStatus(userOfMembership(reader, one)) === 'invited')).length;
   counted.set(members, invited);
   return invited;
 }
 
-function matchingMembers(reader: Snapshot, members: Members, query: Query): Members {
+function* matchingMembers(reader: Snapshot, members: Members, query: Query): Steps<Members> {
   const q = (query.get(NAME_FILTER.name) ?? '').toLowerCase();
   const emailFilter = query.get(EMAIL_FILTER.name);
   const status = query.get(STATUS_FILTER.name) ?? '';
   if (q === '' && emailFilter === undefined && status === '') return members;
   const emails = emailFilter === undefined ? undefined : new Set(emailFilter.toLowerCase().split(','));
-  return members.filter((membership) => {
+  return yield* filterInSlices(members, (membership) => {
     const user = userOfMembership(reader, membership);
     const email = user.email.toLowerCase();
     return (

@@ -1,6 +1,7 @@
 /** The endpoints of `/team-workspaces`, and `GET /teams/:id/team-workspaces` [TEAM-48]. */
 import { type Call, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
+import { mapInSlices, runAtOnce, type Steps } from '../../state/clock/slices.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import { comparisonBudget } from '../authorization/compare-team.ts';
 import { teamById } from '../authorization/find-visible.ts';
@@ -13,12 +14,13 @@ import {
   teamWorkspaceToJson,
 } from '../documents/team-workspace-to-json.ts';
 import { workspaceToJson } from '../documents/workspace-to-json.ts';
-import { serveDelete, serveRead, serveWrite, type TeamAccessService } from '../http/request-pipeline.ts';
+import { serveDelete, serveLongRead, serveRead, serveWrite, type TeamAccessService } from '../http/request-pipeline.ts';
 import {
   bytesInMemory,
   documentAnswer,
   IF_MATCH,
   ifMatch,
+  longDocumentAnswer,
   type Resource,
   serializeDocument,
   serializedAnswer,
@@ -57,10 +59,10 @@ export function teamWorkspaceEndpoints(service: TeamAccessService): Endpoint[] {
   const { terraform } = service;
   const schema = teamWorkspaceSchema(terraform);
   const target = (call: Call): RowTarget => ({ id: id(call), precondition: ifMatch(call), terraform });
-  const rowsToJson = (reader: Reader, found: readonly FoundRow[], include: ReadonlySet<RowInclude>) => ({
-    data: found.map((one) => teamWorkspaceToJson(one, terraform)),
-    ...includedResources(reader, found, include),
-  });
+  const rowsToJson = function* (reader: Reader, found: readonly FoundRow[], include: ReadonlySet<RowInclude>) {
+    const data = yield* mapInSlices(found, (one) => teamWorkspaceToJson(one, terraform));
+    return { data, ...(yield* includedResources(reader, found, include)) };
+  };
   return [
     {
       method: 'GET',
@@ -70,14 +72,14 @@ export function teamWorkspaceEndpoints(service: TeamAccessService): Endpoint[] {
       query: [WORKSPACE_FILTER, TEAM_FILTER, ...PAGE_PARAMETERS, INCLUDE],
       answer: pageSchema(schema),
       handle: (call) =>
-        serveRead(service, call, (reader, caller) => {
+        serveLongRead(service, call, function* (reader, caller) {
           const include = readInclude(call.query, ROW_INCLUDES);
           const query = readRowQuery(call.query);
           const all = rowsOfWorkspace(reader, caller, query);
           const { page } = query;
-          if (page === undefined) return documentAnswer(call, rowsToJson(reader, all, include));
-          const shown = rowsToJson(reader, slicePage(all, page), include);
-          return documentAnswer(call, pageDocument(call, page, { ...shown, totalCount: all.length }));
+          if (page === undefined) return yield* longDocumentAnswer(call, yield* rowsToJson(reader, all, include));
+          const shown = yield* rowsToJson(reader, slicePage(all, page), include);
+          return yield* longDocumentAnswer(call, pageDocument(call, page, { ...shown, totalCount: all.length }));
         }),
     },
     {
@@ -88,13 +90,13 @@ export function teamWorkspaceEndpoints(service: TeamAccessService): Endpoint[] {
       query: [...PAGE_PARAMETERS, INCLUDE],
       answer: pageSchema(schema),
       handle: (call) =>
-        serveRead(service, call, (reader, caller) => {
+        serveLongRead(service, call, function* (reader, caller) {
           const include = readInclude(call.query, ROW_INCLUDES);
           const page = readPageOrDefault(call.query);
-          const all = rowsOfTeam(reader, teamById(reader, caller, id(call)));
-          const found = slicePage(all, page).map((row) => rowById(reader, caller, row.id));
-          const shown = rowsToJson(reader, found, include);
-          return documentAnswer(call, pageDocument(call, page, { ...shown, totalCount: all.length }));
+          const all = yield* rowsOfTeam(reader, teamById(reader, caller, id(call)));
+          const found = yield* mapInSlices(slicePage(all, page), (row) => rowById(reader, caller, row.id));
+          const shown = yield* rowsToJson(reader, found, include);
+          return yield* longDocumentAnswer(call, pageDocument(call, page, { ...shown, totalCount: all.length }));
         }),
     },
     {
@@ -109,7 +111,7 @@ export function teamWorkspaceEndpoints(service: TeamAccessService): Endpoint[] {
           const include = readInclude(call.query, ROW_INCLUDES);
           const found = rowById(reader, caller, id(call));
           if (include.size > 0) {
-            const included = includedResources(reader, [found], include);
+            const included = runAtOnce(includedResources(reader, [found], include));
             return documentAnswer(call, { ...teamWorkspaceDocument(found, terraform), ...included });
           }
           // The document is the same for every caller who can see the row [TEAM-52].
@@ -160,21 +162,23 @@ export function teamWorkspaceEndpoints(service: TeamAccessService): Endpoint[] {
 }
 
 /** Includes teams and workspaces of rows. Teams that are hidden from the caller are left out [DOC-31]. */
-function includedResources(
+function* includedResources(
   reader: Reader,
   found: readonly FoundRow[],
   include: ReadonlySet<RowInclude>,
-): { readonly included?: readonly Resource[] } {
+): Steps<{ readonly included?: readonly Resource[] }> {
   if (include.size === 0) return {};
   const included = collectIncluded(found.length);
   const linkage = boundedLinkage();
   const budget = comparisonBudget();
   for (const { row, role } of include.has('team') ? found : []) {
+    yield;
     const team = reader.get(teams, row.teamId)?.row;
     if (team === undefined || !canSeeTeam(role, team)) continue;
     included.add('teams', team.id, () => teamToJson(reader, { role, team }, linkage, budget));
   }
   for (const one of include.has('workspace') ? found : []) {
+    yield;
     included.add('workspaces', one.workspace.id, () => workspaceToJson(one));
   }
   return { included: included.all() };

@@ -2,6 +2,7 @@
 import { Type } from 'typebox';
 import type { Query } from '../../http/call.ts';
 import type { Parameter } from '../../http/parameter.ts';
+import { filterInSlices, type Steps } from '../../state/clock/slices.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly, Stored } from '../../state/table.ts';
 import { accessToWorkspace, type Caller, dummyLookup } from '../authorization/caller.ts';
@@ -106,9 +107,11 @@ export function rowsOfWorkspace(reader: Reader, caller: Caller, { workspaceId, t
  * Returns the rows of a team in order of creation. Members of the team get all rows. Other callers get the rows of
  * workspaces that they administer [AUTHZ-26].
  */
-export function rowsOfTeam(reader: Reader, { role, team }: FoundTeam): readonly DeepReadonly<TeamWorkspace>[] {
+export function* rowsOfTeam(reader: Reader, { role, team }: FoundTeam): Steps<readonly DeepReadonly<TeamWorkspace>[]> {
   const member = isInTeam(role, team.id);
-  return sortByCreation(reader.list(teamWorkspaces, 'team', team.id))
-    .map(({ row }) => row)
-    .filter(({ workspaceId }) => member || canManageTeamAccess(accessToWorkspace(reader, role, workspaceId)));
+  const rows = sortByCreation(reader.list(teamWorkspaces, 'team', team.id)).map(({ row }) => row);
+  if (member) return rows;
+  return yield* filterInSlices(rows, ({ workspaceId }) =>
+    canManageTeamAccess(accessToWorkspace(reader, role, workspaceId)),
+  );
 }

@@ -1,18 +1,18 @@
 /** The endpoints of teams and their members. */
 import { type Call, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
-import { oneStep } from '../../state/clock/slices.ts';
+import { mapInSlices, oneStep } from '../../state/clock/slices.ts';
 import { comparisonBudget } from '../authorization/compare-team.ts';
 import { organizationWithTeams, teamById } from '../authorization/find-visible.ts';
 import { includedWithTeams, TEAM_INCLUDES, teamDocument, teamSchema, teamToJson } from '../documents/team-to-json.ts';
 import {
   serveDelete,
   serveLargeWrite,
-  serveRead,
+  serveLongRead,
   serveWrite,
   type TeamAccessService,
 } from '../http/request-pipeline.ts';
-import { documentAnswer, IF_MATCH, ifMatch, NO_CONTENT } from '../jsonapi/documents.ts';
+import { documentAnswer, IF_MATCH, ifMatch, longDocumentAnswer, NO_CONTENT } from '../jsonapi/documents.ts';
 import { boundedLinkage, includeParameter, readInclude } from '../jsonapi/include.ts';
 import { NAME_FILTER, PAGE_PARAMETERS, pageDocument, readPageOrDefault, slicePage } from '../jsonapi/pagination.ts';
 import { readIdentifiers, readResource } from '../jsonapi/read-resource.ts';
@@ -42,7 +42,7 @@ export function teamEndpoints(service: TeamAccessService): Endpoint[] {
       query: [...PAGE_PARAMETERS, NAME_FILTER, NAMES_FILTER, INCLUDE],
       answer: pageSchema(teamSchema),
       handle: (call) =>
-        serveRead(service, call, (reader, caller) => {
+        serveLongRead(service, call, function* (reader, caller) {
           const page = readPageOrDefault(call.query);
           const include = readInclude(call.query, TEAM_INCLUDES);
           const role = organizationWithTeams(reader, caller, pathParameter(call, 'name'));
@@ -50,9 +50,12 @@ export function teamEndpoints(service: TeamAccessService): Endpoint[] {
           const found = slicePage(all, page).map((team) => ({ role, team }));
           const linkage = boundedLinkage();
           const budget = comparisonBudget();
-          const data = found.map((one) => teamToJson(reader, one, linkage, budget));
-          const included = includedWithTeams(reader, found, include);
-          return documentAnswer(call, pageDocument(call, page, { data, totalCount: all.length, ...included }));
+          const data = yield* mapInSlices(found, (one) => teamToJson(reader, one, linkage, budget));
+          const included = yield* includedWithTeams(reader, found, include);
+          return yield* longDocumentAnswer(
+            call,
+            pageDocument(call, page, { data, totalCount: all.length, ...included }),
+          );
         }),
     },
     {
@@ -79,12 +82,12 @@ export function teamEndpoints(service: TeamAccessService): Endpoint[] {
       query: [INCLUDE],
       answer: documentSchema(teamSchema),
       handle: (call) =>
-        serveRead(service, call, (reader, caller) => {
+        serveLongRead(service, call, function* (reader, caller) {
           const include = readInclude(call.query, TEAM_INCLUDES);
           const found = teamById(reader, caller, id(call));
-          return documentAnswer(call, {
+          return yield* longDocumentAnswer(call, {
             ...teamDocument(reader, found),
-            ...includedWithTeams(reader, [found], include),
+            ...(yield* includedWithTeams(reader, [found], include)),
           });
         }),
     },

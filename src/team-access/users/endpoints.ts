@@ -2,11 +2,12 @@
 import { users } from '../../credentials/user.ts';
 import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
+import { filterInSlices } from '../../state/clock/slices.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { Caller } from '../authorization/caller.ts';
 import { serviceAccountToJson, userSchema, userToJson } from '../documents/user-to-json.ts';
-import { serveDelete, serveRead, serveWrite, type TeamAccessService } from '../http/request-pipeline.ts';
-import { documentAnswer, IF_MATCH, ifMatch, type Resource } from '../jsonapi/documents.ts';
+import { serveDelete, serveLongRead, serveRead, serveWrite, type TeamAccessService } from '../http/request-pipeline.ts';
+import { documentAnswer, IF_MATCH, ifMatch, longDocumentAnswer, type Resource } from '../jsonapi/documents.ts';
 import { notFound } from '../jsonapi/errors.ts';
 import { NAME_FILTER, PAGE_PARAMETERS, pageDocument, readPageOrDefault, slicePage } from '../jsonapi/pagination.ts';
 import { readResource } from '../jsonapi/read-resource.ts';
@@ -47,16 +48,17 @@ export function userEndpoints(service: TeamAccessService): Endpoint[] {
       query: [...PAGE_PARAMETERS, NAME_FILTER],
       answer: pageSchema(userSchema),
       handle: (call) =>
-        serveRead(service, call, (reader, caller) => {
+        serveLongRead(service, call, function* (reader, caller) {
           const page = readPageOrDefault(call.query);
           checkSiteAdmin(caller);
           const q = (call.query.get(NAME_FILTER.name) ?? '').toLowerCase();
-          const all = reader
-            .all(users)
-            .filter(({ row }) => row.username.toLowerCase().includes(q) || row.email.toLowerCase().includes(q))
-            .toSorted((a, b) => a.createIndex - b.createIndex || (a.row.id < b.row.id ? -1 : 1));
+          const matching = yield* filterInSlices(
+            reader.all(users),
+            ({ row }) => row.username.toLowerCase().includes(q) || row.email.toLowerCase().includes(q),
+          );
+          const all = matching.toSorted((a, b) => a.createIndex - b.createIndex || (a.row.id < b.row.id ? -1 : 1));
           const data = slicePage(all, page).map(({ row }) => userToJson(row));
-          return documentAnswer(call, pageDocument(call, page, { data, totalCount: all.length }));
+          return yield* longDocumentAnswer(call, pageDocument(call, page, { data, totalCount: all.length }));
         }),
     },
     {

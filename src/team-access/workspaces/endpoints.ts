@@ -1,11 +1,12 @@
 /** The endpoints of workspaces. Paths name a workspace by organization and name, or by ID [DOC-62]. */
 import { type Call, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
+import { mapInSlices } from '../../state/clock/slices.ts';
 import { accessToWorkspace } from '../authorization/caller.ts';
 import { organizationByName, workspaceById, workspaceByName } from '../authorization/find-visible.ts';
 import { workspaceDocument, workspaceSchema, workspaceToJson } from '../documents/workspace-to-json.ts';
-import { serveDelete, serveRead, serveWrite, type TeamAccessService } from '../http/request-pipeline.ts';
-import { documentAnswer, IF_MATCH } from '../jsonapi/documents.ts';
+import { serveDelete, serveLongRead, serveRead, serveWrite, type TeamAccessService } from '../http/request-pipeline.ts';
+import { documentAnswer, IF_MATCH, longDocumentAnswer } from '../jsonapi/documents.ts';
 import { notFound } from '../jsonapi/errors.ts';
 import { PAGE_PARAMETERS, pageDocument, readPageOrDefault, slicePage } from '../jsonapi/pagination.ts';
 import { readResource } from '../jsonapi/read-resource.ts';
@@ -33,16 +34,16 @@ export function workspaceEndpoints(service: TeamAccessService): Endpoint[] {
       query: [...PAGE_PARAMETERS, SEARCH_NAME],
       answer: pageSchema(workspaceSchema),
       handle: (call) =>
-        serveRead(service, call, (reader, caller) => {
+        serveLongRead(service, call, function* (reader, caller) {
           const page = readPageOrDefault(call.query);
           const role = organizationByName(reader, caller, pathParameter(call, 'name'));
-          const all = listWorkspaces(reader, role, call.query);
-          const data = slicePage(all, page).map(({ row: workspace }) => {
+          const all = yield* listWorkspaces(reader, role, call.query);
+          const data = yield* mapInSlices(slicePage(all, page), ({ row: workspace }) => {
             const access = accessToWorkspace(reader, role, workspace.id);
             if (access === undefined) throw notFound();
             return workspaceToJson({ role, workspace, access });
           });
-          return documentAnswer(call, pageDocument(call, page, { data, totalCount: all.length }));
+          return yield* longDocumentAnswer(call, pageDocument(call, page, { data, totalCount: all.length }));
         }),
     },
     {

@@ -2,6 +2,7 @@
 import { Type } from 'typebox';
 import type { Query } from '../../http/call.ts';
 import type { Parameter } from '../../http/parameter.ts';
+import { filterInSlices, mapInSlices, type Steps } from '../../state/clock/slices.ts';
 import { REFERENCE_BYTES } from '../../state/limits.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { Stored } from '../../state/table.ts';
@@ -18,20 +19,20 @@ export const SEARCH_NAME: Parameter = {
 };
 
 /** Returns the accessible workspaces whose name contains `search[name]`, in order of creation. */
-export function listWorkspaces(reader: Snapshot, role: CallerRole, query: Query): readonly Stored<Workspace>[] {
+export function* listWorkspaces(reader: Snapshot, role: CallerRole, query: Query): Steps<readonly Stored<Workspace>[]> {
   const text = (query.get(SEARCH_NAME.name) ?? '').toLowerCase();
-  const all = accessibleWorkspaces(reader, role);
-  return text === '' ? all : all.filter(({ row }) => row.name.toLowerCase().includes(text));
+  const all = yield* accessibleWorkspaces(reader, role);
+  return text === '' ? all : yield* filterInSlices(all, ({ row }) => row.name.toLowerCase().includes(text));
 }
 
 /**
  * Returns the workspaces that a role can access [AUTHZ-20], in order of creation: all of them with a
  * permission that grants access to all, otherwise those on which one of the role's teams has a row.
  */
-export function accessibleWorkspaces(
+export function* accessibleWorkspaces(
   reader: Snapshot,
   { organization, permissions, teams }: CallerRole,
-): readonly Stored<Workspace>[] {
+): Steps<readonly Stored<Workspace>[]> {
   if (grantAccessEverywhere(permissions)) {
     // The order is cached, because there can be 100,000 workspaces and every page needs it.
     return reader.memoizeWhileUnchanged(
@@ -41,7 +42,11 @@ export function accessibleWorkspaces(
       ({ length }) => length * REFERENCE_BYTES,
     );
   }
-  const rows = teams.flatMap(({ id }) => reader.list(teamWorkspaces, 'team', id));
-  const ids = new Set(rows.map(({ row }) => row.workspaceId));
-  return sortByCreation([...ids].map((id) => reader.get(workspaces, id)).filter((stored) => stored !== undefined));
+  const ids = new Set<string>();
+  for (const { id } of teams) {
+    for (const { row } of reader.list(teamWorkspaces, 'team', id)) ids.add(row.workspaceId);
+    yield;
+  }
+  const found = yield* mapInSlices(ids, (id) => reader.get(workspaces, id));
+  return sortByCreation(found.filter((stored) => stored !== undefined));
 }

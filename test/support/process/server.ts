@@ -33,6 +33,8 @@ export interface ServerOptions {
   readonly entry?: string;
   /** Whether `startServer` resolves when the server listens, before it is ready. */
   readonly resolveWhenListening?: boolean;
+  /** Timeout for the start. Default: READY_MS_MAX. */
+  readonly readyMs?: number;
   /** A command that runs the server, such as one that drops privileges. */
   readonly commandPrefix?: readonly string[];
   /** A file descriptor for standard error. `log` stays empty if it is set. */
@@ -140,7 +142,8 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
     },
   };
 
-  const deadline = performance.now() + READY_MS_MAX;
+  const { readyMs = READY_MS_MAX } = options;
+  const deadline = performance.now() + readyMs;
   const probePath = options.resolveWhenListening ? '/healthz' : '/readyz';
   while (performance.now() < deadline) {
     if (child.exitCode !== null || child.signalCode !== null) {
@@ -156,7 +159,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
     await delay(20);
   }
   await server[Symbol.asyncDispose]();
-  throw new StartError(null, `not ready within ${READY_MS_MAX} ms: ${log}`);
+  throw new StartError(null, `not ready within ${readyMs} ms: ${log}`);
 }
 
 async function firstToken(dataDirectory: string): Promise<string> {

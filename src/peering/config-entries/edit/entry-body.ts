@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox';
 import { ServiceError } from '../../../http/errors.ts';
 import { QUOTED_LENGTH_MAX } from '../../../http/limits.ts';
-import { parseBody } from '../../../http/v1/parse-body.ts';
+import { checkBody, parseJsonBody } from '../../../http/v1/parse-body.ts';
 import { required } from '../../bodies.ts';
 import { KINDS, type Kind } from '../config-entry.ts';
 import { DESCRIPTION_CHARACTERS_MAX } from '../limits.ts';
@@ -76,9 +76,10 @@ export type NamedBody = EntryBody & { readonly Name: string };
 /** Parses the body with the schema of its `Kind`. @throws ServiceError `bad-request` */
 export function readEntryBody(bytes: Uint8Array): NamedBody {
   const doing = 'writing a configuration entry';
-  const kind = checkKind(required(parseBody(kindOnly, bytes).Kind, 'Kind', doing));
+  const value = parseJsonBody(bytes);
+  const kind = checkKind(required(checkBody(kindOnly, value).Kind, 'Kind', doing));
   const body =
-    kind === 'exported-services' ? parseBody(exportedServicesBody, bytes) : parseBody(serviceIntentionsBody, bytes);
+    kind === 'exported-services' ? checkBody(exportedServicesBody, value) : checkBody(serviceIntentionsBody, value);
   return { ...body, Name: required(body.Name, 'Name', doing) };
 }
 
