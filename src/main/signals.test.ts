@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { catchSignals } from './signals.ts';
 
-test('a rejected action of SIGHUP does not stop later ones [SRV-112]', async () => {
+test('a rejected action of SIGHUP does not stop later ones [SRV-115]', async () => {
   const failures: unknown[] = [];
   using signals = catchSignals((error) => failures.push(error));
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import path from 'node:path';
@@ -109,7 +110,7 @@ describe('a start', { timeout: 240_000, concurrency: 2 }, () => {
   }
 
   for (const setting of ['http.address', 'peering.address', 'dns.address']) {
-    test(`exits with code 1 and names ${setting} if another process uses the port [SRV-55, SRV-54]`, async () => {
+    test(`exits with code 1 and names ${setting} if another process uses the port [SRV-55, SRV-54] [SRV-116]`, async () => {
       await using directory = await temporaryDirectory();
       const other = createServer().listen(0, '127.0.0.1');
       // Not awaited, because the readiness probe may have an open connection to this listener.
@@ -119,6 +120,7 @@ describe('a start', { timeout: 240_000, concurrency: 2 }, () => {
       const settings = { [setting]: `127.0.0.1:${port}` };
       const failure = await failureOf({ dataDirectory: directory.path, settings });
       const why = 'the port is in use: stop the other process, or choose another port';
+      assert.equal(existsSync(path.join(directory.path, 'credentials.json')), false, 'the start has changed nothing');
       assert.deepEqual(failure, [1, `${setting}: cannot listen on 127.0.0.1:${port}: ${why}`]);
     });
   }

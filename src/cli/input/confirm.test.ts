@@ -19,12 +19,16 @@ const COMMANDS = [
 const terminal = (answer: string): Readable => Object.assign(Readable.from([answer]), { isTTY: true });
 
 for (const args of COMMANDS) {
-  test(`${args.join(' ')} asks before it changes anything, or needs --yes [SRV-111]`, async (t) => {
+  test(`${args.join(' ')} asks before it changes anything, or needs --yes [SRV-114]`, async (t) => {
     const { address, requests } = await startStubServer(t, () => ({ status: 404, body: '' }));
-    const run = (stdin: string | Readable, ...more: string[]) => runCli([...args, '--address', address, ...more], { stdin });
+    const run = (stdin: string | Readable, ...more: string[]) =>
+      runCli([...args, '--address', address, ...more], { stdin });
     const silent = await run('yes\n');
     assert.equal(silent.exitCode, 2);
-    assert.match(silent.stderr, /^accord: cannot ask for confirmation because standard input is not a terminal: give --yes/);
+    assert.match(
+      silent.stderr,
+      /^accord: cannot ask for confirmation because standard input is not a terminal: give --yes/,
+    );
     const declined = await run(terminal('n\n'));
     assert.equal(declined.exitCode, 1);
     assert.match(declined.stderr, /\? \[y\/N\] accord: nothing was changed\n$/);

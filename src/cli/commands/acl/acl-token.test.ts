@@ -127,10 +127,12 @@ test('list prints one line per token of the given partition', async (t) => {
   assert.match(second ?? '', / 2026-02-01T00:00:00Z$/);
 });
 
-test('list requests further pages of a long list [SRV-110]', async (t) => {
+test('list requests further pages of a long list [SRV-113]', async (t) => {
   const token = (AccessorID: string) => ({ AccessorID, Partition: 'default', Grants: [], Description: '' });
   const pages = [Array.from({ length: 1_000 }, (_, i) => token(`a-${i}`)), [token('b')]];
-  const { address, requests } = await startStubServer(t, ({ path }) => ({ body: pages[path.includes('after') ? 1 : 0] }));
+  const { address, requests } = await startStubServer(t, ({ path }) => ({
+    body: pages[path.includes('after') ? 1 : 0],
+  }));
   const { stdout } = await runCli(['acl', 'token', 'list', '--json', '--address', address]);
   assert.equal((JSON.parse(stdout) as unknown[]).length, 1_001);
   assert.deepEqual(
