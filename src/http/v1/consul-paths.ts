@@ -2,10 +2,10 @@
  * The paths of Consul's HTTP API. With `compat: consul` a path of this list that Accord does not serve returns 501,
  * because Consul's clients read 404 as "no such item" ([V1-94]).
  */
+import type { Call } from '../call.ts';
 import { matchesPath } from '../endpoint.ts';
 import { ServiceError } from '../errors.ts';
 import { QUOTED_LENGTH_MAX } from '../limits.ts';
-import type { UnmatchedHook } from '../server/router.ts';
 
 /** By the first segment after `/v1/`. A segment that begins with a colon matches any, and a final `*` the rest. */
 const CONSUL_PATHS: Readonly<Record<string, readonly string[]>> = {
@@ -145,11 +145,11 @@ export function isConsulPath(path: string): boolean {
   );
 }
 
-/** Rejects a request to a path of Consul that no endpoint has. @throws ServiceError `not-implemented` */
-export const rejectUnservedConsulPath: UnmatchedHook = ({ request }, pathIsServed) => {
+/** Rejects a request to a path of Consul that no endpoint has. An `UnmatchedHook` of the server. @throws ServiceError `not-implemented` */
+export function rejectUnservedConsulPath({ request }: Call, pathIsServed: boolean): readonly string[] {
   const path = request.url?.split('?', 1)[0] ?? '';
   if (pathIsServed || !isConsulPath(path)) return [];
   const quoted = JSON.stringify(path.slice(0, QUOTED_LENGTH_MAX));
   const text = `${quoted} is a path of Consul's API that Accord does not serve, so this says nothing about the item`;
   throw new ServiceError('not-implemented', text);
-};
+}
