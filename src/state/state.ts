@@ -105,6 +105,7 @@ export class State implements AsyncDisposable {
         tables: this.snapshot.tables,
         mayHaveOrphans: this.snapshot.mayHaveOrphans,
         rowCount: this.snapshot.rowCount,
+        rowCounts: this.snapshot.rowCounts,
         formatToWrite: this.#formatToWrite,
       }),
     });

@@ -8,6 +8,7 @@ import { SLICE_ROWS } from '../limits.ts';
 import { type AnyTable, indexOf, type Schema, type Stored } from '../table.ts';
 import { decodeRow } from './codec.ts';
 import { type LoadedState, memoryTables } from './committed-state.ts';
+import { countRows } from './row-counts.ts';
 import { buildPrimaryIndex, buildSecondaryIndex, type LoadedRows, type TableIndexes } from './table-indexes.ts';
 
 interface Collected extends LoadedRows {
@@ -64,7 +65,8 @@ export async function loadState(
     tables.set(table, { rows, secondary });
     collected.delete(table.name);
   }
-  return { cluster: head.cluster, epoch: head.epoch, index: head.index, tables, orphanedKeys };
+  const rowCounts = await countRows(schema, (table) => (tables.get(table) as TableIndexes).rows);
+  return { cluster: head.cluster, epoch: head.epoch, index: head.index, tables, rowCounts, orphanedKeys };
 }
 
 /** Returns the rows whose owners exist, and adds the keys of the others to `orphanedKeys`. Owners are in `tables`. */
