@@ -25,6 +25,7 @@ import { createReload, type SettingsSource } from './main/reload-settings.ts';
 import { rowCapacity } from './main/row-capacity.ts';
 import { SCHEMA } from './main/schema.ts';
 import { aborted, catchSignals, type Signals } from './main/signals.ts';
+import { createWriteRate, rowQuotas } from './main/write-limits.ts';
 import { withFixedYoungGeneration } from './main/young-generation.ts';
 import { systemClock } from './state/clock/clock.ts';
 import { detectClockJumps } from './state/clock/clock-jump-detector.ts';
@@ -69,6 +70,7 @@ async function run(options: ServeOptions, log: Log, signals: Signals, live: Live
   const certificate = await readServerCertificate(config);
   const rowsMax = rowCapacity(config.state.rowsMax, getHeapStatistics().heap_size_limit);
   if (rowsMax.isLimitedByHeap) log.warn({ rowsMax: rowsMax.rows, reason: rowsMax.reason }, 'memory limits the rows');
+  const writeRate = createWriteRate(config.limits, clock);
   if (config.store === 'sqlite') await restrictDatabaseFiles(config.dataDir, log);
   using clockWatch = detectClockJumps(clock, (jumpMs) => logClockJump(log, jumpMs));
   await using parts = new AsyncDisposableStack();
@@ -81,6 +83,8 @@ async function run(options: ServeOptions, log: Log, signals: Signals, live: Live
       clock,
       rowsMax: rowsMax.rows,
       rowsMaxReason: rowsMax.reason,
+      quotas: rowQuotas(config.limits, rowsMax.rows),
+      ...(writeRate && { writeRate }),
       log: (level, message, fields = {}) => log[level](fields, message),
     }),
   );
@@ -101,7 +105,7 @@ async function run(options: ServeOptions, log: Log, signals: Signals, live: Live
   parts.defer(() => server.stop(config.shutdown.grace));
   const address = `${certificate === undefined ? 'http' : 'https'}://${urlHost(host)}:${port}`;
 
-  const made: ServerContext = { config, live, clock, log, dataKey, state, server };
+  const made: ServerContext = { config, live, clock, log, dataKey, state, writeRate, server };
   const ended = Promise.race([aborted(signals.stop), state.fatal]);
   const prepared = prepareState(made, options, importing, address).then(() => 'prepared' as const);
   let end = await Promise.race([prepared, ended]);

@@ -17,3 +17,9 @@ export const ROWS_MIN = 1_000;
 
 /** Permission bits of group and others. Files that the server creates have none of them. */
 export const GROUP_AND_OTHERS = 0o077;
+/** Largest part of the row limit that one organization, or all organizations that one user created, may have. */
+export const HOLDER_SHARE_MAX = 0.5;
+/** Pause after which a caller can write again at most: the burst of `limits.write-rate`, in seconds of that rate. */
+export const WRITE_BURST_SECONDS = 60;
+/** Part of a row quota from which on a holder is listed by name in the restricted metrics. */
+export const CROWDED_SHARE = 0.8;

@@ -12,6 +12,13 @@ export const BATCH_CPU_MS = 5;
 export const BATCH_OPERATIONS_MAX = 5_000;
 /** Maximum bytes in a batch of several writes. */
 export const BATCH_BYTES_MAX = 8 * 1024 * 1024;
+/**
+ * Part of the row limit that only operators and the server itself use, so that operators can still act in a state that
+ * others have filled [STATE-112].
+ */
+export const ROWS_RESERVE_SHARE = 0.02;
+/** Bytes that an operation costs a store besides its key and value; etcd counts as many against its quota. */
+export const OPERATION_BYTES = 256;
 /** Conflicts after which a write fails with `overloaded`. */
 export const ATTEMPTS_MAX = 20;
 /** Time since a write was queued after which it is not retried. */

@@ -4,6 +4,7 @@ import type { Clock } from '../clock/clock.ts';
 import type { CommitLimits, Engine } from '../engine/engine.ts';
 import { StateError } from '../errors.ts';
 import { BATCH_BYTES_MAX, BATCH_CPU_MS, BATCH_OPERATIONS_MAX } from '../limits.ts';
+import { type Admission, chargedBytes } from './admission.ts';
 import { type Batch, createBatch } from './batch.ts';
 import type { BatchBase } from './batch-changes.ts';
 import { disconnectedError, fail, isDisconnected, type PendingWrite } from './pending-writes.ts';
@@ -29,8 +30,7 @@ export interface OpenBatch {
 export interface BatchOptions {
   readonly engine: Pick<Engine, 'limits'>;
   readonly clock: Clock;
-  readonly rowsMax: number;
-  readonly rowsMaxReason: string;
+  readonly admission: Admission;
 }
 
 export function openBatch(base: BatchBase): OpenBatch {
@@ -62,6 +62,7 @@ function addWrite(open: OpenBatch, write: PendingWrite, now: number, options: Ba
   if (isDisconnected(write)) fail(write, disconnectedError());
   if (write.settled) return true;
   const others = batch.operationCount;
+  const otherBytes = batch.bytes;
   // Estimates the size of the write by the average write of the batch, so that it does not run only to be undone.
   if (outcomes.length > 0 && others + others / outcomes.length > sharedBatchLimits(limits).operationsMax) return false;
   const outcome = runWrite(open, write, now, options);
@@ -76,23 +77,45 @@ function addWrite(open: OpenBatch, write: PendingWrite, now: number, options: Ba
   } else {
     // Undone after the limit checks, so that a dry run fails where the write itself would.
     if (write.dryRun) batch.undo();
-    outcomes.push(outcome);
+    const error = chargeCaller(write, batch.bytes - otherBytes, batch.operationCount - others, options);
+    if (error !== undefined) batch.undo();
+    outcomes.push(error === undefined ? outcome : { write, failed: true, value: error });
   }
   return true;
 }
 
 function runWrite({ base, batch }: OpenBatch, write: PendingWrite, now: number, options: BatchOptions): Outcome {
+  const rowsBefore = batch.rowsAdded;
   try {
     const value = batch.run(write.run, write.replayInputs, now);
-    const { rowsMax, rowsMaxReason } = options;
-    const fits = batch.rowsAdded <= 0 || base.rowCount + batch.rowsAdded <= rowsMax;
-    if (fits || write.beyondRowsMax) return { write, failed: false, value };
+    const { caller, beyondRowsMax } = write;
+    const refusal = options.admission.refuseRows({
+      caller,
+      beyondRowsMax,
+      rowCount: base.rowCount + batch.rowsAdded,
+      rowsAdded: batch.rowsAdded - rowsBefore,
+      countChanges: batch.countChanges,
+      find: batch.find,
+    });
+    if (refusal === undefined) return { write, failed: false, value };
     batch.undo();
-    const text = `the state holds ${base.rowCount} rows, ${rowsMaxReason}`;
-    return { write, failed: true, value: new StateError('rows-max', text) };
+    return { write, failed: true, value: refusal };
   } catch (error) {
     return { write, failed: true, value: error };
   }
+}
+
+/** Takes what the write adds to the store from its caller's rate, but not what an earlier attempt took already. */
+function chargeCaller(
+  write: PendingWrite,
+  bytes: number,
+  operationCount: number,
+  { admission }: BatchOptions,
+): StateError | undefined {
+  const total = chargedBytes(bytes, operationCount);
+  const error = admission.takeBytes(write.caller, total - write.chargedBytes);
+  if (error === undefined) write.chargedBytes = Math.max(write.chargedBytes, total);
+  return error;
 }
 
 type SizeLimits = Pick<CommitLimits, 'operationsMax' | 'bytesMax'>;

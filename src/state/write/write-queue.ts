@@ -16,6 +16,7 @@ import type { Engine } from '../engine/engine.ts';
 import { isStateError, StateError } from '../errors.ts';
 import { ATTEMPTS_MAX, ATTEMPTS_MS, WRITE_BYTES_DEFAULT, WRITE_MS_MAX } from '../limits.ts';
 import type { CommittedState } from '../memory/committed-state.ts';
+import type { Admission, WriteCaller } from './admission.ts';
 import type { BatchBase } from './batch-changes.ts';
 import { fillBatch, type OpenBatch, type Outcome, openBatch } from './open-batch.ts';
 import {
@@ -36,6 +37,8 @@ export interface WriteOptions {
   readonly dryRun?: boolean;
   /** Makes the write even if the state has `rowsMax` rows. For rows that keep the server accessible. */
   readonly beyondRowsMax?: boolean;
+  /** On whose behalf the write is made. Absent: the server's own. */
+  readonly caller?: WriteCaller;
 }
 
 export interface WriteQueueParts {
@@ -45,8 +48,7 @@ export interface WriteQueueParts {
   readonly signal: AbortSignal;
   /** Returns the state that the next batch builds on when no batch is in flight. */
   readonly base: () => BatchBase;
-  readonly rowsMax: number;
-  readonly rowsMaxReason: string;
+  readonly admission: Admission;
   readonly loaded: () => boolean;
   /** Resolves when the state is loaded and has reached `index`. */
   readonly waitForIndex: (index: number) => Promise<void>;
@@ -85,7 +87,7 @@ export class WriteQueue {
   /** Queues a write. @throws StateError, see `State.write` */
   write<T>(
     run: (tx: Transaction) => T,
-    { signal, bytes = WRITE_BYTES_DEFAULT, dryRun = false, beyondRowsMax = false }: WriteOptions = {},
+    { signal, bytes = WRITE_BYTES_DEFAULT, dryRun = false, beyondRowsMax = false, caller }: WriteOptions = {},
   ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#pending.add({
@@ -95,6 +97,8 @@ export class WriteQueue {
         bytes,
         dryRun,
         beyondRowsMax,
+        caller,
+        chargedBytes: 0,
         queuedAt: this.#parts.clock.monotonic(),
         attempts: 0,
         settled: false,

@@ -4,6 +4,7 @@
  */
 import { Type } from 'typebox';
 import type { Origin } from '../../audit/record.ts';
+import { users } from '../../credentials/user.ts';
 import { type Answer, type Call, parameterFamily, polledDisconnectSignal, type Query } from '../../http/call.ts';
 import { ServiceError } from '../../http/errors.ts';
 import { QUOTED_LENGTH_MAX } from '../../http/limits.ts';
@@ -13,6 +14,7 @@ import type { Clock } from '../../state/clock/clock.ts';
 import { WRITE_BYTES_DEFAULT } from '../../state/limits.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { State } from '../../state/state.ts';
+import type { WriteCaller } from '../../state/write/admission.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
 import {
   authenticate,
@@ -26,6 +28,7 @@ import { checkAccept, checkContentType, NO_CONTENT, rejectIfMatch } from '../jso
 import { errorAnswer } from '../jsonapi/error-answer.ts';
 import { JsonApiError } from '../jsonapi/errors.ts';
 import { INVALID_INCLUDE } from '../jsonapi/include.ts';
+import { organizations } from '../tables/organization.ts';
 import { teams } from '../tables/team.ts';
 import type { RateLimit, RateLimitKeys } from './rate-limit.ts';
 import type { TokenUses } from './record-token-uses.ts';
@@ -38,6 +41,8 @@ export interface TeamAccessService {
   /** Whether `compat` contains `terraform`. */
   readonly terraform: boolean;
   readonly clock: Clock;
+  /** `limits.organizations-per-user`. */
+  readonly organizationsPerUser: number;
   /** Whether parameters of this family select data, so that an endpoint that does not know them refuses them. */
   readonly isSelecting: (family: string) => boolean;
 }
@@ -91,7 +96,7 @@ export async function serveWrite<Body>(
   const { state } = service;
   await state.consistent();
   const secretHash = presentedTokenHash(call);
-  return await withCaller(service, call, async () => {
+  return await withCaller(service, call, async (presenter) => {
     negotiate(call);
     if (conditional === undefined) rejectIfMatch(call);
     checkQuery(service, call);
@@ -102,8 +107,23 @@ export async function serveWrite<Body>(
     };
     const dryRun = isDryRun?.(body) ?? false;
     const signal = polledDisconnectSignal(call.request.socket);
-    return await state.write(run, { signal, bytes: WRITE_BYTES_DEFAULT + call.body.length, dryRun });
+    const charged = writeCallerOf(state.snapshot, presenter);
+    return await state.write(run, { caller: charged, signal, bytes: WRITE_BYTES_DEFAULT + call.body.length, dryRun });
   });
+}
+
+/**
+ * Returns the caller to whom a write is charged. Users can have many organizations and teams with tokens of their own, so
+ * the tokens of an organization and its teams count as the user who created it, except site administrators.
+ */
+function writeCallerOf(reader: Snapshot, caller: Caller): WriteCaller {
+  if (caller.kind === 'user') return { key: `user/${caller.userId}`, isOperator: caller.siteAdmin };
+  const organizationId =
+    caller.kind === 'organization' ? caller.organizationId : reader.get(teams, caller.teamId)?.row.organizationId;
+  const makerId = organizationId && reader.get(organizations, organizationId)?.row.makerId;
+  const maker = makerId === undefined ? undefined : reader.get(users, makerId)?.row;
+  const isCharged = maker !== undefined && !maker.siteAdmin;
+  return { key: isCharged ? `user/${maker.id}` : `organization/${organizationId}`, isOperator: false };
 }
 
 /** Serves the deletion of one resource that has an `ETag`, and answers 204 when it is durable. */

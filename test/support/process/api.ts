@@ -194,6 +194,7 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
       clock,
       log,
       settings: { rateLimit: settings.rateLimit ?? 0 },
+      organizationsPerUser: 100,
       terraform: settings.terraform ?? false,
     }),
   );

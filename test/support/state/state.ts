@@ -1,9 +1,12 @@
 /** Opens states for tests and dumps their tables for comparison. */
+
+import type { Rate } from '../../../src/budget/rate.ts';
 import { type Clock, systemClock } from '../../../src/state/clock/clock.ts';
 import type { Engine } from '../../../src/state/engine/engine.ts';
 import type { Snapshot } from '../../../src/state/memory/snapshot.ts';
 import { State } from '../../../src/state/state.ts';
 import type { AnyTable, Schema, Stored } from '../../../src/state/table.ts';
+import type { RowQuota } from '../../../src/state/write/admission.ts';
 import { testSchema } from './tables.ts';
 
 /** Settings of a test state. Every missing one has a default. */
@@ -12,13 +15,15 @@ export interface TestStateSettings {
   readonly node?: string;
   readonly clock?: Clock;
   readonly rowsMax?: number;
+  readonly quotas?: readonly RowQuota[];
+  readonly writeRate?: Rate;
   readonly log?: (level: string, message: string, fields?: Record<string, unknown>) => void;
 }
 
 /** Opens and loads a state on `engine`. Disposing it closes the engine. */
 export function openState(engine: Engine, settings: TestStateSettings = {}): Promise<State> {
-  const { schema = testSchema, node = 'a', clock = systemClock, rowsMax = 1_000_000, log = () => undefined } = settings;
-  return State.open({ engine, schema, node, clock, rowsMax, log });
+  const defaults = { schema: testSchema, node: 'a', clock: systemClock, rowsMax: 1_000_000, log: () => undefined };
+  return State.open({ engine, ...defaults, ...settings });
 }
 
 /**

@@ -3,7 +3,7 @@
  * late write of a replaced stream changes nothing ([PEER-76]).
  */
 import { type Clock, sleep } from '../../../state/clock/clock.ts';
-import { isStateError } from '../../../state/errors.ts';
+import { isStateError, type StateError } from '../../../state/errors.ts';
 import type { State } from '../../../state/state.ts';
 import type { DeepReadonly } from '../../../state/table.ts';
 import type { Transaction } from '../../../state/write/transaction.ts';
@@ -16,7 +16,7 @@ export type CurrentRow = DeepReadonly<Peering> & { readonly stream: CurrentStrea
 
 export interface FencedWrites {
   /**
-   * Resolves when the change is durable. Retries while the store is unavailable or full ([STREAM-55]), because the peer
+   * Resolves when the change is durable. Retries while the store is unavailable or full ([STREAM-55]) and while the peer exceeds its rate, because the peer
    * sends a resource only once. The session's apply timeout limits the retries.
    * @throws SessionSuperseded, StateError, what `change` throws
    */
@@ -24,6 +24,11 @@ export interface FencedWrites {
   /** Returns the record if the stream is current, for a caller without changes. @throws SessionSuperseded */
   current(): Promise<CurrentRow>;
 }
+
+/** A peer above its rate waits, which stops the stream until the peer may write again. */
+const RETRIED = ['unavailable', 'outcome-unknown', 'overloaded', 'full', 'rate-limited'] as const;
+
+const waitMs = ({ retryAfterSeconds = 1 }: StateError): number => retryAfterSeconds * 1_000;
 
 /** @param epoch the stream's epoch. Writes wait for it. It rejects when the stream never becomes current. */
 export function fencedWrites(
@@ -42,12 +47,11 @@ export function fencedWrites(
               if (!isCurrent(row, ownEpoch)) throw new SessionSuperseded();
               return change(tx, row);
             },
-            { signal },
+            { signal, caller: { key: `peer/${peeringId}`, isOperator: false } },
           );
         } catch (error) {
-          if (signal.aborted || !isStateError(error, 'unavailable', 'outcome-unknown', 'overloaded', 'full'))
-            throw error;
-          await sleep(clock, BACKOFF_MS_MIN, signal);
+          if (signal.aborted || !isStateError(error, ...RETRIED)) throw error;
+          await sleep(clock, error.code === 'rate-limited' ? waitMs(error) : BACKOFF_MS_MIN, signal);
         }
       }
     },
