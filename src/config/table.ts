@@ -195,7 +195,7 @@ export const settings = {
   'limits.write-rate': required(
     orOff(byteSize({ min: KIB, max: GIB })),
     '1 MiB',
-    'Bytes per second that each ACL token, user, or peer writes to the store, and 60 times as many at once; operators are exempt.',
+    'Bytes per second that each ACL token or user writes to the store, and 60 times as many at once; operators are exempt.',
   ),
   'limits.peerings': required(count, '10000', 'Largest number of peerings.'),
   'limits.streams': required(count, '2000', 'Largest number of open peer streams.'),

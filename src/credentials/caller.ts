@@ -194,9 +194,9 @@ export function resolveCaller(
 function writeCallerOf({ state, policy }: Credentials, { secretHash, address }: RequestContext): WriteCaller {
   const token =
     secretHash === undefined || !policy.enabled ? undefined : state.snapshot.find(aclTokens, 'secretHash', secretHash);
-  if (token === undefined) return { key: `address/${addressKey(address)}`, isOperator: false };
+  if (token === undefined) return { rateKey: `address/${addressKey(address)}`, isOperator: false };
   const { accessorId, grants } = token.row;
-  return { key: `token/${accessorId}`, isOperator: permits(grants, OPERATE) };
+  return { rateKey: `token/${accessorId}`, isOperator: permits(grants, OPERATE) };
 }
 
 /** Holders of this permission use the reserve of the state, see `WriteCaller.isOperator`. */

@@ -10,9 +10,15 @@ import type { RowQuota } from '../state/write/admission.ts';
 import { type Organization, organizations } from '../team-access/tables/organization.ts';
 import { CROWDED_SHARE, HOLDER_SHARE_MAX, WRITE_BURST_SECONDS } from './limits.ts';
 
+/** The settings that this file reads. */
+export type WriteLimits = Pick<
+  Config['limits'],
+  'rowsPerOrganization' | 'rowsPerUser' | 'rowsPerPartition' | 'writeRate'
+>;
+
 /** @param rowsMax the row limit of the state, which can be lower than `state.rows-max` */
 export function rowQuotas(
-  { rowsPerOrganization, rowsPerUser, rowsPerPartition }: Config['limits'],
+  { rowsPerOrganization, rowsPerUser, rowsPerPartition }: WriteLimits,
   rowsMax: number,
 ): readonly RowQuota[] {
   const shareMax = Math.floor(rowsMax * HOLDER_SHARE_MAX);
@@ -45,7 +51,7 @@ const atMost = (shareMax: number, rowsMax: number, setting: string): Pick<RowQuo
   rowsMax <= shareMax ? { rowsMax, setting } : { rowsMax: shareMax, setting: `half of the row limit (${setting})` };
 
 /** Returns the rate of bytes that each caller writes, or `undefined` if `limits.write-rate` is off. */
-export function createWriteRate({ writeRate }: Config['limits'], clock: Clock): Rate | undefined {
+export function createWriteRate({ writeRate }: Pick<WriteLimits, 'writeRate'>, clock: Clock): Rate | undefined {
   if (writeRate === 'off') return undefined;
   const limits = { perSecond: writeRate, burst: writeRate * WRITE_BURST_SECONDS };
   return createRate({ name: 'write-bytes', bound: 'caller', limits, clock });

@@ -14,8 +14,8 @@ import type { State } from '../state.ts';
 import type { RowQuota, WriteCaller } from './admission.ts';
 import type { Transaction } from './transaction.ts';
 
-const USER: WriteCaller = { key: 'user/a', isOperator: false };
-const OPERATOR: WriteCaller = { key: 'user/o', isOperator: true };
+const USER: WriteCaller = { rateKey: 'user/a', isOperator: false };
+const OPERATOR: WriteCaller = { rateKey: 'user/o', isOperator: true };
 
 const quotaOf = (rowsMax: number): RowQuota => ({
   table: organizations,
@@ -88,6 +88,25 @@ export function admissionSuite(name: string, makeStore: MakeStore, runs: number,
         'exempt',
       ]);
       assert.deepEqual(Object.fromEntries(state.admission.refused), { total: 0, organization: 2 });
+    });
+
+    it('opens above a quota, and then refuses only additions [STATE-113]', async () => {
+      await using store = await makeStore();
+      {
+        await using state = await openState(store.engine());
+        await state.write((tx) => addTokens(tx, 'acme', 5));
+      }
+      await using state = await openState(store.engine(), { quotas: [quotaOf(4)] });
+      assert.equal(rowsOf(state, 'acme'), 6);
+      const caller = USER;
+      await assert.rejects(
+        state.write((tx) => addTokens(tx, 'acme', 1, 5), { caller }),
+        { code: 'quota' },
+      );
+      await state.write((tx) => tx.put(tokens, { id: 'acme-0', team: 'team-acme', hash: 'changed' }), { caller });
+      await state.write((tx) => tx.delete(tokens, 'acme-1'), { caller });
+      await state.write((tx) => addTokens(tx, 'beta', 1), { caller });
+      assert.equal(rowsOf(state, 'acme'), 5);
     });
 
     it('counts the writes of one batch one after another [STATE-113]', async () => {
@@ -177,7 +196,7 @@ export function admissionSuite(name: string, makeStore: MakeStore, runs: number,
         (error: unknown) => isStateError(error, 'rate-limited') && error.retryAfterSeconds === 1,
       );
       assert.equal(state.snapshot.index, index);
-      await append('c', { key: 'user/b', isOperator: false });
+      await append('c', { rateKey: 'user/b', isOperator: false });
       for (const i of [1, 2, 3]) await append(`o${i}`, OPERATOR);
       await append('s', undefined);
       clock.advance(1_000 + OPERATION_BYTES);

@@ -15,8 +15,8 @@ import type { CountChange } from './batch-changes.ts';
 
 /** On whose behalf a write is made. */
 export interface WriteCaller {
-  /** The key of the byte rate: the person, token or peer, with its kind, such as `user/user-1`. */
-  readonly key: string;
+  /** The key of the byte rate: the person or token, with its kind, such as `user/user-1`. Undefined: no byte rate. */
+  readonly rateKey: string | undefined;
   /** Whether the caller may use the reserve, and is exempt from quotas and from the byte rate. */
   readonly isOperator: boolean;
 }
@@ -111,8 +111,8 @@ export function createAdmission(
       return refuseByTotal(effect) ?? (hasQuotas ? refuseByQuota(effect) : undefined);
     },
     takeBytes(caller, bytes) {
-      if (caller === undefined || caller.isOperator || bytes <= 0) return undefined;
-      const waitMs = writeRate?.take(caller.key, bytes) ?? 0;
+      if (caller?.rateKey === undefined || caller.isOperator || bytes <= 0) return undefined;
+      const waitMs = writeRate?.take(caller.rateKey, bytes) ?? 0;
       if (waitMs === 0) return undefined;
       const text = `too many bytes were written: the write has ${bytes}, and limits.write-rate is ${writeRate?.measure()[0]?.max} per second`;
       return new StateError('rate-limited', text, { retryAfterSeconds: Math.ceil(waitMs / 1_000) });

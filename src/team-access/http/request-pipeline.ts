@@ -117,13 +117,13 @@ export async function serveWrite<Body>(
  * the tokens of an organization and its teams count as the user who created it, except site administrators.
  */
 function writeCallerOf(reader: Snapshot, caller: Caller): WriteCaller {
-  if (caller.kind === 'user') return { key: `user/${caller.userId}`, isOperator: caller.siteAdmin };
+  if (caller.kind === 'user') return { rateKey: `user/${caller.userId}`, isOperator: caller.siteAdmin };
   const organizationId =
     caller.kind === 'organization' ? caller.organizationId : reader.get(teams, caller.teamId)?.row.organizationId;
   const makerId = organizationId && reader.get(organizations, organizationId)?.row.makerId;
   const maker = makerId === undefined ? undefined : reader.get(users, makerId)?.row;
   const isCharged = maker !== undefined && !maker.siteAdmin;
-  return { key: isCharged ? `user/${maker.id}` : `organization/${organizationId}`, isOperator: false };
+  return { rateKey: isCharged ? `user/${maker.id}` : `organization/${organizationId}`, isOperator: false };
 }
 
 /** Serves the deletion of one resource that has an `ETag`, and answers 204 when it is durable. */
