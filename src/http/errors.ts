@@ -54,6 +54,7 @@ const CODE_OF_STATE_ERROR: Readonly<Record<StateErrorCode, ServiceErrorCode>> = 
   quota: 'quota-exceeded',
   'rate-limited': 'rate-limited',
   aborted: 'unavailable',
+  'memory-full': 'internal',
   locked: 'internal',
   corrupt: 'internal',
   'name-taken': 'internal',

@@ -78,6 +78,7 @@ export async function addServices(context: ServerContext, version: string): Prom
   metrics.addBudget(state.admission);
   if (context.writeRate !== undefined) metrics.addBudget(context.writeRate);
   addCrowdedHolders(metrics.restricted, state.admission);
+  metrics.addBudget(server.unsentBodies);
   server.add(metrics.endpoint);
   const operators = healthEndpoints({ state, staleMaxAgeMs: config.stale.maxAge, version: { Version: version } });
   for (const endpoint of operators) server.add(endpoint);

@@ -8,7 +8,7 @@ import type { Clock } from '../state/clock/clock.ts';
 import type { State } from '../state/state.ts';
 import type { RowQuota } from '../state/write/admission.ts';
 import { type Organization, organizations } from '../team-access/tables/organization.ts';
-import { CROWDED_SHARE, HOLDER_SHARE_MAX, WRITE_BURST_SECONDS } from './limits.ts';
+import { COMMON_ROW_BYTES, CROWDED_SHARE, HOLDER_SHARE_MAX, WRITE_BURST_SECONDS } from './limits.ts';
 
 /** The settings that this file reads. */
 export type WriteLimits = Pick<
@@ -16,12 +16,13 @@ export type WriteLimits = Pick<
   'rowsPerOrganization' | 'rowsPerUser' | 'rowsPerPartition' | 'writeRate'
 >;
 
-/** @param rowsMax the row limit of the state, which can be lower than `state.rows-max` */
+/** @param rowsMax `state.rows-max` @param rowBytesMax the memory for rows */
 export function rowQuotas(
   { rowsPerOrganization, rowsPerUser, rowsPerPartition }: WriteLimits,
   rowsMax: number,
+  rowBytesMax: number,
 ): readonly RowQuota[] {
-  const shareMax = Math.floor(rowsMax * HOLDER_SHARE_MAX);
+  const shareMax = Math.floor(Math.min(rowsMax, rowBytesMax / COMMON_ROW_BYTES) * HOLDER_SHARE_MAX);
   return [
     {
       table: organizations,
@@ -58,7 +59,7 @@ export function createWriteRate({ writeRate }: Pick<WriteLimits, 'writeRate'>, c
 }
 
 /** Adds the organizations, users, and partitions near their quota to the metrics that contain names [SRV-113]. */
-export function addCrowdedHolders(restricted: Registry, admission: State['admission']): void {
+export function addCrowdedHolders(restricted: Registry, admission: Pick<State['admission'], 'crowdedHolders'>): void {
   new Gauge({
     name: 'accord_quota_rows',
     help: 'Rows of each organization, user, and partition that has at least 80 % of its quota',

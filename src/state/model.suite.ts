@@ -72,7 +72,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 export function modelContract(name: string, makeStore: MakeStore, runs: number): void {
   describe(`state on ${name}, against a model`, { timeout: 3_000_000 }, () => {
     // Verifies [STATE-83].
-    it('reads, notifies, and loads as the model does in random histories [STATE-9] [STATE-71] [STATE-75] [STATE-111]', async () => {
+    it('reads, notifies, and loads as the model does in random histories [STATE-9] [STATE-71] [STATE-75] [STATE-114]', async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 40, size: 'max' }), async (steps) => {
           await using store = await makeStore();

@@ -61,7 +61,7 @@ export interface TableDefinition<Row, Indexes extends string> {
   readonly formats: RowFormats<Row>;
   readonly indexes: Readonly<Record<Indexes, IndexDefinition<Row>>>;
   readonly owners?: readonly OwnerDefinition<NoInfer<Indexes>>[];
-  /** The holders that the number of rows is limited for. A row counts toward the first that it names. See [STATE-111]. */
+  /** The holders that the number of rows is limited for. A row counts toward the first that it names. See [STATE-114]. */
   readonly countsToward?: readonly HolderDefinition<Row>[];
   /** Returns the time, in milliseconds since 1970, from which on the row does not exist; `undefined`: never. */
   readonly expiresAt?: (row: DeepReadonly<Row>) => number | undefined;

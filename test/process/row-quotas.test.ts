@@ -121,7 +121,7 @@ describe('the quota of a partition', () => {
     assert.equal((await register(api(), 'eu', 'f', writer)).status, 200);
   });
 
-  test('starts from nothing in a partition that is deleted and created again [STATE-111]', async () => {
+  test('starts from nothing in a partition that is deleted and created again [STATE-114]', async () => {
     await api().makePartitions('again');
     assert.equal((await register(api(), 'again', 'n')).status, 200);
     const body = { Node: 'n' };
@@ -135,7 +135,7 @@ describe('the quota of a partition', () => {
 });
 
 describe('a full state', () => {
-  test('refuses ordinary callers, while operators act and everybody removes [STATE-112]', async () => {
+  test('refuses ordinary callers, while operators act and everybody removes [STATE-115]', async () => {
     await using api = await startApi({ limits: { rowsMax: 1_000 } });
     const { SecretID: writer } = await api.makeToken(['services:write', 'acl:write']);
     const owner = await makeUser(api, 'owner');
@@ -160,7 +160,7 @@ describe('a full state', () => {
 describe('the rate of written bytes', () => {
   const api = sharedApi({ limits: { writeRate: 1_024 } });
 
-  test('answers 429 to a token that writes one name over and over, and to nobody else [SRV-114] [STATE-114]', async () => {
+  test('answers 429 to a token that writes one name over and over, and to nobody else [SRV-114] [STATE-117]', async () => {
     const { SecretID: writer } = await api().makeToken(['services:write=web']);
     const { SecretID: other } = await api().makeToken(['services:write=web']);
     const write = (token: string, round: number) =>

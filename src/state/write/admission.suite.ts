@@ -42,7 +42,7 @@ const rowsOf = (state: State, id: string): number => state.snapshot.rowCounts.ge
 /** @param isShared whether two states can use one store */
 export function admissionSuite(name: string, makeStore: MakeStore, runs: number, isShared: boolean): void {
   describe(`limits of writes on ${name}`, { timeout: 120_000 }, () => {
-    it('refuses only additions of the holder at its quota, and changes nothing [STATE-113]', async () => {
+    it('refuses only additions of the holder at its quota, and changes nothing [STATE-116]', async () => {
       await using store = await makeStore();
       await using state = await openState(store.engine(), { quotas: [quotaOf(4)] });
       const add = (holder: string, count: number, from: number, caller?: WriteCaller): Promise<void> =>
@@ -90,7 +90,7 @@ export function admissionSuite(name: string, makeStore: MakeStore, runs: number,
       assert.deepEqual(Object.fromEntries(state.admission.refused), { total: 0, organization: 2 });
     });
 
-    it('opens above a quota, and then refuses only additions [STATE-113]', async () => {
+    it('opens above a quota, and then refuses only additions [STATE-116]', async () => {
       await using store = await makeStore();
       {
         await using state = await openState(store.engine());
@@ -109,7 +109,7 @@ export function admissionSuite(name: string, makeStore: MakeStore, runs: number,
       assert.equal(rowsOf(state, 'acme'), 5);
     });
 
-    it('counts the writes of one batch one after another [STATE-113]', async () => {
+    it('counts the writes of one batch one after another [STATE-116]', async () => {
       await using store = await makeStore();
       await using state = await openState(store.engine(), { quotas: [quotaOf(3)] });
       await state.write((tx) => addTokens(tx, 'acme', 0));
@@ -123,7 +123,7 @@ export function admissionSuite(name: string, makeStore: MakeStore, runs: number,
       assert.equal(rowsOf(state, 'acme'), 3);
     });
 
-    it('moves a whole subtree to another holder, which needs room for it [STATE-111] [STATE-113]', async () => {
+    it('moves a whole subtree to another holder, which needs room for it [STATE-114] [STATE-116]', async () => {
       await using store = await makeStore();
       await using state = await openState(store.engine(), { quotas: [quotaOf(5)] });
       await state.write((tx) => {
@@ -140,7 +140,7 @@ export function admissionSuite(name: string, makeStore: MakeStore, runs: number,
       assert.equal(rowsOf(state, 'gamma'), 0);
     });
 
-    it('keeps counts of a holder that is removed and created again under its key [STATE-111]', async () => {
+    it('keeps counts of a holder that is removed and created again under its key [STATE-114]', async () => {
       await using store = await makeStore();
       await using state = await openState(store.engine());
       const reservation = { name: 'p', holder: 'h', until: Date.now() + 3_600_000 };
@@ -154,7 +154,7 @@ export function admissionSuite(name: string, makeStore: MakeStore, runs: number,
       assert.equal(state.snapshot.rowCounts.get(reservations, 'p'), 2);
     });
 
-    it('keeps the reserve for operators and the server, and always takes removals [STATE-112]', async () => {
+    it('keeps the reserve for operators and the server, and always takes removals [STATE-115]', async () => {
       await using store = await makeStore();
       await using state = await openState(store.engine(), { rowsMax: 100 });
       const put = (id: string, caller?: WriteCaller): Promise<unknown> =>
@@ -177,7 +177,7 @@ export function admissionSuite(name: string, makeStore: MakeStore, runs: number,
       assert.equal(state.admission.refused.get('total'), 2);
     });
 
-    it('charges each caller for the bytes of its writes, and nothing for refused ones [STATE-114]', async () => {
+    it('charges each caller for the bytes of its writes, and nothing for refused ones [STATE-117]', async () => {
       await using store = await makeStore();
       const clock = createFakeClock();
       const limits = { perSecond: 1_000, burst: 10_000 };
@@ -203,7 +203,7 @@ export function admissionSuite(name: string, makeStore: MakeStore, runs: number,
       await append('b', USER);
     });
 
-    it('counts as a walk over all rows does, after random writes, refusals and restarts [STATE-111]', async () => {
+    it('counts as a walk over all rows does, after random writes, refusals and restarts [STATE-114]', async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(anAction, { maxLength: 30 }), async (actions) => {
           await using store = await makeStore();
@@ -223,7 +223,7 @@ export function admissionSuite(name: string, makeStore: MakeStore, runs: number,
       );
     });
 
-    it('counts on a follower as on the server that makes the writes [STATE-111]', { skip: !isShared }, async () => {
+    it('counts on a follower as on the server that makes the writes [STATE-114]', { skip: !isShared }, async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(anAction, { minLength: 10, maxLength: 40 }), async (actions) => {
           await using store = await makeStore();

@@ -1,6 +1,6 @@
 /**
  * Decides whether a write may add rows and bytes: the row limit with its reserve, the row quotas, and the byte rate of
- * its caller [STATE-112] [STATE-113] [STATE-114].
+ * its caller [STATE-115] [STATE-116] [STATE-117].
  *
  * The server's own writes have no caller, and no quota or rate applies to them. Operators have a caller, but they must be
  * able to act when others have used up a quota or the state, so only the row limit itself applies to them.
@@ -8,7 +8,8 @@
 import type { Measured } from '../../budget/measured.ts';
 import type { Rate } from '../../budget/rate.ts';
 import { StateError } from '../errors.ts';
-import { OPERATION_BYTES, ROWS_RESERVE_SHARE } from '../limits.ts';
+import { GROWTH_RESERVE_SHARE, OPERATION_BYTES, RESERVE_SHARE } from '../limits.ts';
+import type { MemoryCapacity } from '../memory/memory-capacity.ts';
 import type { RowCounts } from '../memory/row-counts.ts';
 import type { AnyTable, Stored } from '../table.ts';
 import type { CountChange } from './batch-changes.ts';
@@ -39,19 +40,25 @@ export interface RowQuota {
 export interface AdmissionOptions {
   readonly rowsMax: number;
   readonly rowsMaxReason: string;
+  readonly memory: MemoryCapacity;
   readonly quotas: readonly RowQuota[];
   /** Bytes by caller. Absent: no limit. */
   readonly writeRate?: Rate | undefined;
 }
 
+/** An amount of the state as it is after a write, and the part that the write adds; negative if it removes more. */
+interface Growth {
+  readonly total: number;
+  readonly added: number;
+}
+
 /** What one run of a write would change. */
 export interface WriteEffect {
   readonly caller: WriteCaller | undefined;
-  readonly beyondRowsMax: boolean;
-  /** Rows in memory if the write is made. */
-  readonly rowCount: number;
-  /** Rows that the write adds; negative if it removes more. */
-  readonly rowsAdded: number;
+  /** Rows in memory. */
+  readonly rows: Growth;
+  /** The estimated memory of these rows. */
+  readonly bytes: Growth;
   readonly countChanges: () => Iterable<CountChange>;
   readonly find: (table: AnyTable, key: string) => Stored<unknown> | undefined;
 }
@@ -67,27 +74,45 @@ export interface Admission extends Measured {
 
 /** @param current returns the committed rows, for metrics */
 export function createAdmission(
-  { rowsMax, rowsMaxReason, quotas, writeRate }: AdmissionOptions,
+  { rowsMax, rowsMaxReason, memory, quotas, writeRate }: AdmissionOptions,
   current: () => {
     readonly rowCount: number;
     readonly rowCounts: RowCounts;
     readonly tables: ReadonlyMap<AnyTable, { readonly rows: { get(key: string): Stored<unknown> | undefined } }>;
   },
 ): Admission {
-  const reserve = Math.floor(rowsMax * ROWS_RESERVE_SHARE);
+  const reserve = Math.floor(rowsMax * RESERVE_SHARE);
   const byTable = Map.groupBy(quotas, ({ table }) => table);
   const refused = new Map<string, number>(['total', ...quotas.map(({ kind }) => kind)].map((bound) => [bound, 0]));
   const countRefusal = (bound: string): void => void refused.set(bound, (refused.get(bound) ?? 0) + 1);
 
-  function refuseByTotal({ caller, beyondRowsMax, rowCount, rowsAdded }: WriteEffect): StateError | undefined {
-    const mayUseReserve = caller === undefined || caller.isOperator;
-    if (rowsAdded <= 0 || beyondRowsMax || rowCount <= (mayUseReserve ? rowsMax : rowsMax - reserve)) return undefined;
+  function refuseByTotal({ caller, rows, bytes }: WriteEffect): StateError | undefined {
+    const isOrdinary = caller !== undefined && !caller.isOperator;
+    const text =
+      (rows.added > 0 ? rowsRefusal(rows, isOrdinary) : undefined) ??
+      (bytes.added > 0 ? memoryRefusal(bytes, caller, rows.added > 0) : undefined);
+    if (text === undefined) return undefined;
     countRefusal('total');
-    const text = `the state holds ${rowCount - rowsAdded} rows, ${rowsMaxReason}`;
-    return new StateError(
-      'rows-max',
-      mayUseReserve || reserve === 0 ? text : `${text}; the last ${reserve} rows are for operators`,
-    );
+    return new StateError('rows-max', text);
+  }
+
+  function rowsRefusal({ total, added }: Growth, isOrdinary: boolean): string | undefined {
+    if (total <= (isOrdinary ? rowsMax - reserve : rowsMax)) return undefined;
+    const text = `the state holds ${total - added} rows, ${rowsMaxReason}`;
+    return isOrdinary && reserve > 0 ? `${text}; the last ${reserve} rows are for operators` : text;
+  }
+
+  function memoryRefusal(
+    { total, added }: Growth,
+    caller: WriteCaller | undefined,
+    addsRows: boolean,
+  ): string | undefined {
+    const isOrdinary = caller !== undefined && !caller.isOperator;
+    const growth = caller === undefined && !addsRows ? GROWTH_RESERVE_SHARE : 0;
+    if (total <= memory.bytesMax * (1 + growth - (isOrdinary ? RESERVE_SHARE : 0))) return undefined;
+    const figures = `${mebibytes(total - added)} of ${mebibytes(memory.bytesMax)} MiB of memory`;
+    const reserved = isOrdinary ? '; the last 2 % are for operators' : '';
+    return `the rows of the state take ${figures}: ${memory.reason}${reserved}`;
   }
 
   function refuseByQuota({ countChanges, find }: WriteEffect): StateError | undefined {
@@ -106,8 +131,8 @@ export function createAdmission(
     name: 'rows',
     refused,
     refuseRows(effect) {
-      const { caller, beyondRowsMax } = effect;
-      const hasQuotas = caller !== undefined && !caller.isOperator && !beyondRowsMax;
+      const { caller } = effect;
+      const hasQuotas = caller !== undefined && !caller.isOperator;
       return refuseByTotal(effect) ?? (hasQuotas ? refuseByQuota(effect) : undefined);
     },
     takeBytes(caller, bytes) {
@@ -152,3 +177,5 @@ function quotaError({ kind, setting, rowsMax }: RowQuota, name: string, rows: nu
 
 /** Returns the bytes that a write costs its caller: keys and values, and the store's own cost of each operation. */
 export const chargedBytes = (bytes: number, operationCount: number): number => bytes + operationCount * OPERATION_BYTES;
+
+const mebibytes = (bytes: number): number => Math.round(bytes / 2 ** 20);

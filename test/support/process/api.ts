@@ -145,7 +145,7 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
       clock,
       node,
       rowsMax: limits.rowsMax,
-      quotas: rowQuotas(limits, limits.rowsMax),
+      quotas: rowQuotas(limits, limits.rowsMax, Number.POSITIVE_INFINITY),
       ...(writeRate && { writeRate }),
     }),
   );

@@ -3,6 +3,7 @@
 import type { Rate } from '../../../src/budget/rate.ts';
 import { type Clock, systemClock } from '../../../src/state/clock/clock.ts';
 import type { Engine } from '../../../src/state/engine/engine.ts';
+import { type MemoryCapacity, UNLIMITED_MEMORY } from '../../../src/state/memory/memory-capacity.ts';
 import type { Snapshot } from '../../../src/state/memory/snapshot.ts';
 import { State } from '../../../src/state/state.ts';
 import type { AnyTable, Schema, Stored } from '../../../src/state/table.ts';
@@ -17,13 +18,14 @@ export interface TestStateSettings {
   readonly rowsMax?: number;
   readonly quotas?: readonly RowQuota[];
   readonly writeRate?: Rate;
+  readonly memory?: MemoryCapacity;
   readonly log?: (level: string, message: string, fields?: Record<string, unknown>) => void;
 }
 
 /** Opens and loads a state on `engine`. Disposing it closes the engine. */
 export function openState(engine: Engine, settings: TestStateSettings = {}): Promise<State> {
   const defaults = { schema: testSchema, node: 'a', clock: systemClock, rowsMax: 1_000_000, log: () => undefined };
-  return State.open({ engine, ...defaults, ...settings });
+  return State.open({ engine, memory: UNLIMITED_MEMORY, ...defaults, ...settings });
 }
 
 /**
