@@ -226,7 +226,7 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
       terraform: settings.terraform ?? false,
     }),
   );
-  const queries = v1QueryRules(server.endpoints, 'dc1');
+  const queries = v1QueryRules(server.endpoints, () => 'dc1');
   for (const endpoint of endpoints) server.add(queries.checked(endpoint));
   for (const endpoint of [...operators, ...teamAccess.endpoints]) server.add(endpoint);
   server.add(teamAccess.counted(openApiEndpoint(server.endpoints, teamAccessApi('test'))));
