@@ -1,5 +1,4 @@
 /** The endpoints of `/admin/organizations`, with which site administrators reach every organization [AUTHZ-90]. */
-import { Type } from 'typebox';
 import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import type { Reader } from '../../state/memory/reader.ts';
@@ -28,11 +27,6 @@ type AnyOrganization = DeepReadonly<Organization>;
 
 const PATH = '/api/v2/admin/organizations';
 
-const schema = Type.Intersect([
-  organizationSchema,
-  Type.Object({ attributes: Type.Object({ 'owners-count': Type.Integer({ minimum: 0 }) }) }),
-]);
-
 export function adminOrganizationEndpoints(service: TeamAccessService): Endpoint[] {
   return [
     {
@@ -41,7 +35,7 @@ export function adminOrganizationEndpoints(service: TeamAccessService): Endpoint
       summary: 'Lists all organizations. Only for site administrators',
       conditional: true,
       query: [...PAGE_PARAMETERS, NAME_FILTER],
-      answer: pageSchema(schema),
+      answer: pageSchema(organizationSchema),
       handle: (call) =>
         serveRead(service, call, (reader, caller) => {
           const page = readPageOrDefault(call.query);
@@ -60,7 +54,7 @@ export function adminOrganizationEndpoints(service: TeamAccessService): Endpoint
       path: `${PATH}/:name`,
       summary: 'Reads any organization. Only for site administrators',
       conditional: true,
-      answer: documentSchema(schema),
+      answer: documentSchema(organizationSchema),
       handle: (call) =>
         serveRead(service, call, (reader, caller) =>
           documentAnswer(call, toDocument(reader, anyOrganization(reader, caller, pathParameter(call, 'name')))),
@@ -83,7 +77,7 @@ export function adminOrganizationEndpoints(service: TeamAccessService): Endpoint
       method: 'POST',
       path: `${PATH}/:name/actions/take-ownership`,
       summary: 'Makes the calling site administrator an owner of any organization',
-      answer: documentSchema(schema),
+      answer: documentSchema(organizationSchema),
       handle: (call) =>
         serveWrite(service, call, {
           parse: () => undefined,

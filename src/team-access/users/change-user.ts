@@ -192,7 +192,9 @@ export function deleteUser(context: WriteContext, { id, precondition, transferTo
   const lastOwned = organizationsOfUser(tx, id).filter(
     (organization) => isOwner(tx, organization, id) && !hasOtherOwner(tx, organization, id),
   );
-  if (lastOwned.length > 0 && successor === undefined) throw lastOwnerError(lastOwned.map(({ name }) => name));
+  if (lastOwned.length > 0 && successor === undefined) {
+    throw lastOwnerError(lastOwned.map(({ name }) => name).toSorted());
+  }
   precondition(() => ({ data: userToJson(user, viewerOf(caller, id)) }));
   for (const organization of lastOwned) if (successor !== undefined) makeOwner(context, organization, successor.id);
   if (revokeCreated) revokeCreatedTokens(context, id);

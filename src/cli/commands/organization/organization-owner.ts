@@ -47,7 +47,7 @@ async function leave(shell: Shell, name: string, options: LeaveOptions): Promise
 }
 
 /** Returns the ID of the caller's membership. @throws CommandError */
-export async function ownMembership(api: ApiClient, name: string): Promise<string> {
+async function ownMembership(api: ApiClient, name: string): Promise<string> {
   const account = { method: 'GET', path: apiPath('account', 'details'), subject: 'the account' } as const;
   const { data: user } = await api.read<Resource<{ readonly username: string }>>(account);
   const { data } = await api.readAll({
