@@ -30,18 +30,18 @@ describe('accord user', () => {
       const theirs = await commandsOfNewUser(api(), name);
       const { id } = await theirs.json<{ readonly id: string }>('user self');
       const named = name === 'gone' ? 'GONE' : id;
-      assert.equal((await admin.run(`user delete ${named}`)).stderr, `Deleted user ${named}.\n`);
+      assert.equal((await admin.run(`user delete ${named} --yes`)).stderr, `Deleted user ${named}.\n`);
       assert.match(await theirs.expectFailure('user self'), /token/);
     }
     const still = await admin.expectSuccess('user list');
     assert.doesNotMatch(still, /gone/);
     assert.equal(
-      await admin.expectFailure('user delete gone'),
+      await admin.expectFailure('user delete gone --yes'),
       'accord: user gone: not found, or you may not change it\n',
     );
     const dora = await commandsOfNewUser(api(), 'dora');
-    assert.match(await dora.expectFailure('user delete admin'), /not found, or you may not/);
-    assert.match(await admin.expectFailure('user delete admin'), /the last site administrator cannot be deleted/);
+    assert.match(await dora.expectFailure('user delete admin --yes'), /not found, or you may not/);
+    assert.match(await admin.expectFailure('user delete admin --yes'), /the last site administrator cannot be deleted/);
   });
 
   test('suspends a user, and lists and revokes the tokens that they created', async () => {
@@ -56,9 +56,9 @@ describe('accord user', () => {
     const listed = await admin.expectSuccess('user tokens eve');
     assert.match(listed, /^ID +ORGANIZATION .*\nat-\w{16} +eves +.*\n$/);
     assert.ok(!listed.includes(token));
-    assert.match(await admin.expectFailure('user delete eve'), /last owner of the organization 'eves'/);
+    assert.match(await admin.expectFailure('user delete eve --yes'), /last owner of the organization 'eves'/);
     const { id } = await eve.json<{ readonly id: string }>('user self');
-    await admin.expectSuccess('user delete eve --transfer-to admin');
+    await admin.expectSuccess('user delete eve --transfer-to admin --yes');
     await commandsOf(api(), token).expectSuccess('user self');
     await admin.expectSuccess(`user revoke-tokens ${id}`);
     assert.match(await commandsOf(api(), token).expectFailure('user self'), /token/);

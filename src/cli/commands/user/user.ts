@@ -9,6 +9,7 @@ import {
   requestBody,
 } from '../../client/api-client.ts';
 import { withApiConnection } from '../../client/connection.ts';
+import { type ConfirmationOptions, requireConfirmation, withConfirmation } from '../../input/confirm.ts';
 import { details, print, printable, table } from '../../output/output.ts';
 import { note, type Shell } from '../../shell.ts';
 import { subcommandsOf } from '../subcommand.ts';
@@ -26,7 +27,7 @@ type User = Resource<{
   readonly token?: string;
 }>;
 
-interface DeleteOptions extends ApiOptions {
+interface DeleteOptions extends ApiOptions, ConfirmationOptions {
   readonly transferTo?: string;
   readonly revokeCreated?: boolean;
 }
@@ -53,13 +54,15 @@ export function addUserCommands(program: Command, shell: Shell): void {
     )
     .action((username: string, options: CreateOptions) => create(shell, username, options));
   withApiConnection(
-    group
-      .command('delete <user>')
-      .description('Delete a user, by username or ID, with all memberships and tokens (site administrators only)')
-      .option('--transfer-to <user>', 'user who becomes the owner where the deleted user is the last one')
-      .option('--revoke-created', 'also revoke the tokens of teams and organizations that the user created'),
+    withConfirmation(
+      group
+        .command('delete <user>')
+        .description('Delete a user, by username or ID, with all memberships and tokens (site administrators only)')
+        .option('--transfer-to <user>', 'user who becomes the owner where the deleted user is the last one')
+        .option('--revoke-created', 'also revoke the tokens of teams and organizations that the user created'),
+    ),
   )
-    .addHelpText('after', '\nExample:\n  accord user delete ada --transfer-to ben --revoke-created')
+    .addHelpText('after', '\nExample:\n  accord user delete ada --transfer-to ben --revoke-created --yes')
     .action((user: string, options: DeleteOptions) => remove(shell, user, options));
   withApiConnection(
     subcommand('suspend <user>', 'Refuse the tokens of a user; memberships stay (site administrators only)'),
@@ -91,8 +94,9 @@ async function create(shell: Shell, username: string, options: CreateOptions): P
 
 async function remove(shell: Shell, named: string, options: DeleteOptions): Promise<void> {
   const { transferTo, revokeCreated } = options;
-  const api = connectApi(shell, options);
   const subject = `user ${named}`;
+  await requireConfirmation(shell, options, `Delete ${printable(subject)} with all memberships and tokens?`);
+  const api = connectApi(shell, options);
   const query = { 'transfer-to': transferTo, 'revoke-created': revokeCreated === true ? 'true' : undefined };
   await api.send({ method: 'DELETE', path: await pathOfUser(api, named), subject, query });
   note(shell, `Deleted ${printable(subject)}.`);
