@@ -56,3 +56,6 @@ export const SEMI_SPACE_SHARE = 1 / 128;
 
 /** Permission bits of group and others. Files that the server creates have none of them. */
 export const GROUP_AND_OTHERS = 0o077;
+
+/** Interval at which the highest returned index is written. A crash forgets at most the commits of this time. */
+export const INDEX_FLOOR_MS = 1_000;
