@@ -15,6 +15,7 @@ import { healthEndpoints } from '../http/operators/health.ts';
 import { createMetrics } from '../http/operators/metrics.ts';
 import type { HttpServer } from '../http/server/server.ts';
 import type { Log } from '../http/telemetry/log.ts';
+import { rejectUnservedConsulPath } from '../http/v1/consul-paths.ts';
 import { v1QueryRules } from '../http/v1/query-rules.ts';
 import { v1Api } from '../http/v1-conventions.ts';
 import { dnsMetrics } from '../peering/dns/dns-metrics.ts';
@@ -120,6 +121,7 @@ export async function addServices(context: ServerContext, version: string): Prom
     server.onUnmatched('/api/v2/', teamAccess.countUnmatched);
   }
   addV1(openApiEndpoint(server.endpoints, v1Api(version)));
+  if (consul) server.onUnmatched('/v1/', rejectUnservedConsulPath);
   return parts.move();
 }
 
