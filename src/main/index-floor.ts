@@ -1,5 +1,5 @@
 /**
- * Remembers the highest index that this server has returned, in its own data directory [STATE-114].
+ * Remembers the highest index that this server has returned, in its own data directory [STATE-118].
  *
  * While servers run, they notice that etcd was restored from an older snapshot, and start an epoch with higher indexes.
  * If all of them were stopped during the restore, only this file shows that clients have seen higher ones.

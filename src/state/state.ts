@@ -62,7 +62,7 @@ export interface StateOptions {
   readonly writeRate?: Rate;
   /** The memory for rows. Default: no limit. */
   readonly memory?: MemoryCapacity;
-  /** The highest head that this server has returned to clients in earlier runs. Default: none [STATE-114]. */
+  /** The highest head that this server has returned to clients in earlier runs. Default: none [STATE-118]. */
   readonly floor?: Head | undefined;
   readonly log: (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void;
 }

@@ -89,7 +89,7 @@ describe('a start on etcd', { skip, timeout: 120_000 }, () => {
     assert.match(logged.join('\n'), /^warn: etcd compaction rejected: give the user of etcd\.username the role root/);
   });
 
-  test('with an index below the one that this server returned before starts a new epoch [STATE-114]', async () => {
+  test('with an index below the one that this server returned before starts a new epoch [STATE-118]', async () => {
     await using data = await temporaryDirectory();
     const floorFile = path.join(data.path, 'index-floor.json');
     await using etcd = await startEtcd();
