@@ -19,6 +19,7 @@ import { makeCredentials } from './main/credentials.ts';
 import { EXIT_FAILED, exitCodeOf } from './main/exit-code.ts';
 import { oldGenerationBytes, processHeapLimit } from './main/heap-limit.ts';
 import { importInto, openImport } from './main/import-export-file.ts';
+import { keepIndexFloor, readIndexFloor } from './main/index-floor.ts';
 import { GROUP_AND_OTHERS } from './main/limits.ts';
 import { checkListenAddress, describeListenErrors, localNamesOf, readServerCertificate } from './main/listener.ts';
 import { type MemoryPlan, planMemory } from './main/memory-plan.ts';
@@ -26,6 +27,7 @@ import { restrictDatabaseFiles, warnIfDirectoryIsOpen } from './main/private-fil
 import { createReload, type SettingsSource } from './main/reload-settings.ts';
 import { SCHEMA } from './main/schema.ts';
 import { aborted, catchSignals, type Signals } from './main/signals.ts';
+import { createWriteRate, rowQuotas } from './main/write-limits.ts';
 import { withFixedYoungGeneration } from './main/young-generation.ts';
 import { systemClock } from './state/clock/clock.ts';
 import { detectClockJumps } from './state/clock/clock-jump-detector.ts';
@@ -70,21 +72,29 @@ async function run(options: ServeOptions, log: Log, signals: Signals, live: Live
   const dataKey = config.dataKey === undefined ? undefined : dataKeyCipher(Buffer.from(config.dataKey.read()));
   const certificate = await readServerCertificate(config);
   const memory = divideMemory(config, log);
+  const writeRate = createWriteRate(config.limits, clock);
   if (config.store === 'sqlite') await restrictDatabaseFiles(config.dataDir, log);
   using clockWatch = detectClockJumps(clock, (jumpMs) => logClockJump(log, jumpMs));
   await using parts = new AsyncDisposableStack();
   const importing = parts.use(await openImport(options.importFile));
+  const { engine, reloadCertificates } = await createEngine(config, clock, log, signals.stop);
+  signals.onHangUp(reloadCertificates);
+  const isShared = config.store === 'etcd';
   const state = parts.use(
     State.create({
-      engine: await createEngine(config, clock, log),
+      engine,
+      floor: isShared ? await readIndexFloor(config.dataDir, log) : undefined,
       schema: SCHEMA,
       node: config.node.name,
       clock,
       rowsMax: config.state.rowsMax,
       memory: memory.rows,
+      quotas: rowQuotas(config.limits, config.state.rowsMax, memory.rows.bytesMax),
+      ...(writeRate && { writeRate }),
       log: (level, message, fields = {}) => log[level](fields, message),
     }),
   );
+  if (isShared) parts.use(keepIndexFloor({ directory: config.dataDir, state, clock, log }));
   const server = createHttpServer({
     host: config.http.address.host,
     port: config.http.address.port,
@@ -106,7 +116,7 @@ async function run(options: ServeOptions, log: Log, signals: Signals, live: Live
   }
   const address = `${certificate === undefined ? 'http' : 'https'}://${urlHost(host)}:${port}`;
 
-  const made: ServerContext = { config, live, clock, log, dataKey, state, server };
+  const made: ServerContext = { config, live, clock, log, dataKey, state, writeRate, server };
   const ended = Promise.race([aborted(signals.stop), state.fatal]);
   const prepared = prepareState(made, options, importing, address).then(() => 'prepared' as const);
   let end = await Promise.race([prepared, ended]);
