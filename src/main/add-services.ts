@@ -4,6 +4,7 @@ import { networkInterfaces } from 'node:os';
 import { formatHostPort } from '../config/network-kinds.ts';
 import type { Config } from '../config.ts';
 import { permits } from '../credentials/acl-token.ts';
+import { createV1Admission } from '../credentials/admission.ts';
 import { credentialsEndpoints } from '../credentials/api/endpoints.ts';
 import { authenticate, type Credentials, requestContextOf } from '../credentials/caller.ts';
 import { hashSecret } from '../credentials/ids-and-secrets.ts';
@@ -30,6 +31,8 @@ import { describeListenErrors } from './listener.ts';
 export interface LiveSettings {
   /** `team-access.rate-limit`. */
   rateLimit: number;
+  /** `limits.rate-per-token`. */
+  ratePerToken: number;
 }
 
 /** The parts of a server that the steps of its start share. */
@@ -56,6 +59,7 @@ export async function addServices(context: ServerContext, version: string): Prom
     staleMaxAgeMs: config.stale.maxAge,
     waitingMax: config.limits.waiting,
     waitingPerTokenMax: config.limits.waitingPerToken,
+    waitingPerAddressMax: config.limits.connectionsPerAddress,
   });
   server.onStop(() => reads.drain());
   const policy = { enabled: config.acl.enabled, defaultPolicy: config.acl.defaultPolicy };
@@ -66,7 +70,9 @@ export async function addServices(context: ServerContext, version: string): Prom
     reads,
     mayReadRestricted: (call) => hasOperatorRead(credentials, call, consul),
   });
-  metrics.addBudget(reads.budget);
+  const admission = createV1Admission({ credentials, consul, clock, settings: context.live });
+  server.admitWith('/v1/', admission);
+  for (const budget of [...server.budgets, ...admission.rates, reads.budget]) metrics.addBudget(budget);
   server.add(metrics.endpoint);
   const operators = healthEndpoints({ state, staleMaxAgeMs: config.stale.maxAge, version: { Version: version } });
   for (const endpoint of operators) server.add(endpoint);
@@ -110,9 +116,10 @@ export async function addServices(context: ServerContext, version: string): Prom
     const { startTeamAccess } = await import('../team-access/start-team-access.ts');
     const terraform = config.compat.includes('terraform');
     const teamAccess = parts.use(startTeamAccess({ state, clock, log, settings: context.live, terraform }));
+    server.admitWith('/api/v2/', teamAccess.admission);
+    metrics.addBudget(teamAccess.rateLimit);
     for (const endpoint of teamAccess.endpoints) server.add(endpoint);
-    server.add(teamAccess.counted(openApiEndpoint(server.endpoints, teamAccessApi(version))));
-    server.onUnmatched('/api/v2/', teamAccess.countUnmatched);
+    server.add(openApiEndpoint(server.endpoints, teamAccessApi(version)));
   }
   server.add(openApiEndpoint(server.endpoints, v1Api(version)));
   return parts.move();

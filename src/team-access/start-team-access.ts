@@ -1,6 +1,7 @@
 /** Assembles the team access service. */
-import type { Call } from '../http/call.ts';
-import type { Endpoint, OpenEndpoint } from '../http/endpoint.ts';
+import type { Measured } from '../budget/measured.ts';
+import type { Admission } from '../http/call.ts';
+import type { Endpoint } from '../http/endpoint.ts';
 import type { Log } from '../http/telemetry/log.ts';
 import type { Clock } from '../state/clock/clock.ts';
 import type { State } from '../state/state.ts';
@@ -8,10 +9,11 @@ import { auditTrailEndpoints } from './audit-trail/endpoints.ts';
 import { completeSetEndpoints } from './bulk/complete-set/endpoints.ts';
 import { operationEndpoints } from './bulk/operations/endpoints.ts';
 import { effectiveAccessEndpoints } from './effective-access/endpoints.ts';
+import { createAdmission } from './http/admission.ts';
 import { discoveryEndpoints } from './http/discovery.ts';
 import { createRateLimit, type RateLimitSettings } from './http/rate-limit.ts';
 import { recordTokenUses } from './http/record-token-uses.ts';
-import { countUnmatched, servePublic, type TeamAccessService } from './http/request-pipeline.ts';
+import type { TeamAccessService } from './http/request-pipeline.ts';
 import { membershipEndpoints } from './organization-memberships/endpoints.ts';
 import { organizationEndpoints } from './organizations/endpoints.ts';
 import { projectEndpoints } from './projects/endpoints.ts';
@@ -33,10 +35,9 @@ export interface TeamAccessOptions {
 export interface StartedTeamAccess extends AsyncDisposable {
   readonly endpoints: readonly Endpoint[];
   readonly service: TeamAccessService;
-  /** Counts a request below `/api/v2/` that matches no endpoint, for `HttpServer.onUnmatched`. */
-  countUnmatched(call: Call): readonly string[];
-  /** Adds the rate limit to an endpoint that needs no token. */
-  counted(endpoint: OpenEndpoint): Endpoint;
+  /** For `HttpServer.admitWith`. */
+  readonly admission: Admission;
+  readonly rateLimit: Measured;
   /** Resolves when all token uses recorded so far are written. */
   usesWritten(): Promise<void>;
 }
@@ -44,17 +45,14 @@ export interface StartedTeamAccess extends AsyncDisposable {
 /** Starts the service on a loaded state. Disposal stops the recording of token uses. */
 export function startTeamAccess({ state, clock, log, settings, terraform }: TeamAccessOptions): StartedTeamAccess {
   const tokenUses = recordTokenUses(state, clock, log);
-  const service: TeamAccessService = {
-    state,
-    rateLimit: createRateLimit(clock, settings),
-    tokenUses,
-    terraform,
-    clock,
-  };
+  const rateLimit = createRateLimit(clock, settings);
+  const service: TeamAccessService = { state, tokenUses, terraform, clock };
   return {
     service,
+    admission: createAdmission(state, rateLimit),
+    rateLimit,
     endpoints: [
-      ...discoveryEndpoints(service),
+      ...discoveryEndpoints,
       ...organizationEndpoints(service),
       ...teamEndpoints(service),
       ...workspaceEndpoints(service),
@@ -68,8 +66,6 @@ export function startTeamAccess({ state, clock, log, settings, terraform }: Team
       ...effectiveAccessEndpoints(service),
       ...auditTrailEndpoints(service),
     ],
-    countUnmatched: (call) => countUnmatched(service, call),
-    counted: (endpoint) => ({ ...endpoint, handle: (call) => servePublic(service, call, () => endpoint.handle(call)) }),
     usesWritten: () => tokenUses.flushed(),
     [Symbol.asyncDispose]: () => tokenUses[Symbol.asyncDispose](),
   };

@@ -1,7 +1,6 @@
 /** Discovery endpoints, which need no token ([TEAM-3], [TEAM-4]). */
 import { Type } from 'typebox';
 import type { Endpoint } from '../../http/endpoint.ts';
-import { servePublic, type TeamAccessService } from './request-pipeline.ts';
 
 const BASE = '/api/v2/';
 /** The HCP Terraform API version that clients check. */
@@ -9,7 +8,7 @@ const API_VERSION = '2.6';
 
 const VERSION_HEADER = { name: 'TFP-API-Version', description: 'Version of the API.', schema: Type.String() };
 
-export const discoveryEndpoints = (service: TeamAccessService): readonly Endpoint[] => [
+export const discoveryEndpoints: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/api/v2/ping',
@@ -17,8 +16,7 @@ export const discoveryEndpoints = (service: TeamAccessService): readonly Endpoin
     open: true,
     status: 204,
     answerHeaders: [VERSION_HEADER],
-    handle: (call) =>
-      servePublic(service, call, () => ({ status: 204, body: '', headers: [VERSION_HEADER.name, API_VERSION] })),
+    handle: () => ({ status: 204, body: '', headers: [VERSION_HEADER.name, API_VERSION] }),
   },
   {
     method: 'GET',
