@@ -50,7 +50,7 @@ const LAYERS = {
   http: [
     'errors limits accept',
     'telemetry/',
-    'call parameter endpoint send stream-answer',
+    'call parameter endpoint query-rules send stream-answer',
     'json/',
     'v1/',
     'openapi/',

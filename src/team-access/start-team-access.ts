@@ -1,7 +1,8 @@
 /** Assembles the team access service. */
 import type { Measured } from '../budget/measured.ts';
 import type { Admission } from '../http/call.ts';
-import type { Endpoint } from '../http/endpoint.ts';
+import type { Endpoint, OpenEndpoint } from '../http/endpoint.ts';
+import { declaredFamilies } from '../http/query-rules.ts';
 import type { Log } from '../http/telemetry/log.ts';
 import type { Clock } from '../state/clock/clock.ts';
 import type { State } from '../state/state.ts';
@@ -13,7 +14,7 @@ import { createAdmission } from './http/admission.ts';
 import { discoveryEndpoints } from './http/discovery.ts';
 import { createRateLimit, type RateLimitSettings } from './http/rate-limit.ts';
 import { recordTokenUses } from './http/record-token-uses.ts';
-import type { TeamAccessService } from './http/request-pipeline.ts';
+import { servePublic, type TeamAccessService } from './http/request-pipeline.ts';
 import { membershipEndpoints } from './organization-memberships/endpoints.ts';
 import { organizationEndpoints } from './organizations/endpoints.ts';
 import { projectEndpoints } from './projects/endpoints.ts';
@@ -22,6 +23,9 @@ import { teamEndpoints } from './teams/endpoints.ts';
 import { tokenEndpoints } from './tokens/endpoints.ts';
 import { userEndpoints } from './users/endpoints.ts';
 import { workspaceEndpoints } from './workspaces/endpoints.ts';
+
+/** The families of parameters with which JSON:API and HCP Terraform select data, whether or not an endpoint has them. */
+const SELECTING_FAMILIES = ['filter', 'search', 'sort', 'include', 'fields', 'page', 'q'];
 
 export interface TeamAccessOptions {
   readonly state: State;
@@ -38,6 +42,8 @@ export interface StartedTeamAccess extends AsyncDisposable {
   /** For `HttpServer.admitWith`. */
   readonly admission: Admission;
   readonly rateLimit: Measured;
+  /** Adds the check of the query to an endpoint that needs no token. */
+  checked(endpoint: OpenEndpoint): Endpoint;
   /** Resolves when all token uses recorded so far are written. */
   usesWritten(): Promise<void>;
 }
@@ -46,26 +52,36 @@ export interface StartedTeamAccess extends AsyncDisposable {
 export function startTeamAccess({ state, clock, log, settings, terraform }: TeamAccessOptions): StartedTeamAccess {
   const tokenUses = recordTokenUses(state, clock, log);
   const rateLimit = createRateLimit(clock, settings);
-  const service: TeamAccessService = { state, tokenUses, terraform, clock };
+  let families: ReadonlySet<string> = new Set();
+  const service: TeamAccessService = {
+    state,
+    tokenUses,
+    terraform,
+    clock,
+    isSelecting: (family) => families.has(family),
+  };
+  const endpoints = [
+    ...discoveryEndpoints(service),
+    ...organizationEndpoints(service),
+    ...teamEndpoints(service),
+    ...workspaceEndpoints(service),
+    ...projectEndpoints(service),
+    ...membershipEndpoints(service),
+    ...tokenEndpoints(service),
+    ...userEndpoints(service),
+    ...teamWorkspaceEndpoints(service),
+    ...completeSetEndpoints(service),
+    ...operationEndpoints(service),
+    ...effectiveAccessEndpoints(service),
+    ...auditTrailEndpoints(service),
+  ];
+  families = new Set([...declaredFamilies(endpoints), ...SELECTING_FAMILIES]);
   return {
     service,
     admission: createAdmission(state, rateLimit),
     rateLimit,
-    endpoints: [
-      ...discoveryEndpoints,
-      ...organizationEndpoints(service),
-      ...teamEndpoints(service),
-      ...workspaceEndpoints(service),
-      ...projectEndpoints(service),
-      ...membershipEndpoints(service),
-      ...tokenEndpoints(service),
-      ...userEndpoints(service),
-      ...teamWorkspaceEndpoints(service),
-      ...completeSetEndpoints(service),
-      ...operationEndpoints(service),
-      ...effectiveAccessEndpoints(service),
-      ...auditTrailEndpoints(service),
-    ],
+    endpoints,
+    checked: (endpoint) => ({ ...endpoint, handle: (call) => servePublic(service, call, () => endpoint.handle(call)) }),
     usesWritten: () => tokenUses.flushed(),
     [Symbol.asyncDispose]: () => tokenUses[Symbol.asyncDispose](),
   };

@@ -119,7 +119,7 @@ describe('the budget of bodies', () => {
   });
 
   it('keeps a body that arrives in many chunks whole, and in one buffer', async () => {
-    let received = Buffer.alloc(0);
+    let received: Buffer = Buffer.alloc(0);
     await using f = await open({
       ...echo,
       handle: async ({ body }) => {

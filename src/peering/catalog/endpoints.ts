@@ -17,6 +17,7 @@ import {
   FAILOVER,
   PASSING,
   PEER,
+  PEER_OF_WRITE,
   readInstanceFilter,
   readPeer,
   rejectPeerParameter,
@@ -49,6 +50,7 @@ export function catalogEndpoints({ credentials, reads, agent, consul }: CatalogE
       method: 'PUT',
       path: '/v1/catalog/register',
       summary: 'Registers a node, a service on it and checks of both',
+      query: [PEER_OF_WRITE],
       body: registrationSchema,
       answer: doneSchema,
       async handle(call) {
@@ -60,6 +62,7 @@ export function catalogEndpoints({ credentials, reads, agent, consul }: CatalogE
       method: 'PUT',
       path: '/v1/catalog/deregister',
       summary: 'Deregisters a node with everything on it, a service, or a check',
+      query: [PEER_OF_WRITE],
       body: deregistrationSchema,
       answer: doneSchema,
       async handle(call) {

@@ -1,6 +1,7 @@
 /** Discovery endpoints, which need no token ([TEAM-3], [TEAM-4]). */
 import { Type } from 'typebox';
 import type { Endpoint } from '../../http/endpoint.ts';
+import { servePublic, type TeamAccessService } from './request-pipeline.ts';
 
 const BASE = '/api/v2/';
 /** The HCP Terraform API version that clients check. */
@@ -8,7 +9,7 @@ const API_VERSION = '2.6';
 
 const VERSION_HEADER = { name: 'TFP-API-Version', description: 'Version of the API.', schema: Type.String() };
 
-export const discoveryEndpoints: readonly Endpoint[] = [
+export const discoveryEndpoints = (service: TeamAccessService): readonly Endpoint[] => [
   {
     method: 'GET',
     path: '/api/v2/ping',
@@ -16,7 +17,8 @@ export const discoveryEndpoints: readonly Endpoint[] = [
     open: true,
     status: 204,
     answerHeaders: [VERSION_HEADER],
-    handle: () => ({ status: 204, body: '', headers: [VERSION_HEADER.name, API_VERSION] }),
+    handle: (call) =>
+      servePublic(service, call, () => ({ status: 204, body: '', headers: [VERSION_HEADER.name, API_VERSION] })),
   },
   {
     method: 'GET',

@@ -4,8 +4,10 @@
  */
 import { Type } from 'typebox';
 import type { Origin } from '../../audit/record.ts';
-import { type Answer, type Call, polledDisconnectSignal, type Query } from '../../http/call.ts';
+import { type Answer, type Call, parameterFamily, polledDisconnectSignal, type Query } from '../../http/call.ts';
+import { QUOTED_LENGTH_MAX } from '../../http/limits.ts';
 import type { Parameter } from '../../http/parameter.ts';
+import { undeclaredParameter } from '../../http/query-rules.ts';
 import type { Clock } from '../../state/clock/clock.ts';
 import { WRITE_BYTES_DEFAULT } from '../../state/limits.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
@@ -15,6 +17,7 @@ import { authenticate, type Caller, callerId, presentedTokenHash } from '../auth
 import { checkAccept, checkContentType, NO_CONTENT, rejectIfMatch } from '../jsonapi/documents.ts';
 import { errorAnswer } from '../jsonapi/error-answer.ts';
 import { JsonApiError } from '../jsonapi/errors.ts';
+import { INVALID_INCLUDE } from '../jsonapi/include.ts';
 import type { TokenUses } from './record-token-uses.ts';
 
 /** The dependencies of all endpoints. */
@@ -24,6 +27,8 @@ export interface TeamAccessService {
   /** Whether `compat` contains `terraform`. */
   readonly terraform: boolean;
   readonly clock: Clock;
+  /** Whether parameters of this family select data, so that an endpoint that does not know them refuses them. */
+  readonly isSelecting: (family: string) => boolean;
 }
 
 export interface WriteContext {
@@ -41,7 +46,7 @@ export interface WriteSpec<Body> {
   readonly negotiate?: (call: Call) => void;
   /** Whether `change` checks `If-Match`. Otherwise the pipeline rejects requests with `If-Match`. */
   readonly conditional?: true;
-  /** Whether to roll the write back. Absent if the endpoint has no dry run. The pipeline then rejects `dry-run`. */
+  /** Whether to roll the write back. Absent if the endpoint has no dry run. */
   readonly isDryRun?: (body: Body) => boolean;
 }
 
@@ -59,6 +64,7 @@ export function serveRead(
   const run = (): Answer | Promise<Answer> =>
     withCaller(service, call, (caller) => {
       checkAccept(call, mediaType);
+      checkQuery(service, call);
       return read(state.snapshot, caller);
     });
   const barrier = state.consistent();
@@ -77,7 +83,7 @@ export async function serveWrite<Body>(
   return await withCaller(service, call, async () => {
     negotiate(call);
     if (conditional === undefined) rejectIfMatch(call);
-    if (isDryRun === undefined) rejectDryRun(call.query);
+    checkQuery(service, call);
     const body = parse(call);
     const run = (tx: Transaction): Answer => {
       const caller = authenticate(tx, secretHash);
@@ -114,6 +120,36 @@ const originOf = ({ request, id }: Call, caller: Caller): Origin => ({
   address: request.socket.remoteAddress ?? '',
   requestId: id,
 });
+
+/** Serves a request that needs no token. */
+export function servePublic(
+  service: TeamAccessService,
+  call: Call,
+  answer: () => Answer | Promise<Answer>,
+): Answer | Promise<Answer> {
+  try {
+    checkQuery(service, call);
+    return answer();
+  } catch (error) {
+    return answerError(error);
+  }
+}
+
+/**
+ * Refuses a parameter that selects data and that the endpoint does not declare ([DOC-28]). The detail of an unknown
+ * `include` is a fixed text, because clients compare it.
+ * @throws JsonApiError `bad-request`
+ */
+function checkQuery({ isSelecting }: TeamAccessService, call: Call): void {
+  const name = undeclaredParameter(call, isSelecting);
+  if (name === undefined) return;
+  const family = parameterFamily(name);
+  const quoted = JSON.stringify(name.slice(0, QUOTED_LENGTH_MAX));
+  const detail = `Invalid ${family} parameter ${quoted}: this endpoint has ${call.route.query.join(', ') || 'none'}`;
+  throw new JsonApiError([
+    { code: 'bad-request', detail: family === 'include' ? INVALID_INCLUDE : detail, parameter: name },
+  ]);
+}
 
 /** Requires a valid token, records its use, and converts JsonApiError to an answer. */
 function withCaller<Result extends Answer | Promise<Answer>>(
@@ -154,13 +190,6 @@ export function readDryRun(query: Query): boolean {
   const value = query.get(DRY_RUN.name);
   if (value === undefined) return false;
   if (value === '' || value === 'true') return true;
-  throw dryRunError('dry-run must be true, or have no value');
+  const detail = 'dry-run must be true, or have no value';
+  throw new JsonApiError([{ code: 'bad-request', detail, parameter: DRY_RUN.name }]);
 }
-
-/** Rejects a dry run of a write that does not support it. @throws JsonApiError `bad-request` */
-function rejectDryRun(query: Query): void {
-  if (query.has(DRY_RUN.name)) throw dryRunError('this endpoint does not support dry-run');
-}
-
-const dryRunError = (detail: string): JsonApiError =>
-  new JsonApiError([{ code: 'bad-request', detail, parameter: DRY_RUN.name }]);

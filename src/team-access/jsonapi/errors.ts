@@ -7,7 +7,7 @@ const DEFINITIONS = {
   forbidden: {
     status: 403,
     title: 'forbidden',
-    meaning: 'The organization would have no owner left, or the server no site administrator',
+    meaning: 'The request would give more than the caller has, or remove the last owner or site administrator',
   },
   'not-found': {
     status: 404,
@@ -31,7 +31,6 @@ const DEFINITIONS = {
     meaning: 'The body is not the expected JSON:API document',
   },
   'invalid-attribute': { status: 422, title: 'invalid attribute', meaning: 'A value is invalid' },
-  'too-many-requests': { status: 429, title: 'too many requests', meaning: '`team-access.rate-limit` is exceeded' },
 } as const satisfies Readonly<Record<string, { status: number; title: string; meaning: string }>>;
 
 export type ErrorCode = keyof typeof DEFINITIONS;

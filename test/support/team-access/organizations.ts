@@ -250,7 +250,8 @@ export function putApiToken(
 export const rowBody = (team: string, workspace: string, attributes: Readonly<Record<string, unknown>>) =>
   resource('team-workspaces', attributes, { team: toOne('teams', team), workspace: toOne('workspaces', workspace) });
 
-export const userIdByName = (tx: Transaction, username: string): string => tx.find(users, 'username', username)?.row.id ?? '';
+export const userIdByName = (tx: Transaction, username: string): string =>
+  tx.find(users, 'username', username)?.row.id ?? '';
 
 /** Adds the owner of one company to another, without any team. */
 export function joinCompany(tx: Transaction, { name }: Company, other: Company): void {

@@ -12,6 +12,12 @@ export const PEER: Parameter = {
   description: 'Reads what this peer exports instead of this cluster.',
   schema: Type.String(),
 };
+/** Declared so that its refusal says where to make the change. */
+export const PEER_OF_WRITE: Parameter = {
+  name: PEER.name,
+  description: 'Refused, because only the exporting cluster can change what a peer exports.',
+  schema: Type.String(),
+};
 export const TAG: Parameter = {
   name: 'tag',
   description: 'Returns only instances with this tag, ignoring case. If repeated, only instances with all tags.',
