@@ -4,7 +4,7 @@ import { createFakeClock } from '../../test/support/fake-clock.ts';
 import { startApi } from '../../test/support/process/api.ts';
 
 describe('the rate of /v1', () => {
-  it('limits each token by itself, and requests without a valid token by address [V1-94]', async () => {
+  it('limits each token by itself, and requests without a valid token by address [V1-96]', async () => {
     const clock = createFakeClock(Date.now());
     await using api = await startApi({ clock, ratePerToken: 5 });
     const [one, two] = [await api.makeToken([]), await api.makeToken([])];

@@ -29,7 +29,7 @@ export interface V1Admission extends Admission {
 
 /**
  * Creates the admission of `/v1`. Requests with a valid token count for the token, and all others for their address,
- * because a client can make up any number of tokens. [V1-94]
+ * because a client can make up any number of tokens. [V1-96]
  */
 export function createV1Admission({ credentials, consul, clock, settings }: V1AdmissionOptions): V1Admission {
   const limits = {

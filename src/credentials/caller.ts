@@ -114,14 +114,19 @@ export interface RequestContext {
 
 /**
  * Reads the token and the partition from the headers and the query.
- * @param consul also accepts `X-Consul-Token` if the request has no other token [V1-90]
+ * @param consul also accepts `X-Consul-Token` and `X-Consul-Partition` if the request has no others [V1-90]
  * @throws ServiceError `bad-request` for two different tokens [ACL-3]; `permission-denied` for a token that is too long
  */
 export function requestContextOf(call: Call, consul: boolean): RequestContext {
   const { id, request, query, body } = call;
   return {
     secretHash: call.admitted?.secretHash ?? hashOfSecret(presentedSecret(request.headers, consul)),
-    partitions: { query: query.get(PARTITION.name), header: singleValue(request.headers[PARTITION_HEADER_KEY]) },
+    partitions: {
+      query: query.get(PARTITION.name),
+      header: singleValue(
+        request.headers[PARTITION_HEADER_KEY] ?? (consul ? request.headers['x-consul-partition'] : undefined),
+      ),
+    },
     address: request.socket.remoteAddress ?? '',
     requestId: id,
     connection: request.socket,

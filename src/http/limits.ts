@@ -85,6 +85,14 @@ export const WAITING_RETRY_SECONDS = 1;
 /** Maximum characters in a response body: about 100,000 items of usual size. Clients request longer lists in pages. */
 export const ANSWER_CHARACTERS_MAX = 64 * 1024 * 1024;
 
+/**
+ * Maximum bytes of different bodies that clients have not received yet. Clients that read slowly hold the bodies.
+ */
+export const UNSENT_BYTES_MAX = 256 * 1024 * 1024;
+
+/** Size of the pieces in which a larger body is sent. Only one piece per connection is outside V8's heap. */
+export const PIECE_BYTES = 64 * 1024;
+
 /** Maximum characters in a body that `pretty` indents, because the parsed value takes ten times the text's memory. */
 export const PRETTY_CHARACTERS_MAX = 16 * 1024 * 1024;
 

@@ -120,7 +120,7 @@ describe('the share of an address', () => {
 });
 
 describe('unusual but valid requests', () => {
-  it('starts pipelined requests one after another, and answers in order [SRV-111]', async () => {
+  it('starts pipelined requests one after another, and answers in order [SRV-115]', async () => {
     const started: string[] = [];
     const { promise, resolve } = Promise.withResolvers<Answer>();
     const slow: Endpoint = {
@@ -151,7 +151,7 @@ describe('unusual but valid requests', () => {
     assert.deepEqual(started, ['slow', 'quick', 'quick', 'quick']);
   });
 
-  it('closes a connection that sends too many requests ahead [SRV-111]', async () => {
+  it('closes a connection that sends too many requests ahead [SRV-115]', async () => {
     let startedCount = 0;
     const endless: Endpoint = {
       ...hello,

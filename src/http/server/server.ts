@@ -12,6 +12,7 @@ import type { Clock } from '../../state/clock/clock.ts';
 import { type Admission, createRequestIds, type ErrorRenderer } from '../call.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { LISTEN_BACKLOG } from '../limits.ts';
+import { createUnsentBodies } from '../send-body.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { EndpointTraffic } from '../telemetry/traffic.ts';
 import { limitConnections } from './connection-limit.ts';
@@ -94,6 +95,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     clock,
     writeStallMs: timeouts.writeStallMs,
     consul: options.consul ?? false,
+    unsentBodies: createUnsentBodies(),
     stopping: false,
   };
   const starting = (request: IncomingMessage, response: ServerResponse): void =>
@@ -124,7 +126,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   return {
     endpoints: router.endpoints,
     traffic: router.traffic,
-    budgets: [...budgets, pipelining.measured, bodies.budget],
+    budgets: [...budgets, pipelining.measured, bodies.budget, context.unsentBodies.budget],
     add: (endpoint) => router.add(endpoint),
     admitWith: (prefix, admission) => router.admitWith(prefix, admission),
     async listen() {

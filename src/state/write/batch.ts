@@ -18,6 +18,8 @@ export interface Batch {
   readonly bytes: number;
   /** The number of rows that the batch adds to memory. */
   readonly rowsAdded: number;
+  /** The estimated memory that the batch adds to that of the rows. */
+  readonly rowBytesAdded: number;
   operations(): Operation[];
   rowChanges(): RowChange[];
   /** Returns the state that the next batch builds on if this one is committed. No write can run after this call. */
@@ -59,6 +61,9 @@ export function createBatch(base: BatchBase): Batch {
     },
     get rowsAdded() {
       return changes.rowsAdded;
+    },
+    get rowBytesAdded() {
+      return changes.rowBytesAdded;
     },
     operations: () => changes.operations(),
     rowChanges: () => changes.rowChanges(),

@@ -3,7 +3,8 @@
 import type { Clock } from '../clock/clock.ts';
 import type { CommitLimits, Engine } from '../engine/engine.ts';
 import { StateError } from '../errors.ts';
-import { BATCH_BYTES_MAX, BATCH_CPU_MS, BATCH_OPERATIONS_MAX } from '../limits.ts';
+import { BATCH_BYTES_MAX, BATCH_CPU_MS, BATCH_OPERATIONS_MAX, GROWTH_RESERVE_SHARE } from '../limits.ts';
+import type { MemoryCapacity } from '../memory/memory-capacity.ts';
 import { type Batch, createBatch } from './batch.ts';
 import type { BatchBase } from './batch-changes.ts';
 import { disconnectedError, fail, isDisconnected, type PendingWrite } from './pending-writes.ts';
@@ -31,6 +32,7 @@ export interface BatchOptions {
   readonly clock: Clock;
   readonly rowsMax: number;
   readonly rowsMaxReason: string;
+  readonly memory: MemoryCapacity;
 }
 
 export function openBatch(base: BatchBase): OpenBatch {
@@ -82,18 +84,37 @@ function addWrite(open: OpenBatch, write: PendingWrite, now: number, options: Ba
 }
 
 function runWrite({ base, batch }: OpenBatch, write: PendingWrite, now: number, options: BatchOptions): Outcome {
+  const before = { rowsAdded: batch.rowsAdded, rowBytesAdded: batch.rowBytesAdded };
   try {
     const value = batch.run(write.run, write.replayInputs, now);
-    const { rowsMax, rowsMaxReason } = options;
-    const fits = batch.rowsAdded <= 0 || base.rowCount + batch.rowsAdded <= rowsMax;
-    if (fits || write.beyondRowsMax) return { write, failed: false, value };
+    const refusal = write.beyondRowsMax ? undefined : capacityRefusal(base, batch, before, options);
+    if (refusal === undefined) return { write, failed: false, value };
     batch.undo();
-    const text = `the state holds ${base.rowCount} rows, ${rowsMaxReason}`;
-    return { write, failed: true, value: new StateError('rows-max', text) };
+    return { write, failed: true, value: new StateError('rows-max', refusal) };
   } catch (error) {
     return { write, failed: true, value: error };
   }
 }
+
+/** Returns why the state has no room for what the last write added, or `undefined` if it has. See [STATE-52]. */
+function capacityRefusal(
+  base: BatchBase,
+  batch: Batch,
+  before: Pick<Batch, 'rowsAdded' | 'rowBytesAdded'>,
+  { rowsMax, rowsMaxReason, memory }: BatchOptions,
+): string | undefined {
+  const addsRows = batch.rowsAdded > before.rowsAdded;
+  if (addsRows && base.rowCount + batch.rowsAdded > rowsMax) {
+    return `the state holds ${base.rowCount} rows, ${rowsMaxReason}`;
+  }
+  const bytesMax = addsRows ? memory.bytesMax : memory.bytesMax * (1 + GROWTH_RESERVE_SHARE);
+  if (batch.rowBytesAdded > before.rowBytesAdded && base.rowBytes + batch.rowBytesAdded > bytesMax) {
+    return `the rows of the state take ${mebibytes(base.rowBytes)} of ${mebibytes(memory.bytesMax)} MiB of memory: ${memory.reason}`;
+  }
+  return undefined;
+}
+
+const mebibytes = (bytes: number): number => Math.round(bytes / 2 ** 20);
 
 type SizeLimits = Pick<CommitLimits, 'operationsMax' | 'bytesMax'>;
 

@@ -16,6 +16,7 @@ import type { Engine } from '../engine/engine.ts';
 import { isStateError, StateError } from '../errors.ts';
 import { ATTEMPTS_MAX, ATTEMPTS_MS, WRITE_BYTES_DEFAULT, WRITE_MS_MAX } from '../limits.ts';
 import type { CommittedState } from '../memory/committed-state.ts';
+import type { MemoryCapacity } from '../memory/memory-capacity.ts';
 import type { BatchBase } from './batch-changes.ts';
 import { fillBatch, type OpenBatch, type Outcome, openBatch } from './open-batch.ts';
 import {
@@ -47,6 +48,7 @@ export interface WriteQueueParts {
   readonly base: () => BatchBase;
   readonly rowsMax: number;
   readonly rowsMaxReason: string;
+  readonly memory: MemoryCapacity;
   readonly loaded: () => boolean;
   /** Resolves when the state is loaded and has reached `index`. */
   readonly waitForIndex: (index: number) => Promise<void>;
