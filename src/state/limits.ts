@@ -8,6 +8,11 @@ export const PENDING_BYTES_MAX = 32 * 1024 * 1024;
 export const WRITE_BYTES_DEFAULT = 512;
 /** CPU time for building a batch in one turn of the event loop. Reads in between wait no longer than this. */
 export const BATCH_CPU_MS = 5;
+/** Time for one slice of long work, such as a large request or answer. Each turn of the event loop runs one slice. */
+export const SLICE_MS = 5;
+/** Maximum pending large writes, and the bytes that they hold. Each caller has one at a time. */
+export const LARGE_WRITES_MAX = 100;
+export const LARGE_WRITES_BYTES_MAX = 64 * 1024 * 1024;
 /** Operations in a batch of several writes. Keeps one commit to a few tens of milliseconds. */
 export const BATCH_OPERATIONS_MAX = 5_000;
 /** Maximum bytes in a batch of several writes. */

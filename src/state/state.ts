@@ -12,6 +12,7 @@
  */
 
 import { type Clock, sleep } from './clock/clock.ts';
+import type { Steps } from './clock/slices.ts';
 import type { CommittedChange, Engine, Follower, LiveNode, ScanRange } from './engine/engine.ts';
 import { isStateError, StateError } from './errors.ts';
 import { orphanRemovalJob } from './jobs/orphan-removal.ts';
@@ -222,6 +223,16 @@ export class State implements AsyncDisposable {
   write<T>(fn: (tx: Transaction) => T, options: WriteOptions = {}): Promise<T> {
     if (this.#closing.signal.aborted) return Promise.reject(new StateError('aborted', 'the server is stopping'));
     return this.#writeQueue.write(fn, options);
+  }
+
+  /**
+   * Runs a large write as `write` does, but in slices: `fn` returns its steps, and other requests run while it pauses.
+   * It still sees one state and its own changes, and is committed whole, because other writes wait until it has ended.
+   * @throws StateError, as `write`
+   */
+  writeInSlices<T>(fn: (tx: Transaction) => Steps<T>, options: WriteOptions = {}): Promise<T> {
+    if (this.#closing.signal.aborted) return Promise.reject(new StateError('aborted', 'the server is stopping'));
+    return this.#writeQueue.writeInSlices(fn, options);
   }
 
   /**

@@ -12,6 +12,7 @@ import { operationEndpoints } from './bulk/operations/endpoints.ts';
 import { effectiveAccessEndpoints } from './effective-access/endpoints.ts';
 import { createAdmission } from './http/admission.ts';
 import { discoveryEndpoints } from './http/discovery.ts';
+import { createLargeWrites } from './http/large-writes.ts';
 import { createRateLimit, type RateLimitSettings } from './http/rate-limit.ts';
 import { recordTokenUses } from './http/record-token-uses.ts';
 import { servePublic, type TeamAccessService } from './http/request-pipeline.ts';
@@ -55,6 +56,7 @@ export function startTeamAccess({ state, clock, log, settings, terraform }: Team
   let families: ReadonlySet<string> = new Set();
   const service: TeamAccessService = {
     state,
+    largeWrites: createLargeWrites(),
     tokenUses,
     terraform,
     clock,
