@@ -4,7 +4,7 @@ import { createFakeClock } from '../../test/support/fake-clock.ts';
 import { startApi } from '../../test/support/process/api.ts';
 
 describe('the rate of /v1', () => {
-  it('limits each token by itself, and requests without a valid token by address [V1-96]', async () => {
+  it('limits each token by itself, and requests without a valid token by address [V1-99]', async () => {
     const clock = createFakeClock(Date.now());
     await using api = await startApi({ clock, ratePerToken: 5 });
     const [one, two] = [await api.makeToken([]), await api.makeToken([])];
@@ -29,7 +29,7 @@ describe('the rate of /v1', () => {
     assert.deepEqual(await statuses(one.SecretID, 2), [200, 429]);
   });
 
-  it('rejects a large body of a caller without a token before it is read [SRV-114]', async () => {
+  it('rejects a large body of a caller without a token before it is read [SRV-119]', async () => {
     await using api = await startApi();
     const body = JSON.stringify({ Description: 'x'.repeat(20_000) });
     const anonymous = await api.request('PUT', '/v1/acl/token', { token: null, body });

@@ -21,6 +21,7 @@ export interface V1AdmissionOptions {
   readonly clock: Clock;
   /** Read for each request, because SIGHUP can change it. */
   readonly settings: V1RateSettings;
+  readonly rejectUnmatched?: Admission['rejectUnmatched'];
 }
 
 export interface V1Admission extends Admission {
@@ -29,9 +30,10 @@ export interface V1Admission extends Admission {
 
 /**
  * Creates the admission of `/v1`. Requests with a valid token count for the token, and all others for their address,
- * because a client can make up any number of tokens. [V1-96]
+ * because a client can make up any number of tokens. [V1-99]
  */
-export function createV1Admission({ credentials, consul, clock, settings }: V1AdmissionOptions): V1Admission {
+export function createV1Admission(options: V1AdmissionOptions): V1Admission {
+  const { credentials, consul, clock, settings } = options;
   const limits = {
     get perSecond() {
       return settings.ratePerToken;
@@ -53,6 +55,7 @@ export function createV1Admission({ credentials, consul, clock, settings }: V1Ad
 
   return {
     rates: [byToken, byAddress],
+    rejectUnmatched: options.rejectUnmatched,
     admit(call) {
       const secretHash = presentedHash(call, consul);
       if (settings.ratePerToken !== 0) {

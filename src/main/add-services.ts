@@ -16,6 +16,7 @@ import { healthEndpoints } from '../http/operators/health.ts';
 import { createMetrics } from '../http/operators/metrics.ts';
 import type { HttpServer } from '../http/server/server.ts';
 import type { Log } from '../http/telemetry/log.ts';
+import { rejectUnservedConsulPath } from '../http/v1/consul-paths.ts';
 import { v1QueryRules } from '../http/v1/query-rules.ts';
 import { v1Api } from '../http/v1-conventions.ts';
 import { dnsMetrics } from '../peering/dns/dns-metrics.ts';
@@ -74,7 +75,8 @@ export async function addServices(context: ServerContext, version: string): Prom
     reads,
     mayReadRestricted: (call) => hasOperatorRead(credentials, call, consul),
   });
-  const admission = createV1Admission({ credentials, consul, clock, settings: context.live });
+  const rejectUnmatched = consul ? rejectUnservedConsulPath : undefined;
+  const admission = createV1Admission({ credentials, consul, clock, settings: context.live, rejectUnmatched });
   server.admitWith('/v1/', admission);
   for (const budget of [...server.budgets, ...admission.rates, reads.budget]) metrics.addBudget(budget);
   server.add(metrics.endpoint);

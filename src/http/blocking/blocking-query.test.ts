@@ -417,7 +417,7 @@ describe('a blocking query', () => {
     assert.equal((await next).status, 200);
   });
 
-  it('returns 429 to an address past its share, but not to operators [SRV-112]', async () => {
+  it('returns 429 to an address past its share, but not to operators [SRV-117]', async () => {
     let operator = false;
     await using f = await open({
       waitingPerAddressMax: 1,

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { Type } from 'typebox';
 import { until } from '../../../test/support/until.ts';
-import { type Answer, disconnectSignal, emptyAnswer, textAnswer } from '../call.ts';
+import { type Answer, type Call, disconnectSignal, emptyAnswer, textAnswer } from '../call.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { PIPELINED_REQUESTS_MAX } from '../limits.ts';
 import { parseBody } from '../v1/parse-body.ts';
@@ -120,7 +120,7 @@ describe('the share of an address', () => {
 });
 
 describe('unusual but valid requests', () => {
-  it('starts pipelined requests one after another, and answers in order [SRV-115]', async () => {
+  it('starts pipelined requests one after another, and answers in order [SRV-120]', async () => {
     const started: string[] = [];
     const { promise, resolve } = Promise.withResolvers<Answer>();
     const slow: Endpoint = {
@@ -151,7 +151,7 @@ describe('unusual but valid requests', () => {
     assert.deepEqual(started, ['slow', 'quick', 'quick', 'quick']);
   });
 
-  it('closes a connection that sends too many requests ahead [SRV-115]', async () => {
+  it('closes a connection that sends too many requests ahead [SRV-120]', async () => {
     let startedCount = 0;
     const endless: Endpoint = {
       ...hello,
@@ -208,10 +208,12 @@ describe('a client that disconnects', () => {
 
   it('aborts disconnectSignal before the response is sent, and not afterwards', async () => {
     const signals: AbortSignal[] = [];
+    const calls: Call[] = [];
     const { promise, resolve } = Promise.withResolvers<void>();
     const slow: Endpoint = {
       ...put,
       handle: async (call) => {
+        calls.push(call);
         signals.push(disconnectSignal(call));
         if (signals.length === 1) return emptyAnswer;
         await promise;
@@ -228,6 +230,8 @@ describe('a client that disconnects', () => {
     socket.destroy();
     await aborted;
     assert.equal(signals[0]?.aborted, false);
+    assert.equal(disconnectSignal(calls[0] as Call).aborted, false);
+    assert.equal(disconnectSignal(calls[1] as Call).aborted, true, 'the response is closed already');
     resolve();
     assert.equal(await closed, '');
   });

@@ -13,7 +13,7 @@ export interface PipeliningLimit {
   limit(listener: RequestListener): RequestListener;
 }
 
-/** Creates the limit. It closes connections that send more than PIPELINED_REQUESTS_MAX requests ahead. [SRV-115] */
+/** Creates the limit. It closes connections that send more than PIPELINED_REQUESTS_MAX requests ahead. [SRV-120] */
 export function createPipeliningLimit(): PipeliningLimit {
   const pipelined = new WeakMap<Socket, number>();
   const refused = new Map([[BOUND, 0]]);

@@ -56,7 +56,7 @@ async function open(endpoint = echo) {
 }
 
 describe('the budget of bodies', () => {
-  it('bounds the bytes of one caller and of one address, and discards the rest [SRV-114]', async () => {
+  it('bounds the bytes of one caller and of one address, and discards the rest [SRV-119]', async () => {
     await using f = await open();
     const held = [await f.hold('one', 3 * MIB)];
     const own = await f.put('one', Buffer.alloc(2 * MIB));
@@ -95,7 +95,7 @@ describe('the budget of bodies', () => {
     await until('the budget is empty', () => f.used() === 0);
   });
 
-  it('refuses a large body without a valid token before it is read [SRV-114]', async () => {
+  it('refuses a large body without a valid token before it is read [SRV-119]', async () => {
     await using f = await open();
     const small = await f.put('unknown', Buffer.alloc(UNAUTHENTICATED_BODY_BYTES_MAX));
     assert.equal(small.text, String(UNAUTHENTICATED_BODY_BYTES_MAX));
@@ -109,7 +109,7 @@ describe('the budget of bodies', () => {
     assert.equal(f.used(), 0);
   });
 
-  it('asks for a body with 100 Continue only after the headers were accepted [SRV-114]', async () => {
+  it('asks for a body with 100 Continue only after the headers were accepted [SRV-119]', async () => {
     await using f = await open();
     const head = 'PUT /v1/length HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nConnection: close\r\n';
     const refused = await f.server.raw(`${head}X-Service-Token: unknown\r\nContent-Length: 100000\r\n\r\n`);
@@ -140,7 +140,7 @@ describe('the budget of bodies', () => {
 
 describe('repeated headers', () => {
   for (const name of ['Host', 'Authorization', 'Content-Type']) {
-    it(`rejects a request with two ${name} headers [SRV-113]`, async () => {
+    it(`rejects a request with two ${name} headers [SRV-118]`, async () => {
       await using f = await open();
       const got = await f.server.raw(
         `PUT /v1/length HTTP/1.1\r\nHost: a\r\n${name}: a\r\n${name.toLowerCase()}: a\r\nConnection: close\r\n\r\n`,

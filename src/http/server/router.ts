@@ -184,7 +184,7 @@ export function createRouter(options: RouterOptions): Router {
   };
 }
 
-/** Headers that Node keeps only the first value of, and that another program may read differently. [SRV-113] */
+/** Headers that Node keeps only the first value of, and that another program may read differently. [SRV-118] */
 const SINGLE_HEADERS: ReadonlyMap<number, string> = new Map(
   ['host', 'content-type', 'authorization'].map((name) => [name.length, name]),
 );
@@ -265,7 +265,13 @@ function answerUnmatched(call: Call, path: string, allow: string | undefined): v
     return;
   }
   try {
-    sendError(admit(call), unmatchedError(call, path, allow));
+    const admitted = admit(call);
+    try {
+      call.route.admission?.rejectUnmatched?.(call, allow !== undefined);
+      sendError(admitted, unmatchedError(call, path, allow));
+    } catch (error) {
+      sendError(admitted, error);
+    }
   } catch (error) {
     sendError(call, error);
   }

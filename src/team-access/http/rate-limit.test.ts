@@ -178,7 +178,7 @@ describe('the rate limit', () => {
     assert.deepEqual(await details(tokens[RATE_SHARES_MAX]?.[0] ?? null), [200, '3']);
   });
 
-  test('counts the tokens of teams and organizations for the user who created them, too [TEAM-111]', async () => {
+  test('counts the tokens of teams and organizations for the user who created them, too [TEAM-114]', async () => {
     await using api = await startApi({ clock: createFakeClock(Date.now()), rateLimit: 30 });
     const company = await makeCompany(api.state, 'acme');
     const owner = await api.state.write((tx) => userIdByName(tx, 'acme-owner'));

@@ -15,6 +15,7 @@ import { openApiEndpoint } from '../../../src/http/openapi/openapi-endpoint.ts';
 import { healthEndpoints } from '../../../src/http/operators/health.ts';
 import { createHttpServer, type HttpServer } from '../../../src/http/server/server.ts';
 import { createLog } from '../../../src/http/telemetry/log.ts';
+import { rejectUnservedConsulPath } from '../../../src/http/v1/consul-paths.ts';
 import { v1QueryRules } from '../../../src/http/v1/query-rules.ts';
 import { v1Api } from '../../../src/http/v1-conventions.ts';
 import { SCHEMA } from '../../../src/main/schema.ts';
@@ -214,6 +215,7 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
     consul,
     clock,
     settings: { ratePerToken: settings.ratePerToken ?? 0 },
+    rejectUnmatched: consul ? rejectUnservedConsulPath : undefined,
   });
   server.admitWith('/v1/', admission);
   server.admitWith('/api/v2/', teamAccess.admission);
