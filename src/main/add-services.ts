@@ -7,6 +7,7 @@ import { permits } from '../credentials/acl-token.ts';
 import { createV1Admission } from '../credentials/admission.ts';
 import { credentialsEndpoints } from '../credentials/api/endpoints.ts';
 import { authenticate, type Credentials, requestContextOf } from '../credentials/caller.ts';
+import { cluster } from '../credentials/cluster.ts';
 import { hashSecret } from '../credentials/ids-and-secrets.ts';
 import { createBlockingQueries } from '../http/blocking/blocking-query.ts';
 import type { Call } from '../http/call.ts';
@@ -67,7 +68,10 @@ export async function addServices(context: ServerContext, version: string): Prom
   server.onStop(() => reads.drain());
   const policy = { enabled: config.acl.enabled, defaultPolicy: config.acl.defaultPolicy };
   const credentials = { state, policy, edition: config.cluster.edition };
-  const queries = v1QueryRules(server.endpoints, config.cluster.datacenter);
+  const queries = v1QueryRules(
+    server.endpoints,
+    () => state.snapshot.get(cluster, 'cluster')?.row.datacenter ?? config.cluster.datacenter,
+  );
   const addV1 = (endpoint: Endpoint): void => server.add(queries.checked(endpoint));
   const metrics = createMetrics({
     server,

@@ -219,7 +219,7 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
   });
   server.admitWith('/v1/', admission);
   server.admitWith('/api/v2/', teamAccess.admission);
-  const queries = v1QueryRules(server.endpoints, 'dc1');
+  const queries = v1QueryRules(server.endpoints, () => 'dc1');
   for (const endpoint of endpoints) server.add(queries.checked(endpoint));
   for (const endpoint of [...operators, ...teamAccess.endpoints]) server.add(endpoint);
   server.add(teamAccess.checked(openApiEndpoint(server.endpoints, teamAccessApi('test'))));
