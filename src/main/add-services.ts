@@ -1,6 +1,7 @@
 /** Adds the services and their endpoints to a loaded state and a listener that does not accept requests yet. */
 
 import { networkInterfaces } from 'node:os';
+import type { Rate } from '../budget/rate.ts';
 import { formatHostPort } from '../config/network-kinds.ts';
 import type { Config } from '../config.ts';
 import { permits } from '../credentials/acl-token.ts';
@@ -30,6 +31,7 @@ import type { TextCipher } from '../state/transfer/encryption.ts';
 import { teamAccessApi } from '../team-access/http/api-description.ts';
 import { agentAddress } from './agent-address.ts';
 import { describeListenErrors } from './listener.ts';
+import { addCrowdedHolders } from './write-limits.ts';
 
 /** Settings that SIGHUP changes in a running server. */
 export interface LiveSettings {
@@ -47,6 +49,8 @@ export interface ServerContext {
   readonly log: Log;
   readonly dataKey: TextCipher | undefined;
   readonly state: State;
+  /** The rate of bytes that callers write; absent if `limits.write-rate` is off. */
+  readonly writeRate: Rate | undefined;
   readonly server: HttpServer;
 }
 
@@ -83,6 +87,9 @@ export async function addServices(context: ServerContext, version: string): Prom
   const admission = createV1Admission({ credentials, consul, clock, settings: context.live, rejectUnmatched });
   server.admitWith('/v1/', admission);
   for (const budget of [...server.budgets, ...admission.rates, reads.budget]) metrics.addBudget(budget);
+  metrics.addBudget(state.admission);
+  if (context.writeRate !== undefined) metrics.addBudget(context.writeRate);
+  addCrowdedHolders(metrics.restricted, state.admission);
   server.add(metrics.endpoint);
   const operators = healthEndpoints({ state, staleMaxAgeMs: config.stale.maxAge, version: { Version: version } });
   for (const endpoint of operators) server.add(endpoint);
@@ -125,11 +132,14 @@ export async function addServices(context: ServerContext, version: string): Prom
   if (config.services.includes('team-access')) {
     const { startTeamAccess } = await import('../team-access/start-team-access.ts');
     const terraform = config.compat.includes('terraform');
-    const teamAccess = parts.use(startTeamAccess({ state, clock, log, settings: context.live, terraform }));
+    const { organizationsPerUser } = config.limits;
+    const teamAccess = parts.use(
+      startTeamAccess({ state, clock, log, settings: context.live, organizationsPerUser, terraform }),
+    );
     server.admitWith('/api/v2/', teamAccess.admission);
     metrics.addBudget(teamAccess.rateLimit);
     for (const endpoint of teamAccess.endpoints) server.add(endpoint);
-    server.add(openApiEndpoint(server.endpoints, teamAccessApi(version)));
+    server.add(teamAccess.checked(openApiEndpoint(server.endpoints, teamAccessApi(version))));
   }
   addV1(openApiEndpoint(server.endpoints, v1Api(version)));
   return parts.move();
