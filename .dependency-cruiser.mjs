@@ -46,7 +46,15 @@ const LAYERS = {
     'state',
     'transfer/',
   ],
-  'state/engine/etcd': ['limits keys head-record', 'client/', 'follow/', 'commit/', 'node/', 'engine'],
+  'state/engine/etcd': [
+    'limits keys head-record',
+    'client/',
+    'prefix-overlap',
+    'follow/',
+    'commit/',
+    'node/',
+    'engine',
+  ],
   http: [
     'errors limits accept',
     'telemetry/',
