@@ -2,7 +2,9 @@
  * The caller of a `/v1` request: reads the token and the partition, authenticates the token, and authorizes by its
  * grants.
  */
+
 import type { Origin } from '../audit/record.ts';
+import { addressKey } from '../budget/address-key.ts';
 import type { ReadResult } from '../http/blocking/blocking-query.ts';
 import { type Call, type ClientConnection, polledDisconnectSignal } from '../http/call.ts';
 import { ServiceError } from '../http/errors.ts';
@@ -11,6 +13,7 @@ import { WRITE_BYTES_DEFAULT } from '../state/limits.ts';
 import type { Reader } from '../state/memory/reader.ts';
 import type { State, Watched } from '../state/state.ts';
 import { rowTopic } from '../state/watch/change-notifier.ts';
+import type { WriteCaller } from '../state/write/admission.ts';
 import type { Transaction } from '../state/write/transaction.ts';
 import {
   ALL_GRANTS,
@@ -117,10 +120,10 @@ export interface RequestContext {
  * @param consul also accepts `X-Consul-Token` and `X-Consul-Partition` if the request has no others [V1-90]
  * @throws ServiceError `bad-request` for two different tokens [ACL-3]; `permission-denied` for a token that is too long
  */
-export function requestContextOf({ id, request, query, body }: Call, consul: boolean): RequestContext {
-  const secret = presentedSecret(request.headers, consul);
+export function requestContextOf(call: Call, consul: boolean): RequestContext {
+  const { id, request, query, body } = call;
   return {
-    secretHash: secret === undefined ? undefined : hashSecret(secret),
+    secretHash: call.admitted?.secretHash ?? hashOfSecret(presentedSecret(request.headers, consul)),
     partitions: {
       query: query.get(PARTITION.name),
       header: singleValue(
@@ -133,6 +136,18 @@ export function requestContextOf({ id, request, query, body }: Call, consul: boo
     bodyBytes: body.length,
   };
 }
+
+/** Returns the hash of the presented secret. Returns `undefined` for secrets that `requestContextOf` rejects, too. */
+export function presentedHash({ request }: Call, consul: boolean): string | undefined {
+  try {
+    return hashOfSecret(presentedSecret(request.headers, consul));
+  } catch {
+    return undefined;
+  }
+}
+
+const hashOfSecret = (secret: string | undefined): string | undefined =>
+  secret === undefined ? undefined : hashSecret(secret);
 
 /** Node lowercases the names of headers. */
 const PARTITION_HEADER_KEY = PARTITION_HEADER.name.toLowerCase();
@@ -189,13 +204,29 @@ export function resolveCaller(
   return { caller, requestedPartition: requested, partition: requested ?? caller.partition };
 }
 
+/**
+ * Returns the caller to whom a write is charged: the token or, for anonymous requests, the address. The transaction
+ * authenticates and authorizes again.
+ */
+function writeCallerOf({ state, policy }: Credentials, { secretHash, address }: RequestContext): WriteCaller {
+  const token =
+    secretHash === undefined || !policy.enabled ? undefined : state.snapshot.find(aclTokens, 'secretHash', secretHash);
+  if (token === undefined) return { rateKey: `address/${addressKey(address)}`, isOperator: false };
+  const { accessorId, grants } = token.row;
+  return { rateKey: `token/${accessorId}`, isOperator: permits(grants, OPERATE) };
+}
+
+/** Holders of this permission use the reserve of the state, see `WriteCaller.isOperator`. */
+const OPERATE: Permission = { resource: 'operator', access: 'write', partition: '*' };
+
 /** Writes for a request, unless its client disconnects before the start. @throws StateError, see `State.write` */
 export function writeForRequest<T>(
-  { state }: Credentials,
+  credentials: Credentials,
   context: RequestContext,
   fn: (tx: Transaction) => T,
 ): Promise<T> {
-  return state.write(fn, {
+  return credentials.state.write(fn, {
+    caller: writeCallerOf(credentials, context),
     signal: polledDisconnectSignal(context.connection),
     bytes: WRITE_BYTES_DEFAULT + context.bodyBytes,
   });
@@ -218,7 +249,8 @@ export function waitOptionsOf({
 }
 
 /** Whether the caller may use what is reserved for operators: it has any grant on `operator`. */
-const hasOperatorGrant = (grants: readonly Grant[]): boolean => grants.some(({ Resource }) => Resource === 'operator');
+export const hasOperatorGrant = (grants: readonly Grant[]): boolean =>
+  grants.some(({ Resource }) => Resource === 'operator');
 
 /**
  * Watches the caller's own token, for lists that its grants filter. A change of the grants changes the list, so the

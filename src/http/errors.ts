@@ -3,6 +3,7 @@ import { isStateError, type StateErrorCode } from '../state/errors.ts';
 
 const ERRORS = {
   'bad-request': { status: 400, meaning: 'The body, a parameter, a header, or a name is invalid' },
+  unauthorized: { status: 401, meaning: 'The request to team access has no valid token' },
   'permission-denied': {
     status: 403,
     meaning: 'The caller lacks a grant, its token is unknown or expired, or the calling page has a foreign origin',
@@ -19,13 +20,21 @@ const ERRORS = {
   'headers-too-large': { status: 431, meaning: 'The request headers exceed their limit' },
   'rate-limited': { status: 429, meaning: 'The caller has reached the limit that the message names' },
   internal: { status: 500, meaning: 'The server has a defect; the log has the cause under the request ID' },
+  'not-implemented': {
+    status: 501,
+    meaning: 'With `compat: consul`: the path is one of Consul that Accord does not serve',
+  },
   unavailable: { status: 503, meaning: 'The store, or the other cluster, cannot be reached; nothing was changed' },
   'outcome-unknown': {
     status: 503,
     meaning: 'The store did not report in time whether the change was committed; read before you retry',
   },
-  overloaded: { status: 503, meaning: 'Too many writes are pending' },
+  overloaded: { status: 503, meaning: 'Too many writes are pending, or too many bytes of request bodies' },
   'store-full': { status: 503, meaning: 'The store has no space left; reads still work' },
+  'quota-exceeded': {
+    status: 422,
+    meaning: 'The request would exceed the row quota that the message names, such as that of a partition',
+  },
   'rows-full': { status: 507, meaning: '`state.rows-max`, or the limit that the memory allows, is reached' },
 } as const satisfies Readonly<Record<string, { readonly status: number; readonly meaning: string }>>;
 
@@ -47,6 +56,8 @@ const CODE_OF_STATE_ERROR: Readonly<Record<StateErrorCode, ServiceErrorCode>> = 
   full: 'store-full',
   'too-large': 'too-large',
   'rows-max': 'rows-full',
+  quota: 'quota-exceeded',
+  'rate-limited': 'rate-limited',
   aborted: 'unavailable',
   'memory-full': 'internal',
   locked: 'internal',
@@ -77,7 +88,8 @@ export class ServiceError extends Error {
   constructor(code: ServiceErrorCode, message: string, options: ServiceErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
-    this.retryAfterSeconds = options.retryAfterSeconds;
+    // Every 503 says when a retry can succeed [V1-50].
+    this.retryAfterSeconds = options.retryAfterSeconds ?? (statusOf(code) === 503 ? 1 : undefined);
     this.parameter = options.parameter;
     this.headers = options.headers ?? [];
   }

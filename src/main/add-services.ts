@@ -1,11 +1,14 @@
 /** Adds the services and their endpoints to a loaded state and a listener that does not accept requests yet. */
 
 import { networkInterfaces } from 'node:os';
+import type { Rate } from '../budget/rate.ts';
 import { formatHostPort } from '../config/network-kinds.ts';
 import type { Config } from '../config.ts';
 import { permits } from '../credentials/acl-token.ts';
+import { createV1Admission } from '../credentials/admission.ts';
 import { credentialsEndpoints } from '../credentials/api/endpoints.ts';
 import { authenticate, type Credentials, requestContextOf } from '../credentials/caller.ts';
+import { cluster } from '../credentials/cluster.ts';
 import { hashSecret } from '../credentials/ids-and-secrets.ts';
 import { createBlockingQueries } from '../http/blocking/blocking-query.ts';
 import type { Call } from '../http/call.ts';
@@ -15,6 +18,7 @@ import { healthEndpoints } from '../http/operators/health.ts';
 import { createMetrics } from '../http/operators/metrics.ts';
 import type { HttpServer } from '../http/server/server.ts';
 import type { Log } from '../http/telemetry/log.ts';
+import { rejectUnservedConsulPath } from '../http/v1/consul-paths.ts';
 import { v1QueryRules } from '../http/v1/query-rules.ts';
 import { v1Api } from '../http/v1-conventions.ts';
 import { dnsMetrics } from '../peering/dns/dns-metrics.ts';
@@ -27,11 +31,14 @@ import type { TextCipher } from '../state/transfer/encryption.ts';
 import { teamAccessApi } from '../team-access/http/api-description.ts';
 import { agentAddress } from './agent-address.ts';
 import { describeListenErrors } from './listener.ts';
+import { addCrowdedHolders } from './write-limits.ts';
 
 /** Settings that SIGHUP changes in a running server. */
 export interface LiveSettings {
   /** `team-access.rate-limit`. */
   rateLimit: number;
+  /** `limits.rate-per-token`. */
+  ratePerToken: number;
 }
 
 /** The parts of a server that the steps of its start share. */
@@ -42,6 +49,8 @@ export interface ServerContext {
   readonly log: Log;
   readonly dataKey: TextCipher | undefined;
   readonly state: State;
+  /** The rate of bytes that callers write; absent if `limits.write-rate` is off. */
+  readonly writeRate: Rate | undefined;
   readonly server: HttpServer;
 }
 
@@ -58,11 +67,15 @@ export async function addServices(context: ServerContext, version: string): Prom
     staleMaxAgeMs: config.stale.maxAge,
     waitingMax: config.limits.waiting,
     waitingPerTokenMax: config.limits.waitingPerToken,
+    waitingPerAddressMax: config.limits.connectionsPerAddress,
   });
   server.onStop(() => reads.drain());
   const policy = { enabled: config.acl.enabled, defaultPolicy: config.acl.defaultPolicy };
   const credentials = { state, policy, edition: config.cluster.edition };
-  const queries = v1QueryRules(server.endpoints, config.cluster.datacenter);
+  const queries = v1QueryRules(
+    server.endpoints,
+    () => state.snapshot.get(cluster, 'cluster')?.row.datacenter ?? config.cluster.datacenter,
+  );
   const addV1 = (endpoint: Endpoint): void => server.add(queries.checked(endpoint));
   const metrics = createMetrics({
     server,
@@ -70,8 +83,13 @@ export async function addServices(context: ServerContext, version: string): Prom
     reads,
     mayReadRestricted: (call) => hasOperatorRead(credentials, call, consul),
   });
-  metrics.addBudget(reads.budget);
-  metrics.addBudget(server.unsentBodies);
+  const rejectUnmatched = consul ? rejectUnservedConsulPath : undefined;
+  const admission = createV1Admission({ credentials, consul, clock, settings: context.live, rejectUnmatched });
+  server.admitWith('/v1/', admission);
+  for (const budget of [...server.budgets, ...admission.rates, reads.budget]) metrics.addBudget(budget);
+  metrics.addBudget(state.admission);
+  if (context.writeRate !== undefined) metrics.addBudget(context.writeRate);
+  addCrowdedHolders(metrics.restricted, state.admission);
   server.add(metrics.endpoint);
   const operators = healthEndpoints({ state, staleMaxAgeMs: config.stale.maxAge, version: { Version: version } });
   for (const endpoint of operators) server.add(endpoint);
@@ -114,10 +132,14 @@ export async function addServices(context: ServerContext, version: string): Prom
   if (config.services.includes('team-access')) {
     const { startTeamAccess } = await import('../team-access/start-team-access.ts');
     const terraform = config.compat.includes('terraform');
-    const teamAccess = parts.use(startTeamAccess({ state, clock, log, settings: context.live, terraform }));
+    const { organizationsPerUser } = config.limits;
+    const teamAccess = parts.use(
+      startTeamAccess({ state, clock, log, settings: context.live, organizationsPerUser, terraform }),
+    );
+    server.admitWith('/api/v2/', teamAccess.admission);
+    metrics.addBudget(teamAccess.rateLimit);
     for (const endpoint of teamAccess.endpoints) server.add(endpoint);
-    server.add(teamAccess.counted(openApiEndpoint(server.endpoints, teamAccessApi(version))));
-    server.onUnmatched('/api/v2/', teamAccess.countUnmatched);
+    server.add(teamAccess.checked(openApiEndpoint(server.endpoints, teamAccessApi(version))));
   }
   addV1(openApiEndpoint(server.endpoints, v1Api(version)));
   return parts.move();

@@ -1,11 +1,11 @@
 /**
- * The request pipeline of team access: authentication (401), rate limit (429), content negotiation (415, 406), then the
- * endpoint handler. A read uses one snapshot. A write authenticates the caller again in its transaction ([TEAM-25]).
+ * The request pipeline of team access after the rate limit (429, see admission.ts): authentication (401), content
+ * negotiation (415, 406), then the endpoint handler. A read uses one snapshot. A write authenticates the caller again in its transaction ([TEAM-25]).
  */
 import { Type } from 'typebox';
 import type { Origin } from '../../audit/record.ts';
+import { users } from '../../credentials/user.ts';
 import { type Answer, type Call, parameterFamily, polledDisconnectSignal, type Query } from '../../http/call.ts';
-import { ServiceError } from '../../http/errors.ts';
 import { QUOTED_LENGTH_MAX } from '../../http/limits.ts';
 import type { Parameter } from '../../http/parameter.ts';
 import { undeclaredParameter } from '../../http/query-rules.ts';
@@ -14,37 +14,31 @@ import { runAtOnce, runInSlices, runSlice, type Steps } from '../../state/clock/
 import { WRITE_BYTES_DEFAULT } from '../../state/limits.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { State } from '../../state/state.ts';
+import type { WriteCaller } from '../../state/write/admission.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
 import type { WriteOptions } from '../../state/write/write-queue.ts';
-import {
-  authenticate,
-  type Caller,
-  callerId,
-  findCaller,
-  presentedTokenHash,
-  unauthorized,
-  withCachedRoles,
-} from '../authorization/caller.ts';
+import { authenticate, type Caller, callerId, presentedTokenHash, withCachedRoles } from '../authorization/caller.ts';
 import { forgettingChangedRoles } from '../authorization/role-changes.ts';
 import { checkAccept, checkContentType, NO_CONTENT, rejectIfMatch } from '../jsonapi/documents.ts';
 import { errorAnswer } from '../jsonapi/error-answer.ts';
 import { JsonApiError } from '../jsonapi/errors.ts';
 import { INVALID_INCLUDE } from '../jsonapi/include.ts';
 import { LARGE_BODY_BYTES } from '../limits.ts';
+import { organizations } from '../tables/organization.ts';
 import { teams } from '../tables/team.ts';
 import type { LargeWrites } from './large-writes.ts';
-import type { RateLimit, RateLimitKeys } from './rate-limit.ts';
 import type { TokenUses } from './record-token-uses.ts';
 
 /** The dependencies of all endpoints. */
 export interface TeamAccessService {
   readonly state: State;
-  readonly rateLimit: RateLimit;
   readonly largeWrites: LargeWrites;
   readonly tokenUses: TokenUses;
   /** Whether `compat` contains `terraform`. */
   readonly terraform: boolean;
   readonly clock: Clock;
+  /** `limits.organizations-per-user`. */
+  readonly organizationsPerUser: number;
   /** Whether parameters of this family select data, so that an endpoint that does not know them refuses them. */
   readonly isSelecting: (family: string) => boolean;
 }
@@ -114,10 +108,13 @@ export const serveLongRead = (
 
 /** Serves a write and answers when it is durable. */
 export const serveWrite = <Body>(service: TeamAccessService, call: Call, spec: WriteSpec<Body>): Promise<Answer> =>
-  withWriter(service, call, spec, async () => {
+  withWriter(service, call, spec, async (caller) => {
     const body = spec.parse(call);
     const run = (tx: Transaction): Answer => spec.change(writeContext(call, tx), body);
-    return await service.state.write(run, writeOptions(call, spec, body));
+    return await service.state.write(
+      run,
+      writeOptions(call, writeCallerOf(service.state.snapshot, caller), spec, body),
+    );
   });
 
 /**
@@ -131,15 +128,16 @@ export const serveLargeWrite = <Body>(
 ): Promise<Answer> =>
   withWriter(service, call, spec, async (caller) => {
     const { state, largeWrites } = service;
+    const charged = writeCallerOf(state.snapshot, caller);
     if (call.body.length <= LARGE_BODY_BYTES) {
       const body = runAtOnce(spec.parse(call));
       const run = (tx: Transaction): Answer => runAtOnce(spec.change(writeContext(call, tx), body));
-      return await state.write(run, writeOptions(call, spec, body));
+      return await state.write(run, writeOptions(call, charged, spec, body));
     }
     using _turn = largeWrites.begin(callerId(caller));
     const body = await runInSlices(spec.parse(call));
     const run = (tx: Transaction): Steps<Answer> => spec.change(writeContext(call, tx), body);
-    return await state.writeInSlices(run, writeOptions(call, spec, body));
+    return await state.writeInSlices(run, writeOptions(call, charged, spec, body));
   });
 
 /** Makes the checks that precede the body of a write. */
@@ -164,7 +162,27 @@ function writeContext(call: Call, tx: Transaction): WriteContext {
   return { tx: forgettingChangedRoles(tx, caller), caller, origin: originOf(call, caller) };
 }
 
-const writeOptions = <Body>(call: Call, { isDryRun }: WriteRules<Body>, body: Body): WriteOptions => ({
+/**
+ * Returns the caller to whom a write is charged. Users can have many organizations and teams with tokens of their own, so
+ * the tokens of an organization and its teams count as the user who created it, except site administrators.
+ */
+function writeCallerOf(reader: Snapshot, caller: Caller): WriteCaller {
+  if (caller.kind === 'user') return { rateKey: `user/${caller.userId}`, isOperator: caller.siteAdmin };
+  const organizationId =
+    caller.kind === 'organization' ? caller.organizationId : reader.get(teams, caller.teamId)?.row.organizationId;
+  const makerId = organizationId && reader.get(organizations, organizationId)?.row.makerId;
+  const maker = makerId === undefined ? undefined : reader.get(users, makerId)?.row;
+  const isCharged = maker !== undefined && !maker.siteAdmin;
+  return { rateKey: isCharged ? `user/${maker.id}` : `organization/${organizationId}`, isOperator: false };
+}
+
+const writeOptions = <Body>(
+  call: Call,
+  caller: WriteCaller,
+  { isDryRun }: WriteRules<Body>,
+  body: Body,
+): WriteOptions => ({
+  caller,
   signal: polledDisconnectSignal(call.request.socket),
   bytes: WRITE_BYTES_DEFAULT + call.body.length,
   dryRun: isDryRun?.(body) ?? false,
@@ -197,15 +215,18 @@ const originOf = ({ request, id }: Call, caller: Caller): Origin => ({
 });
 
 /** Serves a request that needs no token. */
-export const servePublic = (
+export function servePublic(
   service: TeamAccessService,
   call: Call,
   answer: () => Answer | Promise<Answer>,
-): Answer | Promise<Answer> =>
-  withRateLimit(service, call, () => {
+): Answer | Promise<Answer> {
+  try {
     checkQuery(service, call);
     return answer();
-  });
+  } catch (error) {
+    return answerError(error);
+  }
+}
 
 /**
  * Refuses a parameter that selects data and that the endpoint does not declare ([DOC-28]). The detail of an unknown
@@ -223,59 +244,27 @@ function checkQuery({ isSelecting }: TeamAccessService, call: Call): void {
   ]);
 }
 
-/** Counts a request that matches no endpoint. Returns its rate limit headers. @throws ServiceError `rate-limited` */
-export function countUnmatched({ state, rateLimit }: TeamAccessService, call: Call): readonly string[] {
-  try {
-    const reader = state.snapshot;
-    return rateLimit.count(rateLimitKeys(reader, findCaller(reader, presentedTokenHash(call)), call));
-  } catch (error) {
-    if (!(error instanceof JsonApiError)) throw error;
-    throw new ServiceError('rate-limited', error.message, { headers: error.headers });
-  }
-}
-
-/** Counts a request, requires a valid token, and records its use. */
-const withCaller = <Result extends Answer | Promise<Answer>>(
-  service: TeamAccessService,
+/** Requires a valid token, records its use, and converts JsonApiError to an answer. */
+function withCaller<Result extends Answer | Promise<Answer>>(
+  { state, tokenUses }: TeamAccessService,
   call: Call,
   run: (caller: Caller) => Result,
-): Result | Answer =>
-  withRateLimit(service, call, (caller) => {
-    if (caller === undefined) throw unauthorized();
-    service.tokenUses.recordUse(caller);
-    return run(caller);
-  });
-
-/** Counts a request, converts JsonApiError to an answer, and adds the rate limit headers to every answer. */
-function withRateLimit<Result extends Answer | Promise<Answer>>(
-  { state, rateLimit }: TeamAccessService,
-  call: Call,
-  run: (caller: Caller | undefined) => Result,
 ): Result | Answer {
-  let limits: readonly string[] = [];
-  const withLimits = (answer: Answer): Answer =>
-    limits.length === 0 ? answer : { ...answer, headers: [...(answer.headers ?? []), ...limits] };
-  const answerError = (error: unknown): Answer => {
-    if (error instanceof JsonApiError) return withLimits(errorAnswer(error));
-    throw error;
-  };
   try {
-    const caller = findCaller(state.snapshot, presentedTokenHash(call));
-    limits = rateLimit.count(rateLimitKeys(state.snapshot, caller, call));
+    const caller = authenticate(state.snapshot, presentedTokenHash(call));
+    tokenUses.recordUse(caller);
     const result = run(caller);
     // Stays synchronous unless `run` returns a promise.
-    if (result instanceof Promise) return result.then(withLimits, answerError) as Result;
-    return withLimits(result);
+    return result instanceof Promise ? (result.catch(answerError) as Result) : result;
   } catch (error) {
     return answerError(error);
   }
 }
 
-function rateLimitKeys(reader: Snapshot, caller: Caller | undefined, { request }: Call): RateLimitKeys {
-  if (caller === undefined) return { key: `address ${request.socket.remoteAddress}` };
-  if (caller.kind !== 'team') return { key: callerId(caller) };
-  const organizationId = reader.get(teams, caller.teamId)?.row.organizationId;
-  return { key: caller.teamId, sharedKey: `teams of ${organizationId}` };
+/** @throws any other error */
+function answerError(error: unknown): Answer {
+  if (error instanceof JsonApiError) return errorAnswer(error);
+  throw error;
 }
 
 export const DRY_RUN: Parameter = {
@@ -285,15 +274,16 @@ export const DRY_RUN: Parameter = {
   flag: true,
 };
 
+/** Whether a request asks for a dry run. @throws JsonApiError `bad-request` */
+export const readDryRun = (query: Query): boolean => readFlag(query, DRY_RUN);
+
 /**
- * Whether a request asks for a dry run. Rejects a parameter with a value other than `true`, because ignoring it would
- * make an unwanted change.
+ * Whether a flag is set. Rejects a value other than `true`, because ignoring it would make an unwanted change.
  * @throws JsonApiError `bad-request`
  */
-export function readDryRun(query: Query): boolean {
-  const value = query.get(DRY_RUN.name);
+export function readFlag(query: Query, { name }: Parameter): boolean {
+  const value = query.get(name);
   if (value === undefined) return false;
   if (value === '' || value === 'true') return true;
-  const detail = 'dry-run must be true, or have no value';
-  throw new JsonApiError([{ code: 'bad-request', detail, parameter: DRY_RUN.name }]);
+  throw new JsonApiError([{ code: 'bad-request', detail: `${name} must be true, or have no value`, parameter: name }]);
 }

@@ -4,6 +4,7 @@ import http from 'node:http';
 import { after, before } from 'node:test';
 import { parseGrant } from '../../../src/cli/input/grant.ts';
 import type { AclTokenJson } from '../../../src/credentials/acl-token-to-json.ts';
+import { createV1Admission } from '../../../src/credentials/admission.ts';
 import { credentialsEndpoints } from '../../../src/credentials/api/endpoints.ts';
 import type { AclPolicy } from '../../../src/credentials/caller.ts';
 import { readCredentials } from '../../../src/credentials/credentials-file.ts';
@@ -14,9 +15,11 @@ import { openApiEndpoint } from '../../../src/http/openapi/openapi-endpoint.ts';
 import { healthEndpoints } from '../../../src/http/operators/health.ts';
 import { createHttpServer, type HttpServer } from '../../../src/http/server/server.ts';
 import { createLog } from '../../../src/http/telemetry/log.ts';
+import { rejectUnservedConsulPath } from '../../../src/http/v1/consul-paths.ts';
 import { v1QueryRules } from '../../../src/http/v1/query-rules.ts';
 import { v1Api } from '../../../src/http/v1-conventions.ts';
 import { SCHEMA } from '../../../src/main/schema.ts';
+import { createWriteRate, rowQuotas, type WriteLimits } from '../../../src/main/write-limits.ts';
 import { peeringEndpoints } from '../../../src/peering/api/endpoints.ts';
 import type { AgentNode } from '../../../src/peering/catalog/agent/agent.ts';
 import { catalogEndpoints } from '../../../src/peering/catalog/endpoints.ts';
@@ -60,12 +63,24 @@ export interface ApiSettings {
   /** `team-access.rate-limit`. Default: no limit. */
   readonly rateLimit?: number;
   readonly dataKey?: TextCipher;
+  /** `limits.rate-per-token`. Default: no limit. */
+  readonly ratePerToken?: number;
+  /** `limits.bodies`. */
+  readonly bodies?: number;
   /** `limits.waiting-per-token`. */
   readonly waitingPerTokenMax?: number;
+  /** Limits of what callers add to the state. Default: only those of organizations per user. */
+  readonly limits?: Partial<StateLimits>;
   /** The streams of this server. Default: none. */
   readonly live?: LocalStreams['live'];
   /** Dependencies of the peering service that replace the defaults. */
   readonly peering?: Partial<Pick<PeeringService, 'exchange' | 'streams' | 'addresses' | 'tokenTtlMs' | 'peeringsMax'>>;
+}
+
+/** The settings `state.rows-max` and `limits.…` with the same names. */
+interface StateLimits extends WriteLimits {
+  readonly rowsMax: number;
+  readonly organizationsPerUser: number;
 }
 
 /** The response to the creation of a token, with its secret ID. */
@@ -114,13 +129,31 @@ const STALE_MS = 600_000;
 /** The default of `peering.token-ttl`. */
 const TOKEN_TTL_MS = 7 * 24 * 60 * 60 * 1000;
 
+const DEFAULT_LIMITS: StateLimits = {
+  rowsMax: 1_000_000,
+  rowsPerOrganization: 500_000,
+  rowsPerUser: 500_000,
+  rowsPerPartition: 1_000_000,
+  organizationsPerUser: 100,
+  writeRate: 'off',
+};
+
 /** Starts the API and creates the first credentials. */
 export async function startApi(settings: ApiSettings = {}): Promise<Api> {
   const { clock = systemClock, consul = false, edition = 'enterprise', dataKey, node = 'a' } = settings;
   await using parts = new AsyncDisposableStack();
   const directory = parts.use(await temporaryDirectory()).path;
+  const limits = { ...DEFAULT_LIMITS, ...settings.limits };
+  const writeRate = createWriteRate(limits, clock);
   const state = parts.use(
-    await openState(settings.engine ?? sqliteEngine({ directory }), { schema: SCHEMA, clock, node }),
+    await openState(settings.engine ?? sqliteEngine({ directory }), {
+      schema: SCHEMA,
+      clock,
+      node,
+      rowsMax: limits.rowsMax,
+      quotas: rowQuotas(limits, limits.rowsMax, Number.POSITIVE_INFINITY),
+      ...(writeRate && { writeRate }),
+    }),
   );
   const lines: string[] = [];
   const log = createLog({
@@ -132,7 +165,13 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
     host: '127.0.0.1',
     port: 0,
     allowedOrigins: [],
-    limits: { connections: 1_000, body: 1024 * 1024, bulkBody: 16 * 1024 * 1024 },
+    limits: {
+      connections: 1_000,
+      connectionsPerAddress: 1_000,
+      bodies: settings.bodies ?? 64 * 1024 * 1024,
+      body: 1024 * 1024,
+      bulkBody: 16 * 1024 * 1024,
+    },
     errorRenderers: { '/api/v2/': renderServerError },
     consul,
     requestIdPrefix: 'test',
@@ -157,6 +196,7 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
     staleMaxAgeMs: STALE_MS,
     waitingMax: 10_000,
     waitingPerTokenMax: settings.waitingPerTokenMax ?? 10_000,
+    waitingPerAddressMax: 10_000,
   });
   server.onStop(() => reads.drain());
   const credentials = { state, policy, edition };
@@ -194,14 +234,23 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
       clock,
       log,
       settings: { rateLimit: settings.rateLimit ?? 0 },
+      organizationsPerUser: limits.organizationsPerUser,
       terraform: settings.terraform ?? false,
     }),
   );
-  const queries = v1QueryRules(server.endpoints, 'dc1');
+  const admission = createV1Admission({
+    credentials,
+    consul,
+    clock,
+    settings: { ratePerToken: settings.ratePerToken ?? 0 },
+    rejectUnmatched: consul ? rejectUnservedConsulPath : undefined,
+  });
+  server.admitWith('/v1/', admission);
+  server.admitWith('/api/v2/', teamAccess.admission);
+  const queries = v1QueryRules(server.endpoints, () => 'dc1');
   for (const endpoint of endpoints) server.add(queries.checked(endpoint));
   for (const endpoint of [...operators, ...teamAccess.endpoints]) server.add(endpoint);
-  server.add(teamAccess.counted(openApiEndpoint(server.endpoints, teamAccessApi('test'))));
-  server.onUnmatched('/api/v2/', teamAccess.countUnmatched);
+  server.add(teamAccess.checked(openApiEndpoint(server.endpoints, teamAccessApi('test'))));
   server.add(queries.checked(openApiEndpoint(server.endpoints, v1Api('test'))));
   await server.open();
   const agent = new http.Agent({ keepAlive: true });
