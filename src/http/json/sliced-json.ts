@@ -183,13 +183,16 @@ function endOfString(bytes: Buffer, start: number): number {
 
 function withoutSpaces(bytes: Buffer): Buffer {
   let end = bytes.length;
-  while (end > 0 && isSpace(bytes[end - 1] as number)) end -= 1;
+  const endMin = Math.max(0, end - JSON_PIECE_BYTES);
+  while (end > endMin && isSpace(bytes[end - 1] as number)) end -= 1;
   return bytes.subarray(skipSpaces(bytes, 0), end);
 }
 
 function skipSpaces(bytes: Buffer, start: number): number {
+  // More spaces than a piece are not skipped, and the value is rejected.
+  const end = Math.min(bytes.length, start + JSON_PIECE_BYTES);
   let i = start;
-  while (i < bytes.length && isSpace(bytes[i] as number)) i += 1;
+  while (i < end && isSpace(bytes[i] as number)) i += 1;
   return i;
 }
 

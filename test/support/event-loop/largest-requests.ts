@@ -22,6 +22,9 @@ const BODY_BYTES = 1024 * 1024 - 1_000;
 /** The default of `limits.bulk-body`, less some bytes. */
 const BULK_BODY_BYTES = 16 * 1024 * 1024 - 1_000;
 
+/** The lines of a configuration entry up to which [SRV-121] gives a bound. */
+const ENTRY_LINES = 6_000;
+
 interface Operation {
   readonly parameters?: readonly { readonly name?: string; readonly in?: string }[];
   readonly requestBody?: { readonly content: Readonly<Record<string, unknown>> };
@@ -88,6 +91,7 @@ const PATH_VALUES: Readonly<Record<string, string>> = {
   'organization-memberships/id': LARGEST.membership,
   'users/id': LARGEST.user,
   'authentication-tokens/id': 'at-nothing',
+  'authentication-tokens/token': 'at-nothing',
   'team-workspaces/id': LARGEST.row,
 };
 
@@ -288,17 +292,17 @@ export function largestWrites(size: LargestSize): LargestRequest[] {
     v1('the most services', 'PUT', '/v1/config', {
       Kind: 'exported-services',
       Name: 'default',
-      Services: list(12_000, (i) => ({ Name: `service-${i}`, Consumers: [{ Peer: 'nobody' }] })),
+      Services: list(ENTRY_LINES, (i) => ({ Name: `service-${i}`, Consumers: [{ Peer: 'nobody' }] })),
     }),
     v1('the most sources', 'PUT', '/v1/config', {
       Kind: 'service-intentions',
       Name: 'service-1',
-      Sources: list(12_000, (i) => ({ Name: `service-${i}`, Action: 'allow' })),
+      Sources: list(ENTRY_LINES, (i) => ({ Name: `service-${i}`, Action: 'allow' })),
     }),
     v1('the most services', 'POST', '/v1/config/preview', {
       Kind: 'exported-services',
       Name: 'default',
-      Services: list(12_000, (i) => ({ Name: `service-${i}`, Consumers: [{ Peer: 'somebody' }] })),
+      Services: list(ENTRY_LINES, (i) => ({ Name: `service-${i}`, Consumers: [{ Peer: 'somebody' }] })),
     }),
   ];
 }
