@@ -30,9 +30,8 @@ export async function loadState(
         const target = collected.get(name);
         if (target === undefined) continue;
         const stored = decodeRow(target.table, key, value);
-        const rowKey = target.table.key(stored.row as object);
-        // Shares the string with the row where possible, which saves one string per row.
-        target.keys.push(rowKey === key ? rowKey : key);
+        // Equal to `key`. Shares the string with the row where possible, which saves one string per row.
+        target.keys.push(target.table.key(stored.row as object));
         target.rows.push(stored);
       }
       await nextTurn();
