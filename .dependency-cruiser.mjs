@@ -3,24 +3,25 @@
  *
  *     bin → main, config, cli
  *     main → every part of the server
- *     peering, team-access → credentials, audit → http → state
+ *     peering, team-access → credentials, audit → http → state → budget
  *
  * - The two services never import each other.
- * - `state` and `config` import no other part. `main` passes each part the settings it needs.
+ * - `budget` and `config` import no other part, `state` only `budget`. `main` passes each part the settings it needs.
  * - `cli` and `console` use the HTTP API only, so every client can do what they do.
  *
  * A part is `src/NAME.ts` or `src/NAME/`. A new part needs a line here.
  * @type {Readonly<Record<string, readonly string[]>>}
  */
 const ARROWS = {
-  main: ['config', 'peering', 'team-access', 'credentials', 'audit', 'http', 'state'],
+  main: ['config', 'peering', 'team-access', 'credentials', 'audit', 'http', 'state', 'budget'],
   config: [],
-  peering: ['credentials', 'audit', 'http', 'state'],
-  'team-access': ['credentials', 'audit', 'http', 'state'],
-  credentials: ['audit', 'http', 'state'],
-  audit: ['http', 'state'],
-  http: ['state'],
-  state: [],
+  peering: ['credentials', 'audit', 'http', 'state', 'budget'],
+  'team-access': ['credentials', 'audit', 'http', 'state', 'budget'],
+  credentials: ['audit', 'http', 'state', 'budget'],
+  audit: ['http', 'state', 'budget'],
+  http: ['state', 'budget'],
+  state: ['budget'],
+  budget: [],
   cli: [],
   console: [],
 };
@@ -49,8 +50,9 @@ const LAYERS = {
   http: [
     'errors limits accept',
     'telemetry/',
-    'call parameter endpoint send stream-answer',
+    'call parameter endpoint query-rules send stream-answer',
     'json/',
+    'filter/',
     'v1/',
     'openapi/',
     'server/',

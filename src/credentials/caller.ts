@@ -114,14 +114,19 @@ export interface RequestContext {
 
 /**
  * Reads the token and the partition from the headers and the query.
- * @param consul also accepts `X-Consul-Token` if the request has no other token [V1-90]
+ * @param consul also accepts `X-Consul-Token` and `X-Consul-Partition` if the request has no others [V1-90]
  * @throws ServiceError `bad-request` for two different tokens [ACL-3]; `permission-denied` for a token that is too long
  */
 export function requestContextOf({ id, request, query, body }: Call, consul: boolean): RequestContext {
   const secret = presentedSecret(request.headers, consul);
   return {
     secretHash: secret === undefined ? undefined : hashSecret(secret),
-    partitions: { query: query.get(PARTITION.name), header: singleValue(request.headers[PARTITION_HEADER_KEY]) },
+    partitions: {
+      query: query.get(PARTITION.name),
+      header: singleValue(
+        request.headers[PARTITION_HEADER_KEY] ?? (consul ? request.headers['x-consul-partition'] : undefined),
+      ),
+    },
     address: request.socket.remoteAddress ?? '',
     requestId: id,
     connection: request.socket,
@@ -205,10 +210,15 @@ export function originOf({ address, requestId }: RequestContext, { accessorId }:
 export function waitOptionsOf({
   accessorId,
   expiresAtMs,
-}: Caller): Pick<ReadResult, 'alsoWake' | 'expiresAtMs' | 'quotaKey'> {
-  if (accessorId === undefined) return { quotaKey: 'anonymous' };
-  return { alsoWake: [rowTopic(aclTokens, accessorId)], expiresAtMs, quotaKey: accessorId };
+  grants,
+}: Caller): Pick<ReadResult, 'alsoWake' | 'expiresAtMs' | 'waiter'> {
+  const waiter = { token: accessorId ?? 'anonymous', isOperator: () => hasOperatorGrant(grants) };
+  if (accessorId === undefined) return { waiter };
+  return { alsoWake: [rowTopic(aclTokens, accessorId)], expiresAtMs, waiter };
 }
+
+/** Whether the caller may use what is reserved for operators: it has any grant on `operator`. */
+const hasOperatorGrant = (grants: readonly Grant[]): boolean => grants.some(({ Resource }) => Resource === 'operator');
 
 /**
  * Watches the caller's own token, for lists that its grants filter. A change of the grants changes the list, so the

@@ -25,6 +25,8 @@ export type ErrorRenderer = (call: Call, error: ServiceError) => Answer;
 export interface Route {
   /** The declared pattern, with `:name` for parameters. Safe to log, and of low cardinality. */
   readonly path: string;
+  /** The names of the query parameters that the endpoint declares. */
+  readonly query: readonly string[];
   readonly renderError: ErrorRenderer;
   readonly traffic: Traffic;
 }
@@ -97,7 +99,7 @@ export const textAnswer = (status: number, text: string, headers: readonly strin
   headers,
 });
 
-/** The parsed query string of a request. Unknown names are ignored. If a name is repeated, the first value counts. */
+/** The parsed query string of a request. If a name is repeated, the first value counts. */
 export type Query = ReadonlyMap<string, string>;
 
 const EMPTY: Query = new Map();
@@ -114,8 +116,17 @@ const SECRET_NAMES = new Set([
   'secretid',
 ]);
 
-/** Parameters that select the data of a request. Two different values are an error. */
-const SINGLE_VALUED = new Set(['partition']);
+/** The families of parameters that select the data of a request. Two different values are an error. */
+const SINGLE_VALUED = new Set(['partition', 'dc', 'ns', 'peer', 'filter', 'search', 'q', 'sort', 'include']);
+
+/** Returns a name in lower case and without what follows its first bracket: `filter[team][id]` → `filter`. */
+export const parameterFamily = (name: string): string => name.replace(/\[.*/s, '').toLowerCase();
+
+/** Whether two values of a parameter contradict each other. The names of partitions ignore case. */
+const isConflict = (name: string, first: string, second: string): boolean =>
+  first !== second &&
+  SINGLE_VALUED.has(parameterFamily(name)) &&
+  (name !== 'partition' || first.toLowerCase() !== second.toLowerCase());
 
 /** Parameters that may be logged, because they identify no person and contain no secret. [SRV-75] */
 const LOGGED_NAMES = new Set(['index', 'wait', 'consistent', 'stale', 'cached', 'pretty', 'limit', 'partition']);
@@ -138,8 +149,7 @@ export function parseQuery(url: string): Query {
     const value = equals === -1 ? '' : decode(part.slice(equals + 1));
     const first = query.get(name);
     if (first === undefined) query.set(name, value);
-    else if (SINGLE_VALUED.has(name) && first.toLowerCase() !== value.toLowerCase())
-      throw conflictingValues(name, first, value);
+    else if (isConflict(name, first, value)) throw conflictingValues(name, first, value);
   }
   return query;
 }
@@ -148,6 +158,7 @@ const conflictingValues = (name: string, first: string, second: string): Service
   new ServiceError(
     'bad-request',
     `Invalid query parameter: ${JSON.stringify(name)} - it is given twice, as ${quoted(first)} and ${quoted(second)}: want one`,
+    { parameter: name },
   );
 
 const quoted = (value: string): string => JSON.stringify(value.slice(0, QUOTED_LENGTH_MAX));

@@ -59,6 +59,8 @@ export interface ServiceErrorOptions {
   /** For the log. Clients never see it. */
   readonly cause?: unknown;
   readonly retryAfterSeconds?: number | undefined;
+  /** The query parameter that is invalid. */
+  readonly parameter?: string;
   /** Additional response headers, flat: name, value, name, value. */
   readonly headers?: readonly string[];
 }
@@ -68,12 +70,14 @@ export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly code: ServiceErrorCode;
   readonly retryAfterSeconds: number | undefined;
+  readonly parameter: string | undefined;
   readonly headers: readonly string[];
 
   constructor(code: ServiceErrorCode, message: string, options: ServiceErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.parameter = options.parameter;
     this.headers = options.headers ?? [];
   }
 

@@ -50,6 +50,15 @@ export const WAIT_MS_DEFAULT = 5 * 60_000;
 export const WAIT_MS_MAX = 10 * 60_000;
 export const WAIT_JITTER_SHARE = 1 / 16;
 
+/**
+ * Share of `limits.waiting` that only queries of operators may use, so that those who look for the cause of a flood are
+ * not locked out by it.
+ */
+export const WAITING_RESERVE_SHARE = 0.1;
+
+/** `Retry-After` of a query that may not wait. Waiting queries end within minutes, and often within seconds. */
+export const WAITING_RETRY_SECONDS = 1;
+
 /** Maximum characters in a response body: about 100,000 items of usual size. Clients request longer lists in pages. */
 export const ANSWER_CHARACTERS_MAX = 64 * 1024 * 1024;
 

@@ -9,11 +9,13 @@ import { authenticate, type Credentials, requestContextOf } from '../credentials
 import { hashSecret } from '../credentials/ids-and-secrets.ts';
 import { createBlockingQueries } from '../http/blocking/blocking-query.ts';
 import type { Call } from '../http/call.ts';
+import type { Endpoint } from '../http/endpoint.ts';
 import { openApiEndpoint } from '../http/openapi/openapi-endpoint.ts';
 import { healthEndpoints } from '../http/operators/health.ts';
 import { createMetrics } from '../http/operators/metrics.ts';
 import type { HttpServer } from '../http/server/server.ts';
 import type { Log } from '../http/telemetry/log.ts';
+import { v1QueryRules } from '../http/v1/query-rules.ts';
 import { v1Api } from '../http/v1-conventions.ts';
 import { dnsMetrics } from '../peering/dns/dns-metrics.ts';
 import { type RunningDns, startDns } from '../peering/dns/start-dns.ts';
@@ -60,17 +62,20 @@ export async function addServices(context: ServerContext, version: string): Prom
   server.onStop(() => reads.drain());
   const policy = { enabled: config.acl.enabled, defaultPolicy: config.acl.defaultPolicy };
   const credentials = { state, policy, edition: config.cluster.edition };
+  const queries = v1QueryRules(server.endpoints, config.cluster.datacenter);
+  const addV1 = (endpoint: Endpoint): void => server.add(queries.checked(endpoint));
   const metrics = createMetrics({
     server,
     state,
     reads,
     mayReadRestricted: (call) => hasOperatorRead(credentials, call, consul),
   });
+  metrics.addBudget(reads.budget);
   server.add(metrics.endpoint);
   const operators = healthEndpoints({ state, staleMaxAgeMs: config.stale.maxAge, version: { Version: version } });
   for (const endpoint of operators) server.add(endpoint);
   for (const endpoint of credentialsEndpoints({ credentials, reads, clock, consul, dataKey, partitionUses })) {
-    server.add(endpoint);
+    addV1(endpoint);
   }
   if (config.services.includes('peering')) {
     const settings = peeringSettings(config);
@@ -90,7 +95,7 @@ export async function addServices(context: ServerContext, version: string): Prom
       ),
     );
     parts.defer(() => peering.stop());
-    for (const endpoint of peering.endpoints) server.add(endpoint);
+    for (const endpoint of peering.endpoints) addV1(endpoint);
     peeringMetrics(metrics, peering);
     log.info({ address: peering.address }, 'peer listener ready');
     if (!settings.agent.isServiceAddress) {
@@ -113,7 +118,7 @@ export async function addServices(context: ServerContext, version: string): Prom
     server.add(teamAccess.counted(openApiEndpoint(server.endpoints, teamAccessApi(version))));
     server.onUnmatched('/api/v2/', teamAccess.countUnmatched);
   }
-  server.add(openApiEndpoint(server.endpoints, v1Api(version)));
+  addV1(openApiEndpoint(server.endpoints, v1Api(version)));
   return parts.move();
 }
 

@@ -58,6 +58,15 @@ export const IMPORTED_INSTANCES_MAX = 131_072;
  * quota of etcd, and one of them needs a few hundred megabytes of memory.
  */
 export const IMPORTED_BYTES_MAX = 128 * 1024 * 1024;
+/**
+ * Bytes per second that one peer can make this server write: rows as JSON and IMPORT_WRITE_BYTES for each. Sixteen
+ * peers together then need two minutes to write what etcd stores by default, which is time to compact.
+ */
+export const IMPORT_BYTES_PER_SECOND = 1024 * 1024;
+/** Bytes that a peer can make this server write at once: half of its imports, so that most peers never wait. */
+export const IMPORT_BYTES_BURST = IMPORTED_BYTES_MAX / 2;
+/** The estimated bytes of a write besides its row: keys, index entries, and the entry of the commit. */
+export const IMPORT_WRITE_BYTES = 512;
 /** Import problems recorded for one peer, so that a faulty peer cannot fill the state. */
 export const IMPORT_PROBLEMS_MAX = 1_000;
 /** Maximum bytes that a client may send before it authenticates. An `Open` or a secret exchange needs a few hundred. */
@@ -68,6 +77,8 @@ export const UNAUTHENTICATED_CONNECTIONS_MAX = 1_024;
 export const STREAMS_PER_CONNECTION_MAX = 8;
 /** Streams of one peering that may be opened in a burst. An unreliable network needs fewer. */
 export const STREAM_OPENS_BURST = 16;
+/** A stream whose record is larger counts as one more open for each such size, because it rewrites the record twice. */
+export const OPEN_RECORD_BYTES = 128 * 1024;
 /**
  * How long the lease of a server may be missing before its services are lost and the peerings of its streams count as
  * failing. A brief reconnect then changes nothing, and the streams of a stopped server can move to other servers.

@@ -59,3 +59,8 @@ export const BULK_ITEMS_MAX = 10_000;
 export const OPERATIONS_MS_MAX = 5_000;
 /** Expired rows that the creation of a row deletes first. More exist only when the background job is late. */
 export const EXPIRED_BATCH = 20;
+/**
+ * Lookups with which one request compares the rows of teams with the access of the caller, one for each row and each
+ * team of the caller. About 20 ms. Owners and callers with `manage-workspaces` need none.
+ */
+export const COMPARED_LOOKUPS_MAX = 10_000;

@@ -1,6 +1,7 @@
 /** Assembles the team access service. */
 import type { Call } from '../http/call.ts';
 import type { Endpoint, OpenEndpoint } from '../http/endpoint.ts';
+import { declaredFamilies } from '../http/query-rules.ts';
 import type { Log } from '../http/telemetry/log.ts';
 import type { Clock } from '../state/clock/clock.ts';
 import type { State } from '../state/state.ts';
@@ -20,6 +21,9 @@ import { teamEndpoints } from './teams/endpoints.ts';
 import { tokenEndpoints } from './tokens/endpoints.ts';
 import { userEndpoints } from './users/endpoints.ts';
 import { workspaceEndpoints } from './workspaces/endpoints.ts';
+
+/** The families of parameters with which JSON:API and HCP Terraform select data, whether or not an endpoint has them. */
+const SELECTING_FAMILIES = ['filter', 'search', 'sort', 'include', 'fields', 'page', 'q'];
 
 export interface TeamAccessOptions {
   readonly state: State;
@@ -44,30 +48,34 @@ export interface StartedTeamAccess extends AsyncDisposable {
 /** Starts the service on a loaded state. Disposal stops the recording of token uses. */
 export function startTeamAccess({ state, clock, log, settings, terraform }: TeamAccessOptions): StartedTeamAccess {
   const tokenUses = recordTokenUses(state, clock, log);
+  let families: ReadonlySet<string> = new Set();
   const service: TeamAccessService = {
     state,
     rateLimit: createRateLimit(clock, settings),
     tokenUses,
     terraform,
     clock,
+    isSelecting: (family) => families.has(family),
   };
+  const endpoints = [
+    ...discoveryEndpoints(service),
+    ...organizationEndpoints(service),
+    ...teamEndpoints(service),
+    ...workspaceEndpoints(service),
+    ...projectEndpoints(service),
+    ...membershipEndpoints(service),
+    ...tokenEndpoints(service),
+    ...userEndpoints(service),
+    ...teamWorkspaceEndpoints(service),
+    ...completeSetEndpoints(service),
+    ...operationEndpoints(service),
+    ...effectiveAccessEndpoints(service),
+    ...auditTrailEndpoints(service),
+  ];
+  families = new Set([...declaredFamilies(endpoints), ...SELECTING_FAMILIES]);
   return {
     service,
-    endpoints: [
-      ...discoveryEndpoints(service),
-      ...organizationEndpoints(service),
-      ...teamEndpoints(service),
-      ...workspaceEndpoints(service),
-      ...projectEndpoints(service),
-      ...membershipEndpoints(service),
-      ...tokenEndpoints(service),
-      ...userEndpoints(service),
-      ...teamWorkspaceEndpoints(service),
-      ...completeSetEndpoints(service),
-      ...operationEndpoints(service),
-      ...effectiveAccessEndpoints(service),
-      ...auditTrailEndpoints(service),
-    ],
+    endpoints,
     countUnmatched: (call) => countUnmatched(service, call),
     counted: (endpoint) => ({ ...endpoint, handle: (call) => servePublic(service, call, () => endpoint.handle(call)) }),
     usesWritten: () => tokenUses.flushed(),

@@ -2,12 +2,19 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { BACKOFF_MS_MIN, STREAM_OPENS_BURST } from '../../src/peering/limits.ts';
-import { type Cluster, peerClusters, startCluster } from '../support/peering/clusters.ts';
+import {
+  BACKOFF_MS_MIN,
+  IMPORT_BYTES_BURST,
+  IMPORT_BYTES_PER_SECOND,
+  STREAM_OPENS_BURST,
+} from '../../src/peering/limits.ts';
+import { type Cluster, isFailing, peerClusters, startCluster } from '../support/peering/clusters.ts';
 import { monitorCluster, openHostileStream, resourceResponse } from '../support/peering/hostile-peer.ts';
 import { dialRaw, exchangeToken } from '../support/peering/raw-peer.ts';
 
 const ATTACK_MS = 10_000;
+/** Log lines of one stream: its start and its end. */
+const STREAM_LINES = 2;
 
 describe('a hostile dialing peer over 10 seconds', { timeout: 300_000 }, () => {
   let victim: Cluster;
@@ -93,5 +100,30 @@ describe('a hostile dialing peer over 10 seconds', { timeout: 300_000 }, () => {
     });
     assert.ok(nonces > 3, `${nonces} services`);
     await check(2);
+  });
+
+  it('writes at the rate of IMPORT_BYTES_PER_SECOND when it changes its services over and over [STREAM-96]', async () => {
+    const { check } = await monitorCluster(victim, 'friend');
+    using peer = await openHostileStream(victim, 'churn');
+    const startMs = performance.now();
+    let version = 0;
+    await attack(16, async () => {
+      version += 1;
+      const name = `s${version % 64}`;
+      const Nodes = Array.from({ length: 2_000 }, (_, i) => ({
+        Node: { Node: `n${i}`, Address: `10.${version % 256}.0.1` },
+        Service: { Service: name },
+      }));
+      peer.call.send(resourceResponse('service', name, { Nodes }, String(version)));
+      await delay(peer.call.stream.writableNeedDrain ? 20 : 0);
+    });
+    const { text } = await victim.request('GET', '/metrics');
+    const written = Number(/^accord_peering_import_bytes_total\{[^}]*peering="churn"[^}]*\} (\d+)/m.exec(text)?.[1]);
+    const seconds = (performance.now() - startMs) / 1_000;
+    assert.ok(written > IMPORT_BYTES_PER_SECOND, `${written} bytes`);
+    assert.ok(written < IMPORT_BYTES_BURST + (seconds + 5) * IMPORT_BYTES_PER_SECOND, `${written} in ${seconds} s`);
+    peer[Symbol.dispose]();
+    await victim.untilRecord('churn', isFailing);
+    await check(STREAM_LINES);
   });
 });

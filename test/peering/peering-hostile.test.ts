@@ -68,12 +68,14 @@ describe('a hostile dialing peer', { timeout: 120_000 }, () => {
     await check(STREAM_LOG_LINES);
   });
 
-  it('gets a NACK for invalid services, CA roots and addresses [STREAM-65] [STREAM-69] [STREAM-72]', async () => {
+  it('gets a NACK for invalid services, CA roots and addresses [STREAM-65] [STREAM-69] [STREAM-72] [STREAM-98] [STREAM-101]', async () => {
     const { check } = await monitorCluster(victim, 'friend');
     using peer = await openHostileStream(victim, 'contents');
     const expired = await makeIdentity(undefined, Date.now() - 20 * 365 * 24 * 3_600_000);
     const own = await makeIdentity();
-    const instance = { Node: { Node: 'n' }, Service: { Service: 's' } };
+    const instance = { Node: { Node: 'n' }, Service: { Service: 'twice' } };
+    const named = (name: string, fields: object = {}) =>
+      resourceResponse('service', name, { Nodes: [{ Node: { Node: 'n' }, Service: { Service: name, ...fields } }] });
     const bundle = (TrustDomain: string, ...RootPEMs: string[]) =>
       resourceResponse('roots', 'roots', { TrustDomain, RootPEMs });
     const million = Array.from({ length: 1_000_000 }, (_, i) => i.toString(36));
@@ -103,8 +105,20 @@ describe('a hostile dialing peer', { timeout: 120_000 }, () => {
         resourceResponse('service', 'x'.repeat(10_240), { Nodes: [instance] }),
         /is not a service name/,
       ],
-      ['a name that looks like a path', resourceResponse('service', '..', { Nodes: [instance] }), undefined],
-      ['an emoji as a name', resourceResponse('service', '😀', { Nodes: [instance] }), undefined],
+      ['a name that looks like a path', named('..'), undefined],
+      ['an emoji as a name', named('😀'), undefined],
+      ['a reserved name', named('consul'), /^service "consul" is not imported: /],
+      ['a port above 65535', named('port', { Port: 65_536 }), /^the port of an instance of service "port" is "65536"/],
+      [
+        'an instance of another service',
+        resourceResponse('service', 'other', { Nodes: [instance] }),
+        /^service "other" has an instance of the service "twice"$/,
+      ],
+      [
+        'a digest with long hashes',
+        resourceResponse('digest', 'd', { services: [{ name: 'web', hash: Buffer.alloc(65) }] }),
+        /^the digest has 1 services: want at most/,
+      ],
       ['a node twice', resourceResponse('service', 'twice', { Nodes: [instance, instance] }), undefined],
       [
         'four million nodes',
@@ -125,6 +139,11 @@ describe('a hostile dialing peer', { timeout: 120_000 }, () => {
       ['a trust domain of 1 MB', bundle('x'.repeat(1024 * 1024), own.root), /is not a trust domain/],
       ['its own roots', bundle(own.trustDomain, own.root), undefined],
       [
+        'another trust domain than before',
+        bundle('friend.accord', own.root),
+        /^the trust bundle is of "friend.accord": /,
+      ],
+      [
         'invalid addresses',
         resourceResponse('server-addresses', 'a', { Addresses: ['file:///etc/passwd'] }),
         /is not a valid/,
@@ -144,7 +163,7 @@ describe('a hostile dialing peer', { timeout: 120_000 }, () => {
     const rejected = (await importsOf(victim, 'contents')).filter(({ Refused }) => Refused !== undefined);
     assert.deepEqual(
       rejected.map(({ Service }) => Service),
-      ['garbage', 'many', 'none'],
+      ['garbage', 'many', 'none', 'other', 'port'],
     );
     peer[Symbol.dispose]();
     await victim.untilRecord('contents', isFailing);
@@ -154,26 +173,27 @@ describe('a hostile dialing peer', { timeout: 120_000 }, () => {
   it('gets a NACK for every service above the import limits until other services shrink [SVC-83]', async () => {
     const { check } = await monitorCluster(victim, 'friend');
     using peer = await openHostileStream(victim, 'endless');
-    const instancesOf = (count: number) =>
-      Array.from({ length: count }, (_, i) => ({ Node: { Node: `n${i}` }, Service: { Service: 's' } }));
+    const instancesOf = (Service: string, count: number) =>
+      Array.from({ length: count }, (_, i) => ({ Node: { Node: `n${i}` }, Service: { Service } }));
     const parts = 16;
-    const large = instancesOf(IMPORTED_INSTANCES_MAX / parts);
+    const largeCount = IMPORTED_INSTANCES_MAX / parts;
     let nonces = 0;
-    const nackMessageOf = async (name: string, Nodes: readonly object[]): Promise<string | undefined> => {
+    const nackMessageOf = async (name: string, count = largeCount): Promise<string | undefined> => {
+      const Nodes = instancesOf(name, count);
       nonces += 1;
       const nonce = `n${nonces}`;
       return (await peer.sendAndAwaitAnswer(resourceResponse('service', name, { Nodes }, nonce), nonce)).Error?.message;
     };
-    for (let i = 0; i < parts; i += 1) assert.equal(await nackMessageOf(`large-${i}`, large), undefined);
+    for (let i = 0; i < parts; i += 1) assert.equal(await nackMessageOf(`large-${i}`), undefined);
     const limit = new RegExp(`^limit imported-instances: at most ${IMPORTED_INSTANCES_MAX} instances `);
-    for (let i = parts; i < 3 * parts; i += 1) assert.match((await nackMessageOf(`large-${i}`, large)) ?? '', limit);
-    assert.match((await nackMessageOf('small', instancesOf(1))) ?? '', limit);
-    assert.equal(await nackMessageOf('large-0', instancesOf(1)), undefined);
-    assert.equal(await nackMessageOf('small', instancesOf(1)), undefined);
+    for (let i = parts; i < 3 * parts; i += 1) assert.match((await nackMessageOf(`large-${i}`)) ?? '', limit);
+    assert.match((await nackMessageOf('small', 1)) ?? '', limit);
+    assert.equal(await nackMessageOf('large-0', 1), undefined);
+    assert.equal(await nackMessageOf('small', 1), undefined);
     const shown = await importsOf(victim, 'endless');
     assert.equal(
       shown.reduce((sum, { Instances }) => sum + Instances, 0),
-      IMPORTED_INSTANCES_MAX - large.length + 2,
+      IMPORTED_INSTANCES_MAX - largeCount + 2,
     );
     assert.equal(shown.filter(({ Refused }) => limit.test(Refused?.Reason ?? '')).length, 2 * parts);
     // The end of the stream is logged before the next test counts lines.

@@ -6,10 +6,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { sharedApi, startApi } from '../support/process/api.ts';
-import { ENDPOINT_PERMISSIONS } from '../support/team-access/endpoint-permissions.ts';
+import type { Answer } from '../support/process/server.ts';
+import { ENDPOINT_PERMISSIONS, type EndpointPermission } from '../support/team-access/endpoint-permissions.ts';
 import { OPERATIONS_TYPE } from '../support/team-access/operations.ts';
 import {
   CALLERS,
+  type CallerName,
   createOrganizationFixture,
   type OrganizationFixture,
   UNAUTHENTICATED,
@@ -56,21 +58,15 @@ describe('team access', () => {
 
   // Verifies [AUTHZ-2] [AUTHZ-3] [AUTHZ-4] [AUTHZ-5] [AUTHZ-6] [AUTHZ-9] [AUTHZ-19] [AUTHZ-21] [AUTHZ-45] [AUTHZ-46].
   // Verifies [AUTHZ-47] [AUTHZ-50] [AUTHZ-55] [AUTHZ-57] [AUTHZ-73] [AUTHZ-74] [AUTHZ-78].
-  for (const { endpoint, path, target, allowed, status = 200, ...options } of ENDPOINT_PERMISSIONS) {
+  for (const permission of ENDPOINT_PERMISSIONS) {
+    const { endpoint, path, target, allowed, body, headers } = permission;
     test(`${endpoint}${target === undefined ? '' : `, ${target}`}: ${allowed.join(', ')}`, async () => {
       const acme = await sharedFixture();
       for (const caller of CALLERS) {
         const at = typeof path === 'string' ? path : await path(acme);
-        const method = endpoint.split(' ')[0] ?? '';
-        const answer = await request(acme.api, acme.tokens[caller], method, at, options);
-        if (UNAUTHENTICATED.some((one) => one === caller)) {
-          const text = '{"errors":[{"status":"401","title":"unauthorized"}]}';
-          assert.deepEqual(statusAndText(answer), [401, text], caller);
-        } else if (allowed.includes(caller)) {
-          assert.equal(answer.status, status, `${caller}: ${answer.text}`);
-        } else {
-          assert.deepEqual(statusAndText(answer), NOT_FOUND, caller);
-        }
+        const options = { ...(body !== undefined && { body }), ...(headers !== undefined && { headers }) };
+        const answer = await request(acme.api, acme.tokens[caller], endpoint.split(' ')[0] ?? '', at, options);
+        assertAnswer(answer, caller, permission);
       }
     });
   }
@@ -119,6 +115,24 @@ describe('team access', () => {
     assert.ok(requestCount > 15, `${requestCount} requests`);
   });
 });
+
+function assertAnswer(
+  answer: Answer,
+  caller: CallerName,
+  { allowed, refused = [], status = 200 }: EndpointPermission,
+): void {
+  if (UNAUTHENTICATED.some((one) => one === caller)) {
+    assert.deepEqual(statusAndText(answer), [401, '{"errors":[{"status":"401","title":"unauthorized"}]}'], caller);
+  } else if (allowed.includes(caller)) {
+    assert.equal(answer.status, status, `${caller}: ${answer.text}`);
+  } else if (refused.includes(caller)) {
+    // A refusal of more than the caller has names the reason [AUTHZ-44].
+    assert.equal(answer.status, 403, `${caller}: ${answer.text}`);
+    assert.match(String(errorsOf(answer)[0]?.['detail']), /you do not have/, caller);
+  } else {
+    assert.deepEqual(statusAndText(answer), NOT_FOUND, caller);
+  }
+}
 
 /** Whether the endpoint declares the header `If-Match`. */
 const takesIfMatch = ({ api }: OrganizationFixture, method: string, path: string): boolean =>

@@ -128,7 +128,10 @@ function grantedAccess(
     const row = rows.find((one) => one.team === team && one.workspace === workspace && !one.isExpired);
     return [
       ...(admin ? [{ access: 'admin' } as const] : []),
-      ...(held.includes('read-workspaces') ? [{ access: 'read' } as const] : []),
+      ...(held.includes('read-workspaces') || held.includes('manage-agent-pools') ? [{ access: 'read' } as const] : []),
+      ...(held.includes('manage-policies') || held.includes('manage-policy-overrides')
+        ? [createAccess('custom', { runs: 'read' })]
+        : []),
       ...(row === undefined ? [] : [row.access]),
     ];
   });

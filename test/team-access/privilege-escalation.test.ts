@@ -1,7 +1,7 @@
 /**
  * Privilege escalation: for each organization permission, a member of a team with it attempts every action that the
  * permission does not grant, and every request that might reveal a secret team. Each attempt gets the 404 of a missing
- * resource [AUTHZ-12] [AUTHZ-40].
+ * resource [AUTHZ-12] [AUTHZ-40], or 403 with the reason if only the extent of the attempt is forbidden [AUTHZ-44].
  */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
@@ -59,6 +59,8 @@ interface Attempt {
   readonly body?: (scene: AttackScene) => unknown;
   /** The organization permission that allows the attempt. Absent if no permission allows it. */
   readonly permittedBy?: OrganizationPermission;
+  /** The organization permission whose holders get 403, because the attempt exceeds what they have. */
+  readonly refusedWith?: OrganizationPermission;
 }
 
 const holderIdentifier = (by: 'users' | 'organization-memberships') => (scene: AttackScene) => ({
@@ -70,19 +72,22 @@ const invitationTo = (team: (scene: AttackScene) => string) => (scene: AttackSce
     { email: 'friend@example.org' },
     { teams: { data: [{ type: 'teams', id: team(scene) }] } },
   );
-const PROTECTED_TEAMS: readonly (readonly [string, (scene: AttackScene) => string])[] = [
+const PROTECTED_TEAMS: readonly (readonly [string, (scene: AttackScene) => string, 'seen'?])[] = [
   ['owners', ({ fixture }) => fixture.ownersTeam],
-  ['a stronger team', ({ fixture }) => fixture.strongTeam],
+  ['a stronger team', ({ fixture }) => fixture.strongTeam, 'seen'],
   ['a secret team', ({ secretTeam }) => secretTeam],
 ];
+const refusedWith = (permission: OrganizationPermission, seen: 'seen' | undefined) =>
+  seen === undefined ? {} : { refusedWith: permission };
 
-const teamAttempts: readonly Attempt[] = PROTECTED_TEAMS.flatMap(([of, team]): Attempt[] => [
+const teamAttempts: readonly Attempt[] = PROTECTED_TEAMS.flatMap(([of, team, seen]): Attempt[] => [
   ...(['users', 'organization-memberships'] as const).flatMap((by): Attempt[] =>
     (['POST', 'DELETE'] as const).map((method) => ({
       description: `${method === 'POST' ? 'joins' : 'removes a member of'} ${of}, by ${by}`,
       method,
       path: (scene) => `/teams/${team(scene)}/relationships/${by}`,
       body: holderIdentifier(by),
+      ...refusedWith('manage-membership', seen),
     })),
   ),
   {
@@ -90,14 +95,21 @@ const teamAttempts: readonly Attempt[] = PROTECTED_TEAMS.flatMap(([of, team]): A
     method: 'POST',
     path: () => `${ACME}/organization-memberships`,
     body: invitationTo(team),
+    ...refusedWith('manage-membership', seen),
   },
   {
     description: `changes ${of}`,
     method: 'PATCH',
     path: (scene) => `/teams/${team(scene)}`,
     body: () => resource('teams', { visibility: 'organization', 'allow-member-token-management': true }),
+    ...refusedWith('manage-teams', seen),
   },
-  { description: `deletes ${of}`, method: 'DELETE', path: (scene) => `/teams/${team(scene)}` },
+  {
+    description: `deletes ${of}`,
+    method: 'DELETE',
+    path: (scene) => `/teams/${team(scene)}`,
+    ...refusedWith('manage-teams', seen),
+  },
   ...(['authentication-token', 'authentication-tokens'] as const).flatMap((tokens): Attempt[] => [
     {
       description: `creates a token of ${of} at ${tokens}`,
@@ -319,9 +331,13 @@ interface Attacker {
 }
 
 async function tryAttempts({ scene, held, send }: Attacker): Promise<void> {
-  for (const { description, method, path, body, permittedBy } of [...teamAttempts, ...otherAttempts]) {
+  for (const { description, method, path, body, permittedBy, refusedWith: refused } of [
+    ...teamAttempts,
+    ...otherAttempts,
+  ]) {
     const answer = await send(method, path(scene), body?.(scene));
-    if (permittedBy === undefined || !held.has(permittedBy))
+    if (refused !== undefined && held.has(refused)) assert.equal(answer.status, 403, description);
+    else if (permittedBy === undefined || !held.has(permittedBy))
       assert.deepEqual(statusAndText(answer), NOT_FOUND, description);
     else assert.ok(answer.status === 200 || answer.status === 422, `${description}: ${answer.text}`);
   }
@@ -329,23 +345,22 @@ async function tryAttempts({ scene, held, send }: Attacker): Promise<void> {
 
 /** Tries to give the missing permissions to the attacker's team and to a new team, in one request or two. */
 async function tryToGainPermissions({ scene, held, send }: Attacker, name: string): Promise<void> {
-  const created = await send('POST', `${ACME}/teams`, resource('teams', { name }));
+  const visible = { visibility: 'organization' };
+  const created = await send('POST', `${ACME}/teams`, resource('teams', { name, ...visible }));
+  const isRefused = (answer: Answer, wanted: string) => {
+    if (held.has('manage-teams')) assert.equal(answer.status, 403, wanted);
+    else assert.deepEqual(statusAndText(answer), NOT_FOUND, wanted);
+  };
   const teams = created.status === 200 ? [scene.ownTeam, documentOf(created).data.id] : [scene.ownTeam];
   for (const wanted of ORGANIZATION_PERMISSIONS.filter((permission) => !held.has(permission))) {
     const more = { 'organization-access': { [wanted]: true } };
-    for (const team of teams) {
-      assert.deepEqual(
-        statusAndText(await send('PATCH', `/teams/${team}`, resource('teams', more))),
-        NOT_FOUND,
-        wanted,
-      );
-    }
+    for (const team of teams) isRefused(await send('PATCH', `/teams/${team}`, resource('teams', more)), wanted);
     const createdWithPermission = await send(
       'POST',
       `${ACME}/teams`,
-      resource('teams', { name: `with-${wanted}`, ...more }),
+      resource('teams', { name: `with-${wanted}`, ...visible, ...more }),
     );
-    assert.deepEqual(statusAndText(createdWithPermission), NOT_FOUND, wanted);
+    isRefused(createdWithPermission, wanted);
   }
 }
 

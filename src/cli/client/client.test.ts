@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
@@ -29,6 +31,8 @@ aCZY3dY6dlyMYGiKd0g/AGNsd5uhRANCAASGgPjiG/d67ybFt+n5LQqzPem3vhtS
 owx7S51Ccjaa7XGMr3zsTPLOicM5KY4y2MSVbTYFwt01YWyGPBOczoAU
 -----END PRIVATE KEY-----
 `;
+
+const ACCORD = join(import.meta.dirname, '../../../bin/accord');
 
 const list = (address: string, ...more: string[]): string[] => ['partition', 'list', '--address', address, ...more];
 
@@ -131,6 +135,15 @@ test('trusts a certificate of a private CA named with --ca-file or ACCORD_CA_FIL
   const distrusted = await runCli(list(address));
   assert.equal(distrusted.exitCode, 3);
   assert.match(distrusted.stderr, /name the CA's certificate with --ca-file/);
+});
+
+test('trusts the certificates of the system, which `SSL_CERT_FILE` replaces [SRV-100]', async (t) => {
+  const { address } = await startStubServer(t, () => ({ body: [] }), { key, cert });
+  const caFile = join(folder, 'system.pem');
+  writeFileSync(caFile, cert);
+  // Node reads the certificates of the system once in a process.
+  const child = spawn(ACCORD, list(address), { env: { ...process.env, SSL_CERT_FILE: caFile }, stdio: 'ignore' });
+  assert.deepEqual(await once(child, 'exit'), [0, null]);
 });
 
 test('suggests the other scheme for a wrong one', async (t) => {

@@ -1,6 +1,7 @@
 /** HTTP client of the commands. A failed connection is `unreachable`; a status of 300 or above is `failed`. */
 import { type IncomingHttpHeaders, type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import { getCACertificates } from 'node:tls';
 import { CommandError } from '../errors.ts';
 import { ERROR_TEXT_LENGTH_MAX, RESPONSE_BYTES_MAX, RESPONSE_TIMEOUT_MS } from '../limits.ts';
 import { printable } from '../output/output.ts';
@@ -95,7 +96,8 @@ function openRequest(connection: Connection, call: ClientRequest, signal: AbortS
   }
   const idleTimeoutMs = call.idleTimeoutMs ?? RESPONSE_TIMEOUT_MS;
   const body = call.body === undefined ? undefined : JSON.stringify(call.body);
-  const options: RequestOptions & { ca?: string } = {
+  const isSecure = url.protocol === 'https:';
+  const options: RequestOptions & { ca?: string | string[] } = {
     method: call.method,
     signal,
     timeout: idleTimeoutMs,
@@ -105,15 +107,21 @@ function openRequest(connection: Connection, call: ClientRequest, signal: AbortS
       ...(body === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
       ...call.headers,
     },
-    ...(connection.ca === undefined ? {} : { ca: connection.ca }),
+    ...(isSecure ? { ca: connection.ca ?? systemCertificates() } : {}),
   };
   return new Promise((resolve, reject) => {
-    const request = url.protocol === 'https:' ? requestHttps(url, options) : requestHttp(url, options);
+    const request = isSecure ? requestHttps(url, options) : requestHttp(url, options);
     request.once('response', resolve);
     request.once('timeout', () => request.destroy(new Error(`no response within ${idleTimeoutMs / 1000} s`)));
     request.once('error', (error) => reject(unreachable(connection, error)));
     request.end(body);
   });
+}
+
+/** Returns the CA certificates of the system. Where the system has none, returns those that come with Node. [SRV-100] */
+function systemCertificates(): string[] {
+  const ofSystem = getCACertificates('system');
+  return ofSystem.length > 0 ? ofSystem : getCACertificates('default');
 }
 
 async function readBody(connection: Connection, response: IncomingMessage): Promise<string> {

@@ -395,7 +395,10 @@ describe('a blocking query', () => {
 
   it('returns 429 to a token past limits.waiting-per-token, but not to other tokens [SRV-58]', async () => {
     let waiterKey = 'one';
-    await using f = await open({ waitingPerTokenMax: 1, result: (found) => ({ ...found, quotaKey: waiterKey }) });
+    await using f = await open({
+      waitingPerTokenMax: 1,
+      result: (found) => ({ ...found, waiter: { token: waiterKey, isOperator: () => false } }),
+    });
     await f.put('x', 'one');
     const url = `/v1/item/x?index=${f.state.snapshot.index}`;
     const { answer: first } = await f.startWaiting(url);
@@ -411,6 +414,28 @@ describe('a blocking query', () => {
     const { answer: next } = await f.startWaiting(`/v1/item/x?index=${f.state.snapshot.index}`);
     await f.put('x', 'three');
     assert.equal((await next).status, 200);
+  });
+
+  it('keeps a tenth of limits.waiting for operators [SRV-109]', async () => {
+    let operator = false;
+    await using f = await open({
+      waitingMax: 10,
+      result: (found) => ({ ...found, waiter: { token: 'one', isOperator: () => operator } }),
+    });
+    await f.put('x', 'one');
+    const url = `/v1/item/x?index=${f.state.snapshot.index}`;
+    const answers: Promise<unknown>[] = [];
+    for (let i = 0; i < 9; i++) answers.push((await f.startWaiting(url)).answer);
+    const got = await f.server.request(url);
+    assert.deepEqual([got.status, got.headers['retry-after']], [429, '1']);
+    operator = true;
+    answers.push((await f.startWaiting(url)).answer);
+    assert.equal((await f.server.request(url)).status, 429);
+    assert.deepEqual(f.reads.budget.measure()[0], { bound: 'total', used: 10, max: 10 });
+    assert.deepEqual(f.reads.budget.refused.get('total'), 2);
+    await f.put('x', 'two');
+    await Promise.all(answers);
+    assert.equal(f.reads.budget.used, 0);
   });
 
   it('responds with the current result when the server stops, in more than one slice [V1-83]', async () => {

@@ -12,10 +12,11 @@
  * 4. At the deadline, and when the server stops, the query evaluates once more and responds with the current result.
  * 5. When the caller's token expires, the query evaluates again, which then fails.
  * 6. An error that an evaluation throws is the response.
- * 7. Waiting queries count against the query quota. A client that disconnects frees its place immediately.
+ * 7. Waiting queries count against a budget, with a share for each token. A client that disconnects frees its place immediately.
  *
  * A waiting query is one object with three callbacks, and uses no CPU. The design target is 10,000 per server.
  */
+import { type Budget, type BudgetLimits, type Claim, createBudget } from '../../budget/budget.ts';
 import type { Clock } from '../../state/clock/clock.ts';
 import { WAKE_SLICE_WAITERS } from '../../state/limits.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
@@ -23,9 +24,8 @@ import type { State, Watched } from '../../state/state.ts';
 import type { Topic } from '../../state/watch/change-notifier.ts';
 import type { Call } from '../call.ts';
 import { ServiceError } from '../errors.ts';
-import { WAIT_JITTER_SHARE } from '../limits.ts';
+import { WAIT_JITTER_SHARE, WAITING_RESERVE_SHARE, WAITING_RETRY_SECONDS } from '../limits.ts';
 import { sendError } from '../send.ts';
-import { QueryQuota } from './query-quota.ts';
 import {
   isStoreReachable,
   type ReadContent,
@@ -42,9 +42,18 @@ export interface ReadResult extends ReadContent {
   readonly alsoWake?: readonly Topic[];
   /** The expiry of the caller's token, in milliseconds since 1970. */
   readonly expiresAtMs?: number | undefined;
-  /** Queries with the same key share the quota `limits.waiting-per-token`. */
-  readonly quotaKey?: string | undefined;
+  /** The caller in the budget of waiting queries. Absent: only the total bounds the query. */
+  readonly waiter?: Waiter;
 }
+
+export interface Waiter {
+  /** Queries with the same key share `limits.waiting-per-token`. */
+  readonly token: string;
+  /** Whether the query may use the reserve for operators. Evaluated when the query begins to wait. */
+  readonly isOperator: () => boolean;
+}
+
+type WaitingShare = 'token';
 
 /** Computes a result synchronously. @throws ServiceError to end the query with it */
 export type Evaluate = (snapshot: Snapshot) => ReadResult;
@@ -62,6 +71,7 @@ export interface BlockingQueryOptions {
 
 export interface BlockingQueries {
   readonly waitingCount: number;
+  readonly budget: Budget<WaitingShare>;
   /** Responds to the call now or later. @returns the value that `Endpoint.handle` must return */
   answer(call: Call, evaluate: Evaluate, options?: { readonly cacheable?: boolean }): undefined;
   /** Responds to all waiting queries, in slices, because the server stops. */
@@ -81,7 +91,7 @@ interface Query {
 
 /** The resources of a waiting query. */
 interface Wait {
-  readonly quotaKey: string | undefined;
+  readonly claim: Claim<WaitingShare>;
   readonly onClose: () => void;
   unwatch: () => void;
   cancelTimer: () => void;
@@ -93,7 +103,12 @@ const EXPIRY_RECHECK_MS = 1_000;
 export function createBlockingQueries(options: BlockingQueryOptions): BlockingQueries {
   const { state, clock } = options;
   const waiting = new Set<Query>();
-  const quota = new QueryQuota(options.waitingMax, options.waitingPerTokenMax);
+  const { waitingMax, waitingPerTokenMax } = options;
+  const budget = createBudget<WaitingShare>('waiting-queries', {
+    total: waitingMax,
+    reserve: Math.floor(waitingMax * WAITING_RESERVE_SHARE),
+    shares: { token: waitingPerTokenMax },
+  });
 
   function step(query: Query): void {
     const { call, parameters } = query;
@@ -116,17 +131,19 @@ export function createBlockingQueries(options: BlockingQueryOptions): BlockingQu
   }
 
   function startWait(query: Query, result: ReadResult): void {
-    const wait = query.wait ?? enterWait(query, result.quotaKey);
+    const wait = query.wait ?? enterWait(query, result.waiter);
     wait.unwatch();
     wait.cancelTimer();
     wait.unwatch = state.wait(topicsOf(result), () => step(query));
     wait.cancelTimer = clock.after(timeLeftMs(query, result.expiresAtMs), () => step(query));
   }
 
-  function enterWait(query: Query, quotaKey: string | undefined): Wait {
-    quota.acquire(quotaKey);
+  function enterWait(query: Query, waiter: Waiter | undefined): Wait {
+    const claim = { keys: { token: waiter?.token }, privileged: waiter?.isOperator() ?? false };
+    const bound = budget.take(claim);
+    if (bound !== undefined) throw tooManyWaiting(bound, budget.limits);
     waiting.add(query);
-    const wait: Wait = { quotaKey, onClose: () => leaveWait(query), unwatch: nothing, cancelTimer: nothing };
+    const wait: Wait = { claim, onClose: () => leaveWait(query), unwatch: nothing, cancelTimer: nothing };
     query.wait = wait;
     query.call.response.on('close', wait.onClose);
     return wait;
@@ -138,7 +155,7 @@ export function createBlockingQueries(options: BlockingQueryOptions): BlockingQu
     if (wait === undefined) return false;
     query.wait = undefined;
     waiting.delete(query);
-    quota.release(wait.quotaKey);
+    budget.release(wait.claim);
     wait.unwatch();
     wait.cancelTimer();
     query.call.response.off('close', wait.onClose);
@@ -197,6 +214,7 @@ export function createBlockingQueries(options: BlockingQueryOptions): BlockingQu
     get waitingCount() {
       return waiting.size;
     },
+    budget,
     answer(call, evaluate, { cacheable = false } = {}) {
       const parameters = readParameters(call.query, cacheable);
       const query: Query = { call, evaluate, parameters, deadlineMs: 0, wait: undefined };
@@ -211,6 +229,15 @@ export function createBlockingQueries(options: BlockingQueryOptions): BlockingQu
     },
     drain,
   };
+}
+
+/** Returns the error for a query that the budget refuses. [SRV-58] */
+function tooManyWaiting(bound: 'total' | WaitingShare, { total, shares }: BudgetLimits<WaitingShare>): ServiceError {
+  const text =
+    bound === 'total'
+      ? `${total} queries are waiting already (limits.waiting)`
+      : `${shares.token} queries are waiting with this token already (limits.waiting-per-token)`;
+  return new ServiceError('rate-limited', text, { retryAfterSeconds: WAITING_RETRY_SECONDS });
 }
 
 /** Returns the index that is compared with the requested one. At least 1, because clients read 0 as "no index". */

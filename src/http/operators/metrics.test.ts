@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { createFakeClock } from '../../../test/support/fake-clock.ts';
+import { createBudget } from '../../budget/budget.ts';
+import { createRate } from '../../budget/rate.ts';
 import { textAnswer } from '../call.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { startTestServer } from '../server/test-server.suite.ts';
@@ -20,7 +23,7 @@ const state = {
 };
 
 describe('GET /metrics', () => {
-  it('counts requests by endpoint and status, and reports the state [SRV-69] [SRV-70]', async () => {
+  it('counts requests by endpoint and status, and reports the state [SRV-69] [SRV-70] [SRV-110]', async () => {
     const endpoints = [hello];
     await using server = await startTestServer([]);
     const { endpoint } = createMetrics({
@@ -36,6 +39,10 @@ describe('GET /metrics', () => {
       reads: { waitingCount: 4 },
       mayReadRestricted: () => false,
     });
+    const budget = createBudget<'token'>('waiting-queries', { total: 8, shares: { token: 2 } });
+    own.addBudget(budget);
+    own.addBudget(createRate({ name: 'requests', bound: 'token', limits: { perSecond: 9 }, clock: createFakeClock() }));
+    for (const token of ['a', 'a', 'a', 'b']) budget.take({ keys: { token } });
     for (let i = 0; i < 3; i++) await shown.request('/v1/hello');
     await shown.request('/v1/nothing');
     const text = String((await own.endpoint.handle({} as never))?.body);
@@ -53,6 +60,12 @@ describe('GET /metrics', () => {
       'accord_state_waiters 2',
       'accord_state_loaded 1',
       'accord_store_last_contact_seconds 0',
+      'accord_budget_used{budget="waiting-queries",bound="total"} 3',
+      'accord_budget_used{budget="waiting-queries",bound="token"} 2',
+      'accord_budget_max{budget="waiting-queries",bound="total"} 8',
+      'accord_budget_max{budget="requests",bound="token"} 9',
+      'accord_budget_refused_total{budget="waiting-queries",bound="token"} 1',
+      'accord_budget_refused_total{budget="requests",bound="token"} 0',
     ]) {
       assert.ok(text.split('\n').includes(line), `${line}\n${text}`);
     }

@@ -1,5 +1,6 @@
 /** `GET /metrics` for Prometheus. Values are collected on each scrape; requests only increment plain numbers. */
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import type { Measured } from '../../budget/measured.ts';
 import type { StoreContact } from '../blocking/read-protocol.ts';
 import type { Call } from '../call.ts';
 import type { Endpoint } from '../endpoint.ts';
@@ -17,6 +18,8 @@ export interface Metrics {
   readonly registry: Registry;
   /** The registry for metrics whose labels contain names, which only some callers may read. [SRV-71] */
   readonly restricted: Registry;
+  /** Adds a budget or a rate to the metrics of all budgets. [SRV-110] */
+  addBudget(budget: Measured): void;
   readonly endpoint: Endpoint;
 }
 
@@ -52,6 +55,8 @@ export function createMetrics({ server, state, reads, mayReadRestricted }: Metri
     'Time since the store last answered',
     () => state.lastContactMs() / 1000,
   );
+  const budgets: Measured[] = [];
+  addBudgetMetrics(registry, budgets);
   const endpoint: Endpoint = {
     method: 'GET',
     path: '/metrics',
@@ -63,7 +68,7 @@ export function createMetrics({ server, state, reads, mayReadRestricted }: Metri
       return { status: 200, contentType: registry.contentType, body: texts.join('\n') };
     },
   };
-  return { registry, restricted, endpoint };
+  return { registry, restricted, addBudget: (budget) => void budgets.push(budget), endpoint };
 }
 
 function addGauge(registry: Registry, name: string, help: string, read: () => number | Promise<number>): void {
@@ -89,6 +94,47 @@ function addRequestCounter(registry: Registry, traffic: readonly EndpointTraffic
         counts.byClass.forEach((count, i) => {
           if (count > 0) this.inc({ method, route: path, class: `${i + 1}xx` }, count);
         });
+      }
+    },
+  });
+}
+
+function addBudgetMetrics(registry: Registry, budgets: readonly Measured[]): void {
+  const labelNames = ['budget', 'bound'] as const;
+  const registers = [registry];
+  new Gauge({
+    name: 'accord_budget_used',
+    help: 'Amount of a budget in use: in total, and by the key that uses the most',
+    labelNames,
+    registers,
+    collect() {
+      this.reset();
+      for (const { name: budget, measure } of budgets) {
+        for (const { bound, used } of measure()) if (used !== undefined) this.set({ budget, bound }, used);
+      }
+    },
+  });
+  new Gauge({
+    name: 'accord_budget_max',
+    help: 'Limit of a budget, or of a rate per second',
+    labelNames,
+    registers,
+    collect() {
+      this.reset();
+      for (const { name: budget, measure } of budgets) {
+        for (const { bound, max } of measure()) this.set({ budget, bound }, max);
+      }
+    },
+  });
+  new Counter({
+    name: 'accord_budget_refused_total',
+    help: 'Requests, connections or messages that a bound of a budget refused',
+    labelNames,
+    registers,
+    collect() {
+      this.reset();
+      for (const { name: budget, refused } of budgets) {
+        for (const [bound, count] of refused) this.inc({ budget, bound }, count);
       }
     },
   });

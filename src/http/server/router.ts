@@ -10,6 +10,7 @@ import { type Call, type ErrorRenderer, type HttpContext, parseQuery, type Query
 import { allowedMethods, type Endpoint } from '../endpoint.ts';
 import { ServiceError } from '../errors.ts';
 import { HEADER_BYTES_MAX, QUOTED_LENGTH_MAX } from '../limits.ts';
+import type { Parameter } from '../parameter.ts';
 import { sendAnswer, sendError } from '../send.ts';
 import { startRequestSpan, withSpan } from '../telemetry/tracing.ts';
 import { createTraffic, type EndpointTraffic } from '../telemetry/traffic.ts';
@@ -67,8 +68,13 @@ export function createRouter(options: RouterOptions): Router {
     },
   });
 
-  const routeTo = ({ path, traffic: counts }: EndpointTraffic, url: string): Route => ({
+  const routeTo = (
+    { path, traffic: counts }: EndpointTraffic,
+    url: string,
+    query: readonly Parameter[] = [],
+  ): Route => ({
     path,
+    query: query.map(({ name }) => name),
     renderError: Object.entries(errorRenderers).find(([prefix]) => url.startsWith(prefix))?.[1] ?? errorAnswer,
     traffic: counts,
   });
@@ -136,7 +142,7 @@ export function createRouter(options: RouterOptions): Router {
     add(endpoint) {
       const { method, path } = endpoint;
       const counts = { method, path, traffic: createTraffic() };
-      const route = routeTo(counts, path);
+      const route = routeTo(counts, path, endpoint.query);
       const limit = options.bodyLimit(endpoint);
       const hasParameters = path.includes('/:');
       endpoints.push(endpoint);

@@ -29,7 +29,10 @@ const ASKED: RequestContext = {
   connection: { destroyed: false },
   bodyBytes: 0,
 };
-const HERE = { peer: undefined, tags: [], passing: false, failover: undefined };
+const HERE = {
+  ...{ peer: undefined, nodeMeta: [], filter: undefined },
+  ...{ tags: [], passing: false, failover: undefined },
+};
 
 /** Reads that together cover everything that the steps can change. */
 const readsOf = (credentials: Credentials): readonly Evaluate[] => [
@@ -38,12 +41,12 @@ const readsOf = (credentials: Credentials): readonly Evaluate[] => [
   readServiceHealth(credentials, ASKED, { ...HERE, failover: ['east'] }, 's1'),
   readServiceHealth(credentials, ASKED, { ...HERE, peer: 'east' }, 's1'),
   listServiceInstances(credentials, ASKED, HERE, 's1'),
-  listServices(credentials, ASKED, undefined),
-  listServices(credentials, ASKED, 'east'),
-  listNodes(credentials, ASKED, undefined),
-  listChecks(credentials, ASKED, undefined, 'critical'),
-  readNode(credentials, ASKED, undefined, 'n1'),
-  readNodeHealth(credentials, ASKED, undefined, 'n1'),
+  listServices(credentials, ASKED, HERE),
+  listServices(credentials, ASKED, { ...HERE, peer: 'east' }),
+  listNodes(credentials, ASKED, HERE),
+  listChecks(credentials, ASKED, HERE, 'critical'),
+  readNode(credentials, ASKED, HERE, 'n1'),
+  readNodeHealth(credentials, ASKED, HERE, 'n1'),
 ];
 
 const STEPS = 400;

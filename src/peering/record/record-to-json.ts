@@ -3,7 +3,7 @@ import { type TSchema, Type } from 'typebox';
 import { JsonText } from '../../http/v1/json-answer.ts';
 import { derivedFromBoth } from '../../state/memory/derived-cache.ts';
 import type { DeepReadonly, Stored } from '../../state/table.ts';
-import type { Peering } from './record.ts';
+import { foundServices, type Peering } from './record.ts';
 
 /** The last activity of a peering's stream, in milliseconds since 1970. Exact on the server that holds the stream. */
 export interface StreamTimes {
@@ -64,6 +64,7 @@ export function peeringToJson(
 ): PeeringJson {
   const { row, createIndex, modifyIndex } = stored;
   const { peer, meta, remote, deletedAt, failing } = row;
+  const found = foundServices(row);
   return {
     ID: row.id,
     Name: row.name,
@@ -71,7 +72,7 @@ export function peeringToJson(
     ...(listed && { Partition: row.partition }),
     ...(peer && { PeerID: peer.id, PeerServerName: peer.serverName, PeerServerAddresses: peer.addresses }),
     StreamStatus: {
-      ImportedServices: row.imported.length === 0 ? null : row.imported,
+      ImportedServices: found.length === 0 ? null : found,
       ExportedServices: row.exported,
       ...(consul && { LastHeartbeat: null, LastReceive: null, LastSend: null }),
       ...(times && timesToJson(times)),

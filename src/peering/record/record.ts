@@ -64,9 +64,11 @@ export interface Peering {
   readonly stream?: CurrentStream;
   /** The highest epoch given to a stream so far. */
   readonly epoch: number;
-  /** Names of services, sorted. */
+  /** Names of services, sorted. `imported` is the peer's list. */
   readonly imported: readonly string[];
   readonly exported: readonly string[];
+  /** The names in `imported` of services with instances, sorted ([PEER-104]). Absent in rows of earlier versions. */
+  readonly found?: readonly string[];
   /** Time of deletion, RFC 3339. A TERMINATED record without it was terminated by the other side. */
   readonly deletedAt?: string;
 }
@@ -135,6 +137,21 @@ export function streamOpenFailed(row: Row, failing: Failing): Row | undefined {
   return { ...row, failing: { ...failing, since: row.failing?.since ?? failing.since } };
 }
 
+/** Returns the names of the imported services that can be found, which the API shows ([PEER-104]). */
+export const foundServices = ({ found, imported }: Row): readonly string[] => found ?? imported;
+
+/** Estimates the size of a record as JSON, in bytes. */
+export function recordBytes({ imported, exported, found = [] }: Row): number {
+  let bytes = RECORD_BYTES;
+  for (const names of [imported, exported, found]) for (const name of names) bytes += name.length + NAME_QUOTES_BYTES;
+  return bytes;
+}
+
+/** The estimated size of a record without the names of services. */
+const RECORD_BYTES = 1_024;
+/** Two quotes and a comma. */
+const NAME_QUOTES_BYTES = 3;
+
 /** Marks the record as deleted here. Returns `undefined` when it already was, which keeps the first time. */
 export function markDeleted(row: Row, deletedAt: string): Row | undefined {
   return row.deletedAt === undefined ? { ...terminated(row), deletedAt } : undefined;
@@ -147,7 +164,7 @@ export function terminatedByPeer(row: Row): Row | undefined {
 
 function terminated(row: Row): Row {
   const { stream: _stream, failing: _failing, ...rest } = row;
-  return { ...rest, state: 'TERMINATED', imported: [], exported: [] };
+  return { ...rest, state: 'TERMINATED', imported: [], exported: [], found: [] };
 }
 
 /**

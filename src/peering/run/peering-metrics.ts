@@ -6,6 +6,8 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Metrics } from '../../http/operators/metrics.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import { type Peering, peerings } from '../record/record.ts';
+import type { ImportFigures } from '../stream/importing/import-budgets.ts';
+import { IMPORTS_MAX } from '../stream/importing/import-usage.ts';
 import type { PeeringTraffic } from '../stream/status/stream-traffic.ts';
 import type { RunningPeering } from './start-peering.ts';
 
@@ -19,7 +21,13 @@ export function peeringMetrics(
   addTotals(registry, peering);
   addStates(restricted, peering);
   addTimes(restricted, peering);
-  for (const [name, help, read] of COUNTERS) addCounter(restricted, peering, name, help, read);
+  for (const [name, help, read] of COUNTERS) {
+    addCounter(restricted, name, help, () => figuresOf(peering, peering.traffic.byPeering, read));
+  }
+  for (const [name, help, read] of IMPORT_COUNTERS) {
+    addCounter(restricted, name, help, () => figuresOf(peering, peering.budgets.byPeering, read));
+  }
+  addImports(restricted, peering);
 }
 
 const metricState = ({ state, failing }: DeepReadonly<Peering>): (typeof STATES)[number] =>
@@ -127,7 +135,28 @@ const COUNTERS: readonly (readonly [name: string, help: string, read: Read])[] =
   ['accord_peering_reconnects_total', 'Streams opened after the first one', ({ opened }) => Math.max(0, opened - 1)],
 ];
 
-function addCounter(named: Registry, peering: RunningPeering, name: string, help: string, read: Read): void {
+/** Counters of the imports that this server has received since its start ([STREAM-96]). */
+const IMPORT_COUNTERS: readonly (readonly [name: string, help: string, read: (figures: ImportFigures) => number])[] = [
+  ['accord_peering_import_bytes_total', 'Bytes written for imports', ({ writtenBytes }) => writtenBytes],
+  [
+    'accord_peering_import_delay_seconds_total',
+    'Time for which imports waited, because the peer exceeds its write budget',
+    ({ delayedMs }) => delayedMs / 1_000,
+  ],
+  ['accord_peering_imports_refused_total', 'Services of the peer that were rejected', ({ refused }) => refused],
+];
+
+type Labeled = readonly [labels: ReturnType<typeof labelsOf>, value: number];
+
+/** Returns a figure of each peering that has any. */
+function figuresOf<T>(peering: RunningPeering, figures: ReadonlyMap<string, T>, read: (of: T) => number): Labeled[] {
+  return rowsOf(peering).flatMap((row): Labeled[] => {
+    const found = figures.get(row.id);
+    return found === undefined ? [] : [[labelsOf(row), read(found)]];
+  });
+}
+
+function addCounter(named: Registry, name: string, help: string, values: () => Labeled[]): void {
   new Counter({
     name,
     help,
@@ -135,10 +164,34 @@ function addCounter(named: Registry, peering: RunningPeering, name: string, help
     registers: [named],
     collect() {
       this.reset();
-      for (const row of rowsOf(peering)) {
-        const traffic = peering.traffic.byPeering.get(row.id);
-        if (traffic !== undefined) this.inc(labelsOf(row), read(traffic));
+      for (const [labels, value] of values()) this.inc(labels, value);
+    },
+  });
+}
+
+/** Adds what the imports of each peer use, next to the limits ([SVC-83]). */
+function addImports(named: Registry, { budgets, service }: RunningPeering): void {
+  new Gauge({
+    name: 'accord_peering_imports',
+    help: 'Services, instances and bytes imported from the peer, on the server of its stream',
+    labelNames: [...LABELS, 'quantity'],
+    registers: [named],
+    collect() {
+      this.reset();
+      for (const { row } of service.credentials.state.snapshot.all(peerings)) {
+        for (const [quantity, count] of Object.entries(budgets.byPeering.get(row.id)?.used ?? {})) {
+          this.set({ ...labelsOf(row), quantity }, count);
+        }
       }
+    },
+  });
+  new Gauge({
+    name: 'accord_peering_imports_max',
+    help: 'The most services, instances and bytes that are accepted from one peer',
+    labelNames: ['quantity'],
+    registers: [named],
+    collect() {
+      for (const [quantity, count] of Object.entries(IMPORTS_MAX)) this.set({ quantity }, count);
     },
   });
 }

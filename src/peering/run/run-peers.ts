@@ -19,6 +19,7 @@ import { exchangeSecret } from '../stream/accepting/exchange-secret.ts';
 import type { SessionTimes } from '../stream/contract.ts';
 import { createExchange } from '../stream/dialing/exchange.ts';
 import { superviseDialing } from '../stream/dialing/supervisor.ts';
+import { createImportBudgets, type ImportBudgets } from '../stream/importing/import-budgets.ts';
 import { createLiveStreams, type LiveStreams } from '../stream/status/live-streams.ts';
 import { orphanedStreamsJob, resetOrphanedPeerings } from '../stream/status/orphaned-streams.ts';
 import { createRefusalLog } from '../stream/status/refusal-log.ts';
@@ -56,6 +57,7 @@ export interface RunningPeers extends AsyncDisposable {
   readonly acceptor: Acceptor;
   readonly live: LiveStreams;
   readonly traffic: StreamTraffic;
+  readonly budgets: ImportBudgets;
   /** Stops dialing and closes the open streams. Resolves when their records are updated. */
   stop(): Promise<void>;
 }
@@ -67,7 +69,9 @@ export async function runPeers(parts: PeersOptions): Promise<RunningPeers> {
   await using opened = new AsyncDisposableStack();
   const traffic = createStreamTraffic();
   const refusals = createRefusalLog(log, clock);
+  const budgets = createImportBudgets(clock);
   const forget = (peeringId: string): void => {
+    budgets.forget(peeringId);
     traffic.forget(peeringId);
     refusals.forget(peeringId);
   };
@@ -86,6 +90,7 @@ export async function runPeers(parts: PeersOptions): Promise<RunningPeers> {
     times,
     traffic,
     refusals,
+    budgets,
     exporter,
     sessions,
     edition,
@@ -122,6 +127,7 @@ export async function runPeers(parts: PeersOptions): Promise<RunningPeers> {
     acceptor,
     live,
     traffic,
+    budgets,
     async stop() {
       dialing.abort();
       await live.stop();

@@ -24,6 +24,7 @@ import { peerRoutes } from '../stream/accepting/acceptor.ts';
 import { listenForPeers, type PeerListener } from '../stream/accepting/peer-listener.ts';
 import type { SessionTimes } from '../stream/contract.ts';
 import { peerConnections } from '../stream/dialing/peer-connection.ts';
+import type { ImportBudgets } from '../stream/importing/import-budgets.ts';
 import type { LiveStreams } from '../stream/status/live-streams.ts';
 import type { StreamTraffic } from '../stream/status/stream-traffic.ts';
 import { trustEndpoints } from '../trust/api/endpoints.ts';
@@ -62,6 +63,7 @@ export interface RunningPeering extends AsyncDisposable {
   readonly listener: PeerListener;
   readonly live: LiveStreams;
   readonly traffic: StreamTraffic;
+  readonly budgets: ImportBudgets;
   readonly endpoints: readonly Endpoint[];
   /** Stops accepting and closes the open streams. Resolves when their records are updated. */
   stop(): Promise<void>;
@@ -86,7 +88,7 @@ export async function startPeering(parts: PeeringOptions): Promise<RunningPeerin
   const peers = opened.use(
     await runPeers({ ...parts, identity, secrets, addresses, connect: peerConnections(version) }),
   );
-  const { service, acceptor, live, traffic } = peers;
+  const { service, acceptor, live, traffic, budgets } = peers;
   listener.serve(peerRoutes(acceptor, { version, clock }));
 
   const owned = opened.move();
@@ -96,6 +98,7 @@ export async function startPeering(parts: PeeringOptions): Promise<RunningPeerin
     listener,
     live,
     traffic,
+    budgets,
     endpoints: [
       ...peeringEndpoints(service, reads),
       ...checkEndpoints({ service, environment: { clock, resolve: systemResolve, version, randomId: randomUUID } }),

@@ -16,6 +16,8 @@ export const UNAPPLIED_OVERHEAD_BYTES = 256;
  * each other to read would deadlock. A healthy link accepts an ACK of some 100 bytes at once.
  */
 export const PENDING_ACKS_MAX = 16_384;
+/** Maximum characters in the URLs and reasons of those NACKs, which repeat what the peer sent. */
+export const PENDING_ACK_BYTES_MAX = 4 * MIB;
 /** Maximum number of unacknowledged responses. Enough to keep a link with a round-trip time of one second busy. */
 export const UNACKNOWLEDGED_MAX = 4_096;
 /** Maximum number of IDs of changed resources in the send queue. A healthy cluster exports fewer to one peer. */
@@ -36,6 +38,28 @@ export const REASON_CHARACTERS_MAX = 1_024;
  * 20 MB when decoded. A message of the maximum size could contain thirty times this number.
  */
 export const RESOURCE_PARTS_MAX = 131_072;
+/**
+ * Tags, checks, tagged addresses, and pairs of metadata, each, of one instance of a peer. Four times what the catalog of
+ * this cluster accepts, because Consul has no such limits.
+ */
+export const INSTANCE_ENTRIES_MAX = 256;
+/** Maximum characters in a tag, a value, or a check's output of a peer: as much output as this cluster stores. */
+export const INSTANCE_TEXT_CHARACTERS_MAX = 4_096;
+/** Maximum characters in the ID of an instance, a node, or a check of a peer. */
+export const INSTANCE_ID_CHARACTERS_MAX = 512;
+/** Maximum characters in a key of an instance's metadata or tagged addresses. */
+export const INSTANCE_KEY_CHARACTERS_MAX = 512;
+/** Bytes of a hash in the digest of a peer. SHA-256 has 32. */
+export const DIGEST_HASH_BYTES_MAX = 64;
+/**
+ * How often a trust bundle is tried whose roots the first peering with its cluster does not have yet, BACKOFF_MS_MIN
+ * apart. During a rotation both bundles are sent at the same time.
+ */
+export const FOREIGN_ROOTS_ATTEMPTS = 4;
+/** Names in a list up to which a service that is found for the first time changes the record in its own commit. */
+export const FOUND_AT_ONCE_MAX = 256;
+/** How long the record of a longer list may omit a service that is found, because it is rewritten as a whole. */
+export const FOUND_DELAY_MS = 1_000;
 /** How long an ending session waits for the transport to write its last messages, and then for the peer to close. */
 export const CLOSING_MS = 5_000;
 /** How long a digest may lag behind the newest change. It is for people who compare clusters, not for replication. */

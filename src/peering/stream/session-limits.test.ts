@@ -16,9 +16,11 @@ import {
 } from '../../../test/support/peering/session-fixtures.ts';
 import {
   CLOSING_MS,
+  PENDING_ACK_BYTES_MAX,
   PENDING_ACKS_MAX,
   PENDING_CHANGES_MAX,
   PROTOCOL_ERRORS_MAX,
+  REASON_CHARACTERS_MAX,
   UNAPPLIED_BYTES_MAX,
 } from './limits.ts';
 import { canRead, nextTickAt } from './session/session.ts';
@@ -101,6 +103,20 @@ describe('the limits of a session', () => {
     const bad = { type: 'bad-response-received', nonce: 'n', url: 'x', refusal: REFUSAL } as const;
     for (let times = 0; times <= PENDING_ACKS_MAX; times++) dispatch(session, bad);
     assert.deepEqual(sessionEndIn(drain(session)), { kind: 'limit', limit: 'acknowledgements-waiting' });
+  });
+
+  it('end the stream when the peer accepts no long reasons [STREAM-49]', () => {
+    const session = exportingSession();
+    dispatch(session, { type: 'changed', keys: [WEB] });
+    const refusal = { ...REFUSAL, message: 'x'.repeat(REASON_CHARACTERS_MAX) };
+    const bad = { type: 'bad-response-received', nonce: 'n', url: 'x'.repeat(REASON_CHARACTERS_MAX), refusal } as const;
+    const most = Math.ceil(PENDING_ACK_BYTES_MAX / (2 * REASON_CHARACTERS_MAX));
+    for (let times = 0; times < most; times++) dispatch(session, bad);
+    assert.equal(session.phase.name, 'open');
+    dispatch(session, bad);
+    assert.equal(session.phase.name, 'ending');
+    assert.deepEqual(sessionEndIn(drain(session)), { kind: 'limit', limit: 'acknowledgements-waiting' });
+    assert.equal(session.sendQueue.ackBytes, 0);
   });
 
   it('end the stream when too many changes are pending [STREAM-49]', () => {

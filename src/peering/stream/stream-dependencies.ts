@@ -8,6 +8,7 @@ import type { SecretStore } from '../record/encrypted-secret.ts';
 import { lookupPeeringName } from '../spans.ts';
 import type { ServerIdentity } from '../trust/identity.ts';
 import type { SessionCallbacks, SessionTimes } from './contract.ts';
+import type { ImportBudgets } from './importing/import-budgets.ts';
 import type { LiveStreams } from './status/live-streams.ts';
 import type { RefusalLog } from './status/refusal-log.ts';
 import type { ServerAddresses } from './status/server-addresses.ts';
@@ -25,6 +26,7 @@ export interface StreamDependencies {
   readonly times: StreamTimesTracker;
   readonly traffic: StreamTraffic;
   readonly refusals: RefusalLog;
+  readonly budgets: ImportBudgets;
   readonly exporter: Exporter;
   readonly sessions: SessionTimes;
   /** `cluster.edition` */

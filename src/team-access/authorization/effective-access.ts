@@ -3,7 +3,7 @@
  * rows on the workspace, with the sources that grant it.
  */
 
-import { levelGrantedBy, type OrganizationPermission } from '../tables/organization-access.ts';
+import { type OrganizationPermission, READS_RUNS, withImplied } from '../tables/organization-access.ts';
 import {
   type Access,
   type AccessLevel,
@@ -11,6 +11,7 @@ import {
   type AttributeName,
   type Attributes,
   attributesOf,
+  createAccess,
   type FixedLevel,
   LEVEL_ATTRIBUTES,
   rankOf,
@@ -54,6 +55,14 @@ export const ownerContribution = (teamId: string | undefined): Contribution => (
   access: { access: 'admin' },
 });
 
+/** Returns the access that one permission grants on every workspace of the organization. */
+function accessGrantedBy(permission: OrganizationPermission): Access | undefined {
+  const held = withImplied([permission]);
+  if (held.has('manage-workspaces')) return createAccess('admin', {});
+  if (held.has('read-workspaces')) return createAccess('read', {});
+  return READS_RUNS.has(permission) ? createAccess('custom', {}) : undefined;
+}
+
 /** Returns the access that a team's organization permissions grant on every workspace. */
 export function permissionContributions(
   teamId: string,
@@ -61,9 +70,9 @@ export function permissionContributions(
 ): Contribution[] {
   const contributions: Contribution[] = [];
   for (const permission of permissions) {
-    const access = levelGrantedBy(permission);
+    const access = accessGrantedBy(permission);
     if (access === undefined) continue;
-    contributions.push({ source: { kind: 'organization-permission', teamId, permission }, access: { access } });
+    contributions.push({ source: { kind: 'organization-permission', teamId, permission }, access });
   }
   return contributions;
 }

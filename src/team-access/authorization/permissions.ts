@@ -49,11 +49,23 @@ export const canUpdateOrganization = ({ owner }: CallerRole): boolean => owner;
 /** Whether the caller may create teams. `canSetOrganizationAccess` limits their organization access. */
 export const canCreateTeams = ({ permissions }: CallerRole): boolean => permissions.has('manage-teams');
 
-/** Whether the caller may change a team's name, description and visibility, or delete the team. */
+/**
+ * Whether the caller may change a team's name, description and visibility, or delete the team. `checkTeamWithinRole`
+ * limits this and the two permissions below to teams that grant no more than the caller has.
+ */
 export const canUpdateTeam = (role: CallerRole, team: AnyTeam): boolean => canManageTeam(role, team, 'manage-teams');
 
 export const canUpdateMembers = (role: CallerRole, team: AnyTeam): boolean =>
   canManageTeam(role, team, 'manage-membership');
+
+/** Whether the caller may set organization permissions: of a team, or of a new team if `team` is `undefined`. */
+export const canSetOrganizationAccess = (role: CallerRole, team: AnyTeam | undefined): boolean =>
+  team === undefined
+    ? role.permissions.has('manage-organization-access')
+    : canManageTeam(role, team, 'manage-organization-access');
+
+/** Whether the caller may make a team secret. Others could not see the team afterwards [AUTHZ-43]. */
+export const canMakeSecret = (role: CallerRole): boolean => canSeeAllTeams(role);
 
 export const canManageMemberships = ({ permissions }: CallerRole): boolean => permissions.has('manage-membership');
 
@@ -63,22 +75,8 @@ export const canRemoveMember = (role: CallerRole, memberTeams: readonly AnyTeam[
   (canManageMemberships(role) &&
     memberTeams.every(
       ({ id, organizationAccess }) =>
-        id !== role.organization.ownersTeamId && hasAllPermissions(role, organizationAccess),
+        id !== role.organization.ownersTeamId && lackedPermission(role, organizationAccess) === undefined,
     ));
-
-/**
- * Whether the caller may set a team's organization access to `wanted`. The caller must hold every permission in
- * `wanted` and every one that the team has, so that a caller cannot gain permissions. `team` is `undefined` for a new
- * team.
- */
-export const canSetOrganizationAccess = (
-  role: CallerRole,
-  team: AnyTeam | undefined,
-  wanted: readonly OrganizationPermission[],
-): boolean =>
-  (team === undefined
-    ? role.permissions.has('manage-organization-access')
-    : canManageTeam(role, team, 'manage-organization-access')) && hasAllPermissions(role, wanted);
 
 /** Whether the caller may manage the organization's token. That token itself may not, because it has no team. */
 export const canManageOrganizationToken = ({ owner, teams }: CallerRole): boolean => owner && teams.length > 0;
@@ -88,14 +86,17 @@ export const canManageTeamTokens = (role: CallerRole, team: AnyTeam): boolean =>
   canManageOrganizationToken(role) ||
   (isInTeam(role, team.id) && team.allowMemberTokenManagement && team.id !== role.organization.ownersTeamId);
 
-/** Whether the caller has `permission` and all permissions of the team. Only owners manage the `owners` team. */
+/** Whether the caller has `permission` and sees the team. Only owners manage the `owners` team. */
 function canManageTeam(role: CallerRole, team: AnyTeam, permission: OrganizationPermission): boolean {
   if (role.owner) return true;
-  if (team.id === role.organization.ownersTeamId || !canSeeTeam(role, team)) return false;
-  return role.permissions.has(permission) && hasAllPermissions(role, team.organizationAccess);
+  return team.id !== role.organization.ownersTeamId && canSeeTeam(role, team) && role.permissions.has(permission);
 }
 
-function hasAllPermissions({ permissions }: CallerRole, wanted: readonly OrganizationPermission[]): boolean {
-  for (const permission of withImplied(wanted)) if (!permissions.has(permission)) return false;
-  return true;
+/** Returns a permission, `wanted` or implied by them, that the caller lacks, or `undefined`. */
+export function lackedPermission(
+  { permissions }: CallerRole,
+  wanted: readonly OrganizationPermission[],
+): OrganizationPermission | undefined {
+  for (const permission of withImplied(wanted)) if (!permissions.has(permission)) return permission;
+  return undefined;
 }

@@ -4,6 +4,7 @@ import { users } from '../../credentials/user.ts';
 import { REFERENCE_BYTES } from '../../state/limits.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
+import { type ComparisonBudget, comparisonBudget, isTeamWithinRole } from '../authorization/compare-team.ts';
 import type { FoundTeam } from '../authorization/find-visible.ts';
 import {
   canManageTeamTokens,
@@ -49,8 +50,14 @@ export const teamSchema = resourceSchema('teams', 'Team', {
 export const TEAM_INCLUDES = ['users', 'organization-memberships'] as const;
 export type TeamInclude = (typeof TEAM_INCLUDES)[number];
 
-export function teamToJson(reader: Reader, found: FoundTeam, linkage: Linkage = fullLinkage): Resource {
-  const { attributes, relationships, ...team } = teamWithoutMembersToJson(found);
+/** Returns a team. Documents with several teams pass one budget, so that their comparisons share it [DOC-45]. */
+export function teamToJson(
+  reader: Reader,
+  found: FoundTeam,
+  linkage: Linkage = fullLinkage,
+  budget: ComparisonBudget = comparisonBudget(),
+): Resource {
+  const { attributes, relationships, ...team } = teamWithoutMembersToJson(reader, found, budget);
   const members = teamMemberIds(reader, team.id);
   return {
     ...team,
@@ -63,7 +70,11 @@ export function teamToJson(reader: Reader, found: FoundTeam, linkage: Linkage = 
   };
 }
 
-export function teamWithoutMembersToJson(found: FoundTeam): Resource {
+export function teamWithoutMembersToJson(
+  reader: Reader,
+  found: FoundTeam,
+  budget: ComparisonBudget = comparisonBudget(),
+): Resource {
   const { team, role } = found;
   return {
     id: team.id,
@@ -78,7 +89,7 @@ export function teamWithoutMembersToJson(found: FoundTeam): Resource {
       'organization-access': Object.fromEntries(
         ORGANIZATION_PERMISSIONS.map((name) => [name, team.organizationAccess.includes(name)]),
       ),
-      permissions: permissions(found),
+      permissions: permissions(reader, found, budget),
     },
     relationships: { organization: organizationRelationship(role.organization.name) },
     links: { self: `/api/v2/teams/${team.id}` },
@@ -116,14 +127,20 @@ function requireStored<T>(stored: T | undefined): T {
   return stored;
 }
 
-function permissions({ role, team }: FoundTeam): Readonly<Record<string, boolean>> {
-  const changes = canUpdateTeam(role, team);
+function permissions(
+  reader: Reader,
+  { role, team }: FoundTeam,
+  budget: ComparisonBudget,
+): Readonly<Record<string, boolean>> {
+  // Without `manage-membership`, which the other two permissions imply, there is nothing to compare.
+  const joins = canUpdateMembers(role, team) && isTeamWithinRole(reader, role, team, budget);
+  const changes = joins && canUpdateTeam(role, team);
   const tokens = canManageTeamTokens(role, team);
   const isOwners = team.id === role.organization.ownersTeamId;
   return {
-    'can-update-membership': canUpdateMembers(role, team),
+    'can-update-membership': joins,
     'can-destroy': changes && !isOwners,
-    'can-update-organization-access': canSetOrganizationAccess(role, team, team.organizationAccess),
+    'can-update-organization-access': changes && canSetOrganizationAccess(role, team),
     'can-update-api-token': tokens,
     'can-update-visibility': changes,
     'can-update-name': changes,

@@ -4,9 +4,11 @@
  */
 import { Type } from 'typebox';
 import type { Origin } from '../../audit/record.ts';
-import { type Answer, type Call, polledDisconnectSignal, type Query } from '../../http/call.ts';
+import { type Answer, type Call, parameterFamily, polledDisconnectSignal, type Query } from '../../http/call.ts';
 import { ServiceError } from '../../http/errors.ts';
+import { QUOTED_LENGTH_MAX } from '../../http/limits.ts';
 import type { Parameter } from '../../http/parameter.ts';
+import { undeclaredParameter } from '../../http/query-rules.ts';
 import type { Clock } from '../../state/clock/clock.ts';
 import { WRITE_BYTES_DEFAULT } from '../../state/limits.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
@@ -23,6 +25,7 @@ import {
 import { checkAccept, checkContentType, NO_CONTENT, rejectIfMatch } from '../jsonapi/documents.ts';
 import { errorAnswer } from '../jsonapi/error-answer.ts';
 import { JsonApiError } from '../jsonapi/errors.ts';
+import { INVALID_INCLUDE } from '../jsonapi/include.ts';
 import { teams } from '../tables/team.ts';
 import type { RateLimit, RateLimitKeys } from './rate-limit.ts';
 import type { TokenUses } from './record-token-uses.ts';
@@ -35,6 +38,8 @@ export interface TeamAccessService {
   /** Whether `compat` contains `terraform`. */
   readonly terraform: boolean;
   readonly clock: Clock;
+  /** Whether parameters of this family select data, so that an endpoint that does not know them refuses them. */
+  readonly isSelecting: (family: string) => boolean;
 }
 
 export interface WriteContext {
@@ -52,7 +57,7 @@ export interface WriteSpec<Body> {
   readonly negotiate?: (call: Call) => void;
   /** Whether `change` checks `If-Match`. Otherwise the pipeline rejects requests with `If-Match`. */
   readonly conditional?: true;
-  /** Whether to roll the write back. Absent if the endpoint has no dry run. The pipeline then rejects `dry-run`. */
+  /** Whether to roll the write back. Absent if the endpoint has no dry run. */
   readonly isDryRun?: (body: Body) => boolean;
 }
 
@@ -70,6 +75,7 @@ export function serveRead(
   const run = (): Answer | Promise<Answer> =>
     withCaller(service, call, (caller) => {
       checkAccept(call, mediaType);
+      checkQuery(service, call);
       return read(state.snapshot, caller);
     });
   const barrier = state.consistent();
@@ -88,7 +94,7 @@ export async function serveWrite<Body>(
   return await withCaller(service, call, async () => {
     negotiate(call);
     if (conditional === undefined) rejectIfMatch(call);
-    if (isDryRun === undefined) rejectDryRun(call.query);
+    checkQuery(service, call);
     const body = parse(call);
     const run = (tx: Transaction): Answer => {
       const caller = authenticate(tx, secretHash);
@@ -131,7 +137,27 @@ export const servePublic = (
   service: TeamAccessService,
   call: Call,
   answer: () => Answer | Promise<Answer>,
-): Answer | Promise<Answer> => withRateLimit(service, call, answer);
+): Answer | Promise<Answer> =>
+  withRateLimit(service, call, () => {
+    checkQuery(service, call);
+    return answer();
+  });
+
+/**
+ * Refuses a parameter that selects data and that the endpoint does not declare ([DOC-28]). The detail of an unknown
+ * `include` is a fixed text, because clients compare it.
+ * @throws JsonApiError `bad-request`
+ */
+function checkQuery({ isSelecting }: TeamAccessService, call: Call): void {
+  const name = undeclaredParameter(call, isSelecting);
+  if (name === undefined) return;
+  const family = parameterFamily(name);
+  const quoted = JSON.stringify(name.slice(0, QUOTED_LENGTH_MAX));
+  const detail = `Invalid ${family} parameter ${quoted}: this endpoint has ${call.route.query.join(', ') || 'none'}`;
+  throw new JsonApiError([
+    { code: 'bad-request', detail: family === 'include' ? INVALID_INCLUDE : detail, parameter: name },
+  ]);
+}
 
 /** Counts a request that matches no endpoint. Returns its rate limit headers. @throws ServiceError `rate-limited` */
 export function countUnmatched({ state, rateLimit }: TeamAccessService, call: Call): readonly string[] {
@@ -204,13 +230,6 @@ export function readDryRun(query: Query): boolean {
   const value = query.get(DRY_RUN.name);
   if (value === undefined) return false;
   if (value === '' || value === 'true') return true;
-  throw dryRunError('dry-run must be true, or have no value');
+  const detail = 'dry-run must be true, or have no value';
+  throw new JsonApiError([{ code: 'bad-request', detail, parameter: DRY_RUN.name }]);
 }
-
-/** Rejects a dry run of a write that does not support it. @throws JsonApiError `bad-request` */
-function rejectDryRun(query: Query): void {
-  if (query.has(DRY_RUN.name)) throw dryRunError('this endpoint does not support dry-run');
-}
-
-const dryRunError = (detail: string): JsonApiError =>
-  new JsonApiError([{ code: 'bad-request', detail, parameter: DRY_RUN.name }]);

@@ -36,9 +36,13 @@ export function errorAnswer(error: JsonApiError): Answer {
   return errorDocumentAnswer(Number(errors[0]?.status), errors, error.headers);
 }
 
-export const renderServerError: ErrorRenderer = (call, { code, status, message, headers, retryAfterSeconds }) => {
+export const renderServerError: ErrorRenderer = (
+  call,
+  { code, status, message, headers, retryAfterSeconds, parameter },
+) => {
   const title = TITLES[code];
-  const error: SerializedError = { status: String(status), title };
+  const source = parameter === undefined ? {} : { source: { parameter } };
+  const error: SerializedError = { status: String(status), title, ...source };
   // A 404 has no detail, because it would distinguish missing resources from those that the caller may not know of.
   const detail = code === 'internal' ? `request ${call.id}` : message;
   const retry = retryAfterSeconds === undefined ? [] : ['Retry-After', String(retryAfterSeconds)];

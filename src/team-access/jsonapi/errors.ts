@@ -7,7 +7,7 @@ const DEFINITIONS = {
   forbidden: {
     status: 403,
     title: 'forbidden',
-    meaning: 'The organization would have no owner left, or the server no site administrator',
+    meaning: 'The request would give more than the caller has, or remove the last owner or site administrator',
   },
   'not-found': {
     status: 404,

@@ -12,12 +12,17 @@ export const includeParameter = (names: readonly string[]): Parameter => ({
   schema: Type.String(),
 });
 
+/** The detail of a request for an unknown relationship. go-tfe recognizes it and repeats the request without `include`. */
+export const INVALID_INCLUDE = 'Invalid include parameter';
+
 /** Returns the requested relationships. @throws JsonApiError `bad-request` for any name other than `names` */
 export function readInclude<Name extends string>(query: Query, names: readonly Name[]): ReadonlySet<Name> {
   const requested = (query.get('include') ?? '').split(',').filter((name) => name !== '');
   const known = requested.filter((name): name is Name => (names as readonly string[]).includes(name));
   if (known.length === requested.length) return new Set(known);
-  throw new JsonApiError([{ code: 'bad-request', detail: 'Invalid include parameter', parameter: 'include' }]);
+  throw new JsonApiError([
+    { code: 'bad-request', detail: INVALID_INCLUDE, parameter: 'include', meta: { known: names.join(', ') } },
+  ]);
 }
 
 export interface Included {

@@ -7,6 +7,7 @@ import type { DeepReadonly } from '../../state/table.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
 import { recordTeamAccessChange } from '../audit.ts';
 import type { Caller, CallerRole } from '../authorization/caller.ts';
+import { type ComparisonBudget, checkTeamWithinRole, comparisonBudget } from '../authorization/compare-team.ts';
 import { organizationByName, roleInOrganization, visibleTeam } from '../authorization/find-visible.ts';
 import { checkOwnerRemains, isOwner } from '../authorization/owners.ts';
 import { canManageMemberships, canRemoveMember, canUpdateMembers } from '../authorization/permissions.ts';
@@ -43,13 +44,15 @@ export function membershipById(reader: Reader, caller: Caller, id: string): Foun
 /**
  * Adds a member to an organization and to the teams that the body names [AUTHZ-58]. Creates an unclaimed user if no
  * user has the email address [AUTHZ-59].
- * @throws JsonApiError `not-found`, `invalid-attribute`
+ * @throws JsonApiError `not-found`, `invalid-attribute`; `forbidden` for a team that grants more than the caller has
  */
 export function createMembership(context: WriteContext, organization: string, body: ParsedResource): FoundMembership {
   const { tx, caller, origin } = context;
   const role = organizationByName(tx, caller, organization);
   if (!canManageMemberships(role)) throw notFound();
-  const memberTeams = (body.toManyRelationships.get('teams') ?? []).map((id) => joinableTeam(context, role, id));
+  const budget = comparisonBudget();
+  const teamIds = body.toManyRelationships.get('teams') ?? [];
+  const memberTeams = teamIds.map((id) => joinableTeam(context, role, id, budget));
   const errors: ErrorObject[] = [];
   const email = readEmail(body.attributes, errors, true) ?? '';
   throwErrors(errors);
@@ -110,11 +113,17 @@ export function deleteMembership({ tx, caller, origin }: WriteContext, id: strin
   removeUnclaimedUser({ tx, origin, organizationId }, userId);
 }
 
-/** Returns a team to which the caller may add members. @throws JsonApiError `not-found` */
-function joinableTeam({ tx, caller }: WriteContext, role: CallerRole, id: string): DeepReadonly<Team> {
+/** Returns a team to which the caller may add members. @throws JsonApiError `not-found`, `forbidden` [AUTHZ-44] */
+function joinableTeam(
+  { tx, caller }: WriteContext,
+  role: CallerRole,
+  id: string,
+  budget: ComparisonBudget,
+): DeepReadonly<Team> {
   const found = visibleTeam(tx, caller, id);
   if (found === undefined || found.team.organizationId !== role.organization.id) throw notFound();
   if (!canUpdateMembers(role, found.team)) throw notFound();
+  checkTeamWithinRole(tx, role, found.team, budget);
   return found.team;
 }
 

@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import type { Reader } from '../../state/memory/reader.ts';
+import { comparisonBudget } from '../authorization/compare-team.ts';
 import { organizationByName } from '../authorization/find-visible.ts';
 import {
   membershipSchema,
@@ -117,12 +118,13 @@ function includedResources(
   if (include.size === 0) return {};
   const included = collectIncluded(found.length);
   const linkage = boundedLinkage();
+  const budget = comparisonBudget();
   for (const { role, membership } of found) {
     if (include.has('user'))
       included.add('users', membership.userId, () => userToJson(userOfMembership(reader, membership)));
     if (!include.has('teams')) continue;
     for (const team of visibleTeamsOfMember(reader, role, membership)) {
-      included.add('teams', team.id, () => teamToJson(reader, { role, team }, linkage));
+      included.add('teams', team.id, () => teamToJson(reader, { role, team }, linkage, budget));
     }
   }
   return { included: included.all() };

@@ -26,13 +26,20 @@ export const ORGANIZATION_PERMISSIONS = [
 ] as const;
 export type OrganizationPermission = (typeof ORGANIZATION_PERMISSIONS)[number];
 
-/** Transitively closed, so one lookup finds everything that a permission implies. */
+/**
+ * Transitively closed, so one lookup finds everything that a permission implies. The vendor's reference, "Organization
+ * permissions", lets `manage-agent-pools` read all workspaces and projects.
+ */
 const IMPLIES: Readonly<Partial<Record<OrganizationPermission, readonly OrganizationPermission[]>>> = {
   'manage-workspaces': ['read-workspaces'],
   'manage-projects': ['manage-workspaces', 'read-workspaces', 'read-projects'],
   'manage-teams': ['manage-membership'],
   'manage-organization-access': ['manage-teams', 'manage-membership'],
+  'manage-agent-pools': ['read-workspaces', 'read-projects'],
 };
+
+/** The permissions that let their holders read the runs of all workspaces, and nothing else, by the same reference. */
+export const READS_RUNS: ReadonlySet<OrganizationPermission> = new Set(['manage-policies', 'manage-policy-overrides']);
 
 /** The permissions of owners. */
 export const ALL_PERMISSIONS: ReadonlySet<OrganizationPermission> = new Set(ORGANIZATION_PERMISSIONS);
@@ -48,9 +55,6 @@ export function withImplied(given: Iterable<OrganizationPermission>): ReadonlySe
   return held.size === 0 ? NONE : held;
 }
 
-/** Returns the access level that one permission grants on every workspace of the organization. */
-export function levelGrantedBy(permission: OrganizationPermission): 'admin' | 'read' | undefined {
-  const held = withImplied([permission]);
-  if (held.has('manage-workspaces')) return 'admin';
-  return held.has('read-workspaces') ? 'read' : undefined;
-}
+/** Whether one of the permissions grants access to every workspace of the organization. */
+export const grantAccessEverywhere = (held: ReadonlySet<OrganizationPermission>): boolean =>
+  held.has('read-workspaces') || [...READS_RUNS].some((permission) => held.has(permission));

@@ -15,7 +15,8 @@ import type { DeepReadonly, Stored } from '../../state/table.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
 import { recordTeamAccessChange } from '../audit.ts';
 import type { Caller, CallerRole } from '../authorization/caller.ts';
-import { type FoundWorkspace, visibleTeam } from '../authorization/find-visible.ts';
+import { checkRowOutlasts } from '../authorization/compare-team.ts';
+import { visibleTeam } from '../authorization/find-visible.ts';
 import { accessToJson, TEAM_WORKSPACES, teamWorkspaceDocument } from '../documents/team-workspace-to-json.ts';
 import type { WriteContext } from '../http/request-pipeline.ts';
 import type { Precondition } from '../jsonapi/documents.ts';
@@ -25,7 +26,13 @@ import { EXPIRED_BATCH } from '../limits.ts';
 import { type Team, teams } from '../tables/team.ts';
 import { changeAccess, type TeamWorkspace, teamWorkspacePair, teamWorkspaces } from '../tables/team-workspace.ts';
 import { workspaces } from '../tables/workspace.ts';
-import { administeredWorkspace, changeableRow, type FoundRow } from './find-rows.ts';
+import {
+  type AdministeredWorkspace,
+  administeredWorkspace,
+  type ChangeableRow,
+  changeableRow,
+  type FoundRow,
+} from './find-rows.ts';
 import { type NewAccess, readAccess, readNewAccess } from './read-access.ts';
 
 export const NEW_TEAM_WORKSPACE: ResourceSpec = {
@@ -154,22 +161,32 @@ function relationshipErrors(
 type Row = DeepReadonly<TeamWorkspace>;
 type RowWrite = Pick<WriteContext, 'tx' | 'origin'>;
 
-/** Adds a row for a team that has no row on the workspace yet. */
-export function addRow({ tx, origin }: RowWrite, found: FoundWorkspace, teamId: string, values: NewAccess): FoundRow {
+/** Adds a row for a team that has no row on the workspace yet. @throws JsonApiError `forbidden` [AUTHZ-86] */
+export function addRow(
+  { tx, origin }: RowWrite,
+  found: AdministeredWorkspace,
+  teamId: string,
+  values: NewAccess,
+): FoundRow {
   // The new row could replace an expired row of the same pair, which would then have no audit entry [TEAM-59].
   for (const expired of tx.deleteExpired(teamWorkspaces, EXPIRED_BATCH)) recordExpired(tx, expired);
   const id = tx.memoizeAcrossRetries(() => newId('tws'));
   const row = buildRow({ id, teamId, workspaceId: found.workspace.id, place: tx.position }, values);
+  checkRowOutlasts(found.adminEndMs, row, undefined);
   tx.put(teamWorkspaces, row);
   recordRow(tx, origin, found.role.organization.id, 'add_team', { after: row });
   return { ...found, row };
 }
 
-/** Updates a row. Returns `found` itself and writes nothing if the row already has these values [TEAM-15]. */
-export function changeRow({ tx, origin }: RowWrite, found: FoundRow, values: NewAccess): FoundRow {
+/**
+ * Updates a row. Returns `found` itself and writes nothing if the row already has these values [TEAM-15].
+ * @throws JsonApiError `forbidden` [AUTHZ-86]
+ */
+export function changeRow({ tx, origin }: RowWrite, found: ChangeableRow, values: NewAccess): FoundRow {
   const before = found.row;
   const row = buildRow(before, values);
   if (isDeepStrictEqual(row, before)) return found;
+  checkRowOutlasts(found.adminEndMs, row, before);
   tx.put(teamWorkspaces, row);
   recordRow(tx, origin, found.role.organization.id, 'update_team_permissions', { before, after: row });
   return { ...found, row };

@@ -2,6 +2,7 @@
 import { type Call, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import type { Reader } from '../../state/memory/reader.ts';
+import { comparisonBudget } from '../authorization/compare-team.ts';
 import { teamById } from '../authorization/find-visible.ts';
 import { canSeeTeam } from '../authorization/permissions.ts';
 import { teamToJson } from '../documents/team-to-json.ts';
@@ -167,10 +168,11 @@ function includedResources(
   if (include.size === 0) return {};
   const included = collectIncluded(found.length);
   const linkage = boundedLinkage();
+  const budget = comparisonBudget();
   for (const { row, role } of include.has('team') ? found : []) {
     const team = reader.get(teams, row.teamId)?.row;
     if (team === undefined || !canSeeTeam(role, team)) continue;
-    included.add('teams', team.id, () => teamToJson(reader, { role, team }, linkage));
+    included.add('teams', team.id, () => teamToJson(reader, { role, team }, linkage, budget));
   }
   for (const one of include.has('workspace') ? found : []) {
     included.add('workspaces', one.workspace.id, () => workspaceToJson(one));

@@ -5,6 +5,7 @@ import type { Parameter } from '../../http/parameter.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly, Stored } from '../../state/table.ts';
 import { accessToWorkspace, type Caller, dummyLookup } from '../authorization/caller.ts';
+import { adminAccessEndMs } from '../authorization/compare-team.ts';
 import { type FoundTeam, type FoundWorkspace, workspaceById } from '../authorization/find-visible.ts';
 import { canManageTeamAccess, canSeeTeamAccess, hasTeamManagement, isInTeam } from '../authorization/permissions.ts';
 import { type ErrorObject, notFound } from '../jsonapi/errors.ts';
@@ -16,6 +17,15 @@ export interface FoundRow extends FoundWorkspace {
   readonly row: DeepReadonly<TeamWorkspace>;
 }
 
+/** A workspace that the caller administers. */
+export interface AdministeredWorkspace extends FoundWorkspace {
+  /** When the caller's admin access ends, in milliseconds since 1970, or infinity. */
+  readonly adminEndMs: number;
+}
+
+/** A row of a workspace that the caller administers. */
+export interface ChangeableRow extends FoundRow, AdministeredWorkspace {}
+
 /** Returns the workspace if its organization has the plan `standard` [AUTHZ-18]. @throws JsonApiError `not-found` */
 function workspaceWithTeams(reader: Reader, caller: Caller, id: string): FoundWorkspace {
   const found = workspaceById(reader, caller, id);
@@ -25,10 +35,10 @@ function workspaceWithTeams(reader: Reader, caller: Caller, id: string): FoundWo
 }
 
 /** Returns the workspace to its admins [AUTHZ-23]. @throws JsonApiError `not-found` */
-export function administeredWorkspace(reader: Reader, caller: Caller, id: string): FoundWorkspace {
+export function administeredWorkspace(reader: Reader, caller: Caller, id: string): AdministeredWorkspace {
   const found = workspaceWithTeams(reader, caller, id);
   if (!canManageTeamAccess(found.access)) throw notFound();
-  return found;
+  return { ...found, adminEndMs: adminAccessEndMs(reader, found.role, id) };
 }
 
 /** Returns the row to callers who can see it [AUTHZ-22]. @throws JsonApiError `not-found` */
@@ -41,10 +51,10 @@ export function rowById(reader: Reader, caller: Caller, id: string): FoundRow {
 }
 
 /** Returns the row to workspace admins [AUTHZ-23]. @throws JsonApiError `not-found` */
-export function changeableRow(reader: Reader, caller: Caller, id: string): FoundRow {
+export function changeableRow(reader: Reader, caller: Caller, id: string): ChangeableRow {
   const found = rowById(reader, caller, id);
   if (!canManageTeamAccess(found.access)) throw notFound();
-  return found;
+  return { ...found, adminEndMs: adminAccessEndMs(reader, found.role, found.workspace.id) };
 }
 
 export const WORKSPACE_FILTER: Parameter = {

@@ -2,7 +2,8 @@
 import { users } from '../../credentials/user.ts';
 import { recordTeamAccessChange } from '../audit.ts';
 import type { CallerRole } from '../authorization/caller.ts';
-import { teamById } from '../authorization/find-visible.ts';
+import { checkPermissionsHeld, checkTeamWithinRole } from '../authorization/compare-team.ts';
+import { type FoundTeam, teamById } from '../authorization/find-visible.ts';
 import { checkOwnerRemains } from '../authorization/owners.ts';
 import { canUpdateMembers } from '../authorization/permissions.ts';
 import type { WriteContext } from '../http/request-pipeline.ts';
@@ -21,13 +22,16 @@ interface MemberChange {
 
 /**
  * Adds members to a team. Current members stay unchanged [AUTHZ-49].
- * @throws JsonApiError `not-found`, also for users without a membership of the organization
+ * @throws JsonApiError `not-found`, also for users without a membership of the organization; `forbidden` for a team that
+ * grants more than the caller has [AUTHZ-44]
  */
 export function addMembers(context: WriteContext, change: MemberChange): void {
   const { tx } = context;
   const { teamId } = change;
-  const { role, members } = findMembers(context, change);
-  for (const { id: membershipId, userId } of members) {
+  const found = findTeam(context, teamId);
+  const { role } = found;
+  checkTeamWithinRole(tx, role, found.team);
+  for (const { id: membershipId, userId } of findMembers(context, role, change)) {
     if (tx.get(teamMembers, teamMemberKey(teamId, userId)) !== undefined) continue;
     const after = { teamId, userId, membershipId };
     tx.put(teamMembers, after);
@@ -37,13 +41,17 @@ export function addMembers(context: WriteContext, change: MemberChange): void {
 
 /**
  * Removes members from a team. Users who are not in the team are ignored [AUTHZ-49].
- * @throws JsonApiError `not-found`; `forbidden` if `owners` would have no claimed member left [AUTHZ-64]
+ * @throws JsonApiError `not-found`; `forbidden` if `owners` would have no claimed member left [AUTHZ-64],
+ * and for a team with an organization permission that the caller lacks [AUTHZ-47]
  */
 export function removeMembers(context: WriteContext, change: MemberChange): void {
   const { tx } = context;
   const { teamId } = change;
-  const { role, members } = findMembers(context, change);
-  for (const { userId } of members) {
+  const found = findTeam(context, teamId);
+  const { role } = found;
+  // Rows do not count here, because a removal grants nothing.
+  checkPermissionsHeld(role, found.team.organizationAccess, `the team '${found.team.name}' has`);
+  for (const { userId } of findMembers(context, role, change)) {
     const key = teamMemberKey(teamId, userId);
     const before = tx.get(teamMembers, key)?.row;
     if (before === undefined) continue;
@@ -53,17 +61,20 @@ export function removeMembers(context: WriteContext, change: MemberChange): void
   }
 }
 
-function findMembers({ tx, caller }: WriteContext, { teamId, idType, ids }: MemberChange) {
-  const { role, team } = teamById(tx, caller, teamId);
-  if (!canUpdateMembers(role, team)) throw notFound();
+function findTeam({ tx, caller }: WriteContext, id: string): FoundTeam {
+  const found = teamById(tx, caller, id);
+  if (!canUpdateMembers(found.role, found.team)) throw notFound();
+  return found;
+}
+
+function findMembers({ tx }: WriteContext, role: CallerRole, { idType, ids }: MemberChange): readonly Membership[] {
   const organizationId = role.organization.id;
-  const members = ids.map((id) => {
+  return ids.map((id) => {
     const isMembershipId = idType === 'organization-memberships';
     const membership = isMembershipId ? tx.get(memberships, id)?.row : membershipOfUser(tx, organizationId, id);
     if (membership?.organizationId !== organizationId) throw notFound();
     return membership;
   });
-  return { role, members };
 }
 
 function membershipOfUser(tx: WriteContext['tx'], organizationId: string, username: string): Membership | undefined {

@@ -3,8 +3,15 @@ import { isDeepStrictEqual } from 'node:util';
 import { Type } from 'typebox';
 import { newId } from '../../credentials/ids-and-secrets.ts';
 import { recordTeamAccessChange } from '../audit.ts';
+import type { CallerRole } from '../authorization/caller.ts';
+import { checkPermissionsHeld, checkTeamWithinRole, forbidden } from '../authorization/compare-team.ts';
 import { type FoundTeam, organizationWithTeams, teamById } from '../authorization/find-visible.ts';
-import { canCreateTeams, canSetOrganizationAccess, canUpdateTeam } from '../authorization/permissions.ts';
+import {
+  canCreateTeams,
+  canMakeSecret,
+  canSetOrganizationAccess,
+  canUpdateTeam,
+} from '../authorization/permissions.ts';
 import { organizationAccessSchema, teamDocument } from '../documents/team-to-json.ts';
 import type { WriteContext } from '../http/request-pipeline.ts';
 import type { Precondition } from '../jsonapi/documents.ts';
@@ -40,7 +47,7 @@ export interface TeamTarget {
   readonly precondition: Precondition;
 }
 
-/** Creates a team [AUTHZ-45]. @throws JsonApiError `not-found`, `invalid-attribute` */
+/** Creates a team [AUTHZ-45]. @throws JsonApiError `not-found`, `invalid-attribute`, `forbidden` */
 export function createTeam(
   { tx, caller, origin }: WriteContext,
   organization: string,
@@ -50,9 +57,8 @@ export function createTeam(
   if (!canCreateTeams(role)) throw notFound();
   const { organizationAccess: accessChange, name = '', ...values } = readTeamBody(attributes, true);
   const organizationAccess = changedOrganizationAccess([], accessChange);
-  if (organizationAccess.length > 0 && !canSetOrganizationAccess(role, undefined, organizationAccess)) {
-    throw notFound();
-  }
+  if (organizationAccess.length > 0) checkOrganizationAccess(role, undefined, organizationAccess);
+  if (values.visibility !== 'organization') checkMakesSecret(role);
   const organizationId = role.organization.id;
   if (isReserved(name)) throw new JsonApiError([reservedNameError()]);
   if (tx.find(teams, 'name', nameInOrganization(organizationId, name)) !== undefined)
@@ -82,13 +88,35 @@ export function createTeam(
   return { role, team };
 }
 
+/** @throws JsonApiError `forbidden` unless the caller may give all of these permissions [AUTHZ-45, AUTHZ-46] */
+function checkOrganizationAccess(
+  role: CallerRole,
+  team: FoundTeam['team'] | undefined,
+  wanted: readonly OrganizationPermission[],
+): void {
+  if (!canSetOrganizationAccess(role, team)) {
+    throw forbidden("a change of organization-access requires 'manage-organization-access', which you do not have");
+  }
+  checkPermissionsHeld(role, wanted, 'you cannot give');
+}
+
+/** @throws JsonApiError `forbidden` [AUTHZ-43] */
+function checkMakesSecret(role: CallerRole): void {
+  if (canMakeSecret(role)) return;
+  throw forbidden("a secret team requires 'access-secret-teams', which you do not have: want visibility organization");
+}
+
 /** Whether the name belongs to the `owners` team, even after owners have renamed their team [AUTHZ-52]. */
 const isReserved = (name: string): boolean => normalizeName(name) === OWNERS_TEAM_NAME;
 
 const reservedNameError = () =>
   attributeError('name', `Name '${OWNERS_TEAM_NAME}' is reserved for the team that owns the organization`);
 
-/** Updates a team [AUTHZ-46]. @throws JsonApiError `not-found`, `invalid-attribute`, `precondition-failed` */
+/**
+ * Updates a team [AUTHZ-46].
+ * @throws JsonApiError `not-found`, `invalid-attribute`, `precondition-failed`; `forbidden` for a team that grants more
+ * than the caller has
+ */
 export function changeTeam(
   { tx, caller, origin }: WriteContext,
   { id, precondition }: TeamTarget,
@@ -96,13 +124,14 @@ export function changeTeam(
 ): FoundTeam {
   const found = teamById(tx, caller, id);
   const { role, team: before } = found;
-  if (!canUpdateTeam(role, before) && !canSetOrganizationAccess(role, before, before.organizationAccess))
-    throw notFound();
+  if (!canUpdateTeam(role, before)) throw notFound();
+  checkTeamWithinRole(tx, role, before);
   const { organizationAccess: accessChange, ...values } = readTeamBody(attributes, false);
   const organizationAccess = changedOrganizationAccess(before.organizationAccess, accessChange);
   const team: Team = { ...before, ...values, organizationAccess };
   const changesAccess = !isDeepStrictEqual(organizationAccess, before.organizationAccess);
-  if (changesAccess && !canSetOrganizationAccess(role, before, organizationAccess)) throw notFound();
+  if (changesAccess) checkOrganizationAccess(role, before, organizationAccess);
+  if (team.visibility === 'secret' && before.visibility !== 'secret') checkMakesSecret(role);
   const renamed = team.name !== before.name && id !== role.organization.ownersTeamId;
   if (renamed && isReserved(team.name)) throw new JsonApiError([reservedNameError()]);
   const sameName = tx.find(teams, 'name', nameInOrganization(team.organizationId, team.name))?.row;
@@ -126,12 +155,14 @@ export function changeTeam(
 
 /**
  * Deletes a team with its rows, members, and tokens [AUTHZ-83].
- * @throws JsonApiError `not-found`, `precondition-failed`; `forbidden` for the `owners` team [AUTHZ-51]
+ * @throws JsonApiError `not-found`, `precondition-failed`; `forbidden` for the `owners` team [AUTHZ-51] and for a team
+ * that grants more than the caller has [AUTHZ-44]
  */
 export function deleteTeam({ tx, caller, origin }: WriteContext, { id, precondition }: TeamTarget): void {
   const found = teamById(tx, caller, id);
   const { role, team } = found;
   if (!canUpdateTeam(role, team)) throw notFound();
+  checkTeamWithinRole(tx, role, team);
   if (id === role.organization.ownersTeamId) {
     throw new JsonApiError([{ code: 'forbidden', detail: 'the team that owns the organization cannot be deleted' }]);
   }

@@ -1,6 +1,7 @@
 /** The endpoints of teams and their members. */
 import { type Call, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
+import { comparisonBudget } from '../authorization/compare-team.ts';
 import { organizationWithTeams, teamById } from '../authorization/find-visible.ts';
 import { includedWithTeams, TEAM_INCLUDES, teamDocument, teamSchema, teamToJson } from '../documents/team-to-json.ts';
 import { serveDelete, serveRead, serveWrite, type TeamAccessService } from '../http/request-pipeline.ts';
@@ -41,7 +42,8 @@ export function teamEndpoints(service: TeamAccessService): Endpoint[] {
           const all = listTeams(reader, role, call.query);
           const found = slicePage(all, page).map((team) => ({ role, team }));
           const linkage = boundedLinkage();
-          const data = found.map((one) => teamToJson(reader, one, linkage));
+          const budget = comparisonBudget();
+          const data = found.map((one) => teamToJson(reader, one, linkage, budget));
           const included = includedWithTeams(reader, found, include);
           return documentAnswer(call, pageDocument(call, page, { data, totalCount: all.length, ...included }));
         }),

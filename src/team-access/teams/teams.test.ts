@@ -213,7 +213,7 @@ describe('a caller with one organization permission', () => {
   before(() => makeOrganization(api(), api().adminToken, 'acme'));
 
   for (const permission of PERMISSIONS) {
-    test(`gets 404 for every way to more than ${permission} [AUTHZ-44]`, async () => {
+    test(`is refused every way to more than ${permission} [AUTHZ-44]`, async () => {
       const { token, own, username, membership } = await holder(permission);
       const stronger = await makeTeam(api(), api().adminToken, 'acme', {
         name: `above-${permission}`,
@@ -259,7 +259,9 @@ describe('a caller with one organization permission', () => {
         ['GET', `/teams/${owners?.id}/authentication-tokens`],
       ];
       for (const [method, path, body] of escalations) {
-        assert.deepEqual(statusAndText(await ask(method, path, body)), NOT_FOUND, `${method} ${path}`);
+        const answer = await ask(method, path, body);
+        if (answer.status !== 403) assert.deepEqual(statusAndText(answer), NOT_FOUND, `${method} ${path}`);
+        else assert.match(String(errorsOf(answer)[0]?.['detail']), /which you do not have/, `${method} ${path}`);
       }
     });
   }
@@ -284,19 +286,26 @@ describe('a caller with one organization permission', () => {
     }
   });
 
-  test('creates a secret team and makes a team secret, and cannot see it afterwards [AUTHZ-43]', async () => {
+  test('makes no team secret without access-secret-teams [AUTHZ-43]', async () => {
     const { token } = await makeManager('manage-teams', 'hider');
-    const ask = (method: string, path: string, attributes?: Readonly<Record<string, unknown>>) =>
-      request(api(), token, method, path, attributes === undefined ? {} : { body: resource('teams', attributes) });
-    const created = documentOf(await ask('POST', '/organizations/acme/teams', { name: 'made-secret' })).data;
-    assert.deepEqual([created.attributes['name'], created.attributes['visibility']], ['made-secret', 'secret']);
-    assert.deepEqual(statusAndText(await ask('GET', `/teams/${created.id}`)), NOT_FOUND);
-    const attributes = { name: 'turned-secret', visibility: 'organization' };
-    const { id } = documentOf(await ask('POST', '/organizations/acme/teams', attributes)).data;
-    assert.equal((await ask('GET', `/teams/${id}`)).status, 200);
-    const changed = documentOf(await ask('PATCH', `/teams/${id}`, { visibility: 'secret' })).data;
-    assert.deepEqual([changed.id, changed.attributes['visibility']], [id, 'secret']);
-    assert.deepEqual(statusAndText(await ask('PATCH', `/teams/${id}`, { visibility: 'organization' })), NOT_FOUND);
+    const ask = (method: string, path: string, attributes: Readonly<Record<string, unknown>>) =>
+      request(api(), token, method, path, { body: resource('teams', attributes) });
+    const isRefused = (answer: Awaited<ReturnType<typeof ask>>) => {
+      assert.equal(answer.status, 403, answer.text);
+      assert.match(String(errorsOf(answer)[0]?.['detail']), /^a secret team requires 'access-secret-teams'/);
+    };
+    const path = '/organizations/acme/teams';
+    isRefused(await ask('POST', path, { name: 'made-secret' }));
+    isRefused(await ask('POST', path, { name: 'made-secret', visibility: 'secret' }));
+    const attributes = { name: 'stays-visible', visibility: 'organization' };
+    const { id } = documentOf(await ask('POST', path, attributes)).data;
+    isRefused(await ask('PATCH', `/teams/${id}`, { visibility: 'secret' }));
+    assert.equal((await ask('PATCH', `/teams/${id}`, { description: 'mine' })).status, 200);
+    const both = { 'organization-access': { 'manage-teams': true, 'access-secret-teams': true } };
+    const seeing = await makeTeam(api(), api().adminToken, 'acme', { name: 'seeing-hiders', ...both });
+    await addToTeam(api(), api().adminToken, seeing.id, 'hider');
+    assert.equal((await ask('PATCH', `/teams/${id}`, { visibility: 'secret' })).status, 200);
+    assert.equal((await ask('POST', path, { name: 'made-secret' })).status, 200);
   });
 
   test('learns only from a creation that the name of a hidden resource is taken [AUTHZ-14]', async () => {
@@ -312,7 +321,8 @@ describe('a caller with one organization permission', () => {
     const organization = { name: 'acme', email: 'a@example.org' };
     const isTaken = ['Name has already been taken'];
     assert.deepEqual(await create(outsider.token, '/organizations', 'organizations', organization), isTaken);
-    assert.deepEqual(await create(token, '/organizations/acme/teams', 'teams', { name: 'taken' }), isTaken);
+    const wanted = { name: 'taken', visibility: 'organization' };
+    assert.deepEqual(await create(token, '/organizations/acme/teams', 'teams', wanted), isTaken);
     await makeOrganization(api(), outsider.token, 'beta');
     assert.equal(await create(outsider.token, '/organizations/beta/teams', 'teams', { name: 'taken' }), 200);
     for (const [by, name] of [

@@ -7,6 +7,7 @@ import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { Stored } from '../../state/table.ts';
 import type { CallerRole } from '../authorization/caller.ts';
 import { sortByCreation } from '../jsonapi/pagination.ts';
+import { grantAccessEverywhere } from '../tables/organization-access.ts';
 import { teamWorkspaces } from '../tables/team-workspace.ts';
 import { type Workspace, workspaces } from '../tables/workspace.ts';
 
@@ -24,14 +25,14 @@ export function listWorkspaces(reader: Snapshot, role: CallerRole, query: Query)
 }
 
 /**
- * Returns the workspaces that a role can access [AUTHZ-20], in order of creation: all of them with `read-workspaces`,
- * otherwise those on which one of the role's teams has a row.
+ * Returns the workspaces that a role can access [AUTHZ-20], in order of creation: all of them with a
+ * permission that grants access to all, otherwise those on which one of the role's teams has a row.
  */
 export function accessibleWorkspaces(
   reader: Snapshot,
   { organization, permissions, teams }: CallerRole,
 ): readonly Stored<Workspace>[] {
-  if (permissions.has('read-workspaces')) {
+  if (grantAccessEverywhere(permissions)) {
     // The order is cached, because there can be 100,000 workspaces and every page needs it.
     return reader.memoizeWhileUnchanged(
       workspaces,

@@ -26,6 +26,8 @@ export interface EndpointPermission {
   readonly target?: string;
   /** All others get 404, or 401 if they are not authenticated. */
   readonly allowed: readonly CallerName[];
+  /** The callers that get 403, because the request would give more than they have [AUTHZ-44]. */
+  readonly refused?: readonly CallerName[];
   /** The status for allowed callers, 200 by default. */
   readonly status?: number;
 }
@@ -83,21 +85,33 @@ const withToken =
     return at(fixture);
   };
 
+/** What a team grants that the managers among the callers lack. They do not see a team that is `hidden`. */
+type Excess = 'nothing' | 'a row' | 'a permission' | 'hidden';
+
+const NO_OWNERS = (callers: readonly CallerName[]) => callers.filter((name) => !OWNERS.includes(name));
+
+/** Returns who may make a request, and who gets 403 because the team grants more than they have. */
+function permittedBy(managers: readonly CallerName[], excess: Excess, refusing: readonly Excess[]) {
+  if (excess === 'hidden') return { allowed: OWNERS };
+  return refusing.includes(excess) ? { allowed: OWNERS, refused: NO_OWNERS(managers) } : { allowed: managers };
+}
+
 const teamRows: readonly EndpointPermission[] = (
   [
-    ['visible', ({ visibleTeam }: OrganizationFixture) => visibleTeam, MEMBERS, MANAGE_TEAMS, MANAGE_MEMBERS],
-    ['secret', ({ secretTeam }: OrganizationFixture) => secretTeam, SEE_SECRET_TEAM, OWNERS, OWNERS],
-    ['stronger', ({ strongTeam }: OrganizationFixture) => strongTeam, MEMBERS, OWNERS, OWNERS],
-    ['owners', ({ ownersTeam }: OrganizationFixture) => ownersTeam, [...OWNERS, 'secret-viewer'], OWNERS, OWNERS],
+    ['visible', ({ visibleTeam }: OrganizationFixture) => visibleTeam, MEMBERS, 'a row'],
+    ['without rows', ({ idleTeam }: OrganizationFixture) => idleTeam, MEMBERS, 'nothing'],
+    ['secret', ({ secretTeam }: OrganizationFixture) => secretTeam, SEE_SECRET_TEAM, 'hidden'],
+    ['stronger', ({ strongTeam }: OrganizationFixture) => strongTeam, MEMBERS, 'a permission'],
+    ['owners', ({ ownersTeam }: OrganizationFixture) => ownersTeam, [...OWNERS, 'secret-viewer'], 'hidden'],
   ] as const
-).flatMap(([target, team, seeing, changing, joining]): EndpointPermission[] => [
+).flatMap(([target, team, seeing, excess]): EndpointPermission[] => [
   { endpoint: 'GET /teams/:id', target, path: (fixture) => `/teams/${team(fixture)}`, allowed: seeing },
   {
     endpoint: 'PATCH /teams/:id',
     target,
     path: (fixture) => `/teams/${team(fixture)}`,
     body: invalidBody('teams'),
-    allowed: changing,
+    ...permittedBy(MANAGE_TEAMS, excess, ['a row', 'a permission']),
     status: 422,
   },
   {
@@ -105,7 +119,7 @@ const teamRows: readonly EndpointPermission[] = (
     target,
     path: (fixture) => `/teams/${team(fixture)}`,
     headers: UNMATCHED_ETAG,
-    allowed: changing,
+    ...permittedBy(MANAGE_TEAMS, excess, ['a row', 'a permission']),
     status: target === 'owners' ? 403 : 412,
   },
   ...(['POST', 'DELETE'] as const).flatMap((method) =>
@@ -114,7 +128,7 @@ const teamRows: readonly EndpointPermission[] = (
       target,
       path: (fixture: OrganizationFixture) => `/teams/${team(fixture)}/relationships/${by}`,
       body: { data: [] },
-      allowed: joining,
+      ...permittedBy(MANAGE_MEMBERS, excess, method === 'POST' ? ['a row', 'a permission'] : ['a permission']),
       status: 204,
     })),
   ),
@@ -246,24 +260,40 @@ export const ENDPOINT_PERMISSIONS: readonly EndpointPermission[] = [
     path: org('/teams'),
     body: resource('teams', { name: 'secret', 'organization-access': { 'manage-policies': true } }),
     allowed: OWNERS,
+    refused: NO_OWNERS(MANAGE_TEAMS),
     status: 422,
   },
   {
     endpoint: 'POST /organizations/:name/teams',
     target: 'with a permission that the access manager holds',
     path: org('/teams'),
-    body: resource('teams', { name: 'secret', 'organization-access': { 'manage-membership': true } }),
+    body: resource('teams', {
+      name: 'secret',
+      visibility: 'organization',
+      'organization-access': { 'manage-membership': true },
+    }),
     allowed: [...OWNERS, 'access-manager'],
+    refused: ['teams-manager'],
+    status: 422,
+  },
+  {
+    endpoint: 'POST /organizations/:name/teams',
+    target: 'that is secret',
+    path: org('/teams'),
+    body: resource('teams', { name: 'secret' }),
+    allowed: OWNERS,
+    refused: NO_OWNERS(MANAGE_TEAMS),
     status: 422,
   },
   ...teamRows,
   {
     endpoint: 'PATCH /teams/:id',
     target: 'giving a permission that only owners hold',
-    path: ({ visibleTeam }) => `/teams/${visibleTeam}`,
+    path: ({ idleTeam }) => `/teams/${idleTeam}`,
     body: resource('teams', { 'organization-access': { 'manage-workspaces': true } }),
     headers: UNMATCHED_ETAG,
     allowed: OWNERS,
+    refused: NO_OWNERS(MANAGE_TEAMS),
     status: 412,
   },
   { endpoint: `GET ${memberships}`, path: org('/organization-memberships'), allowed: MEMBERS },

@@ -53,6 +53,8 @@ export interface OrganizationFixture {
   readonly secretTeam: string;
   /** A visible team with the member `member`, the token `team-token` and a plan row on `workspace`. */
   readonly visibleTeam: string;
+  /** A visible team without members, rows, and permissions. */
+  readonly idleTeam: string;
   /** A visible team with a permission that only owners hold, so only owners may change it [AUTHZ-44]. */
   readonly strongTeam: string;
   readonly workspace: string;
@@ -116,6 +118,7 @@ export async function createOrganizationFixture(api: Api, organization = 'acme')
   await addToTeam(api, owner.token, admins.id, `${organization}-row-admin`);
   const visible = await makeTeam(api, owner.token, organization, { name: 'visible', visibility: 'organization' });
   await addToTeam(api, owner.token, visible.id, `${organization}-member`);
+  const idle = await makeTeam(api, owner.token, organization, { name: 'idle', visibility: 'organization' });
   const strong = await makeTeam(api, owner.token, organization, {
     name: 'strong',
     visibility: 'organization',
@@ -171,6 +174,7 @@ export async function createOrganizationFixture(api: Api, organization = 'acme')
     ownersTeam: owners,
     secretTeam: secret.id,
     visibleTeam: visible.id,
+    idleTeam: idle.id,
     strongTeam: strong.id,
     workspace: workspace.id,
     workspaceName: 'production',

@@ -5,14 +5,22 @@ import type { BlockingQueries, Evaluate } from '../../../http/blocking/blocking-
 import { FILTERED_HEADER } from '../../../http/blocking/read-protocol.ts';
 import { type Answer, type Call, emptyAnswer, pathParameter } from '../../../http/call.ts';
 import type { Endpoint } from '../../../http/endpoint.ts';
+import type { Filter } from '../../../http/filter/compile-filter.ts';
+import { FILTER, filterItems, readFilter } from '../../../http/filter/filter-parameter.ts';
 import type { Parameter } from '../../../http/parameter.ts';
 import { JsonText } from '../../../http/v1/json-answer.ts';
 import { parseBody } from '../../../http/v1/parse-body.ts';
 import { readVisible } from '../api/read-catalog.ts';
-import { agentChecksSchema, agentServicesSchema } from '../api/response-schemas.ts';
+import { agentChecksSchema, agentServicesSchema, checkSchema, serviceSchema } from '../api/response-schemas.ts';
 import { deleteService } from '../change-catalog.ts';
 import { queryNode } from '../query/catalog-queries.ts';
-import { checksByIdToJson, checksOfService, serviceJsonText } from '../query/catalog-to-json.ts';
+import {
+  checksByIdToJson,
+  checksOfService,
+  resolvedCheckToJson,
+  serviceJsonText,
+  serviceToJson,
+} from '../query/catalog-to-json.ts';
 import { missingOrDenied, type VisibleResult } from '../query/visibility.ts';
 import { catalogServiceKey, catalogServices } from '../tables/catalog-service.ts';
 import type { CheckStatus } from '../tables/check.ts';
@@ -69,18 +77,22 @@ export function agentEndpoints(
       path: '/v1/agent/services',
       summary: 'Reads the services registered with this server',
       blocking: true,
+      query: [FILTER],
       answer: agentServicesSchema,
       answerHeaders: [FILTERED_HEADER],
-      handle: (call) => reads.answer(call, readAgentServices(agent, contextOf(call))),
+      handle: (call) =>
+        reads.answer(call, readAgentServices(agent, contextOf(call), readFilter(call.query, serviceSchema))),
     },
     {
       method: 'GET',
       path: '/v1/agent/checks',
       summary: 'Reads the checks of the services registered with this server',
       blocking: true,
+      query: [FILTER],
       answer: agentChecksSchema,
       answerHeaders: [FILTERED_HEADER],
-      handle: (call) => reads.answer(call, readAgentChecks(agent, contextOf(call))),
+      handle: (call) =>
+        reads.answer(call, readAgentChecks(agent, contextOf(call), readFilter(call.query, checkSchema))),
     },
   ];
 }
@@ -105,24 +117,28 @@ async function deregisterService(agent: Agent, context: RequestContext, id: stri
 }
 
 /** `GET /v1/agent/services`: the services by ID. */
-const readAgentServices = (agent: Agent, context: RequestContext): Evaluate =>
-  readAgent(agent, context, ({ instances }) => {
-    const services = instances.map((found) => `${JSON.stringify(found.instance.service.id)}:${serviceJsonText(found)}`);
+const readAgentServices = (agent: Agent, context: RequestContext, filter: Filter | undefined): Evaluate =>
+  readAgent(agent, context, filter, ({ instances }) => {
+    const selected = filterItems(instances, filter, serviceToJson);
+    const services = selected.map((found) => `${JSON.stringify(found.instance.service.id)}:${serviceJsonText(found)}`);
     return new JsonText(`{${services.join(',')}}`);
   });
 
 /** `GET /v1/agent/checks`: the checks of the services by ID. */
-const readAgentChecks = (agent: Agent, context: RequestContext): Evaluate =>
-  readAgent(agent, context, ({ instances }) => checksByIdToJson(instances.flatMap(checksOfService)));
+const readAgentChecks = (agent: Agent, context: RequestContext, filter: Filter | undefined): Evaluate =>
+  readAgent(agent, context, filter, ({ instances }) =>
+    checksByIdToJson(filterItems(instances.flatMap(checksOfService), filter, resolvedCheckToJson)),
+  );
 
 function readAgent(
   { credentials, node }: Agent,
   context: RequestContext,
+  filter: Filter | undefined,
   body: (visible: VisibleResult) => unknown,
 ): Evaluate {
   return readVisible(credentials, context, undefined, {
     source: (snapshot, query) => queryNode(credentials.state, snapshot, query, node.name),
-    key: '',
+    key: filter?.text ?? '',
     body,
   });
 }

@@ -8,6 +8,7 @@ import {
 } from '../../../credentials/caller.ts';
 import { existingPartition } from '../../../credentials/partition.ts';
 import type { Evaluate, ReadResult } from '../../../http/blocking/blocking-query.ts';
+import { filterItems } from '../../../http/filter/filter-parameter.ts';
 import { JsonText, jsonList } from '../../../http/v1/json-answer.ts';
 import type { Snapshot } from '../../../state/memory/snapshot.ts';
 import { resolveListScope, watchedScope } from '../../find/list-scope.ts';
@@ -18,28 +19,39 @@ import {
   queryPartition,
   queryService,
 } from '../query/catalog-queries.ts';
-import { catalogServiceJsonText, nodeJsonText, serviceJsonText } from '../query/catalog-to-json.ts';
+import {
+  catalogServiceJsonText,
+  catalogServiceToJson,
+  nodeJsonText,
+  nodeToJson,
+  serviceJsonText,
+  serviceToJson,
+} from '../query/catalog-to-json.ts';
 import type { ResolvedInstance } from '../query/resolved-instances.ts';
 import { filterVisible, mergeVisible, type VisibleResult } from '../query/visibility.ts';
-import type { InstanceFilter } from './read-parameters.ts';
+import { type InstanceFilter, onSelectedNodes, type Selection, selectionKey } from './read-parameters.ts';
 
 /** `GET /v1/catalog/services`: the tags of each visible service. Merges the tags of several partitions ([SVC-29]). */
-export function listServices(credentials: Credentials, context: RequestContext, peer: string | undefined): Evaluate {
-  return readVisible(credentials, context, peer, {
+export function listServices(credentials: Credentials, context: RequestContext, selection: Selection): Evaluate {
+  return readVisible(credentials, context, selection.peer, {
     source: (snapshot, query) => queryPartition(credentials.state, snapshot, query),
-    key: `${peer ?? ''}`,
+    key: selectionKey(selection),
     allowsAllPartitions: true,
-    body: ({ instances }) => new JsonText(JSON.stringify(tagsByName(instances))),
+    body: ({ instances }) =>
+      new JsonText(JSON.stringify(tagsByName(selectInstances(instances, selection, catalogServiceToJson)))),
   });
 }
 
 /** `GET /v1/catalog/nodes`. */
-export function listNodes(credentials: Credentials, context: RequestContext, peer: string | undefined): Evaluate {
-  return readVisible(credentials, context, peer, {
+export function listNodes(credentials: Credentials, context: RequestContext, selection: Selection): Evaluate {
+  return readVisible(credentials, context, selection.peer, {
     source: (snapshot, query) => queryPartition(credentials.state, snapshot, query),
-    key: `${peer ?? ''}`,
+    key: selectionKey(selection),
     allowsAllPartitions: true,
-    body: ({ nodes }) => jsonList(nodes, nodeJsonText),
+    body: ({ nodes }) => {
+      const selected = onSelectedNodes(nodes, selection, ({ node }) => node);
+      return jsonList(filterItems(selected, selection.filter, nodeToJson), nodeJsonText);
+    },
   });
 }
 
@@ -47,16 +59,16 @@ export function listNodes(credentials: Credentials, context: RequestContext, pee
 export function readNode(
   credentials: Credentials,
   context: RequestContext,
-  peer: string | undefined,
+  selection: Selection,
   name: string,
 ): Evaluate {
-  return readVisible(credentials, context, peer, {
+  return readVisible(credentials, context, selection.peer, {
     source: (snapshot, query) => queryNode(credentials.state, snapshot, query, name),
-    key: `${peer ?? ''}\0${name.toLowerCase()}`,
+    key: `${name.toLowerCase()}\0${selectionKey(selection)}`,
     isSingleNode: true,
     body: ({ nodes: [node], instances }) => {
       if (node === undefined) return null;
-      const services = instances.map(
+      const services = filterItems(instances, selection.filter, serviceToJson).map(
         (resolved) => `${JSON.stringify(resolved.instance.service.id)}:${serviceJsonText(resolved)}`,
       );
       return new JsonText(`{"Node":${nodeJsonText(node)},"Services":{${services.join(',')}}}`);
@@ -72,7 +84,7 @@ export function listServiceInstances(
   name: string,
 ): Evaluate {
   const { state } = credentials;
-  const tags = filter.tags.join('\0');
+  const key = `${filter.tags.join('\0')}\0\0${selectionKey(filter)}`;
   return (snapshot) => {
     const { caller, partition } = resolveCaller(credentials, snapshot, context);
     authorize(caller, { resource: 'services', access: 'read', partition, name });
@@ -81,8 +93,11 @@ export function listServiceInstances(
     return {
       ...withWakeTopics(waitOptionsOf(caller), alsoWake),
       watched,
-      shareKey: `${query.partition}\0${name.toLowerCase()}\0${filter.peer ?? ''}\0${tags}`,
-      body: () => jsonList(filterByTags(instances, filter.tags), catalogServiceJsonText),
+      shareKey: `${query.partition}\0${name.toLowerCase()}\0${key}`,
+      body: () => {
+        const tagged = filterByTags(instances, filter.tags);
+        return jsonList(selectInstances(tagged, filter, catalogServiceToJson), catalogServiceJsonText);
+      },
     };
   };
 }
@@ -124,7 +139,7 @@ export function readVisible(
   };
 }
 
-type WakeOptions = Pick<ReadResult, 'alsoWake' | 'expiresAtMs' | 'quotaKey'>;
+type WakeOptions = Pick<ReadResult, 'alsoWake' | 'expiresAtMs' | 'waiter'>;
 
 /** Adds the topics that wake the query to those of the caller's token. */
 export function withWakeTopics(as: WakeOptions, alsoWake: NonNullable<ReadResult['alsoWake']>): WakeOptions {
@@ -142,6 +157,18 @@ export function filterByTags(
     return tags.every((tag) => own.includes(tag));
   });
 }
+
+/** Returns the instances that have the node metadata and match the filter. `viewOf` returns the form to filter. */
+export const selectInstances = (
+  instances: readonly ResolvedInstance[],
+  selection: Selection,
+  viewOf: (resolved: ResolvedInstance) => object,
+): readonly ResolvedInstance[] =>
+  filterItems(
+    onSelectedNodes(instances, selection, ({ instance }) => instance.node),
+    selection.filter,
+    viewOf,
+  );
 
 function tagsByName(instances: readonly ResolvedInstance[]): Record<string, string[]> {
   const byName = new Map<string, { readonly name: string; readonly tags: Set<string> }>();

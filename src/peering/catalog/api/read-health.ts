@@ -9,6 +9,7 @@ import {
 import { existingPartition } from '../../../credentials/partition.ts';
 import type { Evaluate } from '../../../http/blocking/blocking-query.ts';
 import { ServiceError } from '../../../http/errors.ts';
+import { filterItems } from '../../../http/filter/filter-parameter.ts';
 import { jsonList } from '../../../http/v1/json-answer.ts';
 import type { Snapshot } from '../../../state/memory/snapshot.ts';
 import type { State } from '../../../state/state.ts';
@@ -18,13 +19,15 @@ import {
   checksOfNode,
   checksOfService,
   healthJsonText,
+  healthToJson,
   type ResolvedCheck,
+  resolvedCheckToJson,
 } from '../query/catalog-to-json.ts';
 import { type ResolvedInstance, sortInstances } from '../query/resolved-instances.ts';
 import type { VisibleResult } from '../query/visibility.ts';
 import { CHECK_STATUSES } from '../tables/check.ts';
-import { filterByTags, readVisible, withWakeTopics } from './read-catalog.ts';
-import { ANSWERED_BY, type InstanceFilter } from './read-parameters.ts';
+import { filterByTags, readVisible, selectInstances, withWakeTopics } from './read-catalog.ts';
+import { ANSWERED_BY, type InstanceFilter, onSelectedNodes, type Selection, selectionKey } from './read-parameters.ts';
 
 /** `GET /v1/health/service/:name` ([SVC-33]). */
 export function readServiceHealth(
@@ -35,21 +38,27 @@ export function readServiceHealth(
 ): Evaluate {
   const { state } = credentials;
   const { peer, passing, failover } = filter;
-  const key = [name.toLowerCase(), peer ?? '', passing, failover?.join() ?? '', ...filter.tags].join('\0');
+  const key = [name.toLowerCase(), passing, failover?.join() ?? '', ...filter.tags, '', selectionKey(filter)].join(
+    '\0',
+  );
   return (snapshot) => {
     const { caller, partition: namedPartition } = resolveCaller(credentials, snapshot, context);
     authorize(caller, { resource: 'services', access: 'read', partition: namedPartition, name });
     const partition = existingPartition(snapshot, namedPartition);
     const { instances, watched, alsoWake, answeredBy } =
       failover === undefined
-        ? withoutFailover(queryService(state, snapshot, { partition, peer }, name), filter)
+        ? { ...queryService(state, snapshot, { partition, peer }, name), answeredBy: undefined }
         : withFailover(state, snapshot, partition, name, { ...filter, failover });
     return {
       ...withWakeTopics(waitOptionsOf(caller), alsoWake),
       watched,
       shareKey: `${partition}\0${key}`,
       headers: answeredBy === undefined ? [] : [ANSWERED_BY.name, answeredBy],
-      body: () => jsonList(onlyPassing(instances, passing), healthJsonText),
+      body: () => {
+        // The instances of a failover are selected already.
+        const selected = failover === undefined ? selectTagged(instances, filter) : instances;
+        return jsonList(onlyPassing(selected, passing), healthJsonText);
+      },
     };
   };
 }
@@ -58,8 +67,8 @@ interface FailoverResult extends InstancesResult {
   readonly answeredBy?: string;
 }
 
-const withoutFailover = (source: InstancesResult, { tags }: InstanceFilter): FailoverResult =>
-  tags.length === 0 ? source : { ...source, instances: filterByTags(source.instances, tags) };
+const selectTagged = (instances: readonly ResolvedInstance[], filter: InstanceFilter): readonly ResolvedInstance[] =>
+  selectInstances(filterByTags(instances, filter.tags), filter, healthToJson);
 
 /**
  * Returns the local instances if one of them is passing, otherwise the instances of the first peer with a passing
@@ -70,12 +79,12 @@ function withFailover(
   snapshot: Snapshot,
   partition: string,
   name: string,
-  { tags, failover }: InstanceFilter & { readonly failover: readonly string[] },
+  filter: InstanceFilter & { readonly failover: readonly string[] },
 ): FailoverResult {
   // Watches every peer, because a change of any of them can change which one answers.
-  const sources = [undefined, ...failover].map((peer) => {
+  const sources = [undefined, ...filter.failover].map((peer) => {
     const source = queryService(state, snapshot, { partition, peer }, name);
-    return { ...source, peer, instances: filterByTags(source.instances, tags) };
+    return { ...source, peer, instances: selectTagged(source.instances, filter) };
   });
   const [local] = sources;
   const answer = sources.find(({ instances }) => instances.some(({ status }) => status === 'passing')) ?? local;
@@ -94,14 +103,14 @@ const onlyPassing = (instances: readonly ResolvedInstance[], passing: boolean): 
 export function readNodeHealth(
   credentials: Credentials,
   context: RequestContext,
-  peer: string | undefined,
+  selection: Selection,
   name: string,
 ): Evaluate {
-  return readVisible(credentials, context, peer, {
+  return readVisible(credentials, context, selection.peer, {
     source: (snapshot, query) => queryNode(credentials.state, snapshot, query, name),
-    key: `${peer ?? ''}\0${name.toLowerCase()}`,
+    key: `${name.toLowerCase()}\0${selectionKey(selection)}`,
     isSingleNode: true,
-    body: (visible) => jsonList(checksOf(visible), checkJsonText),
+    body: (visible) => jsonList(selectChecks(checksOf(visible), selection), checkJsonText),
   });
 }
 
@@ -111,22 +120,30 @@ const STATE_NAMES: readonly string[] = ['any', ...CHECK_STATUSES, 'maintenance']
 export function listChecks(
   credentials: Credentials,
   context: RequestContext,
-  peer: string | undefined,
+  selection: Selection,
   state: string,
 ): Evaluate {
   if (!STATE_NAMES.includes(state)) {
     throw new ServiceError('bad-request', `Invalid state "${state}": want ${STATE_NAMES.join(' or ')}`);
   }
-  return readVisible(credentials, context, peer, {
+  return readVisible(credentials, context, selection.peer, {
     source: (snapshot, query) => queryPartition(credentials.state, snapshot, query),
-    key: `${peer ?? ''}\0${state}`,
+    key: `${state}\0${selectionKey(selection)}`,
     allowsAllPartitions: true,
     body: (visible) => {
-      const checks = checksOf(visible);
-      return jsonList(state === 'any' ? checks : checks.filter(({ check }) => check.status === state), checkJsonText);
+      const all = checksOf(visible);
+      const checks = state === 'any' ? all : all.filter(({ check }) => check.status === state);
+      return jsonList(selectChecks(checks, selection), checkJsonText);
     },
   });
 }
+
+const selectChecks = (checks: readonly ResolvedCheck[], selection: Selection): readonly ResolvedCheck[] =>
+  filterItems(
+    onSelectedNodes(checks, selection, ({ node }) => node),
+    selection.filter,
+    resolvedCheckToJson,
+  );
 
 const checksOf = ({ nodes, instances }: VisibleResult): ResolvedCheck[] => [
   ...nodes.flatMap(checksOfNode),

@@ -1,15 +1,24 @@
 /** The query parameters of catalog reads. */
-import { Type } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import type { Call } from '../../../http/call.ts';
 import { ServiceError } from '../../../http/errors.ts';
+import type { Filter } from '../../../http/filter/compile-filter.ts';
+import { readFilter } from '../../../http/filter/filter-parameter.ts';
 import { QUOTED_LENGTH_MAX } from '../../../http/limits.ts';
 import type { Parameter } from '../../../http/parameter.ts';
 import { checkPeerName } from '../../record/record.ts';
 import { FAILOVER_PEERS_MAX } from '../limits.ts';
+import type { InstanceNode } from '../tables/instance.ts';
 
 export const PEER: Parameter = {
   name: 'peer',
   description: 'Reads what this peer exports instead of this cluster.',
+  schema: Type.String(),
+};
+/** Declared so that its refusal says where to make the change. */
+export const PEER_OF_WRITE: Parameter = {
+  name: PEER.name,
+  description: 'Refused, because only the exporting cluster can change what a peer exports.',
   schema: Type.String(),
 };
 export const TAG: Parameter = {
@@ -30,6 +39,12 @@ export const FAILOVER: Parameter = {
   schema: Type.String(),
 };
 
+export const NODE_META: Parameter = {
+  name: 'node-meta',
+  description: 'Returns only what is on nodes with this metadata, as key:value. If repeated, with all of it.',
+  schema: Type.String(),
+};
+
 /** The response header of requests with `failover` ([SVC-41]). */
 export const ANSWERED_BY: Parameter = {
   name: 'X-Service-Answered-By',
@@ -37,9 +52,16 @@ export const ANSWERED_BY: Parameter = {
   schema: Type.String(),
 };
 
-export interface InstanceFilter {
+/** What every catalog read selects with. */
+export interface Selection {
   /** Spelled as in the request. Undefined: this cluster. */
   readonly peer: string | undefined;
+  /** The metadata that nodes must have. */
+  readonly nodeMeta: readonly (readonly [key: string, value: string])[];
+  readonly filter: Filter | undefined;
+}
+
+export interface InstanceFilter extends Selection {
   /** In lower case. */
   readonly tags: readonly string[];
   readonly passing: boolean;
@@ -47,18 +69,54 @@ export interface InstanceFilter {
   readonly failover: readonly string[] | undefined;
 }
 
-const NO_FILTER: InstanceFilter = { peer: undefined, tags: [], passing: false, failover: undefined };
+const NO_SELECTION: Selection = { peer: undefined, nodeMeta: [], filter: undefined };
+const NO_FILTER: InstanceFilter = { ...NO_SELECTION, tags: [], passing: false, failover: undefined };
 
-/** Reads the filter from the query. Empty parameters count as absent ([V1-16]). @throws ServiceError `bad-request` */
-export function readInstanceFilter({ query, request }: Call): InstanceFilter {
+/** Reads what a list of items of a schema selects. @throws ServiceError `bad-request` */
+export function readSelection({ query, request }: Call, itemSchema: TSchema): Selection {
+  if (query.size === 0) return NO_SELECTION;
+  const nodeMeta = query.has(NODE_META.name) ? allValues(request.url ?? '', NODE_META.name).map(readNodeMeta) : [];
+  return { peer: readPeer({ query }), nodeMeta, filter: readFilter(query, itemSchema) };
+}
+
+/** Equal keys mean equal selections. */
+export const selectionKey = ({ peer, nodeMeta, filter }: Selection): string =>
+  [peer ?? '', filter?.text ?? '', ...nodeMeta.flat()].join('\0');
+
+/** Returns the nodes, or the instances on nodes, that have the metadata of the selection. */
+export function onSelectedNodes<Item>(
+  items: readonly Item[],
+  { nodeMeta }: Selection,
+  nodeOf: (item: Item) => InstanceNode,
+): readonly Item[] {
+  if (nodeMeta.length === 0) return items;
+  return items.filter((item) => {
+    const { meta } = nodeOf(item);
+    return nodeMeta.every(([key, value]) => Object.hasOwn(meta, key) && meta[key] === value);
+  });
+}
+
+/** A key without a value selects nodes with an empty value, as in Consul. */
+function readNodeMeta(text: string): readonly [key: string, value: string] {
+  const colon = text.indexOf(':');
+  return colon === -1 ? [text, ''] : [text.slice(0, colon), text.slice(colon + 1)];
+}
+
+/**
+ * Reads the filter of instances with an item of `schema` each. Empty parameters count as absent ([V1-16]).
+ * @throws ServiceError `bad-request`
+ */
+export function readInstanceFilter(call: Call, itemSchema: TSchema): InstanceFilter {
+  const { query, request } = call;
   if (query.size === 0) return NO_FILTER;
-  const peer = readPeer({ query });
+  const selection = readSelection(call, itemSchema);
+  const { peer } = selection;
   const failover = readFailover(query.get(FAILOVER.name) ?? '');
   if (peer !== undefined && failover !== undefined) {
     throw new ServiceError('bad-request', 'Cannot specify ?peer with ?failover, conflicting semantics.');
   }
-  const tags = query.has(TAG.name) ? allValues(request.url ?? '', TAG.name) : [];
-  return { peer, tags, passing: readPassing(query.get(PASSING.name)), failover };
+  const tags = query.has(TAG.name) ? allValues(request.url ?? '', TAG.name).map((tag) => tag.toLowerCase()) : [];
+  return { ...selection, tags, passing: readPassing(query.get(PASSING.name)), failover };
 }
 
 /** Returns the peer in the query, if any. @throws ServiceError `bad-request` */
@@ -104,8 +162,8 @@ function readPassing(text: string | undefined): boolean {
   throw new ServiceError('bad-request', `Invalid value for ?passing "${text}": want true or false`);
 }
 
-/** Returns every value of a repeated parameter in lower case. `Query` has only the first one. */
+/** Returns every value of a repeated parameter. `Query` has only the first one. */
 function allValues(url: string, name: string): string[] {
   const values = new URLSearchParams(url.slice(url.indexOf('?') + 1)).getAll(name);
-  return values.filter((value) => value !== '').map((value) => value.toLowerCase());
+  return values.filter((value) => value !== '');
 }

@@ -21,9 +21,9 @@ const node = {
   TaggedAddresses: textMap,
 };
 
-const nodeSchema = Type.Object({ ...node, Meta: textMap, ...indexes }, { title: 'CatalogNode' });
+export const nodeSchema: TSchema = Type.Object({ ...node, Meta: textMap, ...indexes }, { title: 'CatalogNode' });
 
-const serviceSchema = Type.Object(
+export const serviceSchema: TSchema = Type.Object(
   {
     Kind: Type.Optional(Type.String()),
     ID: Type.String(),
@@ -53,7 +53,7 @@ const serviceSchema = Type.Object(
   { title: 'NodeService' },
 );
 
-const catalogServiceSchema = Type.Object(
+export const catalogServiceSchema: TSchema = Type.Object(
   {
     ...node,
     NodeMeta: textMap,
@@ -73,7 +73,7 @@ const catalogServiceSchema = Type.Object(
   { title: 'CatalogService' },
 );
 
-const checkSchema = Type.Object(
+export const checkSchema: TSchema = Type.Object(
   {
     Node: Type.String(),
     CheckID: Type.String(),
@@ -103,9 +103,11 @@ export const nodeServicesSchema: TSchema = Type.Union(
   [Type.Object({ Node: nodeSchema, Services: Type.Record(Type.String(), serviceSchema) }), Type.Null()],
   { description: 'A node with its services by ID, or null if it is missing.' },
 );
-export const healthSchema: TSchema = Type.Array(
-  Type.Object({ Node: nodeSchema, Service: serviceSchema, Checks: Type.Array(checkSchema) }, { title: 'ServiceEntry' }),
+export const serviceEntrySchema: TSchema = Type.Object(
+  { Node: nodeSchema, Service: serviceSchema, Checks: Type.Array(checkSchema) },
+  { title: 'ServiceEntry' },
 );
+export const healthSchema: TSchema = Type.Array(serviceEntrySchema);
 export const checksSchema: TSchema = Type.Array(checkSchema);
 export const agentServicesSchema: TSchema = Type.Record(Type.String(), serviceSchema, { description: 'By ID.' });
 export const agentChecksSchema: TSchema = Type.Record(Type.String(), checkSchema, { description: 'By ID.' });

@@ -16,7 +16,7 @@ const indexesToJson = ({ createIndex, modifyIndex }: Indexes): object => ({
   ModifyIndex: modifyIndex,
 });
 
-function nodeToJson(resolved: ResolvedNode): object {
+export function nodeToJson(resolved: ResolvedNode): object {
   const { node } = resolved;
   return {
     ID: node.id,
@@ -31,7 +31,7 @@ function nodeToJson(resolved: ResolvedNode): object {
 }
 
 /** Returns the service in the form that is nested below a node. */
-function serviceToJson(resolved: ResolvedInstance): object {
+export function serviceToJson(resolved: ResolvedInstance): object {
   const { service, node } = resolved.instance;
   return {
     ...(service.kind !== '' && { Kind: service.kind }),
@@ -53,7 +53,7 @@ function serviceToJson(resolved: ResolvedInstance): object {
 }
 
 /** Returns the service and its node in one flat object, for `/v1/catalog/service/:name`. */
-function catalogServiceToJson(resolved: ResolvedInstance): object {
+export function catalogServiceToJson(resolved: ResolvedInstance): object {
   const { node, service } = resolved.instance;
   return {
     ID: node.id,
@@ -123,13 +123,16 @@ export const nodeJsonText = memoizedJson(nodeToJson);
 export const serviceJsonText = memoizedJson(serviceToJson);
 export const catalogServiceJsonText = memoizedJson(catalogServiceToJson);
 
-export const healthJsonText = memoizedJson((resolved: ResolvedInstance) => ({
+/** Returns an instance with its node and the checks of both, for `/v1/health/service/:name`. */
+export const healthToJson = (resolved: ResolvedInstance): object => ({
   Node: nodeToJson(resolved.resolvedNode),
   Service: serviceToJson(resolved),
   Checks: resolved.instance.checks.map((check) =>
     checkToJson(check, resolved.instance.node, check.serviceId === '' ? resolved.resolvedNode : resolved),
   ),
-}));
+});
+
+export const healthJsonText = memoizedJson(healthToJson);
 
 /** A check with the node, partition and indexes that responses contain. */
 export interface ResolvedCheck {
@@ -147,8 +150,10 @@ export const checksOfService = (resolved: ResolvedInstance): ResolvedCheck[] =>
     .filter(({ serviceId }) => serviceId !== '')
     .map((check) => ({ check, node: resolved.instance.node, resolved }));
 
-export const checkJsonText = ({ check, node, resolved }: ResolvedCheck): string =>
-  JSON.stringify(checkToJson(check, node, resolved));
+export const resolvedCheckToJson = ({ check, node, resolved }: ResolvedCheck): object =>
+  checkToJson(check, node, resolved);
+
+export const checkJsonText = (resolved: ResolvedCheck): string => JSON.stringify(resolvedCheckToJson(resolved));
 
 export const checksByIdToJson = (checks: readonly ResolvedCheck[]): object =>
-  Object.fromEntries(checks.map(({ check, node, resolved }) => [check.id, checkToJson(check, node, resolved)]));
+  Object.fromEntries(checks.map((resolved) => [resolved.check.id, resolvedCheckToJson(resolved)]));

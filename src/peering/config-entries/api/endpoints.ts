@@ -5,6 +5,7 @@ import type { BlockingQueries } from '../../../http/blocking/blocking-query.ts';
 import { FILTERED_HEADER } from '../../../http/blocking/read-protocol.ts';
 import { type Call, pathParameter } from '../../../http/call.ts';
 import type { Endpoint } from '../../../http/endpoint.ts';
+import { FILTER, readFilter } from '../../../http/filter/filter-parameter.ts';
 import type { Parameter } from '../../../http/parameter.ts';
 import { jsonAnswer } from '../../../http/v1/json-answer.ts';
 import { PARTITION_OR_ALL } from '../../../http/v1/parameters.ts';
@@ -68,10 +69,14 @@ export function entryEndpoints({ credentials, reads, consul }: EntryEndpointOpti
       path: '/v1/config/:kind',
       summary: 'Lists the configuration entries of a kind',
       blocking: true,
-      query: [PARTITION_OR_ALL],
+      query: [PARTITION_OR_ALL, FILTER],
       answer: Type.Array(entrySchema),
       answerHeaders: [FILTERED_HEADER],
-      handle: (call) => reads.answer(call, listEntries(credentials, contextOf(call), kindOf(call))),
+      handle: (call) =>
+        reads.answer(
+          call,
+          listEntries(credentials, contextOf(call), kindOf(call), readFilter(call.query, entrySchema)),
+        ),
     },
     {
       method: 'GET',

@@ -6,7 +6,7 @@ import { partitionKey } from '../../../credentials/partition.ts';
 import type { Evaluate } from '../../../http/blocking/blocking-query.ts';
 import type { Reader } from '../../../state/memory/reader.ts';
 import { resolveListScope, watchedScope } from '../../find/list-scope.ts';
-import { nameEntry, peerings } from '../../record/record.ts';
+import { foundServices, nameEntry, peerings } from '../../record/record.ts';
 import { nameKey } from '../config-entry.ts';
 
 const importedSchema = Type.Object(
@@ -42,7 +42,9 @@ export function listImported(credentials: Credentials, context: RequestContext):
 function importedInto(reader: Reader, partition: string): readonly Imported[] {
   const imported = reader
     .list(peerings, 'partition', partitionKey(partition))
-    .flatMap(({ row }) => row.imported.map((Service) => ({ Service, Partition: partition, SourcePeer: row.name })));
+    .flatMap(({ row }) =>
+      foundServices(row).map((Service) => ({ Service, Partition: partition, SourcePeer: row.name })),
+    );
   return imported.sort(
     (a, b) =>
       compare(nameKey(a.Service), nameKey(b.Service)) ||

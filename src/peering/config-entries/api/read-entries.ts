@@ -4,6 +4,8 @@ import { permits } from '../../../credentials/acl-token.ts';
 import { type Credentials, type RequestContext, resolveCaller, waitOptionsOf } from '../../../credentials/caller.ts';
 import { partitionKey } from '../../../credentials/partition.ts';
 import type { Evaluate } from '../../../http/blocking/blocking-query.ts';
+import type { Filter } from '../../../http/filter/compile-filter.ts';
+import { filterItems } from '../../../http/filter/filter-parameter.ts';
 import { resolveListScope, watchedScope } from '../../find/list-scope.ts';
 import { configEntries, type Kind, kindEntry } from '../config-entry.ts';
 import { entryToJson } from '../entry-to-json.ts';
@@ -24,8 +26,13 @@ export function readEntry(
   };
 }
 
-/** Lists the entries that the caller may read, by partition, then by name. */
-export function listEntries(credentials: Credentials, context: RequestContext, kind: Kind): Evaluate {
+/** Lists the entries that the caller may read and that match the filter, by partition, then by name. */
+export function listEntries(
+  credentials: Credentials,
+  context: RequestContext,
+  kind: Kind,
+  filter: Filter | undefined,
+): Evaluate {
   const { state } = credentials;
   return (snapshot) => {
     const { caller, partition } = resolveCaller(credentials, snapshot, context, true);
@@ -42,7 +49,7 @@ export function listEntries(credentials: Credentials, context: RequestContext, k
         ...keys.map((key) => state.watchEntry(configEntries, 'kind', kindEntry(key, kind))),
       ],
       filtered: scope.filtered || visible.length < all.length,
-      body: () => visible.map(entryToJson),
+      body: () => filterItems(visible.map(entryToJson), filter, (entry) => entry),
     };
   };
 }

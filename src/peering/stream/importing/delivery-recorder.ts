@@ -6,8 +6,11 @@ import type { AppliedService, IncomingDelivery, ReceivedDigest } from '../status
 import { ExportDigestSchema } from '../wire/gen/peering/digest_pb.ts';
 
 export interface DeliveryRecorder extends IncomingDelivery {
-  /** Records a service that was applied or is unchanged. */
-  recordService(service: string, contentHash: string): void;
+  /**
+   * Records a service that was applied or is unchanged. Without `isKept` the server keeps nothing of it, and neither
+   * does the recorder, so that services in no list cannot fill it ([STREAM-97]).
+   */
+  recordService(service: string, contentHash: string, isKept: boolean): void;
   /** Records an applied list and drops the services that it omits. @param names in the form of `nameKey` */
   recordList(names: ReadonlySet<string>): void;
   recordDigest(encoded: Uint8Array): void;
@@ -26,8 +29,9 @@ export function createDeliveryRecorder(clock: Pick<Clock, 'now'>): DeliveryRecor
   };
 
   return {
-    recordService(service, contentHash) {
-      applied.set(nameKey(service), { contentHash, atMs: clock.now(), order: next() });
+    recordService(service, contentHash, isKept) {
+      if (!isKept) applied.delete(nameKey(service));
+      else applied.set(nameKey(service), { contentHash, atMs: clock.now(), order: next() });
     },
     recordList(names) {
       listOrder = next();

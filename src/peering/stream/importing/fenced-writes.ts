@@ -7,33 +7,37 @@ import { isStateError } from '../../../state/errors.ts';
 import type { State } from '../../../state/state.ts';
 import type { DeepReadonly } from '../../../state/table.ts';
 import type { Transaction } from '../../../state/write/transaction.ts';
-import { BACKOFF_MS_MIN } from '../../limits.ts';
+import { BACKOFF_MS_MIN, IMPORT_WRITE_BYTES } from '../../limits.ts';
 import { type CurrentStream, isCurrent, type Peering, peerings } from '../../record/record.ts';
 import { SessionSuperseded } from '../contract.ts';
+import type { ImportBudget } from './import-budgets.ts';
 
 /** The record of a peering whose current stream is this one. */
 export type CurrentRow = DeepReadonly<Peering> & { readonly stream: CurrentStream };
 
 export interface FencedWrites {
   /**
-   * Resolves when the change is durable. Retries while the store is unavailable or full ([STREAM-55]), because the peer
-   * sends a resource only once. The session's apply timeout limits the retries.
+   * Waits for the peer's write budget ([STREAM-96]) and resolves when the change is durable. Retries while the store is
+   * unavailable or full ([STREAM-55]), because the peer sends a resource only once. The session's apply timeout limits
+   * the retries.
+   * @param bytes the size of the rows that `change` writes, as JSON
    * @throws SessionSuperseded, StateError, what `change` throws
    */
-  write<T>(signal: AbortSignal, change: (tx: Transaction, row: CurrentRow) => T): Promise<T>;
+  write<T>(bytes: number, signal: AbortSignal, change: (tx: Transaction, row: CurrentRow) => T): Promise<T>;
   /** Returns the record if the stream is current, for a caller without changes. @throws SessionSuperseded */
   current(): Promise<CurrentRow>;
 }
 
 /** @param epoch the stream's epoch. Writes wait for it. It rejects when the stream never becomes current. */
 export function fencedWrites(
-  { state, clock }: { readonly state: State; readonly clock: Clock },
+  { state, clock, budget }: { readonly state: State; readonly clock: Clock; readonly budget: ImportBudget },
   peeringId: string,
   epoch: Promise<number>,
 ): FencedWrites {
   return {
-    async write(signal, change) {
+    async write(bytes, signal, change) {
       const ownEpoch = await epoch;
+      await budget.spend(IMPORT_WRITE_BYTES + bytes, signal);
       for (;;) {
         try {
           return await state.write(

@@ -25,6 +25,7 @@ export interface ImportUsage {
    * @throws ApplyRefused with the name of the exceeded limit
    */
   replace(before: Amount, after: Amount): () => void;
+  readonly used: Amount;
 }
 
 /** Returns the quantity of one service, or zero for `undefined`. */
@@ -41,6 +42,9 @@ export function createImportUsage(rows: readonly DeepReadonly<ImportedService>[]
   };
   for (const row of rows) add(amountFor(row), 1);
   return {
+    get used() {
+      return { ...used };
+    },
     replace(before, after) {
       for (const quantity of QUANTITIES) {
         const total = used[quantity] + after[quantity] - before[quantity];

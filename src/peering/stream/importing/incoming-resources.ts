@@ -1,34 +1,44 @@
 /** Applies the resources that a peer sends. */
 import { Code } from '@connectrpc/connect';
-import type { Clock } from '../../../state/clock/clock.ts';
+import { type Clock, sleep } from '../../../state/clock/clock.ts';
 import type { State } from '../../../state/state.ts';
-import { ADDRESSES_MAX } from '../../limits.ts';
-import { peerings } from '../../record/record.ts';
-import { links } from '../../record/secrets.ts';
+import { ADDRESSES_MAX, BACKOFF_MS_MIN, IMPORTED_SERVICES_MAX } from '../../limits.ts';
+import { peerings, recordBytes } from '../../record/record.ts';
 import { isDnsName, isServerAddress } from '../../record/server-address.ts';
-import { trustBundles } from '../../record/trust-bundle.ts';
 import { lookupPeeringName } from '../../spans.ts';
 import { RootError, unexpiredRoots } from '../../trust/roots.ts';
 import { ApplyRefused, type IncomingResources } from '../contract.ts';
+import { DIGEST_HASH_BYTES_MAX, FOREIGN_ROOTS_ATTEMPTS } from '../limits.ts';
 import type { ExportDigest } from '../wire/gen/peering/digest_pb.ts';
 import type { PeeringServerAddresses, PeeringTrustBundle } from '../wire/gen/peering/peering_pb.ts';
 import type { Resource } from '../wire/resources.ts';
 import { createDeliveryRecorder, type DeliveryRecorder } from './delivery-recorder.ts';
 import { fencedWrites } from './fenced-writes.ts';
+import type { ImportBudgets } from './import-budgets.ts';
 import { createImportSpans } from './import-spans.ts';
 import { incomingServices } from './incoming-services.ts';
+import { ForeignRoots, putBundle } from './put-bundle.ts';
 import { checkServiceNames, isValidServiceName } from './service-names.ts';
+
+export interface IncomingResourcesDependencies {
+  readonly state: State;
+  readonly clock: Clock;
+  readonly budgets: ImportBudgets;
+  /** This cluster's. No peer has it. */
+  readonly identity: { readonly trustDomain: string };
+}
 
 /** @param epoch the stream's epoch. Resources wait for it. It rejects when the stream never becomes current. */
 export function incomingResources(
-  { state, clock }: { readonly state: State; readonly clock: Clock },
+  { state, clock, budgets, identity }: IncomingResourcesDependencies,
   peeringId: string,
   epoch: Promise<number>,
 ): IncomingResources & { readonly delivery: DeliveryRecorder } {
-  const writes = fencedWrites({ state, clock }, peeringId, epoch);
+  const budget = budgets.of(peeringId);
+  const writes = fencedWrites({ state, clock, budget }, peeringId, epoch);
   const delivery = createDeliveryRecorder(clock);
   const spans = createImportSpans(() => lookupPeeringName(state.snapshot, peeringId));
-  const services = incomingServices(state, peeringId, writes, delivery);
+  const services = incomingServices({ state, clock, writes, recorder: delivery, budget }, peeringId);
 
   async function applyRoots({ TrustDomain, RootPEMs }: PeeringTrustBundle, signal: AbortSignal): Promise<void> {
     const roots = usableRoots(RootPEMs, clock.now());
@@ -36,17 +46,19 @@ export function incomingResources(
       const named = JSON.stringify(TrustDomain.slice(0, 64));
       throw new ApplyRefused(Code.InvalidArgument, `the trust bundle is of ${named}, which is not a trust domain`);
     }
-    await writes.write(signal, (tx) => {
-      const link = tx.get(links, peeringId)?.row;
-      if (link !== undefined && link.trustDomain !== '' && link.trustDomain !== TrustDomain) {
-        const wanted = `want that of the token, "${link.trustDomain}"`;
-        throw new ApplyRefused(Code.InvalidArgument, `the trust bundle is of "${TrustDomain}": ${wanted}`);
+    const bundle = { trustDomain: TrustDomain, roots };
+    // The bundle is stored twice: for TLS, and for the services of the peer.
+    const bytes = 2 * roots.join().length;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await writes.write(bytes, signal, (tx) => putBundle(tx, peeringId, bundle, identity.trustDomain));
+        return;
+      } catch (error) {
+        // The same bundle may still be on its way from another peering with that cluster.
+        if (!(error instanceof ForeignRoots) || attempt === FOREIGN_ROOTS_ATTEMPTS) throw error;
+        await sleep(clock, BACKOFF_MS_MIN, signal);
       }
-      if (link !== undefined && link.roots.join() !== roots.join()) tx.put(links, { ...link, roots });
-      const bundle = tx.get(trustBundles, peeringId)?.row;
-      if (bundle?.trustDomain === TrustDomain && bundle.roots.join() === roots.join()) return;
-      tx.put(trustBundles, { peeringId, trustDomain: TrustDomain, roots });
-    });
+    }
   }
 
   async function applyAddresses({ Addresses }: PeeringServerAddresses, signal: AbortSignal): Promise<void> {
@@ -57,7 +69,9 @@ export function incomingResources(
     const addresses = [...new Set(Addresses)].slice(0, ADDRESSES_MAX);
     if (addresses.length === 0)
       throw new ApplyRefused(Code.InvalidArgument, 'no server address: the old ones are kept');
-    await writes.write(signal, (tx, row) => {
+    const current = await writes.current();
+    if (current.peer?.addresses.join() === addresses.join()) return;
+    await writes.write(recordBytes(current), signal, (tx, row) => {
       const { peer } = row;
       // Manual addresses may belong to a proxy that the peer does not know ([PEER-19]).
       if (peer === undefined || peer.manual || peer.addresses.join() === addresses.join()) return;
@@ -68,6 +82,10 @@ export function incomingResources(
   async function applyDigest({ services: named }: ExportDigest, encoded: Uint8Array): Promise<void> {
     // The names appear in responses of the API, so they must be valid.
     checkServiceNames(named.map(({ name }) => name));
+    if (named.length > IMPORTED_SERVICES_MAX || named.some(({ hash }) => hash.length > DIGEST_HASH_BYTES_MAX)) {
+      const wanted = `want at most ${IMPORTED_SERVICES_MAX} services with hashes of ${DIGEST_HASH_BYTES_MAX} bytes`;
+      throw new ApplyRefused(Code.ResourceExhausted, `the digest has ${named.length} services: ${wanted}`);
+    }
     await writes.current();
     delivery.recordDigest(encoded);
   }

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { Code } from '@connectrpc/connect';
+import { createFakeClock } from '../../../../test/support/fake-clock.ts';
 import { importedInstance, mustGet } from '../../../../test/support/peering/catalog-requests.ts';
 import { mustGenerate } from '../../../../test/support/peering/peering-requests.ts';
 import { type Api, startApi } from '../../../../test/support/process/api.ts';
+import { until } from '../../../../test/support/until.ts';
 import { systemClock } from '../../../state/clock/clock.ts';
 import { StateError } from '../../../state/errors.ts';
 import type { State } from '../../../state/state.ts';
@@ -12,15 +14,17 @@ import { importProblems } from '../../catalog/tables/import-problem.ts';
 import { importedServices } from '../../catalog/tables/imported-service.ts';
 import type { Instance } from '../../catalog/tables/instance.ts';
 import { encodeInstances } from '../../export/instance-to-wire.ts';
-import { IMPORT_PROBLEMS_MAX } from '../../limits.ts';
+import { IMPORT_BYTES_BURST, IMPORT_BYTES_PER_SECOND, IMPORT_PROBLEMS_MAX } from '../../limits.ts';
 import { peerings, streamOpened } from '../../record/record.ts';
 import { ApplyRefused, type IncomingResources, SessionSuperseded } from '../contract.ts';
+import { FOUND_AT_ONCE_MAX, FOUND_DELAY_MS } from '../limits.ts';
 import { ExportDigestSchema } from '../wire/gen/peering/digest_pb.ts';
 import { ExportedServiceListSchema, ExportedServiceSchema } from '../wire/gen/peering/peerstream_pb.ts';
 import { CheckServiceNodeSchema } from '../wire/gen/peering/service_pb.ts';
 import { decodeResource } from '../wire/messages.ts';
 import { createDeliveryRecorder } from './delivery-recorder.ts';
 import { fencedWrites } from './fenced-writes.ts';
+import { createImportBudgets } from './import-budgets.ts';
 import type { Amount } from './import-usage.ts';
 import { incomingResources } from './incoming-resources.ts';
 import { type IncomingServices, incomingServices } from './incoming-services.ts';
@@ -34,6 +38,9 @@ beforeEach(async () => {
 });
 afterEach(() => api[Symbol.asyncDispose]());
 
+const budgets = createImportBudgets(systemClock);
+const identity = { trustDomain: 'here.accord' };
+
 /** Opens the current stream of a new peering. */
 async function open(name: string, state: State = api.state): Promise<ReturnType<typeof incomingResources>> {
   await mustGenerate(api, name);
@@ -45,7 +52,7 @@ async function open(name: string, state: State = api.state): Promise<ReturnType<
     peeringId = row.id;
     return row.epoch;
   });
-  return incomingResources({ state, clock: systemClock }, peeringId, Promise.resolve(epoch));
+  return incomingResources({ state, clock: systemClock, budgets, identity }, peeringId, Promise.resolve(epoch));
 }
 
 const { signal } = new AbortController();
@@ -79,8 +86,11 @@ const explained = (service: string): Promise<Explained> => mustGet(api, `/v1/pee
 /** Returns the receiver with other limits. */
 function withLimits(most: Amount): IncomingServices {
   const epoch = api.state.snapshot.get(peerings, peeringId)?.row.epoch ?? 0;
-  const writes = fencedWrites({ state: api.state, clock: systemClock }, peeringId, Promise.resolve(epoch));
-  return incomingServices(api.state, peeringId, writes, createDeliveryRecorder(systemClock), most);
+  const { state } = api;
+  const budget = budgets.of(peeringId);
+  const writes = fencedWrites({ state, clock: systemClock, budget }, peeringId, Promise.resolve(epoch));
+  const recorder = createDeliveryRecorder(systemClock);
+  return incomingServices({ state, clock: systemClock, writes, recorder, budget }, peeringId, most);
 }
 
 async function refusal(applied: Promise<void>): Promise<ApplyRefused> {
@@ -124,6 +134,80 @@ describe('incoming services', () => {
     assert.equal(names(), 'api,web');
     await service('web');
     assert.equal(names(), 'api');
+  });
+
+  test('leave no trace in memory or state when they are in no list and empty [STREAM-97]', async () => {
+    await list('listed');
+    const before = api.state.snapshot.index;
+    for (let i = 0; i < 1_000; i += 1) await service(`unlisted-${i}`);
+    await service('listed');
+    assert.equal(api.state.snapshot.index, before);
+    assert.equal(incoming.delivery.applied('unlisted-0'), undefined);
+    assert.ok(incoming.delivery.applied('listed') !== undefined);
+    // A service that arrives before its list is kept until then.
+    await service('early', importedInstance('early', 'n1'));
+    assert.ok(incoming.delivery.applied('early') !== undefined);
+    await service('early');
+    assert.equal(incoming.delivery.applied('early'), undefined);
+  });
+
+  test('are refused with a reserved name, which a list may contain [STREAM-98]', async () => {
+    await list('web', 'Consul', 'accord');
+    for (const name of ['consul', 'Accord']) {
+      const { message } = await refusal(service(name, importedInstance(name, 'n1')));
+      assert.match(message, /is not imported: every cluster has a service of its own with this name$/);
+    }
+    assert.equal(names(), '');
+    assert.deepEqual(api.state.snapshot.get(peerings, peeringId)?.row.imported, ['web']);
+  });
+
+  test('are in ImportedServices while they can be found [PEER-104]', async () => {
+    const found = async (): Promise<unknown> =>
+      (await mustGet<{ StreamStatus: { ImportedServices: unknown } }>(api, '/v1/peering/east')).StreamStatus
+        .ImportedServices;
+    await service('early', importedInstance('early', 'n1'));
+    await list('early', 'empty', 'refused', 'web');
+    assert.deepEqual(await found(), ['early']);
+    await service('web', importedInstance('web', 'n1'));
+    await service('empty');
+    await refusal(bring('service', 'refused', invalidService()));
+    assert.deepEqual(await found(), ['early', 'web']);
+    const { length } = await mustGet<readonly object[]>(api, '/v1/imported-services');
+    assert.equal(length, 2);
+    await service('early');
+    assert.deepEqual(await found(), ['web']);
+    await list('empty');
+    assert.equal(await found(), null);
+  });
+
+  test('of a long list are found after FOUND_DELAY_MS, together [PEER-104]', async () => {
+    const clock = createFakeClock();
+    const long = Array.from({ length: FOUND_AT_ONCE_MAX + 1 }, (_, i) => `s${i}`);
+    await list(...long);
+    const row = () => api.state.snapshot.get(peerings, peeringId)?.row;
+    const parts = { state: api.state, clock, budgets, identity };
+    const later = incomingResources(parts, peeringId, Promise.resolve(row()?.epoch ?? 0));
+    for (const name of ['s1', 's2']) {
+      await bring('service', name, encodeInstances([importedInstance(name, 'n1')]), later);
+    }
+    assert.deepEqual(row()?.found, []);
+    clock.advance(FOUND_DELAY_MS);
+    await until('both are found', () => row()?.found?.length === 2);
+    assert.deepEqual(row()?.found, ['s1', 's2']);
+  });
+
+  test('that change over and over are written at the rate of the peer [STREAM-96]', async () => {
+    const clock = createFakeClock();
+    const limited = { state: api.state, clock, budgets: createImportBudgets(clock), identity };
+    const epoch = api.state.snapshot.get(peerings, peeringId)?.row.epoch ?? 0;
+    const churning = incomingResources(limited, peeringId, Promise.resolve(epoch));
+    await limited.budgets.of(peeringId).spend(IMPORT_BYTES_BURST + IMPORT_BYTES_PER_SECOND, signal);
+    const change = bring('service', 'web', encodeInstances([importedInstance('web', 'n1')]), churning);
+    await until('the write waits', () => clock.timerCount === 1);
+    assert.equal(names(), '');
+    clock.advance(1_000);
+    await change;
+    assert.equal(names(), 'web');
   });
 
   test('are separate for two peers, also with equal names [SVC-79]', async () => {

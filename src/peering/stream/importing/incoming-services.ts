@@ -5,6 +5,7 @@
  */
 import { hash } from 'node:crypto';
 import { Code } from '@connectrpc/connect';
+import { type Clock, sleep } from '../../../state/clock/clock.ts';
 import { isStateError } from '../../../state/errors.ts';
 import { REMOVAL_BATCH_ROWS } from '../../../state/limits.ts';
 import type { State } from '../../../state/state.ts';
@@ -13,13 +14,17 @@ import { importProblems } from '../../catalog/tables/import-problem.ts';
 import { type ImportedService, importedServiceKey, importedServices } from '../../catalog/tables/imported-service.ts';
 import type { Instance } from '../../catalog/tables/instance.ts';
 import { nameKey } from '../../config-entries/config-entry.ts';
-import { IMPORT_PROBLEMS_MAX } from '../../limits.ts';
-import { peerings } from '../../record/record.ts';
+import { DNS_NAME_CHARACTERS_MAX, IMPORT_PROBLEMS_MAX } from '../../limits.ts';
+import { peerings, recordBytes } from '../../record/record.ts';
 import { ApplyRefused } from '../contract.ts';
+import { FOUND_AT_ONCE_MAX, FOUND_DELAY_MS } from '../limits.ts';
 import type { ExportedService, ExportedServiceList } from '../wire/gen/peering/peerstream_pb.ts';
 import { boundedLine } from '../wire/messages.ts';
+import { checkInstance } from './check-instance.ts';
 import type { DeliveryRecorder } from './delivery-recorder.ts';
 import type { FencedWrites } from './fenced-writes.ts';
+import { foundIn, isListed, isSameList, putFound } from './found-services.ts';
+import type { ImportBudget } from './import-budgets.ts';
 import { type Amount, amountFor, createImportUsage, IMPORTS_MAX, type ImportUsage } from './import-usage.ts';
 import { instanceFromWire } from './instance-from-wire.ts';
 import { checkServiceName, checkServiceNames } from './service-names.ts';
@@ -50,23 +55,33 @@ interface Replacement {
   readonly after: ImportedService | undefined;
 }
 
+export interface IncomingServicesDependencies {
+  readonly state: State;
+  readonly clock: Clock;
+  readonly writes: FencedWrites;
+  readonly recorder: Pick<DeliveryRecorder, 'recordService' | 'recordList'>;
+  readonly budget: ImportBudget;
+}
+
 /** Creates the receiver of a stream's services. @param most the limits of the peer */
 export function incomingServices(
-  state: State,
+  { state, clock, writes, recorder, budget }: IncomingServicesDependencies,
   peeringId: string,
-  writes: FencedWrites,
-  recorder: Pick<DeliveryRecorder, 'recordService' | 'recordList'>,
   most: Amount = IMPORTS_MAX,
 ): IncomingServices {
   /** Counted when it is first needed. Only the current stream changes the imports of a peer. */
   let usage: ImportUsage | undefined;
+  let isFoundDue = false;
 
   async function list({ Services }: ExportedServiceList, signal: AbortSignal): Promise<void> {
     const names = checkServiceNames(Services);
     const row = await writes.current();
-    // Commits the names first, because reads ignore services that they omit. The rows follow in bounded commits.
-    if (!isSameList(row.imported, names)) {
-      await writes.write(signal, (tx, now) => tx.put(peerings, { ...now, imported: names }));
+    const found = foundIn(state.snapshot, peeringId, names);
+    // Commits the names first, so that the record never names a service whose row is deleted.
+    if (!isSameList(row.imported, names) || !isSameList(row.found ?? [], found)) {
+      await writes.write(recordBytes({ ...row, imported: names, found }), signal, (tx, now) =>
+        tx.put(peerings, { ...now, imported: names, found: foundIn(tx, peeringId, names) }),
+      );
     }
     const named = new Set(names.map((name) => importedServiceKey(peeringId, name)));
     // Counts again later, because a deletion below can fail. A list is applied alone ([STREAM-51]).
@@ -86,7 +101,7 @@ export function incomingServices(
       .map(({ row: { service } }) => importedServiceKey(peeringId, service))
       .filter((key) => !named.has(key));
     for (let from = 0; from < keys.length; from += REMOVAL_BATCH_ROWS) {
-      await writes.write(signal, (tx) => {
+      await writes.write(REMOVAL_BATCH_ROWS * DNS_NAME_CHARACTERS_MAX, signal, (tx) => {
         for (const key of keys.slice(from, from + REMOVAL_BATCH_ROWS)) tx.delete(table, key);
       });
     }
@@ -97,13 +112,22 @@ export function incomingServices(
     try {
       const contentHash = hash('sha256', received.encoded, 'base64url');
       await applyService({ ...received, contentHash }, signal);
-      recorder.recordService(received.name, contentHash);
+      recorder.recordService(received.name, contentHash, isKept(received.name));
     } catch (error) {
       const refusal = toRefusal(error);
       if (refusal === undefined) throw error;
+      budget.countRefused();
       await mark(received.name, refusal.message, signal);
       throw refusal;
     }
+  }
+
+  /** Whether the server keeps anything of the service: its row, or its name in the list ([STREAM-97]). */
+  function isKept(service: string): boolean {
+    const { snapshot } = state;
+    const row = snapshot.get(peerings, peeringId)?.row;
+    const key = importedServiceKey(peeringId, service);
+    return snapshot.get(importedServices, key) !== undefined || (row !== undefined && isListed(row, service));
   }
 
   async function applyService(
@@ -136,15 +160,37 @@ export function incomingServices(
       most,
     );
     const undo = usage.replace(amountFor(before), amountFor(after));
+    const isNew = (before === undefined) !== (after === undefined);
+    const service = before?.service ?? after?.service ?? '';
+    const record = isNew ? await writes.current() : undefined;
+    // A record with many names is written later, once for many services that are found for the first time.
+    const changesRecord = record !== undefined && (after === undefined || record.imported.length <= FOUND_AT_ONCE_MAX);
     try {
-      await writes.write(signal, (tx) => {
+      await writes.write((after?.bytes ?? 0) + (changesRecord ? recordBytes(record) : 0), signal, (tx, now) => {
         tx.delete(importProblems, key);
         if (after === undefined) tx.delete(importedServices, key);
         else tx.put(importedServices, after);
+        if (changesRecord && isListed(now, service)) putFound(tx, now);
       });
     } catch (error) {
       undo();
       throw error;
+    } finally {
+      budget.setUsed(usage.used);
+    }
+    if (isNew && !changesRecord) void refreshFound(signal);
+  }
+
+  /** Updates `found` of the record after FOUND_DELAY_MS. A failure is made up for by the next change, or the next list. */
+  async function refreshFound(signal: AbortSignal): Promise<void> {
+    if (isFoundDue) return;
+    isFoundDue = true;
+    try {
+      await sleep(clock, FOUND_DELAY_MS, signal);
+      isFoundDue = false;
+      await writes.write(recordBytes(await writes.current()), signal, putFound);
+    } catch {
+      isFoundDue = false;
     }
   }
 
@@ -152,7 +198,8 @@ export function incomingServices(
   async function mark(service: string, message: string, signal: AbortSignal): Promise<void> {
     const key = importedServiceKey(peeringId, service);
     const reason = boundedLine(message);
-    await writes.write(signal, (tx) => {
+    if (state.snapshot.get(importProblems, key)?.row.reason === reason) return;
+    await writes.write(service.length + reason.length, signal, (tx) => {
       const existing = tx.get(importProblems, key)?.row;
       if (existing?.reason === reason) return;
       const all = tx.list(importProblems, 'peering', peeringId, { limit: IMPORT_PROBLEMS_MAX });
@@ -171,17 +218,17 @@ function toRefusal(error: unknown): ApplyRefused | undefined {
   return new ApplyRefused(Code.ResourceExhausted, error.message);
 }
 
-/** Decodes and sorts the instances, so that their order makes no difference. @throws ApplyRefused */
+/** Decodes, validates and sorts the instances, so that their order makes no difference. @throws ApplyRefused */
 function instancesOf(name: string, { Nodes }: ExportedService): readonly Instance[] {
   const instances = Nodes.map(instanceFromWire).filter((instance) => instance !== undefined);
-  if (instances.length === Nodes.length) return instances.sort(byNodeAndId);
-  throw new ApplyRefused(Code.InvalidArgument, `service "${name}" has an instance without a node or a service`);
+  if (instances.length < Nodes.length) {
+    throw new ApplyRefused(Code.InvalidArgument, `service "${name}" has an instance without a node or a service`);
+  }
+  for (const instance of instances) checkInstance(name, instance);
+  return instances.sort(byNodeAndId);
 }
 
 const byNodeAndId = (a: Instance, b: Instance): number =>
   compare(a.node.name, b.node.name) || compare(a.service.id, b.service.id);
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
-
-const isSameList = (a: readonly string[], b: readonly string[]): boolean =>
-  a.length === b.length && a.every((name, i) => name === b[i]);

@@ -5,7 +5,7 @@
  */
 
 import type { SessionLimit } from '../contract.ts';
-import { PENDING_ACKS_MAX, PENDING_CHANGES_MAX, UNACKNOWLEDGED_MAX } from '../limits.ts';
+import { PENDING_ACK_BYTES_MAX, PENDING_ACKS_MAX, PENDING_CHANGES_MAX, UNACKNOWLEDGED_MAX } from '../limits.ts';
 import type { ReplicationMessage } from '../wire/gen/peering/peerstream_pb.ts';
 import { type Ack, ackMessage, heartbeatMessage } from '../wire/messages.ts';
 import { keyText, type ResourceKey, type ResourceKind } from '../wire/resources.ts';
@@ -22,6 +22,8 @@ export interface SendQueue {
   readonly control: ReplicationMessage[];
   heartbeatDue: boolean;
   readonly acks: KeyQueue<Ack>;
+  /** The characters in the URLs and reasons of `acks`, which the peer chooses. */
+  ackBytes: number;
   /** The resources that have changed since they were last sent. */
   readonly changed: KeyQueue<ResourceKey>;
   /** By nonce. */
@@ -43,6 +45,7 @@ export const createSendQueue = (): SendQueue => ({
   control: [],
   heartbeatDue: false,
   acks: createKeyQueue(),
+  ackBytes: 0,
   changed: createKeyQueue(),
   unacknowledged: new Map(),
   peerSubscriptions: new Set(),
@@ -53,11 +56,16 @@ export const createSendQueue = (): SendQueue => ({
 
 /** Queues an ACK or NACK. @returns the limit that is exceeded, if any */
 export function addAck(queue: SendQueue, ack: Ack): SessionLimit | undefined {
-  if (queue.acks.size >= PENDING_ACKS_MAX) return 'acknowledgements-waiting';
+  if (queue.acks.size >= PENDING_ACKS_MAX || queue.ackBytes >= PENDING_ACK_BYTES_MAX) return 'acknowledgements-waiting';
+  queue.ackBytes += foreignBytes(ack);
   queue.lastAckNumber += 1;
   queue.acks.add(String(queue.lastAckNumber), ack);
   return undefined;
 }
+
+/** Counts an ACK without a reason as nothing, because its URL is one of ours. */
+const foreignBytes = ({ url, refusal }: Ack): number =>
+  refusal === undefined ? 0 : url.length + refusal.message.length;
 
 /** Queues a changed resource if the peer has subscribed to its kind. @returns the limit that is exceeded, if any */
 export function addChanged(queue: SendQueue, key: ResourceKey): SessionLimit | undefined {
@@ -80,7 +88,10 @@ export function takeNext(queue: SendQueue, peerId: string, at: number): SendEffe
     return { type: 'send', message: heartbeatMessage() };
   }
   const ack = queue.acks.take();
-  if (ack !== undefined) return { type: 'send', message: ackMessage(peerId, ack) };
+  if (ack !== undefined) {
+    queue.ackBytes -= foreignBytes(ack);
+    return { type: 'send', message: ackMessage(peerId, ack) };
+  }
   if (isAwaitingAcks(queue)) return undefined;
   const key = queue.changed.take();
   if (key === undefined) return undefined;
@@ -104,6 +115,7 @@ export function clearSendQueue(queue: SendQueue): void {
   queue.control.length = 0;
   queue.heartbeatDue = false;
   queue.acks.clear();
+  queue.ackBytes = 0;
   queue.changed.clear();
   queue.unacknowledged.clear();
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createFakeClock } from '../../../../test/support/fake-clock.ts';
-import { BACKOFF_MS_MIN, STREAM_OPENS_BURST } from '../../limits.ts';
+import { BACKOFF_MS_MIN, OPEN_RECORD_BYTES, STREAM_OPENS_BURST } from '../../limits.ts';
 import { createOpenRate } from './open-rate.ts';
 
 /** Returns how many of the attempts succeed now. */
@@ -12,7 +12,7 @@ describe('open rate', () => {
   it('allows a burst, then one stream per interval, and a full burst after a pause [STREAM-29]', () => {
     const clock = createFakeClock();
     const rate = createOpenRate(clock);
-    const take = (): boolean => rate.tryAcquire('p');
+    const take = (): boolean => rate.tryAcquire('p', 0);
     assert.equal(takes(take, 100), STREAM_OPENS_BURST);
     clock.advance(BACKOFF_MS_MIN);
     assert.equal(takes(take, 100), 1);
@@ -22,14 +22,22 @@ describe('open rate', () => {
     assert.equal(takes(take, 100), STREAM_OPENS_BURST);
   });
 
+  it('counts the stream of a large record as several [STREAM-29]', () => {
+    const rate = createOpenRate(createFakeClock());
+    assert.equal(
+      takes(() => rate.tryAcquire('p', 3 * OPEN_RECORD_BYTES), 100),
+      STREAM_OPENS_BURST / 4,
+    );
+  });
+
   it('counts each peering separately', () => {
     const rate = createOpenRate(createFakeClock());
     assert.equal(
-      takes(() => rate.tryAcquire('p'), 100),
+      takes(() => rate.tryAcquire('p', 0), 100),
       STREAM_OPENS_BURST,
     );
     assert.equal(
-      takes(() => rate.tryAcquire('q'), 100),
+      takes(() => rate.tryAcquire('q', 0), 100),
       STREAM_OPENS_BURST,
     );
   });

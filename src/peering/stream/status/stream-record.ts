@@ -12,6 +12,7 @@ import {
   isRemoteName,
   peerings,
   REMOTE_NAME_WANTED,
+  recordBytes,
   streamLost,
   streamOpened,
   streamOpenFailed,
@@ -57,7 +58,7 @@ export async function acceptOpen(state: State, open: Open, holder: Holder, rate:
       return refused(Code.PermissionDenied, 'invalid peering stream secret');
     }
     // Checked after the secret, so that a caller without one cannot use up the rate or observe it.
-    if (!tx.memoizeAcrossRetries(() => rate.tryAcquire(PeerID)))
+    if (!tx.memoizeAcrossRetries(() => rate.tryAcquire(PeerID, recordBytes(row))))
       return refused(Code.ResourceExhausted, OPENED_TOO_OFTEN);
     if (presented.which === 'pending') tx.put(acceptedSecrets, presented.next);
     tx.put(peerings, opened);

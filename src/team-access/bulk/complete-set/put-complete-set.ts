@@ -5,7 +5,6 @@
 import type { Reader } from '../../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../../state/table.ts';
 import { type Caller, type CallerRole, withCachedRoles } from '../../authorization/caller.ts';
-import type { FoundWorkspace } from '../../authorization/find-visible.ts';
 import { canSeeTeam } from '../../authorization/permissions.ts';
 import { teamWorkspacesDocument } from '../../documents/team-workspace-to-json.ts';
 import type { WriteContext } from '../../http/request-pipeline.ts';
@@ -22,7 +21,12 @@ import {
   teamForWorkspace,
   unsuitableTeamErrors,
 } from '../../team-workspaces/change-team-workspace.ts';
-import { administeredWorkspace, type FoundRow } from '../../team-workspaces/find-rows.ts';
+import {
+  type AdministeredWorkspace,
+  administeredWorkspace,
+  type ChangeableRow,
+  type FoundRow,
+} from '../../team-workspaces/find-rows.ts';
 import { type NewAccess, readNewAccess } from '../../team-workspaces/read-access.ts';
 import type { SetRow } from './read-complete-set.ts';
 
@@ -102,8 +106,8 @@ function teamErrors(role: CallerRole, rows: readonly ResolvedRow[]): ErrorObject
 
 function replaceRows(
   context: WriteContext,
-  found: FoundWorkspace,
-  before: readonly FoundRow[],
+  found: AdministeredWorkspace,
+  before: readonly ChangeableRow[],
   rows: readonly ResolvedRow[],
 ): Difference[] {
   const remaining = new Map(before.map((one) => [one.row.teamId, one]));
@@ -122,5 +126,5 @@ function replaceRows(
   return differences;
 }
 
-const rowsOf = (reader: Reader, found: FoundWorkspace): FoundRow[] =>
+const rowsOf = (reader: Reader, found: AdministeredWorkspace): ChangeableRow[] =>
   sortByCreation(reader.list(teamWorkspaces, 'workspace', found.workspace.id)).map(({ row }) => ({ ...found, row }));

@@ -71,11 +71,11 @@ export const RESOURCE_KINDS: Readonly<Record<ResourceType, ResourceKind>> = {
     addShape: { type: 'teams' },
     updateShape: (id) => ({ type: 'teams', updates: id }),
     add: (context, { attributes }, { organization }) =>
-      teamWithoutMembersToJson(createTeam(context, organization, attributes)),
+      teamWithoutMembersToJson(context.tx, createTeam(context, organization, attributes)),
     update: (context, id, { attributes }) =>
-      teamWithoutMembersToJson(changeTeam(context, { id, precondition }, attributes)),
+      teamWithoutMembersToJson(context.tx, changeTeam(context, { id, precondition }, attributes)),
     remove: (context, id) => deleteTeam(context, { id, precondition }),
-    read: (reader, caller, id) => teamWithoutMembersToJson(teamById(reader, caller, id)),
+    read: (reader, caller, id) => teamWithoutMembersToJson(reader, teamById(reader, caller, id)),
   },
   'organization-memberships': {
     inOrganization: true,
