@@ -25,7 +25,7 @@ const ERRORS = {
     meaning: 'The store did not report in time whether the change was committed; read before you retry',
   },
   overloaded: { status: 503, meaning: 'Too many writes are pending' },
-  'store-full': { status: 503, meaning: 'The store has no space left; reads still work' },
+  'store-full': { status: 507, meaning: 'The store has no space left; reads still work' },
   'rows-full': { status: 507, meaning: '`state.rows-max`, or the limit that the memory allows, is reached' },
 } as const satisfies Readonly<Record<string, { readonly status: number; readonly meaning: string }>>;
 

@@ -7,6 +7,7 @@ import type { Command } from 'commander';
 import { connect, unreachable } from '../../client/client.ts';
 import { type ConnectionOptions, readSecretFile, withConnection } from '../../client/connection.ts';
 import { CommandError } from '../../errors.ts';
+import { printable } from '../../output/output.ts';
 import { note, type Shell } from '../../shell.ts';
 import { createExportCheck, type ExportSummary, type SkippedRows } from './export-check.ts';
 
@@ -68,9 +69,9 @@ function describe({ index, rows, leftOut, skipped }: ExportSummary): readonly st
 }
 
 function describeSkipped([table, { count, keys, unreadable }]: [string, SkippedRows]): string {
-  const known = keys.length === 0 ? 'their keys are unknown' : keys.map((key) => `'${key}'`).join(', ');
-  const rest = unreadable === undefined ? '' : `; the rows behind them cannot be read: ${unreadable}`;
-  return `Skipped, because they are damaged: ${count} of ${table} (${known}${rest}).`;
+  const known = keys.length === 0 ? 'their keys are unknown' : keys.map((key) => `'${printable(key)}'`).join(', ');
+  const rest = unreadable === undefined ? '' : `; the rows behind them cannot be read: ${printable(unreadable)}`;
+  return `Skipped, because they are damaged: ${count} of ${printable(table)} (${known}${rest}).`;
 }
 
 /** Reads the chunks of a response. A broken connection is `unreachable`, as before the response. */

@@ -49,6 +49,9 @@ export function diskSpace(db: DatabaseSync, directory: string, isFull: (error: u
       const { bsize: blockBytes, bavail } = statfsSync(directory);
       freeBytes = blockBytes * bavail;
       if (removesRows || freeBytes >= reserveBytes) return;
+      // Deletions leave free pages inside the file, which does not shrink.
+      const { freelist_count: freePages } = db.prepare('PRAGMA freelist_count').get() as { freelist_count: number };
+      if (freeBytes + freePages * PAGE_BYTES >= reserveBytes) return;
       const left = Math.ceil(reserveBytes / 1024);
       throw new DiskReserveError(`the last ${left} KiB are kept for writes that remove something`);
     },

@@ -192,4 +192,37 @@ describe('sqlite writer process', { timeout: 60_000 }, () => {
     await using state = await openState(sqliteEngine({ directory: directory.path }));
     assert.ok((state.snapshot.get(counters, 'last')?.row.value ?? 0) >= acknowledged);
   });
+
+  it('ends with outcome-unknown when a sync fails, and has the write after a restart [SQLITE-35]', async (t) => {
+    await using directory = await temporaryDirectory();
+    // The writer makes an unknown number of syncs when it opens the file, so that a later one is made to fail.
+    const failing = [
+      '-f',
+      '-qq',
+      '-o',
+      '/dev/null',
+      '-e',
+      'trace=fsync,fdatasync',
+      '-e',
+      'inject=fsync,fdatasync:error=EIO:when=40+',
+    ];
+    if (spawnSync('strace', ['-qq', '-o', '/dev/null', 'true']).status !== 0) {
+      return t.skip('strace is missing, or the system does not allow it');
+    }
+    const command = [...failing, process.execPath, WRITER, directory.path];
+    const child = spawn('strace', command, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const lines = await linesOf(child, () => false);
+    const acknowledged = lines.filter((line) => /^\d+$/.test(line)).length;
+    assert.ok(acknowledged > 10, lines.join());
+    assert.deepEqual(lines.slice(acknowledged), [
+      'fatal the database failed: disk I/O error; the server stops',
+      `refused outcome-unknown after ${acknowledged}`,
+    ]);
+    await using state = await openState(sqliteEngine({ directory: directory.path }));
+    const last = state.snapshot.get(counters, 'last')?.row.value ?? 0;
+    assert.ok(
+      last === acknowledged || last === acknowledged + 1,
+      `${acknowledged} were acknowledged, ${last} is there`,
+    );
+  });
 });
