@@ -50,7 +50,7 @@ const LAYERS = {
   http: [
     'errors limits accept',
     'telemetry/',
-    'call parameter endpoint query-rules send stream-answer',
+    'answer-limits send-body call parameter endpoint query-rules send stream-answer',
     'json/',
     'filter/',
     'v1/',

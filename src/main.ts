@@ -7,8 +7,8 @@
  * closes.
  */
 import { randomBytes } from 'node:crypto';
-import { getHeapStatistics } from 'node:v8';
 import type { Config } from './config.ts';
+import { setAnswerLimits } from './http/answer-limits.ts';
 import { watchCertificate } from './http/server/certificates.ts';
 import { createHttpServer } from './http/server/server.ts';
 import { createLog, type Log } from './http/telemetry/log.ts';
@@ -18,17 +18,19 @@ import { createEngine } from './main/create-engine.ts';
 import { makeCredentials } from './main/credentials.ts';
 import { rebuildIfDamaged } from './main/damaged-database.ts';
 import { EXIT_FAILED, exitCodeOf } from './main/exit-code.ts';
+import { oldGenerationBytes, processHeapLimit } from './main/heap-limit.ts';
 import { importInto, openImport } from './main/import-export-file.ts';
 import { GROUP_AND_OTHERS } from './main/limits.ts';
 import { describeListenErrors, localNamesOf, readServerCertificate } from './main/listener.ts';
+import { type MemoryPlan, planMemory } from './main/memory-plan.ts';
 import { restrictDatabaseFiles, warnIfDirectoryIsOpen } from './main/private-files.ts';
 import { createReload, type SettingsSource } from './main/reload-settings.ts';
-import { rowCapacity } from './main/row-capacity.ts';
 import { SCHEMA } from './main/schema.ts';
 import { aborted, catchSignals, type Signals } from './main/signals.ts';
 import { withFixedYoungGeneration } from './main/young-generation.ts';
 import { systemClock } from './state/clock/clock.ts';
 import { detectClockJumps } from './state/clock/clock-jump-detector.ts';
+import { setDerivedLimits } from './state/memory/derived-cache.ts';
 import { State } from './state/state.ts';
 import { dataKeyCipher } from './state/transfer/encryption.ts';
 import type { ExportFile } from './state/transfer/export-file.ts';
@@ -68,8 +70,7 @@ async function run(options: ServeOptions, log: Log, signals: Signals, live: Live
   const clock = systemClock;
   const dataKey = config.dataKey === undefined ? undefined : dataKeyCipher(Buffer.from(config.dataKey.read()));
   const certificate = await readServerCertificate(config);
-  const rowsMax = rowCapacity(config.state.rowsMax, getHeapStatistics().heap_size_limit);
-  if (rowsMax.isLimitedByHeap) log.warn({ rowsMax: rowsMax.rows, reason: rowsMax.reason }, 'memory limits the rows');
+  const memory = divideMemory(config, log);
   if (config.store === 'sqlite') {
     await restrictDatabaseFiles(config.dataDir, log);
     if (options.recover) await rebuildIfDamaged(config.dataDir, log, signals.stop);
@@ -83,8 +84,8 @@ async function run(options: ServeOptions, log: Log, signals: Signals, live: Live
       schema: SCHEMA,
       node: config.node.name,
       clock,
-      rowsMax: rowsMax.rows,
-      rowsMaxReason: rowsMax.reason,
+      rowsMax: config.state.rowsMax,
+      memory: memory.rows,
       log: (level, message, fields = {}) => log[level](fields, message),
     }),
   );
@@ -94,7 +95,7 @@ async function run(options: ServeOptions, log: Log, signals: Signals, live: Live
     ...(certificate === undefined ? {} : { certificate: certificate.current }),
     allowedOrigins: config.http.allowedOrigins,
     localNames: localNamesOf(config),
-    limits: config.limits,
+    limits: { ...config.limits, bulkBody: Math.min(config.limits.bulkBody, memory.bodyBytesMax) },
     errorRenderers: { '/api/v2/': renderServerError },
     consul: config.compat.includes('consul'),
     requestIdPrefix: randomBytes(4).toString('hex'),
@@ -128,6 +129,17 @@ async function run(options: ServeOptions, log: Log, signals: Signals, live: Live
   }
   log.info('stopping');
   return 0;
+}
+
+/** Divides the memory of the process among rows, caches, and responses. @throws StateError `memory-full` */
+function divideMemory(config: Config, log: Log): MemoryPlan {
+  const oldGeneration = oldGenerationBytes(processHeapLimit());
+  const plan = planMemory({ oldGenerationBytes: oldGeneration, sharedStore: config.store === 'etcd' });
+  setDerivedLimits(plan.derived);
+  setAnswerLimits(plan.answers);
+  const toMebibytes = (bytes: number): number => Math.round(bytes / 2 ** 20);
+  log.info({ heapMiB: toMebibytes(oldGeneration), rowsMiB: toMebibytes(plan.rows.bytesMax) }, 'memory divided');
+  return plan;
 }
 
 /** Loads the state, imports an export file if one is given, and creates missing credentials. */

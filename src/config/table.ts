@@ -91,7 +91,7 @@ export const settings = {
   'state.rows-max': required(
     integer({ min: 1_000, max: 1_000_000_000 }),
     '2000000',
-    'Largest number of rows; above it, writes that add rows are rejected. The memory may allow fewer.',
+    'Largest number of rows, whatever their size; above it, writes that add rows are rejected. The memory may allow fewer.',
   ),
   'stale.max-age': required(
     duration({ min: SECOND, max: DAY }),

@@ -4,6 +4,7 @@ import type { Span } from '@opentelemetry/api';
 import type { Clock } from '../state/clock/clock.ts';
 import { ServiceError } from './errors.ts';
 import { QUOTED_LENGTH_MAX, REQUEST_ID_LENGTH_MAX } from './limits.ts';
+import type { UnsentBodies } from './send-body.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Traffic } from './telemetry/traffic.ts';
 
@@ -15,6 +16,7 @@ export interface HttpContext {
   readonly stopping: boolean;
   /** Maximum time without progress of a large response before its connection is closed. */
   readonly writeStallMs: number;
+  readonly unsentBodies: UnsentBodies;
   /** `compat = consul`: responses repeat every `X-Service-…` header as `X-Consul-…`. */
   readonly consul: boolean;
 }

@@ -48,6 +48,7 @@ const CODE_OF_STATE_ERROR: Readonly<Record<StateErrorCode, ServiceErrorCode>> = 
   'too-large': 'too-large',
   'rows-max': 'rows-full',
   aborted: 'unavailable',
+  'memory-full': 'internal',
   locked: 'internal',
   corrupt: 'internal',
   'name-taken': 'internal',

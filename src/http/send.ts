@@ -1,7 +1,7 @@
 /** Writes responses to connections, and counts and logs them. */
 import { type Answer, type Call, loggedQuery } from './call.ts';
-import { toServiceError } from './errors.ts';
-import { WRITE_STALL_BYTES_MIN } from './limits.ts';
+import { ServiceError, toServiceError } from './errors.ts';
+import { PIECE_BYTES, WRITE_STALL_BYTES_MIN } from './limits.ts';
 import { recordError } from './telemetry/tracing.ts';
 import { countAnswer } from './telemetry/traffic.ts';
 
@@ -10,6 +10,11 @@ export function sendAnswer(call: Call, answer: Answer): void {
   const { response } = call;
   const { body } = answer;
   const bytes = answer.bytes ?? (typeof body === 'string' ? Buffer.byteLength(body) : body.length);
+  if (!call.context.unsentBodies.hasRoomFor(body, bytes)) {
+    const text = 'too many large responses are being sent: try again later, or ask for less';
+    sendError(call, new ServiceError('overloaded', text, { retryAfterSeconds: 1 }), answer.waited);
+    return;
+  }
   recordAnswer(call, answer, bytes);
   if (response.headersSent || response.destroyed) return;
   const headers = ['X-Request-Id', call.id];
@@ -23,7 +28,8 @@ export function sendAnswer(call: Call, answer: Answer): void {
   if (bytes >= WRITE_STALL_BYTES_MIN) response.setTimeout(call.context.writeStallMs);
   response.writeHead(answer.status, headers);
   if (bytes === 0 || call.request.method === 'HEAD') response.end();
-  else response.end(body);
+  else if (bytes <= PIECE_BYTES) response.end(body);
+  else call.context.unsentBodies.send(response, body);
 }
 
 const SERVICE_PREFIX = 'X-Service-';

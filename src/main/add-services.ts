@@ -71,6 +71,7 @@ export async function addServices(context: ServerContext, version: string): Prom
     mayReadRestricted: (call) => hasOperatorRead(credentials, call, consul),
   });
   metrics.addBudget(reads.budget);
+  metrics.addBudget(server.unsentBodies);
   server.add(metrics.endpoint);
   const operators = healthEndpoints({ state, staleMaxAgeMs: config.stale.maxAge, version: { Version: version } });
   for (const endpoint of operators) server.add(endpoint);

@@ -1,19 +1,58 @@
-/** Constants for estimating row capacity, and the file permissions of the data directory. */
+/** Constants for dividing the memory of the process, and the file permissions of the data directory. */
 
-/**
- * Estimated heap bytes of a row with its index entries. 450,000 ACL tokens with two indexes took 540 bytes each; larger
- * rows get 30 % more. A state of much larger rows, such as services with long Meta, needs a lower `state.rows-max`.
- */
-export const ROW_BYTES = 700;
+const MEBIBYTE = 2 ** 20;
 
-/** Estimated heap bytes of a server without rows: code and requests in flight. */
-export const HEAP_BASE_BYTES = 64_000_000;
+/** The smallest limit of V8's old generation with which a server starts. An idle one needs 30 MiB. */
+export const OLD_GENERATION_BYTES_MIN = 64 * MEBIBYTE;
 
-/** Share of the heap limit that rows may use. V8 and large responses need the rest. */
-export const HEAP_SHARE_MAX = 0.8;
+/** Heap of a server without rows: code, modules, and requests in flight. */
+export const HEAP_BASE_BYTES = 40 * MEBIBYTE;
 
-/** Minimum of `state.rows-max`: enough for the rows of a first start. */
-export const ROWS_MIN = 1_000;
+/** Share of the heap beyond HEAP_BASE_BYTES that rows may use. */
+export const ROW_SHARE = 0.6;
+
+/** The same in a store that other servers change. A reload builds the new rows while reads still use the old ones. */
+export const ROW_SHARE_SHARED_STORE = 0.4;
+
+/** Share that rows may use after a load. A load needs a sixth more than its rows. */
+export const LOAD_SHARE = 0.7;
+
+/** Share of cached values that depend on several rows. */
+export const CACHE_SHARE = 1 / 16;
+
+/** Share of cached values that depend on one object, such as the JSON text of a row. */
+export const FRAGMENT_SHARE = 1 / 10;
+
+/** Characters of a response per byte of the share: its parts, the whole text, and both with two bytes a character. */
+export const ANSWER_SHARE = 1 / 16;
+
+/** The same for an indented response, whose parsed value takes ten times its text. */
+export const PRETTY_SHARE = 1 / 128;
+
+/** Share of responses that clients have not received yet. */
+export const UNSENT_SHARE = 1 / 10;
+
+/** Share of a request body. `[{},{},…]` takes 21 times its text. */
+export const BODY_SHARE = 1 / 32;
+
+/** Every server accepts bodies of this size. */
+export const BODY_BYTES_MIN = MEBIBYTE;
+
+/** Memory outside V8's heap of an idle server: code, stacks, SQLite, the heap of its thread. */
+export const NATIVE_BYTES = 64 * MEBIBYTE;
+
+/** Share of the memory for buffers of requests, responses, TLS, and SQLite. */
+export const NATIVE_SHARE = 1 / 8;
+
+/** Part of V8's default limit that is the old generation. */
+export const OLD_GENERATION_SHARE = 0.955;
+
+/** The young generation consists of two semi-spaces, and large objects of the size of a third. */
+export const YOUNG_SEMI_SPACES = 3;
+
+/** A semi-space by default, and its share of a small memory. */
+export const SEMI_SPACE_BYTES_MAX = 32 * MEBIBYTE;
+export const SEMI_SPACE_SHARE = 1 / 128;
 
 /** Permission bits of group and others. Files that the server creates have none of them. */
 export const GROUP_AND_OTHERS = 0o077;

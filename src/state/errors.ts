@@ -10,8 +10,10 @@ export type StateErrorCode =
   | 'full'
   /** The write exceeds what the store accepts in one commit. */
   | 'too-large'
-  /** The write would exceed `state.rows-max`. */
+  /** The write would exceed `state.rows-max`, or the memory for rows. */
   | 'rows-max'
+  /** The rows in the store do not fit into the memory of this server. */
+  | 'memory-full'
   /** The client disconnected before the write started, or the state is closing. */
   | 'aborted'
   /** Another process holds the database. */

@@ -8,10 +8,20 @@ export const PENDING_BYTES_MAX = 32 * 1024 * 1024;
 export const WRITE_BYTES_DEFAULT = 512;
 /** CPU time for building a batch in one turn of the event loop. Reads in between wait no longer than this. */
 export const BATCH_CPU_MS = 5;
+/** Time for one slice of long work, such as a large request or answer. Each turn of the event loop runs one slice. */
+export const SLICE_MS = 5;
+/** Maximum pending large writes, and the bytes that they hold. Each caller has one at a time. */
+export const LARGE_WRITES_MAX = 100;
+export const LARGE_WRITES_BYTES_MAX = 64 * 1024 * 1024;
 /** Operations in a batch of several writes. Keeps one commit to a few tens of milliseconds. */
 export const BATCH_OPERATIONS_MAX = 5_000;
 /** Maximum bytes in a batch of several writes. */
 export const BATCH_BYTES_MAX = 8 * 1024 * 1024;
+/**
+ * Share of the memory for rows by which writes that add no row may exceed it. The server's own changes, such as the
+ * last use of a token, then never fail because clients have filled the state.
+ */
+export const GROWTH_RESERVE_SHARE = 1 / 32;
 /** Conflicts after which a write fails with `overloaded`. */
 export const ATTEMPTS_MAX = 20;
 /** Time since a write was queued after which it is not retried. */
@@ -51,11 +61,15 @@ export const JOB_BATCH_ROWS = 50;
  */
 export const DERIVED_CACHE_BYTES_MAX = 64 * 1024 * 1024;
 /**
- * The size that a larger cached value counts as. A response and the value that it was derived from therefore leave a
- * third of the budget to other values, however large they are. The cache holds at most three larger values, whose
- * actual sizes have other limits, such as ANSWER_CHARACTERS_MAX.
+ * The share of the cache that a larger value counts as. A response and the value that it was derived from therefore
+ * leave a third of the budget to other values, however large they are. The cache holds at most three larger values,
+ * whose actual sizes have other limits, such as ANSWER_CHARACTERS_MAX.
  */
-export const DERIVED_VALUE_BYTES_MAX = Math.floor(DERIVED_CACHE_BYTES_MAX / 3);
+export const DERIVED_VALUE_SHARE_MAX = 1 / 3;
+/** Estimated bytes of all cached values that depend on one object, such as the JSON text of a row. */
+export const FRAGMENTS_BYTES_MAX = 512 * 1024 * 1024;
+/** Cost of such a value besides its text: its place in a weak map, and its object. */
+export const FRAGMENT_BYTES = 96;
 /** Cost of a cached value besides its content and its key. */
 export const DERIVED_VALUE_BYTES = 200;
 /** Estimated bytes of a list element: an object of a few fields that refer to parts of a row. */

@@ -22,6 +22,7 @@ export function stateContract(name: string, makeStore: MakeStore): void {
     describe('write', () => writeSuite(makeStore));
     describe('batch', () => batchSuite(makeStore));
     describe('constraint', () => constraintSuite(makeStore));
+    describe('memory for rows', () => memorySuite(makeStore));
     describe('reopening', () => reopenSuite(makeStore));
   });
 }
@@ -437,6 +438,52 @@ function constraintSuite(makeStore: MakeStore): void {
       ['c', 'e', 'f'],
     );
     assert.equal(state.snapshot.rowCount, 3);
+  });
+}
+
+function memorySuite(makeStore: MakeStore): void {
+  const memory = (bytesMax: number, loadBytesMax = 2 * bytesMax) => ({
+    bytesMax,
+    loadBytesMax,
+    reason: 'the test has no more',
+  });
+
+  it('rejects rows beyond the memory for rows, and allows deletions and small changes [STATE-52] [STATE-113]', async () => {
+    await using store = await makeStore();
+    await using state = await openState(store.engine(), { memory: memory(100_000) });
+    const put = (id: string, length = 10_000) =>
+      state.write((tx) => void tx.put(organizations, { id, name: id.repeat(length) }));
+    const isRejection = (error: unknown): boolean =>
+      isStateError(error, 'rows-max') && /of 0 MiB of memory: the test has no more/.test(error.message);
+    for (const id of ['a', 'b', 'c', 'd']) await put(id);
+    const { rowBytes } = state.snapshot;
+    assert.ok(rowBytes > 40_000 && rowBytes < 100_000, `${rowBytes}`);
+    await assert.rejects(put('e', 60_000), isRejection);
+    await assert.rejects(put('a', 80_000), isRejection);
+    assert.equal(state.snapshot.rowBytes, rowBytes);
+    // Nearly fills the memory, so that only the reserve is left for changes that add no row.
+    await put('b', 10_000 + 99_900 - rowBytes);
+    await assert.rejects(put('f', 1), isRejection);
+    await put('a', 10_500);
+    await assert.rejects(put('f', 1), isRejection);
+    await state.write((tx) => tx.delete(organizations, 'b'));
+    await put('f', 1);
+    for (const { row } of state.snapshot.all(organizations)) {
+      await state.write((tx) => tx.delete(organizations, row.id));
+    }
+    assert.equal(state.snapshot.rowBytes, 0);
+  });
+
+  it('fails to load more rows than memory holds, with the reason [STATE-113]', async () => {
+    await using store = await makeStore();
+    const large = await openState(store.engine());
+    for (let i = 0; i < 20; i++)
+      await large.write((tx) => void tx.put(organizations, { id: `${i}`, name: `${i}`.repeat(10_000) }));
+    await large[Symbol.asyncDispose]();
+    await assert.rejects(
+      openState(store.engine(), { memory: memory(50_000) }),
+      (error) => isStateError(error, 'memory-full') && error.message.endsWith(': the test has no more'),
+    );
   });
 }
 

@@ -12,6 +12,7 @@
  */
 
 import { type Clock, sleep } from './clock/clock.ts';
+import type { Steps } from './clock/slices.ts';
 import type { CommittedChange, Engine, Follower, LiveNode, ScanRange } from './engine/engine.ts';
 import { isStateError, StateError } from './errors.ts';
 import { orphanRemovalJob } from './jobs/orphan-removal.ts';
@@ -19,7 +20,8 @@ import { type Job, Jobs } from './jobs/placement.ts';
 import { StatusRows } from './jobs/status-rows.ts';
 import { DamagedRowError, decodeRow, formatToWrite, readableFormats } from './memory/codec.ts';
 import { CommittedState, type LoadedState } from './memory/committed-state.ts';
-import { loadState } from './memory/loader.ts';
+import { loadState, tooLargeToLoad } from './memory/loader.ts';
+import { type MemoryCapacity, UNLIMITED_MEMORY } from './memory/memory-capacity.ts';
 import type { Snapshot } from './memory/snapshot.ts';
 import { type AnyTable, keyAfter, type Schema, type Stored, type Table } from './table.ts';
 import { Barrier } from './watch/barrier.ts';
@@ -51,6 +53,8 @@ export interface StateOptions {
   readonly rowsMax: number;
   /** The end of the error message for `rows-max`: the limiting setting and the remedy. Defaults to `state.rows-max`. */
   readonly rowsMaxReason?: string;
+  /** The memory for rows. Default: no limit. */
+  readonly memory?: MemoryCapacity;
   readonly log: (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void;
 }
 
@@ -59,6 +63,7 @@ const RELOAD_MS = 500;
 
 export class State implements AsyncDisposable {
   readonly #options: StateOptions;
+  readonly #memory: MemoryCapacity;
   readonly #notifier = new ChangeNotifier();
   readonly #feed = new ChangeFeed();
   readonly #committed: CommittedState;
@@ -82,6 +87,7 @@ export class State implements AsyncDisposable {
 
   private constructor(options: StateOptions) {
     this.#options = options;
+    this.#memory = options.memory ?? UNLIMITED_MEMORY;
     const { engine, schema, clock } = options;
     const onChange = (): void => this.#onChange();
     this.#committed = new CommittedState({ schema, clock, notifier: this.#notifier, feed: this.#feed, onChange });
@@ -96,6 +102,7 @@ export class State implements AsyncDisposable {
       signal,
       rowsMax: options.rowsMax,
       rowsMaxReason: options.rowsMaxReason ?? `state.rows-max is ${options.rowsMax}: remove rows or raise it`,
+      memory: this.#memory,
       loaded: () => this.loaded,
       waitForIndex: (index) => this.#waitForIndex(index),
       base: () => ({
@@ -105,6 +112,7 @@ export class State implements AsyncDisposable {
         tables: this.snapshot.tables,
         mayHaveOrphans: this.snapshot.mayHaveOrphans,
         rowCount: this.snapshot.rowCount,
+        rowBytes: this.snapshot.rowBytes,
         formatToWrite: this.#formatToWrite,
       }),
     });
@@ -136,7 +144,7 @@ export class State implements AsyncDisposable {
   /**
    * Opens the engine, loads the store, and follows it from there.
    * @param prepare runs before the load and may fill an empty store; its signal aborts if the state is closed
-   * @throws StateError `unavailable` | `locked` | `corrupt` | `name-taken` | `not-empty`
+   * @throws StateError `unavailable` | `locked` | `corrupt` | `memory-full` | `name-taken` | `not-empty`
    */
   start(prepare?: (engine: Engine, signal: AbortSignal) => Promise<void>): Promise<void> {
     const starting = this.#start(prepare);
@@ -187,6 +195,11 @@ export class State implements AsyncDisposable {
     return this.#options.rowsMax;
   }
 
+  /** The memory for rows, in bytes. */
+  get rowBytesMax(): number {
+    return this.#memory.bytesMax;
+  }
+
   get waiterCount(): number {
     return this.#notifier.waiterCount;
   }
@@ -210,6 +223,16 @@ export class State implements AsyncDisposable {
   write<T>(fn: (tx: Transaction) => T, options: WriteOptions = {}): Promise<T> {
     if (this.#closing.signal.aborted) return Promise.reject(new StateError('aborted', 'the server is stopping'));
     return this.#writeQueue.write(fn, options);
+  }
+
+  /**
+   * Runs a large write as `write` does, but in slices: `fn` returns its steps, and other requests run while it pauses.
+   * It still sees one state and its own changes, and is committed whole, because other writes wait until it has ended.
+   * @throws StateError, as `write`
+   */
+  writeInSlices<T>(fn: (tx: Transaction) => Steps<T>, options: WriteOptions = {}): Promise<T> {
+    if (this.#closing.signal.aborted) return Promise.reject(new StateError('aborted', 'the server is stopping'));
+    return this.#writeQueue.writeInSlices(fn, options);
   }
 
   /**
@@ -340,8 +363,10 @@ export class State implements AsyncDisposable {
       // Adopts its tables only if they build on the current ones: after a reload they would restore dropped orphans.
       if (inFlight?.base.tables === this.snapshot.tables) this.#committed.adopt(inFlight.batch, change.index);
       else this.#committed.apply(change.operations, change.index);
+      // Only another server with more memory can have made such a commit.
+      if (this.snapshot.rowBytes > this.#memory.loadBytesMax) throw tooLargeToLoad(this.#memory);
     } catch (error) {
-      if (isStateError(error, 'corrupt')) this.#fatal.resolve(error);
+      if (isStateError(error, 'corrupt', 'memory-full')) this.#fatal.resolve(error);
       else this.#reload(`commit ${change.index} does not fit: ${String(error)}`);
     }
   }
@@ -363,7 +388,7 @@ export class State implements AsyncDisposable {
         await this.#load();
       } catch (error) {
         if (signal.aborted) return;
-        if (isStateError(error, 'corrupt')) {
+        if (isStateError(error, 'corrupt', 'memory-full')) {
           this.#fatal.resolve(error);
           return;
         }
@@ -382,7 +407,7 @@ export class State implements AsyncDisposable {
     do {
       this.#mustLoadAgain = false;
       this.#bufferedCommits = [];
-      loaded = await loadState(engine, schema, floor, this.#closing.signal);
+      loaded = await loadState(engine, schema, this.#memory, floor, this.#closing.signal);
     } while (this.#mustLoadAgain);
     const buffered = this.#bufferedCommits ?? [];
     this.#bufferedCommits = undefined;

@@ -48,13 +48,17 @@ export const INVITED_MAX = 500;
 /** Interval between two searches for invited users without an organization. */
 export const INVITED_INTERVAL_MS = 1_000;
 /**
+ * Bytes of a body above which a write runs in slices, and each caller has one at a time. Smaller bodies have at most 110
+ * operations, which take a few milliseconds.
+ */
+export const LARGE_BODY_BYTES = 16 * 1024;
+/**
  * Operations of one request, or rows of one complete set. Each added or removed team member counts as one operation.
- * One request runs them in one turn of the event loop.
  */
 export const BULK_ITEMS_MAX = 10_000;
 /**
- * Time for the operations of one request, which block the event loop and whose cost depends on the state. On an idle
- * processor, 10,000 rows take about 0.3 s and 10,000 teams 0.5 s or more.
+ * Time for the operations of one request, because other writes wait for them, and their cost depends on the state. On an
+ * idle processor, 10,000 rows take about 0.3 s and 10,000 teams 0.5 s or more.
  */
 export const OPERATIONS_MS_MAX = 5_000;
 /** Expired rows that the creation of a row deletes first. More exist only when the background job is late. */

@@ -10,6 +10,7 @@ import { completeSetEndpoints } from './bulk/complete-set/endpoints.ts';
 import { operationEndpoints } from './bulk/operations/endpoints.ts';
 import { effectiveAccessEndpoints } from './effective-access/endpoints.ts';
 import { discoveryEndpoints } from './http/discovery.ts';
+import { createLargeWrites } from './http/large-writes.ts';
 import { createRateLimit, type RateLimitSettings } from './http/rate-limit.ts';
 import { recordTokenUses } from './http/record-token-uses.ts';
 import { countUnmatched, servePublic, type TeamAccessService } from './http/request-pipeline.ts';
@@ -52,6 +53,7 @@ export function startTeamAccess({ state, clock, log, settings, terraform }: Team
   const service: TeamAccessService = {
     state,
     rateLimit: createRateLimit(clock, settings),
+    largeWrites: createLargeWrites(),
     tokenUses,
     terraform,
     clock,

@@ -13,8 +13,9 @@ import { CLIENT_VARIABLES } from '../../src/config/given.ts';
 import { userToken } from '../../src/config/secrets.ts';
 import { secretVariableOf, settingKeys, variableOf } from '../../src/config/table.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
-import { rowsThatFitHeap } from '../../src/main/row-capacity.ts';
-import { fitsMemory, heapLimitBytes, MEBIBYTE } from '../support/process/heap-size.ts';
+
+import { planMemory } from '../../src/main/memory-plan.ts';
+import { fitsMemory, MEBIBYTE, oldSpaceBytes, TOKEN_BYTES } from '../support/process/heap-size.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
@@ -291,8 +292,9 @@ describe('deploy/kubernetes/accord.yaml', async () => {
 
   test('has a heap that fits its rows, and a memory limit that fits its heap [SRV-30]', async () => {
     const { state } = await settingsOf(environment, { content, files });
-    const heap = heapLimitBytes(environment['NODE_OPTIONS'] ?? '');
-    assert.ok(state.rowsMax <= rowsThatFitHeap(heap), `${state.rowsMax} rows, ${rowsThatFitHeap(heap)} fit`);
+    const heap = oldSpaceBytes(environment['NODE_OPTIONS'] ?? '');
+    const fitting = planMemory({ oldGenerationBytes: heap, sharedStore: true }).rows.bytesMax / TOKEN_BYTES;
+    assert.ok(state.rowsMax <= fitting, `${state.rowsMax} rows, ${fitting} fit`);
     const [, gibibytes] = /^(\d+)Gi$/.exec(container.resources.limits.memory) ?? [];
     assert.ok(fitsMemory(heap, Number(gibibytes) * 1_024 * MEBIBYTE));
   });

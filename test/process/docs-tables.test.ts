@@ -5,11 +5,11 @@ import path from 'node:path';
 import { describe, test } from 'node:test';
 import { parse } from 'yaml';
 import { serviceErrorCodes, statusOf } from '../../src/http/errors.ts';
-import { rowsThatFitHeap } from '../../src/main/row-capacity.ts';
+import { planMemory } from '../../src/main/memory-plan.ts';
 import { findingCodes, findingOf } from '../../src/peering/check/findings.ts';
 import { errorCodes, errorDefinition } from '../../src/team-access/jsonapi/errors.ts';
 import { startApi } from '../support/process/api.ts';
-import { fitsMemory, heapLimitBytes, MEBIBYTE } from '../support/process/heap-size.ts';
+import { fitsMemory, MEBIBYTE, TOKEN_BYTES } from '../support/process/heap-size.ts';
 import { startServer } from '../support/process/server.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
@@ -154,9 +154,11 @@ describe('docs/operations.md', () => {
     ];
     assert.ok(rows.length >= 4);
     for (const [row, count = '', mebibytes, memory, unit] of rows) {
-      const heap = heapLimitBytes(`--max-old-space-size=${mebibytes}`);
-      assert.ok(Number(count.replaceAll(',', '')) <= rowsThatFitHeap(heap), `${row}: ${rowsThatFitHeap(heap)} fit`);
-      assert.ok(fitsMemory(heap, Number(memory) * (unit === 'GiB' ? 1_024 : 1) * MEBIBYTE), row);
+      const { rows: capacity } = planMemory({ oldGenerationBytes: Number(mebibytes) * MEBIBYTE, sharedStore: false });
+      const fitting = capacity.bytesMax / TOKEN_BYTES;
+      assert.ok(Number(count.replaceAll(',', '')) <= fitting, `${row}: ${fitting} fit`);
+      const memoryBytes = Number(memory) * (unit === 'GiB' ? 1_024 : 1) * MEBIBYTE;
+      assert.ok(fitsMemory(Number(mebibytes) * MEBIBYTE, memoryBytes), row);
     }
   });
 });

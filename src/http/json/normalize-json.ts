@@ -1,7 +1,8 @@
 /**
  * Normalizes a JSON value to a schema: corrects the case of keys, drops nulls of absent fields, and rejects unknown
- * fields and wrong types. The schema's own check covers bounds and patterns.
+ * fields and wrong types and too many items. The schema's own check covers the other bounds and patterns.
  */
+import { derivedFrom } from '../../state/memory/derived-cache.ts';
 import { QUOTED_LENGTH_MAX } from '../limits.ts';
 import { JsonError } from './strict-json.ts';
 
@@ -12,57 +13,84 @@ interface Shape {
   readonly patternProperties?: Readonly<Record<string, Shape>>;
   readonly additionalProperties?: unknown;
   readonly items?: Shape;
+  readonly maxItems?: number;
   readonly anyOf?: readonly Shape[];
 }
 
-/** Returns the normalized value. `path` is its position in the body, empty for the body itself. @throws JsonError */
-export function normalizeJson(schema: object, value: unknown, path = ''): unknown {
-  const alternatives = (schema as Shape).anyOf ?? [schema as Shape];
-  const shape = alternatives.find(({ type }) => type === undefined || isOfType(value, type));
-  if (shape === undefined) {
-    const nouns = new Set(alternatives.map(({ type = 'value' }) => nounOf(type)));
-    throw new JsonError(`${pathPrefix(path)}want ${[...nouns].join(' or ')}, got ${nounOf(typeOf(value))}`);
-  }
-  if (Array.isArray(value)) {
-    const { items } = shape;
-    return items === undefined ? value : value.map((item, i) => normalizeJson(items, item, `${path}[${i}]`));
-  }
+/** The position in the body: keys and array positions. One array for all values, because few positions are reported. */
+type Position = (string | number)[];
+
+/** Returns the normalized value. @throws JsonError */
+export const normalizeJson = (schema: object, value: unknown): unknown => normalize(schema, value, []);
+
+function normalize(schema: Shape, value: unknown, position: Position): unknown {
+  const shape = schema.anyOf?.find((one) => matchesType(one, value)) ?? schema;
+  if (shape.anyOf !== undefined || !matchesType(shape, value)) throw wrongType(schema, value, position);
+  if (Array.isArray(value)) return normalizeArray(shape, value, position);
   if (typeof value !== 'object' || value === null) return value;
-  if (shape.properties === undefined) return normalizeMap(shape, value, path);
-  return normalizeObject(shape, shape.properties, value, path);
+  if (shape.properties === undefined) return normalizeMap(shape, value, position);
+  return normalizeObject(shape, shape.properties, value, position);
+}
+
+const matchesType = ({ type }: Shape, value: unknown): boolean => type === undefined || isOfType(value, type);
+
+function wrongType({ anyOf, type }: Shape, value: unknown, position: Position): JsonError {
+  const types = anyOf === undefined ? [type] : anyOf.map((one) => one.type);
+  const nouns = new Set(types.map((one = 'value') => nounOf(one)));
+  return new JsonError(`${pathPrefix(pathOf(position))}want ${[...nouns].join(' or ')}, got ${nounOf(typeOf(value))}`);
 }
 
 /** Returns the start of an error message about the value at a path. */
 export const pathPrefix = (path: string): string => (path === '' ? '' : `${path}: `);
 
+function normalizeArray({ items, maxItems }: Shape, value: readonly unknown[], position: Position): readonly unknown[] {
+  // Checked before the items, because there can be very many.
+  if (maxItems !== undefined && value.length > maxItems) {
+    throw new JsonError(`${pathPrefix(pathOf(position))}must not have more than ${maxItems} items`);
+  }
+  if (items === undefined) return value;
+  return value.map((item, i) => normalizeAt(items, item, position, i));
+}
+
+/** Normalizes a part of the value at a position. */
+function normalizeAt(schema: Shape, value: unknown, position: Position, step: string | number): unknown {
+  position.push(step);
+  const normalized = normalize(schema, value, position);
+  position.pop();
+  return normalized;
+}
+
 function normalizeObject(
   shape: Shape,
   properties: Readonly<Record<string, Shape>>,
   value: object,
-  path: string,
+  position: Position,
 ): object {
   const normalized: Record<string, unknown> = {};
-  for (const [key, given] of Object.entries(value)) {
+  for (const key of Object.keys(value)) {
+    const given = (value as Record<string, unknown>)[key];
     const name = propertyName(properties, key);
     if (name === undefined) {
       if (shape.additionalProperties === true) continue;
-      throw new JsonError(unknownField(join(path, key), key, Object.keys(properties)));
+      throw new JsonError(unknownField(pathOf([...position, key]), key, Object.keys(properties)));
     }
     const property = properties[name];
-    if (Object.hasOwn(normalized, name)) throw new JsonError(`json: duplicate field "${join(path, name)}"`);
+    if (Object.hasOwn(normalized, name)) {
+      throw new JsonError(`json: duplicate field "${pathOf([...position, name])}"`);
+    }
     if (property === undefined || (given === null && !allowsNull(property))) continue;
-    normalized[name] = normalizeJson(property, given, join(path, name));
+    normalized[name] = normalizeAt(property, given, position, name);
   }
   return normalized;
 }
 
-function normalizeMap({ patternProperties = {} }: Shape, value: object, path: string): object {
+function normalizeMap({ patternProperties = {} }: Shape, value: object, position: Position): object {
   const [property] = Object.values(patternProperties);
   const normalized: Record<string, unknown> = {};
   for (const [key, given] of Object.entries(value)) {
     // Assigning it would set the prototype of `normalized`.
-    if (key === '__proto__') throw new JsonError(`${pathPrefix(path)}"__proto__" cannot be a key`);
-    normalized[key] = property === undefined ? given : normalizeJson(property, given, join(path, key));
+    if (key === '__proto__') throw new JsonError(`${pathPrefix(pathOf(position))}"__proto__" cannot be a key`);
+    normalized[key] = property === undefined ? given : normalizeAt(property, given, position, key);
   }
   return normalized;
 }
@@ -70,9 +98,14 @@ function normalizeMap({ patternProperties = {} }: Shape, value: object, path: st
 /** Returns the schema's spelling of a key, which is compared without regard to case if there is no exact match. */
 function propertyName(properties: Readonly<Record<string, Shape>>, key: string): string | undefined {
   if (Object.hasOwn(properties, key)) return key;
-  const folded = key.toLowerCase();
-  return Object.keys(properties).find((name) => name.toLowerCase() === folded);
+  return foldedNames(properties).get(key.toLowerCase());
 }
+
+/** Returns the names of properties by their lower-case spelling. */
+const foldedNames = derivedFrom(
+  (properties: Readonly<Record<string, Shape>>) =>
+    new Map(Object.keys(properties).map((name) => [name.toLowerCase(), name])),
+);
 
 function unknownField(path: string, key: string, names: readonly string[]): string {
   const closest = closestName(key, names);
@@ -80,7 +113,12 @@ function unknownField(path: string, key: string, names: readonly string[]): stri
   return closest === undefined ? message : `${message}, did you mean ${JSON.stringify(closest)}?`;
 }
 
-const join = (path: string, key: string): string => (path === '' ? key : `${path}.${key}`);
+/** Returns a position as a path: `Grants[0].Access`. */
+const pathOf = (position: Position): string =>
+  position.reduce<string>((path, step) => {
+    if (typeof step === 'number') return `${path}[${step}]`;
+    return path === '' ? step : `${path}.${step}`;
+  }, '');
 
 const allowsNull = (shape: Shape): boolean =>
   shape.type === 'null' || (shape.type === undefined && (shape.anyOf?.some(allowsNull) ?? true));

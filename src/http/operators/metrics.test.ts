@@ -16,7 +16,8 @@ const state = {
   silentMs: 0,
   waiterCount: 2,
   rowsMax: 5,
-  snapshot: { index: 7, rowCount: 3 },
+  rowBytesMax: 5_000,
+  snapshot: { index: 7, rowCount: 3, rowBytes: 1_000 },
   lastContactMs() {
     return this.silentMs;
   },

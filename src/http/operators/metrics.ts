@@ -8,9 +8,10 @@ import type { HttpServer } from '../server/server.ts';
 import { DURATION_BUCKETS_MS, type EndpointTraffic } from '../telemetry/traffic.ts';
 
 export interface MeasuredState extends StoreContact {
-  readonly snapshot: { readonly index: number; readonly rowCount: number };
+  readonly snapshot: { readonly index: number; readonly rowCount: number; readonly rowBytes: number };
   readonly waiterCount: number;
   readonly rowsMax: number;
+  readonly rowBytesMax: number;
 }
 
 export interface Metrics {
@@ -46,6 +47,13 @@ export function createMetrics({ server, state, reads, mayReadRestricted }: Metri
     'accord_state_rows_max',
     'Row limit, at which writes that add rows are rejected',
     () => state.rowsMax,
+  );
+  addGauge(registry, 'accord_state_bytes', 'Estimated memory of the rows', () => state.snapshot.rowBytes);
+  addGauge(
+    registry,
+    'accord_state_bytes_max',
+    'Memory for rows, at which writes that add rows or enlarge them are rejected',
+    () => state.rowBytesMax,
   );
   addGauge(registry, 'accord_state_waiters', 'Waiters for a change of the state', () => state.waiterCount);
   addGauge(registry, 'accord_state_loaded', '1 while the state follows the store', () => (state.loaded ? 1 : 0));

@@ -7,10 +7,12 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Budget } from '../../budget/budget.ts';
 import type { Clock } from '../../state/clock/clock.ts';
 import { createRequestIds, type ErrorRenderer } from '../call.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { LISTEN_BACKLOG } from '../limits.ts';
+import { createUnsentBodies } from '../send-body.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { EndpointTraffic } from '../telemetry/traffic.ts';
 import {
@@ -51,6 +53,8 @@ export interface HttpServer {
   readonly endpoints: readonly Endpoint[];
   /** Counts of each endpoint. Requests that no endpoint serves have the path `(none)`. */
   readonly traffic: readonly EndpointTraffic[];
+  /** The budget of response bodies that clients have not received yet. */
+  readonly unsentBodies: Budget;
   /** Adds an endpoint. Must be called before `open`. */
   add(endpoint: Endpoint): void;
   /** Calls `hook` for each request below `prefix` that no endpoint serves. Must be called before `open`. */
@@ -79,6 +83,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     clock,
     writeStallMs: timeouts.writeStallMs,
     consul: options.consul ?? false,
+    unsentBodies: createUnsentBodies(),
     stopping: false,
   };
   const starting = (request: IncomingMessage, response: ServerResponse): void =>
@@ -106,6 +111,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   return {
     endpoints: router.endpoints,
     traffic: router.traffic,
+    unsentBodies: context.unsentBodies.budget,
     add: (endpoint) => router.add(endpoint),
     onUnmatched: (prefix, hook) => router.onUnmatched(prefix, hook),
     async listen() {

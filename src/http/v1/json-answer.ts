@@ -4,15 +4,10 @@
 import { promisify } from 'node:util';
 import { constants, gzip, gzipSync } from 'node:zlib';
 import { acceptsGzip } from '../accept.ts';
+import { answerLimits } from '../answer-limits.ts';
 import type { Answer, Call } from '../call.ts';
 import { ServiceError } from '../errors.ts';
-import {
-  ANSWER_CHARACTERS_MAX,
-  GZIP_BYTES_INLINE_MAX,
-  GZIP_BYTES_MIN,
-  GZIP_PARALLEL_MAX,
-  PRETTY_CHARACTERS_MAX,
-} from '../limits.ts';
+import { GZIP_BYTES_INLINE_MAX, GZIP_BYTES_MIN, GZIP_PARALLEL_MAX } from '../limits.ts';
 import { PRETTY } from './parameters.ts';
 
 const gzipAsync = promisify(gzip);
@@ -58,11 +53,12 @@ export function jsonList<Item>(
   advice = 'ask for less of it',
 ): JsonText {
   const texts: string[] = [];
+  const { charactersMax } = answerLimits();
   let characters = 2;
   for (const item of items) {
     const text = textOf(item);
     characters += text.length + 1;
-    if (characters > ANSWER_CHARACTERS_MAX) throw answerTooLong(ANSWER_CHARACTERS_MAX, advice);
+    if (characters > charactersMax) throw answerTooLong(charactersMax, advice);
     texts.push(text);
   }
   return new JsonText(`[${texts.join(',')}]`);
@@ -102,8 +98,9 @@ export function renderedAnswer(call: Call, rendered: RenderedJson, options: Answ
 
 function prettyText(value: unknown): string {
   const text = compactText(value);
-  if (text.length > PRETTY_CHARACTERS_MAX)
-    throw answerTooLong(PRETTY_CHARACTERS_MAX, `ask for less of it, or without ${PRETTY.name}`);
+  const { prettyCharactersMax } = answerLimits();
+  if (text.length > prettyCharactersMax)
+    throw answerTooLong(prettyCharactersMax, `ask for less of it, or without ${PRETTY.name}`);
   const plain: unknown = value instanceof JsonText ? JSON.parse(text) : value;
   return `${JSON.stringify(plain, null, 4)}\n`;
 }

@@ -18,6 +18,7 @@ const schema = Type.Object(
           },
           { additionalProperties: false },
         ),
+        { maxItems: 10_000 },
       ),
     ),
     Count: Type.Optional(Type.Union([Type.Null(), Type.Integer({ minimum: 0 })])),
@@ -92,6 +93,33 @@ describe('parseBody with an invalid body', () => {
     [`{"Anything":${'['.repeat(40)}${']'.repeat(40)}}`, 'json: nested more than 32 levels deep'], // [V1-26]
   ];
   for (const [body, message] of cases) it(`rejects ${body}`, () => assert.equal(errorFor(body), message));
+
+  const long: [string, string, string][] = [
+    ['many values', `{"Grants":[${'{},'.repeat(300_000)}{}]}`, 'json: more than 100000 values'],
+    [
+      'an object with many fields',
+      JSON.stringify(Object.fromEntries(Array.from({ length: 1_001 }, (_, i) => [`k${i}`, 0]))),
+      'json: an object has more than 1000 fields',
+    ],
+  ];
+  for (const [what, body, message] of long) {
+    it(`rejects ${what} [V1-96]`, () => assert.equal(errorFor(body), message));
+  }
+
+  it('checks the length of an array before its elements [V1-97]', () =>
+    assert.equal(errorFor(`{"Grants":[${'0,'.repeat(10_000)}0]}`), 'Grants: must not have more than 10000 items'));
+
+  it('examines no further element after the first error [V1-97]', () => {
+    let examined = 0;
+    const isExamined = (): boolean => {
+      examined += 1;
+      return false;
+    };
+    const counted = Type.Object({ List: Type.Array(Type.Refine(Type.Object({}), isExamined)) });
+    const body = Buffer.from(`{"List":[${'{},'.repeat(40_000)}{}]}`);
+    assert.throws(() => parseBody(counted, body), /List\[0\]/);
+    assert.ok(examined < 10, `${examined} elements were examined`);
+  });
 
   it('rejects invalid UTF-8, a byte order mark, and UTF-16 [V1-24]', () => {
     assert.equal(errorFor(Buffer.from([0x7b, 0xff, 0x7d])), 'the body is not valid UTF-8');

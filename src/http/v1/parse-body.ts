@@ -2,7 +2,6 @@
 import type { Static, TSchema } from 'typebox';
 import type { TLocalizedValidationError } from 'typebox/error';
 import { Compile, Errors } from 'typebox/schema';
-import { derivedFrom } from '../../state/memory/derived-cache.ts';
 import { ServiceError } from '../errors.ts';
 import { normalizeJson, pathPrefix } from '../json/normalize-json.ts';
 import { JsonError, parseStrictJson } from '../json/strict-json.ts';
@@ -24,18 +23,22 @@ export function parseBody<S extends TSchema>(schema: S, bytes: Uint8Array): Stat
 }
 
 /** Compiles a schema at first use. Checking is then 40 times as fast as interpreting the schema for each body. */
-const validatorOf = derivedFrom((schema: TSchema) => Compile(schema));
+const validators = new WeakMap<TSchema, ReturnType<typeof Compile>>();
+const validatorOf = (schema: TSchema): ReturnType<typeof Compile> =>
+  validators.getOrInsertComputed(schema, () => Compile(schema));
 
 const toServiceError = (cause: JsonError): ServiceError =>
   new ServiceError('bad-request', `Body decoding failed: ${cause.message}`, { cause });
 
-function firstError(schema: TSchema, value: unknown): string {
+/** Describes the first error. Collects errors only in the smallest invalid part, because bodies can have long arrays. */
+function firstError(whole: TSchema, body: unknown): string {
+  const { schema, value, path: partPath } = smallestInvalidPart({ schema: whole, value: body, path: '' });
   const [, errors] = Errors(schema, value);
   // The types are correct already, but every alternative of an `anyOf` that does not match reports its type.
   const error = errors.find(({ keyword }) => keyword !== 'type' && keyword !== 'anyOf') ?? errors[0];
   if (error === undefined) return 'the body does not fit';
   const { keyword, instancePath, params } = error;
-  const path = pathOf(instancePath);
+  const path = pathOf(partPath, instancePath);
   if (keyword === 'required') return `${pathPrefix(path)}${params.requiredProperties.join(', ')} missing`;
   if (keyword !== 'const' && keyword !== 'enum') return `${pathPrefix(path)}${error.message}`;
   // Each alternative reports its own allowed value for the same path.
@@ -49,13 +52,47 @@ function allowedValues(error: TLocalizedValidationError): readonly unknown[] {
   return error.keyword === 'enum' ? error.params.allowedValues : [];
 }
 
-/** Converts a JSON Pointer: `/Grants/0/Access` → `Grants[0].Access`. */
-function pathOf(pointer: string): string {
+/** Appends a JSON Pointer to a path: `Grants[0]` and `/Access` → `Grants[0].Access`. */
+function pathOf(partPath: string, pointer: string): string {
   return segments(pointer).reduce((path, segment) => {
     if (/^\d+$/.test(segment)) return `${path}[${segment}]`;
     return path === '' ? segment : `${path}.${segment}`;
-  }, '');
+  }, partPath);
 }
+
+interface Part {
+  readonly schema: TSchema;
+  readonly value: unknown;
+  /** The position of the value in the body. */
+  readonly path: string;
+}
+
+/** Returns the first part that is invalid although its own parts are valid. Its valid arrays are left out. */
+function smallestInvalidPart(part: Part): Part {
+  const inner = partsOf(part).find(({ schema, value }) => !validatorOf(schema).Check(value));
+  if (inner !== undefined) return smallestInvalidPart(inner);
+  const { schema, value, path } = part;
+  if (!isRecord(value)) return part;
+  const short = Object.entries(value).map(([name, one]) => [name, Array.isArray(one) ? [] : one]);
+  return { schema, value: Object.fromEntries(short), path };
+}
+
+/** Returns the parts that a schema describes: elements of an array, or properties of an object. */
+function* partsOf({ schema, value, path }: Part): Generator<Part> {
+  const { items, properties } = schema as { readonly items?: TSchema; readonly properties?: Record<string, TSchema> };
+  if (Array.isArray(value)) {
+    if (items === undefined) return;
+    for (const [i, one] of value.entries()) yield { schema: items, value: one, path: `${path}[${i}]` };
+  } else if (properties !== undefined && isRecord(value)) {
+    for (const [name, property] of Object.entries(properties)) {
+      if (!Object.hasOwn(value, name)) continue;
+      yield { schema: property, value: value[name], path: path === '' ? name : `${path}.${name}` };
+    }
+  }
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function valueAt(value: unknown, pointer: string): unknown {
   return (

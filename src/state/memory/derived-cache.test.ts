@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { DERIVED_CACHE_BYTES_MAX, DERIVED_VALUE_BYTES, DERIVED_VALUE_BYTES_MAX } from '../limits.ts';
+import { DERIVED_CACHE_BYTES_MAX, DERIVED_VALUE_BYTES, DERIVED_VALUE_SHARE_MAX } from '../limits.ts';
 import { DerivedCache, derivedFrom, derivedFromBoth } from './derived-cache.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -119,7 +119,7 @@ describe('DerivedCache', () => {
     for (const key of ['a', 'b', 'c', 'a', 'b', 'c', 'd', 'b', 'c', 'd'])
       get(snapshot, key, 2 * DERIVED_CACHE_BYTES_MAX);
     assert.equal(taken(), 'a b c d');
-    get(snapshot, 'a', DERIVED_VALUE_BYTES_MAX);
+    get(snapshot, 'a', DERIVED_CACHE_BYTES_MAX * DERIVED_VALUE_SHARE_MAX);
     assert.equal(taken(), 'a');
   });
 

@@ -3,7 +3,34 @@
  * one budget. A value that depends on one immutable object, such as a row, is freed with that object: see
  * `derivedFrom`.
  */
-import { DERIVED_CACHE_BYTES_MAX, DERIVED_VALUE_BYTES, DERIVED_VALUE_BYTES_MAX } from '../limits.ts';
+import {
+  DERIVED_CACHE_BYTES_MAX,
+  DERIVED_VALUE_BYTES,
+  DERIVED_VALUE_SHARE_MAX,
+  FRAGMENT_BYTES,
+  FRAGMENTS_BYTES_MAX,
+} from '../limits.ts';
+
+/** The memory of derived values, in bytes. */
+export interface DerivedLimits {
+  /** Of the values that depend on several rows. */
+  readonly cacheBytesMax: number;
+  /** Of the values that depend on one object, in the whole process. */
+  readonly fragmentBytesMax: number;
+}
+
+/** The limits of a process with a heap of the default size. */
+export const DERIVED_LIMITS: DerivedLimits = {
+  cacheBytesMax: DERIVED_CACHE_BYTES_MAX,
+  fragmentBytesMax: FRAGMENTS_BYTES_MAX,
+};
+
+let limits = DERIVED_LIMITS;
+
+/** Sets the limits of all caches. They are global because the process has one heap. */
+export function setDerivedLimits(next: DerivedLimits): void {
+  limits = next;
+}
 
 interface CachedValue {
   readonly value: unknown;
@@ -20,9 +47,9 @@ interface ValueGroup {
 
 /**
  * A cache of values, each of which belongs to an owner: the snapshot or the version of a table that it was derived
- * from. Evicts the least recently used values of all owners beyond DERIVED_CACHE_BYTES_MAX.
+ * from. Evicts the least recently used values of all owners beyond `cacheBytesMax`.
  *
- * A value counts as at most DERIVED_VALUE_BYTES_MAX, even if it is larger than the whole budget. Thousands of waiting
+ * A value counts as at most DERIVED_VALUE_SHARE_MAX of that, even if it is larger than the whole budget. Thousands of waiting
  * clients may ask for a large answer at once. If it counted in full, it would evict the value that it was derived from,
  * which would evict the answer in turn, and every client would compute both.
  */
@@ -37,7 +64,8 @@ export class DerivedCache {
     if (cached !== undefined) return cached.value as T;
     const value = make();
     const bytes = DERIVED_VALUE_BYTES + 2 * key.length + bytesOf(value);
-    this.#add(owner, key, { value, bytes: Math.min(bytes, DERIVED_VALUE_BYTES_MAX), lastUse: ++this.#uses });
+    const bytesMax = Math.floor(limits.cacheBytesMax * DERIVED_VALUE_SHARE_MAX);
+    this.#add(owner, key, { value, bytes: Math.min(bytes, bytesMax), lastUse: ++this.#uses });
     return value;
   }
 
@@ -70,7 +98,7 @@ export class DerivedCache {
   }
 
   #add(owner: object, key: string, added: CachedValue): void {
-    while (this.#bytes + added.bytes > DERIVED_CACHE_BYTES_MAX) this.#evictOldest();
+    while (this.#bytes + added.bytes > limits.cacheBytesMax) this.#evictOldest();
     const group = this.#groups.getOrInsertComputed(owner, () => ({ values: new Map(), bytes: 0 }));
     group.values.set(key, added);
     group.bytes += added.bytes;
@@ -102,12 +130,53 @@ export class DerivedCache {
 }
 
 /**
- * Returns a function that calls `make` once per object and keeps the result as long as the object is in memory. The
- * object must not change, and the result must depend on nothing else.
+ * Estimated bytes of all values that depend on one object and were added since the last time all were dropped. Values
+ * that were freed with their objects still count, so a server with much change drops all of them now and then.
+ */
+let fragmentBytes = 0;
+/** Counts how often all were dropped. A map of an earlier generation is dropped at its next use. */
+let fragmentGeneration = 0;
+
+/** Values by the object that they depend on. They are freed with it, or when all of them together are too large. */
+class Fragments<Source extends object, T> {
+  #values = new WeakMap<Source, T>();
+  #generation = fragmentGeneration;
+
+  get(source: Source): T | undefined {
+    if (this.#generation !== fragmentGeneration) {
+      this.#generation = fragmentGeneration;
+      this.#values = new WeakMap();
+    }
+    return this.#values.get(source);
+  }
+
+  set(source: Source, value: T, bytes: number): void {
+    fragmentBytes += bytes;
+    if (fragmentBytes > limits.fragmentBytesMax) {
+      fragmentBytes = bytes;
+      fragmentGeneration++;
+      this.get(source);
+    }
+    this.#values.set(source, value);
+  }
+}
+
+/** Returns the estimated memory of a value: of its text if it has one, and of a small object otherwise. */
+function fragmentBytesOf(value: unknown): number {
+  if (typeof value === 'string') return FRAGMENT_BYTES + value.length;
+  if (value instanceof Uint8Array) return FRAGMENT_BYTES + value.byteLength;
+  if (typeof value !== 'object' || value === null) return FRAGMENT_BYTES;
+  const text = 'text' in value && typeof value.text === 'string' ? value.text.length : 0;
+  return 2 * FRAGMENT_BYTES + text;
+}
+
+/**
+ * Returns a function that calls `make` once per object and keeps the result while the object is in memory, unless the
+ * memory for such results is used up. The object must not change, and the result must depend on nothing else.
  */
 export function derivedFrom<Source extends object, T>(make: (source: Source) => T): (source: Source) => T {
-  const values = new WeakMap<Source, T>();
-  return (source) => values.getOrInsertComputed(source, make);
+  const results = derivedFromBoth((source: Source) => make(source));
+  return (source) => results(source, undefined);
 }
 
 /**
@@ -118,12 +187,12 @@ export function derivedFromBoth<Source extends object, Other, T>(
   make: (source: Source, other: Other) => T,
   isSame: (a: Other, b: Other) => boolean = Object.is,
 ): (source: Source, other: Other) => T {
-  const results = new WeakMap<Source, { readonly other: Other; readonly value: T }>();
+  const results = new Fragments<Source, { readonly other: Other; readonly value: T }>();
   return (source, other) => {
     let result = results.get(source);
     if (result === undefined || !isSame(result.other, other)) {
       result = { other, value: make(source, other) };
-      results.set(source, result);
+      results.set(source, result, fragmentBytesOf(result.value));
     }
     return result.value;
   };

@@ -4,25 +4,35 @@
 
 import { nextTurn } from '../clock/next-turn.ts';
 import type { Engine, Head, StoredRow } from '../engine/engine.ts';
+import { StateError } from '../errors.ts';
 import { SLICE_ROWS } from '../limits.ts';
 import { type AnyTable, indexOf, type Schema, type Stored } from '../table.ts';
 import { decodeRow } from './codec.ts';
 import { type LoadedState, memoryTables } from './committed-state.ts';
+import type { MemoryCapacity } from './memory-capacity.ts';
+import { rowBytes } from './row-size.ts';
 import { buildPrimaryIndex, buildSecondaryIndex, type LoadedRows, type TableIndexes } from './table-indexes.ts';
 
 interface Collected extends LoadedRows {
   readonly table: AnyTable;
+  /** See `TableIndexes.bytes`. */
+  bytes: number;
 }
 
-/** Loads every table except store-only ones. @throws StateError `corrupt`, and the errors of `engine.load` */
+/**
+ * Loads every table except store-only ones.
+ * @throws StateError `corrupt`; `memory-full` if the rows do not fit into memory; and the errors of `engine.load`
+ */
 export async function loadState(
   engine: Engine,
   schema: Schema,
+  memory: MemoryCapacity,
   floor: Head | undefined,
   signal: AbortSignal,
 ): Promise<LoadedState> {
   const collected = new Map<string, Collected>();
-  for (const table of memoryTables(schema)) collected.set(table.name, { table, keys: [], rows: [] });
+  for (const table of memoryTables(schema)) collected.set(table.name, { table, keys: [], rows: [], bytes: 0 });
+  let bytes = 0;
   const readPage = async (page: readonly StoredRow[]): Promise<void> => {
     for (let start = 0; start < page.length; start += SLICE_ROWS) {
       for (const { table: name, key, value } of page.slice(start, start + SLICE_ROWS)) {
@@ -31,18 +41,25 @@ export async function loadState(
         if (target === undefined) continue;
         const stored = decodeRow(target.table, key, value);
         // Equal to `key`. Shares the string with the row where possible, which saves one string per row.
-        target.keys.push(target.table.key(stored.row as object));
+        const rowKey = target.table.key(stored.row as object);
+        target.keys.push(rowKey);
         target.rows.push(stored);
+        const size = rowBytes(target.table, rowKey, stored);
+        target.bytes += size;
+        bytes += size;
       }
+      if (bytes > memory.loadBytesMax) throw tooLargeToLoad(memory);
       await nextTurn();
     }
   };
   const head = await engine.load(
     readPage,
     () => {
-      for (const { keys, rows } of collected.values()) {
-        keys.length = 0;
-        rows.length = 0;
+      bytes = 0;
+      for (const target of collected.values()) {
+        target.keys.length = 0;
+        target.rows.length = 0;
+        target.bytes = 0;
       }
     },
     floor,
@@ -60,11 +77,18 @@ export async function loadState(
       secondary.push(buildSecondaryIndex(index, alive));
       await nextTurn();
     }
-    tables.set(table, { rows, secondary });
+    tables.set(table, { rows, secondary, bytes: target.bytes });
     collected.delete(table.name);
   }
   return { cluster: head.cluster, epoch: head.epoch, index: head.index, tables, orphanedKeys };
 }
+
+/** Returns the error for a store that holds more than this server's memory. */
+export const tooLargeToLoad = ({ loadBytesMax, reason }: MemoryCapacity): StateError =>
+  new StateError(
+    'memory-full',
+    `the rows in the store need more than the ${Math.floor(loadBytesMax / 2 ** 20)} MiB that this server can load: ${reason}`,
+  );
 
 /** Returns the rows whose owners exist, and adds the keys of the others to `orphanedKeys`. Owners are in `tables`. */
 async function splitOrphans(
@@ -92,6 +116,7 @@ async function splitOrphans(
       rows.push(stored);
     } else {
       orphaned.add(key);
+      loaded.bytes -= rowBytes(table, key, stored);
     }
     if (i % SLICE_ROWS === SLICE_ROWS - 1) await nextTurn();
   }

@@ -18,6 +18,8 @@ export interface SnapshotData {
 export interface Snapshot extends SnapshotData, Reader {
   /** Rows in memory, orphans included. */
   readonly rowCount: number;
+  /** The estimated memory of these rows with their index entries. */
+  readonly rowBytes: number;
   /**
    * Returns the cached result of `make` for `key` in this snapshot. `bytesOf` estimates the memory of the result alone,
    * without its key and without rows.
@@ -32,6 +34,13 @@ export interface Snapshot extends SnapshotData, Reader {
    * chooses freely.
    */
   memoizeWhileUnchanged<T>(table: AnyTable, key: string, make: () => T, bytesOf: (value: T) => number): T;
+}
+
+/** Returns the estimated memory of all rows of `tables`. */
+function rowBytesOf(tables: SnapshotData['tables']): number {
+  let bytes = 0;
+  for (const indexes of tables.values()) bytes += indexes.bytes;
+  return bytes;
 }
 
 /** Returns a snapshot over tables that no longer change. Its derived values are kept in `cache`. */
@@ -53,6 +62,9 @@ export function createSnapshot(data: SnapshotData, clock: Clock, cache: DerivedC
       let count = 0;
       for (const { rows } of data.tables.values()) count += rows.size;
       return count;
+    },
+    get rowBytes() {
+      return rowBytesOf(data.tables);
     },
     memoize: (key, make, bytesOf) => cache.get(snapshot, key, make, bytesOf),
     // The indexes of a table are the same object until a commit changes one of its rows.

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { type Counter, counters, type Organization, organizations } from '../../../test/support/state/tables.ts';
 import type { AnyTable, Stored } from '../table.ts';
+import { rowBytes } from './row-size.ts';
 import {
   buildPrimaryIndex,
   buildSecondaryIndex,
@@ -41,8 +42,10 @@ describe('table indexes', () => {
         const built = {
           rows: buildPrimaryIndex(loaded),
           secondary: (counters as AnyTable).indexList.map((index) => buildSecondaryIndex(index, loaded)),
+          bytes: keys.reduce((sum, key) => sum + rowBytes(counters, key, rows.get(key) as Stored<unknown>), 0),
         };
         assert.deepEqual(plain(counters, indexes), plain(counters, built));
+        assert.equal(indexes.bytes, built.bytes);
       }),
     );
   });

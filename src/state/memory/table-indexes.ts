@@ -8,6 +8,7 @@
 import { StateError } from '../errors.ts';
 import { type AnyTable, type NamedIndex, SEPARATOR, type Stored } from '../table.ts';
 import { BTree } from './b-tree.ts';
+import { rowBytes } from './row-size.ts';
 
 type PrimaryIndex = BTree<Stored<unknown>>;
 /** Values are primary keys. Keys: the entry if unique; otherwise entry, separator, primary key. */
@@ -17,6 +18,8 @@ export interface TableIndexes {
   readonly rows: PrimaryIndex;
   /** By `NamedIndex.position`. */
   readonly secondary: readonly SecondaryIndex[];
+  /** The estimated heap memory of the rows with their index entries. `replaceRow` maintains it. */
+  bytes: number;
 }
 
 /** Thrown when a change would put a second existing row under one entry of a unique index. */
@@ -25,11 +28,11 @@ export class UniqueError extends Error {
 }
 
 export function emptyTableIndexes(table: AnyTable): TableIndexes {
-  return { rows: BTree.empty(), secondary: table.indexList.map(() => BTree.empty<string>()) };
+  return { rows: BTree.empty(), secondary: table.indexList.map(() => BTree.empty<string>()), bytes: 0 };
 }
 
-export function cloneTableIndexes(indexes: TableIndexes): TableIndexes {
-  return { rows: indexes.rows.clone(), secondary: indexes.secondary.map((tree) => tree.clone()) };
+export function cloneTableIndexes({ rows, secondary, bytes }: TableIndexes): TableIndexes {
+  return { rows: rows.clone(), secondary: secondary.map((tree) => tree.clone()), bytes };
 }
 
 /** Returns the key in a secondary index. @throws TypeError if the entry contains NUL */
@@ -87,11 +90,15 @@ export function replaceRow(
   }
   if (next === undefined) indexes.rows.delete(key);
   else indexes.rows.set(key, next);
+  indexes.bytes += optionalRowBytes(table, key, next) - optionalRowBytes(table, key, previous);
   for (const { tree, from, to } of moves) {
     if (from !== undefined) tree.delete(from);
     if (to !== undefined) tree.set(to, key);
   }
 }
+
+const optionalRowBytes = (table: AnyTable, key: string, stored: Stored<unknown> | undefined): number =>
+  stored === undefined ? 0 : rowBytes(table, key, stored);
 
 const NO_MOVES: readonly EntryMove[] = [];
 

@@ -19,6 +19,8 @@ export interface BatchBase {
   readonly mayHaveOrphans: boolean;
   /** Rows in memory, orphans included. */
   readonly rowCount: number;
+  /** The estimated memory of these rows. */
+  readonly rowBytes: number;
   /**
    * Returns the row format to write. The state replaces this function, and so the base, when the live servers change.
    */
@@ -65,6 +67,13 @@ export class BatchChanges {
 
   get rowsAdded(): number {
     return this.#rowsAdded;
+  }
+
+  /** The estimated memory that the batch adds to that of the rows. */
+  get rowBytesAdded(): number {
+    let added = 0;
+    for (const [table, copy] of this.#copies) added += copy.bytes - (this.#base.tables.get(table)?.bytes ?? 0);
+    return added;
   }
 
   /** Whether the tables may contain rows whose owner the base or this batch has removed. */
@@ -141,6 +150,7 @@ export class BatchChanges {
       tables: new Map([...this.#base.tables, ...this.#copies]),
       mayHaveOrphans: this.mayHaveOrphans,
       rowCount: this.#base.rowCount + this.#rowsAdded,
+      rowBytes: this.#base.rowBytes + this.rowBytesAdded,
     };
   }
 

@@ -1,5 +1,6 @@
 /** A batch under construction: runs writes one after another, and reduces them to one final operation for each key. */
 
+import type { Steps } from '../clock/slices.ts';
 import type { Operation } from '../engine/engine.ts';
 import type { RowChange } from '../row-change.ts';
 import { type BatchBase, BatchChanges } from './batch-changes.ts';
@@ -12,12 +13,16 @@ export interface Batch {
    * @throws the error of `fn`, after undoing its changes
    */
   run<T>(fn: (tx: Transaction) => T, replayInputs: ReplayInputs, now: number): T;
+  /** Runs a large write as `run` does, and pauses whenever it pauses. No other write may run before it has ended. */
+  runInSlices<T>(fn: (tx: Transaction) => Steps<T>, replayInputs: ReplayInputs, now: number): Steps<T>;
   /** Undoes the changes of the last run. */
   undo(): void;
   readonly operationCount: number;
   readonly bytes: number;
   /** The number of rows that the batch adds to memory. */
   readonly rowsAdded: number;
+  /** The estimated memory that the batch adds to that of the rows. */
+  readonly rowBytesAdded: number;
   operations(): Operation[];
   rowChanges(): RowChange[];
   /** Returns the state that the next batch builds on if this one is committed. No write can run after this call. */
@@ -35,17 +40,37 @@ export function createBatch(base: BatchBase): Batch {
     return running;
   });
 
+  const begin = (replayInputs: ReplayInputs, now: number): RunningWrite => {
+    if (nextBase !== undefined) throw new TypeError('cannot run a write in a batch that another batch builds on');
+    replayInputs.now ??= now;
+    changes.beginWrite();
+    return { replayInputs, now: replayInputs.now, memoizedCount: 0 };
+  };
+
   return {
     run(fn, replayInputs, now) {
-      if (nextBase !== undefined) throw new TypeError('cannot run a write in a batch that another batch builds on');
-      replayInputs.now ??= now;
-      changes.beginWrite();
-      running = { replayInputs, now: replayInputs.now, memoizedCount: 0 };
+      running = begin(replayInputs, now);
       try {
         return fn(tx);
       } catch (error) {
         changes.undo();
         throw error;
+      } finally {
+        running = undefined;
+      }
+    },
+    *runInSlices(fn, replayInputs, now) {
+      const write = begin(replayInputs, now);
+      running = write;
+      try {
+        const steps = fn(tx);
+        for (let step = steps.next(); ; step = steps.next()) {
+          if (step.done === true) return step.value;
+          // While it pauses, no other code may use the transaction.
+          running = undefined;
+          yield;
+          running = write;
+        }
       } finally {
         running = undefined;
       }
@@ -59,6 +84,9 @@ export function createBatch(base: BatchBase): Batch {
     },
     get rowsAdded() {
       return changes.rowsAdded;
+    },
+    get rowBytesAdded() {
+      return changes.rowBytesAdded;
     },
     operations: () => changes.operations(),
     rowChanges: () => changes.rowChanges(),

@@ -1,12 +1,15 @@
 /** Fills a batch with pending writes, in order, up to the limits of one commit. */
 
 import type { Clock } from '../clock/clock.ts';
+import { runSlice, type Steps } from '../clock/slices.ts';
 import type { CommitLimits, Engine } from '../engine/engine.ts';
 import { StateError } from '../errors.ts';
-import { BATCH_BYTES_MAX, BATCH_CPU_MS, BATCH_OPERATIONS_MAX } from '../limits.ts';
+import { BATCH_BYTES_MAX, BATCH_CPU_MS, BATCH_OPERATIONS_MAX, GROWTH_RESERVE_SHARE } from '../limits.ts';
+import type { MemoryCapacity } from '../memory/memory-capacity.ts';
 import { type Batch, createBatch } from './batch.ts';
 import type { BatchBase } from './batch-changes.ts';
-import { disconnectedError, fail, isDisconnected, type PendingWrite } from './pending-writes.ts';
+import { disconnectedError, fail, isDisconnected, type PendingWrite, type PendingWrites } from './pending-writes.ts';
+import type { Transaction } from './transaction.ts';
 
 /** The result of running a write. The write is settled with it once the batch is durable. */
 export interface Outcome {
@@ -18,12 +21,16 @@ export interface Outcome {
 /** A batch that accepts writes until it is sent to the engine. */
 export interface OpenBatch {
   readonly base: BatchBase;
-  readonly batch: Batch;
+  /** The queue that the writes of the batch come from. */
+  readonly pending: PendingWrites;
+  batch: Batch;
   readonly outcomes: Outcome[];
   /** The number of pending writes that the batch covers. They stay in the queue until the batch is sent. */
   taken: number;
   /** Whether the next write does not fit. */
   isFull: boolean;
+  /** The large write of the batch, which has paused. Until it has ended, the batch cannot be sent. */
+  running: { readonly write: PendingWrite; readonly steps: Steps<unknown> } | undefined;
 }
 
 export interface BatchOptions {
@@ -31,23 +38,57 @@ export interface BatchOptions {
   readonly clock: Clock;
   readonly rowsMax: number;
   readonly rowsMaxReason: string;
+  readonly memory: MemoryCapacity;
 }
 
-export function openBatch(base: BatchBase): OpenBatch {
-  return { base, batch: createBatch(base), outcomes: [], taken: 0, isFull: false };
+export function openBatch(base: BatchBase, pending: PendingWrites): OpenBatch {
+  return { base, pending, batch: createBatch(base), outcomes: [], taken: 0, isFull: false, running: undefined };
+}
+
+const NOTHING_ADDED = { rowsAdded: 0, rowBytesAdded: 0 };
+
+/** Runs the first pending write as the only one of the batch, for one slice. Then it has ended, or is `running`. */
+export function runLargeWrite(open: OpenBatch, options: BatchOptions): void {
+  const [write] = open.pending.writes;
+  if (write === undefined) return;
+  if (isDisconnected(write)) fail(write, disconnectedError());
+  const outcome = write.settled ? undefined : runLargeSlice(open, write, options);
+  if (outcome === undefined && !write.settled) return;
+  open.running = undefined;
+  open.taken = 1;
+  open.isFull = true;
+  const { batch } = open;
+  // Undoing thousands of changes would take longer than a slice. The batch contains no other write.
+  if (outcome === undefined || outcome.failed || write.dryRun) open.batch = createBatch(open.base);
+  if (outcome === undefined) return;
+  const isTooLarge = !outcome.failed && exceeds(batch, options.engine.limits);
+  if (isTooLarge) open.batch = createBatch(open.base);
+  open.outcomes.push(isTooLarge ? tooLarge(write, batch, options.engine.limits) : outcome);
+}
+
+/** @returns the outcome, or `undefined` if the write has paused */
+function runLargeSlice(open: OpenBatch, write: PendingWrite, options: BatchOptions): Outcome | undefined {
+  const { batch } = open;
+  try {
+    const run = write.run as (tx: Transaction) => Steps<unknown>;
+    const now = options.clock.now();
+    open.running ??= { write, steps: batch.runInSlices(run, write.replayInputs, now) };
+    const { done, value } = runSlice(open.running.steps);
+    if (done !== true) return undefined;
+    const error = capacityError(open, write, NOTHING_ADDED, options);
+    return error === undefined ? { write, failed: false, value } : { write, failed: true, value: error };
+  } catch (error) {
+    return { write, failed: true, value: error };
+  }
 }
 
 /** Runs pending writes that the batch does not cover yet, for up to BATCH_CPU_MS. A `single` batch takes one write. */
-export function fillBatch(
-  open: OpenBatch,
-  pending: readonly PendingWrite[],
-  single: boolean,
-  options: BatchOptions,
-): void {
+export function fillBatch(open: OpenBatch, single: boolean, options: BatchOptions): void {
   const { clock } = options;
   const startedAt = clock.monotonic();
   const now = clock.now();
   const taken = open.taken;
+  const pending = open.pending.writes;
   for (let write = pending[taken]; write !== undefined && !open.isFull; write = pending[open.taken]) {
     if (open.taken > taken && clock.monotonic() - startedAt >= BATCH_CPU_MS) return;
     if ((single && open.outcomes.length > 0) || !addWrite(open, write, now, options)) open.isFull = true;
@@ -70,9 +111,9 @@ function addWrite(open: OpenBatch, write: PendingWrite, now: number, options: Ba
     return false;
   }
   if (exceeds(batch, limits)) {
-    const error = new StateError('too-large', tooLargeText(batch, limits));
+    const rejected = tooLarge(write, batch, limits);
     batch.undo();
-    outcomes.push({ write, failed: true, value: error });
+    outcomes.push(rejected);
   } else {
     // Undone after the limit checks, so that a dry run fails where the write itself would.
     if (write.dryRun) batch.undo();
@@ -81,19 +122,50 @@ function addWrite(open: OpenBatch, write: PendingWrite, now: number, options: Ba
   return true;
 }
 
-function runWrite({ base, batch }: OpenBatch, write: PendingWrite, now: number, options: BatchOptions): Outcome {
+function runWrite(open: OpenBatch, write: PendingWrite, now: number, options: BatchOptions): Outcome {
+  const { batch } = open;
+  const before = { rowsAdded: batch.rowsAdded, rowBytesAdded: batch.rowBytesAdded };
   try {
     const value = batch.run(write.run, write.replayInputs, now);
-    const { rowsMax, rowsMaxReason } = options;
-    const fits = batch.rowsAdded <= 0 || base.rowCount + batch.rowsAdded <= rowsMax;
-    if (fits || write.beyondRowsMax) return { write, failed: false, value };
+    const error = capacityError(open, write, before, options);
+    if (error === undefined) return { write, failed: false, value };
     batch.undo();
-    const text = `the state holds ${base.rowCount} rows, ${rowsMaxReason}`;
-    return { write, failed: true, value: new StateError('rows-max', text) };
+    return { write, failed: true, value: error };
   } catch (error) {
     return { write, failed: true, value: error };
   }
 }
+
+/** Returns the error of a write for which the state has no room, or `undefined` if it has. See [STATE-52]. */
+function capacityError(
+  { base, batch }: OpenBatch,
+  write: PendingWrite,
+  before: Pick<Batch, 'rowsAdded' | 'rowBytesAdded'>,
+  options: BatchOptions,
+): StateError | undefined {
+  const refusal = write.beyondRowsMax ? undefined : capacityRefusal(base, batch, before, options);
+  return refusal === undefined ? undefined : new StateError('rows-max', refusal);
+}
+
+/** Returns why the state has no room for what the last write added, or `undefined` if it has. */
+function capacityRefusal(
+  base: BatchBase,
+  batch: Batch,
+  before: Pick<Batch, 'rowsAdded' | 'rowBytesAdded'>,
+  { rowsMax, rowsMaxReason, memory }: BatchOptions,
+): string | undefined {
+  const addsRows = batch.rowsAdded > before.rowsAdded;
+  if (addsRows && base.rowCount + batch.rowsAdded > rowsMax) {
+    return `the state holds ${base.rowCount} rows, ${rowsMaxReason}`;
+  }
+  const bytesMax = addsRows ? memory.bytesMax : memory.bytesMax * (1 + GROWTH_RESERVE_SHARE);
+  if (batch.rowBytesAdded > before.rowBytesAdded && base.rowBytes + batch.rowBytesAdded > bytesMax) {
+    return `the rows of the state take ${mebibytes(base.rowBytes)} of ${mebibytes(memory.bytesMax)} MiB of memory: ${memory.reason}`;
+  }
+  return undefined;
+}
+
+const mebibytes = (bytes: number): number => Math.round(bytes / 2 ** 20);
 
 type SizeLimits = Pick<CommitLimits, 'operationsMax' | 'bytesMax'>;
 
@@ -108,6 +180,7 @@ function sharedBatchLimits(limits: CommitLimits): SizeLimits {
 const exceeds = (batch: Batch, { operationsMax, bytesMax }: SizeLimits): boolean =>
   batch.operationCount > operationsMax || batch.bytes > bytesMax;
 
-function tooLargeText(batch: Batch, limits: CommitLimits): string {
-  return `the write is too large for one commit: ${batch.operationCount} operations and ${batch.bytes} bytes, the store takes ${limits.operationsMax} and ${limits.bytesMax}; ${limits.hint}`;
+function tooLarge(write: PendingWrite, batch: Batch, limits: CommitLimits): Outcome {
+  const text = `the write is too large for one commit: ${batch.operationCount} operations and ${batch.bytes} bytes, the store takes ${limits.operationsMax} and ${limits.bytesMax}; ${limits.hint}`;
+  return { write, failed: true, value: new StateError('too-large', text) };
 }

@@ -1,12 +1,13 @@
-/** The pending writes: a bounded queue in order of arrival. A write fails when its time limit has passed. */
+/** Pending writes: a bounded queue in order of arrival. A write fails when its time limit has passed. */
 import { StateError } from '../errors.ts';
-import { PENDING_BYTES_MAX, PENDING_WRITES_MAX, WRITE_MS_MAX } from '../limits.ts';
+import { WRITE_MS_MAX } from '../limits.ts';
 import type { ReplayInputs, Transaction } from './transaction.ts';
 
 /** Shows whether the client has disconnected. The state polls it and registers no listener. May be an `AbortSignal`. */
 export type DisconnectSignal = Pick<AbortSignal, 'aborted'>;
 
 export interface PendingWrite {
+  /** Returns the steps of a large write, and the result of any other write. */
   readonly run: (tx: Transaction) => unknown;
   readonly replayInputs: ReplayInputs;
   readonly signal: DisconnectSignal | undefined;
@@ -42,7 +43,14 @@ export interface PendingWrites {
   failAll(error: unknown): void;
 }
 
-export function createPendingWrites(): PendingWrites {
+export interface PendingBounds {
+  readonly writesMax: number;
+  readonly bytesMax: number;
+  /** Returns the error of a write whose time is over. */
+  readonly lateError: () => StateError;
+}
+
+export function createPendingWrites({ writesMax, bytesMax, lateError }: PendingBounds): PendingWrites {
   let pending: PendingWrite[] = [];
   let bytes = 0;
 
@@ -55,8 +63,8 @@ export function createPendingWrites(): PendingWrites {
     },
     add(write) {
       // A single write is always accepted: it may be as large as `limits.body` allows.
-      const isFull = pending.length > 0 && bytes + write.bytes > PENDING_BYTES_MAX;
-      if (isFull || pending.length >= PENDING_WRITES_MAX) {
+      const isFull = pending.length > 0 && bytes + write.bytes > bytesMax;
+      if (isFull || pending.length >= writesMax) {
         throw new StateError('overloaded', 'too many writes are waiting: try again later', { retryAfterSeconds: 1 });
       }
       pending.push(write);
@@ -73,8 +81,7 @@ export function createPendingWrites(): PendingWrites {
     failExpired(now) {
       for (const write of pending) {
         if (now - write.queuedAt >= WRITE_MS_MAX) {
-          const text = 'the store cannot be reached: nothing was written';
-          fail(write, new StateError('unavailable', text, { retryAfterSeconds: 5 }));
+          fail(write, lateError());
         } else if (isDisconnected(write)) {
           fail(write, disconnectedError());
         }

@@ -12,18 +12,30 @@
 
 import type { Clock } from '../clock/clock.ts';
 import { nextTurn } from '../clock/next-turn.ts';
+import type { Steps } from '../clock/slices.ts';
 import type { Engine } from '../engine/engine.ts';
 import { isStateError, StateError } from '../errors.ts';
-import { ATTEMPTS_MAX, ATTEMPTS_MS, WRITE_BYTES_DEFAULT, WRITE_MS_MAX } from '../limits.ts';
+import {
+  ATTEMPTS_MAX,
+  ATTEMPTS_MS,
+  LARGE_WRITES_BYTES_MAX,
+  LARGE_WRITES_MAX,
+  PENDING_BYTES_MAX,
+  PENDING_WRITES_MAX,
+  WRITE_BYTES_DEFAULT,
+  WRITE_MS_MAX,
+} from '../limits.ts';
 import type { CommittedState } from '../memory/committed-state.ts';
+import type { MemoryCapacity } from '../memory/memory-capacity.ts';
 import type { BatchBase } from './batch-changes.ts';
-import { fillBatch, type OpenBatch, type Outcome, openBatch } from './open-batch.ts';
+import { fillBatch, type OpenBatch, openBatch, runLargeWrite } from './open-batch.ts';
 import {
   createPendingWrites,
   type DisconnectSignal,
   fail,
   isDisconnected,
   type PendingWrite,
+  type PendingWrites,
 } from './pending-writes.ts';
 import type { Transaction } from './transaction.ts';
 
@@ -47,6 +59,7 @@ export interface WriteQueueParts {
   readonly base: () => BatchBase;
   readonly rowsMax: number;
   readonly rowsMaxReason: string;
+  readonly memory: MemoryCapacity;
   readonly loaded: () => boolean;
   /** Resolves when the state is loaded and has reached `index`. */
   readonly waitForIndex: (index: number) => Promise<void>;
@@ -64,7 +77,25 @@ const SWEEP_MS = 500;
 
 export class WriteQueue {
   readonly #parts: WriteQueueParts;
-  readonly #pending = createPendingWrites();
+  readonly #pending = createPendingWrites({
+    writesMax: PENDING_WRITES_MAX,
+    bytesMax: PENDING_BYTES_MAX,
+    lateError() {
+      const text = 'the store cannot be reached: nothing was written';
+      return new StateError('unavailable', text, { retryAfterSeconds: 5 });
+    },
+  });
+  /** Large writes, which run in slices and have batches of their own. */
+  readonly #pendingLarge = createPendingWrites({
+    writesMax: LARGE_WRITES_MAX,
+    bytesMax: LARGE_WRITES_BYTES_MAX,
+    lateError() {
+      const text = 'the write was too slow, or waited too long for other large writes: nothing was written';
+      return new StateError('overloaded', text, { retryAfterSeconds: 5 });
+    },
+  });
+  /** Whether the last batch that was sent contains other than large writes. */
+  #isLargeNext = false;
   #inFlight: OpenBatch | undefined;
   /** The batch built on the expected result of `#inFlight`. */
   #nextBatch: OpenBatch | undefined;
@@ -83,12 +114,22 @@ export class WriteQueue {
   }
 
   /** Queues a write. @throws StateError, see `State.write` */
-  write<T>(
-    run: (tx: Transaction) => T,
-    { signal, bytes = WRITE_BYTES_DEFAULT, dryRun = false, beyondRowsMax = false }: WriteOptions = {},
-  ): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      this.#pending.add({
+  write<T>(run: (tx: Transaction) => T, options: WriteOptions = {}): Promise<T> {
+    return this.#add(this.#pending, run, options) as Promise<T>;
+  }
+
+  /** Queues a large write. @throws StateError, see `State.writeInSlices` */
+  writeInSlices<T>(run: (tx: Transaction) => Steps<T>, options: WriteOptions = {}): Promise<T> {
+    return this.#add(this.#pendingLarge, run, options) as Promise<T>;
+  }
+
+  #add(
+    pending: PendingWrites,
+    run: (tx: Transaction) => unknown,
+    { signal, bytes = WRITE_BYTES_DEFAULT, dryRun = false, beyondRowsMax = false }: WriteOptions,
+  ): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      pending.add({
         run,
         replayInputs: { now: undefined, values: [] },
         signal,
@@ -98,18 +139,22 @@ export class WriteQueue {
         queuedAt: this.#parts.clock.monotonic(),
         attempts: 0,
         settled: false,
-        resolve: resolve as (value: unknown) => void,
+        resolve,
         reject,
       });
       this.wake();
     });
   }
 
+  get #hasPending(): boolean {
+    return this.#pending.length + this.#pendingLarge.length > 0;
+  }
+
   /** Starts the loop if there are pending writes, or orphans to drop from memory. */
   wake(): void {
     if (this.#running) {
       this.#scheduleNextBatch();
-    } else if (this.#pending.length > 0 || this.#parts.committed.hasOrphans) {
+    } else if (this.#hasPending || this.#parts.committed.hasOrphans) {
       this.#running = true;
       // In a later turn, so that writes that arrive together share a batch.
       setImmediate(() => void this.#run());
@@ -121,12 +166,13 @@ export class WriteQueue {
     this.#scheduleSweep();
     try {
       let inFlight: InFlightBatch | undefined;
-      while (inFlight !== undefined || this.#pending.length > 0 || committed.hasOrphans) {
+      while (inFlight !== undefined || this.#hasPending || committed.hasOrphans) {
         inFlight = await (inFlight === undefined ? this.#startBatch() : this.#finishBatch(inFlight));
       }
     } catch (error) {
       this.#nextBatch = undefined;
       this.#pending.failAll(error);
+      this.#pendingLarge.failAll(error);
     } finally {
       this.#running = false;
       this.#cancelSweep?.();
@@ -136,15 +182,16 @@ export class WriteQueue {
     if (!signal.aborted) this.wake();
   }
 
-  /** Drops a slice of orphans and sends a batch, once the state is loaded. */
+  /** Drops a slice of orphans and sends a batch, once the state is loaded. Runs a slice of a large write instead. */
   async #startBatch(): Promise<InFlightBatch | undefined> {
     const { committed, signal } = this.#parts;
     if (signal.aborted) throw new StateError('aborted', 'the server is stopping');
     await this.#parts.waitForIndex(0);
-    if (committed.hasOrphans) committed.dropOrphans();
-    if (this.#pending.length > 0) return this.#sendBatch();
-    await nextTurn();
-    return undefined;
+    // A large write would have to start again.
+    if (committed.hasOrphans && this.#nextBatch?.running === undefined) committed.dropOrphans();
+    const sent = this.#hasPending ? this.#sendBatch() : undefined;
+    if (sent === undefined) await nextTurn();
+    return sent;
   }
 
   /** Waits for the engine and settles the writes of the batch. @returns the next batch if it was sent immediately */
@@ -157,7 +204,7 @@ export class WriteQueue {
       if (result !== 'committed') {
         // The store did not commit the batch. A write that times out from here on fails with `unavailable`.
         this.#inFlight = undefined;
-        this.#retry(outcomes);
+        this.#retry(inFlight);
         await waitForIndex(result.index);
         return undefined;
       }
@@ -165,12 +212,12 @@ export class WriteQueue {
       if (batch.operationCount > 0 && committed.snapshot.index <= base.index) await waitForIndex(base.index + 1);
     } catch (error) {
       this.#inFlight = undefined;
-      this.#failBatch(outcomes, error);
+      this.#failBatch(inFlight, error);
       return undefined;
     }
     this.#inFlight = undefined;
     // Sent before the writes are settled, so that the engine works while the callers process their results.
-    if (this.#pending.length > 0 && loaded() && !committed.hasOrphans && !signal.aborted) next = this.#sendBatch();
+    if (this.#hasPending && loaded() && !committed.hasOrphans && !signal.aborted) next = this.#sendBatch();
     for (const { write, failed, value } of outcomes) {
       if (write.settled) continue;
       write.settled = true;
@@ -180,19 +227,27 @@ export class WriteQueue {
     return next;
   }
 
-  /** Sends the batch that was built ahead. If the state has changed or a client has disconnected, sends a new batch. */
+  /**
+   * Sends the batch that was built ahead. If the state has changed or a client has disconnected, sends a new batch.
+   * @returns `undefined` if there is nothing to send, or a large write has paused
+   */
   #sendBatch(): InFlightBatch | undefined {
     const base = this.#parts.base();
     const built = this.#nextBatch;
     this.#nextBatch = undefined;
     const isUsable =
       built !== undefined && isSameBase(built.base, base) && !built.outcomes.some(({ write }) => isDisconnected(write));
-    const open = isUsable ? built : openBatch(base);
-    fillBatch(open, this.#pending.writes, this.#singleWriteBatches > 0, this.#parts);
-    this.#pending.removeFirst(open.taken);
+    const open = isUsable ? built : this.#openBatch(base);
+    this.#fillBatch(open);
+    if (open.running !== undefined) {
+      this.#nextBatch = open;
+      return undefined;
+    }
+    open.pending.removeFirst(open.taken);
     if (open.outcomes.length === 0) return undefined;
     if (this.#singleWriteBatches > 0) this.#singleWriteBatches--;
     this.#inFlight = open;
+    this.#isLargeNext = open.pending === this.#pending;
     this.#scheduleNextBatch();
     return { ...open, result: this.#commitBatch(open) };
   }
@@ -210,9 +265,22 @@ export class WriteQueue {
     return head.epoch === base.epoch && head.index === base.index ? 'committed' : { index: head.index };
   }
 
+  /** Opens a batch. While both kinds of writes are pending, one large write follows one batch of other writes. */
+  #openBatch(base: BatchBase): OpenBatch {
+    const isLarge = this.#pendingLarge.length > 0 && (this.#isLargeNext || this.#pending.length === 0);
+    return openBatch(base, isLarge ? this.#pendingLarge : this.#pending);
+  }
+
+  #fillBatch(open: OpenBatch): void {
+    if (open.pending === this.#pendingLarge) runLargeWrite(open, this.#parts);
+    else fillBatch(open, this.#singleWriteBatches > 0, this.#parts);
+  }
+
   #scheduleNextBatch(): void {
     const isIdle = this.#inFlight === undefined || this.#nextBatch?.isFull || this.#parts.signal.aborted;
-    if (isIdle || this.#nextBatchScheduled || this.#pending.length === (this.#nextBatch?.taken ?? 0)) return;
+    const next = this.#nextBatch;
+    const hasPending = next === undefined ? this.#hasPending : next.pending.length > next.taken;
+    if (isIdle || this.#nextBatchScheduled || !hasPending) return;
     this.#nextBatchScheduled = true;
     setImmediate(() => {
       this.#nextBatchScheduled = false;
@@ -225,13 +293,13 @@ export class WriteQueue {
     const base = this.#inFlight.batch.nextBase();
     // Slices of orphans are dropped between this batch and the next one.
     if (base.mayHaveOrphans) return;
-    this.#nextBatch ??= openBatch(base);
-    fillBatch(this.#nextBatch, this.#pending.writes, this.#singleWriteBatches > 0, this.#parts);
+    this.#nextBatch ??= this.#openBatch(base);
+    this.#fillBatch(this.#nextBatch);
     this.#scheduleNextBatch();
   }
 
   /** Queues the writes of an uncommitted batch again, before all others. Fails writes that had too many attempts. */
-  #retry(outcomes: readonly Outcome[]): void {
+  #retry({ pending, outcomes }: OpenBatch): void {
     const now = this.#parts.clock.monotonic();
     const writes: PendingWrite[] = [];
     for (const { write } of outcomes) {
@@ -243,15 +311,16 @@ export class WriteQueue {
       if (!write.settled) writes.push(write);
     }
     this.#nextBatch = undefined;
-    this.#pending.requeue(writes);
+    pending.requeue(writes);
   }
 
   /** Handles an error of the engine, which rejected the batch or does not know its outcome. */
-  #failBatch(outcomes: readonly Outcome[], error: unknown): void {
+  #failBatch(batch: OpenBatch, error: unknown): void {
     const { engine, signal } = this.#parts;
+    const { outcomes } = batch;
     if (isStateError(error, 'too-large') && outcomes.length > 1 && !signal.aborted) {
       this.#singleWriteBatches += outcomes.length;
-      this.#retry(outcomes);
+      this.#retry(batch);
       return;
     }
     this.#nextBatch = undefined;
@@ -270,7 +339,8 @@ export class WriteQueue {
         const text = 'the store has not answered in time: the write may or may not have been committed';
         fail(write, new StateError('outcome-unknown', text, { retryAfterSeconds: 5 }));
       }
-      if (this.#pending.failExpired(now)) {
+      const hasFailed = [this.#pending.failExpired(now), this.#pendingLarge.failExpired(now)].includes(true);
+      if (hasFailed) {
         // The batch may contain writes that have just failed with `unavailable`.
         this.#nextBatch = undefined;
         this.#scheduleNextBatch();

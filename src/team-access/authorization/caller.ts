@@ -87,11 +87,14 @@ export interface CallerRole {
 }
 
 /** Returns the caller's role in an organization, or `undefined` when the caller does not belong to it. */
-export function callerRole(reader: Reader, caller: Caller, organizationId: string): CallerRole | undefined {
+export const callerRole = (reader: Reader, caller: Caller, organizationId: string): CallerRole | undefined =>
+  cachedRole(caller, organizationId, () => computeRole(reader, caller, organizationId));
+
+function cachedRole(caller: Caller, key: string, compute: () => CallerRole | undefined): CallerRole | undefined {
   const cached = cachedRoles.get(caller);
-  if (cached === undefined) return computeRole(reader, caller, organizationId);
-  if (!cached.has(organizationId)) cached.set(organizationId, computeRole(reader, caller, organizationId));
-  return cached.get(organizationId);
+  if (cached === undefined) return compute();
+  if (!cached.has(key)) cached.set(key, compute());
+  return cached.get(key);
 }
 
 function computeRole(reader: Reader, caller: Caller, organizationId: string): CallerRole | undefined {
@@ -110,7 +113,10 @@ function computeRole(reader: Reader, caller: Caller, organizationId: string): Ca
 }
 
 /** Returns the caller's role in their first organization, or `undefined` when they belong to none. */
-export function homeRole(reader: Reader, caller: Caller): CallerRole | undefined {
+export const homeRole = (reader: Reader, caller: Caller): CallerRole | undefined =>
+  cachedRole(caller, HOME, () => computeHomeRole(reader, caller));
+
+function computeHomeRole(reader: Reader, caller: Caller): CallerRole | undefined {
   switch (caller.kind) {
     case 'organization':
       return organizationTokenRole(reader, caller.organizationId);
@@ -155,18 +161,31 @@ const teamsOfMember = (reader: Reader, membershipId: string): DeepReadonly<Team>
     .map(({ row }) => reader.get(teams, row.teamId)?.row)
     .filter((team) => team !== undefined);
 
+/** The key of the cached home role, which is no ID of an organization. */
+const HOME = 'home';
+
 /** Roles by organization ID, for callers from `withCachedRoles`. */
 const cachedRoles = new WeakMap<Caller, Map<string, CallerRole | undefined>>();
 
 /**
  * Returns a copy of a caller whose roles are computed once per organization, because a caller can be in thousands of
- * teams. For many checks in one write that changes no organization, membership or team.
+ * teams. For a request that reads one state. A write must call `forgetRoles` after a change of a row of a role.
  */
 export function withCachedRoles(caller: Caller): Caller {
   const copy = { ...caller };
   cachedRoles.set(copy, new Map());
   return copy;
 }
+
+/** Drops the cached roles of a caller from `withCachedRoles`. */
+export const forgetRoles = (caller: Caller): void => cachedRoles.get(caller)?.clear();
+
+/** Whether a cached role of the caller contains the team. */
+export const hasCachedTeam = (caller: Caller, teamId: string): boolean =>
+  cachedRoles
+    .get(caller)
+    ?.values()
+    .some((role) => role?.teams.some(({ id }) => id === teamId)) === true;
 
 /** Returns the role of a user who need not be the caller. */
 export function userRole(

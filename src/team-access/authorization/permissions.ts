@@ -1,4 +1,5 @@
 /** Permission checks, as pure functions of the caller's role. Endpoints answer 404 without permission ([TEAM-34]). */
+import { derivedFrom } from '../../state/memory/derived-cache.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import { type OrganizationPermission, withImplied } from '../tables/organization-access.ts';
 import type { Team } from '../tables/team.ts';
@@ -14,7 +15,9 @@ type AnyTeam = DeepReadonly<Team>;
 export const hasTeamManagement = ({ organization }: CallerRole): boolean => organization.plan === 'standard';
 
 /** Whether the caller is a member of the team or presents its token. */
-export const isInTeam = (role: CallerRole, teamId: string): boolean => role.teams.some(({ id }) => id === teamId);
+export const isInTeam = (role: CallerRole, teamId: string): boolean => teamIds(role).has(teamId);
+
+const teamIds = derivedFrom((role: CallerRole) => new Set(role.teams.map(({ id }) => id)));
 
 /** Whether the caller can see a team. Only members, owners and `access-secret-teams` reveal a secret team. */
 export const canSeeTeam = (role: CallerRole, team: AnyTeam): boolean =>
@@ -25,7 +28,7 @@ export const canSeeTeam = (role: CallerRole, team: AnyTeam): boolean =>
  */
 export function visibleTeams<T extends AnyTeam>(role: CallerRole, all: readonly T[]): readonly T[] {
   if (canSeeAllTeams(role)) return all;
-  const own = new Set(role.teams.map(({ id }) => id));
+  const own = teamIds(role);
   return all.filter(({ id, visibility }) => visibility === 'organization' || own.has(id));
 }
 

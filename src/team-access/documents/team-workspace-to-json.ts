@@ -2,6 +2,7 @@
  * The JSON form of team access: the attributes of access, rows, and their schemas. A row is the same for every caller.
  */
 import { type TProperties, type TSchema, Type } from 'typebox';
+import type { Steps } from '../../state/clock/slices.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import type { Document, Resource } from '../jsonapi/documents.ts';
 import { resourceSchema, toOne } from '../jsonapi/schemas.ts';
@@ -108,9 +109,14 @@ export const teamWorkspaceDocument = (found: NamedTeamWorkspace, terraform: bool
 });
 
 /** Returns the unpaginated document of rows. Endpoints that answer with it have the same `ETag` ([TEAM-84]). */
-export const teamWorkspacesDocument = (rows: readonly NamedTeamWorkspace[], terraform: boolean): Document => ({
-  data: rows.map((row) => teamWorkspaceToJson(row, terraform)),
-});
+export function* teamWorkspacesDocument(rows: readonly NamedTeamWorkspace[], terraform: boolean): Steps<Document> {
+  const data: Resource[] = [];
+  for (const row of rows) {
+    data.push(teamWorkspaceToJson(row, terraform));
+    yield;
+  }
+  return { data };
+}
 
 export const accessToJson = (
   row: DeepReadonly<TeamWorkspace>,

@@ -10,10 +10,12 @@ import { QUOTED_LENGTH_MAX } from '../../http/limits.ts';
 import type { Parameter } from '../../http/parameter.ts';
 import { undeclaredParameter } from '../../http/query-rules.ts';
 import type { Clock } from '../../state/clock/clock.ts';
+import { runAtOnce, runInSlices, type Steps } from '../../state/clock/slices.ts';
 import { WRITE_BYTES_DEFAULT } from '../../state/limits.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { State } from '../../state/state.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
+import type { WriteOptions } from '../../state/write/write-queue.ts';
 import {
   authenticate,
   type Caller,
@@ -21,12 +23,16 @@ import {
   findCaller,
   presentedTokenHash,
   unauthorized,
+  withCachedRoles,
 } from '../authorization/caller.ts';
+import { forgettingChangedRoles } from '../authorization/role-changes.ts';
 import { checkAccept, checkContentType, NO_CONTENT, rejectIfMatch } from '../jsonapi/documents.ts';
 import { errorAnswer } from '../jsonapi/error-answer.ts';
 import { JsonApiError } from '../jsonapi/errors.ts';
 import { INVALID_INCLUDE } from '../jsonapi/include.ts';
+import { LARGE_BODY_BYTES } from '../limits.ts';
 import { teams } from '../tables/team.ts';
+import type { LargeWrites } from './large-writes.ts';
 import type { RateLimit, RateLimitKeys } from './rate-limit.ts';
 import type { TokenUses } from './record-token-uses.ts';
 
@@ -34,6 +40,7 @@ import type { TokenUses } from './record-token-uses.ts';
 export interface TeamAccessService {
   readonly state: State;
   readonly rateLimit: RateLimit;
+  readonly largeWrites: LargeWrites;
   readonly tokenUses: TokenUses;
   /** Whether `compat` contains `terraform`. */
   readonly terraform: boolean;
@@ -48,11 +55,20 @@ export interface WriteContext {
   readonly origin: Origin;
 }
 
-export interface WriteSpec<Body> {
+export interface WriteSpec<Body> extends WriteRules<Body> {
   /** Reads the body, before any lookup. @throws JsonApiError */
   readonly parse: (call: Call) => Body;
   /** Authorizes, checks and makes the change. May run more than once. @throws JsonApiError */
   readonly change: (context: WriteContext, body: Body) => Answer;
+}
+
+/** A write whose body can contain thousands of items. Its steps pause after each item. */
+export interface LargeWriteSpec<Body> extends WriteRules<Body> {
+  readonly parse: (call: Call) => Steps<Body>;
+  readonly change: (context: WriteContext, body: Body) => Steps<Answer>;
+}
+
+interface WriteRules<Body> {
   /** Negotiates the content types. Absent if the endpoint uses the media type of JSON:API. @throws JsonApiError */
   readonly negotiate?: (call: Call) => void;
   /** Whether `change` checks `If-Match`. Otherwise the pipeline rejects requests with `If-Match`. */
@@ -76,35 +92,69 @@ export function serveRead(
     withCaller(service, call, (caller) => {
       checkAccept(call, mediaType);
       checkQuery(service, call);
-      return read(state.snapshot, caller);
+      return read(state.snapshot, withCachedRoles(caller));
     });
   const barrier = state.consistent();
   return barrier === undefined ? run() : barrier.then(run);
 }
 
 /** Serves a write and answers when it is durable. */
-export async function serveWrite<Body>(
+export const serveWrite = <Body>(service: TeamAccessService, call: Call, spec: WriteSpec<Body>): Promise<Answer> =>
+  withWriter(service, call, spec, async () => {
+    const body = spec.parse(call);
+    const run = (tx: Transaction): Answer => spec.change(writeContext(call, tx), body);
+    return await service.state.write(run, writeOptions(call, spec, body));
+  });
+
+/**
+ * Serves a write that can be large. A large body is parsed and applied in slices, and each caller has one such request
+ * at a time ([TEAM-111], [TEAM-112]).
+ */
+export const serveLargeWrite = <Body>(
   service: TeamAccessService,
   call: Call,
-  { parse, change, negotiate = negotiateJsonApi, conditional, isDryRun }: WriteSpec<Body>,
+  spec: LargeWriteSpec<Body>,
+): Promise<Answer> =>
+  withWriter(service, call, spec, async (caller) => {
+    const { state, largeWrites } = service;
+    if (call.body.length <= LARGE_BODY_BYTES) {
+      const body = runAtOnce(spec.parse(call));
+      const run = (tx: Transaction): Answer => runAtOnce(spec.change(writeContext(call, tx), body));
+      return await state.write(run, writeOptions(call, spec, body));
+    }
+    using _turn = largeWrites.begin(callerId(caller));
+    const body = await runInSlices(spec.parse(call));
+    const run = (tx: Transaction): Steps<Answer> => spec.change(writeContext(call, tx), body);
+    return await state.writeInSlices(run, writeOptions(call, spec, body));
+  });
+
+/** Makes the checks that precede the body of a write. */
+async function withWriter<Body>(
+  service: TeamAccessService,
+  call: Call,
+  { negotiate = negotiateJsonApi, conditional }: WriteRules<Body>,
+  write: (caller: Caller) => Promise<Answer>,
 ): Promise<Answer> {
-  const { state } = service;
-  await state.consistent();
-  const secretHash = presentedTokenHash(call);
-  return await withCaller(service, call, async () => {
+  await service.state.consistent();
+  return await withCaller(service, call, async (caller) => {
     negotiate(call);
     if (conditional === undefined) rejectIfMatch(call);
     checkQuery(service, call);
-    const body = parse(call);
-    const run = (tx: Transaction): Answer => {
-      const caller = authenticate(tx, secretHash);
-      return change({ tx, caller, origin: originOf(call, caller) }, body);
-    };
-    const dryRun = isDryRun?.(body) ?? false;
-    const signal = polledDisconnectSignal(call.request.socket);
-    return await state.write(run, { signal, bytes: WRITE_BYTES_DEFAULT + call.body.length, dryRun });
+    return await write(caller);
   });
 }
+
+/** Authenticates the caller in the transaction. The role is computed again only when the write changes it. */
+function writeContext(call: Call, tx: Transaction): WriteContext {
+  const caller = withCachedRoles(authenticate(tx, presentedTokenHash(call)));
+  return { tx: forgettingChangedRoles(tx, caller), caller, origin: originOf(call, caller) };
+}
+
+const writeOptions = <Body>(call: Call, { isDryRun }: WriteRules<Body>, body: Body): WriteOptions => ({
+  signal: polledDisconnectSignal(call.request.socket),
+  bytes: WRITE_BYTES_DEFAULT + call.body.length,
+  dryRun: isDryRun?.(body) ?? false,
+});
 
 /** Serves the deletion of one resource that has an `ETag`, and answers 204 when it is durable. */
 export const serveDelete = (

@@ -1,4 +1,5 @@
 /** Errors of team access: a closed set of codes, the exception that carries them, and ways to collect several. */
+import type { Steps } from '../../state/clock/slices.ts';
 import { ERRORS_MAX } from '../limits.ts';
 
 const DEFINITIONS = {
@@ -87,17 +88,34 @@ export function withErrorsAt<T>(mapPointer: PointerMapping, check: () => T): T {
   try {
     return check();
   } catch (error) {
-    if (!(error instanceof JsonApiError)) throw error;
-    const [first, ...rest] = error.errors.map((one): ErrorObject => ({ ...one, pointer: mapPointer(one.pointer) }));
-    throw first === undefined ? error : new JsonApiError([first, ...rest], error.headers);
+    throw errorAt(mapPointer, error);
   }
 }
 
-/** Returns the results of `check` for all parts, or throws the errors of all parts together. @throws JsonApiError */
-export function checkAll<Part, T>(parts: readonly Part[], check: (part: Part, position: number) => T): T[] {
+/** Runs steps for a part of a document as `withErrorsAt` does. @throws JsonApiError */
+export function* stepsWithErrorsAt<T>(mapPointer: PointerMapping, steps: Steps<T>): Steps<T> {
+  try {
+    return yield* steps;
+  } catch (error) {
+    throw errorAt(mapPointer, error);
+  }
+}
+
+function errorAt(mapPointer: PointerMapping, error: unknown): unknown {
+  if (!(error instanceof JsonApiError)) return error;
+  const [first, ...rest] = error.errors.map((one): ErrorObject => ({ ...one, pointer: mapPointer(one.pointer) }));
+  return first === undefined ? error : new JsonApiError([first, ...rest], error.headers);
+}
+
+/**
+ * Returns the results of `check` for all parts, or throws the errors of all parts together. Pauses after each part.
+ * @throws JsonApiError
+ */
+export function* checkAll<Part, T>(parts: readonly Part[], check: (part: Part, position: number) => T): Steps<T[]> {
   const checked: T[] = [];
   const errors: ErrorObject[] = [];
   for (const [position, part] of parts.entries()) {
+    yield;
     try {
       checked.push(check(part, position));
     } catch (error) {

@@ -1,5 +1,7 @@
 /** Reads a resource from a request body. Reports all errors in the shape of the body together ([TEAM-38]). */
+import { parseJsonInSlices } from '../../http/json/sliced-json.ts';
 import { JsonError, parseStrictJson } from '../../http/json/strict-json.ts';
+import type { Steps } from '../../state/clock/slices.ts';
 import { ERRORS_MAX } from '../limits.ts';
 import { type ErrorObject, JsonApiError, throwErrors } from './errors.ts';
 
@@ -88,8 +90,19 @@ export function parseIdentifiers(data: unknown, type: string): readonly string[]
 }
 
 /** Reads a top-level member of a body, such as `data`. @throws JsonApiError `invalid-body` */
-export function readMember(body: Uint8Array, name: string): unknown {
-  const document = parse(body);
+const readMember = (body: Uint8Array, name: string): unknown => memberOf(parse(body), name);
+
+/** Reads a member of a large body as `readMember` does. @throws JsonApiError `invalid-body` */
+export function* readMemberInSlices(body: Buffer, name: string): Steps<unknown> {
+  try {
+    return memberOf(yield* parseJsonInSlices(body), name);
+  } catch (error) {
+    throw toBodyError(error);
+  }
+}
+
+/** @throws JsonApiError `invalid-body` */
+function memberOf(document: unknown, name: string): unknown {
   if (!isObject(document)) throw new JsonApiError([bodyError('', 'want an object')]);
   if (document[name] === undefined) throw new JsonApiError([bodyError(`/${name}`, `${name} is missing`)]);
   return document[name];
@@ -99,10 +112,12 @@ function parse(body: Uint8Array): unknown {
   try {
     return parseStrictJson(body);
   } catch (error) {
-    if (!(error instanceof JsonError)) throw error;
-    throw new JsonApiError([bodyError('', error.message)]);
+    throw toBodyError(error);
   }
 }
+
+const toBodyError = (error: unknown): unknown =>
+  error instanceof JsonError ? new JsonApiError([bodyError('', error.message)]) : error;
 
 function identityErrors(data: JsonObject, { type, typeAlias = type, updates }: ResourceSpec): ErrorObject[] {
   const errors: ErrorObject[] = [];

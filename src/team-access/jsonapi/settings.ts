@@ -1,7 +1,6 @@
 /** Settings: attributes that the server validates, stores and returns, and that have no effect. Declared as data. */
 import { type TProperties, type TSchema, Type } from 'typebox';
 import { Compile } from 'typebox/schema';
-import { derivedFrom } from '../../state/memory/derived-cache.ts';
 import { TEXTS_MAX } from '../limits.ts';
 import { attributeError, type ErrorObject } from './errors.ts';
 import { labelOf, TEXT_EXPECTED, textKeySchema, textSchema } from './read-attributes.ts';
@@ -78,6 +77,8 @@ export const settingsToJson = (
 export const settingProperties = (settings: Settings): TProperties =>
   Object.fromEntries(Object.entries(settings).map(([name, { schema }]) => [name, schema]));
 
-const validatorOf = derivedFrom((schema: TSchema) => Compile(schema));
+const validators = new WeakMap<TSchema, ReturnType<typeof Compile>>();
+const validatorOf = (schema: TSchema): ReturnType<typeof Compile> =>
+  validators.getOrInsertComputed(schema, () => Compile(schema));
 
 const isValid = (schema: TSchema, value: unknown): boolean => validatorOf(schema).Check(value);

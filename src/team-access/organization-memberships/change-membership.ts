@@ -1,6 +1,7 @@
 /** Finds, creates, and deletes memberships of organizations. */
 import { newId } from '../../credentials/ids-and-secrets.ts';
 import { type User, users } from '../../credentials/user.ts';
+import type { Steps } from '../../state/clock/slices.ts';
 import { JOB_BATCH_ROWS } from '../../state/limits.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
@@ -46,13 +47,20 @@ export function membershipById(reader: Reader, caller: Caller, id: string): Foun
  * user has the email address [AUTHZ-59].
  * @throws JsonApiError `not-found`, `invalid-attribute`; `forbidden` for a team that grants more than the caller has
  */
-export function createMembership(context: WriteContext, organization: string, body: ParsedResource): FoundMembership {
+export function* createMembership(
+  context: WriteContext,
+  organization: string,
+  body: ParsedResource,
+): Steps<FoundMembership> {
   const { tx, caller, origin } = context;
   const role = organizationByName(tx, caller, organization);
   if (!canManageMemberships(role)) throw notFound();
   const budget = comparisonBudget();
-  const teamIds = body.toManyRelationships.get('teams') ?? [];
-  const memberTeams = teamIds.map((id) => joinableTeam(context, role, id, budget));
+  const memberTeams: DeepReadonly<Team>[] = [];
+  for (const id of body.toManyRelationships.get('teams') ?? []) {
+    memberTeams.push(joinableTeam(context, role, id, budget));
+    yield;
+  }
   const errors: ErrorObject[] = [];
   const email = readEmail(body.attributes, errors, true) ?? '';
   throwErrors(errors);
@@ -73,6 +81,7 @@ export function createMembership(context: WriteContext, organization: string, bo
   tx.put(memberships, membership);
   for (const { id: teamId } of memberTeams) {
     tx.put(teamMembers, { teamId, userId: user.id, membershipId: membership.id });
+    yield;
   }
   recordTeamAccessChange(tx, origin, {
     organizationId,

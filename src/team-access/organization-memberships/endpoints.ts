@@ -2,6 +2,7 @@
 import { Type } from 'typebox';
 import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
+import { oneStep } from '../../state/clock/slices.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import { comparisonBudget } from '../authorization/compare-team.ts';
 import { organizationByName } from '../authorization/find-visible.ts';
@@ -13,7 +14,7 @@ import {
 } from '../documents/organization-membership-to-json.ts';
 import { teamToJson } from '../documents/team-to-json.ts';
 import { userToJson } from '../documents/user-to-json.ts';
-import { serveDelete, serveRead, serveWrite, type TeamAccessService } from '../http/request-pipeline.ts';
+import { serveDelete, serveLargeWrite, serveRead, type TeamAccessService } from '../http/request-pipeline.ts';
 import { type Document, documentAnswer, IF_MATCH, ifMatch, type Resource } from '../jsonapi/documents.ts';
 import { boundedLinkage, collectIncluded, includeParameter, readInclude } from '../jsonapi/include.ts';
 import { NAME_FILTER, PAGE_PARAMETERS, pageDocument, readPageOrDefault, slicePage } from '../jsonapi/pagination.ts';
@@ -69,10 +70,10 @@ export function membershipEndpoints(service: TeamAccessService): Endpoint[] {
       answer: documentSchema(membershipSchema),
       status: 201,
       handle: (call) =>
-        serveWrite(service, call, {
-          parse: () => readResource(call.body, NEW_MEMBERSHIP),
-          change(context, body) {
-            const found = createMembership(context, pathParameter(call, 'name'), body);
+        serveLargeWrite(service, call, {
+          parse: () => oneStep(() => readResource(call.body, NEW_MEMBERSHIP)),
+          *change(context, body) {
+            const found = yield* createMembership(context, pathParameter(call, 'name'), body);
             return documentAnswer(call, membershipDocument(context.tx, found, new Set(['user'])), 201);
           },
         }),

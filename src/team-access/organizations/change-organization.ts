@@ -11,7 +11,7 @@ import { organizationByName, roleInOrganization } from '../authorization/find-vi
 import { canUpdateOrganization } from '../authorization/permissions.ts';
 import { organizationDocument, organizationSettings } from '../documents/organization-to-json.ts';
 import type { WriteContext } from '../http/request-pipeline.ts';
-import { checkIfMatch } from '../jsonapi/documents.ts';
+import { ifMatch } from '../jsonapi/documents.ts';
 import { type ErrorObject, JsonApiError, notFound, throwErrors } from '../jsonapi/errors.ts';
 import { nameTakenError, readChoice, readEmail, readName } from '../jsonapi/read-attributes.ts';
 import type { RawAttributes } from '../jsonapi/read-resource.ts';
@@ -130,7 +130,7 @@ export function changeOrganization(
   const after: Organization = { ...before, ...rest, plan, settings: { ...before.settings, ...settings } };
   const sameName = tx.find(organizations, 'name', normalizeName(after.name))?.row;
   if (sameName !== undefined && sameName.id !== before.id) throw new JsonApiError([nameTakenError()]);
-  checkIfMatch(call, () => organizationDocument(role ?? roleWithTeams(before, [])));
+  ifMatch(call)(() => organizationDocument(role ?? roleWithTeams(before, [])));
   if (!isDeepStrictEqual(before, after)) {
     tx.put(organizations, after);
     const change = { action: 'update', type: 'organizations', subject: before.id, before, after };
@@ -143,7 +143,7 @@ export function changeOrganization(
 export function deleteOrganization({ tx, caller, origin }: WriteContext, call: Call, name: string): void {
   const role = organizationByName(tx, caller, name);
   if (!canUpdateOrganization(role)) throw notFound();
-  checkIfMatch(call, () => organizationDocument(role));
+  ifMatch(call)(() => organizationDocument(role));
   const { organization } = role;
   deleteTrail(tx, organization.id);
   tx.delete(organizations, organization.id);

@@ -1,5 +1,7 @@
 /** Adds members of an organization to its teams and removes them [AUTHZ-47 to AUTHZ-50]. */
 import { users } from '../../credentials/user.ts';
+import type { Steps } from '../../state/clock/slices.ts';
+import type { DeepReadonly } from '../../state/table.ts';
 import { recordTeamAccessChange } from '../audit.ts';
 import type { CallerRole } from '../authorization/caller.ts';
 import { checkPermissionsHeld, checkTeamWithinRole } from '../authorization/compare-team.ts';
@@ -25,13 +27,14 @@ interface MemberChange {
  * @throws JsonApiError `not-found`, also for users without a membership of the organization; `forbidden` for a team that
  * grants more than the caller has [AUTHZ-44]
  */
-export function addMembers(context: WriteContext, change: MemberChange): void {
+export function* addMembers(context: WriteContext, change: MemberChange): Steps<void> {
   const { tx } = context;
   const { teamId } = change;
   const found = findTeam(context, teamId);
   const { role } = found;
   checkTeamWithinRole(tx, role, found.team);
-  for (const { id: membershipId, userId } of findMembers(context, role, change)) {
+  for (const { id: membershipId, userId } of yield* findMembers(context, role, change)) {
+    yield;
     if (tx.get(teamMembers, teamMemberKey(teamId, userId)) !== undefined) continue;
     const after = { teamId, userId, membershipId };
     tx.put(teamMembers, after);
@@ -44,14 +47,15 @@ export function addMembers(context: WriteContext, change: MemberChange): void {
  * @throws JsonApiError `not-found`; `forbidden` if `owners` would have no claimed member left [AUTHZ-64],
  * and for a team with an organization permission that the caller lacks [AUTHZ-47]
  */
-export function removeMembers(context: WriteContext, change: MemberChange): void {
+export function* removeMembers(context: WriteContext, change: MemberChange): Steps<void> {
   const { tx } = context;
   const { teamId } = change;
   const found = findTeam(context, teamId);
   const { role } = found;
   // Rows do not count here, because a removal grants nothing.
   checkPermissionsHeld(role, found.team.organizationAccess, `the team '${found.team.name}' has`);
-  for (const { userId } of findMembers(context, role, change)) {
+  for (const { userId } of yield* findMembers(context, role, change)) {
+    yield;
     const key = teamMemberKey(teamId, userId);
     const before = tx.get(teamMembers, key)?.row;
     if (before === undefined) continue;
@@ -67,14 +71,21 @@ function findTeam({ tx, caller }: WriteContext, id: string): FoundTeam {
   return found;
 }
 
-function findMembers({ tx }: WriteContext, role: CallerRole, { idType, ids }: MemberChange): readonly Membership[] {
+function* findMembers(
+  { tx }: WriteContext,
+  role: CallerRole,
+  { idType, ids }: MemberChange,
+): Steps<readonly DeepReadonly<Membership>[]> {
   const organizationId = role.organization.id;
-  return ids.map((id) => {
+  const members: DeepReadonly<Membership>[] = [];
+  for (const id of ids) {
+    yield;
     const isMembershipId = idType === 'organization-memberships';
     const membership = isMembershipId ? tx.get(memberships, id)?.row : membershipOfUser(tx, organizationId, id);
     if (membership?.organizationId !== organizationId) throw notFound();
-    return membership;
-  });
+    members.push(membership);
+  }
+  return members;
 }
 
 function membershipOfUser(tx: WriteContext['tx'], organizationId: string, username: string): Membership | undefined {

@@ -1,10 +1,17 @@
 /** The endpoints of teams and their members. */
 import { type Call, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
+import { oneStep } from '../../state/clock/slices.ts';
 import { comparisonBudget } from '../authorization/compare-team.ts';
 import { organizationWithTeams, teamById } from '../authorization/find-visible.ts';
 import { includedWithTeams, TEAM_INCLUDES, teamDocument, teamSchema, teamToJson } from '../documents/team-to-json.ts';
-import { serveDelete, serveRead, serveWrite, type TeamAccessService } from '../http/request-pipeline.ts';
+import {
+  serveDelete,
+  serveLargeWrite,
+  serveRead,
+  serveWrite,
+  type TeamAccessService,
+} from '../http/request-pipeline.ts';
 import { documentAnswer, IF_MATCH, ifMatch, NO_CONTENT } from '../jsonapi/documents.ts';
 import { boundedLinkage, includeParameter, readInclude } from '../jsonapi/include.ts';
 import { NAME_FILTER, PAGE_PARAMETERS, pageDocument, readPageOrDefault, slicePage } from '../jsonapi/pagination.ts';
@@ -122,10 +129,10 @@ function memberEndpoints(service: TeamAccessService, idType: MemberIdType, how: 
     status: 204,
     body: identifiersSchema(idType),
     handle: (call) =>
-      serveWrite(service, call, {
-        parse: () => readIdentifiers(call.body, idType),
-        change(context, ids) {
-          apply(context, { teamId: id(call), idType, ids });
+      serveLargeWrite(service, call, {
+        parse: () => oneStep(() => readIdentifiers(call.body, idType)),
+        *change(context, ids) {
+          yield* apply(context, { teamId: id(call), idType, ids });
           return NO_CONTENT;
         },
       }),

@@ -10,7 +10,7 @@ import { type FoundWorkspace, organizationByName } from '../authorization/find-v
 import { canCreateWorkspaces, canUpdateWorkspace } from '../authorization/permissions.ts';
 import { workspaceDocument, workspaceSettings } from '../documents/workspace-to-json.ts';
 import type { WriteContext } from '../http/request-pipeline.ts';
-import { checkIfMatch } from '../jsonapi/documents.ts';
+import { ifMatch } from '../jsonapi/documents.ts';
 import { type ErrorObject, JsonApiError, notFound, throwErrors } from '../jsonapi/errors.ts';
 import { nameTakenError, readName } from '../jsonapi/read-attributes.ts';
 import type { ParsedResource, RawAttributes } from '../jsonapi/read-resource.ts';
@@ -96,7 +96,7 @@ export function changeWorkspace(
   const next: Workspace = { ...before, name, projectId, settings: { ...before.settings, ...settings } };
   const sameName = tx.find(workspaces, 'name', nameInOrganization(organizationId, name))?.row;
   if (sameName !== undefined && sameName.id !== before.id) throw new JsonApiError([nameTakenError()]);
-  checkIfMatch(call, () => workspaceDocument(found));
+  ifMatch(call)(() => workspaceDocument(found));
   if (isDeepStrictEqual(before, next)) return found;
   const after: Workspace = { ...next, updateTime: new Date(tx.now).toISOString() };
   tx.put(workspaces, after);
@@ -109,7 +109,7 @@ export function changeWorkspace(
 export function deleteWorkspace({ tx, caller, origin }: WriteContext, call: Call, find: FindWorkspace): void {
   const found = find(tx, caller);
   if (!canUpdateWorkspace(found.access)) throw notFound();
-  checkIfMatch(call, () => workspaceDocument(found));
+  ifMatch(call)(() => workspaceDocument(found));
   const { id, organizationId } = found.workspace;
   tx.delete(workspaces, id);
   const change = { action: 'destroy', type: 'workspaces', subject: id, before: found.workspace, after: null };

@@ -1,18 +1,25 @@
 /** Computes the memory that a heap needs, to check the sizes in the documents and in `deploy/`. */
+import { missingHeapOptions } from '../../../src/main/heap-limit.ts';
 
 export const MEBIBYTE = 2 ** 20;
 
-/** V8's young generation in a small container: three spaces of 16 MiB. */
-const YOUNG_BYTES = 48 * MEBIBYTE;
-/** Code, buffers, and the cache of the database. A server without rows uses 150 MB, including 60 MB of heap. */
-const OUTSIDE_HEAP_BYTES = 100 * MEBIBYTE;
+/** The estimated memory of an ACL token with one grant. */
+export const TOKEN_BYTES = 770;
 
-/** Returns the heap limit that the option `--max-old-space-size=MIB` of Node.js results in. */
-export function heapLimitBytes(options: string): number {
+/** V8's young generation by default, and as a server in a small container sets it. */
+const YOUNG_BYTES = 96 * MEBIBYTE;
+const YOUNG_BYTES_MIN = 3 * MEBIBYTE;
+
+/** Returns the limit of the old generation that the option `--max-old-space-size=MIB` of Node.js sets. */
+export function oldSpaceBytes(options: string): number {
   const [, mebibytes] = /--max-old-space-size=(\d+)/.exec(options) ?? [];
-  return Number(mebibytes) * MEBIBYTE + YOUNG_BYTES;
+  return Number(mebibytes) * MEBIBYTE;
 }
 
-/** Whether a process with this heap limit fits a machine or a container with this memory. */
-export const fitsMemory = (heapBytes: number, memoryBytes: number): boolean =>
-  heapBytes + OUTSIDE_HEAP_BYTES <= memoryBytes;
+/** Whether a server with this heap stays within a machine or a container with this memory. */
+export function fitsMemory(oldSpace: number, memoryBytes: number): boolean {
+  const options = [`--max-old-space-size=${oldSpace / MEBIBYTE}`];
+  const isSmall = missingHeapOptions({ heapSizeLimit: oldSpace + YOUNG_BYTES, options, memoryBytes }) !== undefined;
+  const young = isSmall ? YOUNG_BYTES_MIN : YOUNG_BYTES;
+  return missingHeapOptions({ heapSizeLimit: oldSpace + young, options: [], memoryBytes }) === undefined;
+}

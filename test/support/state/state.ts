@@ -1,6 +1,7 @@
 /** Opens states for tests and dumps their tables for comparison. */
 import { type Clock, systemClock } from '../../../src/state/clock/clock.ts';
 import type { Engine } from '../../../src/state/engine/engine.ts';
+import { type MemoryCapacity, UNLIMITED_MEMORY } from '../../../src/state/memory/memory-capacity.ts';
 import type { Snapshot } from '../../../src/state/memory/snapshot.ts';
 import { State } from '../../../src/state/state.ts';
 import type { Schema } from '../../../src/state/table.ts';
@@ -12,13 +13,21 @@ export interface TestStateSettings {
   readonly node?: string;
   readonly clock?: Clock;
   readonly rowsMax?: number;
+  readonly memory?: MemoryCapacity;
   readonly log?: (level: string, message: string, fields?: Record<string, unknown>) => void;
 }
 
 /** Opens and loads a state on `engine`. Disposing it closes the engine. */
 export function openState(engine: Engine, settings: TestStateSettings = {}): Promise<State> {
-  const { schema = testSchema, node = 'a', clock = systemClock, rowsMax = 1_000_000, log = () => undefined } = settings;
-  return State.open({ engine, schema, node, clock, rowsMax, log });
+  const {
+    schema = testSchema,
+    node = 'a',
+    clock = systemClock,
+    rowsMax = 1_000_000,
+    memory = UNLIMITED_MEMORY,
+  } = settings;
+  const { log = () => undefined } = settings;
+  return State.open({ engine, schema, node, clock, rowsMax, memory, log });
 }
 
 /**

@@ -1,5 +1,6 @@
 /** The answer to a complete set: the resulting rows, and the differences to the previous ones [TEAM-81, TEAM-82]. */
 import { Type } from 'typebox';
+import type { Steps } from '../../../state/clock/slices.ts';
 import type { Reader } from '../../../state/memory/reader.ts';
 import { canSeeTeam } from '../../authorization/permissions.ts';
 import {
@@ -37,22 +38,23 @@ export function completeSetSchema(terraform: boolean) {
   });
 }
 
-export function completeSetDocument(
+export function* completeSetDocument(
   reader: Reader,
   set: CompleteSetResult,
   { dryRun, terraform }: { readonly dryRun: boolean; readonly terraform: boolean },
-): Document {
+): Steps<Document> {
   const { after, differences } = set;
   const counts = { added: 0, updated: 0, removed: 0 };
   for (const difference of differences) counts[changeOf(difference)] += 1;
   const unchanged = after.length - counts.added - counts.updated;
+  const shown: unknown[] = [];
+  for (const difference of differences) {
+    shown.push(differenceToJson(reader, difference, terraform));
+    yield;
+  }
   return {
-    ...teamWorkspacesDocument(after, terraform),
-    meta: {
-      'dry-run': dryRun,
-      counts: { ...counts, unchanged },
-      differences: differences.map((difference) => differenceToJson(reader, difference, terraform)),
-    },
+    ...(yield* teamWorkspacesDocument(after, terraform)),
+    meta: { 'dry-run': dryRun, counts: { ...counts, unchanged }, differences: shown },
   };
 }
 

@@ -2,10 +2,13 @@
 import { Type } from 'typebox';
 import { pathParameter } from '../../../http/call.ts';
 import type { Endpoint } from '../../../http/endpoint.ts';
+import { stringifyInSlices } from '../../../http/json/sliced-json.ts';
 import type { Parameter } from '../../../http/parameter.ts';
+import type { Steps } from '../../../state/clock/slices.ts';
 import { teamWorkspacesDocument } from '../../documents/team-workspace-to-json.ts';
-import { DRY_RUN, readDryRun, serveWrite, type TeamAccessService } from '../../http/request-pipeline.ts';
-import { documentAnswer, etagOf, IF_MATCH, ifMatch } from '../../jsonapi/documents.ts';
+import { DRY_RUN, readDryRun, serveLargeWrite, type TeamAccessService } from '../../http/request-pipeline.ts';
+import { checkIfMatch, IF_MATCH, JSON_API_CONTENT_TYPE, serializeInSlices } from '../../jsonapi/documents.ts';
+import type { FoundRow } from '../../team-workspaces/find-rows.ts';
 import { completeSetRowSchema } from '../../team-workspaces/read-access.ts';
 import { completeSetDocument, completeSetSchema } from './complete-set-to-json.ts';
 import { putCompleteSet } from './put-complete-set.ts';
@@ -33,15 +36,25 @@ export function completeSetEndpoints(service: TeamAccessService): Endpoint[] {
       ],
       handle(call) {
         const workspaceId = pathParameter(call, 'id');
-        return serveWrite(service, call, {
+        function* etagOf(rows: readonly FoundRow[]): Steps<string> {
+          const { etag } = yield* serializeInSlices(yield* teamWorkspacesDocument(rows, terraform));
+          return etag;
+        }
+        function* precondition(before: readonly FoundRow[]): Steps<void> {
+          if (call.request.headers['if-match'] !== undefined) checkIfMatch(call, yield* etagOf(before));
+        }
+        return serveLargeWrite(service, call, {
           conditional: true,
-          parse: () => ({ dryRun: readDryRun(call.query), rows: readCompleteSet(call.body, workspaceId) }),
+          *parse() {
+            return { dryRun: readDryRun(call.query), rows: yield* readCompleteSet(call.body, workspaceId) };
+          },
           isDryRun: ({ dryRun }) => dryRun,
-          change(context, { dryRun, rows }) {
-            const set = putCompleteSet(context, { workspaceId, precondition: ifMatch(call), terraform }, rows);
-            const etag = etagOf(teamWorkspacesDocument(dryRun ? set.before : set.after, terraform));
-            const answer = documentAnswer(call, completeSetDocument(context.tx, set, { dryRun, terraform }));
-            return { ...answer, headers: ['ETag', etag] };
+          *change(context, { dryRun, rows }) {
+            const set = yield* putCompleteSet(context, { workspaceId, precondition, terraform }, rows);
+            const document = yield* completeSetDocument(context.tx, set, { dryRun, terraform });
+            const body = yield* stringifyInSlices(document);
+            const headers = ['ETag', yield* etagOf(dryRun ? set.before : set.after)];
+            return { status: 200, contentType: JSON_API_CONTENT_TYPE, body, headers };
           },
         });
       },

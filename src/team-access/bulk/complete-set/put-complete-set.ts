@@ -2,13 +2,12 @@
  * Replaces the rows of a workspace in one commit [TEAM-75]. The checks are those of a single row. Each step checks the
  * whole set [TEAM-79], so that no error reveals a team that the caller may not know.
  */
+import type { Steps } from '../../../state/clock/slices.ts';
 import type { Reader } from '../../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../../state/table.ts';
-import { type Caller, type CallerRole, withCachedRoles } from '../../authorization/caller.ts';
+import type { Caller, CallerRole } from '../../authorization/caller.ts';
 import { canSeeTeam } from '../../authorization/permissions.ts';
-import { teamWorkspacesDocument } from '../../documents/team-workspace-to-json.ts';
 import type { WriteContext } from '../../http/request-pipeline.ts';
-import type { Precondition } from '../../jsonapi/documents.ts';
 import { checkAll, type ErrorObject, notFound, throwErrors, withErrorsAt } from '../../jsonapi/errors.ts';
 import { sortByCreation } from '../../jsonapi/pagination.ts';
 import { nameInOrganization } from '../../tables/organization.ts';
@@ -46,28 +45,29 @@ export interface CompleteSetResult {
 
 export interface CompleteSetOptions {
   readonly workspaceId: string;
-  readonly precondition: Precondition;
+  /** Checks `If-Match` for the current rows. @throws JsonApiError `precondition-failed` */
+  readonly precondition: (before: readonly FoundRow[]) => Steps<void>;
   readonly terraform: boolean;
 }
 
 /** Checks and writes a complete set. @throws JsonApiError `not-found`, `invalid-attribute`, `precondition-failed` */
-export function putCompleteSet(
+export function* putCompleteSet(
   context: WriteContext,
   { workspaceId, precondition, terraform }: CompleteSetOptions,
   setRows: readonly SetRow[],
-): CompleteSetResult {
-  const { tx } = context;
-  const caller = withCachedRoles(context.caller);
+): Steps<CompleteSetResult> {
+  const { tx, caller } = context;
   const found = administeredWorkspace(tx, caller, workspaceId);
-  const withTeams = checkAll(setRows, (row) => ({ ...row, team: findTeam(tx, caller, found.role, row) }));
-  const rows = checkAll(withTeams, ({ attributes, place, ...row }) => ({
+  const withTeams = yield* checkAll(setRows, (row) => ({ ...row, team: findTeam(tx, caller, found.role, row) }));
+  const rows = yield* checkAll(withTeams, ({ attributes, place, ...row }) => ({
     ...row,
     values: withErrorsAt(place, () => readNewAccess(attributes, { terraform, now: tx.now })),
   }));
   throwErrors(teamErrors(found.role, rows));
   const before = rowsOf(tx, found);
-  precondition(() => teamWorkspacesDocument(before, terraform));
-  const differences = replaceRows(context, found, before, rows);
+  yield;
+  yield* precondition(before);
+  const differences = yield* replaceRows(context, found, before, rows);
   return { before, after: rowsOf(tx, found), differences };
 }
 
@@ -104,15 +104,16 @@ function teamErrors(role: CallerRole, rows: readonly ResolvedRow[]): ErrorObject
   return errors;
 }
 
-function replaceRows(
+function* replaceRows(
   context: WriteContext,
   found: AdministeredWorkspace,
   before: readonly ChangeableRow[],
   rows: readonly ResolvedRow[],
-): Difference[] {
+): Steps<Difference[]> {
   const remaining = new Map(before.map((one) => [one.row.teamId, one]));
   const differences: Difference[] = [];
   for (const { team, values } of rows) {
+    yield;
     const existing = remaining.get(team.id);
     remaining.delete(team.id);
     const after =
@@ -120,6 +121,7 @@ function replaceRows(
     if (after.row !== existing?.row) differences.push({ before: existing, after });
   }
   for (const removed of remaining.values()) {
+    yield;
     removeRow(context, removed);
     differences.push({ before: removed, after: undefined });
   }

@@ -1,5 +1,6 @@
 /** Reads the body of a complete set and checks its shape. No check here depends on stored data. */
 import { ServiceError } from '../../../http/errors.ts';
+import type { Steps } from '../../../state/clock/slices.ts';
 import { TEAM_WORKSPACES } from '../../documents/team-workspace-to-json.ts';
 import {
   checkAll,
@@ -15,7 +16,7 @@ import {
   parseResource,
   type RawAttributes,
   type ResourceSpec,
-  readMember,
+  readMemberInSlices,
 } from '../../jsonapi/read-resource.ts';
 import { BULK_ITEMS_MAX } from '../../limits.ts';
 
@@ -39,13 +40,13 @@ const SET_ROW: ResourceSpec = {
  * Reads all rows and reports all errors.
  * @throws JsonApiError `invalid-body`, `invalid-attribute`; ServiceError `too-large` over `BULK_ITEMS_MAX` [TEAM-85]
  */
-export function readCompleteSet(body: Uint8Array, workspaceId: string): readonly SetRow[] {
-  const data = readMember(body, 'data');
+export function* readCompleteSet(body: Buffer, workspaceId: string): Steps<readonly SetRow[]> {
+  const data = yield* readMemberInSlices(body, 'data');
   if (!Array.isArray(data)) throw new JsonApiError([bodyError('/data', 'want an array')]);
   if (data.length > BULK_ITEMS_MAX) {
     throw new ServiceError('too-large', `The set has ${data.length} rows, want at most ${BULK_ITEMS_MAX}`);
   }
-  return checkAll(data, (entry: unknown, position) => {
+  return yield* checkAll(data, (entry: unknown, position) => {
     // `readRow` reports pointers as if the row were the only resource of the document.
     const place: PointerMapping = (pointer = '/data') => pointer.replace('/data', `/data/${position}`);
     return withErrorsAt(place, () => readRow(entry, workspaceId, place));

@@ -3,7 +3,8 @@ import { Type } from 'typebox';
 import { acceptsMediaType } from '../../../http/accept.ts';
 import type { Call } from '../../../http/call.ts';
 import type { Endpoint } from '../../../http/endpoint.ts';
-import { DRY_RUN, readDryRun, serveWrite, type TeamAccessService } from '../../http/request-pipeline.ts';
+import { stringifyInSlices } from '../../../http/json/sliced-json.ts';
+import { DRY_RUN, readDryRun, serveLargeWrite, type TeamAccessService } from '../../http/request-pipeline.ts';
 import { JSON_API_MEDIA_TYPE } from '../../jsonapi/documents.ts';
 import { JsonApiError } from '../../jsonapi/errors.ts';
 import { OPERATIONS, readOperations } from './read-operations.ts';
@@ -60,14 +61,16 @@ export function operationEndpoints(service: TeamAccessService): Endpoint[] {
       answer: answerSchema,
       answerType: OPERATIONS_TYPE,
       handle: (call) =>
-        serveWrite(service, call, {
+        serveLargeWrite(service, call, {
           negotiate: negotiateOperations,
-          parse: () => ({ dryRun: readDryRun(call.query), operations: readOperations(call.body) }),
+          *parse() {
+            return { dryRun: readDryRun(call.query), operations: yield* readOperations(call.body) };
+          },
           isDryRun: ({ dryRun }) => dryRun,
-          change(context, { dryRun, operations }) {
-            const results = runOperations(context, operations, { clock, dryRun, terraform });
+          *change(context, { dryRun, operations }) {
+            const results = yield* runOperations(context, operations, { clock, dryRun, terraform });
             const document = { 'atomic:results': results, meta: { 'dry-run': dryRun } };
-            return { status: 200, contentType: OPERATIONS_TYPE, body: JSON.stringify(document) };
+            return { status: 200, contentType: OPERATIONS_TYPE, body: yield* stringifyInSlices(document) };
           },
         }),
     },

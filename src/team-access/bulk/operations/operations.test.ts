@@ -21,6 +21,7 @@ import {
 import { auditLog, SYSTEM } from '../../../audit/record.ts';
 import { toServiceError } from '../../../http/errors.ts';
 import { systemClock } from '../../../state/clock/clock.ts';
+import { runAtOnce } from '../../../state/clock/slices.ts';
 import { BULK_ITEMS_MAX, OPERATIONS_MS_MAX } from '../../limits.ts';
 import { readOperations } from './read-operations.ts';
 import { runOperations } from './run-operations.ts';
@@ -276,11 +277,10 @@ describe('POST /operations', () => {
     let now = 0;
     const clock = { ...systemClock, monotonic: () => (now += OPERATIONS_MS_MAX / 2) };
     const caller = { kind: 'organization', organizationId: ids().id, tokenId: '' } as const;
-    const list = readOperations(
-      Buffer.from(JSON.stringify({ 'atomic:operations': ['a', 'b', 'c'].map((name) => addTeam(name)) })),
-    );
+    const body = JSON.stringify({ 'atomic:operations': ['a', 'b', 'c'].map((name) => addTeam(name)) });
+    const list = runAtOnce(readOperations(Buffer.from(body)));
     const slow = api().state.write((tx) =>
-      runOperations({ tx, caller, origin: SYSTEM }, list, { clock, dryRun: false, terraform: false }),
+      runAtOnce(runOperations({ tx, caller, origin: SYSTEM }, list, { clock, dryRun: false, terraform: false })),
     );
     await assert.rejects(
       slow,
@@ -291,7 +291,7 @@ describe('POST /operations', () => {
   });
 
   test('accepts bodies up to limits.bulk-body [TEAM-21]', async () => {
-    const body = `{"atomic:operations":[],"x":"${'x'.repeat(2 * 1024 * 1024)}"}`;
+    const body = `{"atomic:operations":[],"x":[${`"${'x'.repeat(1000)}",`.repeat(2_000)}0]}`;
     const headers = { 'content-type': OPERATIONS_TYPE };
     const send = (text: string) => request(api(), company().owner, 'POST', '/operations', { body: text, headers });
     assert.equal((await send(body)).status, 200);

@@ -1,5 +1,6 @@
 /** Reads the operations of a request and checks their shape [TEAM-68]. No check here depends on stored data. */
 import { ServiceError } from '../../../http/errors.ts';
+import type { Steps } from '../../../state/clock/slices.ts';
 import { checkAll, JsonApiError, type PointerMapping, withErrorsAt } from '../../jsonapi/errors.ts';
 import {
   bodyError,
@@ -9,7 +10,7 @@ import {
   parseIdentifiers,
   parseResource,
   type ResourceSpec,
-  readMember,
+  readMemberInSlices,
 } from '../../jsonapi/read-resource.ts';
 import { BULK_ITEMS_MAX } from '../../limits.ts';
 import type { MemberIdType } from '../../teams/change-members.ts';
@@ -45,12 +46,12 @@ export interface Operation {
 export const OPERATIONS = 'atomic:operations';
 
 /** Reports all errors together. @throws JsonApiError `invalid-body`, `invalid-attribute`; ServiceError `too-large` */
-export function readOperations(body: Uint8Array): readonly Operation[] {
-  const list = readMember(body, OPERATIONS);
+export function* readOperations(body: Buffer): Steps<readonly Operation[]> {
+  const list = yield* readMemberInSlices(body, OPERATIONS);
   if (!Array.isArray(list)) throw new JsonApiError([bodyError(`/${OPERATIONS}`, 'want an array')]);
   checkCount(list.length);
   const lids = createLocalIds();
-  const operations = checkAll(list, (operation: unknown, position) => {
+  const operations = yield* checkAll(list, (operation: unknown, position) => {
     const place: PointerMapping = (pointer = '') => `/${OPERATIONS}/${position}${pointer}`;
     return { place, change: withErrorsAt(place, () => readOperation(operation, lids)) };
   });

@@ -2,6 +2,7 @@
  * The resource types that operations change [TEAM-62]. Each change calls the function of the endpoint for the single
  * change, which authorizes and checks it [TEAM-67].
  */
+import { oneStep, type Steps } from '../../../state/clock/slices.ts';
 import type { Reader } from '../../../state/memory/reader.ts';
 import type { Caller } from '../../authorization/caller.ts';
 import { teamById } from '../../authorization/find-visible.ts';
@@ -43,7 +44,7 @@ export interface ResourceKind {
   readonly addShape: ResourceSpec;
   /** Absent for types that cannot be updated. */
   readonly updateShape?: (id: string) => ResourceSpec;
-  readonly add: (context: WriteContext, body: ParsedResource, options: OperationOptions) => Resource;
+  readonly add: (context: WriteContext, body: ParsedResource, options: OperationOptions) => Steps<Resource>;
   readonly update?: (context: WriteContext, id: string, body: ParsedResource, options: OperationOptions) => Resource;
   readonly remove: (context: WriteContext, id: string, options: OperationOptions) => void;
   /** Returns the current resource if the caller can see it. @throws JsonApiError `not-found` */
@@ -59,7 +60,7 @@ export const RESOURCE_KINDS: Readonly<Record<ResourceType, ResourceKind>> = {
     addShape: NEW_TEAM_WORKSPACE,
     updateShape: teamWorkspaceUpdate,
     add: (context, body, { terraform }) =>
-      teamWorkspaceToJson(createTeamWorkspace(context, body, terraform), terraform),
+      oneStep(() => teamWorkspaceToJson(createTeamWorkspace(context, body, terraform), terraform)),
     update: (context, id, body, { terraform }) =>
       teamWorkspaceToJson(changeTeamWorkspace(context, { id, precondition, terraform }, body), terraform),
     remove: (context, id, { terraform }) => deleteTeamWorkspace(context, { id, precondition, terraform }),
@@ -71,7 +72,7 @@ export const RESOURCE_KINDS: Readonly<Record<ResourceType, ResourceKind>> = {
     addShape: { type: 'teams' },
     updateShape: (id) => ({ type: 'teams', updates: id }),
     add: (context, { attributes }, { organization }) =>
-      teamWithoutMembersToJson(context.tx, createTeam(context, organization, attributes)),
+      oneStep(() => teamWithoutMembersToJson(context.tx, createTeam(context, organization, attributes))),
     update: (context, id, { attributes }) =>
       teamWithoutMembersToJson(context.tx, changeTeam(context, { id, precondition }, attributes)),
     remove: (context, id) => deleteTeam(context, { id, precondition }),
@@ -80,8 +81,8 @@ export const RESOURCE_KINDS: Readonly<Record<ResourceType, ResourceKind>> = {
   'organization-memberships': {
     inOrganization: true,
     addShape: NEW_MEMBERSHIP,
-    add(context, body, { organization }) {
-      const { role, membership } = createMembership(context, organization, body);
+    *add(context, body, { organization }) {
+      const { role, membership } = yield* createMembership(context, organization, body);
       return membershipToJson(context.tx, role, membership);
     },
     remove: (context, id) => deleteMembership(context, id),

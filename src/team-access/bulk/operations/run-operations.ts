@@ -1,10 +1,10 @@
 /** Runs the operations of a request in order in one commit. Each operation sees the changes of those before it. */
 import { ServiceError } from '../../../http/errors.ts';
 import type { Clock } from '../../../state/clock/clock.ts';
-import { withCachedRoles } from '../../authorization/caller.ts';
+import type { Steps } from '../../../state/clock/slices.ts';
 import type { WriteContext } from '../../http/request-pipeline.ts';
 import type { Resource } from '../../jsonapi/documents.ts';
-import { type ErrorObject, JsonApiError, withErrorsAt } from '../../jsonapi/errors.ts';
+import { type ErrorObject, JsonApiError, stepsWithErrorsAt } from '../../jsonapi/errors.ts';
 import type { ParsedResource } from '../../jsonapi/read-resource.ts';
 import { OPERATIONS_MS_MAX } from '../../limits.ts';
 import { addMembers, removeMembers } from '../../teams/change-members.ts';
@@ -30,38 +30,39 @@ export interface RunOptions {
  * @throws JsonApiError of the endpoint for the single change, with the pointer of the operation
  * @throws ServiceError `too-large` after `OPERATIONS_MS_MAX` [TEAM-72]
  */
-export function runOperations(
+export function* runOperations(
   context: WriteContext,
   operations: readonly Operation[],
   { clock, dryRun, terraform }: RunOptions,
-): readonly OperationResult[] {
+): Steps<readonly OperationResult[]> {
   const ids = new Map<string, string>();
   const addedIds = new Set<string>();
-  let caller = withCachedRoles(context.caller);
-  const run = (parsed: Change): OperationResult => {
-    const current = { ...context, caller };
+  function* run(parsed: Change): Steps<OperationResult> {
     const change = withIds(parsed, ids);
     const options = { organization: change.kind === 'add' ? change.organization : '', terraform };
-    const before = dryRun ? readBefore(current, change, options) : undefined;
-    const data = runChange(current, change, options);
+    const before = dryRun ? readBefore(context, change, options) : undefined;
+    const data = yield* runChange(context, change, options);
     if (change.kind === 'add' && data !== undefined) addedIds.add(data.id);
     if (change.kind === 'add' && change.placeholder !== undefined && data !== undefined)
       ids.set(change.placeholder, data.id);
-    // Rows of `team-workspaces` do not affect roles.
-    if (!('type' in change) || change.type !== 'team-workspaces') caller = withCachedRoles(context.caller);
     return { ...(data !== undefined && { data }), ...(before !== undefined && { meta: { before } }) };
-  };
-  const endMs = clock.monotonic() + OPERATIONS_MS_MAX;
-  return operations.map(({ change, place }, position) => {
-    if (clock.monotonic() > endMs) throw tooSlow(position, operations.length);
-    return withErrorsAt(place, () => withoutRolledBackIds(addedIds, () => run(change)));
-  });
+  }
+  const results: OperationResult[] = [];
+  let spentMs = 0;
+  for (const [position, { change, place }] of operations.entries()) {
+    yield;
+    const startedMs = clock.monotonic();
+    if (spentMs > OPERATIONS_MS_MAX) throw tooSlow(position, operations.length);
+    results.push(yield* stepsWithErrorsAt(place, withoutRolledBackIds(addedIds, run(change))));
+    spentMs += clock.monotonic() - startedMs;
+  }
+  return results;
 }
 
-/** Runs `change` and removes IDs that this request added from its errors, because the error undoes them [TEAM-69]. */
-function withoutRolledBackIds<T>(addedIds: ReadonlySet<string>, change: () => T): T {
+/** Runs a change and removes IDs that this request added from its errors, because the error undoes them [TEAM-69]. */
+function* withoutRolledBackIds<T>(addedIds: ReadonlySet<string>, change: Steps<T>): Steps<T> {
   try {
-    return change();
+    return yield* change;
   } catch (error) {
     if (!(error instanceof JsonApiError)) throw error;
     const [first, ...rest] = error.errors.map(({ meta, ...object }): ErrorObject => {
@@ -77,20 +78,20 @@ const tooSlow = (done: number, all: number): ServiceError => {
   return new ServiceError('too-large', text);
 };
 
-function runChange(context: WriteContext, change: Change, options: OperationOptions): Resource | undefined {
+function* runChange(context: WriteContext, change: Change, options: OperationOptions): Steps<Resource | undefined> {
   switch (change.kind) {
     case 'add':
-      return RESOURCE_KINDS[change.type].add(context, change.body, options);
+      return yield* RESOURCE_KINDS[change.type].add(context, change.body, options);
     case 'update':
       return RESOURCE_KINDS[change.type].update?.(context, change.id, change.body, options);
     case 'remove':
       RESOURCE_KINDS[change.type].remove(context, change.id, options);
       return undefined;
     case 'add-members':
-      addMembers(context, change);
+      yield* addMembers(context, change);
       return undefined;
     case 'remove-members':
-      removeMembers(context, change);
+      yield* removeMembers(context, change);
       return undefined;
   }
 }
