@@ -21,7 +21,7 @@ import { EXIT_FAILED, exitCodeOf } from './main/exit-code.ts';
 import { oldGenerationBytes, processHeapLimit } from './main/heap-limit.ts';
 import { importInto, openImport } from './main/import-export-file.ts';
 import { GROUP_AND_OTHERS } from './main/limits.ts';
-import { describeListenErrors, localNamesOf, readServerCertificate } from './main/listener.ts';
+import { checkListenAddress, describeListenErrors, localNamesOf, readServerCertificate } from './main/listener.ts';
 import { type MemoryPlan, planMemory } from './main/memory-plan.ts';
 import { restrictDatabaseFiles, warnIfDirectoryIsOpen } from './main/private-files.ts';
 import { createReload, type SettingsSource } from './main/reload-settings.ts';
@@ -49,7 +49,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   const log = createLog({ level: config.log.level, format: config.log.format });
   for (const risk of warnings) log.warn({ risk }, 'setting is risky');
   process.umask(GROUP_AND_OTHERS);
-  using signals = catchSignals();
+  using signals = catchSignals((error) => log.error({ error }, 'action of SIGHUP failed'));
   const live: LiveSettings = { rateLimit: config.teamAccess.rateLimit };
   const apply = ({ teamAccess }: Config): void => {
     live.rateLimit = teamAccess.rateLimit;
@@ -104,6 +104,10 @@ async function run(options: ServeOptions, log: Log, signals: Signals, live: Live
   });
   const { address: host, port } = await describeListenErrors('http.address', server.listen());
   parts.defer(() => server.stop(config.shutdown.grace));
+  if (config.services.includes('peering')) {
+    await checkListenAddress('peering.address', config.peering.address);
+    if (config.dns.address !== 'off') await checkListenAddress('dns.address', config.dns.address);
+  }
   const address = `${certificate === undefined ? 'http' : 'https'}://${urlHost(host)}:${port}`;
 
   const made: ServerContext = { config, live, clock, log, dataKey, state, server };
@@ -149,7 +153,10 @@ async function prepareState(
   importing: ExportFile | undefined,
   address: string,
 ): Promise<void> {
-  const keys = { passphrase: options.importPassphrase, dataKey };
+  const origin = options.loaded.inForce.find(({ key }) => key === 'cluster.datacenter')?.origin;
+  const isDefaultDatacenter = origin?.kind === 'default';
+  const datacenter = isDefaultDatacenter ? undefined : config.cluster.datacenter;
+  const keys = { passphrase: options.importPassphrase, dataKey, datacenter };
   await state.start(async (engine, signal) => {
     if (importing !== undefined) await importInto(engine, importing, keys, log, signal);
   });
@@ -160,6 +167,7 @@ async function prepareState(
     directory: config.dataDir,
     address,
     datacenter: config.cluster.datacenter,
+    isDefaultDatacenter,
     presetSecrets: () => ({
       aclToken: config.bootstrap.aclToken?.read(),
       adminToken: config.bootstrap.adminToken?.read(),

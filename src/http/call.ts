@@ -70,11 +70,16 @@ export const polledDisconnectSignal = (connection: ClientConnection): Pick<Abort
   },
 });
 
+const NEVER_ABORTED = new AbortController().signal;
+
 /** Returns a signal that aborts when the client disconnects before it has received the response. */
 export function disconnectSignal(call: Call): AbortSignal {
+  const { response } = call;
+  // The client may have disconnected while the server waited for the store. No 'close' follows then.
+  if (response.closed) return response.writableFinished ? NEVER_ABORTED : AbortSignal.abort();
   const controller = new AbortController();
-  call.response.once('close', () => {
-    if (!call.response.writableFinished) controller.abort();
+  response.once('close', () => {
+    if (!response.writableFinished) controller.abort();
   });
   return controller.signal;
 }

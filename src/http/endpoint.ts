@@ -54,14 +54,14 @@ export interface OpenEndpoint extends Endpoint {
 /** Returns the value of `Allow` for a concrete path, or `undefined` if no endpoint has it. */
 export function allowedMethods(endpoints: readonly Endpoint[], path: string): string | undefined {
   const methods = new Set<string>();
-  for (const endpoint of endpoints) if (matches(endpoint.path, path)) methods.add(endpoint.method);
+  for (const endpoint of endpoints) if (matchesPath(endpoint.path, path)) methods.add(endpoint.method);
   if (methods.size === 0) return undefined;
   if (methods.has('GET')) methods.add('HEAD');
   return [...methods, 'OPTIONS'].join(', ');
 }
 
-/** Compares segment by segment. Slow, but used only for requests that no endpoint serves. */
-function matches(pattern: string, path: string): boolean {
+/** Whether a path matches a pattern, segment by segment. Slow, but used only for requests that no endpoint serves. */
+export function matchesPath(pattern: string, path: string): boolean {
   const expected = pattern.split('/');
   const given = path.split('/');
   return (

@@ -19,6 +19,10 @@ const ERRORS = {
   'headers-too-large': { status: 431, meaning: 'The request headers exceed their limit' },
   'rate-limited': { status: 429, meaning: 'The caller has reached the limit that the message names' },
   internal: { status: 500, meaning: 'The server has a defect; the log has the cause under the request ID' },
+  'not-implemented': {
+    status: 501,
+    meaning: 'With `compat: consul`: the path is one of Consul that Accord does not serve',
+  },
   unavailable: { status: 503, meaning: 'The store, or the other cluster, cannot be reached; nothing was changed' },
   'outcome-unknown': {
     status: 503,

@@ -6,6 +6,7 @@ import type { Config } from '../config.ts';
 import { permits } from '../credentials/acl-token.ts';
 import { credentialsEndpoints } from '../credentials/api/endpoints.ts';
 import { authenticate, type Credentials, requestContextOf } from '../credentials/caller.ts';
+import { cluster } from '../credentials/cluster.ts';
 import { hashSecret } from '../credentials/ids-and-secrets.ts';
 import { createBlockingQueries } from '../http/blocking/blocking-query.ts';
 import type { Call } from '../http/call.ts';
@@ -15,6 +16,7 @@ import { healthEndpoints } from '../http/operators/health.ts';
 import { createMetrics } from '../http/operators/metrics.ts';
 import type { HttpServer } from '../http/server/server.ts';
 import type { Log } from '../http/telemetry/log.ts';
+import { rejectUnservedConsulPath } from '../http/v1/consul-paths.ts';
 import { v1QueryRules } from '../http/v1/query-rules.ts';
 import { v1Api } from '../http/v1-conventions.ts';
 import { dnsMetrics } from '../peering/dns/dns-metrics.ts';
@@ -62,7 +64,10 @@ export async function addServices(context: ServerContext, version: string): Prom
   server.onStop(() => reads.drain());
   const policy = { enabled: config.acl.enabled, defaultPolicy: config.acl.defaultPolicy };
   const credentials = { state, policy, edition: config.cluster.edition };
-  const queries = v1QueryRules(server.endpoints, config.cluster.datacenter);
+  const queries = v1QueryRules(
+    server.endpoints,
+    () => state.snapshot.get(cluster, 'cluster')?.row.datacenter ?? config.cluster.datacenter,
+  );
   const addV1 = (endpoint: Endpoint): void => server.add(queries.checked(endpoint));
   const metrics = createMetrics({
     server,
@@ -120,6 +125,7 @@ export async function addServices(context: ServerContext, version: string): Prom
     server.onUnmatched('/api/v2/', teamAccess.countUnmatched);
   }
   addV1(openApiEndpoint(server.endpoints, v1Api(version)));
+  if (consul) server.onUnmatched('/v1/', rejectUnservedConsulPath);
   return parts.move();
 }
 

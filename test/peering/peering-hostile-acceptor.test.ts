@@ -162,6 +162,30 @@ describe('a hostile accepting peer', { timeout: 120_000 }, () => {
     }
   });
 
+  it('is shown with its refusal when it no longer knows the peering, behind servers that cannot serve it [STREAM-91]', async () => {
+    // As Consul does: followers name no leader, and a refusal without messages has no trailers.
+    const refuseAs =
+      (status: number, message: string): CallHandler =>
+      (stream) => {
+        const headers = { ':status': 200, 'content-type': 'application/grpc' };
+        stream.respond({ ...headers, 'grpc-status': status, 'grpc-message': message }, { endStream: true });
+      };
+    const identity = await makeIdentity();
+    const follower = { identity, stream: refuseAs(Code.FailedPrecondition, 'cannot serve peering RPC as a follower') };
+    await using followers = new AsyncDisposableStack();
+    const addresses: string[] = [];
+    for (let i = 0; i < 4; i += 1) addresses.push(followers.use(await startRawAcceptor(follower)).address);
+    await using leader = await startRawAcceptor({
+      identity,
+      stream: refuseAs(Code.InvalidArgument, 'initial subscription for unknown PeerID: x'),
+    });
+    const token = leader.token({ ServerAddresses: [...addresses, leader.address] });
+    assert.equal((await victim.establish('forgotten', token)).status, 200);
+    const refusal = new RegExp(`^${leader.address}: refused: InvalidArgument: initial subscription for unknown PeerID`);
+    await victim.untilRecord('forgotten', (record) => refusal.test(record?.Failing?.Reason ?? ''));
+    await victim.request('DELETE', '/v1/peering/forgotten');
+  });
+
   it('terminates the peering when it sends Terminated [STREAM-81]', async () => {
     await using _acceptor = await establishedWith('terminated', sendMessages({ terminated: {} }));
     await victim.untilRecord('terminated', isTerminated);

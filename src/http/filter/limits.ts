@@ -20,6 +20,3 @@ export const FILTER_ITEM_WORK = 30;
 
 /** Work of one comparison of one value. */
 export const FILTER_MATCH_WORK = 10;
-
-/** Work of one instruction of a regular expression for one character, which is slow where many alternatives match. */
-export const FILTER_REGEX_WORK = 1;

@@ -23,7 +23,7 @@ const ETAG: Parameter = {
   schema: Type.String(),
 };
 
-const UNMATCHED_ERRORS: ReadonlySet<ServiceErrorCode> = new Set(['method-not-allowed']);
+const UNMATCHED_ERRORS: ReadonlySet<ServiceErrorCode> = new Set(['not-implemented', 'method-not-allowed']);
 
 const WRITE_ERRORS: ReadonlySet<ServiceErrorCode> = new Set([
   'conflict',

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { Type } from 'typebox';
 import { until } from '../../../test/support/until.ts';
-import { type Answer, disconnectSignal, emptyAnswer, textAnswer } from '../call.ts';
+import { type Answer, type Call, disconnectSignal, emptyAnswer, textAnswer } from '../call.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { parseBody } from '../v1/parse-body.ts';
 import { DEFAULT_TIMEOUTS } from './node-server.ts';
@@ -160,10 +160,12 @@ describe('a client that disconnects', () => {
 
   it('aborts disconnectSignal before the response is sent, and not afterwards', async () => {
     const signals: AbortSignal[] = [];
+    const calls: Call[] = [];
     const { promise, resolve } = Promise.withResolvers<void>();
     const slow: Endpoint = {
       ...put,
       handle: async (call) => {
+        calls.push(call);
         signals.push(disconnectSignal(call));
         if (signals.length === 1) return emptyAnswer;
         await promise;
@@ -180,6 +182,8 @@ describe('a client that disconnects', () => {
     socket.destroy();
     await aborted;
     assert.equal(signals[0]?.aborted, false);
+    assert.equal(disconnectSignal(calls[0] as Call).aborted, false);
+    assert.equal(disconnectSignal(calls[1] as Call).aborted, true, 'the response is closed already');
     resolve();
     assert.equal(await closed, '');
   });

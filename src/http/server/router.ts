@@ -18,8 +18,12 @@ import { errorAnswer } from '../v1/error-answer.ts';
 import { crossOriginHeaders, type OriginRules, preflightHeaders } from './origin.ts';
 import { type BodyLimit, readBody } from './read-body.ts';
 
-/** Counts a request that no endpoint serves. @returns flat error headers @throws ServiceError instead of 404 or 405 */
-export type UnmatchedHook = (call: Call) => readonly string[];
+/**
+ * Handles a request that no endpoint serves. `pathIsServed`: endpoints have the path, with other methods.
+ * @returns flat error headers
+ * @throws ServiceError instead of 404 or 405
+ */
+export type UnmatchedHook = (call: Call, pathIsServed: boolean) => readonly string[];
 
 export interface RouterOptions {
   readonly context: HttpContext;
@@ -222,7 +226,7 @@ function answerUnmatched(call: Call, path: string, { allow, hook }: UnmatchedOpt
     return;
   }
   try {
-    sendError(call, unmatchedError(call, path, allow, hook?.(call) ?? []));
+    sendError(call, unmatchedError(call, path, allow, hook?.(call, allow !== undefined) ?? []));
   } catch (error) {
     sendError(call, error);
   }

@@ -61,6 +61,7 @@ const TITLES: Readonly<Record<ServiceErrorCode, string>> = {
   'headers-too-large': 'request header fields too large',
   'rate-limited': 'too many requests',
   internal: 'internal error',
+  'not-implemented': 'not implemented',
   unavailable: 'service unavailable',
   'outcome-unknown': 'outcome unknown',
   overloaded: 'service unavailable',

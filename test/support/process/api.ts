@@ -14,6 +14,7 @@ import { openApiEndpoint } from '../../../src/http/openapi/openapi-endpoint.ts';
 import { healthEndpoints } from '../../../src/http/operators/health.ts';
 import { createHttpServer, type HttpServer } from '../../../src/http/server/server.ts';
 import { createLog } from '../../../src/http/telemetry/log.ts';
+import { rejectUnservedConsulPath } from '../../../src/http/v1/consul-paths.ts';
 import { v1QueryRules } from '../../../src/http/v1/query-rules.ts';
 import { v1Api } from '../../../src/http/v1-conventions.ts';
 import { SCHEMA } from '../../../src/main/schema.ts';
@@ -197,11 +198,12 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
       terraform: settings.terraform ?? false,
     }),
   );
-  const queries = v1QueryRules(server.endpoints, 'dc1');
+  const queries = v1QueryRules(server.endpoints, () => 'dc1');
   for (const endpoint of endpoints) server.add(queries.checked(endpoint));
   for (const endpoint of [...operators, ...teamAccess.endpoints]) server.add(endpoint);
   server.add(teamAccess.counted(openApiEndpoint(server.endpoints, teamAccessApi('test'))));
   server.onUnmatched('/api/v2/', teamAccess.countUnmatched);
+  if (consul) server.onUnmatched('/v1/', rejectUnservedConsulPath);
   server.add(queries.checked(openApiEndpoint(server.endpoints, v1Api('test'))));
   await server.open();
   const agent = new http.Agent({ keepAlive: true });

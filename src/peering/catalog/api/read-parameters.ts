@@ -120,7 +120,7 @@ export function readInstanceFilter(call: Call, itemSchema: TSchema): InstanceFil
 }
 
 /** Returns the peer in the query, if any. @throws ServiceError `bad-request` */
-export function readPeer({ query }: Pick<Call, 'query'>): string | undefined {
+function readPeer({ query }: Pick<Call, 'query'>): string | undefined {
   const peer = query.get(PEER.name) ?? '';
   if (peer === '') return undefined;
   checkPeerName(peer);

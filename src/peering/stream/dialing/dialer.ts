@@ -102,9 +102,14 @@ async function dialRound(
     await recordEnd(dependencies.state, peeringId, plan, end);
     if (live) return { kind: 'was-live', elsewhere: leaderHint(end) };
     if (end.kind === 'stopped' && problem === undefined) return { kind: 'displaced' };
-    failures.push(`${address}: ${problem ?? endReason(end)}`);
+    const failure = `${address}: ${problem ?? endReason(end)}`;
     dead = deadLink(end);
-    if (isFinal(end)) break;
+    if (isFinal(end)) {
+      // First, because the reason names only some addresses, and only this one tells what to do.
+      failures.unshift(failure);
+      break;
+    }
+    failures.push(failure);
     const hint: string | undefined = usedHint ? undefined : leaderHint(end);
     if (hint !== undefined) addresses.unshift(hint);
     usedHint ||= hint !== undefined;
