@@ -27,6 +27,7 @@ import { restrictDatabaseFiles, warnIfDirectoryIsOpen } from './main/private-fil
 import { createReload, type SettingsSource } from './main/reload-settings.ts';
 import { SCHEMA } from './main/schema.ts';
 import { aborted, catchSignals, type Signals } from './main/signals.ts';
+import { createWriteRate, rowQuotas } from './main/write-limits.ts';
 import { withFixedYoungGeneration } from './main/young-generation.ts';
 import { systemClock } from './state/clock/clock.ts';
 import { detectClockJumps } from './state/clock/clock-jump-detector.ts';
@@ -71,6 +72,7 @@ async function run(options: ServeOptions, log: Log, signals: Signals, live: Live
   const dataKey = config.dataKey === undefined ? undefined : dataKeyCipher(Buffer.from(config.dataKey.read()));
   const certificate = await readServerCertificate(config);
   const memory = divideMemory(config, log);
+  const writeRate = createWriteRate(config.limits, clock);
   if (config.store === 'sqlite') {
     await restrictDatabaseFiles(config.dataDir, log);
     if (options.recover) await rebuildIfDamaged(config.dataDir, log, signals.stop);
@@ -86,6 +88,8 @@ async function run(options: ServeOptions, log: Log, signals: Signals, live: Live
       clock,
       rowsMax: config.state.rowsMax,
       memory: memory.rows,
+      quotas: rowQuotas(config.limits, config.state.rowsMax, memory.rows.bytesMax),
+      ...(writeRate && { writeRate }),
       log: (level, message, fields = {}) => log[level](fields, message),
     }),
   );
@@ -110,7 +114,7 @@ async function run(options: ServeOptions, log: Log, signals: Signals, live: Live
   }
   const address = `${certificate === undefined ? 'http' : 'https'}://${urlHost(host)}:${port}`;
 
-  const made: ServerContext = { config, live, clock, log, dataKey, state, server };
+  const made: ServerContext = { config, live, clock, log, dataKey, state, writeRate, server };
   const ended = Promise.race([aborted(signals.stop), state.fatal]);
   const prepared = prepareState(made, options, importing, address).then(() => 'prepared' as const);
   let end = await Promise.race([prepared, ended]);
