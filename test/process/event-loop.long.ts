@@ -1,4 +1,4 @@
-/** As `event-loop.test.ts`, with a million rows, on both engines [SRV-121]. Prints the longest holds. */
+/** As `event-loop.test.ts`, with a million rows, on both engines [SRV-124]. Prints the longest holds. */
 import assert from 'node:assert/strict';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -15,7 +15,7 @@ const READY_MS = 30 * 60_000;
 const SETTINGS = { 'team-access.rate-limit': '0' };
 const PASSPHRASE = 'correct horse battery staple';
 
-describe('with a million rows, no request holds the event loop for long [SRV-121]', () => {
+describe('with a million rows, no request holds the event loop for long [SRV-124]', () => {
   let state: LargestState;
   let exported = '';
   before(async () => {

@@ -1,5 +1,5 @@
 /**
- * No request holds the event loop for long [SRV-121]. Sends the largest requests of every endpoint to a server with long
+ * No request holds the event loop for long [SRV-124]. Sends the largest requests of every endpoint to a server with long
  * lists. `event-loop.long.ts` does the same with a million rows.
  */
 import assert from 'node:assert/strict';
@@ -10,7 +10,7 @@ import { startMeasuredServer } from '../support/event-loop/measured-server.ts';
 
 const HOLD_MS_MAX = 50;
 
-test('the largest request of every endpoint gives the event loop back [SRV-121]', { timeout: 290_000 }, async () => {
+test('the largest request of every endpoint gives the event loop back [SRV-124]', { timeout: 290_000 }, async () => {
   await using state = await createLargestState(SMALLER);
   const settings = { 'team-access.rate-limit': '0' };
   await using measured = await startMeasuredServer({ dataDirectory: state.directory, settings });

@@ -22,7 +22,7 @@ const BODY_BYTES = 1024 * 1024 - 1_000;
 /** The default of `limits.bulk-body`, less some bytes. */
 const BULK_BODY_BYTES = 16 * 1024 * 1024 - 1_000;
 
-/** The lines of a configuration entry up to which [SRV-121] gives a bound. */
+/** The lines of a configuration entry up to which [SRV-124] gives a bound. */
 const ENTRY_LINES = 6_000;
 
 interface Operation {

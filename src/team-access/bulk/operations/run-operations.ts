@@ -52,7 +52,7 @@ export function* runOperations(
   for (const [position, { change, place }] of operations.entries()) {
     yield;
     const startedMs = clock.monotonic();
-    if (spentMs > OPERATIONS_MS_MAX) throw tooSlow(position, operations.length);
+    if (spentMs >= OPERATIONS_MS_MAX) throw tooSlow(position, operations.length);
     results.push(yield* stepsWithErrorsAt(place, withoutRolledBackIds(addedIds, run(change))));
     spentMs += clock.monotonic() - startedMs;
   }
