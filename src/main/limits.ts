@@ -29,6 +29,9 @@ export const ANSWER_SHARE = 1 / 16;
 /** The same for an indented response, whose parsed value takes ten times its text. */
 export const PRETTY_SHARE = 1 / 128;
 
+/** Every server indents responses of this size, among them its API description. */
+export const PRETTY_CHARACTERS_MIN = 512 * 1024;
+
 /** Share of responses that clients have not received yet. */
 export const UNSENT_SHARE = 1 / 10;
 

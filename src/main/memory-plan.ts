@@ -22,6 +22,7 @@ import {
   HEAP_BASE_BYTES,
   LOAD_SHARE,
   OLD_GENERATION_BYTES_MIN,
+  PRETTY_CHARACTERS_MIN,
   PRETTY_SHARE,
   ROW_SHARE,
   ROW_SHARE_SHARED_STORE,
@@ -63,7 +64,10 @@ export function planMemory({ oldGenerationBytes, sharedStore }: MemoryOptions): 
     },
     answers: {
       charactersMax: Math.min(ANSWER_LIMITS.charactersMax, share(ANSWER_SHARE)),
-      prettyCharactersMax: Math.min(ANSWER_LIMITS.prettyCharactersMax, share(PRETTY_SHARE)),
+      prettyCharactersMax: Math.min(
+        ANSWER_LIMITS.prettyCharactersMax,
+        Math.max(PRETTY_CHARACTERS_MIN, share(PRETTY_SHARE)),
+      ),
       unsentBytesMax: Math.min(ANSWER_LIMITS.unsentBytesMax, share(UNSENT_SHARE)),
     },
     bodyBytesMax: Math.max(BODY_BYTES_MIN, share(BODY_SHARE)),

@@ -15,8 +15,12 @@ import {
   type ExportRow,
 } from './export-format.ts';
 
-/** Rows in one chunk, which is written in one turn of the event loop. */
+/** Rows that are read at once. */
 const SLICE_ROWS = 500;
+/** Rows of the first slice that is read from the store, when their size is unknown. */
+const FIRST_SLICE_ROWS = 16;
+/** Characters of a chunk, which is written in one turn of the event loop, and of the rows that the store reads at once. */
+const CHUNK_CHARACTERS = 256 * 1024;
 
 export interface ExportOptions {
   /** Encrypts rows that hold secrets. Without it, they are left out. */
@@ -51,12 +55,30 @@ export async function* exportState(state: State, { cipher, now, signal }: Export
     for await (const slice of slices) {
       signal.throwIfAborted();
       rows += slice.length;
-      yield hashed(slice.map((stored) => rowLine(table, stored, cipher)).join(''));
-      await nextTurn();
+      for (const chunk of chunksOf(slice, (stored) => rowLine(table, stored, cipher))) {
+        yield hashed(chunk);
+        await nextTurn();
+      }
     }
   }
   const end: ExportEnd = { rows, sha256: digest.digest('hex') };
   yield `${JSON.stringify(end)}\n`;
+}
+
+/** Yields the joined lines of rows in chunks of about CHUNK_CHARACTERS. */
+function* chunksOf(rows: readonly Stored<unknown>[], lineOf: (stored: Stored<unknown>) => string): Generator<string> {
+  let lines: string[] = [];
+  let characters = 0;
+  for (const stored of rows) {
+    const line = lineOf(stored);
+    lines.push(line);
+    characters += line.length;
+    if (characters < CHUNK_CHARACTERS) continue;
+    yield lines.join('');
+    lines = [];
+    characters = 0;
+  }
+  if (lines.length > 0) yield lines.join('');
 }
 
 function rowLine(table: AnyTable, stored: Stored<unknown>, cipher: TextCipher | undefined): string {
@@ -88,11 +110,14 @@ async function* storedSlices(
   signal: AbortSignal,
 ): AsyncGenerator<Stored<unknown>[]> {
   let from = '';
-  for (;;) {
-    const slice = (await state.scan(table, { from, limit: SLICE_ROWS }, signal)) as Stored<unknown>[];
+  for (let limit = FIRST_SLICE_ROWS; ; ) {
+    const slice = (await state.scan(table, { from, limit }, signal)) as Stored<unknown>[];
     const last = slice.at(-1);
     if (last === undefined) return;
     yield slice.filter((stored) => stored.modifyIndex <= index);
+    // By the largest row, because a mean would hide it. Small rows predict little about the next ones.
+    const largest = slice.reduce((length, { row }) => Math.max(length, JSON.stringify(row).length), 1);
+    limit = Math.max(1, Math.min(SLICE_ROWS, 2 * limit, Math.floor((4 * CHUNK_CHARACTERS) / largest)));
     // The smallest key after the last one.
     from = `${table.key(last.row as object)}\u0000`;
   }
