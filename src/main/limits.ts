@@ -41,6 +41,10 @@ export const BODY_SHARE = 1 / 32;
 /** Every server accepts bodies of this size. */
 export const BODY_BYTES_MIN = MEBIBYTE;
 
+/** Share of all request bodies in progress together, and what every server accepts. They are outside V8's heap. */
+export const BODIES_SHARE = 1 / 8;
+export const BODIES_BYTES_MIN = 4 * MEBIBYTE;
+
 /** Memory outside V8's heap of an idle server: code, stacks, SQLite, the heap of its thread. */
 export const NATIVE_BYTES = 64 * MEBIBYTE;
 

@@ -15,6 +15,8 @@ import { DERIVED_LIMITS, type DerivedLimits } from '../state/memory/derived-cach
 import type { MemoryCapacity } from '../state/memory/memory-capacity.ts';
 import {
   ANSWER_SHARE,
+  BODIES_BYTES_MIN,
+  BODIES_SHARE,
   BODY_BYTES_MIN,
   BODY_SHARE,
   CACHE_SHARE,
@@ -35,6 +37,8 @@ export interface MemoryPlan {
   readonly answers: AnswerLimits;
   /** Upper limit of `limits.bulk-body`, because parsed JSON can take 21 times its text. */
   readonly bodyBytesMax: number;
+  /** Upper limit of `limits.bodies`. */
+  readonly bodiesBytesMax: number;
 }
 
 export interface MemoryOptions {
@@ -71,6 +75,7 @@ export function planMemory({ oldGenerationBytes, sharedStore }: MemoryOptions): 
       unsentBytesMax: Math.min(ANSWER_LIMITS.unsentBytesMax, share(UNSENT_SHARE)),
     },
     bodyBytesMax: Math.max(BODY_BYTES_MIN, share(BODY_SHARE)),
+    bodiesBytesMax: Math.max(BODIES_BYTES_MIN, share(BODIES_SHARE)),
   };
 }
 

@@ -18,7 +18,7 @@ import {
 /** Rows that are read at once. */
 const SLICE_ROWS = 500;
 /** Rows of the first slice that is read from the store, when their size is unknown. */
-const FIRST_SLICE_ROWS = 16;
+const FIRST_SLICE_ROWS = 8;
 /** Characters of a chunk, which is written in one turn of the event loop, and of the rows that the store reads at once. */
 const CHUNK_CHARACTERS = 256 * 1024;
 
@@ -117,7 +117,7 @@ async function* storedSlices(
     yield slice.filter((stored) => stored.modifyIndex <= index);
     // By the largest row, because a mean would hide it. Small rows predict little about the next ones.
     const largest = slice.reduce((length, { row }) => Math.max(length, JSON.stringify(row).length), 1);
-    limit = Math.max(1, Math.min(SLICE_ROWS, 2 * limit, Math.floor((4 * CHUNK_CHARACTERS) / largest)));
+    limit = Math.max(1, Math.min(SLICE_ROWS, 2 * limit, Math.floor(CHUNK_CHARACTERS / largest)));
     // The smallest key after the last one.
     from = `${table.key(last.row as object)}\u0000`;
   }
