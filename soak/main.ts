@@ -1,4 +1,6 @@
 /** The program behind `npm run soak`. See docs/soak.md. */
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 import { parseCommandLine, USAGE } from './command-line.ts';
 import { excessiveGrowth, isClean, reportText } from './report.ts';
 import { runSoak } from './run-soak.ts';
@@ -10,6 +12,8 @@ if (command.kind === 'help') {
   process.stderr.write(`soak: ${command.message}\n${USAGE}\n`);
   process.exitCode = 2;
 } else {
+  // Only a run needs programs, which this may install.
+  execFileSync(process.execPath, [join(import.meta.dirname, '../scripts/ensure-tools.ts')], { stdio: 'inherit' });
   const stopping = new AbortController();
   // A second signal has its default effect and ends the process immediately.
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stopping.abort());

@@ -20,12 +20,13 @@ import { EXIT_FAILED, exitCodeOf } from './main/exit-code.ts';
 import { oldGenerationBytes, processHeapLimit } from './main/heap-limit.ts';
 import { importInto, openImport } from './main/import-export-file.ts';
 import { GROUP_AND_OTHERS } from './main/limits.ts';
-import { describeListenErrors, localNamesOf, readServerCertificate } from './main/listener.ts';
+import { checkListenAddress, describeListenErrors, localNamesOf, readServerCertificate } from './main/listener.ts';
 import { type MemoryPlan, planMemory } from './main/memory-plan.ts';
 import { restrictDatabaseFiles, warnIfDirectoryIsOpen } from './main/private-files.ts';
 import { createReload, type SettingsSource } from './main/reload-settings.ts';
 import { SCHEMA } from './main/schema.ts';
 import { aborted, catchSignals, type Signals } from './main/signals.ts';
+import { createWriteRate, rowQuotas } from './main/write-limits.ts';
 import { withFixedYoungGeneration } from './main/young-generation.ts';
 import { systemClock } from './state/clock/clock.ts';
 import { detectClockJumps } from './state/clock/clock-jump-detector.ts';
@@ -48,7 +49,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   const log = createLog({ level: config.log.level, format: config.log.format });
   for (const risk of warnings) log.warn({ risk }, 'setting is risky');
   process.umask(GROUP_AND_OTHERS);
-  using signals = catchSignals();
+  using signals = catchSignals((error) => log.error({ error }, 'action of SIGHUP failed'));
   const live: LiveSettings = { rateLimit: config.teamAccess.rateLimit };
   const apply = ({ teamAccess }: Config): void => {
     live.rateLimit = teamAccess.rateLimit;
@@ -70,6 +71,7 @@ async function run(options: ServeOptions, log: Log, signals: Signals, live: Live
   const dataKey = config.dataKey === undefined ? undefined : dataKeyCipher(Buffer.from(config.dataKey.read()));
   const certificate = await readServerCertificate(config);
   const memory = divideMemory(config, log);
+  const writeRate = createWriteRate(config.limits, clock);
   if (config.store === 'sqlite') await restrictDatabaseFiles(config.dataDir, log);
   using clockWatch = detectClockJumps(clock, (jumpMs) => logClockJump(log, jumpMs));
   await using parts = new AsyncDisposableStack();
@@ -82,6 +84,8 @@ async function run(options: ServeOptions, log: Log, signals: Signals, live: Live
       clock,
       rowsMax: config.state.rowsMax,
       memory: memory.rows,
+      quotas: rowQuotas(config.limits, config.state.rowsMax, memory.rows.bytesMax),
+      ...(writeRate && { writeRate }),
       log: (level, message, fields = {}) => log[level](fields, message),
     }),
   );
@@ -100,9 +104,13 @@ async function run(options: ServeOptions, log: Log, signals: Signals, live: Live
   });
   const { address: host, port } = await describeListenErrors('http.address', server.listen());
   parts.defer(() => server.stop(config.shutdown.grace));
+  if (config.services.includes('peering')) {
+    await checkListenAddress('peering.address', config.peering.address);
+    if (config.dns.address !== 'off') await checkListenAddress('dns.address', config.dns.address);
+  }
   const address = `${certificate === undefined ? 'http' : 'https'}://${urlHost(host)}:${port}`;
 
-  const made: ServerContext = { config, live, clock, log, dataKey, state, server };
+  const made: ServerContext = { config, live, clock, log, dataKey, state, writeRate, server };
   const ended = Promise.race([aborted(signals.stop), state.fatal]);
   const prepared = prepareState(made, options, importing, address).then(() => 'prepared' as const);
   let end = await Promise.race([prepared, ended]);
@@ -145,7 +153,10 @@ async function prepareState(
   importing: ExportFile | undefined,
   address: string,
 ): Promise<void> {
-  const keys = { passphrase: options.importPassphrase, dataKey };
+  const origin = options.loaded.inForce.find(({ key }) => key === 'cluster.datacenter')?.origin;
+  const isDefaultDatacenter = origin?.kind === 'default';
+  const datacenter = isDefaultDatacenter ? undefined : config.cluster.datacenter;
+  const keys = { passphrase: options.importPassphrase, dataKey, datacenter };
   await state.start(async (engine, signal) => {
     if (importing !== undefined) await importInto(engine, importing, keys, log, signal);
   });
@@ -156,6 +167,7 @@ async function prepareState(
     directory: config.dataDir,
     address,
     datacenter: config.cluster.datacenter,
+    isDefaultDatacenter,
     presetSecrets: () => ({
       aclToken: config.bootstrap.aclToken?.read(),
       adminToken: config.bootstrap.adminToken?.read(),

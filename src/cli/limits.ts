@@ -29,6 +29,8 @@ export const BODY_BYTES_MAX = 1024 * 1024;
 export const UNTIL_TIMEOUT_SECONDS = 30;
 /** Items per page of a list: the most that the API returns, to keep the number of requests low. */
 export const PAGE_SIZE = 100;
+/** Tokens or peerings per page of a list of `/v1`: about 1 MB. */
+export const LIST_PAGE_SIZE = 1_000;
 /** Pages read of one list (100 million items), so that the client stops if a server always names a next page. */
 export const PAGES_MAX = 1_000_000;
 /** Attempts for a request that the rate limit rejects. Other clients of the same user may compete for the limit. */

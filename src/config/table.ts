@@ -176,6 +176,27 @@ export const settings = {
     '16 MiB',
     'Largest body of operations and complete sets.',
   ),
+  'limits.rows-per-organization': required(
+    count,
+    '500000',
+    'Largest number of rows of one organization, but at most half of the rows that the state takes.',
+  ),
+  'limits.rows-per-user': required(
+    count,
+    '500000',
+    'Largest number of rows of all organizations that one user created, but at most half of the rows that the state takes; site administrators are exempt.',
+  ),
+  'limits.organizations-per-user': required(
+    count,
+    '100',
+    'Largest number of organizations that one user creates; site administrators are exempt.',
+  ),
+  'limits.rows-per-partition': required(count, '1000000', 'Largest number of rows of one partition.'),
+  'limits.write-rate': required(
+    orOff(byteSize({ min: KIB, max: GIB })),
+    '1 MiB',
+    'Bytes per second that each ACL token or user writes to the store, and 60 times as many at once; operators are exempt.',
+  ),
   'limits.peerings': required(count, '10000', 'Largest number of peerings.'),
   'limits.streams': required(count, '2000', 'Largest number of open peer streams.'),
   'limits.stream-handshake': required(

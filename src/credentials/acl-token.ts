@@ -6,6 +6,7 @@ import { hash } from 'node:crypto';
 import { type Static, Type } from 'typebox';
 import { derivedFrom } from '../state/memory/derived-cache.ts';
 import { type DeepReadonly, defineTable } from '../state/table.ts';
+import { partitionKey, partitions } from './partition.ts';
 
 export const RESOURCES = ['peering', 'services', 'config', 'acl', 'operator'] as const;
 export type Resource = (typeof RESOURCES)[number];
@@ -49,6 +50,7 @@ export const aclTokens = defineTable<AclToken>()({
     secretHash: { entry: (token) => token.secretHash, unique: true },
     partition: { entry: (token) => token.partition.toLowerCase(), watched: true },
   },
+  countsToward: [{ table: partitions, key: (token) => partitionKey(token.partition) }],
   holdsSecrets: true,
   expiresAt: (token) => (token.expirationTime === undefined ? undefined : Date.parse(token.expirationTime)),
 });

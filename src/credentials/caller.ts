@@ -2,7 +2,9 @@
  * The caller of a `/v1` request: reads the token and the partition, authenticates the token, and authorizes by its
  * grants.
  */
+
 import type { Origin } from '../audit/record.ts';
+import { addressKey } from '../budget/address-key.ts';
 import type { ReadResult } from '../http/blocking/blocking-query.ts';
 import { type Call, type ClientConnection, polledDisconnectSignal } from '../http/call.ts';
 import { ServiceError } from '../http/errors.ts';
@@ -11,6 +13,7 @@ import { WRITE_BYTES_DEFAULT } from '../state/limits.ts';
 import type { Reader } from '../state/memory/reader.ts';
 import type { State, Watched } from '../state/state.ts';
 import { rowTopic } from '../state/watch/change-notifier.ts';
+import type { WriteCaller } from '../state/write/admission.ts';
 import type { Transaction } from '../state/write/transaction.ts';
 import {
   ALL_GRANTS,
@@ -189,13 +192,29 @@ export function resolveCaller(
   return { caller, requestedPartition: requested, partition: requested ?? caller.partition };
 }
 
+/**
+ * Returns the caller to whom a write is charged: the token or, for anonymous requests, the address. The transaction
+ * authenticates and authorizes again.
+ */
+function writeCallerOf({ state, policy }: Credentials, { secretHash, address }: RequestContext): WriteCaller {
+  const token =
+    secretHash === undefined || !policy.enabled ? undefined : state.snapshot.find(aclTokens, 'secretHash', secretHash);
+  if (token === undefined) return { rateKey: `address/${addressKey(address)}`, isOperator: false };
+  const { accessorId, grants } = token.row;
+  return { rateKey: `token/${accessorId}`, isOperator: permits(grants, OPERATE) };
+}
+
+/** Holders of this permission use the reserve of the state, see `WriteCaller.isOperator`. */
+const OPERATE: Permission = { resource: 'operator', access: 'write', partition: '*' };
+
 /** Writes for a request, unless its client disconnects before the start. @throws StateError, see `State.write` */
 export function writeForRequest<T>(
-  { state }: Credentials,
+  credentials: Credentials,
   context: RequestContext,
   fn: (tx: Transaction) => T,
 ): Promise<T> {
-  return state.write(fn, {
+  return credentials.state.write(fn, {
+    caller: writeCallerOf(credentials, context),
     signal: polledDisconnectSignal(context.connection),
     bytes: WRITE_BYTES_DEFAULT + context.bodyBytes,
   });

@@ -38,6 +38,8 @@ export interface FirstStartOptions {
   /** The URL of this server. */
   readonly address: string;
   readonly datacenter: string;
+  /** Whether `datacenter` is a default, so that the one of an existing cluster applies instead. */
+  readonly isDefaultDatacenter?: boolean;
   /** Called only if the state is empty. */
   readonly presetSecrets: () => PresetSecrets;
 }
@@ -75,7 +77,7 @@ export async function createFirstCredentials(start: FirstStartOptions): Promise<
   const { state, directory, datacenter } = start;
   const started = state.snapshot.get(cluster, 'cluster');
   if (started !== undefined) {
-    checkDatacenter(started.row.datacenter, datacenter);
+    if (start.isDefaultDatacenter !== true) checkDatacenter(started.row.datacenter, datacenter);
     return false;
   }
   const preset = start.presetSecrets();
@@ -104,7 +106,8 @@ export async function createFirstCredentials(start: FirstStartOptions): Promise<
     // In a shared directory, the other server may have committed what this server's file contains [SRV-43].
     const isCommitted = state.snapshot.get(aclTokens, content.peering.accessorId) !== undefined;
     if (existing === undefined && !isCommitted) await removeCredentials(directory);
-    checkDatacenter(state.snapshot.get(cluster, 'cluster')?.row.datacenter ?? datacenter, datacenter);
+    if (start.isDefaultDatacenter !== true)
+      checkDatacenter(state.snapshot.get(cluster, 'cluster')?.row.datacenter ?? datacenter, datacenter);
   }
   return created;
 }
@@ -209,7 +212,8 @@ function putAdmin(
 
 const isoTime = (tx: Transaction): string => new Date(tx.now).toISOString();
 
-function checkDatacenter(fixed: string, configured: string): void {
+/** @throws FirstStartError if the settings name another datacenter than that of the cluster */
+export function checkDatacenter(fixed: string, configured: string): void {
   if (fixed === configured) return;
   throw new FirstStartError(
     `cluster.datacenter is '${configured}', but this cluster was created as '${fixed}': it is fixed at the first start; set it back`,

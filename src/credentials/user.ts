@@ -50,6 +50,7 @@ export const userTokens = defineTable<UserToken>()({
     secretHash: { entry: (token) => token.secretHash, unique: true },
   },
   owners: [{ table: users, index: 'user' }],
+  countsToward: [{ table: users, key: (token) => token.userId }],
   holdsSecrets: true,
   expiresAt: (token) => (token.expirationTime === undefined ? undefined : Date.parse(token.expirationTime)),
 });

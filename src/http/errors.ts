@@ -30,6 +30,10 @@ const ERRORS = {
   },
   overloaded: { status: 503, meaning: 'Too many writes are pending' },
   'store-full': { status: 503, meaning: 'The store has no space left; reads still work' },
+  'quota-exceeded': {
+    status: 422,
+    meaning: 'The request would exceed the row quota that the message names, such as that of a partition',
+  },
   'rows-full': { status: 507, meaning: '`state.rows-max`, or the limit that the memory allows, is reached' },
 } as const satisfies Readonly<Record<string, { readonly status: number; readonly meaning: string }>>;
 
@@ -51,6 +55,8 @@ const CODE_OF_STATE_ERROR: Readonly<Record<StateErrorCode, ServiceErrorCode>> = 
   full: 'store-full',
   'too-large': 'too-large',
   'rows-max': 'rows-full',
+  quota: 'quota-exceeded',
+  'rate-limited': 'rate-limited',
   aborted: 'unavailable',
   'memory-full': 'internal',
   locked: 'internal',

@@ -1,11 +1,13 @@
 /** Adds the services and their endpoints to a loaded state and a listener that does not accept requests yet. */
 
 import { networkInterfaces } from 'node:os';
+import type { Rate } from '../budget/rate.ts';
 import { formatHostPort } from '../config/network-kinds.ts';
 import type { Config } from '../config.ts';
 import { permits } from '../credentials/acl-token.ts';
 import { credentialsEndpoints } from '../credentials/api/endpoints.ts';
 import { authenticate, type Credentials, requestContextOf } from '../credentials/caller.ts';
+import { cluster } from '../credentials/cluster.ts';
 import { hashSecret } from '../credentials/ids-and-secrets.ts';
 import { createBlockingQueries } from '../http/blocking/blocking-query.ts';
 import type { Call } from '../http/call.ts';
@@ -28,6 +30,7 @@ import type { TextCipher } from '../state/transfer/encryption.ts';
 import { teamAccessApi } from '../team-access/http/api-description.ts';
 import { agentAddress } from './agent-address.ts';
 import { describeListenErrors } from './listener.ts';
+import { addCrowdedHolders } from './write-limits.ts';
 
 /** Settings that SIGHUP changes in a running server. */
 export interface LiveSettings {
@@ -43,6 +46,8 @@ export interface ServerContext {
   readonly log: Log;
   readonly dataKey: TextCipher | undefined;
   readonly state: State;
+  /** The rate of bytes that callers write; absent if `limits.write-rate` is off. */
+  readonly writeRate: Rate | undefined;
   readonly server: HttpServer;
 }
 
@@ -63,7 +68,10 @@ export async function addServices(context: ServerContext, version: string): Prom
   server.onStop(() => reads.drain());
   const policy = { enabled: config.acl.enabled, defaultPolicy: config.acl.defaultPolicy };
   const credentials = { state, policy, edition: config.cluster.edition };
-  const queries = v1QueryRules(server.endpoints, config.cluster.datacenter);
+  const queries = v1QueryRules(
+    server.endpoints,
+    () => state.snapshot.get(cluster, 'cluster')?.row.datacenter ?? config.cluster.datacenter,
+  );
   const addV1 = (endpoint: Endpoint): void => server.add(queries.checked(endpoint));
   const metrics = createMetrics({
     server,
@@ -72,6 +80,9 @@ export async function addServices(context: ServerContext, version: string): Prom
     mayReadRestricted: (call) => hasOperatorRead(credentials, call, consul),
   });
   metrics.addBudget(reads.budget);
+  metrics.addBudget(state.admission);
+  if (context.writeRate !== undefined) metrics.addBudget(context.writeRate);
+  addCrowdedHolders(metrics.restricted, state.admission);
   metrics.addBudget(server.unsentBodies);
   server.add(metrics.endpoint);
   const operators = healthEndpoints({ state, staleMaxAgeMs: config.stale.maxAge, version: { Version: version } });
@@ -115,7 +126,10 @@ export async function addServices(context: ServerContext, version: string): Prom
   if (config.services.includes('team-access')) {
     const { startTeamAccess } = await import('../team-access/start-team-access.ts');
     const terraform = config.compat.includes('terraform');
-    const teamAccess = parts.use(startTeamAccess({ state, clock, log, settings: context.live, terraform }));
+    const { organizationsPerUser } = config.limits;
+    const teamAccess = parts.use(
+      startTeamAccess({ state, clock, log, settings: context.live, organizationsPerUser, terraform }),
+    );
     for (const endpoint of teamAccess.endpoints) server.add(endpoint);
     server.add(teamAccess.counted(openApiEndpoint(server.endpoints, teamAccessApi(version))));
     server.onUnmatched('/api/v2/', teamAccess.countUnmatched);

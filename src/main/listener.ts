@@ -1,4 +1,6 @@
 /** Prepares listeners: the certificate, the protection against DNS rebinding, and errors that name the setting. */
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { ConfigError } from '../config/error.ts';
 import { isLoopback } from '../config/network-kinds.ts';
 import type { Config } from '../config.ts';
@@ -26,6 +28,22 @@ export async function describeListenErrors<T>(setting: string, start: Promise<T>
     const reason = REASONS[error.code] ?? error.code;
     throw new ListenError(`${setting}: cannot listen on ${error.address}:${error.port}: ${reason}`, { cause: error });
   }
+}
+
+/**
+ * Opens and closes a listener on an address that the server listens on later, so that a start fails before it has
+ * changed or printed anything. @throws ListenError
+ */
+export async function checkListenAddress(
+  setting: string,
+  { host, port }: { host: string; port: number },
+): Promise<void> {
+  if (port === 0) return;
+  const server = createServer();
+  server.listen({ host, port });
+  await describeListenErrors(setting, once(server, 'listening'));
+  server.close();
+  await once(server, 'close');
 }
 
 interface SystemError extends Error {

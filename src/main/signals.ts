@@ -3,12 +3,12 @@
 export interface Signals extends Disposable {
   /** Aborts on SIGTERM or SIGINT. A second signal ends the process at once, because it has no handler any more. */
   readonly stop: AbortSignal;
-  /** Calls `action` on every SIGHUP, one call at a time. */
+  /** Calls `action` on every SIGHUP, one call at a time. A rejection does not stop the other actions. */
   onHangUp(action: () => Promise<void>): void;
 }
 
-/** Installs the handlers; disposing removes them. */
-export function catchSignals(): Signals {
+/** Installs the handlers; disposing removes them. @param onFailure called if an action of SIGHUP rejects */
+export function catchSignals(onFailure: (error: unknown) => void): Signals {
   const stop = new AbortController();
   const onStop = (): void => stop.abort();
   const hangUps: (() => void)[] = [];
@@ -18,7 +18,7 @@ export function catchSignals(): Signals {
     stop: stop.signal,
     onHangUp(action) {
       const onHangUp = (): void => {
-        running = running.then(action);
+        running = running.then(action).catch(onFailure);
       };
       hangUps.push(onHangUp);
       process.on('SIGHUP', onHangUp);

@@ -12,6 +12,10 @@ export type StateErrorCode =
   | 'too-large'
   /** The write would exceed `state.rows-max`, or the memory for rows. */
   | 'rows-max'
+  /** The write would exceed a row quota, such as that of an organization. */
+  | 'quota'
+  /** The caller has written too many bytes. */
+  | 'rate-limited'
   /** The rows in the store do not fit into the memory of this server. */
   | 'memory-full'
   /** The client disconnected before the write started, or the state is closing. */

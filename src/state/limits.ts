@@ -18,6 +18,13 @@ export const BATCH_OPERATIONS_MAX = 5_000;
 /** Maximum bytes in a batch of several writes. */
 export const BATCH_BYTES_MAX = 8 * 1024 * 1024;
 /**
+ * Part of the row limit and of the memory for rows that only operators and the server itself use, so that operators can
+ * still act in a state that others have filled [STATE-115].
+ */
+export const RESERVE_SHARE = 0.02;
+/** Bytes that an operation costs a store besides its key and value; etcd counts as many against its quota. */
+export const OPERATION_BYTES = 256;
+/**
  * Share of the memory for rows by which writes that add no row may exceed it. The server's own changes, such as the
  * last use of a token, then never fail because clients have filled the state.
  */

@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { createFakeClock, type FakeClock } from '../../test/support/fake-clock.ts';
 import { testTimeout } from '../../test/support/state/engine-node.ts';
 import { gatedEngine } from '../../test/support/state/gated-engine.ts';
-import { dumpState, openState } from '../../test/support/state/state.ts';
+import { countByWalking, dumpState, openState } from '../../test/support/state/state.ts';
 import {
   createModel,
   type ModelWrite,
@@ -72,7 +72,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 export function modelContract(name: string, makeStore: MakeStore, runs: number): void {
   describe(`state on ${name}, against a model`, { timeout: 3_000_000 }, () => {
     // Verifies [STATE-83].
-    it('reads, notifies, and loads as the model does in random histories [STATE-9] [STATE-71] [STATE-75]', async () => {
+    it('reads, notifies, and loads as the model does in random histories [STATE-9] [STATE-71] [STATE-75] [STATE-114]', async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 40, size: 'max' }), async (steps) => {
           await using store = await makeStore();
@@ -192,6 +192,7 @@ function run(tx: Transaction, operation: ModelWrite['operations'][number]): unkn
 
 /** Compares every kind of read with the model's existing rows. `seen` collects the entries that ever had rows. */
 function compareReads({ snapshot }: State, model: StateModel, now: number, seen: Set<string>): void {
+  compareCounts(snapshot);
   for (const table of memoryTables) {
     const living = model.existingRows(table, now);
     assert.deepEqual(snapshot.all(table), living);
@@ -206,6 +207,13 @@ function compareReads({ snapshot }: State, model: StateModel, now: number, seen:
       }
     }
   }
+}
+
+/** Compares the counts of rows, which commits keep up to date, with a count of the rows in memory. */
+function compareCounts(snapshot: Snapshot): void {
+  const dump = dumpState(snapshot);
+  const counted = countByWalking(snapshot);
+  assert.deepEqual(Object.fromEntries(Object.keys(counted).map((name) => [name, dump[name]])), counted);
 }
 
 function compareEntry(

@@ -448,7 +448,7 @@ function memorySuite(makeStore: MakeStore): void {
     reason: 'the test has no more',
   });
 
-  it('rejects rows beyond the memory for rows, and allows deletions and small changes [STATE-52] [STATE-111]', async () => {
+  it('rejects rows beyond the memory for rows, and allows deletions and small changes [STATE-52] [STATE-113]', async () => {
     await using store = await makeStore();
     await using state = await openState(store.engine(), { memory: memory(100_000) });
     const put = (id: string, length = 10_000) =>
@@ -474,7 +474,7 @@ function memorySuite(makeStore: MakeStore): void {
     assert.equal(state.snapshot.rowBytes, 0);
   });
 
-  it('fails to load more rows than memory holds, with the reason [STATE-111]', async () => {
+  it('fails to load more rows than memory holds, with the reason [STATE-113]', async () => {
     await using store = await makeStore();
     const large = await openState(store.engine());
     for (let i = 0; i < 20; i++)

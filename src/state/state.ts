@@ -11,6 +11,8 @@
  *   allowed.
  */
 
+import type { Measured } from '../budget/measured.ts';
+import type { Rate } from '../budget/rate.ts';
 import { type Clock, sleep } from './clock/clock.ts';
 import type { Steps } from './clock/slices.ts';
 import type { CommittedChange, Engine, Follower, LiveNode, ScanRange } from './engine/engine.ts';
@@ -27,6 +29,7 @@ import type { AnyTable, Schema, Stored, Table } from './table.ts';
 import { Barrier } from './watch/barrier.ts';
 import { type Change, ChangeFeed } from './watch/change-feed.ts';
 import { ChangeNotifier, entryTopic, rowTopic, type Topic } from './watch/change-notifier.ts';
+import { type Admission, createAdmission, type RowQuota } from './write/admission.ts';
 import type { Transaction } from './write/transaction.ts';
 import { type WriteOptions, WriteQueue } from './write/write-queue.ts';
 
@@ -53,6 +56,10 @@ export interface StateOptions {
   readonly rowsMax: number;
   /** The end of the error message for `rows-max`: the limiting setting and the remedy. Defaults to `state.rows-max`. */
   readonly rowsMaxReason?: string;
+  /** Limits on the rows that count toward one holder. Default: none. */
+  readonly quotas?: readonly RowQuota[];
+  /** The bytes per second that each caller may write. Default: no limit. */
+  readonly writeRate?: Rate;
   /** The memory for rows. Default: no limit. */
   readonly memory?: MemoryCapacity;
   readonly log: (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void;
@@ -84,6 +91,8 @@ export class State implements AsyncDisposable {
   #indexWaiters: { readonly index: number; readonly resolve: () => void; readonly reject: (error: unknown) => void }[] =
     [];
   readonly status: StatusRows;
+  /** The limits on rows and on the bytes of callers, for metrics. */
+  readonly admission: Pick<Admission, keyof Measured | 'crowdedHolders'>;
 
   private constructor(options: StateOptions) {
     this.#options = options;
@@ -95,14 +104,19 @@ export class State implements AsyncDisposable {
     const onError = (job: string, error: unknown): void => options.log('warn', 'background job failed', { job, error });
     this.#jobs = new Jobs({ node: options.node, clock, signal, onError });
     this.status = new StatusRows(engine);
+    const { rowsMax, quotas = [], writeRate } = options;
+    const rowsMaxReason = options.rowsMaxReason ?? `state.rows-max is ${rowsMax}: remove rows or raise it`;
+    const admission = createAdmission(
+      { rowsMax, rowsMaxReason, memory: this.#memory, quotas, writeRate },
+      () => this.snapshot,
+    );
+    this.admission = admission;
     this.#writeQueue = new WriteQueue({
       engine,
       committed: this.#committed,
       clock,
       signal,
-      rowsMax: options.rowsMax,
-      rowsMaxReason: options.rowsMaxReason ?? `state.rows-max is ${options.rowsMax}: remove rows or raise it`,
-      memory: this.#memory,
+      admission,
       loaded: () => this.loaded,
       waitForIndex: (index) => this.#waitForIndex(index),
       base: () => ({
@@ -112,6 +126,7 @@ export class State implements AsyncDisposable {
         tables: this.snapshot.tables,
         mayHaveOrphans: this.snapshot.mayHaveOrphans,
         rowCount: this.snapshot.rowCount,
+        rowCounts: this.snapshot.rowCounts,
         rowBytes: this.snapshot.rowBytes,
         formatToWrite: this.#formatToWrite,
       }),
@@ -218,7 +233,8 @@ export class State implements AsyncDisposable {
    * Runs `fn`, a synchronous function that reads and changes tables through `tx`, and throws to reject the write. It
    * must have no side effects, because it may run more than once. Resolves with its result when the commit is durable
    * and visible on this server. Rejects with the error of `fn` when the rows that `fn` read are durable.
-   * @throws StateError `unavailable` | `outcome-unknown` | `overloaded` | `full` | `too-large` | `rows-max` | `aborted`
+   * @throws StateError `unavailable` | `outcome-unknown` | `overloaded` | `full` | `too-large` | `rows-max` | `quota` |
+   *   `rate-limited` | `aborted`
    */
   write<T>(fn: (tx: Transaction) => T, options: WriteOptions = {}): Promise<T> {
     if (this.#closing.signal.aborted) return Promise.reject(new StateError('aborted', 'the server is stopping'));

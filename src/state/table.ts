@@ -39,6 +39,13 @@ export interface OwnerDefinition<Indexes extends string> {
   readonly index: Indexes;
 }
 
+/** A row of another table for which the rows of a table count, such as the organization of a team. */
+export interface HolderDefinition<Row> {
+  readonly table: AnyTable;
+  /** Returns the primary key of the holder, which may be missing; `undefined`: the row does not count for `table`. */
+  readonly key: (row: DeepReadonly<Row>) => string | undefined;
+}
+
 export interface RowFormats<Row> {
   /** The newest format. This version writes it once every live server reads it. */
   readonly version: number;
@@ -54,6 +61,8 @@ export interface TableDefinition<Row, Indexes extends string> {
   readonly formats: RowFormats<Row>;
   readonly indexes: Readonly<Record<Indexes, IndexDefinition<Row>>>;
   readonly owners?: readonly OwnerDefinition<NoInfer<Indexes>>[];
+  /** The holders that the number of rows is limited for. A row counts toward the first that it names. See [STATE-114]. */
+  readonly countsToward?: readonly HolderDefinition<Row>[];
   /** Returns the time, in milliseconds since 1970, from which on the row does not exist; `undefined`: never. */
   readonly expiresAt?: (row: DeepReadonly<Row>) => number | undefined;
   /** Whether rows are in the store only: appended by commits, read with `state.scan`, and not counted. */
@@ -114,7 +123,7 @@ export function defineTable<Row extends object>() {
 }
 
 export interface Schema {
-  /** All tables, owners before the tables they own. */
+  /** All tables, owners and holders before the tables whose rows they own or hold. */
   readonly tables: readonly AnyTable[];
   readonly byName: ReadonlyMap<string, AnyTable>;
   /** The owned tables of each owner table, with the index of the owned table whose entries are the owners' keys. */
@@ -141,6 +150,11 @@ export function defineSchema(tables: readonly AnyTable[]): Schema {
       if (index.unique)
         throw new TypeError(`index '${owner.index}' of '${table.name}' leads to an owner and must not be unique`);
       owned.set(owner.table, [...(owned.get(owner.table) ?? []), { table, index }]);
+    }
+    for (const holder of table.countsToward ?? []) {
+      if (byName.get(holder.table.name) !== holder.table)
+        throw new TypeError(`holder '${holder.table.name}' is not in the schema`);
+      visit(holder.table, [...path, table]);
     }
     ordered.push(table);
   };

@@ -37,12 +37,6 @@ export const RATE_WINDOW_MS = 1_000;
 export const RATE_SHARES_MAX = 10;
 /** Shortest interval between two writes of a token's `last-used-at`, because each write is a commit. */
 export const TOKEN_USE_INTERVAL_MS = 60_000;
-/**
- * Organizations that one user may have created, unless they are a site administrator. Only the store limits the content
- * of an organization. Organizations of which others made the user an owner do not count, because any user could do
- * that.
- */
-export const ORGANIZATIONS_CREATED_MAX = 100;
 /** Members of an organization whose user was created by an invitation and has not used a token yet. */
 export const INVITED_MAX = 500;
 /** Interval between two searches for invited users without an organization. */

@@ -31,6 +31,8 @@ export interface TeamAccessOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly settings: RateLimitSettings;
+  /** `limits.organizations-per-user`. */
+  readonly organizationsPerUser: number;
   /** Whether `compat` contains `terraform`. */
   readonly terraform: boolean;
 }
@@ -47,12 +49,14 @@ export interface StartedTeamAccess extends AsyncDisposable {
 }
 
 /** Starts the service on a loaded state. Disposal stops the recording of token uses. */
-export function startTeamAccess({ state, clock, log, settings, terraform }: TeamAccessOptions): StartedTeamAccess {
+export function startTeamAccess(options: TeamAccessOptions): StartedTeamAccess {
+  const { state, clock, log, settings, organizationsPerUser, terraform } = options;
   const tokenUses = recordTokenUses(state, clock, log);
   let families: ReadonlySet<string> = new Set();
   const service: TeamAccessService = {
     state,
     rateLimit: createRateLimit(clock, settings),
+    organizationsPerUser,
     largeWrites: createLargeWrites(),
     tokenUses,
     terraform,

@@ -131,7 +131,7 @@ test('partition commands create, show, update and delete partitions [ACL-56, ACL
     await fail(['partition', 'delete', 'eu']),
     `accord: partition "eu" is still named by a grant of ACL token ${AccessorID}\n`,
   );
-  await succeed('acl', 'token', 'delete', AccessorID);
+  await succeed('acl', 'token', 'delete', AccessorID, '--yes');
   assert.equal((await cli(['partition', 'delete', 'eu'])).stderr, 'Deleted partition eu.\n');
   assert.equal((await cli(['partition', 'delete', 'eu'])).stderr, 'Nothing to delete: partition eu does not exist.\n');
 });
@@ -170,9 +170,9 @@ describe('acl token commands', () => {
       /\nGrants {7}config:read@us\n$/,
     );
     assert.doesNotMatch(await succeed('acl', 'token', 'read', id), /Secret/);
-    assert.equal((await cli(['acl', 'token', 'delete', id])).stderr, `Deleted token ${id}.\n`);
+    assert.equal((await cli(['acl', 'token', 'delete', id, '--yes'])).stderr, `Deleted token ${id}.\n`);
     assert.equal(
-      (await cli(['acl', 'token', 'delete', id])).stderr,
+      (await cli(['acl', 'token', 'delete', id, '--yes'])).stderr,
       `Nothing to delete: token ${id} does not exist.\n`,
     );
     assert.equal(await fail(['acl', 'token', 'read', id]), `accord: ACL token not found for "${id}"\n`);

@@ -17,6 +17,7 @@ import { type EtcdCluster, startEtcd } from '../support/process/etcd.ts';
 import { type Server, type ServerOptions, StartError, startServer } from '../support/process/server.ts';
 import { openState } from '../support/state/state.ts';
 import { etcdStore, sqliteStore, type TestStore } from '../support/state/store.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { skipWithout } from '../support/tools.ts';
 
 const PASSPHRASE = 'correct horse battery staple';
@@ -107,6 +108,19 @@ test('an export moves a state from SQLite to etcd and back without loss, and no 
   assert.deepEqual(atThird.texts, atSecond.texts);
   assert.ok(atThird.index >= atSecond.index);
   assert.equal((await third.request('GET', '/v1/acl/tokens', { token: made })).json<unknown[]>().length, 1);
+});
+
+test('an import needs no cluster.datacenter, and imports nothing with another one [SRV-33]', async () => {
+  await using first = await startServer({ settings: { 'cluster.datacenter': 'east' } });
+  const file = await exportFrom(first, first.token, 'from-east');
+  await using target = await temporaryDirectory();
+  const into = { dataDirectory: target.path, args: importArgs(file) };
+  await assert.rejects(
+    startServer({ ...into, settings: { 'cluster.datacenter': 'west' } }),
+    (error) => error instanceof StartError && error.exitCode === 2 && error.log.includes("created as 'east'"),
+  );
+  await using second = await startServer(into);
+  assert.equal((await second.request('GET', '/v1/partitions?dc=east', { token: first.token })).status, 200);
 });
 
 /** A changed row in an export with a valid checksum. */

@@ -37,7 +37,7 @@ test('a server with a small heap serves reads, returns 507 for new rows, and del
   assert.equal(await server.stop(), 0, server.log());
 });
 
-test('a server does not start with less heap than the minimum, or than its rows need [SRV-30] [STATE-111]', async () => {
+test('a server does not start with less heap than the minimum, or than its rows need [SRV-30] [STATE-113]', async () => {
   await using filled = await createTokenDirectory(2 * TOKENS);
   const { directory: dataDirectory } = filled;
   for (const [mebibytes, reason] of [

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import path from 'node:path';
@@ -109,7 +110,7 @@ describe('a start', { timeout: 240_000, concurrency: 2 }, () => {
   }
 
   for (const setting of ['http.address', 'peering.address', 'dns.address']) {
-    test(`exits with code 1 and names ${setting} if another process uses the port [SRV-55, SRV-54]`, async () => {
+    test(`exits with code 1 and names ${setting} if another process uses the port [SRV-55, SRV-54] [SRV-116]`, async () => {
       await using directory = await temporaryDirectory();
       const other = createServer().listen(0, '127.0.0.1');
       // Not awaited, because the readiness probe may have an open connection to this listener.
@@ -119,6 +120,7 @@ describe('a start', { timeout: 240_000, concurrency: 2 }, () => {
       const settings = { [setting]: `127.0.0.1:${port}` };
       const failure = await failureOf({ dataDirectory: directory.path, settings });
       const why = 'the port is in use: stop the other process, or choose another port';
+      assert.equal(existsSync(path.join(directory.path, 'credentials.json')), false, 'the start has changed nothing');
       assert.deepEqual(failure, [1, `${setting}: cannot listen on 127.0.0.1:${port}: ${why}`]);
     });
   }
@@ -128,13 +130,13 @@ describe('a start', { timeout: 240_000, concurrency: 2 }, () => {
     const options = { dataDirectory: directory.path };
     await using first = await startServer({ ...options, settings: { 'cluster.datacenter': 'east' } });
     assert.equal(await first.stop(), 0);
-    const message = `cluster.datacenter is 'dc1', but this cluster was created as 'east': it is fixed at the first start; set it back`;
-    assert.deepEqual(await failureOf(options), [2, message]);
+    const message = `cluster.datacenter is 'west', but this cluster was created as 'east': it is fixed at the first start; set it back`;
+    assert.deepEqual(await failureOf({ ...options, settings: { 'cluster.datacenter': 'west' } }), [2, message]);
     const file = path.join(directory.path, 'export.jsonl');
     await writeFile(file, '{"format":"accord-export"}\n');
     const [code, line] = await failureOf({ ...options, args: ['--import-file', file] });
     assert.equal(code, 1, line);
-    await using again = await startServer({ ...options, settings: { 'cluster.datacenter': 'east' } });
-    assert.equal((await again.request('GET', '/v1/partitions')).status, 200);
+    await using again = await startServer(options);
+    assert.equal((await again.request('GET', '/v1/partitions?dc=east')).status, 200, 'a default counts as unset');
   });
 });

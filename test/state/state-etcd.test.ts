@@ -6,6 +6,7 @@ import { removalContract } from '../../src/state/jobs/removal.suite.ts';
 import { modelContract } from '../../src/state/model.suite.ts';
 import { stateContract } from '../../src/state/state.suite.ts';
 import { followingContract } from '../../src/state/watch/watch.suite.ts';
+import { admissionSuite } from '../../src/state/write/admission.suite.ts';
 import { type EtcdCluster, startEtcd } from '../support/process/etcd.ts';
 import { etcdStore, type TestStore } from '../support/state/store.ts';
 import { skipWithout } from '../support/tools.ts';
@@ -24,4 +25,5 @@ describe('state in etcd', { skip: skipWithout('etcd'), timeout: 180_000, concurr
   removalContract('etcd', store);
   followingContract('etcd', store);
   modelContract('etcd', store, 20);
+  admissionSuite('etcd', store, 8, true);
 });

@@ -19,7 +19,7 @@ const errors = (status: number, ...details: readonly object[]): StubResponse => 
 test('requests carry the media type and the API token', async (t) => {
   const { address, requests } = await startStubServer(t, () => ({ body: { data: [] } }));
   await runCli(LIST, { environment: { ACCORD_ADDRESS: address, ACCORD_API_TOKEN: 'mine', ACCORD_TOKEN: 'other' } });
-  await runCli(['workspace', 'delete', 'acme/main', '--address', address]);
+  await runCli(['workspace', 'delete', 'acme/main', '--yes', '--address', address]);
   const [list, remove] = requests;
   assert.equal(list?.path, '/api/v2/organizations/acme/workspaces?page%5Bsize%5D=100&page%5Bnumber%5D=1');
   assert.equal(list.headers.authorization, 'Bearer mine');
@@ -41,10 +41,12 @@ test('reads the token from a file, a variable, or the first credentials of the s
   await runCli([...LIST, '--api-token-file', file, '--address', address]);
   await runCli(LIST, { environment: { ACCORD_API_TOKEN: 'from-variable', ACCORD_ADDRESS: address } });
   await runCli([...LIST, '--data-dir', dataDir]);
-  await runCli([...LIST, '--data-dir', dataDir, '--address', other.address]);
+  const { exitCode, stderr } = await runCli([...LIST, '--data-dir', dataDir, '--address', other.address]);
+  const reason = `is for ${address}, not for ${other.address}: give a file with a token instead`;
+  assert.deepEqual([exitCode, stderr], [2, `accord: ${dataDir}/credentials.json, which --data-dir names, ${reason}\n`]);
   assert.deepEqual(
     [...requests, ...other.requests].map(({ headers }) => headers.authorization),
-    ['Bearer from-file', 'Bearer from-variable', 'Bearer first', undefined],
+    ['Bearer from-file', 'Bearer from-variable', 'Bearer first'],
   );
 });
 
@@ -91,7 +93,7 @@ test('names the resource of a 404, with different texts for reads and changes', 
   const words = async (...args: string[]) => (await runCli([...args, '--address', address])).stderr;
   assert.equal(await words(...LIST), 'accord: organization acme: not found, or you may not see it\n');
   assert.equal(
-    await words('workspace', 'delete', 'acme/main'),
+    await words('workspace', 'delete', 'acme/main', '--yes'),
     'accord: workspace acme/main: not found, or you may not change it\n',
   );
 });

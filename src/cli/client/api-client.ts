@@ -93,7 +93,9 @@ export function connectApi(shell: Shell, options: ConnectionOptions): ApiClient 
       const data: Item[] = [];
       const included: Resource[] = [];
       let number: number | null = 1;
-      for (let pages = 0; number !== null && pages < PAGES_MAX; pages++) {
+      for (let pages = 0; number !== null; pages++) {
+        if (pages === PAGES_MAX)
+          throw new CommandError('failed', `${call.subject}: the list has more than ${PAGES_MAX} pages`);
         const query = { ...call.query, 'page[size]': PAGE_SIZE, 'page[number]': number };
         const page: Document<readonly Item[]> = await read({ ...call, method: 'GET', query });
         data.push(...page.data);

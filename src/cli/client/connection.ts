@@ -83,7 +83,8 @@ function withServer(command: Command, tokenFile: readonly [flag: string, meaning
 
 /**
  * Resolves the address, token, and certificates. Without a token, the first credentials provide it if they belong to
- * the addressed server. Without an address and a token, they provide both.
+ * the addressed server. Without an address and a token, they provide both. If `--data-dir` names credentials that cannot
+ * be used, the command fails instead of sending an anonymous request.
  * @throws CommandError `usage`
  */
 export function resolveConnection(
@@ -105,6 +106,13 @@ export function resolveConnection(
   const first = readCredentials(tokenSource, kind);
   const target = parseAddress(address ?? first?.address ?? ADDRESS_DEFAULT);
   const isForTarget = first !== undefined && parseAddress(first.address) === target;
+  if (!isForTarget && options.dataDir !== undefined) {
+    const reason = first === undefined ? 'cannot be read' : `is for ${first.address}, not for ${target}`;
+    throw new CommandError(
+      'usage',
+      `${tokenSource}, which --data-dir names, ${reason}: give a file with a token instead`,
+    );
+  }
   return { address: target, token: isForTarget ? requireHeaderSafe(first.token) : undefined, tokenSource, ca };
 }
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { runCli, startStubServer } from '../../../test/support/process/cli-harness.ts';
 
 const cases = [
-  [['acl', 'token', 'delete', 'a b'], '/v1/acl/token/a%20b', 'token a b'],
+  [['acl', 'token', 'delete', 'a b', '--yes'], '/v1/acl/token/a%20b', 'token a b'],
   [['partition', 'delete', 'eu'], '/v1/partition/eu', 'partition eu'],
 ] as const;
 

@@ -1,16 +1,33 @@
 /** The output formats: tables and property lists for people, JSON for programs. */
 import type { Shell } from '../shell.ts';
 
-/** Control characters, line separators, and characters that change the direction of text. */
-const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
+/**
+ * Control characters (C0, DEL, and C1), line separators, lone surrogates, format characters, which change the direction
+ * of text or have no width, and the fillers of Hangul and Braille, which are blank.
+ */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]/gu;
 
 /** Escapes characters with which text from a server could control the terminal or disguise itself as other text. */
 export function printable(text: string): string {
   return text.replaceAll(UNPRINTABLE, (character) => {
-    const code = character.charCodeAt(0);
+    const code = character.codePointAt(0) ?? 0;
     if (character === '\n') return '\\n';
-    return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`;
+    if (code > 0xffff) return `\\u{${code.toString(16)}}`;
+    return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : unicodeEscape(code);
   });
+}
+
+const unicodeEscape = (unit: number): string => `\\u${unit.toString(16).padStart(4, '0')}`;
+
+/** Formats JSON in which the characters that `printable` escapes are escaped too, so that it parses to the same value. */
+function printableJson(value: unknown, indent: number): string {
+  const text = JSON.stringify(value, null, indent);
+  // Line feeds are layout here, because JSON escapes those of strings.
+  return text.replaceAll(UNPRINTABLE, (character) =>
+    character === '\n'
+      ? character
+      : Array.from({ length: character.length }, (_, i) => unicodeEscape(character.charCodeAt(i))).join(''),
+  );
 }
 
 /** Formats aligned columns, two spaces apart, without trailing spaces. */
@@ -43,6 +60,6 @@ export function print<T>(
   result: T,
   format: (result: T) => string,
 ): void {
-  if (options.json === true) shell.stdout.write(`${JSON.stringify(result, null, options.watch === true ? 0 : 2)}\n`);
+  if (options.json === true) shell.stdout.write(`${printableJson(result, options.watch === true ? 0 : 2)}\n`);
   else shell.stdout.write(format(result));
 }

@@ -32,6 +32,7 @@ const WRITE_ERRORS: ReadonlySet<ServiceErrorCode> = new Set([
   'outcome-unknown',
   'overloaded',
   'store-full',
+  'quota-exceeded',
   'rows-full',
 ]);
 

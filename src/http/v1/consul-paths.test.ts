@@ -18,7 +18,7 @@ const UNSERVED = [
 ];
 const NOT_OF_CONSUL = ['/v1/connect/intentions/a/b', '/v1/toString', '/v1/', '/v1/catalog', '/v1/statuss/leader'];
 
-describe('paths of Consul [V1-94]', () => {
+describe('paths of Consul [V1-98]', () => {
   describe('with compat: consul', () => {
     const api = sharedApi({ consul: true });
 

@@ -1,6 +1,6 @@
 /**
  * The paths of Consul's HTTP API. With `compat: consul` a path of this list that Accord does not serve returns 501,
- * because Consul's clients read 404 as "no such item" ([V1-94]).
+ * because Consul's clients read 404 as "no such item" ([V1-98]).
  */
 import type { Call } from '../call.ts';
 import { matchesPath } from '../endpoint.ts';

@@ -33,8 +33,11 @@ export interface V1QueryRules {
   checked(endpoint: Endpoint): Endpoint;
 }
 
-/** @param endpoints the endpoints of the server. Read at the first request, so that later additions count. */
-export function v1QueryRules(endpoints: readonly Endpoint[], datacenter: string): V1QueryRules {
+/**
+ * @param endpoints the endpoints of the server. Read at the first request, so that later additions count.
+ * @param datacenterOf returns the server's datacenter
+ */
+export function v1QueryRules(endpoints: readonly Endpoint[], datacenterOf: () => string): V1QueryRules {
   let families: ReadonlySet<string> | undefined;
   const isSelecting = (family: string): boolean => {
     families ??= new Set([
@@ -47,7 +50,7 @@ export function v1QueryRules(endpoints: readonly Endpoint[], datacenter: string)
     checked: (endpoint) => ({
       ...endpoint,
       handle(call) {
-        checkPlace(call, datacenter);
+        checkPlace(call, datacenterOf);
         const name = undeclaredParameter(call, isSelecting);
         if (name !== undefined) throw unsupported(name, `this endpoint has ${call.route.query.join(', ') || 'none'}`);
         return endpoint.handle(call);
@@ -57,7 +60,7 @@ export function v1QueryRules(endpoints: readonly Endpoint[], datacenter: string)
 }
 
 /** Refuses another datacenter, a namespace, and what no endpoint supports. @throws ServiceError `bad-request` */
-function checkPlace({ query, request }: Call, datacenter: string): void {
+function checkPlace({ query, request }: Call, datacenterOf: () => string): void {
   const namespaceHeader = request.headers['x-consul-namespace'];
   if (typeof namespaceHeader === 'string' && isForeign(namespaceHeader, NAMESPACE))
     throw new ServiceError(
@@ -65,7 +68,7 @@ function checkPlace({ query, request }: Call, datacenter: string): void {
       'Invalid header: "X-Consul-Namespace" - Namespaces are a Consul Enterprise feature',
     );
   if (query.size === 0) return;
-  if (isForeign(query.get('dc'), datacenter))
+  if (isForeign(query.get('dc'), datacenterOf()))
     throw new ServiceError('bad-request', 'No path to datacenter', { parameter: 'dc' });
   if (isForeign(query.get('ns'), NAMESPACE)) throw unsupported('ns', 'Namespaces are a Consul Enterprise feature');
   for (const [name, reason] of UNSUPPORTED) if ((query.get(name) ?? '') !== '') throw unsupported(name, reason);

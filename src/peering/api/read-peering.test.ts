@@ -154,7 +154,7 @@ describe('a read that does not support blocking queries', () => {
     '/v1/operator/export',
     '/v1/openapi.json',
     '/v1/peering/east/check',
-    '/v1/peering/east/explain',
+    '/v1/peering/east/explain?service=web',
     '/v1/peering/east/diff',
   ];
   for (const path of PATHS) {
@@ -162,8 +162,8 @@ describe('a read that does not support blocking queries', () => {
       await mustGenerate(api(), 'east');
       const { index } = api().state.snapshot;
       const headers = { 'x-service-export-passphrase': Buffer.from('correct horse battery').toString('base64') };
-      const query = `index=${index}&wait=10m&service=web`;
-      assert.equal((await api().request('GET', `${path}?${query}`, { headers })).status, 200);
+      const query = `${path.includes('?') ? '&' : '?'}index=${index}&wait=10m`;
+      assert.equal((await api().request('GET', `${path}${query}`, { headers })).status, 200);
     });
   }
 });

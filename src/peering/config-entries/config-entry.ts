@@ -2,7 +2,7 @@
  * The table of configuration entries: exported services and intentions. Each row has a unique partition, kind and name
  * ([SVC-61]). The key of a deleted entry can be used again, so no row may have an entry as its owner.
  */
-import { partitionKey } from '../../credentials/partition.ts';
+import { partitionKey, partitions } from '../../credentials/partition.ts';
 import { type DeepReadonly, defineTable, type Stored } from '../../state/table.ts';
 
 export const KINDS = ['exported-services', 'service-intentions'] as const;
@@ -59,6 +59,7 @@ export const configEntries = defineTable<ConfigEntry>()({
   indexes: {
     kind: { entry: ({ partition, kind }) => kindEntry(partition, kind), watched: true },
   },
+  countsToward: [{ table: partitions, key: ({ partition }) => partitionKey(partition) }],
 });
 
 export const entryKey = (partition: string, kind: Kind, name: string): string =>

@@ -2,7 +2,7 @@
  * The record of a peering: its table, the syntax of its names ([PEER-3]), and its state transitions ([PEER-22] to
  * [PEER-31]). The transitions are pure: each returns the next row, or `undefined` when the record must not change.
  */
-import { partitionKey } from '../../credentials/partition.ts';
+import { partitionKey, partitions } from '../../credentials/partition.ts';
 import { ServiceError } from '../../http/errors.ts';
 import { type DeepReadonly, defineTable } from '../../state/table.ts';
 import { DNS_NAME_CHARACTERS_MAX } from '../limits.ts';
@@ -86,6 +86,7 @@ export const peerings = defineTable<Peering>()({
     // Records for the removal job.
     terminated: { entry: ({ state }) => (state === 'TERMINATED' ? '' : undefined) },
   },
+  countsToward: [{ table: partitions, key: ({ partition }) => partitionKey(partition) }],
 });
 
 /** The index entry of a name in a partition, in the form in which names are compared. */

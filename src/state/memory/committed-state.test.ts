@@ -53,8 +53,8 @@ describe('values derived from the committed state', () => {
     const { committed, ofSnapshot, ofCounters, ofOrganizations } = setUp();
     const before = committed.snapshot;
     assert.deepEqual([ofSnapshot(before), ofCounters(before), ofOrganizations(before)], [1, 2, 3]);
-    const { tables } = createCommittedState().snapshot;
-    committed.load({ cluster: 'c', epoch: 1, index: 7, tables, orphanedKeys: new Map() });
+    const { tables, rowCounts } = createCommittedState().snapshot;
+    committed.load({ cluster: 'c', epoch: 1, index: 7, tables, rowCounts, orphanedKeys: new Map() });
     assert.deepEqual([ofSnapshot(before), ofCounters(before), ofOrganizations(before)], [4, 5, 6]);
   });
 });

@@ -15,6 +15,7 @@ import type { ChangeFeed } from '../watch/change-feed.ts';
 import { type ChangeNotifier, entryTopic, rowTopic, type Topic } from '../watch/change-notifier.ts';
 import { decodeRow } from './codec.ts';
 import { DerivedCache } from './derived-cache.ts';
+import { type FindHolder, RowCounts } from './row-counts.ts';
 import { createSnapshot, type Snapshot, type SnapshotData } from './snapshot.ts';
 import { cloneTableIndexes, emptyTableIndexes, secondaryIndex, setRow, type TableIndexes } from './table-indexes.ts';
 
@@ -23,18 +24,22 @@ const FIRST_EPOCH = 1;
 
 type Tables = SnapshotData['tables'];
 
+/** The rows of a snapshot: the tables, and the counts derived from them. */
+type Content = Pick<SnapshotData, 'tables' | 'rowCounts'>;
+
 export interface LoadedState {
   readonly cluster: string;
   readonly epoch: number;
   readonly index: number;
   readonly tables: Tables;
+  readonly rowCounts: RowCounts;
   readonly orphanedKeys: ReadonlyMap<AnyTable, Set<string>>;
 }
 
 /** A batch of this server that the store has committed. */
 export interface CommittedBatch {
   rowChanges(): readonly RowChange[];
-  nextBase(): { readonly tables: Tables };
+  nextBase(): Content;
 }
 
 interface RowKey {
@@ -67,7 +72,15 @@ export class CommittedState {
   constructor(parts: CommittedStateParts) {
     this.#parts = parts;
     const tables = new Map(memoryTables(parts.schema).map((table) => [table, emptyTableIndexes(table)]));
-    this.#snapshot = this.#createSnapshot({ cluster: '', epoch: 0, index: 0, mayHaveOrphans: false, tables });
+    const rowCounts = RowCounts.empty();
+    this.#snapshot = this.#createSnapshot({
+      cluster: '',
+      epoch: 0,
+      index: 0,
+      mayHaveOrphans: false,
+      tables,
+      rowCounts,
+    });
   }
 
   get snapshot(): Snapshot {
@@ -107,12 +120,14 @@ export class CommittedState {
   }
 
   adopt(batch: CommittedBatch, index: number): void {
-    this.#publish(batch.nextBase().tables, batch.rowChanges(), index);
+    this.#publish(batch.nextBase(), batch.rowChanges(), index);
   }
 
   /** Applies another server's commit. @throws StateError `corrupt`, UniqueError; the caller must then reload. */
   apply(operations: readonly Operation[], index: number): void {
     const tables = new Map(this.#snapshot.tables);
+    const rowCounts = this.#snapshot.rowCounts.clone();
+    const find = holderIn(tables);
     const cloned = new Set<AnyTable>();
     const changes: RowChange[] = [];
     for (const { table: name, key, value } of operations) {
@@ -128,20 +143,23 @@ export class CommittedState {
       }
       changes.push({ table, key, before: indexes.rows.get(key), after });
     }
+    const set = (table: AnyTable, key: string, next: Stored<unknown> | undefined): void => {
+      const previous = setRow(table, tables.get(table) as TableIndexes, key, next);
+      rowCounts.replace(table, key, previous, next, find);
+    };
     // In two passes, because one commit may move a unique entry from one row to another.
     for (const { table, key, after } of changes) {
-      if (after === undefined || hasUniqueIndex(table))
-        setRow(table, tables.get(table) as TableIndexes, key, undefined);
+      if (after === undefined || hasUniqueIndex(table)) set(table, key, undefined);
     }
-    for (const { table, key, after } of changes) {
-      if (after !== undefined) setRow(table, tables.get(table) as TableIndexes, key, after);
-    }
-    this.#publish(tables, changes, index);
+    for (const { table, key, after } of changes) if (after !== undefined) set(table, key, after);
+    this.#publish({ tables, rowCounts }, changes, index);
   }
 
   /** Drops up to one slice of orphaned rows from memory. Must not be called while a batch is built on the snapshot. */
   dropOrphans(): void {
     const tables = new Map(this.#snapshot.tables);
+    const rowCounts = this.#snapshot.rowCounts.clone();
+    const find = holderIn(tables);
     const changes: RowChange[] = [];
     const cloned = new Set<AnyTable>();
     for (let examined = 0; examined < ORPHAN_SLICE_OWNERS && changes.length < ORPHAN_SLICE_ROWS; examined++) {
@@ -157,6 +175,7 @@ export class CommittedState {
         for (const stored of orphans) {
           const key = table.key(stored.row as object);
           setRow(table, indexes, key, undefined);
+          rowCounts.replace(table, key, stored, undefined, find);
           this.#addOrphanedKey(table, key);
           changes.push({ table, key, before: stored, after: undefined });
         }
@@ -164,7 +183,7 @@ export class CommittedState {
       if (changes.length < ORPHAN_SLICE_ROWS) this.#processedOwners++;
     }
     if (this.#processedOwners * 2 >= this.#removedOwners.length) this.#trimRemovedOwners();
-    this.#publish(tables, changes, this.#snapshot.index, 'orphans');
+    this.#publish({ tables, rowCounts }, changes, this.#snapshot.index, 'orphans');
   }
 
   #trimRemovedOwners(): void {
@@ -172,19 +191,19 @@ export class CommittedState {
     this.#processedOwners = 0;
   }
 
-  load({ cluster, epoch, index, tables, orphanedKeys }: LoadedState): void {
+  load({ cluster, epoch, index, tables, rowCounts, orphanedKeys }: LoadedState): void {
     this.#removedOwners = [];
     this.#processedOwners = 0;
     this.#orphanedKeys = new Map(orphanedKeys);
     if (epoch !== this.#snapshot.epoch) this.#epochStartIndex = epoch === FIRST_EPOCH ? 0 : index;
-    this.#snapshot = this.#createSnapshot({ cluster, epoch, index, mayHaveOrphans: false, tables });
+    this.#snapshot = this.#createSnapshot({ cluster, epoch, index, mayHaveOrphans: false, tables, rowCounts });
     this.#parts.feed.disconnectAll();
     this.#parts.notifier.reset(index);
     this.#parts.onChange();
   }
 
-  /** Makes `tables` current, and notifies waiters and consumers of the change feed. */
-  #publish(tables: Tables, changes: readonly RowChange[], index: number, reason?: 'orphans'): void {
+  /** Makes the content current, and notifies waiters and consumers of the change feed. */
+  #publish({ tables, rowCounts }: Content, changes: readonly RowChange[], index: number, reason?: 'orphans'): void {
     const recorded: Topic[] = [];
     const notified: Topic[] = [];
     for (const { table, key, before, after } of changes) {
@@ -198,7 +217,7 @@ export class CommittedState {
     }
     const { cluster, epoch } = this.#snapshot;
     const mayHaveOrphans = this.hasOrphans;
-    this.#snapshot = this.#createSnapshot({ cluster, epoch, index, mayHaveOrphans, tables });
+    this.#snapshot = this.#createSnapshot({ cluster, epoch, index, mayHaveOrphans, tables, rowCounts });
     this.#parts.notifier.recordChanges(recorded, index);
     this.#parts.notifier.notify(notified);
     this.#parts.feed.push({ index, changes });
@@ -228,6 +247,11 @@ export class CommittedState {
 export function memoryTables(schema: Schema): AnyTable[] {
   return schema.tables.filter((table) => !table.storeOnly);
 }
+
+const holderIn =
+  (tables: Tables): FindHolder =>
+  (table, key) =>
+    tables.get(table)?.rows.get(key);
 
 /** Yields the topics of the watched entries that a row had before or has after a change. */
 function* entryTopics(table: AnyTable, before: RowChange['before'], after: RowChange['after']): Generator<Topic> {

@@ -10,6 +10,7 @@ import { type AnyTable, indexOf, type Schema, type Stored } from '../table.ts';
 import { decodeRow } from './codec.ts';
 import { type LoadedState, memoryTables } from './committed-state.ts';
 import type { MemoryCapacity } from './memory-capacity.ts';
+import { countRows } from './row-counts.ts';
 import { rowBytes } from './row-size.ts';
 import { buildPrimaryIndex, buildSecondaryIndex, type LoadedRows, type TableIndexes } from './table-indexes.ts';
 
@@ -80,7 +81,8 @@ export async function loadState(
     tables.set(table, { rows, secondary, bytes: target.bytes });
     collected.delete(table.name);
   }
-  return { cluster: head.cluster, epoch: head.epoch, index: head.index, tables, orphanedKeys };
+  const rowCounts = await countRows(schema, (table) => (tables.get(table) as TableIndexes).rows);
+  return { cluster: head.cluster, epoch: head.epoch, index: head.index, tables, rowCounts, orphanedKeys };
 }
 
 /** Returns the error for a store that holds more than this server's memory. */

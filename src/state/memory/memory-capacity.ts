@@ -1,4 +1,4 @@
-/** The memory that the rows of the state may take, in bytes as `row-size.ts` estimates them [STATE-111]. */
+/** The memory that the rows of the state may take, in bytes as `row-size.ts` estimates them [STATE-113]. */
 export interface MemoryCapacity {
   /** Above it, writes that add rows or make them larger fail with `rows-max`. */
   readonly bytesMax: number;

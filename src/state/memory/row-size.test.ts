@@ -56,7 +56,7 @@ function fill(count: number, row: (i: number) => Omit<Row, 'id'>): TableIndexes 
 
 describe('rowBytes', () => {
   for (const [kind, { count, row }] of Object.entries(KINDS)) {
-    it(`estimates at least the memory of rows with ${kind}, and at most half more [STATE-111]`, () => {
+    it(`estimates at least the memory of rows with ${kind}, and at most half more [STATE-113]`, () => {
       const before = usedHeap();
       const indexes = fill(count, row);
       const used = usedHeap() - before;

@@ -1,5 +1,5 @@
 /**
- * Estimates the heap memory of rows, so that the state can be bounded in bytes [STATE-111]. The estimate depends on the
+ * Estimates the heap memory of rows, so that the state can be bounded in bytes [STATE-113]. The estimate depends on the
  * row alone, so a row that leaves subtracts exactly what it added.
  *
  * The constants are measured with V8 on 64-bit machines, on rows as `JSON.parse` creates them. The estimate may be too

@@ -4,6 +4,7 @@ import { counters, organizations } from '../../../test/support/state/tables.ts';
 import { systemClock } from '../clock/clock.ts';
 import type { AnyTable } from '../table.ts';
 import { DerivedCache } from './derived-cache.ts';
+import { RowCounts } from './row-counts.ts';
 import { createSnapshot, type Snapshot } from './snapshot.ts';
 import { cloneTableIndexes, emptyTableIndexes, type TableIndexes } from './table-indexes.ts';
 
@@ -21,7 +22,12 @@ describe('snapshot', () => {
           [counters, counterIndexes],
           [organizations, organizationIndexes],
         ]);
-        return createSnapshot({ cluster: 'c', epoch: 1, index: 1, mayHaveOrphans: false, tables }, systemClock, cache);
+        const content = { tables, rowCounts: RowCounts.empty() };
+        return createSnapshot(
+          { cluster: 'c', epoch: 1, index: 1, mayHaveOrphans: false, ...content },
+          systemClock,
+          cache,
+        );
       },
     };
   };

@@ -3,6 +3,7 @@ import type { Clock } from '../clock/clock.ts';
 import type { AnyTable } from '../table.ts';
 import type { DerivedCache } from './derived-cache.ts';
 import { createReader, type Reader } from './reader.ts';
+import type { RowCounts } from './row-counts.ts';
 import type { TableIndexes } from './table-indexes.ts';
 
 export interface SnapshotData {
@@ -13,6 +14,8 @@ export interface SnapshotData {
   /** Whether the tables may contain rows without their owner. Reads hide such rows. */
   readonly mayHaveOrphans: boolean;
   readonly tables: ReadonlyMap<AnyTable, TableIndexes>;
+  /** Counts orphans, like `tables`. */
+  readonly rowCounts: RowCounts;
 }
 
 export interface Snapshot extends SnapshotData, Reader {

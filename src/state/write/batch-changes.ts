@@ -7,6 +7,7 @@
 
 import type { Operation } from '../engine/engine.ts';
 import { encodeRow } from '../memory/codec.ts';
+import { changesHolder, type FindHolder, type RowCounts } from '../memory/row-counts.ts';
 import { cloneTableIndexes, replaceRow, type TableIndexes } from '../memory/table-indexes.ts';
 import type { RowChange } from '../row-change.ts';
 import { type AnyTable, type Schema, SEPARATOR, type Stored } from '../table.ts';
@@ -21,6 +22,7 @@ export interface BatchBase {
   readonly rowCount: number;
   /** The estimated memory of these rows. */
   readonly rowBytes: number;
+  readonly rowCounts: RowCounts;
   /**
    * Returns the row format to write. The state replaces this function, and so the base, when the live servers change.
    */
@@ -43,11 +45,23 @@ interface UndoStep {
   readonly previous: Stored<unknown> | undefined;
 }
 
+/** A count that the last write changed. */
+export interface CountChange {
+  readonly table: AnyTable;
+  readonly key: string;
+  readonly before: number;
+  readonly after: number;
+}
+
 export class BatchChanges {
   readonly #base: BatchBase;
   readonly #copies = new Map<AnyTable, TableIndexes>();
   readonly #changes = new Map<AnyTable, Map<string, PendingChange>>();
   readonly #undoLog: UndoStep[] = [];
+  /** A copy of the counts of the base, made by the first change of a count. */
+  #countsCopy: RowCounts | undefined;
+  /** The counts that the last write changed, as they were before it, by holder. */
+  readonly #earlierCounts = new Map<AnyTable, Map<string, number>>();
   #operationCount = 0;
   #bytes = 0;
   #rowsAdded = 0;
@@ -89,6 +103,21 @@ export class BatchChanges {
 
   beginWrite(): void {
     this.#undoLog.length = 0;
+    this.#earlierCounts.clear();
+  }
+
+  /** Yields the counts that differ from those before the last write. */
+  *countChanges(): Generator<CountChange> {
+    for (const [table, counts] of this.#earlierCounts) {
+      for (const [key, before] of counts) {
+        const after = this.rowCounts.get(table, key);
+        if (after !== before) yield { table, key, before, after };
+      }
+    }
+  }
+
+  get rowCounts(): RowCounts {
+    return this.#countsCopy ?? this.#base.rowCounts;
   }
 
   /** Replaces `previous`, the row under `key`, with `after`. @throws UniqueError, TypeError for an invalid key */
@@ -103,6 +132,7 @@ export class BatchChanges {
     const indexes = this.#writable(table);
     replaceRow(table, indexes, key, previous, after, evict);
     this.#rowsAdded += rowsAdded(previous, after);
+    this.#count(table, key, previous, after);
     this.#record(table, key, previous, after, indexes);
   }
 
@@ -126,6 +156,10 @@ export class BatchChanges {
       replaceRow(change.table, indexes, change.key, change.after, previous);
       this.#rowsAdded -= rowsAdded(previous, change.after);
     }
+    for (const [table, counts] of this.#earlierCounts) {
+      for (const [key, count] of counts) this.#countsCopy?.set(table, key, count);
+    }
+    this.#earlierCounts.clear();
   }
 
   operations(): Operation[] {
@@ -151,7 +185,23 @@ export class BatchChanges {
       mayHaveOrphans: this.mayHaveOrphans,
       rowCount: this.#base.rowCount + this.#rowsAdded,
       rowBytes: this.#base.rowBytes + this.rowBytesAdded,
+      rowCounts: this.rowCounts,
     };
+  }
+
+  #count(
+    table: AnyTable,
+    key: string,
+    previous: Stored<unknown> | undefined,
+    after: Stored<unknown> | undefined,
+  ): void {
+    if (!changesHolder(table, previous, after)) return;
+    this.#countsCopy ??= this.#base.rowCounts.clone();
+    const find: FindHolder = (holders, holder) => this.tableIndexes(holders).rows.get(holder);
+    this.#countsCopy.replace(table, key, previous, after, find, (holders, holder, count) => {
+      const earlier = this.#earlierCounts.getOrInsertComputed(holders, () => new Map<string, number>());
+      if (!earlier.has(holder)) earlier.set(holder, count);
+    });
   }
 
   #writable(table: AnyTable): TableIndexes {

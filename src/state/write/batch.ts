@@ -3,7 +3,8 @@
 import type { Steps } from '../clock/slices.ts';
 import type { Operation } from '../engine/engine.ts';
 import type { RowChange } from '../row-change.ts';
-import { type BatchBase, BatchChanges } from './batch-changes.ts';
+import type { AnyTable, Stored } from '../table.ts';
+import { type BatchBase, BatchChanges, type CountChange } from './batch-changes.ts';
 import { createTransaction, type ReplayInputs, type RunningWrite, type Transaction } from './transaction.ts';
 
 export interface Batch {
@@ -23,6 +24,10 @@ export interface Batch {
   readonly rowsAdded: number;
   /** The estimated memory that the batch adds to that of the rows. */
   readonly rowBytesAdded: number;
+  /** The counts of rows that the last run changed. */
+  countChanges(): Iterable<CountChange>;
+  /** Returns a row in memory as it is after the last run, expired and orphaned rows included. */
+  find(table: AnyTable, key: string): Stored<unknown> | undefined;
   operations(): Operation[];
   rowChanges(): RowChange[];
   /** Returns the state that the next batch builds on if this one is committed. No write can run after this call. */
@@ -88,6 +93,8 @@ export function createBatch(base: BatchBase): Batch {
     get rowBytesAdded() {
       return changes.rowBytesAdded;
     },
+    countChanges: () => changes.countChanges(),
+    find: (table, key) => changes.tableIndexes(table).rows.get(key),
     operations: () => changes.operations(),
     rowChanges: () => changes.rowChanges(),
     nextBase() {

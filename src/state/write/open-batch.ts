@@ -4,8 +4,8 @@ import type { Clock } from '../clock/clock.ts';
 import { runSlice, type Steps } from '../clock/slices.ts';
 import type { CommitLimits, Engine } from '../engine/engine.ts';
 import { StateError } from '../errors.ts';
-import { BATCH_BYTES_MAX, BATCH_CPU_MS, BATCH_OPERATIONS_MAX, GROWTH_RESERVE_SHARE } from '../limits.ts';
-import type { MemoryCapacity } from '../memory/memory-capacity.ts';
+import { BATCH_BYTES_MAX, BATCH_CPU_MS, BATCH_OPERATIONS_MAX } from '../limits.ts';
+import { type Admission, chargedBytes } from './admission.ts';
 import { type Batch, createBatch } from './batch.ts';
 import type { BatchBase } from './batch-changes.ts';
 import { disconnectedError, fail, isDisconnected, type PendingWrite, type PendingWrites } from './pending-writes.ts';
@@ -36,16 +36,17 @@ export interface OpenBatch {
 export interface BatchOptions {
   readonly engine: Pick<Engine, 'limits'>;
   readonly clock: Clock;
-  readonly rowsMax: number;
-  readonly rowsMaxReason: string;
-  readonly memory: MemoryCapacity;
+  readonly admission: Admission;
 }
 
 export function openBatch(base: BatchBase, pending: PendingWrites): OpenBatch {
   return { base, pending, batch: createBatch(base), outcomes: [], taken: 0, isFull: false, running: undefined };
 }
 
-const NOTHING_ADDED = { rowsAdded: 0, rowBytesAdded: 0 };
+/** What the batch contained before a write. */
+type Before = Pick<Batch, 'rowsAdded' | 'rowBytesAdded' | 'bytes' | 'operationCount'>;
+
+const NOTHING: Before = { rowsAdded: 0, rowBytesAdded: 0, bytes: 0, operationCount: 0 };
 
 /** Runs the first pending write as the only one of the batch, for one slice. Then it has ended, or is `running`. */
 export function runLargeWrite(open: OpenBatch, options: BatchOptions): void {
@@ -61,9 +62,15 @@ export function runLargeWrite(open: OpenBatch, options: BatchOptions): void {
   // Undoing thousands of changes would take longer than a slice. The batch contains no other write.
   if (outcome === undefined || outcome.failed || write.dryRun) open.batch = createBatch(open.base);
   if (outcome === undefined) return;
-  const isTooLarge = !outcome.failed && exceeds(batch, options.engine.limits);
-  if (isTooLarge) open.batch = createBatch(open.base);
-  open.outcomes.push(isTooLarge ? tooLarge(write, batch, options.engine.limits) : outcome);
+  const refusal = outcome.failed ? undefined : largeWriteRefusal(write, batch, options);
+  if (refusal !== undefined) open.batch = createBatch(open.base);
+  open.outcomes.push(refusal ?? outcome);
+}
+
+function largeWriteRefusal(write: PendingWrite, batch: Batch, options: BatchOptions): Outcome | undefined {
+  if (exceeds(batch, options.engine.limits)) return tooLarge(write, batch, options.engine.limits);
+  const error = write.dryRun ? undefined : chargeCaller(write, batch, NOTHING, options);
+  return error && { write, failed: true, value: error };
 }
 
 /** @returns the outcome, or `undefined` if the write has paused */
@@ -75,7 +82,7 @@ function runLargeSlice(open: OpenBatch, write: PendingWrite, options: BatchOptio
     open.running ??= { write, steps: batch.runInSlices(run, write.replayInputs, now) };
     const { done, value } = runSlice(open.running.steps);
     if (done !== true) return undefined;
-    const error = capacityError(open, write, NOTHING_ADDED, options);
+    const error = capacityError(open, write, NOTHING, options);
     return error === undefined ? { write, failed: false, value } : { write, failed: true, value: error };
   } catch (error) {
     return { write, failed: true, value: error };
@@ -102,11 +109,13 @@ function addWrite(open: OpenBatch, write: PendingWrite, now: number, options: Ba
   const { limits } = options.engine;
   if (isDisconnected(write)) fail(write, disconnectedError());
   if (write.settled) return true;
-  const others = batch.operationCount;
+  const { rowsAdded, rowBytesAdded, bytes, operationCount } = batch;
+  const before: Before = { rowsAdded, rowBytesAdded, bytes, operationCount };
   // Estimates the size of the write by the average write of the batch, so that it does not run only to be undone.
-  if (outcomes.length > 0 && others + others / outcomes.length > sharedBatchLimits(limits).operationsMax) return false;
-  const outcome = runWrite(open, write, now, options);
-  if (others > 0 && exceeds(batch, sharedBatchLimits(limits))) {
+  const estimated = outcomes.length > 0 ? operationCount + operationCount / outcomes.length : 0;
+  if (estimated > sharedBatchLimits(limits).operationsMax) return false;
+  const outcome = runWrite(open, write, before, now, options);
+  if (operationCount > 0 && exceeds(batch, sharedBatchLimits(limits))) {
     batch.undo();
     return false;
   }
@@ -114,17 +123,18 @@ function addWrite(open: OpenBatch, write: PendingWrite, now: number, options: Ba
     const rejected = tooLarge(write, batch, limits);
     batch.undo();
     outcomes.push(rejected);
-  } else {
-    // Undone after the limit checks, so that a dry run fails where the write itself would.
-    if (write.dryRun) batch.undo();
-    outcomes.push(outcome);
+    return true;
   }
+  // Undone after the limit checks, so that a dry run fails where the write itself would.
+  if (write.dryRun) batch.undo();
+  const error = chargeCaller(write, batch, before, options);
+  if (error !== undefined) batch.undo();
+  outcomes.push(error === undefined ? outcome : { write, failed: true, value: error });
   return true;
 }
 
-function runWrite(open: OpenBatch, write: PendingWrite, now: number, options: BatchOptions): Outcome {
+function runWrite(open: OpenBatch, write: PendingWrite, before: Before, now: number, options: BatchOptions): Outcome {
   const { batch } = open;
-  const before = { rowsAdded: batch.rowsAdded, rowBytesAdded: batch.rowBytesAdded };
   try {
     const value = batch.run(write.run, write.replayInputs, now);
     const error = capacityError(open, write, before, options);
@@ -136,36 +146,35 @@ function runWrite(open: OpenBatch, write: PendingWrite, now: number, options: Ba
   }
 }
 
-/** Returns the error of a write for which the state has no room, or `undefined` if it has. See [STATE-52]. */
+/** Takes what the write adds to the store from its caller's rate, but not what an earlier attempt took already. */
+function chargeCaller(
+  write: PendingWrite,
+  batch: Batch,
+  before: Before,
+  { admission }: BatchOptions,
+): StateError | undefined {
+  const total = chargedBytes(batch.bytes - before.bytes, batch.operationCount - before.operationCount);
+  const error = admission.takeBytes(write.caller, total - write.chargedBytes);
+  if (error === undefined) write.chargedBytes = Math.max(write.chargedBytes, total);
+  return error;
+}
+
+/** Returns the error of a write for which the state or a quota has no room, or `undefined` if they have. */
 function capacityError(
   { base, batch }: OpenBatch,
-  write: PendingWrite,
-  before: Pick<Batch, 'rowsAdded' | 'rowBytesAdded'>,
-  options: BatchOptions,
+  { caller, beyondRowsMax }: PendingWrite,
+  before: Before,
+  { admission }: BatchOptions,
 ): StateError | undefined {
-  const refusal = write.beyondRowsMax ? undefined : capacityRefusal(base, batch, before, options);
-  return refusal === undefined ? undefined : new StateError('rows-max', refusal);
+  if (beyondRowsMax) return undefined;
+  return admission.refuseRows({
+    caller,
+    rows: { total: base.rowCount + batch.rowsAdded, added: batch.rowsAdded - before.rowsAdded },
+    bytes: { total: base.rowBytes + batch.rowBytesAdded, added: batch.rowBytesAdded - before.rowBytesAdded },
+    countChanges: batch.countChanges,
+    find: batch.find,
+  });
 }
-
-/** Returns why the state has no room for what the last write added, or `undefined` if it has. */
-function capacityRefusal(
-  base: BatchBase,
-  batch: Batch,
-  before: Pick<Batch, 'rowsAdded' | 'rowBytesAdded'>,
-  { rowsMax, rowsMaxReason, memory }: BatchOptions,
-): string | undefined {
-  const addsRows = batch.rowsAdded > before.rowsAdded;
-  if (addsRows && base.rowCount + batch.rowsAdded > rowsMax) {
-    return `the state holds ${base.rowCount} rows, ${rowsMaxReason}`;
-  }
-  const bytesMax = addsRows ? memory.bytesMax : memory.bytesMax * (1 + GROWTH_RESERVE_SHARE);
-  if (batch.rowBytesAdded > before.rowBytesAdded && base.rowBytes + batch.rowBytesAdded > bytesMax) {
-    return `the rows of the state take ${mebibytes(base.rowBytes)} of ${mebibytes(memory.bytesMax)} MiB of memory: ${memory.reason}`;
-  }
-  return undefined;
-}
-
-const mebibytes = (bytes: number): number => Math.round(bytes / 2 ** 20);
 
 type SizeLimits = Pick<CommitLimits, 'operationsMax' | 'bytesMax'>;
 

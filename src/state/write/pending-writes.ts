@@ -1,6 +1,7 @@
 /** Pending writes: a bounded queue in order of arrival. A write fails when its time limit has passed. */
 import { StateError } from '../errors.ts';
 import { WRITE_MS_MAX } from '../limits.ts';
+import type { WriteCaller } from './admission.ts';
 import type { ReplayInputs, Transaction } from './transaction.ts';
 
 /** Shows whether the client has disconnected. The state polls it and registers no listener. May be an `AbortSignal`. */
@@ -14,6 +15,9 @@ export interface PendingWrite {
   readonly bytes: number;
   readonly dryRun: boolean;
   readonly beyondRowsMax: boolean;
+  readonly caller: WriteCaller | undefined;
+  /** Bytes that earlier attempts took from the caller's rate. */
+  chargedBytes: number;
   /** Monotonic time in milliseconds. */
   readonly queuedAt: number;
   /** The number of conflicts so far. */

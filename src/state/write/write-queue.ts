@@ -26,7 +26,7 @@ import {
   WRITE_MS_MAX,
 } from '../limits.ts';
 import type { CommittedState } from '../memory/committed-state.ts';
-import type { MemoryCapacity } from '../memory/memory-capacity.ts';
+import type { Admission, WriteCaller } from './admission.ts';
 import type { BatchBase } from './batch-changes.ts';
 import { fillBatch, type OpenBatch, openBatch, runLargeWrite } from './open-batch.ts';
 import {
@@ -48,6 +48,8 @@ export interface WriteOptions {
   readonly dryRun?: boolean;
   /** Makes the write even if the state has `rowsMax` rows. For rows that keep the server accessible. */
   readonly beyondRowsMax?: boolean;
+  /** On whose behalf the write is made. Absent: the server's own. */
+  readonly caller?: WriteCaller;
 }
 
 export interface WriteQueueParts {
@@ -57,9 +59,7 @@ export interface WriteQueueParts {
   readonly signal: AbortSignal;
   /** Returns the state that the next batch builds on when no batch is in flight. */
   readonly base: () => BatchBase;
-  readonly rowsMax: number;
-  readonly rowsMaxReason: string;
-  readonly memory: MemoryCapacity;
+  readonly admission: Admission;
   readonly loaded: () => boolean;
   /** Resolves when the state is loaded and has reached `index`. */
   readonly waitForIndex: (index: number) => Promise<void>;
@@ -126,7 +126,7 @@ export class WriteQueue {
   #add(
     pending: PendingWrites,
     run: (tx: Transaction) => unknown,
-    { signal, bytes = WRITE_BYTES_DEFAULT, dryRun = false, beyondRowsMax = false }: WriteOptions,
+    { signal, bytes = WRITE_BYTES_DEFAULT, dryRun = false, beyondRowsMax = false, caller }: WriteOptions,
   ): Promise<unknown> {
     return new Promise((resolve, reject) => {
       pending.add({
@@ -136,6 +136,8 @@ export class WriteQueue {
         bytes,
         dryRun,
         beyondRowsMax,
+        caller,
+        chargedBytes: 0,
         queuedAt: this.#parts.clock.monotonic(),
         attempts: 0,
         settled: false,

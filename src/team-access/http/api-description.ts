@@ -22,7 +22,7 @@ const AUTHENTICATE: Parameter = {
 /** Errors that the HTTP server raises before an endpoint runs. */
 const EDGE_ERRORS: readonly ServiceErrorCode[] = ['bad-request', 'permission-denied', 'internal', 'unavailable'];
 const WRITE_ERRORS: readonly (ServiceErrorCode | ErrorCode)[] = [
-  ...(['too-large', 'outcome-unknown', 'overloaded', 'store-full', 'rows-full'] as const),
+  ...(['too-large', 'outcome-unknown', 'overloaded', 'store-full', 'quota-exceeded', 'rows-full'] as const),
   ...(['forbidden', 'precondition-failed', 'invalid-content-type', 'invalid-body'] as const),
 ];
 

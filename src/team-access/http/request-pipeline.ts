@@ -4,6 +4,7 @@
  */
 import { Type } from 'typebox';
 import type { Origin } from '../../audit/record.ts';
+import { users } from '../../credentials/user.ts';
 import { type Answer, type Call, parameterFamily, polledDisconnectSignal, type Query } from '../../http/call.ts';
 import { ServiceError } from '../../http/errors.ts';
 import { QUOTED_LENGTH_MAX } from '../../http/limits.ts';
@@ -14,6 +15,7 @@ import { runAtOnce, runInSlices, type Steps } from '../../state/clock/slices.ts'
 import { WRITE_BYTES_DEFAULT } from '../../state/limits.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { State } from '../../state/state.ts';
+import type { WriteCaller } from '../../state/write/admission.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
 import type { WriteOptions } from '../../state/write/write-queue.ts';
 import {
@@ -31,6 +33,7 @@ import { errorAnswer } from '../jsonapi/error-answer.ts';
 import { JsonApiError } from '../jsonapi/errors.ts';
 import { INVALID_INCLUDE } from '../jsonapi/include.ts';
 import { LARGE_BODY_BYTES } from '../limits.ts';
+import { organizations } from '../tables/organization.ts';
 import { teams } from '../tables/team.ts';
 import type { LargeWrites } from './large-writes.ts';
 import type { RateLimit, RateLimitKeys } from './rate-limit.ts';
@@ -45,6 +48,8 @@ export interface TeamAccessService {
   /** Whether `compat` contains `terraform`. */
   readonly terraform: boolean;
   readonly clock: Clock;
+  /** `limits.organizations-per-user`. */
+  readonly organizationsPerUser: number;
   /** Whether parameters of this family select data, so that an endpoint that does not know them refuses them. */
   readonly isSelecting: (family: string) => boolean;
 }
@@ -100,10 +105,13 @@ export function serveRead(
 
 /** Serves a write and answers when it is durable. */
 export const serveWrite = <Body>(service: TeamAccessService, call: Call, spec: WriteSpec<Body>): Promise<Answer> =>
-  withWriter(service, call, spec, async () => {
+  withWriter(service, call, spec, async (caller) => {
     const body = spec.parse(call);
     const run = (tx: Transaction): Answer => spec.change(writeContext(call, tx), body);
-    return await service.state.write(run, writeOptions(call, spec, body));
+    return await service.state.write(
+      run,
+      writeOptions(call, writeCallerOf(service.state.snapshot, caller), spec, body),
+    );
   });
 
 /**
@@ -117,15 +125,16 @@ export const serveLargeWrite = <Body>(
 ): Promise<Answer> =>
   withWriter(service, call, spec, async (caller) => {
     const { state, largeWrites } = service;
+    const charged = writeCallerOf(state.snapshot, caller);
     if (call.body.length <= LARGE_BODY_BYTES) {
       const body = runAtOnce(spec.parse(call));
       const run = (tx: Transaction): Answer => runAtOnce(spec.change(writeContext(call, tx), body));
-      return await state.write(run, writeOptions(call, spec, body));
+      return await state.write(run, writeOptions(call, charged, spec, body));
     }
     using _turn = largeWrites.begin(callerId(caller));
     const body = await runInSlices(spec.parse(call));
     const run = (tx: Transaction): Steps<Answer> => spec.change(writeContext(call, tx), body);
-    return await state.writeInSlices(run, writeOptions(call, spec, body));
+    return await state.writeInSlices(run, writeOptions(call, charged, spec, body));
   });
 
 /** Makes the checks that precede the body of a write. */
@@ -150,7 +159,27 @@ function writeContext(call: Call, tx: Transaction): WriteContext {
   return { tx: forgettingChangedRoles(tx, caller), caller, origin: originOf(call, caller) };
 }
 
-const writeOptions = <Body>(call: Call, { isDryRun }: WriteRules<Body>, body: Body): WriteOptions => ({
+/**
+ * Returns the caller to whom a write is charged. Users can have many organizations and teams with tokens of their own, so
+ * the tokens of an organization and its teams count as the user who created it, except site administrators.
+ */
+function writeCallerOf(reader: Snapshot, caller: Caller): WriteCaller {
+  if (caller.kind === 'user') return { rateKey: `user/${caller.userId}`, isOperator: caller.siteAdmin };
+  const organizationId =
+    caller.kind === 'organization' ? caller.organizationId : reader.get(teams, caller.teamId)?.row.organizationId;
+  const makerId = organizationId && reader.get(organizations, organizationId)?.row.makerId;
+  const maker = makerId === undefined ? undefined : reader.get(users, makerId)?.row;
+  const isCharged = maker !== undefined && !maker.siteAdmin;
+  return { rateKey: isCharged ? `user/${maker.id}` : `organization/${organizationId}`, isOperator: false };
+}
+
+const writeOptions = <Body>(
+  call: Call,
+  caller: WriteCaller,
+  { isDryRun }: WriteRules<Body>,
+  body: Body,
+): WriteOptions => ({
+  caller,
   signal: polledDisconnectSignal(call.request.socket),
   bytes: WRITE_BYTES_DEFAULT + call.body.length,
   dryRun: isDryRun?.(body) ?? false,

@@ -66,6 +66,7 @@ const TITLES: Readonly<Record<ServiceErrorCode, string>> = {
   'outcome-unknown': 'outcome unknown',
   overloaded: 'service unavailable',
   'store-full': 'store full',
+  'quota-exceeded': 'quota exceeded',
   'rows-full': 'insufficient storage',
 };
 

@@ -17,7 +17,7 @@ import { nameTakenError, readChoice, readEmail, readName } from '../jsonapi/read
 import type { RawAttributes } from '../jsonapi/read-resource.ts';
 import { bodySchema } from '../jsonapi/schemas.ts';
 import { readSettings, settingProperties } from '../jsonapi/settings.ts';
-import { NAME_CHARACTERS_MAX, ORGANIZATIONS_CREATED_MAX } from '../limits.ts';
+import { NAME_CHARACTERS_MAX } from '../limits.ts';
 import { normalizeName, type Organization, organizations, type Plan } from '../tables/organization.ts';
 import { memberships } from '../tables/organization-membership.ts';
 import { projects } from '../tables/project.ts';
@@ -46,15 +46,20 @@ export const changedOrganizationSchema = bodySchema('organizations', { attribute
 /**
  * Creates an organization with its `owners` team and default project [AUTHZ-53]. The caller becomes its owner. Returns
  * the caller's role.
+ * @param organizationsMax `limits.organizations-per-user`
  * @throws JsonApiError `not-found` for team and organization tokens, `invalid-attribute`
  */
-export function createOrganization({ tx, caller, origin }: WriteContext, attributes: RawAttributes): CallerRole {
+export function createOrganization(
+  { tx, caller, origin }: WriteContext,
+  attributes: RawAttributes,
+  organizationsMax: number,
+): CallerRole {
   if (caller.kind !== 'user') throw notFound();
   const body = readOrganizationBody(attributes, true);
   const { name = '', email = '', plan = 'standard', settings } = body;
   if (body.plan !== undefined && !caller.siteAdmin) throw notFound();
   if (tx.find(organizations, 'name', normalizeName(name)) !== undefined) throw new JsonApiError([nameTakenError()]);
-  checkOrganizationQuota(tx, caller.userId);
+  checkOrganizationQuota(tx, caller.userId, organizationsMax);
   const createTime = new Date(tx.now).toISOString();
   const id = tx.memoizeAcrossRetries(() => newId('org'));
   const ownersTeamId = tx.memoizeAcrossRetries(() => newId('team'));
@@ -98,11 +103,10 @@ export function createOrganization({ tx, caller, origin }: WriteContext, attribu
  * because otherwise a user could avoid the quota by leaving. Site administrators have no quota.
  * @throws JsonApiError `invalid-attribute`
  */
-function checkOrganizationQuota(reader: Reader, userId: string): void {
+function checkOrganizationQuota(reader: Reader, userId: string, limit: number): void {
   if (reader.get(users, userId)?.row.siteAdmin) return;
-  const limit = ORGANIZATIONS_CREATED_MAX;
   if (reader.list(organizations, 'maker', userId, { limit }).length < limit) return;
-  const detail = `you have created ${limit} organizations, which is the limit: delete one of them first`;
+  const detail = `you have created ${limit} organizations, which is limits.organizations-per-user: delete one of them first`;
   throw new JsonApiError([{ code: 'invalid-attribute', detail }]);
 }
 

@@ -50,7 +50,11 @@ export function organizationEndpoints(service: TeamAccessService): Endpoint[] {
         serveWrite(service, call, {
           parse: () => readResource(call.body, { type: 'organizations' }),
           change: (context, { attributes }) =>
-            documentAnswer(call, organizationDocument(createOrganization(context, attributes)), 201),
+            documentAnswer(
+              call,
+              organizationDocument(createOrganization(context, attributes, service.organizationsPerUser)),
+              201,
+            ),
         }),
     },
     {

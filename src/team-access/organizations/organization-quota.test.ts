@@ -5,7 +5,6 @@ import { sharedApi } from '../../../test/support/process/api.ts';
 import { makeUser } from '../../../test/support/team-access/organization-fixture.ts';
 import { errorsOf, makeOrganization, request, resource } from '../../../test/support/team-access/team-access.ts';
 import { users } from '../../credentials/user.ts';
-import { ORGANIZATIONS_CREATED_MAX } from '../limits.ts';
 import { organizations } from '../tables/organization.ts';
 import { membershipPair, memberships } from '../tables/organization-membership.ts';
 
@@ -20,14 +19,17 @@ describe('a user at the organization quota', () => {
   const isRejected = async () => {
     const answer = await make(creator.token, 'one-more');
     assert.equal(answer.status, 422);
-    assert.match(String(errorsOf(answer)[0]?.['detail']), /^you have created 100 organizations, which is the limit/);
+    assert.match(
+      String(errorsOf(answer)[0]?.['detail']),
+      /^you have created 100 organizations, which is limits.organizations-per-user/,
+    );
   };
   const isCreated = async (token: string, name: string) => assert.equal((await make(token, name)).status, 201);
 
   before(async () => {
     creator = await makeUser(api(), 'creator');
     guest = await makeUser(api(), 'guest');
-    for (let i = 0; i < ORGANIZATIONS_CREATED_MAX; i++) await makeOrganization(api(), creator.token, `o-${i}`);
+    for (let i = 0; i < 100; i++) await makeOrganization(api(), creator.token, `o-${i}`);
     for (const { row } of api().state.snapshot.list(organizations, 'maker', creator.id)) {
       const owners = { teams: { data: [{ type: 'teams', id: row.ownersTeamId }] } };
       const body = resource('organization-memberships', { email: 'guest@example.org' }, owners);

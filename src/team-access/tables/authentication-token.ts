@@ -35,6 +35,10 @@ export const apiTokens = defineTable<ApiToken>()({
     { table: organizations, index: 'organization' },
     { table: teams, index: 'team' },
   ],
+  countsToward: [
+    { table: organizations, key: (token) => token.organizationId },
+    { table: teams, key: (token) => token.teamId },
+  ],
   holdsSecrets: true,
   expiresAt: (token) => (token.expirationTime === undefined ? undefined : Date.parse(token.expirationTime)),
 });

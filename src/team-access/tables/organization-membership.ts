@@ -30,6 +30,7 @@ export const memberships = defineTable<Membership>()({
     { table: organizations, index: 'organization' },
     { table: users, index: 'user' },
   ],
+  countsToward: [{ table: organizations, key: (membership) => membership.organizationId }],
 });
 
 /** Returns the index entry for a user's membership of an organization. */

@@ -1,4 +1,5 @@
 /** Organizations: the owners of all other rows of team access except users. */
+import { users } from '../../credentials/user.ts';
 import { defineTable } from '../../state/table.ts';
 
 /** The plan. Only `standard` includes team management. */
@@ -29,6 +30,7 @@ export const organizations = defineTable<Organization>()({
     name: { entry: (organization) => normalizeName(organization.name), unique: true },
     maker: { entry: (organization) => organization.makerId },
   },
+  countsToward: [{ table: users, key: (organization) => organization.makerId }],
 });
 
 /** Returns a name in the form in which names are compared. */

@@ -20,4 +20,5 @@ export const projects = defineTable<Project>()({
     name: { entry: (project) => nameInOrganization(project.organizationId, project.name), unique: true },
   },
   owners: [{ table: organizations, index: 'organization' }],
+  countsToward: [{ table: organizations, key: (project) => project.organizationId }],
 });

@@ -139,6 +139,7 @@ export const teamWorkspaces = defineTable<TeamWorkspace>()({
     { table: teams, index: 'team' },
     { table: workspaces, index: 'workspace' },
   ],
+  countsToward: [{ table: teams, key: (row) => row.teamId }],
   expiresAt: (row) => row.expiresAtMs,
 });
 

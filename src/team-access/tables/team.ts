@@ -37,6 +37,7 @@ export const teams = defineTable<Team>()({
     name: { entry: (team) => nameInOrganization(team.organizationId, team.name), unique: true },
   },
   owners: [{ table: organizations, index: 'organization' }],
+  countsToward: [{ table: organizations, key: (team) => team.organizationId }],
 });
 
 /** A member of a team. Deleted with the team, and with the user's membership of the organization. */
@@ -59,6 +60,7 @@ export const teamMembers = defineTable<TeamMember>()({
     { table: teams, index: 'team' },
     { table: memberships, index: 'membership' },
   ],
+  countsToward: [{ table: teams, key: (member) => member.teamId }],
 });
 
 export const teamMemberKey = (teamId: string, userId: string): string => `${teamId}/${userId}`;

@@ -27,4 +27,5 @@ export const workspaces = defineTable<Workspace>()({
     name: { entry: (workspace) => nameInOrganization(workspace.organizationId, workspace.name), unique: true },
   },
   owners: [{ table: organizations, index: 'organization' }],
+  countsToward: [{ table: organizations, key: (workspace) => workspace.organizationId }],
 });

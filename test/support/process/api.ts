@@ -18,6 +18,7 @@ import { rejectUnservedConsulPath } from '../../../src/http/v1/consul-paths.ts';
 import { v1QueryRules } from '../../../src/http/v1/query-rules.ts';
 import { v1Api } from '../../../src/http/v1-conventions.ts';
 import { SCHEMA } from '../../../src/main/schema.ts';
+import { createWriteRate, rowQuotas, type WriteLimits } from '../../../src/main/write-limits.ts';
 import { peeringEndpoints } from '../../../src/peering/api/endpoints.ts';
 import type { AgentNode } from '../../../src/peering/catalog/agent/agent.ts';
 import { catalogEndpoints } from '../../../src/peering/catalog/endpoints.ts';
@@ -63,10 +64,18 @@ export interface ApiSettings {
   readonly dataKey?: TextCipher;
   /** `limits.waiting-per-token`. */
   readonly waitingPerTokenMax?: number;
+  /** Limits of what callers add to the state. Default: only those of organizations per user. */
+  readonly limits?: Partial<StateLimits>;
   /** The streams of this server. Default: none. */
   readonly live?: LocalStreams['live'];
   /** Dependencies of the peering service that replace the defaults. */
   readonly peering?: Partial<Pick<PeeringService, 'exchange' | 'streams' | 'addresses' | 'tokenTtlMs' | 'peeringsMax'>>;
+}
+
+/** The settings `state.rows-max` and `limits.…` with the same names. */
+interface StateLimits extends WriteLimits {
+  readonly rowsMax: number;
+  readonly organizationsPerUser: number;
 }
 
 /** The response to the creation of a token, with its secret ID. */
@@ -115,13 +124,31 @@ const STALE_MS = 600_000;
 /** The default of `peering.token-ttl`. */
 const TOKEN_TTL_MS = 7 * 24 * 60 * 60 * 1000;
 
+const DEFAULT_LIMITS: StateLimits = {
+  rowsMax: 1_000_000,
+  rowsPerOrganization: 500_000,
+  rowsPerUser: 500_000,
+  rowsPerPartition: 1_000_000,
+  organizationsPerUser: 100,
+  writeRate: 'off',
+};
+
 /** Starts the API and creates the first credentials. */
 export async function startApi(settings: ApiSettings = {}): Promise<Api> {
   const { clock = systemClock, consul = false, edition = 'enterprise', dataKey, node = 'a' } = settings;
   await using parts = new AsyncDisposableStack();
   const directory = parts.use(await temporaryDirectory()).path;
+  const limits = { ...DEFAULT_LIMITS, ...settings.limits };
+  const writeRate = createWriteRate(limits, clock);
   const state = parts.use(
-    await openState(settings.engine ?? sqliteEngine({ directory }), { schema: SCHEMA, clock, node }),
+    await openState(settings.engine ?? sqliteEngine({ directory }), {
+      schema: SCHEMA,
+      clock,
+      node,
+      rowsMax: limits.rowsMax,
+      quotas: rowQuotas(limits, limits.rowsMax, Number.POSITIVE_INFINITY),
+      ...(writeRate && { writeRate }),
+    }),
   );
   const lines: string[] = [];
   const log = createLog({
@@ -195,10 +222,11 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
       clock,
       log,
       settings: { rateLimit: settings.rateLimit ?? 0 },
+      organizationsPerUser: limits.organizationsPerUser,
       terraform: settings.terraform ?? false,
     }),
   );
-  const queries = v1QueryRules(server.endpoints, 'dc1');
+  const queries = v1QueryRules(server.endpoints, () => 'dc1');
   for (const endpoint of endpoints) server.add(queries.checked(endpoint));
   for (const endpoint of [...operators, ...teamAccess.endpoints]) server.add(endpoint);
   server.add(teamAccess.counted(openApiEndpoint(server.endpoints, teamAccessApi('test'))));

@@ -58,6 +58,7 @@ export const teams = defineTable<Team>()({
     name: { entry: (row) => `${row.organization}/${row.name}`, unique: true },
   },
   owners: [{ table: organizations, index: 'organization' }],
+  countsToward: [{ table: organizations, key: (row) => row.organization }],
 });
 
 export const tokens = defineTable<Token>()({
@@ -69,6 +70,7 @@ export const tokens = defineTable<Token>()({
     hash: { entry: (row) => row.hash, unique: true },
   },
   owners: [{ table: teams, index: 'team' }],
+  countsToward: [{ table: teams, key: (row) => row.team }],
   expiresAt: (row) => row.expiresAt,
 });
 
@@ -78,6 +80,15 @@ export const uses = defineTable<Use>()({
   formats: { version: 1 },
   indexes: { token: { entry: (row) => row.token, watched: true } },
   owners: [{ table: tokens, index: 'token' }],
+  countsToward: [{ table: tokens, key: (row) => row.token }],
+});
+
+export const reservations = defineTable<Reservation>()({
+  name: 'reservations',
+  key: (row) => row.name,
+  formats: { version: 1 },
+  indexes: { holder: { entry: (row) => row.holder, unique: true } },
+  expiresAt: (row) => row.until,
 });
 
 export const counters = defineTable<Counter>()({
@@ -88,14 +99,11 @@ export const counters = defineTable<Counter>()({
     partition: { entry: (row) => row.partition, watched: true },
     odd: { entry: (row) => (row.value % 2 === 1 ? 'odd' : undefined) },
   },
-});
-
-export const reservations = defineTable<Reservation>()({
-  name: 'reservations',
-  key: (row) => row.name,
-  formats: { version: 1 },
-  indexes: { holder: { entry: (row) => row.holder, unique: true } },
-  expiresAt: (row) => row.until,
+  // A holder that is no owner: its row may come and go while its counters stay.
+  countsToward: [
+    { table: reservations, key: ({ value, partition }) => (value % 3 === 0 ? partition : undefined) },
+    { table: organizations, key: ({ value }) => (value % 3 === 1 ? `organizations-${value}` : undefined) },
+  ],
 });
 
 export const events = defineTable<Event>()({

@@ -72,7 +72,7 @@ describe('accord access', () => {
     const words = new RegExp(`team access tws-\\w{16} of team dev, until ${end}\n`);
     assert.match(await ada.expectSuccess('access explain --user ben --workspace acme/brief'), words);
     assert.match(await ada.expectSuccess('access matrix acme'), words);
-    await ada.expectSuccess('workspace delete acme/brief');
+    await ada.expectSuccess('workspace delete acme/brief --yes');
   });
 
   test('explain prints "none" for a team without access, and "not found" to a caller without permission', async () => {

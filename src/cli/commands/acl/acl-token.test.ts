@@ -120,9 +120,23 @@ test('list prints one line per token of the given partition', async (t) => {
   const expiring = { ...token, Description: '', Grants: [], ExpirationTime: '2026-02-01T00:00:00Z' };
   const { address, requests } = await startStubServer(t, () => ({ body: [token, expiring] }));
   const { stdout } = await runCli(aclToken(address, 'list', '--partition', '*'));
-  assert.equal(requests[0]?.path, '/v1/acl/tokens?partition=*');
+  assert.equal(requests[0]?.path, '/v1/acl/tokens?partition=*&limit=1000');
   const [header, first, second] = stdout.split('\n');
   assert.match(header ?? '', /^ACCESSOR ID +PARTITION +EXPIRES +GRANTS +DESCRIPTION$/);
   assert.match(first ?? '', / never +peering:write@team-a=east,prod-\* acl:read@\* +for CI$/);
   assert.match(second ?? '', / 2026-02-01T00:00:00Z$/);
+});
+
+test('list requests further pages of a long list [SRV-113]', async (t) => {
+  const token = (AccessorID: string) => ({ AccessorID, Partition: 'default', Grants: [], Description: '' });
+  const pages = [Array.from({ length: 1_000 }, (_, i) => token(`a-${i}`)), [token('b')]];
+  const { address, requests } = await startStubServer(t, ({ path }) => ({
+    body: pages[path.includes('after') ? 1 : 0],
+  }));
+  const { stdout } = await runCli(['acl', 'token', 'list', '--json', '--address', address]);
+  assert.equal((JSON.parse(stdout) as unknown[]).length, 1_001);
+  assert.deepEqual(
+    requests.map(({ path }) => path),
+    ['/v1/acl/tokens?limit=1000', '/v1/acl/tokens?limit=1000&after=a-999'],
+  );
 });

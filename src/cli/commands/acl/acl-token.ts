@@ -3,10 +3,11 @@ import type { Command } from 'commander';
 import { connect } from '../../client/client.ts';
 import { type ConnectionOptions, withConnection } from '../../client/connection.ts';
 import { deleteResource } from '../../client/delete-resource.ts';
-import { type OutputOptions, printResponse } from '../../client/print-response.ts';
+import { type OutputOptions, printList, printResponse } from '../../client/print-response.ts';
 import { CommandError } from '../../errors.ts';
+import { type ConfirmationOptions, requireConfirmation, withConfirmation } from '../../input/confirm.ts';
 import { formatGrant, GRANT_HELP, type Grant, parseGrant } from '../../input/grant.ts';
-import { details, print, table } from '../../output/output.ts';
+import { details, print, printable, table } from '../../output/output.ts';
 import { note, type Shell } from '../../shell.ts';
 
 interface AclToken {
@@ -56,8 +57,8 @@ export function addTokenCommands(acl: Command, shell: Shell): void {
     .addHelpText('after', `\nThe given grants replace all grants of the token.\n${GRANT_HELP}`)
     .action((id: string, options: ContentOptions) => update(shell, id, options));
   withConnection(
-    token.command('delete <accessor-id>').description('Delete a token; it stops working immediately'),
-  ).action((id: string, options: TokenOptions) => remove(shell, id, options));
+    withConfirmation(token.command('delete <accessor-id>').description('Delete a token; it stops working immediately')),
+  ).action((id: string, options: TokenOptions & ConfirmationOptions) => remove(shell, id, options));
   withConnection(
     subcommand('list', 'List the tokens of a partition')
       .option('--partition <name>', 'partition to list; * for all that you may read')
@@ -94,7 +95,8 @@ async function update(shell: Shell, id: string, options: ContentOptions): Promis
   print(shell, options, await client.read<AclToken>({ method: 'PUT', path: tokenPath(id), body }), describe);
 }
 
-async function remove(shell: Shell, id: string, options: TokenOptions): Promise<void> {
+async function remove(shell: Shell, id: string, options: TokenOptions & ConfirmationOptions): Promise<void> {
+  await requireConfirmation(shell, options, `Delete token ${printable(id)}?`);
   await deleteResource(shell, connect(shell, options), { path: tokenPath(id) }, `token ${id}`);
 }
 
@@ -104,7 +106,10 @@ async function show(shell: Shell, path: string, options: TokenOptions): Promise<
 
 async function list(shell: Shell, options: TokenOptions): Promise<void> {
   const call = { path: '/v1/acl/tokens', query: { partition: options.partition } };
-  await printResponse(shell, connect(shell, options), call, options, tabulate);
+  await printList(shell, connect(shell, options), call, options, {
+    format: tabulate,
+    cursorOf: ({ AccessorID }) => AccessorID,
+  });
 }
 
 function describe(token: AclToken): string {

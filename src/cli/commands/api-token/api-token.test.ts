@@ -29,13 +29,13 @@ describe('accord api-token', () => {
     const list = await ada.expectSuccess('api-token list');
     assert.match(list, new RegExp(`\n${id} +you +20\\S+Z +\\S+ +2100-01-01T00:00:00\\.000Z +laptop\n$`));
     assert.ok(!list.includes(stdout.trim()));
-    assert.equal((await ada.run(`api-token revoke ${id}`)).stderr, `Revoked token ${id}.\n`);
+    assert.equal((await ada.run(`api-token revoke ${id} --yes`)).stderr, `Revoked token ${id}.\n`);
     assert.match(
       await commandsOf(api(), stdout.trim()).expectFailure('user self'),
       /^accord: unauthorized \(the token from/,
     );
     assert.equal(
-      await ada.expectFailure(`api-token revoke ${id}`),
+      await ada.expectFailure(`api-token revoke ${id} --yes`),
       `accord: token ${id}: not found, or you may not change it\n`,
     );
   });

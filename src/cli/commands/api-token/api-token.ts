@@ -11,6 +11,7 @@ import {
 import { withApiConnection } from '../../client/connection.ts';
 import { findTeam, readTeamNames } from '../../client/references.ts';
 import { CommandError } from '../../errors.ts';
+import { type ConfirmationOptions, requireConfirmation, withConfirmation } from '../../input/confirm.ts';
 import { print, printable, table } from '../../output/output.ts';
 import { note, type Shell } from '../../shell.ts';
 import { REFERENCE_HELP, subcommandsOf } from '../subcommand.ts';
@@ -58,8 +59,8 @@ export function addApiTokenCommands(program: Command, shell: Shell): void {
     )
     .action((options: CreateOptions) => create(shell, options));
   withApiConnection(
-    group.command('revoke <token-id>').description('Revoke a token; it stops working immediately'),
-  ).action((id: string, options: ApiOptions) => revoke(shell, id, options));
+    withConfirmation(group.command('revoke <token-id>').description('Revoke a token; it stops working immediately')),
+  ).action((id: string, options: ApiOptions & ConfirmationOptions) => revoke(shell, id, options));
 }
 
 interface TokenList {
@@ -112,8 +113,9 @@ async function create(shell: Shell, options: CreateOptions): Promise<void> {
   note(shell, `Created token ${printable(token.id)}. It is not shown again.`);
 }
 
-async function revoke(shell: Shell, id: string, options: ApiOptions): Promise<void> {
+async function revoke(shell: Shell, id: string, options: ApiOptions & ConfirmationOptions): Promise<void> {
   const subject = `token ${id}`;
+  await requireConfirmation(shell, options, `Revoke ${printable(subject)}?`);
   await connectApi(shell, options).send({ method: 'DELETE', path: apiPath('authentication-tokens', id), subject });
   note(shell, `Revoked ${subject}.`);
 }

@@ -56,6 +56,28 @@ describe('accord catalog', () => {
     assert.equal(requests.at(-1)?.path, '/v1/health/service/a%20b?passing=true&tag=v1&failover=east%2Cwest');
   });
 
+  test('an unknown service or peer is an error [SRV-112]', async (t) => {
+    const { address } = await startStubServer(t, ({ path: requestPath }) => {
+      if (requestPath.startsWith('/v1/peering/')) return { status: requestPath.includes('east') ? 200 : 404, body: {} };
+      if (requestPath.startsWith('/v1/health/service/web') && !requestPath.includes('tag')) return { body: entries };
+      return { body: requestPath.includes('services') ? {} : [] };
+    });
+    const run = async (...args: string[]) => {
+      const { exitCode, stdout, stderr } = await runCli(command(address, ...args));
+      return [exitCode, stdout, stderr];
+    };
+    const missing = 'not found, or you may not see it';
+    assert.deepEqual(await run('health', 'wbe'), [1, '', `accord: service wbe: ${missing}\n`]);
+    assert.deepEqual(await run('health', 'x', '--peer', 'east', '--json'), [
+      ...[1, '', `accord: service x of peer east: ${missing}\n`],
+    ]);
+    for (const args of [['health', 'x'], ['services'], ['nodes']])
+      assert.deepEqual(await run(...args, '--peer', 'esat'), [1, '', 'accord: peer esat: there is no such peering\n']);
+    assert.equal((await run('services', '--peer', 'east'))[0], 0, 'a peer that exports nothing');
+    assert.equal((await run('health', 'web', '--tag', 'none'))[0], 0, 'a service without such instances');
+    assert.equal((await run('nodes'))[0], 0);
+  });
+
   test('register sends the options', async (t) => {
     const { address, requests } = await startStubServer(t, () => ({ body: true }));
     const args = ['--node', 'n1', '--node-address', '10.0.0.1', '--service', 'web', '--id', 'web-1', '--port', '80'];

@@ -1,10 +1,13 @@
 /** `accord catalog`: services, nodes, and their health. */
 import type { Command } from 'commander';
-import { connect } from '../../client/client.ts';
+import { type Client, connect } from '../../client/client.ts';
 import { withConnection } from '../../client/connection.ts';
 import { printResponse } from '../../client/print-response.ts';
+import { CommandError } from '../../errors.ts';
 import { type Entry, type Node, tabulateHealth, tabulateNodes, tabulateServices } from '../../output/catalog-tables.ts';
+import { print, printable } from '../../output/output.ts';
 import type { Shell } from '../../shell.ts';
+import { peeringPath } from '../peering/peering-path.ts';
 import type { AddSubcommand } from '../subcommand.ts';
 import { addRegisterCommands, type CatalogOptions } from './catalog-register.ts';
 
@@ -46,20 +49,49 @@ export function addCatalogCommands(program: Command, shell: Shell): void {
   addRegisterCommands(subcommand, shell);
 }
 
-function health(shell: Shell, service: string, options: HealthOptions): Promise<void> {
+async function health(shell: Shell, service: string, options: HealthOptions): Promise<void> {
   const { passing, tag, failover } = options;
   const path = `/v1/health/service/${encodeURIComponent(service)}`;
   const query = { passing: passing === true ? 'true' : undefined, tag, failover };
-  return show<readonly Entry[]>(shell, path, options, tabulateHealth, query);
+  await show<readonly Entry[]>(shell, path, options, tabulateHealth, query, async (client, partition) => {
+    const { peer } = options;
+    const all = await client.read<readonly Entry[]>({ method: 'GET', path, query: { partition, peer, failover } });
+    if (all.length > 0) return;
+    const where = peer === undefined ? '' : ` of peer ${printable(peer)}`;
+    throw new CommandError('failed', `service ${printable(service)}${where}: not found, or you may not see it`);
+  });
 }
 
-function show<T>(
+/**
+ * Prints a list. Before it prints an empty one, it requires that the peer exists, and calls `checkEmpty`, so that a
+ * mistyped name is an error.
+ * @throws CommandError
+ */
+async function show<T extends object>(
   shell: Shell,
   path: string,
   options: CatalogOptions,
   format: (result: T) => string,
   more = {},
+  checkEmpty?: (client: Client, partition: string | undefined) => Promise<void>,
 ): Promise<void> {
-  const query = { partition: options.partition, peer: options.peer, ...more };
-  return printResponse<T>(shell, connect(shell, options), { path, query }, options, format);
+  const { partition, peer, watch } = options;
+  const query = { partition, peer, ...more };
+  const client = connect(shell, options);
+  if (watch === true) {
+    await printResponse<T>(shell, client, { path, query }, options, format);
+    return;
+  }
+  const result = await client.read<T>({ method: 'GET', path, query });
+  if (Object.keys(result).length === 0) {
+    if (peer !== undefined) await requirePeering(client, peer, partition);
+    await checkEmpty?.(client, partition);
+  }
+  print(shell, options, result, format);
+}
+
+/** Requires that a peering exists. A token that may not read peerings passes. @throws CommandError `failed` */
+async function requirePeering(client: Client, peer: string, partition: string | undefined): Promise<void> {
+  const { status } = await client.request({ method: 'GET', path: peeringPath(peer), query: { partition } });
+  if (status === 404) throw new CommandError('failed', `peer ${printable(peer)}: there is no such peering`);
 }

@@ -67,7 +67,7 @@ test('status prints the end of a rotation stage and the peers that have not ackn
 
 test('rotate starts a rotation and prints its status', async (t) => {
   const { address, requests } = await startStubServer(t, () => ({ body: announced }));
-  const { exitCode, stdout, stderr } = await runCli(command(address, 'rotate'));
+  const { exitCode, stdout, stderr } = await runCli(command(address, 'rotate', '--yes'));
   assert.equal(exitCode, 0);
   assert.match(stdout, /ANNOUNCED/);
   assert.match(stderr, /accord ca status --watch/);
@@ -79,7 +79,7 @@ test('rotate starts a rotation and prints its status', async (t) => {
 
 test('rotate --back cancels the rotation', async (t) => {
   const { address, requests } = await startStubServer(t, () => ({ body: stable }));
-  const { exitCode, stdout, stderr } = await runCli(command(address, 'rotate', '--back', '--json'));
+  const { exitCode, stdout, stderr } = await runCli(command(address, 'rotate', '--yes', '--back', '--json'));
   assert.deepEqual([exitCode, JSON.parse(stdout), stderr], [0, stable, '']);
   assert.deepEqual(
     requests.map(({ method, path }) => `${method} ${path}`),
@@ -89,7 +89,7 @@ test('rotate --back cancels the rotation', async (t) => {
 
 test("rotate prints the server's message when it is rejected", async (t) => {
   const { address } = await startStubServer(t, () => ({ status: 409, body: 'a rotation is under way' }));
-  const { exitCode, stdout, stderr } = await runCli(command(address, 'rotate'));
+  const { exitCode, stdout, stderr } = await runCli(command(address, 'rotate', '--yes'));
   assert.deepEqual([exitCode, stdout], [1, '']);
   assert.match(stderr, /a rotation is under way/);
 });

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { connect } from '../../client/client.ts';
 import { type ConnectionOptions, withConnection } from '../../client/connection.ts';
 import { type OutputOptions, printResponse } from '../../client/print-response.ts';
+import { type ConfirmationOptions, requireConfirmation, withConfirmation } from '../../input/confirm.ts';
 import { details, print, table } from '../../output/output.ts';
 import { note, type Shell } from '../../shell.ts';
 
@@ -22,7 +23,7 @@ interface CertificateAuthority {
   readonly NotAcknowledged: readonly { readonly Name: string; readonly Partition: string; readonly State: string }[];
 }
 
-interface RotateOptions extends ConnectionOptions, OutputOptions {
+interface RotateOptions extends ConnectionOptions, OutputOptions, ConfirmationOptions {
   readonly back?: boolean;
 }
 
@@ -43,18 +44,23 @@ export function addCaCommands(program: Command, shell: Shell): void {
     printResponse(shell, connect(shell, options), { path: STATUS }, options, describe),
   );
   withConnection(
-    subcommand('rotate', 'Replace the CA root in stages, without disconnecting peers').option(
-      '--back',
-      'cancel the current rotation and return to the previous root',
+    withConfirmation(
+      subcommand('rotate', 'Replace the CA root in stages, without disconnecting peers').option(
+        '--back',
+        'cancel the current rotation and return to the previous root',
+      ),
     ),
   ).action((options: RotateOptions) => rotate(shell, options));
 }
 
 async function rotate(shell: Shell, options: RotateOptions): Promise<void> {
-  const method = options.back === true ? 'DELETE' : 'PUT';
+  const isBack = options.back === true;
+  const question = isBack ? 'Return to the previous CA root?' : 'Replace the CA root that all peers trust?';
+  await requireConfirmation(shell, options, question);
+  const method = isBack ? 'DELETE' : 'PUT';
   const result = await connect(shell, options).read<CertificateAuthority>({ method, path: ROTATE });
   print(shell, options, result, describe);
-  if (options.back !== true) note(shell, 'Rotation started. To watch its progress: accord ca status --watch');
+  if (!isBack) note(shell, 'Rotation started. To watch its progress: accord ca status --watch');
 }
 
 function describe(authority: CertificateAuthority): string {

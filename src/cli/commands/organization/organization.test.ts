@@ -26,7 +26,7 @@ describe('accord organization', () => {
       await ada.expectFailure('organization show acme'),
       'accord: organization acme: not found, or you may not see it\n',
     );
-    const removed = await ada.run('organization delete acme2');
+    const removed = await ada.run('organization delete acme2 --yes');
     assert.deepEqual([removed.exitCode, removed.stdout, removed.stderr], [0, '', 'Deleted organization acme2.\n']);
     assert.deepEqual(await ada.json('organization list'), []);
   });

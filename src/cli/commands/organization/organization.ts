@@ -3,7 +3,8 @@ import type { Command } from 'commander';
 import { type ApiOptions, apiPath, connectApi, type Resource, requestBody } from '../../client/api-client.ts';
 import { withApiConnection } from '../../client/connection.ts';
 import { CommandError } from '../../errors.ts';
-import { details, print, table } from '../../output/output.ts';
+import { type ConfirmationOptions, requireConfirmation, withConfirmation } from '../../input/confirm.ts';
+import { details, print, printable, table } from '../../output/output.ts';
 import { note, type Shell } from '../../shell.ts';
 import { subcommandsOf } from '../subcommand.ts';
 import { addOrganizationMemberCommands } from './organization-member.ts';
@@ -13,6 +14,8 @@ interface OrganizationOptions extends ApiOptions {
   readonly email?: string;
   readonly plan?: string;
 }
+
+type DeleteOptions = ApiOptions & ConfirmationOptions;
 
 type Organization = Resource<{
   readonly name: string;
@@ -44,9 +47,9 @@ export function addOrganizationCommands(program: Command, shell: Shell): void {
       .option('--email <address>', 'contact address of the organization')
       .option('--plan <plan>', 'standard or free; free has no teams (site administrators only)'),
   ).action((name: string, options: OrganizationOptions) => update(shell, name, options));
-  withApiConnection(group.command('delete <name>').description('Delete an organization with everything in it')).action(
-    (name: string, options: ApiOptions) => remove(shell, name, options),
-  );
+  withApiConnection(
+    withConfirmation(group.command('delete <name>').description('Delete an organization with everything in it')),
+  ).action((name: string, options: DeleteOptions) => remove(shell, name, options));
   addOrganizationMemberCommands(group, shell);
 }
 
@@ -81,8 +84,9 @@ async function update(shell: Shell, name: string, options: OrganizationOptions):
   print(shell, options, (await connectApi(shell, options).read<Organization>(call)).data, describe);
 }
 
-async function remove(shell: Shell, name: string, options: ApiOptions): Promise<void> {
+async function remove(shell: Shell, name: string, options: DeleteOptions): Promise<void> {
   const subject = subjectOf(name);
+  await requireConfirmation(shell, options, `Delete ${printable(subject)} with all its teams, workspaces and tokens?`);
   await connectApi(shell, options).send({ method: 'DELETE', path: apiPath('organizations', name), subject });
   note(shell, `Deleted ${subject}.`);
 }

@@ -61,7 +61,7 @@ test('list prints one line per peering, with its problem', async (t) => {
   const { address, requests } = await startStubServer(t, () => ({ body: peerings }));
   const options = ['--state', 'ACTIVE', '--name-prefix', 'ea', '--partition', '*'];
   const { stdout } = await runCli(command(address, 'list', ...options));
-  assert.equal(requests[0]?.path, '/v1/peerings?partition=*&state=ACTIVE&name-prefix=ea');
+  assert.equal(requests[0]?.path, '/v1/peerings?partition=*&state=ACTIVE&name-prefix=ea&limit=1000');
   assert.deepEqual(
     stdout.split('\n').map((line) => line.replaceAll(/ {2,}/g, ' | ')),
     [
@@ -102,7 +102,7 @@ test('list --watch prints each change', async (t) => {
 
 test('delete deletes a peering of the given partition', async (t) => {
   const { address, requests } = await startStubServer(t, () => ({ status: 200 }));
-  const { exitCode, stderr } = await runCli(command(address, 'delete', 'east', '--partition', 'eu'));
+  const { exitCode, stderr } = await runCli(command(address, 'delete', 'east', '--partition', 'eu', '--yes'));
   assert.deepEqual([exitCode, stderr], [0, 'Deleted peering east.\n']);
   assert.deepEqual(
     requests.map(({ method, path }) => `${method} ${path}`),

@@ -3,10 +3,11 @@ import type { Command } from 'commander';
 import { connect } from '../../client/client.ts';
 import { type ConnectionOptions, withConnection } from '../../client/connection.ts';
 import { deleteResource } from '../../client/delete-resource.ts';
-import { type OutputOptions, printResponse } from '../../client/print-response.ts';
+import { type OutputOptions, printList, printResponse } from '../../client/print-response.ts';
 import { CommandError } from '../../errors.ts';
+import { type ConfirmationOptions, requireConfirmation, withConfirmation } from '../../input/confirm.ts';
 import { UNTIL_TIMEOUT_SECONDS } from '../../limits.ts';
-import { print } from '../../output/output.ts';
+import { print, printable } from '../../output/output.ts';
 import { describePeering, tabulatePeerings } from '../../output/peering-tables.ts';
 import type { Shell } from '../../shell.ts';
 import { addPeeringCheckCommand } from './peering-check.ts';
@@ -54,9 +55,9 @@ export function addPeeringCommands(program: Command, shell: Shell): void {
       .option('--name-prefix <prefix>', 'show only peerings whose names start with this prefix')
       .option('--watch', 'print the list again when it changes'),
   ).action((options: ListOptions) => list(shell, options));
-  withConnection(subcommand('delete <name>', 'Delete a peering and everything imported from the peer')).action(
-    (name: string, options: PeeringOptions) => remove(shell, name, options),
-  );
+  withConnection(
+    withConfirmation(subcommand('delete <name>', 'Delete a peering and everything imported from the peer')),
+  ).action((name: string, options: PeeringOptions & ConfirmationOptions) => remove(shell, name, options));
   addPeeringServicesCommands(subcommand, shell);
   addPeeringDiffCommand(subcommand, shell);
   addPeeringCheckCommand(subcommand, shell);
@@ -79,10 +80,14 @@ async function read(shell: Shell, name: string, options: ReadPeeringOptions): Pr
 async function list(shell: Shell, options: ListOptions): Promise<void> {
   const { partition, state, namePrefix } = options;
   const query = { partition, state, 'name-prefix': namePrefix };
-  await printResponse(shell, connect(shell, options), { path: '/v1/peerings', query }, options, tabulatePeerings);
+  await printList(shell, connect(shell, options), { path: '/v1/peerings', query }, options, {
+    format: tabulatePeerings,
+    cursorOf: ({ Name, Partition }) => `${Name}/${Partition}`,
+  });
 }
 
-async function remove(shell: Shell, name: string, options: PeeringOptions): Promise<void> {
+async function remove(shell: Shell, name: string, options: PeeringOptions & ConfirmationOptions): Promise<void> {
+  await requireConfirmation(shell, options, `Delete peering ${printable(name)} and everything imported from the peer?`);
   const at = { path: peeringPath(name), query: { partition: options.partition } };
   await deleteResource(shell, connect(shell, options), at, `peering ${name}`);
 }

@@ -174,7 +174,7 @@ acme/three: no changes
     await ada.expectSuccess('team create acme/short');
     const { id } = await ada.json<{ id: string }>('team show acme/audit');
     const file = write(`workspaces:\n  acme/late:\n    short: read\n    ops: plan\n    ${id}: read\n`);
-    const { exitCode, stderr } = await applyAfter(file, () => ada.expectSuccess('team delete acme/short'));
+    const { exitCode, stderr } = await applyAfter(file, () => ada.expectSuccess('team delete acme/short --yes'));
     assert.equal(exitCode, 1);
     assert.ok(stderr.endsWith(`accord: ${file}:3: team short: not found, or you may not see it\n`), stderr);
     assert.equal(await accessOf('late'), 'ops write, audit read');

@@ -37,10 +37,10 @@ describe('accord team', () => {
       await ada.expectSuccess('team list acme'),
       /^NAME +VISIBILITY .*\nowners .*\nops +organization +0 +team-\S+ +read-workspaces +builds\n$/,
     );
-    assert.equal((await ada.run('team delete acme/ops')).stderr, 'Deleted team acme/ops.\n');
+    assert.equal((await ada.run('team delete acme/ops --yes')).stderr, 'Deleted team acme/ops.\n');
     assert.equal(await ada.expectFailure(`team show ${id}`), `accord: team ${id}: not found, or you may not see it\n`);
     assert.equal(
-      await ada.expectFailure('team delete acme/ops'),
+      await ada.expectFailure('team delete acme/ops --yes'),
       'accord: team acme/ops: not found, or you may not see it\n',
     );
   });
@@ -49,9 +49,9 @@ describe('accord team', () => {
     for (const name of ['one', 'two']) await ada.expectSuccess(`team create acme/${name}`);
     for (const names of ['one,two', 'one,', 'two,absent']) {
       const text = `accord: team acme/${names}: not found, or you may not see it\n`;
-      assert.equal(await ada.expectFailure(`team delete acme/${names}`), text);
+      assert.equal(await ada.expectFailure(`team delete acme/${names} --yes`), text);
     }
-    for (const name of ['one', 'two']) await ada.expectSuccess(`team delete acme/${name}`);
+    for (const name of ['one', 'two']) await ada.expectSuccess(`team delete acme/${name} --yes`);
   });
 
   test('adds and removes members atomically [AUTHZ-49]', async () => {

@@ -11,8 +11,9 @@ import {
 import { withApiConnection } from '../../client/connection.ts';
 import { findTeam, parseQualifiedName, type TeamAttributes } from '../../client/references.ts';
 import { CommandError } from '../../errors.ts';
+import { type ConfirmationOptions, requireConfirmation, withConfirmation } from '../../input/confirm.ts';
 import { collect } from '../../input/repeatable-options.ts';
-import { details, print, table } from '../../output/output.ts';
+import { details, print, printable, table } from '../../output/output.ts';
 import { note, type Shell } from '../../shell.ts';
 import { REFERENCE_HELP, subcommandsOf } from '../subcommand.ts';
 import { addTeamMemberCommands } from './team-member.ts';
@@ -51,9 +52,11 @@ export function addTeamCommands(program: Command, shell: Shell): void {
   )
     .addHelpText('after', REFERENCE_HELP)
     .action((team: string, options: TeamOptions) => update(shell, team, options));
-  withApiConnection(group.command('delete <team>').description('Delete a team with its access and its tokens'))
+  withApiConnection(
+    withConfirmation(group.command('delete <team>').description('Delete a team with its access and its tokens')),
+  )
     .addHelpText('after', REFERENCE_HELP)
-    .action((team: string, options: ApiOptions) => remove(shell, team, options));
+    .action((team: string, options: ApiOptions & ConfirmationOptions) => remove(shell, team, options));
   addTeamMemberCommands(group, shell);
 }
 
@@ -107,7 +110,8 @@ async function update(shell: Shell, named: string, options: TeamOptions): Promis
   print(shell, options, (await api.read<Team>(call)).data, describe);
 }
 
-async function remove(shell: Shell, named: string, options: ApiOptions): Promise<void> {
+async function remove(shell: Shell, named: string, options: ApiOptions & ConfirmationOptions): Promise<void> {
+  await requireConfirmation(shell, options, `Delete team ${printable(named)} with its access and its tokens?`);
   const api = connectApi(shell, options);
   const { team } = await findTeam(api, named);
   await api.send({ method: 'DELETE', path: apiPath('teams', team.id), subject: `team ${named}` });

@@ -30,18 +30,18 @@ describe('accord user', () => {
       const theirs = await commandsOfNewUser(api(), name);
       const { id } = await theirs.json<{ readonly id: string }>('user self');
       const named = name === 'gone' ? 'GONE' : id;
-      assert.equal((await admin.run(`user delete ${named}`)).stderr, `Deleted user ${named}.\n`);
+      assert.equal((await admin.run(`user delete ${named} --yes`)).stderr, `Deleted user ${named}.\n`);
       assert.match(await theirs.expectFailure('user self'), /token/);
     }
     const still = await admin.expectSuccess('user list');
     assert.doesNotMatch(still, /gone/);
     assert.equal(
-      await admin.expectFailure('user delete gone'),
+      await admin.expectFailure('user delete gone --yes'),
       'accord: user gone: not found, or you may not change it\n',
     );
     const dora = await commandsOfNewUser(api(), 'dora');
-    assert.match(await dora.expectFailure('user delete admin'), /not found, or you may not/);
-    assert.match(await admin.expectFailure('user delete admin'), /the last site administrator cannot be deleted/);
+    assert.match(await dora.expectFailure('user delete admin --yes'), /not found, or you may not/);
+    assert.match(await admin.expectFailure('user delete admin --yes'), /the last site administrator cannot be deleted/);
   });
 
   test('lets only site administrators create and list users', async () => {

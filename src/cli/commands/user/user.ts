@@ -9,6 +9,7 @@ import {
   requestBody,
 } from '../../client/api-client.ts';
 import { withApiConnection } from '../../client/connection.ts';
+import { type ConfirmationOptions, requireConfirmation, withConfirmation } from '../../input/confirm.ts';
 import { details, print, printable, table } from '../../output/output.ts';
 import { note, type Shell } from '../../shell.ts';
 import { subcommandsOf } from '../subcommand.ts';
@@ -44,10 +45,12 @@ export function addUserCommands(program: Command, shell: Shell): void {
     )
     .action((username: string, options: CreateOptions) => create(shell, username, options));
   withApiConnection(
-    group
-      .command('delete <user>')
-      .description('Delete a user, by username or ID, with all memberships and tokens (site administrators only)'),
-  ).action((user: string, options: ApiOptions) => remove(shell, user, options));
+    withConfirmation(
+      group
+        .command('delete <user>')
+        .description('Delete a user, by username or ID, with all memberships and tokens (site administrators only)'),
+    ),
+  ).action((user: string, options: ApiOptions & ConfirmationOptions) => remove(shell, user, options));
   withApiConnection(subcommand('self', 'Show the user, team, or organization of the token')).action(
     (options: ApiOptions) => self(shell, options),
   );
@@ -69,10 +72,11 @@ async function create(shell: Shell, username: string, options: CreateOptions): P
   note(shell, `Created user ${printable(user.attributes.username)}. The token is not shown again.`);
 }
 
-async function remove(shell: Shell, named: string, options: ApiOptions): Promise<void> {
+async function remove(shell: Shell, named: string, options: ApiOptions & ConfirmationOptions): Promise<void> {
+  const subject = `user ${named}`;
+  await requireConfirmation(shell, options, `Delete ${printable(subject)} with all memberships and tokens?`);
   const api = connectApi(shell, options);
   const users = apiPath('admin', 'users');
-  const subject = `user ${named}`;
   const { data } = await api.readAll<User>({ path: users, subject, query: { q: named } });
   const found = data.find(({ attributes }) => attributes.username.toLowerCase() === named.toLowerCase());
   // A text that is not a username may be an ID.

@@ -23,7 +23,7 @@ describe('accord workspace', () => {
       await ada.expectSuccess('workspace list acme'),
       new RegExp(`^NAME +ID +DESCRIPTION\nbilling +${id} +all\n$`),
     );
-    assert.equal((await ada.run('workspace delete acme/billing')).stderr, 'Deleted workspace acme/billing.\n');
+    assert.equal((await ada.run('workspace delete acme/billing --yes')).stderr, 'Deleted workspace acme/billing.\n');
     assert.equal(
       await ada.expectFailure(`workspace show ${id}`),
       `accord: workspace ${id}: not found, or you may not see it\n`,

@@ -11,7 +11,8 @@ import {
 import { withApiConnection } from '../../client/connection.ts';
 import { findWorkspace, parseQualifiedName, type WorkspaceAttributes, workspacePath } from '../../client/references.ts';
 import { CommandError } from '../../errors.ts';
-import { details, print, table } from '../../output/output.ts';
+import { type ConfirmationOptions, requireConfirmation, withConfirmation } from '../../input/confirm.ts';
+import { details, print, printable, table } from '../../output/output.ts';
 import { note, type Shell } from '../../shell.ts';
 import { REFERENCE_HELP, subcommandsOf } from '../subcommand.ts';
 
@@ -43,9 +44,11 @@ export function addWorkspaceCommands(program: Command, shell: Shell): void {
   )
     .addHelpText('after', REFERENCE_HELP)
     .action((named: string, options: WorkspaceOptions) => update(shell, named, options));
-  withApiConnection(group.command('delete <workspace>').description('Delete a workspace and all access to it'))
+  withApiConnection(
+    withConfirmation(group.command('delete <workspace>').description('Delete a workspace and all access to it')),
+  )
     .addHelpText('after', REFERENCE_HELP)
-    .action((named: string, options: ApiOptions) => remove(shell, named, options));
+    .action((named: string, options: ApiOptions & ConfirmationOptions) => remove(shell, named, options));
 }
 
 async function list(shell: Shell, organization: string, options: ApiOptions): Promise<void> {
@@ -83,8 +86,9 @@ async function update(shell: Shell, named: string, options: WorkspaceOptions): P
   print(shell, options, (await connectApi(shell, options).read<Workspace>(call)).data, describe);
 }
 
-async function remove(shell: Shell, named: string, options: ApiOptions): Promise<void> {
+async function remove(shell: Shell, named: string, options: ApiOptions & ConfirmationOptions): Promise<void> {
   const subject = `workspace ${named}`;
+  await requireConfirmation(shell, options, `Delete ${printable(subject)} and all access to it?`);
   await connectApi(shell, options).send({ method: 'DELETE', path: workspacePath(named), subject });
   note(shell, `Deleted ${subject}.`);
 }

@@ -2,7 +2,7 @@
  * The table of nodes registered in this cluster. Services belong to the node's internal `uid`, which is never reused,
  * so deleting a node with everything on it is one small commit.
  */
-import { partitionKey } from '../../../credentials/partition.ts';
+import { partitionKey, partitions } from '../../../credentials/partition.ts';
 import { defineTable } from '../../../state/table.ts';
 import type { CatalogCheck } from './check.ts';
 
@@ -33,6 +33,7 @@ export const catalogNodes = defineTable<CatalogNode>()({
     partition: { entry: ({ partition }) => partitionKey(partition), watched: true },
     agent: { entry: ({ agent }) => agent },
   },
+  countsToward: [{ table: partitions, key: ({ partition }) => partitionKey(partition) }],
 });
 
 /** Returns the index entry for a node or service name in a partition. Ignores case. */

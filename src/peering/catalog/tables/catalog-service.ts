@@ -30,4 +30,5 @@ export const catalogServices = defineTable<CatalogService>()({
     partition: { entry: ({ partition }) => partitionKey(partition), watched: true },
   },
   owners: [{ table: catalogNodes, index: 'node' }],
+  countsToward: [{ table: catalogNodes, key: ({ node }) => node }],
 });

@@ -37,4 +37,5 @@ export const ttlChecks = defineTable<TtlCheck>()({
     due: { entry: ({ due }) => (due === undefined ? undefined : expiryEntry(due.atMs)) },
   },
   owners: [{ table: catalogNodes, index: 'node' }],
+  countsToward: [{ table: catalogNodes, key: ({ node }) => node }],
 });

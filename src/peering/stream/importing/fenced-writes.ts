@@ -6,6 +6,7 @@ import { type Clock, sleep } from '../../../state/clock/clock.ts';
 import { isStateError } from '../../../state/errors.ts';
 import type { State } from '../../../state/state.ts';
 import type { DeepReadonly } from '../../../state/table.ts';
+import type { WriteCaller } from '../../../state/write/admission.ts';
 import type { Transaction } from '../../../state/write/transaction.ts';
 import { BACKOFF_MS_MIN, IMPORT_WRITE_BYTES } from '../../limits.ts';
 import { type CurrentStream, isCurrent, type Peering, peerings } from '../../record/record.ts';
@@ -28,6 +29,9 @@ export interface FencedWrites {
   current(): Promise<CurrentRow>;
 }
 
+/** Peers must leave the reserve of the state to operators. The import budget limits their bytes. */
+const PEER: WriteCaller = { rateKey: undefined, isOperator: false };
+
 /** @param epoch the stream's epoch. Writes wait for it. It rejects when the stream never becomes current. */
 export function fencedWrites(
   { state, clock, budget }: { readonly state: State; readonly clock: Clock; readonly budget: ImportBudget },
@@ -46,7 +50,7 @@ export function fencedWrites(
               if (!isCurrent(row, ownEpoch)) throw new SessionSuperseded();
               return change(tx, row);
             },
-            { signal },
+            { signal, caller: PEER },
           );
         } catch (error) {
           if (signal.aborted || !isStateError(error, 'unavailable', 'outcome-unknown', 'overloaded', 'full'))
