@@ -45,10 +45,14 @@ export const settings = {
     'http://127.0.0.1:2379',
     'The members of the etcd cluster; all http or all https.',
   ),
-  'etcd.ca': optional(path, 'File with the CA certificates of etcd.', "the system's"),
-  'etcd.cert': optional(path, 'File with the client certificate for etcd.'),
-  'etcd.key': optional(path, 'File with the private key of etcd.cert.'),
-  'etcd.prefix': required(etcdPrefix, 'accord/', 'Prefix of all keys in etcd.'),
+  'etcd.ca': optional(path, 'File with the CA certificates of etcd; reloaded when it changes.', "the system's"),
+  'etcd.cert': optional(path, 'File with the client certificate for etcd; reloaded when it changes.'),
+  'etcd.key': optional(path, 'File with the private key of etcd.cert; reloaded when it changes.'),
+  'etcd.prefix': required(
+    etcdPrefix,
+    'accord/',
+    'Prefix of all keys in etcd; must not be part of the prefix of another cluster.',
+  ),
   'etcd.username': optional(text(/^\P{Cc}+$/u, 'a name'), 'User name for the authentication of etcd.'),
   'etcd.password-file': secret(password, 'File with the password of etcd.username.'),
   'etcd.max-txn-ops': required(

@@ -87,7 +87,8 @@ export class ServiceError extends Error {
   constructor(code: ServiceErrorCode, message: string, options: ServiceErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
-    this.retryAfterSeconds = options.retryAfterSeconds;
+    // Every 503 says when a retry can succeed [V1-50].
+    this.retryAfterSeconds = options.retryAfterSeconds ?? (statusOf(code) === 503 ? 1 : undefined);
     this.parameter = options.parameter;
     this.headers = options.headers ?? [];
   }

@@ -15,6 +15,7 @@ import { createRateLimit, type RateLimitSettings } from './http/rate-limit.ts';
 import { recordTokenUses } from './http/record-token-uses.ts';
 import { countUnmatched, servePublic, type TeamAccessService } from './http/request-pipeline.ts';
 import { membershipEndpoints } from './organization-memberships/endpoints.ts';
+import { adminOrganizationEndpoints } from './organizations/admin-endpoints.ts';
 import { organizationEndpoints } from './organizations/endpoints.ts';
 import { projectEndpoints } from './projects/endpoints.ts';
 import { teamWorkspaceEndpoints } from './team-workspaces/endpoints.ts';
@@ -66,6 +67,7 @@ export function startTeamAccess(options: TeamAccessOptions): StartedTeamAccess {
   const endpoints = [
     ...discoveryEndpoints(service),
     ...organizationEndpoints(service),
+    ...adminOrganizationEndpoints(service),
     ...teamEndpoints(service),
     ...workspaceEndpoints(service),
     ...projectEndpoints(service),

@@ -38,13 +38,16 @@ export function presentedTokenHash({ request }: Call): string | undefined {
   return token === undefined || token.length > SECRET_CHARACTERS_MAX ? undefined : hashSecret(token);
 }
 
-/** Returns the caller to whom a token belongs, or `undefined` when the token is unknown, expired or revoked. */
+/**
+ * Returns the caller to whom a token belongs, or `undefined` when the token is unknown, expired or revoked, or the
+ * user is suspended [AUTHZ-87].
+ */
 export function findCaller(reader: Reader, secretHash: string | undefined): Caller | undefined {
   if (secretHash === undefined) return undefined;
   const userToken = reader.find(userTokens, 'secretHash', secretHash)?.row;
   if (userToken !== undefined) {
     const user = reader.get(users, userToken.userId)?.row;
-    if (user === undefined) return undefined;
+    if (user === undefined || user.suspendedTime !== undefined) return undefined;
     return { kind: 'user', userId: user.id, siteAdmin: user.siteAdmin, tokenId: userToken.id };
   }
   const token = reader.find(apiTokens, 'secretHash', secretHash)?.row;

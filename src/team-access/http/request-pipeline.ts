@@ -300,15 +300,16 @@ export const DRY_RUN: Parameter = {
   flag: true,
 };
 
+/** Whether a request asks for a dry run. @throws JsonApiError `bad-request` */
+export const readDryRun = (query: Query): boolean => readFlag(query, DRY_RUN);
+
 /**
- * Whether a request asks for a dry run. Rejects a parameter with a value other than `true`, because ignoring it would
- * make an unwanted change.
+ * Whether a flag is set. Rejects a value other than `true`, because ignoring it would make an unwanted change.
  * @throws JsonApiError `bad-request`
  */
-export function readDryRun(query: Query): boolean {
-  const value = query.get(DRY_RUN.name);
+export function readFlag(query: Query, { name }: Parameter): boolean {
+  const value = query.get(name);
   if (value === undefined) return false;
   if (value === '' || value === 'true') return true;
-  const detail = 'dry-run must be true, or have no value';
-  throw new JsonApiError([{ code: 'bad-request', detail, parameter: DRY_RUN.name }]);
+  throw new JsonApiError([{ code: 'bad-request', detail: `${name} must be true, or have no value`, parameter: name }]);
 }
