@@ -392,7 +392,11 @@ describe('a registration on an existing node [SVC-113]', () => {
   });
 
   test('needs rights over every service of the partition when the node has checks of its own', async () => {
-    await mustRegister(api(), { ...onNode('checked', ''), Service: undefined, Check: { Name: 'disk', Status: 'passing' } });
+    await mustRegister(api(), {
+      ...onNode('checked', ''),
+      Service: undefined,
+      Check: { Name: 'disk', Status: 'passing' },
+    });
     const { SecretID: token } = await api().makeToken(['services:write@default=web']);
     const answer = await requestRegister(api(), onNode('checked', 'web', { SkipNodeUpdate: true }), { token });
     assert.equal(answer.status, 403);
