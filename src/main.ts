@@ -51,9 +51,10 @@ export async function serve(options: ServeOptions): Promise<number> {
   for (const risk of warnings) log.warn({ risk }, 'setting is risky');
   process.umask(GROUP_AND_OTHERS);
   using signals = catchSignals((error) => log.error({ error }, 'action of SIGHUP failed'));
-  const live: LiveSettings = { rateLimit: config.teamAccess.rateLimit };
-  const apply = ({ teamAccess }: Config): void => {
+  const live: LiveSettings = { rateLimit: config.teamAccess.rateLimit, ratePerToken: config.limits.ratePerToken };
+  const apply = ({ teamAccess, limits }: Config): void => {
     live.rateLimit = teamAccess.rateLimit;
+    live.ratePerToken = limits.ratePerToken;
   };
   signals.onHangUp(createReload(options, log, apply));
   try {

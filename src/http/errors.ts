@@ -3,6 +3,7 @@ import { isStateError, type StateErrorCode } from '../state/errors.ts';
 
 const ERRORS = {
   'bad-request': { status: 400, meaning: 'The body, a parameter, a header, or a name is invalid' },
+  unauthorized: { status: 401, meaning: 'The request to team access has no valid token' },
   'permission-denied': {
     status: 403,
     meaning: 'The caller lacks a grant, its token is unknown or expired, or the calling page has a foreign origin',
@@ -28,7 +29,7 @@ const ERRORS = {
     status: 503,
     meaning: 'The store did not report in time whether the change was committed; read before you retry',
   },
-  overloaded: { status: 503, meaning: 'Too many writes are pending' },
+  overloaded: { status: 503, meaning: 'Too many writes are pending, or too many bytes of request bodies' },
   'store-full': { status: 503, meaning: 'The store has no space left; reads still work' },
   'quota-exceeded': {
     status: 422,

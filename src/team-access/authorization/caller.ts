@@ -33,7 +33,8 @@ export type Caller =
 const BEARER = /^bearer +(\S+) *$/i;
 
 /** Returns the hash of a request's token, or `undefined` when the request has no token of a valid length. */
-export function presentedTokenHash({ request }: Call): string | undefined {
+export function presentedTokenHash({ admitted, request }: Call): string | undefined {
+  if (admitted?.secretHash !== undefined) return admitted.secretHash;
   const token = BEARER.exec(request.headers.authorization ?? '')?.[1];
   return token === undefined || token.length > SECRET_CHARACTERS_MAX ? undefined : hashSecret(token);
 }
@@ -64,8 +65,7 @@ export function authenticate(reader: Reader, secretHash: string | undefined): Ca
 }
 
 /** Returns the error of a request without a valid token ([TEAM-35]). */
-export const unauthorized = (): JsonApiError =>
-  new JsonApiError([{ code: 'unauthorized' }], ['WWW-Authenticate', 'Bearer']);
+const unauthorized = (): JsonApiError => new JsonApiError([{ code: 'unauthorized' }], ['WWW-Authenticate', 'Bearer']);
 
 /** Returns the ID of the user, team or organization, for the audit log and the rate limit. */
 export function callerId(caller: Caller): string {
