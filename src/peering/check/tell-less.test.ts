@@ -30,7 +30,8 @@ describe('a report of a token [PEER-106]', () => {
   });
 
   it('names a missing name, a denied network, and what a proven server answers', () => {
-    const codeOf = (code: FindingCode): unknown => tellLess(failedAt(code)).find(({ Code }) => Code !== undefined)?.Code;
+    const codeOf = (code: FindingCode): unknown =>
+      tellLess(failedAt(code)).find(({ Code }) => Code !== undefined)?.Code;
     for (const code of ['dns-not-found', 'tcp-denied', 'grpc-failed'] as const) assert.equal(codeOf(code), code);
     assert.equal(tellLess([passed('token', 'kept')])[0]?.Detail, 'kept');
   });
