@@ -15,7 +15,6 @@ import { existingPartition } from '../../../credentials/partition.ts';
 import type { ServiceError } from '../../../http/errors.ts';
 import type { DeepReadonly, Stored } from '../../../state/table.ts';
 import type { Transaction } from '../../../state/write/transaction.ts';
-import { nameKey } from '../../config-entries/config-entry.ts';
 import { checkDatacenter, enforceChecksMax, putService } from '../change-catalog.ts';
 import { authorizeAllServices, authorizeAnyService, missingOrDenied, permitsAllServices } from '../query/visibility.ts';
 import { badRequest } from '../read-fields.ts';
@@ -83,7 +82,7 @@ function authorizeJoin(
 ): void {
   if (permitsAllServices(caller, 'write', row.partition)) return;
   const onNode = tx.list(catalogServices, 'node', row.uid).map((stored) => stored.row.service);
-  if (onNode.some((one) => one.id === id && nameKey(one.name) === nameKey(name))) return;
+  if (onNode.some((one) => one.id === id && one.name.toLowerCase() === name.toLowerCase())) return;
   if (row.checks.length > 0) authorizeAllServices(caller, row.partition);
   for (const one of onNode) authorizeService(caller, row.partition, one.name);
 }
