@@ -14,7 +14,7 @@ export async function createEngine(config: Config, clock: Clock, log: Log): Prom
   if (config.store === 'sqlite') return sqliteEngine({ directory: config.dataDir });
   // Loaded on demand, because the engine and its client take a tenth of an idle server's memory.
   const { etcdEngine } = await import('../state/engine/etcd/engine.ts');
-  const { endpoints, prefix, username, password, maxTxnOps, maxTxnBytes, compact } = config.etcd;
+  const { endpoints, prefix, username, password, maxTxnOps, maxTxnBytes, quota, compact } = config.etcd;
   return etcdEngine({
     endpoints,
     prefix,
@@ -22,6 +22,7 @@ export async function createEngine(config: Config, clock: Clock, log: Log): Prom
     credentials: username === undefined ? undefined : { username, password: password?.read() ?? '' },
     maxTxnOps,
     maxTxnBytes,
+    quotaBytes: quota,
     compactMs: compact,
     leaseMs: config.node.lease,
     clock,
