@@ -69,7 +69,7 @@ export interface CommitLimits {
   readonly hint: string;
 }
 
-/** The room in the store, in bytes. Callers stop at the reserves, so that removals still fit [STATE-118]. */
+/** The room in the store, in bytes. Callers stop at the reserves, so that removals still fit [STATE-119]. */
 export interface StoreSpace {
   readonly freeBytes: number;
   /** Below it, only operators and the server itself add to the store. */

@@ -178,7 +178,7 @@ export function admissionSuite(name: string, makeStore: MakeStore, runs: number,
       assert.equal(state.admission.refused.get('total'), 2);
     });
 
-    it('keeps room in the store for operators, and then for removals [STATE-118]', async () => {
+    it('keeps room in the store for operators, and then for removals [STATE-119]', async () => {
       await using store = await makeStore();
       const roomOf = (freeBytes: number): StoreSpace => ({
         freeBytes,

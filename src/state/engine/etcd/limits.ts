@@ -49,7 +49,7 @@ export const HOUSEKEEPING_INTERVAL_MS = 60_000;
 /** Interval at which the node that runs housekeeping looks at the size of etcd. At 10 MiB/s, 50 MiB arrive meanwhile. */
 export const SIZE_CHECK_INTERVAL_MS = 5_000;
 
-/** Part of the quota in use above which history is compacted before it is as old as `etcd.compact` [ETCD-84]. */
+/** Part of the quota in use above which history is compacted before it is as old as `etcd.compact` [ETCD-88]. */
 export const COMPACT_SHARE = 0.5;
 
 /**
@@ -64,7 +64,7 @@ export const HISTORY_KEPT_MS = 10_000;
 /** Part of the quota that the database file must exceed before its free pages are worth a defragmentation. */
 export const DEFRAGMENT_SHARE = 0.8;
 
-/** Parts of the quota at which ordinary callers, and operators, can only remove [STATE-118]. */
+/** Parts of the quota at which ordinary callers, and operators, can only remove [STATE-119]. */
 export const RESERVE_SHARE = 0.1;
 export const REMOVAL_SHARE = 0.05;
 

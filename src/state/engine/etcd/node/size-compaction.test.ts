@@ -48,7 +48,7 @@ function openEtcd(compactMs: number | 'off' = 600_000) {
 }
 
 describe('compaction by size', () => {
-  it('compacts to 10 s ago once half of the quota is in use [ETCD-84]', async () => {
+  it('compacts to 10 s ago once half of the quota is in use [ETCD-88]', async () => {
     const etcd = openEtcd();
     await etcd.check(100 * MIB, 10);
     await etcd.check(200 * MIB, 20);
@@ -58,7 +58,7 @@ describe('compaction by size', () => {
     assert.deepEqual(etcd.compacted, [20n]);
   });
 
-  it('compacts again only when the size has grown by a twentieth of the quota [ETCD-84]', async () => {
+  it('compacts again only when the size has grown by a twentieth of the quota [ETCD-88]', async () => {
     const etcd = openEtcd();
     for (const revision of [10, 20, 30]) await etcd.check(600 * MIB, revision);
     assert.deepEqual(etcd.compacted, [10n]);
@@ -70,7 +70,7 @@ describe('compaction by size', () => {
     assert.deepEqual(etcd.compacted, [10n, 50n]);
   });
 
-  it('never compacts when compaction is off, and reports a file that needs defragmentation once [ETCD-84]', async () => {
+  it('never compacts when compaction is off, and reports a file that needs defragmentation once [ETCD-88]', async () => {
     const etcd = openEtcd('off');
     for (const revision of [10, 20, 30, 40]) await etcd.check(300 * MIB, revision, 900 * MIB);
     assert.deepEqual(etcd.compacted, []);
@@ -90,7 +90,7 @@ describe('compaction by size', () => {
 });
 
 describe('the space in etcd', () => {
-  it('is the quota without the part in use, and the quota is that of etcd if it reports one [STATE-118]', async () => {
+  it('is the quota without the part in use, and the quota is that of etcd if it reports one [STATE-119]', async () => {
     const etcd = openEtcd();
     Object.assign(etcd.status, { dbSize: 900 * MIB, dbSizeInUse: 400 * MIB });
     const size = await etcd.readSize();

@@ -1,6 +1,6 @@
 /**
  * Compaction by size: when much of the quota is in use, history is compacted before it is as old as `etcd.compact`, so
- * that a fast writer cannot fill the quota with history [ETCD-84].
+ * that a fast writer cannot fill the quota with history [ETCD-88].
  */
 import type { Clock } from '../../../clock/clock.ts';
 import type { EtcdClient } from '../client/client.ts';

@@ -1,6 +1,6 @@
 /**
  * The space in etcd's quota. etcd refuses every put, and so every commit, when its database file reaches the quota. Free
- * pages of the file are used first, so the room is the quota without the part in use [ETCD-84].
+ * pages of the file are used first, so the room is the quota without the part in use [ETCD-88].
  */
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { StoreSpace } from '../../engine.ts';
