@@ -42,7 +42,7 @@ export interface ReloadedConfig extends LoadedConfig {
 }
 
 /** Settings that take effect on SIGHUP. Certificates are reloaded, too, but their paths stay the same. */
-const RELOADED: readonly SettingKey[] = ['log.level', 'team-access.rate-limit'];
+const RELOADED: readonly SettingKey[] = ['log.level', 'team-access.rate-limit', 'limits.rate-per-token'];
 
 /** Returns the sources of settings of this process. */
 export function processSources(flags: ReadonlyMap<string, string>, configFile: string | undefined): Sources {

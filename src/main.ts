@@ -19,6 +19,7 @@ import { makeCredentials } from './main/credentials.ts';
 import { EXIT_FAILED, exitCodeOf } from './main/exit-code.ts';
 import { oldGenerationBytes, processHeapLimit } from './main/heap-limit.ts';
 import { importInto, openImport } from './main/import-export-file.ts';
+import { keepIndexFloor, readIndexFloor } from './main/index-floor.ts';
 import { GROUP_AND_OTHERS } from './main/limits.ts';
 import { checkListenAddress, describeListenErrors, localNamesOf, readServerCertificate } from './main/listener.ts';
 import { type MemoryPlan, planMemory } from './main/memory-plan.ts';
@@ -50,9 +51,10 @@ export async function serve(options: ServeOptions): Promise<number> {
   for (const risk of warnings) log.warn({ risk }, 'setting is risky');
   process.umask(GROUP_AND_OTHERS);
   using signals = catchSignals((error) => log.error({ error }, 'action of SIGHUP failed'));
-  const live: LiveSettings = { rateLimit: config.teamAccess.rateLimit };
-  const apply = ({ teamAccess }: Config): void => {
+  const live: LiveSettings = { rateLimit: config.teamAccess.rateLimit, ratePerToken: config.limits.ratePerToken };
+  const apply = ({ teamAccess, limits }: Config): void => {
     live.rateLimit = teamAccess.rateLimit;
+    live.ratePerToken = limits.ratePerToken;
   };
   signals.onHangUp(createReload(options, log, apply));
   try {
@@ -76,9 +78,13 @@ async function run(options: ServeOptions, log: Log, signals: Signals, live: Live
   using clockWatch = detectClockJumps(clock, (jumpMs) => logClockJump(log, jumpMs));
   await using parts = new AsyncDisposableStack();
   const importing = parts.use(await openImport(options.importFile));
+  const { engine, reloadCertificates } = await createEngine(config, clock, log, signals.stop);
+  signals.onHangUp(reloadCertificates);
+  const isShared = config.store === 'etcd';
   const state = parts.use(
     State.create({
-      engine: await createEngine(config, clock, log),
+      engine,
+      floor: isShared ? await readIndexFloor(config.dataDir, log) : undefined,
       schema: SCHEMA,
       node: config.node.name,
       clock,
@@ -89,6 +95,7 @@ async function run(options: ServeOptions, log: Log, signals: Signals, live: Live
       log: (level, message, fields = {}) => log[level](fields, message),
     }),
   );
+  if (isShared) parts.use(keepIndexFloor({ directory: config.dataDir, state, clock, log }));
   const server = createHttpServer({
     host: config.http.address.host,
     port: config.http.address.port,

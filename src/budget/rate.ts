@@ -33,6 +33,8 @@ export interface Rate extends Measured {
    * @returns 0, or the milliseconds until the amount is available; then nothing was taken
    */
   take(key: string, amount?: number): number;
+  /** Whether the key was used lately. */
+  has(key: string): boolean;
 }
 
 export function createRate({ name, bound, limits, clock, keysMax = RATE_KEYS_MAX }: RateOptions): Rate {
@@ -68,6 +70,7 @@ export function createRate({ name, bound, limits, clock, keysMax = RATE_KEYS_MAX
       set(key, nextMs);
       return 0;
     },
+    has: (key) => newer.has(key) || older.has(key),
     measure: () => [{ bound, max: limits.perSecond }],
   };
 }

@@ -127,12 +127,15 @@ test('an unexpected error is thrown', async () => {
 });
 
 const TEAM_ACCESS_GROUPS = {
-  organization: ['list', 'show', 'create', 'update', 'delete', 'list-members', 'add-member', 'remove-member'],
+  organization: [
+    ...['list', 'show', 'create', 'update', 'delete', 'list-members', 'add-member', 'remove-member'],
+    ...['leave', 'take-ownership'],
+  ],
   team: ['list', 'show', 'create', 'update', 'delete', 'add-member', 'remove-member'],
   workspace: ['list', 'show', 'create', 'update', 'delete'],
   'team-access': ['list', 'show', 'add', 'update', 'remove', 'apply'],
   access: ['explain', 'matrix'],
-  user: ['list', 'create', 'delete', 'self'],
+  user: ['list', 'create', 'delete', 'suspend', 'unsuspend', 'tokens', 'revoke-tokens', 'self'],
   'api-token': ['list', 'create', 'revoke'],
 };
 

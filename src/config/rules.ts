@@ -66,6 +66,11 @@ const heartbeats: Rule = ({ peering }) =>
 
 const limitsNest: Rule = ({ limits }, isSet) => {
   if (limits.body > limits.bulkBody) return { key: 'limits.body', wanted: 'at most limits.bulk-body' };
+  if (isSet('limits.bodies') && limits.bulkBody > limits.bodies)
+    return { key: 'limits.bodies', wanted: 'at least limits.bulk-body' };
+  if (isSet('limits.connections-per-address') && limits.connectionsPerAddress > limits.connections) {
+    return { key: 'limits.connections-per-address', wanted: 'at most limits.connections' };
+  }
   return isSet('limits.waiting-per-token') && limits.waitingPerToken > limits.waiting
     ? { key: 'limits.waiting-per-token', wanted: 'at most limits.waiting' }
     : undefined;

@@ -46,10 +46,14 @@ export const settings = {
     'http://127.0.0.1:2379',
     'The members of the etcd cluster; all http or all https.',
   ),
-  'etcd.ca': optional(path, 'File with the CA certificates of etcd.', "the system's"),
-  'etcd.cert': optional(path, 'File with the client certificate for etcd.'),
-  'etcd.key': optional(path, 'File with the private key of etcd.cert.'),
-  'etcd.prefix': required(etcdPrefix, 'accord/', 'Prefix of all keys in etcd.'),
+  'etcd.ca': optional(path, 'File with the CA certificates of etcd; reloaded when it changes.', "the system's"),
+  'etcd.cert': optional(path, 'File with the client certificate for etcd; reloaded when it changes.'),
+  'etcd.key': optional(path, 'File with the private key of etcd.cert; reloaded when it changes.'),
+  'etcd.prefix': required(
+    etcdPrefix,
+    'accord/',
+    'Prefix of all keys in etcd; must not be part of the prefix of another cluster.',
+  ),
   'etcd.username': optional(text(/^\P{Cc}+$/u, 'a name'), 'User name for the authentication of etcd.'),
   'etcd.password-file': secret(password, 'File with the password of etcd.username.'),
   'etcd.max-txn-ops': required(
@@ -174,8 +178,27 @@ export const settings = {
   ),
 
   'limits.connections': required(count, '20000', 'Largest number of open connections; further ones are closed.'),
-  'limits.waiting': required(count, '20000', 'Largest number of open blocking queries.'),
-  'limits.waiting-per-token': required(count, '20000', 'Largest number of open blocking queries per token.'),
+  'limits.connections-per-address': required(
+    count,
+    '2000',
+    'Largest number of open connections, and of open blocking queries, per client address.',
+  ),
+  'limits.rate-per-token': required(
+    integer({ min: 1, max: 1_000_000, zero: 'off' }),
+    '2000',
+    'Requests per second to /v1 of each token, and of each address without one; reloaded on SIGHUP.',
+  ),
+  'limits.waiting': required(
+    count,
+    '20000',
+    'Largest number of open blocking queries; a tenth is reserved for operators.',
+  ),
+  'limits.waiting-per-token': required(count, '2000', 'Largest number of open blocking queries per token.'),
+  'limits.bodies': required(
+    byteSize({ min: KIB, max: 64 * GIB }),
+    '64 MiB',
+    'Largest size of all request bodies in progress together; at least limits.bulk-body.',
+  ),
   'limits.body': required(byteSize({ min: KIB, max: GIB }), '1 MiB', 'Largest body of a request.'),
   'limits.bulk-body': required(
     byteSize({ min: KIB, max: GIB }),

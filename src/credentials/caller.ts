@@ -121,10 +121,10 @@ export interface RequestContext {
  * @param consul also accepts `X-Consul-Token` and `X-Consul-Partition` if the request has no others [V1-90]
  * @throws ServiceError `bad-request` for two different tokens [ACL-3]; `permission-denied` for a token that is too long
  */
-export function requestContextOf({ id, request, query, body }: Call, consul: boolean): RequestContext {
-  const secret = presentedSecret(request.headers, consul);
+export function requestContextOf(call: Call, consul: boolean): RequestContext {
+  const { id, request, query, body } = call;
   return {
-    secretHash: secret === undefined ? undefined : hashSecret(secret),
+    secretHash: call.admitted?.secretHash ?? hashOfSecret(presentedSecret(request.headers, consul)),
     partitions: {
       query: query.get(PARTITION.name),
       header: singleValue(
@@ -137,6 +137,18 @@ export function requestContextOf({ id, request, query, body }: Call, consul: boo
     bodyBytes: body.length,
   };
 }
+
+/** Returns the hash of the presented secret. Returns `undefined` for secrets that `requestContextOf` rejects, too. */
+export function presentedHash({ request }: Call, consul: boolean): string | undefined {
+  try {
+    return hashOfSecret(presentedSecret(request.headers, consul));
+  } catch {
+    return undefined;
+  }
+}
+
+const hashOfSecret = (secret: string | undefined): string | undefined =>
+  secret === undefined ? undefined : hashSecret(secret);
 
 /** Node lowercases the names of headers. */
 const PARTITION_HEADER_KEY = PARTITION_HEADER.name.toLowerCase();
@@ -240,7 +252,8 @@ export function waitOptionsOf({
 }
 
 /** Whether the caller may use what is reserved for operators: it has any grant on `operator`. */
-const hasOperatorGrant = (grants: readonly Grant[]): boolean => grants.some(({ Resource }) => Resource === 'operator');
+export const hasOperatorGrant = (grants: readonly Grant[]): boolean =>
+  grants.some(({ Resource }) => Resource === 'operator');
 
 /**
  * Watches the caller's own token, for lists that its grants filter. A change of the grants changes the list, so the

@@ -10,6 +10,8 @@ export interface User {
   readonly createTime: string;
   /** When a token of the user was first used. Absent: no token has been used yet. */
   readonly activeTime?: string;
+  /** RFC 3339. Present while the user is suspended: the server refuses their tokens [AUTHZ-87]. */
+  readonly suspendedTime?: string;
   /** Present on a user that an invitation created from an email address and that has no token yet [AUTHZ-59]. */
   readonly unclaimed?: true;
 }

@@ -21,6 +21,32 @@ export interface HttpContext {
   readonly consul: boolean;
 }
 
+/** What a service finds out about a request from its headers, before the server reads the body. */
+export interface Admitted {
+  /** Headers of every answer to the request; flat. */
+  readonly headers: readonly string[];
+  /** SHA-256 of the presented secret; `undefined` if the request has none, or an invalid one. */
+  readonly secretHash: string | undefined;
+}
+
+/** The caller whose share of the budget of bodies a body uses, or the answer to a large body of an unknown caller. */
+export type BodyOwner =
+  | { readonly caller: string; readonly isOperator: boolean }
+  | { readonly caller: undefined; readonly refusal: ServiceError };
+
+/** The decisions of a service about requests below its path prefix, by their headers. */
+export interface Admission {
+  /** Counts a request against the rates of the service. @throws ServiceError `rate-limited` */
+  admit(call: Call): Admitted;
+  /** Finds the caller of a request that has a body. */
+  bodyOwner(call: Call): BodyOwner;
+  /**
+   * Checks a request that no endpoint serves. `pathIsServed`: endpoints have the path, with other methods.
+   * @throws ServiceError instead of 404 or 405
+   */
+  readonly rejectUnmatched?: ((call: Call, pathIsServed: boolean) => void) | undefined;
+}
+
 /** Converts an error into a response in the format of one service. */
 export type ErrorRenderer = (call: Call, error: ServiceError) => Answer;
 
@@ -30,6 +56,8 @@ export interface Route {
   /** The names of the query parameters that the endpoint declares. */
   readonly query: readonly string[];
   readonly renderError: ErrorRenderer;
+  /** Absent for paths of no service, such as `/metrics`. */
+  readonly admission: Admission | undefined;
   readonly traffic: Traffic;
 }
 
@@ -45,6 +73,8 @@ export interface Call {
   readonly query: Query;
   /** Empty for `GET` and for requests without a body. */
   readonly body: Buffer;
+  /** `undefined` if the path belongs to no service. */
+  readonly admitted: Admitted | undefined;
   /** Headers that let a page of an allowed origin read the response; flat. */
   readonly corsHeaders: readonly string[];
   /** Arrival time of the request on the monotonic clock. */

@@ -3,6 +3,7 @@ import { isStateError, type StateErrorCode } from '../state/errors.ts';
 
 const ERRORS = {
   'bad-request': { status: 400, meaning: 'The body, a parameter, a header, or a name is invalid' },
+  unauthorized: { status: 401, meaning: 'The request to team access has no valid token' },
   'permission-denied': {
     status: 403,
     meaning: 'The caller lacks a grant, its token is unknown or expired, or the calling page has a foreign origin',
@@ -28,7 +29,7 @@ const ERRORS = {
     status: 503,
     meaning: 'The store did not report in time whether the change was committed; read before you retry',
   },
-  overloaded: { status: 503, meaning: 'Too many writes are pending' },
+  overloaded: { status: 503, meaning: 'Too many writes are pending, or too many bytes of request bodies' },
   'store-full': { status: 503, meaning: 'The store has no space left; reads still work' },
   'quota-exceeded': {
     status: 422,
@@ -87,7 +88,8 @@ export class ServiceError extends Error {
   constructor(code: ServiceErrorCode, message: string, options: ServiceErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
-    this.retryAfterSeconds = options.retryAfterSeconds;
+    // Every 503 says when a retry can succeed [V1-50].
+    this.retryAfterSeconds = options.retryAfterSeconds ?? (statusOf(code) === 503 ? 1 : undefined);
     this.parameter = options.parameter;
     this.headers = options.headers ?? [];
   }

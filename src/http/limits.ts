@@ -39,6 +39,29 @@ export const CERTIFICATE_CHECK_MS = 30_000;
 /** Maximum characters in a request ID that is accepted from a client or proxy. Trace IDs have 32, UUIDs 36. */
 export const REQUEST_ID_LENGTH_MAX = 64;
 
+/**
+ * Largest body of a request without a valid token. Such a request fails, but the endpoint reports errors of a body that
+ * is invalid first, and ordinary bodies are smaller.
+ */
+export const UNAUTHENTICATED_BODY_BYTES_MAX = 16 * 1024;
+
+/** Shares of `limits.bodies` for one address, for one caller, and for operators only. */
+export const BODIES_ADDRESS_SHARE = 1 / 2;
+export const BODIES_CALLER_SHARE = 1 / 4;
+export const BODIES_RESERVE_SHARE = 1 / 8;
+
+/** `Retry-After` of a body that the budget refuses. Requests in progress end within seconds. */
+export const BODIES_RETRY_SECONDS = 1;
+
+/**
+ * Requests that a connection may send ahead of its responses. Hardly any client pipelines, and each request costs memory
+ * while it waits for its turn.
+ */
+export const PIPELINED_REQUESTS_MAX = 32;
+
+/** Share of `limits.connections-per-address` that may be in TLS handshakes, which cost more than idle connections. */
+export const HANDSHAKES_SHARE = 1 / 4;
+
 /** Nesting depth of a JSON body. Every schema needs far less. */
 export const BODY_DEPTH_MAX = 32;
 

@@ -23,6 +23,7 @@ export function sendAnswer(call: Call, answer: Answer): void {
   if (answer.contentType !== undefined) headers.push('Content-Type', answer.contentType);
   if (answer.headers !== undefined) headers.push(...answer.headers);
   if (call.context.consul) addConsulHeaders(headers);
+  if (call.admitted !== undefined && call.admitted.headers.length > 0) headers.push(...call.admitted.headers);
   if (call.corsHeaders.length > 0) headers.push(...call.corsHeaders);
   if (call.context.stopping) headers.push('Connection', 'close');
   if (bytes >= WRITE_STALL_BYTES_MIN) response.setTimeout(call.context.writeStallMs);

@@ -5,6 +5,7 @@ import type { Rate } from '../budget/rate.ts';
 import { formatHostPort } from '../config/network-kinds.ts';
 import type { Config } from '../config.ts';
 import { permits } from '../credentials/acl-token.ts';
+import { createV1Admission } from '../credentials/admission.ts';
 import { credentialsEndpoints } from '../credentials/api/endpoints.ts';
 import { authenticate, type Credentials, requestContextOf } from '../credentials/caller.ts';
 import { cluster } from '../credentials/cluster.ts';
@@ -36,6 +37,8 @@ import { addCrowdedHolders } from './write-limits.ts';
 export interface LiveSettings {
   /** `team-access.rate-limit`. */
   rateLimit: number;
+  /** `limits.rate-per-token`. */
+  ratePerToken: number;
 }
 
 /** The parts of a server that the steps of its start share. */
@@ -64,6 +67,7 @@ export async function addServices(context: ServerContext, version: string): Prom
     staleMaxAgeMs: config.stale.maxAge,
     waitingMax: config.limits.waiting,
     waitingPerTokenMax: config.limits.waitingPerToken,
+    waitingPerAddressMax: config.limits.connectionsPerAddress,
   });
   server.onStop(() => reads.drain());
   const policy = { enabled: config.acl.enabled, defaultPolicy: config.acl.defaultPolicy };
@@ -79,11 +83,13 @@ export async function addServices(context: ServerContext, version: string): Prom
     reads,
     mayReadRestricted: (call) => hasOperatorRead(credentials, call, consul),
   });
-  metrics.addBudget(reads.budget);
+  const rejectUnmatched = consul ? rejectUnservedConsulPath : undefined;
+  const admission = createV1Admission({ credentials, consul, clock, settings: context.live, rejectUnmatched });
+  server.admitWith('/v1/', admission);
+  for (const budget of [...server.budgets, ...admission.rates, reads.budget]) metrics.addBudget(budget);
   metrics.addBudget(state.admission);
   if (context.writeRate !== undefined) metrics.addBudget(context.writeRate);
   addCrowdedHolders(metrics.restricted, state.admission);
-  metrics.addBudget(server.unsentBodies);
   server.add(metrics.endpoint);
   const operators = healthEndpoints({ state, staleMaxAgeMs: config.stale.maxAge, version: { Version: version } });
   for (const endpoint of operators) server.add(endpoint);
@@ -130,12 +136,12 @@ export async function addServices(context: ServerContext, version: string): Prom
     const teamAccess = parts.use(
       startTeamAccess({ state, clock, log, settings: context.live, organizationsPerUser, terraform }),
     );
+    server.admitWith('/api/v2/', teamAccess.admission);
+    metrics.addBudget(teamAccess.rateLimit);
     for (const endpoint of teamAccess.endpoints) server.add(endpoint);
-    server.add(teamAccess.counted(openApiEndpoint(server.endpoints, teamAccessApi(version))));
-    server.onUnmatched('/api/v2/', teamAccess.countUnmatched);
+    server.add(teamAccess.checked(openApiEndpoint(server.endpoints, teamAccessApi(version))));
   }
   addV1(openApiEndpoint(server.endpoints, v1Api(version)));
-  if (consul) server.onUnmatched('/v1/', rejectUnservedConsulPath);
   return parts.move();
 }
 

@@ -4,21 +4,54 @@ import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import { ConfigError } from '../config/error.ts';
 import type { Config } from '../config.ts';
+import { watchFiles } from '../http/server/certificates.ts';
 import type { Log } from '../http/telemetry/log.ts';
 import type { Clock } from '../state/clock/clock.ts';
 import type { Engine } from '../state/engine/engine.ts';
 import { sqliteEngine } from '../state/engine/sqlite/engine.ts';
 
-/** Creates the engine without opening the store. @throws ConfigError when a file that a setting names is unusable */
-export async function createEngine(config: Config, clock: Clock, log: Log): Promise<Engine> {
-  if (config.store === 'sqlite') return sqliteEngine({ directory: config.dataDir });
+export interface CreatedEngine {
+  readonly engine: Engine;
+  /** Reads the certificates for the store again, and uses them for new connections [ETCD-85]. */
+  readonly reloadCertificates: () => Promise<void>;
+}
+
+/**
+ * Creates the engine without opening the store. Reads the certificates for etcd again when they change.
+ * @throws ConfigError when a file that a setting names is unusable
+ */
+export async function createEngine(
+  config: Config,
+  clock: Clock,
+  log: Log,
+  signal: AbortSignal,
+): Promise<CreatedEngine> {
+  if (config.store === 'sqlite') {
+    return { engine: sqliteEngine({ directory: config.dataDir }), reloadCertificates: async () => undefined };
+  }
   // Loaded on demand, because the engine and its client take a tenth of an idle server's memory.
   const { etcdEngine } = await import('../state/engine/etcd/engine.ts');
   const { endpoints, prefix, username, password, maxTxnOps, maxTxnBytes, quota, compact } = config.etcd;
-  return etcdEngine({
+  const current = await readTls(config.etcd);
+  const tls = { ...current };
+  const file = config.etcd.cert ?? config.etcd.ca;
+  const reloadCertificates =
+    file === undefined
+      ? async () => undefined
+      : watchFiles({
+          file,
+          read: () => readTls(config.etcd),
+          isSame: (a, b) => a.ca === b.ca && a.cert === b.cert && a.key === b.key,
+          current,
+          replace: (found) => void Object.assign(tls, found),
+          clock,
+          log,
+          signal,
+        });
+  const engine = etcdEngine({
     endpoints,
     prefix,
-    tls: await readTls(config.etcd),
+    tls,
     credentials: username === undefined ? undefined : { username, password: password?.read() ?? '' },
     maxTxnOps,
     maxTxnBytes,
@@ -29,6 +62,7 @@ export async function createEngine(config: Config, clock: Clock, log: Log): Prom
     id: randomUUID,
     log: (level, message, fields = {}) => log[level](fields, message),
   });
+  return { engine, reloadCertificates };
 }
 
 interface Tls {

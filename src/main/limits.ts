@@ -56,6 +56,10 @@ export const SEMI_SPACE_SHARE = 1 / 128;
 
 /** Permission bits of group and others. Files that the server creates have none of them. */
 export const GROUP_AND_OTHERS = 0o077;
+
+/** Interval at which the highest returned index is written. A crash forgets at most the commits of this time. */
+export const INDEX_FLOOR_MS = 1_000;
+
 /** Largest part of the row limit that one organization, or all organizations that one user created, may have. */
 export const HOLDER_SHARE_MAX = 0.5;
 /** Pause after which a caller can write again at most: the burst of `limits.write-rate`, in seconds of that rate. */

@@ -31,6 +31,15 @@ export type StateErrorCode =
   /** A consumer of the change feed was too slow, or the state was reloaded. It restarts from a snapshot. */
   | 'fell-behind';
 
+/** When a retry can succeed after an error that names no time of its own. Space takes an operator to free. */
+const RETRY_AFTER_SECONDS: Partial<Readonly<Record<StateErrorCode, number>>> = {
+  unavailable: 1,
+  'outcome-unknown': 5,
+  overloaded: 1,
+  full: 30,
+  aborted: 1,
+};
+
 /** An error of the state. `message` may be shown to a caller; `cause` is for the log. */
 export class StateError extends Error {
   override readonly name = 'StateError';
@@ -41,7 +50,7 @@ export class StateError extends Error {
   constructor(code: StateErrorCode, message: string, options: { cause?: unknown; retryAfterSeconds?: number } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
-    this.retryAfterSeconds = options.retryAfterSeconds;
+    this.retryAfterSeconds = options.retryAfterSeconds ?? RETRY_AFTER_SECONDS[code];
   }
 }
 

@@ -14,7 +14,7 @@
 import type { Rate } from '../budget/rate.ts';
 import { type Clock, sleep } from './clock/clock.ts';
 import type { Steps } from './clock/slices.ts';
-import type { CommittedChange, Engine, Follower, LiveNode, ScanRange } from './engine/engine.ts';
+import type { CommittedChange, Engine, Follower, Head, LiveNode, ScanRange } from './engine/engine.ts';
 import { isStateError, StateError } from './errors.ts';
 import { orphanRemovalJob } from './jobs/orphan-removal.ts';
 import { type Job, Jobs } from './jobs/placement.ts';
@@ -62,6 +62,8 @@ export interface StateOptions {
   readonly writeRate?: Rate;
   /** The memory for rows. Default: no limit. */
   readonly memory?: MemoryCapacity;
+  /** The highest head that this server has returned to clients in earlier runs. Default: none [STATE-118]. */
+  readonly floor?: Head | undefined;
   readonly log: (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void;
 }
 
@@ -407,7 +409,7 @@ export class State implements AsyncDisposable {
   async #load(): Promise<void> {
     const { engine, schema } = this.#options;
     const { cluster, epoch, index } = this.snapshot;
-    const floor = cluster === '' ? undefined : { cluster, epoch, index };
+    const floor = cluster === '' ? this.#options.floor : { cluster, epoch, index };
     let loaded: LoadedState;
     do {
       this.#mustLoadAgain = false;

@@ -62,3 +62,5 @@ export const EXPIRED_BATCH = 20;
  * team of the caller. About 20 ms. Owners and callers with `manage-workspaces` need none.
  */
 export const COMPARED_LOOKUPS_MAX = 10_000;
+/** Names of organizations in one error message. */
+export const NAMES_SHOWN_MAX = 10;

@@ -1,5 +1,6 @@
 /** Assembles the team access service. */
-import type { Call } from '../http/call.ts';
+import type { Measured } from '../budget/measured.ts';
+import type { Admission } from '../http/call.ts';
 import type { Endpoint, OpenEndpoint } from '../http/endpoint.ts';
 import { declaredFamilies } from '../http/query-rules.ts';
 import type { Log } from '../http/telemetry/log.ts';
@@ -9,12 +10,14 @@ import { auditTrailEndpoints } from './audit-trail/endpoints.ts';
 import { completeSetEndpoints } from './bulk/complete-set/endpoints.ts';
 import { operationEndpoints } from './bulk/operations/endpoints.ts';
 import { effectiveAccessEndpoints } from './effective-access/endpoints.ts';
+import { createAdmission } from './http/admission.ts';
 import { discoveryEndpoints } from './http/discovery.ts';
 import { createLargeWrites } from './http/large-writes.ts';
 import { createRateLimit, type RateLimitSettings } from './http/rate-limit.ts';
 import { recordTokenUses } from './http/record-token-uses.ts';
-import { countUnmatched, servePublic, type TeamAccessService } from './http/request-pipeline.ts';
+import { servePublic, type TeamAccessService } from './http/request-pipeline.ts';
 import { membershipEndpoints } from './organization-memberships/endpoints.ts';
+import { adminOrganizationEndpoints } from './organizations/admin-endpoints.ts';
 import { organizationEndpoints } from './organizations/endpoints.ts';
 import { projectEndpoints } from './projects/endpoints.ts';
 import { teamWorkspaceEndpoints } from './team-workspaces/endpoints.ts';
@@ -40,10 +43,11 @@ export interface TeamAccessOptions {
 export interface StartedTeamAccess extends AsyncDisposable {
   readonly endpoints: readonly Endpoint[];
   readonly service: TeamAccessService;
-  /** Counts a request below `/api/v2/` that matches no endpoint, for `HttpServer.onUnmatched`. */
-  countUnmatched(call: Call): readonly string[];
-  /** Adds the rate limit to an endpoint that needs no token. */
-  counted(endpoint: OpenEndpoint): Endpoint;
+  /** For `HttpServer.admitWith`. */
+  readonly admission: Admission;
+  readonly rateLimit: Measured;
+  /** Adds the check of the query to an endpoint that needs no token. */
+  checked(endpoint: OpenEndpoint): Endpoint;
   /** Resolves when all token uses recorded so far are written. */
   usesWritten(): Promise<void>;
 }
@@ -52,10 +56,10 @@ export interface StartedTeamAccess extends AsyncDisposable {
 export function startTeamAccess(options: TeamAccessOptions): StartedTeamAccess {
   const { state, clock, log, settings, organizationsPerUser, terraform } = options;
   const tokenUses = recordTokenUses(state, clock, log);
+  const rateLimit = createRateLimit(clock, settings);
   let families: ReadonlySet<string> = new Set();
   const service: TeamAccessService = {
     state,
-    rateLimit: createRateLimit(clock, settings),
     organizationsPerUser,
     largeWrites: createLargeWrites(),
     tokenUses,
@@ -66,6 +70,7 @@ export function startTeamAccess(options: TeamAccessOptions): StartedTeamAccess {
   const endpoints = [
     ...discoveryEndpoints(service),
     ...organizationEndpoints(service),
+    ...adminOrganizationEndpoints(service),
     ...teamEndpoints(service),
     ...workspaceEndpoints(service),
     ...projectEndpoints(service),
@@ -81,9 +86,10 @@ export function startTeamAccess(options: TeamAccessOptions): StartedTeamAccess {
   families = new Set([...declaredFamilies(endpoints), ...SELECTING_FAMILIES]);
   return {
     service,
+    admission: createAdmission(state, rateLimit),
+    rateLimit,
     endpoints,
-    countUnmatched: (call) => countUnmatched(service, call),
-    counted: (endpoint) => ({ ...endpoint, handle: (call) => servePublic(service, call, () => endpoint.handle(call)) }),
+    checked: (endpoint) => ({ ...endpoint, handle: (call) => servePublic(service, call, () => endpoint.handle(call)) }),
     usesWritten: () => tokenUses.flushed(),
     [Symbol.asyncDispose]: () => tokenUses[Symbol.asyncDispose](),
   };

@@ -96,7 +96,8 @@ describe('the store in etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, ()
     const clock = createFakeClock();
     const compactMs = 10 * 60_000;
     const client = createEtcdClient({ ...testOptions({ endpoints: etcd.urls }), clock: systemClock });
-    const housekeep = createHousekeeping({ client, keys: createKeys('old/', new Set()), clock, compactMs });
+    const log = (): void => undefined;
+    const housekeep = createHousekeeping({ client, keys: createKeys('old/', new Set()), clock, log, compactMs });
     const signal = AbortSignal.timeout(TEST_TIMEOUT_MS);
     const { revision } = (await readKey(client, Buffer.from('old/head'), signal)).header;
     const past = async (): Promise<unknown> => readKey(client, Buffer.from('old/head'), signal, revision - 1n);

@@ -231,6 +231,64 @@ const writes: readonly Write[] = [
   ]),
   ...tokenWrites,
   {
+    endpoint: 'POST /admin/users/:id/actions/suspend',
+    path: async () => `/admin/users/${(await makeUser(api, uniqueName('user'))).id}/actions/suspend`,
+    caller: 'site-admin',
+    entries: ['suspend users'],
+    isUserWrite: true,
+  },
+  {
+    endpoint: 'POST /admin/users/:id/actions/unsuspend',
+    async path() {
+      const { id } = await makeUser(api, uniqueName('user'));
+      await request(api, api.adminToken, 'POST', `/admin/users/${id}/actions/suspend`);
+      return `/admin/users/${id}/actions/unsuspend`;
+    },
+    caller: 'site-admin',
+    entries: ['unsuspend users'],
+    isUserWrite: true,
+  },
+  ...(['', '/:token'] as const).map(
+    (rest): Write => ({
+      endpoint: `DELETE /admin/users/:id/authentication-tokens${rest}`,
+      async path({ tokens }) {
+        const { id, token } = await makeUser(api, uniqueName('user'));
+        const name = uniqueName('organization');
+        await makeOrganization(api, token, name);
+        const made = await request(api, token, 'POST', `/organizations/${name}/authentication-token`);
+        assert.notEqual(tokens.owner, token);
+        return `/admin/users/${id}/authentication-tokens${rest === '' ? '' : `/${documentOf(made).data.id}`}`;
+      },
+      caller: 'site-admin',
+      entries: ['destroy authentication-tokens'],
+    }),
+  ),
+  {
+    endpoint: 'DELETE /admin/organizations/:name',
+    async path() {
+      const name = uniqueName('organization');
+      await makeOrganization(api, api.adminToken, name);
+      return `/admin/organizations/${name}`;
+    },
+    caller: 'site-admin',
+    entries: ['destroy organizations'],
+  },
+  {
+    endpoint: 'POST /admin/organizations/:name/actions/take-ownership',
+    async path({ tokens }) {
+      const name = uniqueName('organization');
+      await makeOrganization(api, tokens.outsider ?? '', name);
+      return `/admin/organizations/${name}/actions/take-ownership`;
+    },
+    caller: 'site-admin',
+    entries: [
+      'take-ownership organizations',
+      'take-ownership users',
+      'create organization-memberships',
+      'create team-members',
+    ],
+  },
+  {
     endpoint: 'POST /team-workspaces',
     path: () => '/team-workspaces',
     body: rowBody,
@@ -299,7 +357,8 @@ describe('audit entries with actor, request ID and address [SRV-87] [SRV-88] of'
         assert.deepEqual([entry.actor, entry.requestId], [account.id, answer.headers['x-request-id']]);
         assert.match(entry.address, /127\.0\.0\.1/);
         assert.notDeepEqual(entry.before, entry.after);
-        assert.equal(entry.organizationId !== undefined, !isUserWrite);
+        const ofUser = isUserWrite || (entry.type === 'users' && entry.action === 'take-ownership');
+        assert.equal(entry.organizationId !== undefined, !ofUser);
         assert.doesNotMatch(JSON.stringify(entry), /secretHash|atlasv1/i);
       }
     });

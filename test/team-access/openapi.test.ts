@@ -15,7 +15,14 @@ import {
   makeUser,
   type OrganizationFixture,
 } from '../support/team-access/organization-fixture.ts';
-import { request, resource, type TeamAccessRequest, toOne } from '../support/team-access/team-access.ts';
+import {
+  documentOf,
+  makeOrganization,
+  request,
+  resource,
+  type TeamAccessRequest,
+  toOne,
+} from '../support/team-access/team-access.ts';
 
 interface DescribedRequest extends TeamAccessRequest {
   /** The method and the pattern of the path, without `/api/v2`. */
@@ -154,6 +161,34 @@ const successfulRequests: readonly DescribedRequest[] = [
     },
   ]),
   { endpoint: 'DELETE /teams/:id', path: '/teams/SECRET' },
+  ...(['suspend', 'unsuspend'] as const).map((action) => ({
+    endpoint: `POST /admin/users/:id/actions/${action}`,
+    path: `/admin/users/NEW/actions/${action}`,
+    caller: 'site-admin' as const,
+  })),
+  {
+    endpoint: 'GET /admin/users/:id/authentication-tokens',
+    path: '/admin/users/OWNER/authentication-tokens',
+    caller: 'site-admin',
+  },
+  {
+    endpoint: 'DELETE /admin/users/:id/authentication-tokens/:token',
+    path: '/admin/users/OWNER/authentication-tokens/CREATED',
+    caller: 'site-admin',
+  },
+  {
+    endpoint: 'DELETE /admin/users/:id/authentication-tokens',
+    path: '/admin/users/NEW/authentication-tokens',
+    caller: 'site-admin',
+  },
+  { endpoint: 'GET /admin/organizations', caller: 'site-admin' },
+  { endpoint: 'GET /admin/organizations/:name', path: '/admin/organizations/spare', caller: 'site-admin' },
+  {
+    endpoint: 'POST /admin/organizations/:name/actions/take-ownership',
+    path: '/admin/organizations/spare/actions/take-ownership',
+    caller: 'site-admin',
+  },
+  { endpoint: 'DELETE /admin/organizations/:name', path: '/admin/organizations/spare', caller: 'site-admin' },
   { endpoint: 'DELETE /admin/users/:id', path: '/admin/users/NEW', caller: 'site-admin' },
   { endpoint: 'DELETE /workspaces/:id', path: '/workspaces/WORKSPACE' },
 ];
@@ -207,6 +242,9 @@ before(async () => {
   ids['NEW'] = (await makeUser(api, 'new')).id;
   Object.assign(ids, { SECRET: secretTeam, OWNERS: ownersTeam, WORKSPACE: workspace, OWNER: users.owner?.id });
   ids['MEMBERSHIP'] = await join(api, fixture.tokens.owner ?? '', 'acme', 'new');
+  await makeOrganization(api, fixture.tokens.owner ?? '', 'spare');
+  const path = '/organizations/spare/authentication-token';
+  ids['CREATED'] = documentOf(await request(api, fixture.tokens.owner, 'POST', path)).data.id;
   const projects = await request(api, fixture.tokens.owner, 'GET', '/organizations/acme/projects');
   ids['PROJECT'] = projects.json<{ data: { id: string }[] }>().data[0]?.id ?? '';
   for (const name of ['one', 'two', 'three']) {

@@ -12,10 +12,11 @@
  * 4. At the deadline, and when the server stops, the query evaluates once more and responds with the current result.
  * 5. When the caller's token expires, the query evaluates again, which then fails.
  * 6. An error that an evaluation throws is the response.
- * 7. Waiting queries count against a budget, with a share for each token. A client that disconnects frees its place immediately.
+ * 7. Waiting queries count against a budget, with a share for each token and address. A client that disconnects frees its place immediately.
  *
  * A waiting query is one object with three callbacks, and uses no CPU. The design target is 10,000 per server.
  */
+import { addressKey } from '../../budget/address-key.ts';
 import { type Budget, type BudgetLimits, type Claim, createBudget } from '../../budget/budget.ts';
 import type { Clock } from '../../state/clock/clock.ts';
 import { WAKE_SLICE_WAITERS } from '../../state/limits.ts';
@@ -53,7 +54,7 @@ export interface Waiter {
   readonly isOperator: () => boolean;
 }
 
-type WaitingShare = 'token';
+type WaitingShare = 'token' | 'address';
 
 /** Computes a result synchronously. @throws ServiceError to end the query with it */
 export type Evaluate = (snapshot: Snapshot) => ReadResult;
@@ -67,6 +68,7 @@ export interface BlockingQueryOptions {
   readonly staleMaxAgeMs: number;
   readonly waitingMax: number;
   readonly waitingPerTokenMax: number;
+  readonly waitingPerAddressMax: number;
 }
 
 export interface BlockingQueries {
@@ -103,11 +105,11 @@ const EXPIRY_RECHECK_MS = 1_000;
 export function createBlockingQueries(options: BlockingQueryOptions): BlockingQueries {
   const { state, clock } = options;
   const waiting = new Set<Query>();
-  const { waitingMax, waitingPerTokenMax } = options;
+  const { waitingMax, waitingPerTokenMax, waitingPerAddressMax } = options;
   const budget = createBudget<WaitingShare>('waiting-queries', {
     total: waitingMax,
     reserve: Math.floor(waitingMax * WAITING_RESERVE_SHARE),
-    shares: { token: waitingPerTokenMax },
+    shares: { token: waitingPerTokenMax, address: waitingPerAddressMax },
   });
 
   function step(query: Query): void {
@@ -139,7 +141,10 @@ export function createBlockingQueries(options: BlockingQueryOptions): BlockingQu
   }
 
   function enterWait(query: Query, waiter: Waiter | undefined): Wait {
-    const claim = { keys: { token: waiter?.token }, privileged: waiter?.isOperator() ?? false };
+    const privileged = waiter?.isOperator() ?? false;
+    // Operators may share the address of a proxy with the clients that they have to stop.
+    const address = privileged ? undefined : addressKey(query.call.request.socket.remoteAddress);
+    const claim = { keys: { token: waiter?.token, address }, privileged };
     const bound = budget.take(claim);
     if (bound !== undefined) throw tooManyWaiting(bound, budget.limits);
     waiting.add(query);
@@ -233,11 +238,12 @@ export function createBlockingQueries(options: BlockingQueryOptions): BlockingQu
 
 /** Returns the error for a query that the budget refuses. [SRV-58] */
 function tooManyWaiting(bound: 'total' | WaitingShare, { total, shares }: BudgetLimits<WaitingShare>): ServiceError {
-  const text =
-    bound === 'total'
-      ? `${total} queries are waiting already (limits.waiting)`
-      : `${shares.token} queries are waiting with this token already (limits.waiting-per-token)`;
-  return new ServiceError('rate-limited', text, { retryAfterSeconds: WAITING_RETRY_SECONDS });
+  const texts = {
+    total: `${total} queries are waiting already (limits.waiting)`,
+    token: `${shares.token} queries are waiting with this token already (limits.waiting-per-token)`,
+    address: `${shares.address} queries are waiting from this address already (limits.connections-per-address)`,
+  };
+  return new ServiceError('rate-limited', texts[bound], { retryAfterSeconds: WAITING_RETRY_SECONDS });
 }
 
 /** Returns the index that is compared with the requested one. At least 1, because clients read 0 as "no index". */

@@ -19,33 +19,37 @@ export async function readCertificate(files: CertificateFiles): Promise<Certific
   return { cert, key };
 }
 
-export interface WatchOptions {
-  readonly files: CertificateFiles;
-  readonly current: Certificate;
-  readonly replace: (certificate: Certificate) => void;
+export interface WatchOptions<Content> {
+  /** The file that log lines name. */
+  readonly file: string;
+  /** Reads and checks all files. @throws Error if their content is unusable */
+  readonly read: () => Promise<Content>;
+  readonly isSame: (a: Content, b: Content) => boolean;
+  readonly current: Content;
+  readonly replace: (content: Content) => void;
   readonly clock: Clock;
   readonly log: Log;
   readonly signal: AbortSignal;
 }
 
 /**
- * Reads the files periodically, and calls `replace` when their content has changed. Comparing content also detects a
- * replaced symbolic link. Files that do not match are ignored, because they may be half written.
+ * Reads certificate files periodically, and calls `replace` when their content has changed. Comparing content also
+ * detects a replaced symbolic link. Files that do not match are ignored, because they may be half written.
  * @returns a function that checks the files immediately, for SIGHUP
  */
-export function watchCertificate(options: WatchOptions): () => Promise<void> {
-  const { files, replace, clock, log, signal } = options;
+export function watchFiles<Content>(options: WatchOptions<Content>): () => Promise<void> {
+  const { file, read, isSame, replace, clock, log, signal } = options;
   let { current } = options;
 
   const check = async (): Promise<void> => {
     try {
-      const found = await readCertificate(files);
-      if (found.cert === current.cert && found.key === current.key) return;
+      const found = await read();
+      if (isSame(found, current)) return;
       replace(found);
       current = found;
-      log.info({ file: files.cert }, 'certificate reloaded');
+      log.info({ file }, 'certificate reloaded');
     } catch (error) {
-      log.warn({ file: files.cert, error }, 'certificate reload failed; the previous certificate stays in use');
+      log.warn({ file, error }, 'certificate reload failed; the previous certificate stays in use');
     }
   };
   const scheduleCheck = (): void => {
@@ -59,4 +63,19 @@ export function watchCertificate(options: WatchOptions): () => Promise<void> {
   };
   scheduleCheck();
   return check;
+}
+
+/** Watches the certificate of the HTTP server. See `watchFiles`. */
+export function watchCertificate({
+  files,
+  ...options
+}: Omit<WatchOptions<Certificate>, 'file' | 'read' | 'isSame'> & {
+  readonly files: CertificateFiles;
+}): () => Promise<void> {
+  return watchFiles({
+    ...options,
+    file: files.cert,
+    read: () => readCertificate(files),
+    isSame: (a, b) => a.cert === b.cert && a.key === b.key,
+  });
 }

@@ -6,9 +6,10 @@ import { Type } from 'typebox';
 import { until } from '../../../test/support/until.ts';
 import { type Answer, type Call, disconnectSignal, emptyAnswer, textAnswer } from '../call.ts';
 import type { Endpoint } from '../endpoint.ts';
+import { PIPELINED_REQUESTS_MAX } from '../limits.ts';
 import { parseBody } from '../v1/parse-body.ts';
 import { DEFAULT_TIMEOUTS } from './node-server.ts';
-import { readAll, startTestServer } from './test-server.suite.ts';
+import { limits, readAll, startTestServer } from './test-server.suite.ts';
 
 const hello: Endpoint = {
   method: 'GET',
@@ -93,7 +94,7 @@ describe('invalid and hostile requests', () => {
   });
 
   it('closes connections beyond the limit [SRV-58]', async () => {
-    await using server = await startTestServer([hello], { limits: { connections: 2, body: 10, bulkBody: 10 } });
+    await using server = await startTestServer([hello], { limits: { ...limits, connections: 2 } });
     const first = await server.connect();
     const second = await server.connect();
     assert.equal(await server.raw('GET /v1/hello HTTP/1.1\r\nHost: a\r\n\r\n'), '');
@@ -104,22 +105,69 @@ describe('invalid and hostile requests', () => {
   });
 });
 
+describe('the share of an address', () => {
+  it('bounds its connections, and is free again when they close [SRV-58]', async () => {
+    await using server = await startTestServer([hello], { limits: { ...limits, connectionsPerAddress: 2 } });
+    const [first, second] = [await server.connect(), await server.connect()];
+    assert.equal(await server.raw('GET /v1/hello HTTP/1.1\r\nHost: a\r\n\r\n'), '');
+    const measured = server.http.budgets.find(({ name }) => name === 'connections');
+    assert.equal(measured?.refused.get('address'), 1);
+    first?.destroy();
+    second?.destroy();
+    await until('the connections are closed', () => measured?.measure()[0]?.used === 0);
+    assert.equal((await server.request('/v1/hello')).status, 200);
+  });
+});
+
 describe('unusual but valid requests', () => {
-  it('answers pipelined requests in order', async () => {
+  it('starts pipelined requests one after another, and answers in order [SRV-120]', async () => {
+    const started: string[] = [];
     const { promise, resolve } = Promise.withResolvers<Answer>();
-    const slow: Endpoint = { ...hello, path: '/v1/slow', handle: () => promise };
+    const slow: Endpoint = {
+      ...hello,
+      path: '/v1/slow',
+      handle() {
+        started.push('slow');
+        return promise;
+      },
+    };
     const quick: Endpoint = {
       ...hello,
       handle() {
-        resolve(textAnswer(200, 'slow'));
+        started.push('quick');
         return textAnswer(200, 'quick');
       },
     };
     await using server = await startTestServer([slow, quick]);
-    const got = await server.raw(
-      'GET /v1/slow HTTP/1.1\r\nHost: a\r\n\r\nGET /v1/hello HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
-    );
-    assert.match(got, /slow[\s\S]*quick/);
+    const socket = await server.connect();
+    const received = readAll(socket);
+    const [one, two] = ['GET /v1/slow HTTP/1.1\r\nHost: a\r\n\r\n', 'GET /v1/hello HTTP/1.1\r\nHost: a\r\n\r\n'];
+    socket.write(`${one}${two}${two.replace('Host: a', 'Host: a\r\nConnection: close')}`);
+    await until('the first request is started', () => started.length > 0);
+    await server.request('/v1/hello');
+    assert.deepEqual(started, ['slow', 'quick']);
+    resolve(textAnswer(200, 'slow'));
+    assert.match(await received, /slow[\s\S]*quick[\s\S]*quick/);
+    assert.deepEqual(started, ['slow', 'quick', 'quick', 'quick']);
+  });
+
+  it('closes a connection that sends too many requests ahead [SRV-120]', async () => {
+    let startedCount = 0;
+    const endless: Endpoint = {
+      ...hello,
+      path: '/v1/endless',
+      handle() {
+        startedCount += 1;
+        return new Promise<Answer>(() => undefined);
+      },
+    };
+    await using server = await startTestServer([endless, hello]);
+    const one = 'GET /v1/endless HTTP/1.1\r\nHost: a\r\n\r\n';
+    assert.equal(await server.raw(one.repeat(PIPELINED_REQUESTS_MAX + 2)), '');
+    assert.equal(startedCount, 1);
+    const measured = server.http.budgets.find(({ name }) => name === 'pipelined-requests');
+    assert.equal(measured?.refused.get('connection'), 1);
+    assert.equal((await server.request('/v1/hello')).status, 200);
   });
 
   it('skips the body of a GET request', async () => {
@@ -221,7 +269,7 @@ describe('random bodies', () => {
 
   it('returns 200 or 400 for each of 10,000', async () => {
     await using server = await startTestServer([endpoint], {
-      limits: { connections: 100, body: 1_000_000, bulkBody: 1 },
+      limits: { ...limits, body: 1_000_000, bodies: 10_000_000 },
     });
     const statuses = new Map<number, number>();
     const bodies = fc.sample(body, { numRuns: 10_000, seed: 42 });

@@ -38,8 +38,6 @@ export const DEFAULT_TIMEOUTS: Timeouts = {
 
 export interface NodeServerOptions {
   readonly certificate: Certificate | undefined;
-  /** Limit of open connections. The server closes new ones past it. */
-  readonly connectionsMax: number;
   readonly timeouts: Timeouts;
   /** Returns the ID for a response to invalid HTTP. */
   readonly newRequestId: () => string;
@@ -67,7 +65,6 @@ export function createNodeServer(
     options.certificate === undefined
       ? http.createServer(serverOptions, onRequest)
       : https.createServer({ ...serverOptions, ...tlsOptions(options.certificate) }, onRequest);
-  server.maxConnections = options.connectionsMax;
   server.on('clientError', (error: NodeJS.ErrnoException, socket: HttpSocket) =>
     answerClientError(error, socket, options.newRequestId()),
   );

@@ -1,12 +1,20 @@
 /**
- * Serves requests: finds the endpoint with find-my-way, checks the request (path encoding, origin, `Host`, query
- * string), reads the body, and runs the endpoint. Answers requests that no endpoint serves with 404, 405, or `Allow`.
+ * Serves requests: finds the endpoint with find-my-way, checks the headers (path encoding, origin, `Host`, query
+ * string, length of the body), lets the service admit the request, reads the body, and runs the endpoint. Answers requests that no endpoint serves with 404, 405, or `Allow`.
  *
  * Paths are case-sensitive and their slashes count. `HEAD` is served wherever `GET` is.
  */
 import { type IncomingMessage, METHODS, type RequestListener, type ServerResponse } from 'node:http';
 import findMyWay from 'find-my-way';
-import { type Call, type ErrorRenderer, type HttpContext, parseQuery, type Query, type Route } from '../call.ts';
+import {
+  type Admission,
+  type Call,
+  type ErrorRenderer,
+  type HttpContext,
+  parseQuery,
+  type Query,
+  type Route,
+} from '../call.ts';
 import { allowedMethods, type Endpoint } from '../endpoint.ts';
 import { ServiceError } from '../errors.ts';
 import { HEADER_BYTES_MAX, QUOTED_LENGTH_MAX } from '../limits.ts';
@@ -16,20 +24,14 @@ import { startRequestSpan, withSpan } from '../telemetry/tracing.ts';
 import { createTraffic, type EndpointTraffic } from '../telemetry/traffic.ts';
 import { errorAnswer } from '../v1/error-answer.ts';
 import { crossOriginHeaders, type OriginRules, preflightHeaders } from './origin.ts';
-import { type BodyLimit, readBody } from './read-body.ts';
-
-/**
- * Handles a request that no endpoint serves. `pathIsServed`: endpoints have the path, with other methods.
- * @returns flat error headers
- * @throws ServiceError instead of 404 or 405
- */
-export type UnmatchedHook = (call: Call, pathIsServed: boolean) => readonly string[];
+import { type BodyLimit, type BodyReader, checkDeclaredLength, hasBody } from './read-body.ts';
 
 export interface RouterOptions {
   readonly context: HttpContext;
   /** Returns the ID of a request, given its `X-Request-Id`. */
   readonly requestId: (given: string | string[] | undefined) => string;
   readonly origins: OriginRules;
+  readonly bodies: BodyReader;
   readonly bodyLimit: (endpoint: Endpoint) => BodyLimit;
   readonly errorRenderers: Readonly<Record<string, ErrorRenderer>>;
 }
@@ -40,7 +42,7 @@ export interface Router {
   /** Adds an endpoint. Must be called before `listener`. */
   add(endpoint: Endpoint): void;
   /** See `HttpServer`. */
-  onUnmatched(prefix: string, hook: UnmatchedHook): void;
+  admitWith(prefix: string, admission: Admission): void;
   listener(): RequestListener;
 }
 
@@ -58,7 +60,7 @@ export function createRouter(options: RouterOptions): Router {
   const endpoints: Endpoint[] = [];
   const unmatched = { method: '*', path: NO_ROUTE, traffic: createTraffic() };
   const traffic: EndpointTraffic[] = [unmatched];
-  const unmatchedHooks = new Map<string, UnmatchedHook>();
+  const admissions = new Map<string, Admission>();
 
   const routes = findMyWay({
     // No limit, because endpoints check the length of names and have better error messages.
@@ -80,6 +82,7 @@ export function createRouter(options: RouterOptions): Router {
     path,
     query: query.map(({ name }) => name),
     renderError: Object.entries(errorRenderers).find(([prefix]) => url.startsWith(prefix))?.[1] ?? errorAnswer,
+    admission: [...admissions].find(([prefix]) => url.startsWith(prefix))?.[1],
     traffic: counts,
   });
 
@@ -87,14 +90,12 @@ export function createRouter(options: RouterOptions): Router {
 
   function serveUnmatched(request: IncomingMessage, response: ServerResponse): void {
     const path = request.url?.split('?', 1)[0] ?? '';
-    const call = admit(unmatchedRoute(request), request, response);
-    if (call === undefined) return;
-    const [, hook] = [...unmatchedHooks].find(([prefix]) => path.startsWith(prefix)) ?? [];
-    answerUnmatched(call, path, { allow: allowedMethods(endpoints, path), hook });
+    const call = check(unmatchedRoute(request), request, response);
+    if (call !== undefined) answerUnmatched(call, path, allowedMethods(endpoints, path));
   }
 
-  /** Checks a request. Returns its call, or sends an error and returns `undefined`. */
-  function admit(
+  /** Checks the headers. Returns the call, or sends an error and returns `undefined`. */
+  function check(
     route: Route,
     request: IncomingMessage,
     response: ServerResponse,
@@ -107,6 +108,7 @@ export function createRouter(options: RouterOptions): Router {
       if (headers.host === undefined && httpVersion === '1.1') {
         throw new ServiceError('bad-request', 'The request has no Host header');
       }
+      rejectRepeatedHeaders(request);
       if (url.includes('%00')) throw new ServiceError('bad-request', 'Invalid path: it contains a NUL character');
       const query = parseQuery(url);
       return query.size === 0 && corsHeaders.length === 0 ? bare : { ...bare, query, corsHeaders };
@@ -134,6 +136,7 @@ export function createRouter(options: RouterOptions): Router {
       params: parameters,
       query: NO_QUERY,
       body: NO_BODY,
+      admitted: undefined,
       corsHeaders: NO_HEADERS,
       startedMs: context.clock.monotonic(),
       span: startRequestSpan(request, response, { route: tracedRoute, id }),
@@ -158,12 +161,12 @@ export function createRouter(options: RouterOptions): Router {
           serveUnmatched(request, response);
           return;
         }
-        const call = admit(route, request, response, parameters);
-        if (call !== undefined) runEndpoint(endpoint, call, limit);
+        const call = check(route, request, response, parameters);
+        if (call !== undefined) admitAndRun(endpoint, call, limit, options.bodies);
       });
     },
-    onUnmatched(prefix, hook) {
-      unmatchedHooks.set(prefix, hook);
+    admitWith(prefix, admission) {
+      admissions.set(prefix, admission);
     },
     listener() {
       // find-my-way detects malformed paths only for methods that have a route.
@@ -181,67 +184,102 @@ export function createRouter(options: RouterOptions): Router {
   };
 }
 
-/** Reads the body, unless the method is `GET` or `HEAD`, and runs the endpoint. Sends an error if either fails. */
-function runEndpoint(endpoint: Endpoint, call: Call, limit: BodyLimit): void {
-  const body = endpoint.method === 'GET' ? undefined : readBody(call.request, limit);
-  if (body === undefined) {
-    runWithSpan(endpoint, call);
-    return;
+/** Headers that Node keeps only the first value of, and that another program may read differently. [SRV-118] */
+const SINGLE_HEADERS: ReadonlyMap<number, string> = new Map(
+  ['host', 'content-type', 'authorization'].map((name) => [name.length, name]),
+);
+
+/** @throws ServiceError `bad-request` if one of SINGLE_HEADERS is repeated */
+function rejectRepeatedHeaders({ rawHeaders }: IncomingMessage): void {
+  let seen = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? '';
+    if (SINGLE_HEADERS.get(name.length) !== name.toLowerCase()) continue;
+    // The lengths are different and below 32.
+    const bit = 1 << name.length;
+    if ((seen & bit) !== 0) throw new ServiceError('bad-request', `The request has more than one ${name} header`);
+    seen |= bit;
   }
-  body
-    .then((bytes) => runWithSpan(endpoint, { ...call, body: bytes }))
+}
+
+/**
+ * Lets the service admit the request, reads the body unless the method is `GET` or `HEAD`, and runs the endpoint. Sends
+ * an error if any of these fails.
+ */
+function admitAndRun(endpoint: Endpoint, checked: Call, limit: BodyLimit, bodies: BodyReader): void {
+  try {
+    const readsBody = endpoint.method !== 'GET' && hasBody(checked.request);
+    if (readsBody) checkDeclaredLength(checked.request, limit);
+    const call = admit(checked);
+    if (readsBody) readAndRun(endpoint, call, limit, bodies);
+    else void runWithSpan(endpoint, call);
+  } catch (error) {
+    sendError(checked, error);
+  }
+}
+
+/** Returns the call with what the service found out. @throws ServiceError `rate-limited` */
+function admit(call: Call): Call {
+  const { admission } = call.route;
+  return admission === undefined ? call : { ...call, admitted: admission.admit(call) };
+}
+
+function readAndRun(endpoint: Endpoint, call: Call, limit: BodyLimit, bodies: BodyReader): void {
+  bodies
+    .read(call, limit)
+    .then(async ({ bytes, release }) => {
+      try {
+        await runWithSpan(endpoint, { ...call, body: bytes });
+      } finally {
+        release();
+      }
+    })
     .catch((error: unknown) => sendError(call, error));
 }
 
-function runWithSpan(endpoint: Endpoint, call: Call): void {
-  if (call.span === undefined) run(endpoint, call);
-  else withSpan(call.span, () => run(endpoint, call));
-}
+const runWithSpan = (endpoint: Endpoint, call: Call): Promise<void> | undefined =>
+  call.span === undefined ? run(endpoint, call) : withSpan(call.span, () => run(endpoint, call));
 
-function run(endpoint: Endpoint, call: Call): void {
+/** Runs the endpoint and sends its answer. @returns a promise, which never rejects, unless it was sent at once */
+function run(endpoint: Endpoint, call: Call): Promise<void> | undefined {
   try {
     const answer = endpoint.handle(call);
-    if (answer === undefined) return;
     if (answer instanceof Promise) {
-      answer.then((later) => sendAnswer(call, later)).catch((error: unknown) => sendError(call, error));
-    } else {
-      sendAnswer(call, answer);
+      return answer.then((later) => sendAnswer(call, later)).catch((error: unknown) => sendError(call, error));
     }
+    if (answer !== undefined) sendAnswer(call, answer);
   } catch (error) {
     sendError(call, error);
   }
+  return undefined;
 }
 
-interface UnmatchedOptions {
-  /** The methods of the endpoints at the path; `undefined` if no endpoint has the path. */
-  readonly allow: string | undefined;
-  readonly hook: UnmatchedHook | undefined;
-}
-
-/** Sends 200 for `OPTIONS` if an endpoint has the path, 405 for other methods, and 404 if no endpoint has the path. */
-function answerUnmatched(call: Call, path: string, { allow, hook }: UnmatchedOptions): void {
+/**
+ * Sends 200 for `OPTIONS` if an endpoint has the path, 405 for other methods, and 404 if no endpoint has the path.
+ * @param allow the methods of the endpoints at the path; `undefined` if no endpoint has the path
+ */
+function answerUnmatched(call: Call, path: string, allow: string | undefined): void {
   if (allow !== undefined && call.request.method === 'OPTIONS') {
     const cors = call.corsHeaders.length > 0 ? preflightHeaders(allow) : [];
     sendAnswer(call, { status: 200, body: '', headers: ['Allow', allow, ...cors] });
     return;
   }
   try {
-    sendError(call, unmatchedError(call, path, allow, hook?.(call, allow !== undefined) ?? []));
+    const admitted = admit(call);
+    try {
+      call.route.admission?.rejectUnmatched?.(call, allow !== undefined);
+      sendError(admitted, unmatchedError(call, path, allow));
+    } catch (error) {
+      sendError(admitted, error);
+    }
   } catch (error) {
     sendError(call, error);
   }
 }
 
-function unmatchedError(
-  { request: { method } }: Call,
-  path: string,
-  allow: string | undefined,
-  headers: readonly string[],
-): ServiceError {
+function unmatchedError({ request: { method } }: Call, path: string, allow: string | undefined): ServiceError {
   if (allow !== undefined) {
-    const options = { headers: ['Allow', allow, ...headers] };
-    return new ServiceError('method-not-allowed', `method ${method} not allowed`, options);
+    return new ServiceError('method-not-allowed', `method ${method} not allowed`, { headers: ['Allow', allow] });
   }
-  const quoted = JSON.stringify(path.slice(0, QUOTED_LENGTH_MAX));
-  return new ServiceError('not-found', `Nothing is served at ${quoted}`, { headers });
+  return new ServiceError('not-found', `Nothing is served at ${JSON.stringify(path.slice(0, QUOTED_LENGTH_MAX))}`);
 }

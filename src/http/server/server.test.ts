@@ -9,7 +9,7 @@ import type { Endpoint } from '../endpoint.ts';
 import { ServiceError, serviceErrorCodes, statusOf } from '../errors.ts';
 import { createLog } from '../telemetry/log.ts';
 import { createHttpServer } from './server.ts';
-import { connect, readAll, request, startTestServer, type TestServer } from './test-server.suite.ts';
+import { connect, limits, readAll, request, startTestServer, type TestServer } from './test-server.suite.ts';
 
 const hello: Endpoint = {
   method: 'GET',
@@ -358,7 +358,6 @@ describe('bodies', () => {
 describe('createHttpServer', () => {
   it('serves only /healthz until it is open [SRV-63]', async () => {
     const log = createLog({ level: 'error', format: 'json' });
-    const limits = { connections: 10, body: 10, bulkBody: 10 };
     const options = {
       host: '127.0.0.1',
       port: 0,

@@ -7,14 +7,15 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Budget } from '../../budget/budget.ts';
+import type { Measured } from '../../budget/measured.ts';
 import type { Clock } from '../../state/clock/clock.ts';
-import { createRequestIds, type ErrorRenderer } from '../call.ts';
+import { type Admission, createRequestIds, type ErrorRenderer } from '../call.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { LISTEN_BACKLOG } from '../limits.ts';
 import { createUnsentBodies } from '../send-body.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { EndpointTraffic } from '../telemetry/traffic.ts';
+import { limitConnections } from './connection-limit.ts';
 import {
   type Certificate,
   createNodeServer,
@@ -24,7 +25,18 @@ import {
   type Timeouts,
 } from './node-server.ts';
 import { type LocalNames, originRules } from './origin.ts';
-import { createRouter, type UnmatchedHook } from './router.ts';
+import { createPipeliningLimit } from './pipelining.ts';
+import { createBodyReader } from './read-body.ts';
+import { createRouter } from './router.ts';
+
+/** The settings below `limits.` that the server enforces. */
+export interface HttpLimits {
+  readonly connections: number;
+  readonly connectionsPerAddress: number;
+  readonly bodies: number;
+  readonly body: number;
+  readonly bulkBody: number;
+}
 
 export interface HttpServerOptions {
   readonly host: string;
@@ -36,7 +48,7 @@ export interface HttpServerOptions {
   readonly allowedOrigins: readonly string[];
   /** Default: `never`. */
   readonly localNames?: LocalNames;
-  readonly limits: { readonly connections: number; readonly body: number; readonly bulkBody: number };
+  readonly limits: HttpLimits;
   /** The error formats of services, by path prefix. Other paths use the format of `/v1`. */
   readonly errorRenderers?: Readonly<Record<`/${string}/`, ErrorRenderer>>;
   /** `compat = consul`: responses repeat every `X-Service-…` header as `X-Consul-…`. */
@@ -53,12 +65,12 @@ export interface HttpServer {
   readonly endpoints: readonly Endpoint[];
   /** Counts of each endpoint. Requests that no endpoint serves have the path `(none)`. */
   readonly traffic: readonly EndpointTraffic[];
-  /** The budget of response bodies that clients have not received yet. */
-  readonly unsentBodies: Budget;
+  /** The budgets and rates of the server. */
+  readonly budgets: readonly Measured[];
   /** Adds an endpoint. Must be called before `open`. */
   add(endpoint: Endpoint): void;
-  /** Calls `hook` for each request below `prefix` that no endpoint serves. Must be called before `open`. */
-  onUnmatched(prefix: `/${string}/`, hook: UnmatchedHook): void;
+  /** Decides about all requests below `prefix`. Must be called before endpoints below `prefix` are added. */
+  admitWith(prefix: `/${string}/`, admission: Admission): void;
   /** Starts to listen. @throws Error of the system, such as EADDRINUSE */
   listen(): Promise<AddressInfo>;
   open(): Promise<void>;
@@ -91,16 +103,19 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const node = createNodeServer(
     {
       certificate: options.certificate,
-      connectionsMax: limits.connections,
       timeouts,
       newRequestId: () => requestId(undefined),
     },
     starting,
   );
+  const budgets = limitConnections(node, { total: limits.connections, perAddress: limits.connectionsPerAddress });
+  const pipelining = createPipeliningLimit();
+  const bodies = createBodyReader({ bytesMax: limits.bodies, largestBodyBytes: limits.bulkBody });
   const router = createRouter({
     context,
     requestId,
     origins: originRules(options.allowedOrigins, options.localNames ?? 'never'),
+    bodies,
     bodyLimit: ({ bulk }) =>
       bulk
         ? { bytesMax: limits.bulkBody, setting: 'limits.bulk-body' }
@@ -111,9 +126,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   return {
     endpoints: router.endpoints,
     traffic: router.traffic,
-    unsentBodies: context.unsentBodies.budget,
+    budgets: [...budgets, pipelining.measured, bodies.budget, context.unsentBodies.budget],
     add: (endpoint) => router.add(endpoint),
-    onUnmatched: (prefix, hook) => router.onUnmatched(prefix, hook),
+    admitWith: (prefix, admission) => router.admitWith(prefix, admission),
     async listen() {
       node.listen({ host: options.host, port: options.port, backlog: LISTEN_BACKLOG });
       await once(node, 'listening');
@@ -122,11 +137,13 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       return node.address() as AddressInfo;
     },
     async open() {
-      const listener = router.listener();
+      const listener = pipelining.limit(router.listener());
       node.off('request', starting);
       node.on('request', listener);
       // An unknown `Expect` header is ignored.
       node.on('checkExpectation', listener);
+      // The server continues when it begins to read the body.
+      node.on('checkContinue', listener);
     },
     connectionCount: () =>
       new Promise((resolve, reject) => {

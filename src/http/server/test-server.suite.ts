@@ -6,7 +6,7 @@ import type { FakeClock } from '../../../test/support/fake-clock.ts';
 import { type Clock, systemClock } from '../../state/clock/clock.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { createLog } from '../telemetry/log.ts';
-import { createHttpServer, type HttpServer, type HttpServerOptions } from './server.ts';
+import { createHttpServer, type HttpLimits, type HttpServer, type HttpServerOptions } from './server.ts';
 
 export interface ReceivedResponse {
   readonly status: number;
@@ -33,6 +33,14 @@ export interface TestServer extends AsyncDisposable {
   connect(): Promise<net.Socket>;
 }
 
+export const limits: HttpLimits = {
+  connections: 1_000,
+  connectionsPerAddress: 1_000,
+  bodies: 1_000_000,
+  body: 1_024,
+  bulkBody: 4_096,
+};
+
 /** Starts a server on loopback that serves the endpoints and keeps its log. */
 export async function startTestServer(
   endpoints: readonly Endpoint[],
@@ -44,7 +52,7 @@ export async function startTestServer(
     host: '127.0.0.1',
     port: 0,
     allowedOrigins: [],
-    limits: { connections: 1_000, body: 1_024, bulkBody: 4_096 },
+    limits,
     requestIdPrefix: 'test',
     clock: systemClock,
     log: createLog({ level: 'debug', format: 'json', destination }),

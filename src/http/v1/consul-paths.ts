@@ -145,10 +145,10 @@ export function isConsulPath(path: string): boolean {
   );
 }
 
-/** Rejects a request to a path of Consul that no endpoint has. An `UnmatchedHook` of the server. @throws ServiceError `not-implemented` */
-export function rejectUnservedConsulPath({ request }: Call, pathIsServed: boolean): readonly string[] {
+/** Rejects a request to a path of Consul that no endpoint has. @throws ServiceError `not-implemented` */
+export function rejectUnservedConsulPath({ request }: Call, pathIsServed: boolean): void {
   const path = request.url?.split('?', 1)[0] ?? '';
-  if (pathIsServed || !isConsulPath(path)) return [];
+  if (pathIsServed || !isConsulPath(path)) return;
   const quoted = JSON.stringify(path.slice(0, QUOTED_LENGTH_MAX));
   const text = `${quoted} is a path of Consul's API that Accord does not serve, so this says nothing about the item`;
   throw new ServiceError('not-implemented', text);

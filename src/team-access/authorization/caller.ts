@@ -33,18 +33,22 @@ export type Caller =
 const BEARER = /^bearer +(\S+) *$/i;
 
 /** Returns the hash of a request's token, or `undefined` when the request has no token of a valid length. */
-export function presentedTokenHash({ request }: Call): string | undefined {
+export function presentedTokenHash({ admitted, request }: Call): string | undefined {
+  if (admitted?.secretHash !== undefined) return admitted.secretHash;
   const token = BEARER.exec(request.headers.authorization ?? '')?.[1];
   return token === undefined || token.length > SECRET_CHARACTERS_MAX ? undefined : hashSecret(token);
 }
 
-/** Returns the caller to whom a token belongs, or `undefined` when the token is unknown, expired or revoked. */
+/**
+ * Returns the caller to whom a token belongs, or `undefined` when the token is unknown, expired or revoked, or the
+ * user is suspended [AUTHZ-87].
+ */
 export function findCaller(reader: Reader, secretHash: string | undefined): Caller | undefined {
   if (secretHash === undefined) return undefined;
   const userToken = reader.find(userTokens, 'secretHash', secretHash)?.row;
   if (userToken !== undefined) {
     const user = reader.get(users, userToken.userId)?.row;
-    if (user === undefined) return undefined;
+    if (user === undefined || user.suspendedTime !== undefined) return undefined;
     return { kind: 'user', userId: user.id, siteAdmin: user.siteAdmin, tokenId: userToken.id };
   }
   const token = reader.find(apiTokens, 'secretHash', secretHash)?.row;
@@ -61,8 +65,7 @@ export function authenticate(reader: Reader, secretHash: string | undefined): Ca
 }
 
 /** Returns the error of a request without a valid token ([TEAM-35]). */
-export const unauthorized = (): JsonApiError =>
-  new JsonApiError([{ code: 'unauthorized' }], ['WWW-Authenticate', 'Bearer']);
+const unauthorized = (): JsonApiError => new JsonApiError([{ code: 'unauthorized' }], ['WWW-Authenticate', 'Bearer']);
 
 /** Returns the ID of the user, team or organization, for the audit log and the rate limit. */
 export function callerId(caller: Caller): string {

@@ -46,7 +46,10 @@ describe('checkOwnerRemains', () => {
       await members('DELETE', 'ghost', 'real'),
     ]) {
       assert.equal(answer.status, 403);
-      assert.equal(errorsOf(answer)[0]?.['detail'], "the last owner of the organization 'haunted' cannot be removed");
+      assert.match(
+        String(errorsOf(answer)[0]?.['detail']),
+        /^the last owner of the organization 'haunted' cannot be removed: /,
+      );
     }
     assert.equal((await members('DELETE', 'ghost')).status, 204);
     assert.equal((await members('POST', 'ghost')).status, 204);

@@ -6,6 +6,9 @@ import type { DeepReadonly } from '../../state/table.ts';
 import type { Resource } from '../jsonapi/documents.ts';
 import { resourceSchema, toOne } from '../jsonapi/schemas.ts';
 import { type ApiToken, tokenUses } from '../tables/authentication-token.ts';
+import { organizations } from '../tables/organization.ts';
+import { teams } from '../tables/team.ts';
+import { organizationRelationship } from './organization-to-json.ts';
 
 const nullableText = Type.Union([Type.String(), Type.Null()]);
 
@@ -17,7 +20,11 @@ export const tokenSchema = resourceSchema('authentication-tokens', 'Authenticati
     'expired-at': Type.Union([Type.String(), Type.Null()], { description: 'Null when it does not expire.' }),
     token: Type.Union([Type.String(), Type.Null()], { description: 'Null except in the answer to the creation.' }),
   },
-  relationships: { 'created-by': Type.Optional(toOne('users')), team: Type.Optional(toOne('teams')) },
+  relationships: {
+    'created-by': Type.Optional(toOne('users')),
+    team: Type.Optional(toOne('teams')),
+    organization: Type.Optional(toOne('organizations')),
+  },
 });
 
 export type AnyToken = DeepReadonly<ApiToken> | DeepReadonly<UserToken>;
@@ -40,6 +47,14 @@ export function tokenToJson(reader: Reader, token: AnyToken, secret: string | nu
       ...(teamId !== undefined && { team: { data: { id: teamId, type: 'teams' } } }),
     },
   };
+}
+
+/** Returns a token of a team or an organization, with the organization, for site administrators. */
+export function createdTokenToJson(reader: Reader, token: DeepReadonly<ApiToken>): Resource {
+  const { relationships, ...resource } = tokenToJson(reader, token);
+  const organizationId = token.organizationId ?? reader.get(teams, token.teamId ?? '')?.row.organizationId ?? '';
+  const organization = reader.get(organizations, organizationId)?.row.name ?? '';
+  return { ...resource, relationships: { ...relationships, organization: organizationRelationship(organization) } };
 }
 
 /** Removes `last-used-at`, which changes without a change of the token, so that it does not affect the `ETag`. */

@@ -76,6 +76,9 @@ export const organizationSchema = resourceSchema('organizations', 'Organization'
       Object.keys(CONSTANT_ATTRIBUTES).map((name) => [name, Type.Union([Type.Boolean(), Type.Null()])]),
     ),
     permissions: Type.Record(Type.String(), Type.Boolean()),
+    'owners-count': Type.Optional(
+      Type.Integer({ minimum: 0, description: 'Only at the paths of site administrators.' }),
+    ),
   },
   relationships: { 'default-project': toOne('projects') },
 });

@@ -17,7 +17,10 @@ export const userSchema = resourceSchema('users', 'User', {
     'two-factor': Type.Object({ enabled: Type.Boolean(), verified: Type.Boolean() }),
     'unconfirmed-email': Type.Null(),
     'v2-only': Type.Boolean(),
-    'is-site-admin': Type.Boolean(),
+    'is-site-admin': Type.Optional(
+      Type.Boolean({ description: 'Only for the user themself and for site administrators.' }),
+    ),
+    'is-suspended': Type.Optional(Type.Boolean({ description: 'Only for site administrators.' })),
     permissions: Type.Record(Type.String(), Type.Boolean()),
     token: Type.Optional(
       Type.String({ description: "A new user's first token. Only the answer to the creation contains it." }),
@@ -26,8 +29,14 @@ export const userSchema = resourceSchema('users', 'User', {
   relationships: { 'authenticated-resource': Type.Optional(toOne('teams')) },
 });
 
-/** Returns a user. `self` is whether the user is the caller. */
-export function userToJson(user: DeepReadonly<User>, self = false): Resource {
+/** Who reads a user: the user themself, a site administrator, both, or another member of an organization. */
+export interface UserViewer {
+  readonly self?: boolean;
+  readonly siteAdmin?: boolean;
+}
+
+/** Returns a user. Other members do not learn who administers the server [AUTHZ-92]. */
+export function userToJson(user: DeepReadonly<User>, { self = false, siteAdmin = false }: UserViewer = {}): Resource {
   return {
     id: user.id,
     type: 'users',
@@ -36,7 +45,8 @@ export function userToJson(user: DeepReadonly<User>, self = false): Resource {
       email: user.email === '' ? null : user.email,
       'avatar-url': avatarUrl(user.email),
       ...constantAttributes(false),
-      'is-site-admin': user.siteAdmin,
+      ...((self || siteAdmin) && { 'is-site-admin': user.siteAdmin }),
+      ...(siteAdmin && { 'is-suspended': user.suspendedTime !== undefined }),
       permissions: permissions(self),
     },
     relationships: {},

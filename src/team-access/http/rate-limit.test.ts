@@ -2,38 +2,45 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { startApi } from '../../../test/support/process/api.ts';
-import { makeCompany, putApiToken, putTeam } from '../../../test/support/team-access/organizations.ts';
+import { makeCompany, putApiToken, putTeam, userIdByName } from '../../../test/support/team-access/organizations.ts';
 import { errorsOf, request } from '../../../test/support/team-access/team-access.ts';
-import { JsonApiError } from '../jsonapi/errors.ts';
+import { ServiceError } from '../../http/errors.ts';
 import { RATE_SHARES_MAX, RATE_WINDOW_MS } from '../limits.ts';
-import { createRateLimit } from './rate-limit.ts';
+import { createRateLimit, type RateCounter } from './rate-limit.ts';
+
+const only = (key: string): readonly RateCounter[] => [{ bound: 'caller', key }];
+const team = (key: string, organization: string): readonly RateCounter[] => [
+  { bound: 'caller', key },
+  { bound: 'teams', key: organization },
+];
 
 describe('the rate limit', () => {
   test('allows as many requests as the limit, and returns the remaining number [TEAM-90] [TEAM-94]', () => {
     const clock = createFakeClock();
     const limit = createRateLimit(clock, { rateLimit: 4 });
     const first = ['X-RateLimit-Limit', '4', 'X-RateLimit-Remaining', '3', 'X-RateLimit-Reset', '1.000'];
-    assert.deepEqual(limit.count({ key: 'a' }), first);
+    assert.deepEqual(limit.count(only('a')), first);
     clock.advance(250);
-    assert.deepEqual(limit.count({ key: 'a' }).slice(3), ['2', 'X-RateLimit-Reset', '0.750']);
-    limit.count({ key: 'a' });
-    limit.count({ key: 'a' });
+    assert.deepEqual(limit.count(only('a')).slice(3), ['2', 'X-RateLimit-Reset', '0.750']);
+    limit.count(only('a'));
+    limit.count(only('a'));
     assert.throws(
-      () => limit.count({ key: 'a' }),
+      () => limit.count(only('a')),
       (error) =>
-        error instanceof JsonApiError &&
-        error.errors[0]?.code === 'too-many-requests' &&
-        error.headers.join(' ').endsWith('X-RateLimit-Remaining 0 X-RateLimit-Reset 0.750 Retry-After 1'),
+        error instanceof ServiceError &&
+        error.code === 'rate-limited' &&
+        error.retryAfterSeconds === 1 &&
+        error.headers.join(' ').endsWith('X-RateLimit-Remaining 0 X-RateLimit-Reset 0.750'),
     );
     clock.advance(750);
-    assert.deepEqual(limit.count({ key: 'a' }), first);
+    assert.deepEqual(limit.count(only('a')), first);
   });
 
   test('counts each caller separately', () => {
     const limit = createRateLimit(createFakeClock(), { rateLimit: 1 });
-    limit.count({ key: 'a' });
-    limit.count({ key: 'b' });
-    assert.throws(() => limit.count({ key: 'a' }), JsonApiError);
+    limit.count(only('a'));
+    limit.count(only('b'));
+    assert.throws(() => limit.count(only('a')), ServiceError);
   });
 
   test('limits each team, and all teams of an organization together [TEAM-92]', () => {
@@ -41,9 +48,9 @@ describe('the rate limit', () => {
     const spend = (key: string, sharedKey: string): number => {
       for (let count = 0; ; count++) {
         try {
-          limit.count({ key, sharedKey });
+          limit.count(team(key, sharedKey));
         } catch (error) {
-          assert.ok(error instanceof JsonApiError);
+          assert.ok(error instanceof ServiceError);
           return count;
         }
       }
@@ -52,25 +59,25 @@ describe('the rate limit', () => {
     for (let i = 1; i < RATE_SHARES_MAX; i++) assert.equal(spend(`team ${i}`, 'acme'), 4);
     assert.equal(spend('one more', 'acme'), 0);
     assert.equal(spend('of another', 'beta'), 4);
-    limit.count({ key: 'a user' });
+    limit.count(only('a user'));
   });
 
   test('returns the remaining requests of the shared limit if they are fewer [TEAM-94]', () => {
     const limit = createRateLimit(createFakeClock(), { rateLimit: 4 });
-    for (let i = 0; i < 4 * RATE_SHARES_MAX - 2; i++) limit.count({ key: `team ${i}`, sharedKey: 'acme' });
-    assert.equal(limit.count({ key: 'late', sharedKey: 'acme' })[3], '1');
+    for (let i = 0; i < 4 * RATE_SHARES_MAX - 2; i++) limit.count(team(`team ${i}`, 'acme'));
+    assert.equal(limit.count(team('late', 'acme'))[3], '1');
   });
 
   test('reports which of the two limits a team exceeded [TEAM-95]', () => {
     const limit = createRateLimit(createFakeClock(), { rateLimit: 4 });
     const assertRejected = (key: string, detail: string) =>
       assert.throws(
-        () => limit.count({ key, sharedKey: 'acme' }),
-        (error) => error instanceof JsonApiError && error.errors[0]?.detail === detail,
+        () => limit.count(team(key, 'acme')),
+        (error) => error instanceof ServiceError && error.message === detail,
       );
-    for (let i = 0; i < 4; i++) limit.count({ key: 'busy', sharedKey: 'acme' });
+    for (let i = 0; i < 4; i++) limit.count(team('busy', 'acme'));
     assertRejected('busy', 'more than 4 requests a second');
-    for (let i = 4; i < 4 * RATE_SHARES_MAX; i++) limit.count({ key: `team ${i}`, sharedKey: 'acme' });
+    for (let i = 4; i < 4 * RATE_SHARES_MAX; i++) limit.count(team(`team ${i}`, 'acme'));
     assertRejected('quiet', 'the teams of the organization together made more than 40 requests a second');
     assertRejected('busy', 'more than 4 requests a second');
   });
@@ -78,9 +85,9 @@ describe('the rate limit', () => {
   test('is off at 0, and follows changes of the setting [TEAM-90]', () => {
     const settings = { rateLimit: 0 };
     const limit = createRateLimit(createFakeClock(), settings);
-    for (let i = 0; i < 100; i++) assert.deepEqual(limit.count({ key: 'a' }), []);
+    for (let i = 0; i < 100; i++) assert.deepEqual(limit.count(only('a')), []);
     settings.rateLimit = 4;
-    assert.equal(limit.count({ key: 'a' })[1], '4');
+    assert.equal(limit.count(only('a'))[1], '4');
   });
 
   test('adds its headers to every answer, and counts requests without a valid token by address [TEAM-91]', async () => {
@@ -169,5 +176,39 @@ describe('the rate limit', () => {
     assert.deepEqual(await details(company.tokens.owner), [200, '3']);
     clock.advance(RATE_WINDOW_MS);
     assert.deepEqual(await details(tokens[RATE_SHARES_MAX]?.[0] ?? null), [200, '3']);
+  });
+
+  test('counts the tokens of teams and organizations for the user who created them, too [TEAM-114]', async () => {
+    await using api = await startApi({ clock: createFakeClock(Date.now()), rateLimit: 30 });
+    const company = await makeCompany(api.state, 'acme');
+    const owner = await api.state.write((tx) => userIdByName(tx, 'acme-owner'));
+    const tokens = await api.state.write((tx) => [
+      company.tokens.owner,
+      putApiToken(tx, { organizationId: company.id, createdBy: owner }),
+      ...Array.from({ length: 15 }, (_, i) =>
+        putApiToken(tx, { teamId: putTeam(tx, company.id, `team ${i}`, 'secret'), createdBy: owner }),
+      ),
+    ]);
+    let answered = 0;
+    let last = '';
+    for (let i = 0; i < 4; i++) {
+      for (const token of tokens) {
+        const { status, text } = await request(api, token, 'GET', '/account/details');
+        if (status === 200) answered += 1;
+        else last = text;
+      }
+    }
+    assert.equal(answered, 30);
+    assert.match(last, /the tokens of the user who created this token together made more than 30 requests a second/);
+  });
+
+  test('refuses a large body without a valid token before it is read [TEAM-35]', async () => {
+    await using api = await startApi();
+    const body = 'x'.repeat(20_000);
+    for (const token of [null, 'unknown']) {
+      const { status, headers, text } = await api.request('POST', '/api/v2/team-workspaces', { token, body });
+      assert.deepEqual([status, headers['www-authenticate']], [401, 'Bearer']);
+      assert.equal(text, '{"errors":[{"status":"401","title":"unauthorized"}]}');
+    }
   });
 });

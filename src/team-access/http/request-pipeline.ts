@@ -1,12 +1,11 @@
 /**
- * The request pipeline of team access: authentication (401), rate limit (429), content negotiation (415, 406), then the
- * endpoint handler. A read uses one snapshot. A write authenticates the caller again in its transaction ([TEAM-25]).
+ * The request pipeline of team access after the rate limit (429, see admission.ts): authentication (401), content
+ * negotiation (415, 406), then the endpoint handler. A read uses one snapshot. A write authenticates the caller again in its transaction ([TEAM-25]).
  */
 import { Type } from 'typebox';
 import type { Origin } from '../../audit/record.ts';
 import { users } from '../../credentials/user.ts';
 import { type Answer, type Call, parameterFamily, polledDisconnectSignal, type Query } from '../../http/call.ts';
-import { ServiceError } from '../../http/errors.ts';
 import { QUOTED_LENGTH_MAX } from '../../http/limits.ts';
 import type { Parameter } from '../../http/parameter.ts';
 import { undeclaredParameter } from '../../http/query-rules.ts';
@@ -18,15 +17,7 @@ import type { State } from '../../state/state.ts';
 import type { WriteCaller } from '../../state/write/admission.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
 import type { WriteOptions } from '../../state/write/write-queue.ts';
-import {
-  authenticate,
-  type Caller,
-  callerId,
-  findCaller,
-  presentedTokenHash,
-  unauthorized,
-  withCachedRoles,
-} from '../authorization/caller.ts';
+import { authenticate, type Caller, callerId, presentedTokenHash, withCachedRoles } from '../authorization/caller.ts';
 import { forgettingChangedRoles } from '../authorization/role-changes.ts';
 import { checkAccept, checkContentType, NO_CONTENT, rejectIfMatch } from '../jsonapi/documents.ts';
 import { errorAnswer } from '../jsonapi/error-answer.ts';
@@ -36,13 +27,11 @@ import { LARGE_BODY_BYTES } from '../limits.ts';
 import { organizations } from '../tables/organization.ts';
 import { teams } from '../tables/team.ts';
 import type { LargeWrites } from './large-writes.ts';
-import type { RateLimit, RateLimitKeys } from './rate-limit.ts';
 import type { TokenUses } from './record-token-uses.ts';
 
 /** The dependencies of all endpoints. */
 export interface TeamAccessService {
   readonly state: State;
-  readonly rateLimit: RateLimit;
   readonly largeWrites: LargeWrites;
   readonly tokenUses: TokenUses;
   /** Whether `compat` contains `terraform`. */
@@ -212,15 +201,18 @@ const originOf = ({ request, id }: Call, caller: Caller): Origin => ({
 });
 
 /** Serves a request that needs no token. */
-export const servePublic = (
+export function servePublic(
   service: TeamAccessService,
   call: Call,
   answer: () => Answer | Promise<Answer>,
-): Answer | Promise<Answer> =>
-  withRateLimit(service, call, () => {
+): Answer | Promise<Answer> {
+  try {
     checkQuery(service, call);
     return answer();
-  });
+  } catch (error) {
+    return answerError(error);
+  }
+}
 
 /**
  * Refuses a parameter that selects data and that the endpoint does not declare ([DOC-28]). The detail of an unknown
@@ -238,59 +230,27 @@ function checkQuery({ isSelecting }: TeamAccessService, call: Call): void {
   ]);
 }
 
-/** Counts a request that matches no endpoint. Returns its rate limit headers. @throws ServiceError `rate-limited` */
-export function countUnmatched({ state, rateLimit }: TeamAccessService, call: Call): readonly string[] {
-  try {
-    const reader = state.snapshot;
-    return rateLimit.count(rateLimitKeys(reader, findCaller(reader, presentedTokenHash(call)), call));
-  } catch (error) {
-    if (!(error instanceof JsonApiError)) throw error;
-    throw new ServiceError('rate-limited', error.message, { headers: error.headers });
-  }
-}
-
-/** Counts a request, requires a valid token, and records its use. */
-const withCaller = <Result extends Answer | Promise<Answer>>(
-  service: TeamAccessService,
+/** Requires a valid token, records its use, and converts JsonApiError to an answer. */
+function withCaller<Result extends Answer | Promise<Answer>>(
+  { state, tokenUses }: TeamAccessService,
   call: Call,
   run: (caller: Caller) => Result,
-): Result | Answer =>
-  withRateLimit(service, call, (caller) => {
-    if (caller === undefined) throw unauthorized();
-    service.tokenUses.recordUse(caller);
-    return run(caller);
-  });
-
-/** Counts a request, converts JsonApiError to an answer, and adds the rate limit headers to every answer. */
-function withRateLimit<Result extends Answer | Promise<Answer>>(
-  { state, rateLimit }: TeamAccessService,
-  call: Call,
-  run: (caller: Caller | undefined) => Result,
 ): Result | Answer {
-  let limits: readonly string[] = [];
-  const withLimits = (answer: Answer): Answer =>
-    limits.length === 0 ? answer : { ...answer, headers: [...(answer.headers ?? []), ...limits] };
-  const answerError = (error: unknown): Answer => {
-    if (error instanceof JsonApiError) return withLimits(errorAnswer(error));
-    throw error;
-  };
   try {
-    const caller = findCaller(state.snapshot, presentedTokenHash(call));
-    limits = rateLimit.count(rateLimitKeys(state.snapshot, caller, call));
+    const caller = authenticate(state.snapshot, presentedTokenHash(call));
+    tokenUses.recordUse(caller);
     const result = run(caller);
     // Stays synchronous unless `run` returns a promise.
-    if (result instanceof Promise) return result.then(withLimits, answerError) as Result;
-    return withLimits(result);
+    return result instanceof Promise ? (result.catch(answerError) as Result) : result;
   } catch (error) {
     return answerError(error);
   }
 }
 
-function rateLimitKeys(reader: Snapshot, caller: Caller | undefined, { request }: Call): RateLimitKeys {
-  if (caller === undefined) return { key: `address ${request.socket.remoteAddress}` };
-  if (caller.kind !== 'team') return { key: callerId(caller) };
-  const organizationId = reader.get(teams, caller.teamId)?.row.organizationId;
-  return { key: caller.teamId, sharedKey: `teams of ${organizationId}` };
+/** @throws any other error */
+function answerError(error: unknown): Answer {
+  if (error instanceof JsonApiError) return errorAnswer(error);
+  throw error;
 }
 
 export const DRY_RUN: Parameter = {
@@ -300,15 +260,16 @@ export const DRY_RUN: Parameter = {
   flag: true,
 };
 
+/** Whether a request asks for a dry run. @throws JsonApiError `bad-request` */
+export const readDryRun = (query: Query): boolean => readFlag(query, DRY_RUN);
+
 /**
- * Whether a request asks for a dry run. Rejects a parameter with a value other than `true`, because ignoring it would
- * make an unwanted change.
+ * Whether a flag is set. Rejects a value other than `true`, because ignoring it would make an unwanted change.
  * @throws JsonApiError `bad-request`
  */
-export function readDryRun(query: Query): boolean {
-  const value = query.get(DRY_RUN.name);
+export function readFlag(query: Query, { name }: Parameter): boolean {
+  const value = query.get(name);
   if (value === undefined) return false;
   if (value === '' || value === 'true') return true;
-  const detail = 'dry-run must be true, or have no value';
-  throw new JsonApiError([{ code: 'bad-request', detail, parameter: DRY_RUN.name }]);
+  throw new JsonApiError([{ code: 'bad-request', detail: `${name} must be true, or have no value`, parameter: name }]);
 }

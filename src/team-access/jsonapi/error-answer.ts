@@ -43,14 +43,18 @@ export const renderServerError: ErrorRenderer = (
   const title = TITLES[code];
   const source = parameter === undefined ? {} : { source: { parameter } };
   const error: SerializedError = { status: String(status), title, ...source };
-  // A 404 has no detail, because it would distinguish missing resources from those that the caller may not know of.
+  // A 404 has no detail, because it would distinguish missing resources from those that the caller may not know of. For
+  // the same reason a 401 tells nothing about the token.
   const detail = code === 'internal' ? `request ${call.id}` : message;
   const retry = retryAfterSeconds === undefined ? [] : ['Retry-After', String(retryAfterSeconds)];
-  return errorDocumentAnswer(status, [code === 'not-found' ? error : { ...error, detail }], [...headers, ...retry]);
+  return errorDocumentAnswer(status, [WITHOUT_DETAIL.has(code) ? error : { ...error, detail }], [...headers, ...retry]);
 };
+
+const WITHOUT_DETAIL: ReadonlySet<ServiceErrorCode> = new Set(['not-found', 'unauthorized']);
 
 const TITLES: Readonly<Record<ServiceErrorCode, string>> = {
   'bad-request': 'bad request',
+  unauthorized: 'unauthorized',
   'permission-denied': 'forbidden',
   'not-found': 'not found',
   'method-not-allowed': 'method not allowed',

@@ -32,7 +32,7 @@ const DEFINITIONS = {
     meaning: 'The body is not the expected JSON:API document',
   },
   'invalid-attribute': { status: 422, title: 'invalid attribute', meaning: 'A value is invalid' },
-  'too-many-requests': { status: 429, title: 'too many requests', meaning: '`team-access.rate-limit` is exceeded' },
+  'too-many-requests': { status: 429, title: 'too many requests', meaning: 'A limit of the caller is reached' },
 } as const satisfies Readonly<Record<string, { status: number; title: string; meaning: string }>>;
 
 export type ErrorCode = keyof typeof DEFINITIONS;

@@ -8,20 +8,25 @@ import type { DeepReadonly } from '../../state/table.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
 import { recordTeamAccessChange } from '../audit.ts';
 import type { Caller, CallerRole } from '../authorization/caller.ts';
-import { type ComparisonBudget, checkTeamWithinRole, comparisonBudget } from '../authorization/compare-team.ts';
+import {
+  type ComparisonBudget,
+  checkTeamWithinRole,
+  comparisonBudget,
+  forbidden,
+} from '../authorization/compare-team.ts';
 import { organizationByName, roleInOrganization, visibleTeam } from '../authorization/find-visible.ts';
-import { checkOwnerRemains, isOwner } from '../authorization/owners.ts';
+import { checkOwnerRemains, hasOtherOwner, isOwner, makeOwner } from '../authorization/owners.ts';
 import { canManageMemberships, canRemoveMember, canUpdateMembers } from '../authorization/permissions.ts';
 import { membershipToJson } from '../documents/organization-membership-to-json.ts';
 import type { WriteContext } from '../http/request-pipeline.ts';
-import { unconditional } from '../jsonapi/documents.ts';
+import { type Precondition, unconditional } from '../jsonapi/documents.ts';
 import { attributeError, type ErrorObject, JsonApiError, notFound, throwErrors } from '../jsonapi/errors.ts';
 import { readEmail } from '../jsonapi/read-attributes.ts';
 import type { ParsedResource, ResourceSpec } from '../jsonapi/read-resource.ts';
 import { INVITED_MAX } from '../limits.ts';
 import { type Membership, membershipPair, memberships } from '../tables/organization-membership.ts';
 import { type Team, teamMembers, teams } from '../tables/team.ts';
-import { createUser } from '../users/change-user.ts';
+import { createUser, findSuccessor, transferError } from '../users/change-user.ts';
 import { removeUnclaimedUser } from '../users/remove-unclaimed-users.ts';
 
 export const NEW_MEMBERSHIP: ResourceSpec = {
@@ -94,11 +99,23 @@ export function* createMembership(
   return { role, membership };
 }
 
+export interface MembershipEnd {
+  readonly id: string;
+  readonly precondition?: Precondition;
+  /** ID or username of the member whom an owner makes an owner when they leave. */
+  readonly transferTo?: string | undefined;
+  /** Whether a last owner leaves the organization without an owner, to the site administrators. */
+  readonly leaveToSiteAdministrators?: boolean;
+}
+
 /**
- * Ends a membership and removes the user from the teams of the organization [AUTHZ-62, AUTHZ-63].
- * @throws JsonApiError `not-found`, `precondition-failed`; `forbidden` for the last owner
+ * Ends a membership and removes the user from the teams of the organization [AUTHZ-62, AUTHZ-63]. A last owner names a
+ * successor or leaves the organization to the site administrators [AUTHZ-89].
+ * @throws JsonApiError `not-found`, `precondition-failed`, `invalid-attribute`; `forbidden` for the last owner
  */
-export function deleteMembership({ tx, caller, origin }: WriteContext, id: string, precondition = unconditional): void {
+export function deleteMembership(context: WriteContext, end: MembershipEnd): void {
+  const { tx, caller, origin } = context;
+  const { id, precondition = unconditional } = end;
   const { role, membership } = membershipById(tx, caller, id);
   const memberTeams = tx
     .list(teamMembers, 'membership', id)
@@ -106,10 +123,16 @@ export function deleteMembership({ tx, caller, origin }: WriteContext, id: strin
     .filter((team) => team !== undefined);
   const isSelf = caller.kind === 'user' && caller.userId === membership.userId;
   if (!isSelf && !canRemoveMember(role, memberTeams)) throw notFound();
-  const { organization } = role;
   const { organizationId, userId } = membership;
-  if (isOwner(tx, organization, userId)) checkOwnerRemains(tx, organization, userId);
+  const successor = readSuccessor(tx, role, membership, end.transferTo);
+  const leaves = end.leaveToSiteAdministrators === true;
+  if (leaves && !isSelf)
+    throw forbidden('only an owner who leaves can leave the organization to the site administrators');
+  const wasLastOwner =
+    isOwner(tx, role.organization, userId) && !hasOtherOwner(tx, role.organization, userId) && successor === undefined;
+  if (wasLastOwner && !leaves) checkOwnerRemains(tx, role.organization, userId);
   precondition(() => ({ data: membershipToJson(tx, role, membership) }));
+  if (successor !== undefined) makeOwner(context, role.organization, successor.id);
   tx.delete(memberships, id);
   recordTeamAccessChange(tx, origin, {
     organizationId,
@@ -119,7 +142,31 @@ export function deleteMembership({ tx, caller, origin }: WriteContext, id: strin
     before: { ...membership, teams: memberTeams.map((team) => team.id) },
     after: null,
   });
+  if (wasLastOwner) {
+    const change = { action: 'leave-to-site-administrators', type: 'organizations', subject: organizationId };
+    recordTeamAccessChange(tx, origin, { organizationId, ...change, before: { owner: userId }, after: null });
+  }
   removeUnclaimedUser({ tx, origin, organizationId }, userId);
+}
+
+/**
+ * Returns the member whom a departing owner makes an owner. Only owners do so, because another caller would make an
+ * owner without being one.
+ * @throws JsonApiError `invalid-attribute`, `forbidden`
+ */
+function readSuccessor(
+  reader: Reader,
+  role: CallerRole,
+  { organizationId, userId }: DeepReadonly<Membership>,
+  transferTo: string | undefined,
+): DeepReadonly<User> | undefined {
+  if (transferTo === undefined) return undefined;
+  if (!(role.owner && isOwner(reader, role.organization, userId))) {
+    throw forbidden('only the membership of an owner can end with transfer-to, and only by an owner');
+  }
+  const successor = findSuccessor(reader, transferTo, userId);
+  if (reader.find(memberships, 'pair', membershipPair(organizationId, successor.id)) !== undefined) return successor;
+  throw transferError();
 }
 
 /** Returns a team to which the caller may add members. @throws JsonApiError `not-found`, `forbidden` [AUTHZ-44] */

@@ -2,6 +2,7 @@
 import { Type } from 'typebox';
 import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
+import type { Parameter } from '../../http/parameter.ts';
 import { oneStep } from '../../state/clock/slices.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import { comparisonBudget } from '../authorization/compare-team.ts';
@@ -14,12 +15,13 @@ import {
 } from '../documents/organization-membership-to-json.ts';
 import { teamToJson } from '../documents/team-to-json.ts';
 import { userToJson } from '../documents/user-to-json.ts';
-import { serveDelete, serveLargeWrite, serveRead, type TeamAccessService } from '../http/request-pipeline.ts';
+import { readFlag, serveDelete, serveLargeWrite, serveRead, type TeamAccessService } from '../http/request-pipeline.ts';
 import { type Document, documentAnswer, IF_MATCH, ifMatch, type Resource } from '../jsonapi/documents.ts';
 import { boundedLinkage, collectIncluded, includeParameter, readInclude } from '../jsonapi/include.ts';
 import { NAME_FILTER, PAGE_PARAMETERS, pageDocument, readPageOrDefault, slicePage } from '../jsonapi/pagination.ts';
 import { readResource } from '../jsonapi/read-resource.ts';
 import { bodySchema, documentSchema, pageSchema, toMany } from '../jsonapi/schemas.ts';
+import { TRANSFER_TO } from '../users/change-user.ts';
 import {
   createMembership,
   deleteMembership,
@@ -31,6 +33,13 @@ import { EMAIL_FILTER, listMemberships, STATUS_FILTER } from './list-memberships
 
 const INCLUDES = ['user', 'teams'] as const;
 const INCLUDE = includeParameter(INCLUDES);
+
+const LEAVE: Parameter = {
+  name: 'leave-to-site-administrators',
+  description: 'Without a value or with `true`, the last owner leaves the organization without an owner.',
+  schema: Type.Literal('true'),
+  flag: true,
+};
 
 const newMembershipSchema = bodySchema('organization-memberships', {
   attributes: { email: Type.String() },
@@ -96,10 +105,18 @@ export function membershipEndpoints(service: TeamAccessService): Endpoint[] {
       method: 'DELETE',
       path: '/api/v2/organization-memberships/:id',
       summary: 'Removes a member from an organization and its teams',
+      query: [TRANSFER_TO, LEAVE],
       headers: [IF_MATCH],
       status: 204,
       handle: (call) =>
-        serveDelete(service, call, (context) => deleteMembership(context, pathParameter(call, 'id'), ifMatch(call))),
+        serveDelete(service, call, (context) =>
+          deleteMembership(context, {
+            id: pathParameter(call, 'id'),
+            precondition: ifMatch(call),
+            transferTo: call.query.get(TRANSFER_TO.name),
+            leaveToSiteAdministrators: readFlag(call.query, LEAVE),
+          }),
+        ),
     },
   ];
 }

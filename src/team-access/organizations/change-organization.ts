@@ -5,6 +5,7 @@ import { newId } from '../../credentials/ids-and-secrets.ts';
 import { users } from '../../credentials/user.ts';
 import type { Call } from '../../http/call.ts';
 import type { Reader } from '../../state/memory/reader.ts';
+import type { DeepReadonly } from '../../state/table.ts';
 import { deleteTrail, recordTeamAccessChange } from '../audit.ts';
 import { type CallerRole, callerRole, roleWithTeams } from '../authorization/caller.ts';
 import { organizationByName, roleInOrganization } from '../authorization/find-visible.ts';
@@ -144,11 +145,15 @@ export function changeOrganization(
 }
 
 /** Also deletes the content, in one commit [AUTHZ-83]. @throws JsonApiError `not-found`, `precondition-failed` */
-export function deleteOrganization({ tx, caller, origin }: WriteContext, call: Call, name: string): void {
-  const role = organizationByName(tx, caller, name);
+export function deleteOrganization(context: WriteContext, call: Call, name: string): void {
+  const role = organizationByName(context.tx, context.caller, name);
   if (!canUpdateOrganization(role)) throw notFound();
   ifMatch(call)(() => organizationDocument(role));
-  const { organization } = role;
+  removeOrganization(context, role.organization);
+}
+
+/** Deletes an organization with everything in it. Callers authorize first. */
+export function removeOrganization({ tx, origin }: WriteContext, organization: DeepReadonly<Organization>): void {
   deleteTrail(tx, organization.id);
   tx.delete(organizations, organization.id);
   recordTeamAccessChange(tx, origin, {

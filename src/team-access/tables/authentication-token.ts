@@ -14,7 +14,7 @@ export interface ApiToken {
   readonly secretHash: string;
   /** Null for the token at the path `authentication-token`. A team's other tokens have distinct descriptions. */
   readonly description: string | null;
-  /** ID of the user who created it. Absent when a team or an organization did. */
+  /** ID of the user who created it, who may be deleted. Absent when a team or an organization did. */
   readonly createdBy?: string;
   /** RFC 3339. */
   readonly createTime: string;
@@ -29,6 +29,7 @@ export const apiTokens = defineTable<ApiToken>()({
   indexes: {
     organization: { entry: (token) => token.organizationId },
     team: { entry: (token) => token.teamId },
+    createdBy: { entry: (token) => token.createdBy },
     secretHash: { entry: (token) => token.secretHash, unique: true },
   },
   owners: [

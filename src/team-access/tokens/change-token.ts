@@ -81,6 +81,11 @@ export function deleteToken(context: WriteContext, token: AnyToken): void {
   recordToken(context, { token, before: true });
 }
 
+/** Revokes the tokens of teams and organizations that a user created, also after the deletion of the user. */
+export function revokeCreatedTokens(context: WriteContext, userId: string): void {
+  for (const { row } of context.tx.list(apiTokens, 'createdBy', userId)) deleteToken(context, row);
+}
+
 /** Returns the token at `/authentication-token` of an organization or a team. */
 export function singleToken(reader: Reader, owner: TokenOwner): ApiToken | undefined {
   if (owner.kind === 'organization') return reader.list(apiTokens, 'organization', owner.organizationId)[0]?.row;

@@ -5,16 +5,39 @@ import type { Endpoint } from '../../http/endpoint.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { Caller } from '../authorization/caller.ts';
 import { organizationWithTeams } from '../authorization/find-visible.ts';
-import { type AnyToken, tokenSchema, tokenToJson, withoutLastUsed } from '../documents/authentication-token-to-json.ts';
+import {
+  type AnyToken,
+  createdTokenToJson,
+  tokenSchema,
+  tokenToJson,
+  withoutLastUsed,
+} from '../documents/authentication-token-to-json.ts';
 import { serveDelete, serveRead, serveWrite, type TeamAccessService } from '../http/request-pipeline.ts';
-import { type Document, documentAnswer, etagOf, IF_MATCH, ifMatch, serializedAnswer } from '../jsonapi/documents.ts';
+import {
+  type Document,
+  documentAnswer,
+  etagOf,
+  IF_MATCH,
+  ifMatch,
+  NO_CONTENT,
+  serializedAnswer,
+} from '../jsonapi/documents.ts';
 import { notFound } from '../jsonapi/errors.ts';
 import { PAGE_PARAMETERS, pageDocument, readPageOrDefault, slicePage } from '../jsonapi/pagination.ts';
 import { type RawAttributes, readResource } from '../jsonapi/read-resource.ts';
 import { documentSchema, pageSchema } from '../jsonapi/schemas.ts';
 import { apiTokens } from '../tables/authentication-token.ts';
-import { createToken, deleteToken, newTokenSchema, singleToken, type TokenOwner } from './change-token.ts';
-import { organizationOwner, selfOwner, teamOwner, teamTokens, tokenById } from './find-token.ts';
+import {
+  createToken,
+  deleteToken,
+  newTokenSchema,
+  revokeCreatedTokens,
+  singleToken,
+  type TokenOwner,
+} from './change-token.ts';
+import { createdTokens, organizationOwner, selfOwner, teamOwner, teamTokens, tokenById } from './find-token.ts';
+
+const CREATED_TOKENS = '/api/v2/admin/users/:id/authentication-tokens';
 
 /** Finds the owner of the tokens that a request names, and authorizes the caller. @throws JsonApiError `not-found` */
 type FindOwner = (reader: Reader, caller: Caller, call: Call) => TokenOwner;
@@ -126,6 +149,55 @@ export function tokenEndpoints(service: TeamAccessService): Endpoint[] {
       userOfPath(reader, caller, call);
       return inCreationOrder(reader.list(userTokens, 'user', pathParameter(call, 'id')));
     }),
+    {
+      method: 'GET',
+      path: CREATED_TOKENS,
+      summary: 'Lists the tokens of teams and organizations that a user created. Only for site administrators',
+      conditional: true,
+      query: PAGE_PARAMETERS,
+      answer: pageSchema(tokenSchema),
+      handle: (call) =>
+        serveRead(service, call, (reader, caller) => {
+          const page = readPageOrDefault(call.query);
+          const tokens = createdTokens(reader, caller, pathParameter(call, 'id'));
+          const data = slicePage(tokens, page).map((token) => createdTokenToJson(reader, token));
+          return tokensAnswer(call, pageDocument(call, page, { data, totalCount: tokens.length }));
+        }),
+    },
+    {
+      method: 'DELETE',
+      path: CREATED_TOKENS,
+      summary: 'Revokes all tokens of teams and organizations that a user created. Only for site administrators',
+      status: 204,
+      handle: (call) =>
+        serveWrite(service, call, {
+          parse: () => undefined,
+          change(context) {
+            const userId = pathParameter(call, 'id');
+            createdTokens(context.tx, context.caller, userId);
+            revokeCreatedTokens(context, userId);
+            return NO_CONTENT;
+          },
+        }),
+    },
+    {
+      method: 'DELETE',
+      path: `${CREATED_TOKENS}/:token`,
+      summary: 'Revokes a token of a team or an organization that a user created. Only for site administrators',
+      status: 204,
+      handle: (call) =>
+        serveWrite(service, call, {
+          parse: () => undefined,
+          change(context) {
+            const id = pathParameter(call, 'token');
+            const tokens = createdTokens(context.tx, context.caller, pathParameter(call, 'id'));
+            const token = tokens.find((one) => one.id === id);
+            if (token === undefined) throw notFound();
+            deleteToken(context, token);
+            return NO_CONTENT;
+          },
+        }),
+    },
     read('/api/v2/authentication-tokens/:id', 'Reads a token without its secret', byId),
     remove('/api/v2/authentication-tokens/:id', 'Revokes a token', byId),
   ];

@@ -1,9 +1,11 @@
 /** Finds the tokens that a caller may manage [AUTHZ-73 to AUTHZ-78]. */
-import { userTokens } from '../../credentials/user.ts';
+import { users, userTokens } from '../../credentials/user.ts';
 import type { Reader } from '../../state/memory/reader.ts';
+import type { DeepReadonly } from '../../state/table.ts';
 import { type Caller, type CallerRole, callerRole, dummyLookup, homeRole } from '../authorization/caller.ts';
 import { organizationByName, teamById, visibleTeam } from '../authorization/find-visible.ts';
 import { canManageOrganizationToken, canManageTeamTokens } from '../authorization/permissions.ts';
+import { checkSiteAdmin } from '../authorization/site-admin.ts';
 import type { AnyToken } from '../documents/authentication-token-to-json.ts';
 import { notFound } from '../jsonapi/errors.ts';
 import { type ApiToken, apiTokens } from '../tables/authentication-token.ts';
@@ -64,4 +66,18 @@ function canManageTokenOfOrganization(reader: Reader, caller: Caller, organizati
   if (role === undefined) homeRole(reader, caller);
   else dummyLookup(reader, caller);
   return role !== undefined && canManageOrganizationToken(role);
+}
+
+/**
+ * Returns the tokens of teams and organizations that a user created, in order of creation, to site administrators
+ * [AUTHZ-88]. The user may be deleted.
+ * @throws JsonApiError `not-found`, also for a user who is unknown and has created no token
+ */
+export function createdTokens(reader: Reader, caller: Caller, userId: string): readonly DeepReadonly<ApiToken>[] {
+  checkSiteAdmin(caller);
+  const tokens = reader.list(apiTokens, 'createdBy', userId);
+  if (tokens.length === 0 && reader.get(users, userId) === undefined) throw notFound();
+  return tokens
+    .toSorted((a, b) => a.createIndex - b.createIndex || (a.row.id < b.row.id ? -1 : 1))
+    .map(({ row }) => row);
 }

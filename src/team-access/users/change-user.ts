@@ -3,8 +3,12 @@
 import { Type } from 'typebox';
 import { hashSecret, newApiToken, newId } from '../../credentials/ids-and-secrets.ts';
 import { SITE_ADMIN, type User, users, userTokens } from '../../credentials/user.ts';
+import type { Parameter } from '../../http/parameter.ts';
+import type { Reader } from '../../state/memory/reader.ts';
+import type { DeepReadonly } from '../../state/table.ts';
 import { recordTeamAccessChange } from '../audit.ts';
-import { checkOwnerRemains, isOwner, organizationsOfUser } from '../authorization/owners.ts';
+import { hasOtherOwner, isOwner, isUsable, makeOwner, organizationsOfUser } from '../authorization/owners.ts';
+import { checkSiteAdmin } from '../authorization/site-admin.ts';
 import { userToJson } from '../documents/user-to-json.ts';
 import type { WriteContext } from '../http/request-pipeline.ts';
 import type { Precondition } from '../jsonapi/documents.ts';
@@ -12,8 +16,9 @@ import { attributeError, type ErrorObject, JsonApiError, notFound, throwErrors }
 import { readBoolean, readEmail, readText } from '../jsonapi/read-attributes.ts';
 import type { RawAttributes } from '../jsonapi/read-resource.ts';
 import { bodySchema } from '../jsonapi/schemas.ts';
-import { NAME_CHARACTERS_MAX } from '../limits.ts';
-import { checkSiteAdmin, isSelf } from './find-user.ts';
+import { NAME_CHARACTERS_MAX, NAMES_SHOWN_MAX } from '../limits.ts';
+import { revokeCreatedTokens } from '../tokens/change-token.ts';
+import { viewerOf } from './find-user.ts';
 
 type AuditedWrite = Pick<WriteContext, 'tx' | 'origin'>;
 
@@ -135,31 +140,103 @@ function availableUsername(tx: WriteContext['tx'], email: string): string {
   return `${base}-${free}`;
 }
 
-export interface UserTarget {
+/**
+ * Suspends a user or ends the suspension [AUTHZ-87]. Does nothing if the user already is in that state.
+ * @throws JsonApiError `not-found`; `forbidden` for the last site administrator who is not suspended [AUTHZ-70]
+ */
+export function setSuspended({ tx, caller, origin }: WriteContext, id: string, suspended: boolean): User {
+  checkSiteAdmin(caller);
+  const before = tx.get(users, id)?.row;
+  if (before === undefined) throw notFound();
+  if (suspended === (before.suspendedTime !== undefined)) return before;
+  if (suspended) checkSiteAdminRemains(tx, before, 'suspended');
+  const { suspendedTime: _, ...active } = before;
+  const after: User = suspended ? { ...active, suspendedTime: new Date(tx.now).toISOString() } : active;
+  tx.put(users, after);
+  const action = suspended ? 'suspend' : 'unsuspend';
+  recordTeamAccessChange(tx, origin, { action, type: 'users', subject: id, before, after });
+  return after;
+}
+
+/** @throws JsonApiError `forbidden` if no site administrator would remain who is not suspended */
+function checkSiteAdminRemains(reader: Reader, { id, siteAdmin }: DeepReadonly<User>, verb: string): void {
+  if (!siteAdmin) return;
+  const all = reader.list(users, 'siteAdmin', SITE_ADMIN);
+  if (all.some(({ row }) => row.id !== id && row.suspendedTime === undefined)) return;
+  throw new JsonApiError([{ code: 'forbidden', detail: `the last site administrator cannot be ${verb}` }]);
+}
+
+export interface UserDeletion {
   readonly id: string;
   readonly precondition: Precondition;
+  /** ID or username of the new owner of the organizations whose last owner the user is. */
+  readonly transferTo: string | undefined;
+  /** Whether to revoke the tokens of teams and organizations that the user created. */
+  readonly revokeCreated: boolean;
 }
 
 /**
- * Deletes a user with their organization and team memberships and tokens in one commit [AUTHZ-69]. The audit log gets
- * a single entry, because a user can be a member of any number of organizations [TEAM-103].
- * @throws JsonApiError `not-found`, `precondition-failed`; `forbidden` for the last owner of an organization [AUTHZ-64]
- * and the last site administrator [AUTHZ-70]
+ * Deletes a user with their organization and team memberships and tokens in one commit [AUTHZ-69]. Apart from new owners
+ * and revoked tokens, the audit log gets a single entry, because a user can be a member of any number of organizations
+ * [TEAM-103].
+ * @throws JsonApiError `not-found`, `precondition-failed`, `invalid-attribute`; `forbidden` for the last owner of an
+ * organization without `transferTo` [AUTHZ-64] and for the last site administrator [AUTHZ-70]
  */
-export function deleteUser({ tx, caller, origin }: WriteContext, { id, precondition }: UserTarget): void {
+export function deleteUser(context: WriteContext, { id, precondition, transferTo, revokeCreated }: UserDeletion): void {
+  const { tx, caller, origin } = context;
   checkSiteAdmin(caller);
   const user = tx.get(users, id)?.row;
   if (user === undefined) throw notFound();
-  if (user.siteAdmin && tx.list(users, 'siteAdmin', SITE_ADMIN, { limit: 2 }).length === 1) {
-    throw new JsonApiError([{ code: 'forbidden', detail: 'the last site administrator cannot be deleted' }]);
+  checkSiteAdminRemains(tx, user, 'deleted');
+  const successor = transferTo === undefined ? undefined : findSuccessor(tx, transferTo, id);
+  const lastOwned = organizationsOfUser(tx, id).filter(
+    (organization) => isOwner(tx, organization, id) && !hasOtherOwner(tx, organization, id),
+  );
+  if (lastOwned.length > 0 && successor === undefined) {
+    throw lastOwnerError(lastOwned.map(({ name }) => name).toSorted());
   }
-  for (const organization of organizationsOfUser(tx, id)) {
-    if (isOwner(tx, organization, id)) checkOwnerRemains(tx, organization, id);
-  }
-  precondition(() => ({ data: userToJson(user, isSelf(caller, id)) }));
+  precondition(() => ({ data: userToJson(user, viewerOf(caller, id)) }));
+  for (const organization of lastOwned) if (successor !== undefined) makeOwner(context, organization, successor.id);
+  if (revokeCreated) revokeCreatedTokens(context, id);
   tx.delete(users, id);
   recordTeamAccessChange(tx, origin, { action: 'destroy', type: 'users', subject: id, before: user, after: null });
 }
+
+const lastOwnerError = (names: readonly string[]): JsonApiError => {
+  const shown = names.slice(0, NAMES_SHOWN_MAX).map((name) => `'${name}'`);
+  const more = names.length > NAMES_SHOWN_MAX ? [`${names.length - NAMES_SHOWN_MAX} more`] : [];
+  const which = `the last owner of the organization${names.length > 1 ? 's' : ''} ${[...shown, ...more].join(', ')}`;
+  const remedy = 'name a new owner with transfer-to, take the organizations over or delete them, or suspend the user';
+  return new JsonApiError([{ code: 'forbidden', detail: `the user is ${which}: ${remedy}` }]);
+};
+
+export const TRANSFER_TO: Parameter = {
+  name: 'transfer-to',
+  description: 'ID or username of the user who becomes an owner in the same commit.',
+  schema: Type.String(),
+};
+
+/**
+ * Returns the user who becomes an owner: by ID or username, and able to use the organization.
+ * @throws JsonApiError `invalid-attribute` with `source.parameter`
+ */
+export function findSuccessor(reader: Reader, named: string, leaving: string): DeepReadonly<User> {
+  const user = (reader.get(users, named) ?? reader.find(users, 'username', named.toLowerCase()))?.row;
+  if (user !== undefined && user.id !== leaving && isUsable(user)) return user;
+  throw transferError();
+}
+
+/** Returns the same error for a user who is unknown, and for one who cannot become an owner. */
+export const transferError = (): JsonApiError =>
+  new JsonApiError([
+    {
+      code: 'invalid-attribute',
+      detail:
+        'transfer-to must be the ID or username of another user, who is not invited or suspended, and who is a member ' +
+        'of the organization if its owner leaves',
+      parameter: TRANSFER_TO.name,
+    },
+  ]);
 
 export const newUserSchema = bodySchema('users', {
   attributes: {

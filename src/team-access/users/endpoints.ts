@@ -1,11 +1,14 @@
 /** The endpoints `/account/details`, `/users/:id`, and `/admin/users` [AUTHZ-66 to AUTHZ-71]. */
+import { Type } from 'typebox';
 import { users } from '../../credentials/user.ts';
 import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
+import type { Parameter } from '../../http/parameter.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { Caller } from '../authorization/caller.ts';
+import { checkSiteAdmin } from '../authorization/site-admin.ts';
 import { serviceAccountToJson, userSchema, userToJson } from '../documents/user-to-json.ts';
-import { serveDelete, serveRead, serveWrite, type TeamAccessService } from '../http/request-pipeline.ts';
+import { readFlag, serveDelete, serveRead, serveWrite, type TeamAccessService } from '../http/request-pipeline.ts';
 import { documentAnswer, IF_MATCH, ifMatch, type Resource } from '../jsonapi/documents.ts';
 import { notFound } from '../jsonapi/errors.ts';
 import { NAME_FILTER, PAGE_PARAMETERS, pageDocument, readPageOrDefault, slicePage } from '../jsonapi/pagination.ts';
@@ -13,10 +16,41 @@ import { readResource } from '../jsonapi/read-resource.ts';
 import { documentSchema, pageSchema } from '../jsonapi/schemas.ts';
 import { organizations } from '../tables/organization.ts';
 import { teams } from '../tables/team.ts';
-import { claimUser, createFirstToken, createUser, deleteUser, newUserSchema, readNewUser } from './change-user.ts';
-import { checkSiteAdmin, isSelf, userById } from './find-user.ts';
+import {
+  claimUser,
+  createFirstToken,
+  createUser,
+  deleteUser,
+  newUserSchema,
+  readNewUser,
+  setSuspended,
+  TRANSFER_TO,
+} from './change-user.ts';
+import { userById, viewerOf } from './find-user.ts';
+
+const REVOKE_CREATED: Parameter = {
+  name: 'revoke-created',
+  description:
+    'Without a value or with `true`, also revokes the tokens of teams and organizations that the user created.',
+  schema: Type.Literal('true'),
+  flag: true,
+};
 
 export function userEndpoints(service: TeamAccessService): Endpoint[] {
+  const suspension = (action: string, summary: string, suspended: boolean): Endpoint => ({
+    method: 'POST',
+    path: `/api/v2/admin/users/:id/actions/${action}`,
+    summary: `${summary}. Only for site administrators`,
+    answer: documentSchema(userSchema),
+    handle: (call) =>
+      serveWrite(service, call, {
+        parse: () => undefined,
+        change(context) {
+          const user = setSuspended(context, pathParameter(call, 'id'), suspended);
+          return documentAnswer(call, { data: userToJson(user, viewerOf(context.caller, user.id)) });
+        },
+      }),
+  });
   return [
     {
       method: 'GET',
@@ -36,7 +70,7 @@ export function userEndpoints(service: TeamAccessService): Endpoint[] {
       handle: (call) =>
         serveRead(service, call, (reader, caller) => {
           const user = userById(reader, caller, pathParameter(call, 'id'));
-          return documentAnswer(call, { data: userToJson(user, isSelf(caller, user.id)) });
+          return documentAnswer(call, { data: userToJson(user, viewerOf(caller, user.id)) });
         }),
     },
     {
@@ -55,7 +89,7 @@ export function userEndpoints(service: TeamAccessService): Endpoint[] {
             .all(users)
             .filter(({ row }) => row.username.toLowerCase().includes(q) || row.email.toLowerCase().includes(q))
             .toSorted((a, b) => a.createIndex - b.createIndex || (a.row.id < b.row.id ? -1 : 1));
-          const data = slicePage(all, page).map(({ row }) => userToJson(row));
+          const data = slicePage(all, page).map(({ row }) => userToJson(row, { siteAdmin: true }));
           return documentAnswer(call, pageDocument(call, page, { data, totalCount: all.length }));
         }),
     },
@@ -74,7 +108,7 @@ export function userEndpoints(service: TeamAccessService): Endpoint[] {
             const wanted = readNewUser(attributes);
             const user = claimUser(context, wanted) ?? createUser(context, wanted);
             const token = createFirstToken(context, user);
-            const resource = userToJson(user);
+            const resource = userToJson(user, { siteAdmin: true });
             const data = { ...resource, attributes: { ...resource.attributes, token } };
             return documentAnswer(call, { data }, 201);
           },
@@ -84,13 +118,23 @@ export function userEndpoints(service: TeamAccessService): Endpoint[] {
       method: 'DELETE',
       path: '/api/v2/admin/users/:id',
       summary: 'Deletes a user with their memberships and tokens. Only for site administrators',
+      query: [TRANSFER_TO, REVOKE_CREATED],
       headers: [IF_MATCH],
       status: 204,
-      handle: (call) =>
-        serveDelete(service, call, (context) =>
-          deleteUser(context, { id: pathParameter(call, 'id'), precondition: ifMatch(call) }),
-        ),
+      handle(call) {
+        const revokeCreated = (): boolean => readFlag(call.query, REVOKE_CREATED);
+        return serveDelete(service, call, (context) =>
+          deleteUser(context, {
+            id: pathParameter(call, 'id'),
+            precondition: ifMatch(call),
+            transferTo: call.query.get(TRANSFER_TO.name),
+            revokeCreated: revokeCreated(),
+          }),
+        );
+      },
     },
+    suspension('suspend', 'Suspends a user: the server refuses their tokens until the suspension ends', true),
+    suspension('unsuspend', "Ends a user's suspension", false),
   ];
 }
 
@@ -100,7 +144,7 @@ function callerToJson(reader: Reader, caller: Caller): Resource {
     case 'user': {
       const user = reader.get(users, caller.userId);
       if (user === undefined) throw notFound();
-      return userToJson(user.row, true);
+      return userToJson(user.row, { self: true, siteAdmin: caller.siteAdmin });
     }
     case 'team': {
       const team = reader.get(teams, caller.teamId);

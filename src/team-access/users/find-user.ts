@@ -4,17 +4,18 @@ import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import type { Caller } from '../authorization/caller.ts';
 import { organizationIds } from '../authorization/find-visible.ts';
+import { isSiteAdmin } from '../authorization/site-admin.ts';
+import type { UserViewer } from '../documents/user-to-json.ts';
 import { notFound } from '../jsonapi/errors.ts';
 import { membershipPair, memberships } from '../tables/organization-membership.ts';
 
-/** @throws JsonApiError `not-found` unless the caller is a site administrator */
-export function checkSiteAdmin(caller: Caller): void {
-  if (!isSiteAdmin(caller)) throw notFound();
-}
+/** Returns how a caller sees a user. */
+export const viewerOf = (caller: Caller, userId: string): UserViewer => ({
+  self: isSelf(caller, userId),
+  siteAdmin: isSiteAdmin(caller),
+});
 
-const isSiteAdmin = (caller: Caller): boolean => caller.kind === 'user' && caller.siteAdmin;
-
-export const isSelf = (caller: Caller, userId: string): boolean => caller.kind === 'user' && caller.userId === userId;
+const isSelf = (caller: Caller, userId: string): boolean => caller.kind === 'user' && caller.userId === userId;
 
 /**
  * Returns a user to themselves, to site administrators, and to callers with a role in one of their organizations. A

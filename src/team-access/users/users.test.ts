@@ -63,7 +63,11 @@ describe('a user', () => {
     const refused = await remove(id);
     assert.deepEqual(
       [refused.status, detailOf(refused)],
-      [403, "the last owner of the organization 'solo' cannot be removed"],
+      [
+        403,
+        "the user is the last owner of the organization 'solo': name a new owner with transfer-to, " +
+          'take the organizations over or delete them, or suspend the user',
+      ],
     );
     await makeUser(api(), 'heir');
     await join(api(), token, 'solo', 'heir');
@@ -131,6 +135,26 @@ describe('a user', () => {
     assert.equal(documentOf(await admin('POST', '/admin/users', { body })).data.attributes['username'], 'cfo');
   });
 
+  test('shows who administers the server only to themself and to site administrators [AUTHZ-92]', async () => {
+    const { token } = await makeUser(api(), 'curious');
+    await makeOrganization(api(), token, 'curious');
+    const me = documentOf(await admin('GET', '/account/details')).data;
+    assert.equal(me.attributes['is-site-admin'], true);
+    const body = resource('users', { username: 'chair', email: 'chair@example.org', 'is-site-admin': true });
+    const boss = documentOf(await request(api(), api().adminToken, 'POST', '/admin/users', { body })).data;
+    const invitation = { body: resource('organization-memberships', { email: 'chair@example.org' }) };
+    const path = '/organizations/curious/organization-memberships';
+    for (const answer of [
+      await request(api(), token, 'POST', path, invitation),
+      await request(api(), token, 'GET', `${path}?include=user`),
+      await request(api(), token, 'GET', `/users/${boss.id}`),
+    ]) {
+      assert.ok(answer.status < 300 && answer.text.includes(boss.id), answer.text);
+      assert.doesNotMatch(answer.text, /is-site-admin|is-suspended/);
+    }
+    assert.equal(documentOf(await admin('GET', `/users/${boss.id}`)).data.attributes['is-site-admin'], true);
+  });
+
   test('has the attributes of the specification [DOC-54]', async () => {
     const constants = {
       'is-service-account': false,
@@ -143,13 +167,19 @@ describe('a user', () => {
     const { token, permissions, ...attributes } = created.attributes;
     assert.match(String(token), /atlasv1/);
     const avatar = `https://www.gravatar.com/avatar/${hash('sha256', 'complete@example.org')}?s=100&d=mm`;
-    assert.deepEqual(attributes, { ...made, 'avatar-url': avatar, 'is-site-admin': false, ...constants });
+    assert.deepEqual(attributes, {
+      ...made,
+      'avatar-url': avatar,
+      'is-site-admin': false,
+      'is-suspended': false,
+      ...constants,
+    });
     const read = documentOf(await admin('GET', `/users/${created.id}`)).data;
     assert.deepEqual(read.attributes, { ...attributes, permissions });
     const first = documentOf(await admin('GET', '/account/details')).data.attributes;
     const { permissions: _, ...own } = first;
     const none = { email: null, 'avatar-url': null };
-    assert.deepEqual(own, { username: 'admin', ...none, 'is-site-admin': true, ...constants });
+    assert.deepEqual(own, { username: 'admin', ...none, 'is-site-admin': true, 'is-suspended': false, ...constants });
     const tokenPath = '/organizations/acme/authentication-token';
     const robot = String(documentOf(await admin('POST', tokenPath)).data.attributes['token']);
     const account = documentOf(await request(api(), robot, 'GET', '/account/details')).data.attributes;

@@ -4,6 +4,7 @@ import http from 'node:http';
 import { after, before } from 'node:test';
 import { parseGrant } from '../../../src/cli/input/grant.ts';
 import type { AclTokenJson } from '../../../src/credentials/acl-token-to-json.ts';
+import { createV1Admission } from '../../../src/credentials/admission.ts';
 import { credentialsEndpoints } from '../../../src/credentials/api/endpoints.ts';
 import type { AclPolicy } from '../../../src/credentials/caller.ts';
 import { readCredentials } from '../../../src/credentials/credentials-file.ts';
@@ -62,6 +63,10 @@ export interface ApiSettings {
   /** `team-access.rate-limit`. Default: no limit. */
   readonly rateLimit?: number;
   readonly dataKey?: TextCipher;
+  /** `limits.rate-per-token`. Default: no limit. */
+  readonly ratePerToken?: number;
+  /** `limits.bodies`. */
+  readonly bodies?: number;
   /** `limits.waiting-per-token`. */
   readonly waitingPerTokenMax?: number;
   /** Limits of what callers add to the state. Default: only those of organizations per user. */
@@ -160,7 +165,13 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
     host: '127.0.0.1',
     port: 0,
     allowedOrigins: [],
-    limits: { connections: 1_000, body: 1024 * 1024, bulkBody: 16 * 1024 * 1024 },
+    limits: {
+      connections: 1_000,
+      connectionsPerAddress: 1_000,
+      bodies: settings.bodies ?? 64 * 1024 * 1024,
+      body: 1024 * 1024,
+      bulkBody: 16 * 1024 * 1024,
+    },
     errorRenderers: { '/api/v2/': renderServerError },
     consul,
     requestIdPrefix: 'test',
@@ -185,6 +196,7 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
     staleMaxAgeMs: STALE_MS,
     waitingMax: 10_000,
     waitingPerTokenMax: settings.waitingPerTokenMax ?? 10_000,
+    waitingPerAddressMax: 10_000,
   });
   server.onStop(() => reads.drain());
   const credentials = { state, policy, edition };
@@ -226,12 +238,19 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
       terraform: settings.terraform ?? false,
     }),
   );
+  const admission = createV1Admission({
+    credentials,
+    consul,
+    clock,
+    settings: { ratePerToken: settings.ratePerToken ?? 0 },
+    rejectUnmatched: consul ? rejectUnservedConsulPath : undefined,
+  });
+  server.admitWith('/v1/', admission);
+  server.admitWith('/api/v2/', teamAccess.admission);
   const queries = v1QueryRules(server.endpoints, () => 'dc1');
   for (const endpoint of endpoints) server.add(queries.checked(endpoint));
   for (const endpoint of [...operators, ...teamAccess.endpoints]) server.add(endpoint);
-  server.add(teamAccess.counted(openApiEndpoint(server.endpoints, teamAccessApi('test'))));
-  server.onUnmatched('/api/v2/', teamAccess.countUnmatched);
-  if (consul) server.onUnmatched('/v1/', rejectUnservedConsulPath);
+  server.add(teamAccess.checked(openApiEndpoint(server.endpoints, teamAccessApi('test'))));
   server.add(queries.checked(openApiEndpoint(server.endpoints, v1Api('test'))));
   await server.open();
   const agent = new http.Agent({ keepAlive: true });

@@ -93,6 +93,8 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
     'http.address': httpAddress,
     'peering.address': '127.0.0.1:0',
     'log.format': 'json',
+    // A test or a measurement sends all of its requests with one token.
+    'limits.rate-per-token': '0',
     ...given,
   };
   const flags = Object.entries(settings).flatMap(([key, value]) => [`--${key.replaceAll('.', '-')}`, value]);

@@ -12,7 +12,7 @@ import {
   type OrganizationFixture,
   UNAUTHENTICATED,
 } from './organization-fixture.ts';
-import { documentOf, request, resource } from './team-access.ts';
+import { documentOf, makeOrganization, request, resource } from './team-access.ts';
 
 /** A request to an endpoint, with the callers that may send it. */
 export interface EndpointPermission {
@@ -67,6 +67,10 @@ const newMember = async ({ api, tokens }: OrganizationFixture): Promise<string> 
   createdCount += 1;
   const { username } = await makeUser(api, `new-${createdCount}`);
   return await join(api, tokens.owner ?? '', 'acme', username);
+};
+const newUser = async (api: OrganizationFixture['api']): Promise<string> => {
+  createdCount += 1;
+  return (await makeUser(api, `new-${createdCount}`)).id;
 };
 const newToken =
   (at: (fixture: OrganizationFixture) => string, by: CallerName) =>
@@ -187,6 +191,53 @@ export const ENDPOINT_PERMISSIONS: readonly EndpointPermission[] = [
     headers: UNMATCHED_ETAG,
     allowed: ['site-admin'],
     status: 412,
+  },
+  ...(['suspend', 'unsuspend'] as const).map((action) => ({
+    endpoint: `POST /admin/users/:id/actions/${action}`,
+    // A user whose token no caller presents.
+    path: async ({ api }: OrganizationFixture) => `/admin/users/${await newUser(api)}/actions/${action}`,
+    allowed: ['site-admin'] as const,
+  })),
+  {
+    endpoint: 'GET /admin/users/:id/authentication-tokens',
+    path: ({ users }) => `/admin/users/${users.owner?.id}/authentication-tokens`,
+    allowed: ['site-admin'],
+  },
+  {
+    endpoint: 'DELETE /admin/users/:id/authentication-tokens',
+    path: async ({ api }) => `/admin/users/${await newUser(api)}/authentication-tokens`,
+    allowed: ['site-admin'],
+    status: 204,
+  },
+  {
+    endpoint: 'DELETE /admin/users/:id/authentication-tokens/:token',
+    path: async (fixture) => {
+      const created = await newToken(
+        ({ visibleTeam }) => `/teams/${visibleTeam}/authentication-tokens`,
+        'owner',
+      )(fixture);
+      return `/admin/users/${fixture.users.owner?.id}${created}`;
+    },
+    allowed: ['site-admin'],
+    status: 204,
+  },
+  { endpoint: 'GET /admin/organizations', path: '/admin/organizations', allowed: ['site-admin'] },
+  { endpoint: 'GET /admin/organizations/:name', path: '/admin/organizations/acme', allowed: ['site-admin'] },
+  {
+    endpoint: 'DELETE /admin/organizations/:name',
+    path: '/admin/organizations/acme',
+    headers: UNMATCHED_ETAG,
+    allowed: ['site-admin'],
+    status: 412,
+  },
+  {
+    endpoint: 'POST /admin/organizations/:name/actions/take-ownership',
+    path: async ({ api }) => {
+      createdCount += 1;
+      await makeOrganization(api, api.adminToken, `taken-${createdCount}`);
+      return `/admin/organizations/taken-${createdCount}/actions/take-ownership`;
+    },
+    allowed: ['site-admin'],
   },
   {
     endpoint: 'GET /users/:id',
@@ -399,7 +450,8 @@ export function callersWithoutVisibility({
   if (path.includes('workspaces/:')) return allExcept(HAVE_ACCESS);
   if (path.startsWith('/teams/:id') && /(^|is )secret$/.test(target)) return allExcept(SEE_SECRET_TEAM);
   if (path.startsWith('/teams/:id') && /(^|is )owners$/.test(target)) return allExcept([...OWNERS, 'secret-viewer']);
-  if (path.startsWith('/authentication-tokens/') || path.includes('/users/')) return allExcept(allowed);
+  if (path.startsWith('/authentication-tokens/') || path.includes('/users/') || path.startsWith('/admin/'))
+    return allExcept(allowed);
   // A site administrator may change the plan of any organization.
   if (endpoint === 'PATCH /organizations/:name') return ['outsider'];
   return ['outsider', 'site-admin'];

@@ -233,7 +233,7 @@ function putUserToken(tx: Transaction, userId: string, expirationTime?: string):
 /** Writes a token of a team or an organization. @returns its secret */
 export function putApiToken(
   tx: Transaction,
-  owner: { readonly teamId: string } | { readonly organizationId: string },
+  owner: ({ readonly teamId: string } | { readonly organizationId: string }) & { readonly createdBy?: string },
 ): string {
   const token = newApiToken();
   tx.put(apiTokens, {
@@ -250,7 +250,8 @@ export function putApiToken(
 export const rowBody = (team: string, workspace: string, attributes: Readonly<Record<string, unknown>>) =>
   resource('team-workspaces', attributes, { team: toOne('teams', team), workspace: toOne('workspaces', workspace) });
 
-const userIdByName = (tx: Transaction, username: string): string => tx.find(users, 'username', username)?.row.id ?? '';
+export const userIdByName = (tx: Transaction, username: string): string =>
+  tx.find(users, 'username', username)?.row.id ?? '';
 
 /** Adds the owner of one company to another, without any team. */
 export function joinCompany(tx: Transaction, { name }: Company, other: Company): void {

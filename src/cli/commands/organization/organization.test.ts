@@ -77,4 +77,22 @@ describe('accord organization', () => {
     const { exitCode, stderr } = await runCli(['organization', 'update', 'acme']);
     assert.deepEqual([exitCode, stderr], [2, 'accord: nothing to change: give --name, --email or --plan\n']);
   });
+
+  test('is left by its last owner to a member or to the site administrators, who take it over', async () => {
+    const admin = commandsOf(api(), api().adminToken);
+    const fay = await commandsOfNewUser(api(), 'fay');
+    await commandsOfNewUser(api(), 'gus');
+    await fay.expectSuccess('organization create fays --email f@example.org');
+    await fay.expectSuccess('organization add-member fays gus@example.org');
+    assert.match(await fay.expectFailure('organization leave fays'), /the last owner of the organization 'fays'/);
+    assert.equal((await fay.run('organization leave fays --transfer-to gus')).stderr, 'Left organization fays.\n');
+    await fay.expectSuccess('organization create fays-too --email f@example.org');
+    await fay.expectSuccess('organization leave fays-too --to-site-administrators');
+    assert.match(await admin.expectFailure('organization show fays-too'), /not found/);
+    assert.match(await admin.expectSuccess('organization show fays-too --all'), /^Name +fays-too\n/);
+    assert.match(await admin.expectSuccess('organization list --all'), /\nfays-too /);
+    await admin.expectSuccess('organization take-ownership fays-too');
+    assert.match(await admin.expectSuccess('organization show fays-too'), /^Name +fays-too\n/);
+    assert.match(await fay.expectFailure('organization list --all'), /not found/);
+  });
 });

@@ -8,6 +8,14 @@ import { details, print, printable, table } from '../../output/output.ts';
 import { note, type Shell } from '../../shell.ts';
 import { subcommandsOf } from '../subcommand.ts';
 import { addOrganizationMemberCommands } from './organization-member.ts';
+import { addOrganizationOwnerCommands } from './organization-owner.ts';
+
+/** The description of `--all`. */
+const ALL = 'among all organizations, also those that you are not a member of (site administrators only)';
+
+interface AllOptions extends ApiOptions {
+  readonly all?: boolean;
+}
 
 interface OrganizationOptions extends ApiOptions {
   readonly name?: string;
@@ -15,7 +23,7 @@ interface OrganizationOptions extends ApiOptions {
   readonly plan?: string;
 }
 
-type DeleteOptions = ApiOptions & ConfirmationOptions;
+type DeleteOptions = AllOptions & ConfirmationOptions;
 
 type Organization = Resource<{
   readonly name: string;
@@ -29,11 +37,11 @@ export function addOrganizationCommands(program: Command, shell: Shell): void {
   const group = program.command('organization').description('Manage organizations, which own teams and workspaces');
   const subcommand = subcommandsOf(group);
 
-  withApiConnection(subcommand('list', 'List the organizations that you are a member of')).action(
-    (options: ApiOptions) => list(shell, options),
+  withApiConnection(subcommand('list', 'List the organizations that you are a member of').option('--all', ALL)).action(
+    (options: AllOptions) => list(shell, options),
   );
-  withApiConnection(subcommand('show <name>', 'Show an organization')).action((name: string, options: ApiOptions) =>
-    show(shell, name, options),
+  withApiConnection(subcommand('show <name>', 'Show an organization').option('--all', ALL)).action(
+    (name: string, options: AllOptions) => show(shell, name, options),
   );
   withApiConnection(
     subcommand('create <name>', 'Create an organization that you own').requiredOption(
@@ -48,23 +56,30 @@ export function addOrganizationCommands(program: Command, shell: Shell): void {
       .option('--plan <plan>', 'standard or free; free has no teams (site administrators only)'),
   ).action((name: string, options: OrganizationOptions) => update(shell, name, options));
   withApiConnection(
-    withConfirmation(group.command('delete <name>').description('Delete an organization with everything in it')),
+    withConfirmation(
+      group.command('delete <name>').description('Delete an organization with everything in it').option('--all', ALL),
+    ),
   ).action((name: string, options: DeleteOptions) => remove(shell, name, options));
   addOrganizationMemberCommands(group, shell);
+  addOrganizationOwnerCommands(group, shell);
 }
+
+/** Returns the path of organizations: the caller's own, or with `--all` every one. */
+const pathOf = ({ all }: AllOptions, ...segments: readonly string[]): string =>
+  all === true ? apiPath('admin', 'organizations', ...segments) : apiPath('organizations', ...segments);
 
 const subjectOf = (name: string): string => `organization ${name}`;
 
-async function list(shell: Shell, options: ApiOptions): Promise<void> {
+async function list(shell: Shell, options: AllOptions): Promise<void> {
   const { data } = await connectApi(shell, options).readAll<Organization>({
-    path: apiPath('organizations'),
+    path: pathOf(options),
     subject: 'organizations',
   });
   print(shell, options, data, tabulate);
 }
 
-async function show(shell: Shell, name: string, options: ApiOptions): Promise<void> {
-  const call = { method: 'GET', path: apiPath('organizations', name), subject: subjectOf(name) } as const;
+async function show(shell: Shell, name: string, options: AllOptions): Promise<void> {
+  const call = { method: 'GET', path: pathOf(options, name), subject: subjectOf(name) } as const;
   print(shell, options, (await connectApi(shell, options).read<Organization>(call)).data, describe);
 }
 
@@ -87,7 +102,7 @@ async function update(shell: Shell, name: string, options: OrganizationOptions):
 async function remove(shell: Shell, name: string, options: DeleteOptions): Promise<void> {
   const subject = subjectOf(name);
   await requireConfirmation(shell, options, `Delete ${printable(subject)} with all its teams, workspaces and tokens?`);
-  await connectApi(shell, options).send({ method: 'DELETE', path: apiPath('organizations', name), subject });
+  await connectApi(shell, options).send({ method: 'DELETE', path: pathOf(options, name), subject });
   note(shell, `Deleted ${subject}.`);
 }
 

@@ -19,7 +19,7 @@ describe('accord user', () => {
     const users = await admin.expectSuccess('user list');
     assert.match(
       users,
-      /^USERNAME +EMAIL +SITE ADMIN +ID\nadmin .* yes +user-\S+\nada +ada@example\.org +user-\w{16}\n$/,
+      /^USERNAME +EMAIL +SITE ADMIN +SUSPENDED +ID\nadmin .* yes +user-\S+\nada +ada@example\.org +user-\w{16}\n$/,
     );
     assert.ok(!users.includes(stdout.trim()));
   });
@@ -42,6 +42,26 @@ describe('accord user', () => {
     const dora = await commandsOfNewUser(api(), 'dora');
     assert.match(await dora.expectFailure('user delete admin --yes'), /not found, or you may not/);
     assert.match(await admin.expectFailure('user delete admin --yes'), /the last site administrator cannot be deleted/);
+  });
+
+  test('suspends a user, and lists and revokes the tokens that they created', async () => {
+    const admin = commandsOf(api(), api().adminToken);
+    const eve = await commandsOfNewUser(api(), 'eve');
+    await eve.expectSuccess('organization create eves --email e@example.org');
+    const token = (await eve.expectSuccess('api-token create --organization eves')).trim();
+    assert.match(await admin.expectSuccess('user suspend EVE'), /\nSuspended +yes\n/);
+    assert.match(await eve.expectFailure('user self'), /token/);
+    assert.match(await admin.expectSuccess('user unsuspend eve'), /^Username +eve\nID +user-\w{16}\n/);
+    await eve.expectSuccess('user self');
+    const listed = await admin.expectSuccess('user tokens eve');
+    assert.match(listed, /^ID +ORGANIZATION .*\nat-\w{16} +eves +.*\n$/);
+    assert.ok(!listed.includes(token));
+    assert.match(await admin.expectFailure('user delete eve --yes'), /last owner of the organization 'eves'/);
+    const { id } = await eve.json<{ readonly id: string }>('user self');
+    await admin.expectSuccess('user delete eve --transfer-to admin --yes');
+    await commandsOf(api(), token).expectSuccess('user self');
+    await admin.expectSuccess(`user revoke-tokens ${id}`);
+    assert.match(await commandsOf(api(), token).expectFailure('user self'), /token/);
   });
 
   test('lets only site administrators create and list users', async () => {

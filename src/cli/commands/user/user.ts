@@ -13,15 +13,24 @@ import { type ConfirmationOptions, requireConfirmation, withConfirmation } from 
 import { details, print, printable, table } from '../../output/output.ts';
 import { note, type Shell } from '../../shell.ts';
 import { subcommandsOf } from '../subcommand.ts';
+import { pathOfUser } from './find-user.ts';
+import { addUserTokenCommands } from './user-tokens.ts';
 
 type User = Resource<{
   readonly username: string;
   readonly email: string | null;
   readonly 'is-site-admin': boolean;
+  /** Only in responses to site administrators. */
+  readonly 'is-suspended'?: boolean;
   readonly 'is-service-account': boolean;
   /** Only in the response to the creation. */
   readonly token?: string;
 }>;
+
+interface DeleteOptions extends ApiOptions, ConfirmationOptions {
+  readonly transferTo?: string;
+  readonly revokeCreated?: boolean;
+}
 
 interface CreateOptions extends ApiOptions {
   readonly email: string;
@@ -48,9 +57,20 @@ export function addUserCommands(program: Command, shell: Shell): void {
     withConfirmation(
       group
         .command('delete <user>')
-        .description('Delete a user, by username or ID, with all memberships and tokens (site administrators only)'),
+        .description('Delete a user, by username or ID, with all memberships and tokens (site administrators only)')
+        .option('--transfer-to <user>', 'user who becomes the owner where the deleted user is the last one')
+        .option('--revoke-created', 'also revoke the tokens of teams and organizations that the user created'),
     ),
-  ).action((user: string, options: ApiOptions & ConfirmationOptions) => remove(shell, user, options));
+  )
+    .addHelpText('after', '\nExample:\n  accord user delete ada --transfer-to ben --revoke-created --yes')
+    .action((user: string, options: DeleteOptions) => remove(shell, user, options));
+  withApiConnection(
+    subcommand('suspend <user>', 'Refuse the tokens of a user; memberships stay (site administrators only)'),
+  ).action((user: string, options: ApiOptions) => setSuspended(shell, user, options, true));
+  withApiConnection(
+    subcommand('unsuspend <user>', 'Accept the tokens of a suspended user again (site administrators only)'),
+  ).action((user: string, options: ApiOptions) => setSuspended(shell, user, options, false));
+  addUserTokenCommands(group, shell);
   withApiConnection(subcommand('self', 'Show the user, team, or organization of the token')).action(
     (options: ApiOptions) => self(shell, options),
   );
@@ -72,17 +92,20 @@ async function create(shell: Shell, username: string, options: CreateOptions): P
   note(shell, `Created user ${printable(user.attributes.username)}. The token is not shown again.`);
 }
 
-async function remove(shell: Shell, named: string, options: ApiOptions & ConfirmationOptions): Promise<void> {
+async function remove(shell: Shell, named: string, options: DeleteOptions): Promise<void> {
+  const { transferTo, revokeCreated } = options;
   const subject = `user ${named}`;
   await requireConfirmation(shell, options, `Delete ${printable(subject)} with all memberships and tokens?`);
   const api = connectApi(shell, options);
-  const users = apiPath('admin', 'users');
-  const { data } = await api.readAll<User>({ path: users, subject, query: { q: named } });
-  const found = data.find(({ attributes }) => attributes.username.toLowerCase() === named.toLowerCase());
-  // A text that is not a username may be an ID.
-  const path = found === undefined ? apiPath('admin', 'users', named) : apiPath('admin', 'users', found.id);
-  await api.send({ method: 'DELETE', path, subject });
+  const query = { 'transfer-to': transferTo, 'revoke-created': revokeCreated === true ? 'true' : undefined };
+  await api.send({ method: 'DELETE', path: await pathOfUser(api, named), subject, query });
   note(shell, `Deleted ${printable(subject)}.`);
+}
+
+async function setSuspended(shell: Shell, named: string, options: ApiOptions, suspended: boolean): Promise<void> {
+  const api = connectApi(shell, options);
+  const path = `${await pathOfUser(api, named)}/actions/${suspended ? 'suspend' : 'unsuspend'}`;
+  print(shell, options, (await api.read<User>({ method: 'POST', path, subject: `user ${named}` })).data, describe);
 }
 
 async function self(shell: Shell, options: ApiOptions): Promise<void> {
@@ -97,17 +120,19 @@ function describe(user: User): string {
     ['ID', user.id],
     ['Email', attributes.email ?? undefined],
     ['Site administrator', attributes['is-site-admin'] ? 'yes' : 'no'],
+    ['Suspended', attributes['is-suspended'] === true ? 'yes' : undefined],
     ['Acts for', attributes['is-service-account'] ? relatedId(user, 'authenticated-resource') : undefined],
   ]);
 }
 
 const tabulate = (users: readonly User[]): string =>
   table(
-    ['USERNAME', 'EMAIL', 'SITE ADMIN', 'ID'],
+    ['USERNAME', 'EMAIL', 'SITE ADMIN', 'SUSPENDED', 'ID'],
     users.map(({ id, attributes }) => [
       attributes.username,
       attributes.email ?? '',
       attributes['is-site-admin'] ? 'yes' : '',
+      attributes['is-suspended'] === true ? 'yes' : '',
       id,
     ]),
   );

@@ -31,6 +31,7 @@ async function serve(): Promise<Served> {
     staleMaxAgeMs: 600_000,
     waitingMax: 100,
     waitingPerTokenMax: 100,
+    waitingPerAddressMax: 100,
   });
   const edge = stack.use(await startTestServer(trustEndpoints({ trust: fixture.trust, reads, consul: false })));
   edge.http.onStop(() => reads.drain());

@@ -21,6 +21,7 @@ import { decodePosition, encodeHead } from './head-record.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { ENGINE_OPERATIONS, FIRST_INDEX, LAYOUT_FORMAT } from './limits.ts';
 import { createNode, type EtcdNode } from './node/node.ts';
+import { checkPrefix } from './prefix-overlap.ts';
 
 /** The generation of a store without an import. */
 const FIRST_GENERATION = '0';
@@ -43,9 +44,12 @@ export function etcdEngine(options: EtcdEngineOptions): Engine {
     limits,
     async open(identity, follower, signal) {
       const keys = createKeys(options.prefix, identity.storeOnly);
-      await createHead(client, keys, options.id, signal).catch((error) => {
+      try {
+        await checkPrefix(client, options.prefix, signal);
+        await createHead(client, keys, options.id, signal);
+      } catch (error) {
         throw toStateError(error);
-      });
+      }
       node = createNode({ options, client, keys, identity, follower, limits });
       await node.membership.start(signal);
     },

@@ -52,6 +52,9 @@ export interface Keys {
 
 const STORE_ONLY = '~';
 
+/** The folders below the prefix. */
+export const OWN_FOLDERS = ['gen/', 'nodes/', 'status/', 'turn/', 'writers/'] as const;
+
 /** Returns the keys below `prefix`, which ends in `/`. */
 export function createKeys(prefix: string, storeOnly: ReadonlySet<string>): Keys {
   const rangeBelow = (path: string): KeyRange => ({
@@ -108,7 +111,7 @@ export function decodeUtf8(value: Uint8Array): string {
 }
 
 /** Returns the end of the range of all keys that start with `prefix`, which never ends in 0xff here. */
-function prefixEnd(prefix: Uint8Array): Uint8Array {
+export function prefixEnd(prefix: Uint8Array): Uint8Array {
   const end = Uint8Array.from(prefix);
   const last = end.length - 1;
   end[last] = (end[last] ?? 0) + 1;

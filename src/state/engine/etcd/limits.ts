@@ -34,6 +34,10 @@ export const PAGE_BYTES = 16 * 1024 * 1024;
 export const PAGE_ROWS_FIRST = 1_000;
 export const PAGE_ROWS_MAX = 200_000;
 
+/** Keys of other programs below the prefix that a start looks at, and how many one request reads [ETCD-84]. */
+export const FOREIGN_KEYS_MAX = 10_000;
+export const FOREIGN_PAGE_KEYS = 1_000n;
+
 /** Longest time for which a commit waits for older tickets of other nodes [ETCD-40]. */
 export const TICKET_WAIT_MS = 100;
 

@@ -85,7 +85,7 @@ export const RESOURCE_KINDS: Readonly<Record<ResourceType, ResourceKind>> = {
       const { role, membership } = yield* createMembership(context, organization, body);
       return membershipToJson(context.tx, role, membership);
     },
-    remove: (context, id) => deleteMembership(context, id),
+    remove: (context, id) => deleteMembership(context, { id }),
     read(reader, caller, id) {
       const { role, membership } = membershipById(reader, caller, id);
       return membershipToJson(reader, role, membership);

@@ -111,7 +111,7 @@ export function createEtcdClient(options: EtcdEngineOptions): EtcdClient {
           return await attempt(call, signal, timeoutMs);
         } catch (error) {
           if (signal.aborted) throw toAbortError(last ?? error);
-          if (!isRetryable(error)) throw error;
+          if (!isRetryable(error, options.credentials !== undefined)) throw error;
           last = error;
         }
       }
@@ -139,9 +139,9 @@ function openEndpoint(url: string, options: EtcdEngineOptions): Endpoint {
 }
 
 /** Whether another attempt can succeed. All other failures are rejections that etcd would repeat. */
-function isRetryable(error: unknown): boolean {
+function isRetryable(error: unknown, hasCredentials: boolean): boolean {
   const kind = failureKind(error);
-  return kind === 'unreachable' || kind === 'unauthenticated';
+  return kind === 'unreachable' || (kind === 'unauthenticated' && hasCredentials);
 }
 
 /** Returns the error for a call whose signal aborted: its last failure, if etcd caused it. */

@@ -64,9 +64,22 @@ export function toStateError(error: unknown): unknown {
       return new StateError('too-large', `etcd rejected a commit of this size: ${message}`, { cause: error });
     case 'unreachable':
       return new StateError('unavailable', `etcd does not answer: ${message}`, { cause: error });
+    case 'unauthenticated':
+      return new StateError('unavailable', `etcd asks for credentials (${message}): ${CREDENTIALS_REMEDY}`, {
+        cause: error,
+      });
     default:
-      return new StateError('unavailable', `etcd rejected the request: ${message}`, { cause: error });
+      return new StateError('unavailable', `etcd rejected the request: ${message}${remedyOf(message)}`, {
+        cause: error,
+      });
   }
+}
+
+const CREDENTIALS_REMEDY = 'set etcd.username and etcd.password-file';
+
+function remedyOf(message: string): string {
+  if (message.includes('authentication failed')) return ': check etcd.username and etcd.password-file';
+  return message.includes('permission denied') ? ': grant etcd.username read and write access to etcd.prefix' : '';
 }
 
 export function noSpaceError(cause: unknown): StateError {

@@ -1,8 +1,9 @@
+import type { SecureClientSessionOptions } from 'node:http2';
 import type { Transport } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import { CALL_TIMEOUT_MS, PING_INTERVAL_MS, STREAM_WINDOW_BYTES } from '../limits.ts';
 
-/** TLS options as PEM text. */
+/** TLS options as PEM text. They may change; the next connection uses the new ones [ETCD-85]. */
 export interface Tls {
   readonly ca?: string | undefined;
   /** This server's client certificate and its key. */
@@ -22,13 +23,17 @@ export function grpcLink(endpoint: string, tls: Tls | undefined): Link {
   const session = new Http2SessionManager(
     endpoint,
     { pingIntervalMs: PING_INTERVAL_MS, pingTimeoutMs: CALL_TIMEOUT_MS },
-    { ...withoutUndefined(tls), settings: { initialWindowSize: STREAM_WINDOW_BYTES } },
+    connectionOptions(tls),
   );
   const transport = createGrpcTransport({ baseUrl: endpoint, sessionManager: session, acceptCompression: [] });
   return { transport, drop: (reason) => session.abort(reason) };
 }
 
-/** Removes undefined options, which Node rejects. */
-function withoutUndefined(tls: Tls | undefined): { ca?: string; cert?: string; key?: string } {
-  return Object.fromEntries(Object.entries(tls ?? {}).filter(([, pem]) => pem !== undefined));
+/** Returns options that read `tls` for each new connection. Without undefined ones, which Node rejects. */
+function connectionOptions(tls: Tls = {}): SecureClientSessionOptions {
+  const options: SecureClientSessionOptions = { settings: { initialWindowSize: STREAM_WINDOW_BYTES } };
+  for (const name of ['ca', 'cert', 'key'] as const) {
+    if (tls[name] !== undefined) Object.defineProperty(options, name, { enumerable: true, get: () => tls[name] });
+  }
+  return options;
 }

@@ -11,6 +11,7 @@
 import type { Clock } from '../../../clock/clock.ts';
 import type { EtcdClient } from '../client/client.ts';
 import { failureKind, toStateError } from '../client/failures.ts';
+import type { Log } from '../client/options.ts';
 import { decodeKeyValue, modRevisionEquals, readKey, readRange, remove, removeRange } from '../client/requests.ts';
 import { decodePosition } from '../head-record.ts';
 import { decodeUtf8, type KeyRange, type Keys, keyAfter } from '../keys.ts';
@@ -21,6 +22,7 @@ export interface HousekeepingOptions {
   readonly client: EtcdClient;
   readonly keys: Keys;
   readonly clock: Clock;
+  readonly log: Log;
   readonly compactMs: number | 'off';
 }
 
@@ -52,7 +54,7 @@ export function createHousekeeping(options: HousekeepingOptions): (signal: Abort
 }
 
 async function compact(options: HousekeepingOptions, samples: RevisionSample[], signal: AbortSignal): Promise<void> {
-  const { client, keys, clock, compactMs } = options;
+  const { client, keys, clock, log, compactMs } = options;
   if (compactMs === 'off') return;
   const { header } = await readKey(client, keys.head, signal);
   const now = clock.monotonic();
@@ -67,8 +69,12 @@ async function compact(options: HousekeepingOptions, samples: RevisionSample[], 
   await client
     .retry((endpoint, call) => endpoint.kv.compact({ revision: target.revision }, call), signal)
     .catch((error) => {
+      const kind = failureKind(error);
       // Another node has compacted a later revision.
-      if (failureKind(error) !== 'compacted') throw error;
+      if (kind === 'compacted') return;
+      if (kind !== 'rejected') throw error;
+      const remedy = 'give the user of etcd.username the role root, or set etcd.compact to off and compact otherwise';
+      log('warn', 'etcd compaction rejected', { reason: String(error), remedy });
     });
 }
 

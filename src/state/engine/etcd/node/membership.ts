@@ -203,7 +203,13 @@ async function keepAlive(
     const ttl = await withDeadline(clock, ms, signal, (inner) =>
       client.retry(async (endpoint, call) => {
         const options = { ...call, headers: { ...call.headers, hasleader: 'true' } };
-        for await (const answer of endpoint.lease.leaseKeepAlive(once({ ID: lease }), options)) return answer.TTL;
+        const answered = Promise.withResolvers<void>();
+        try {
+          const requests = keepOpen({ ID: lease }, answered.promise);
+          for await (const answer of endpoint.lease.leaseKeepAlive(requests, options)) return answer.TTL;
+        } finally {
+          answered.resolve();
+        }
         throw new ConnectError('etcd ended the keep-alive without an answer', Code.Unavailable);
       }, inner),
     );
@@ -213,8 +219,10 @@ async function keepAlive(
   }
 }
 
-async function* once<T>(value: T): AsyncGenerator<T> {
-  yield value;
+/** Sends one request, and ends the stream after `end`, because etcd's grpc-proxy drops the answer of an ended one. */
+async function* keepOpen<T>(request: T, end: Promise<void>): AsyncGenerator<T> {
+  yield request;
+  await end;
 }
 
 async function revoke(client: EtcdClient, { lease }: NodeLease): Promise<void> {

@@ -120,7 +120,7 @@ export function createNode(nodeOptions: NodeOptions): EtcdNode {
     endpointCount: options.endpoints.length,
     onBehind,
   });
-  const housekeepOnce = createHousekeeping({ client, keys, clock, compactMs: options.compactMs });
+  const housekeepOnce = createHousekeeping({ client, keys, clock, log, compactMs: options.compactMs });
 
   const withStateErrors = async <T>(action: () => Promise<T>): Promise<T> => {
     try {

@@ -48,12 +48,15 @@ export function createSizeCompaction(options: SizeCompactionOptions): (signal: A
     lowestInUse = Math.min(lowestInUse, size.inUse);
     const grewBytes = size.inUse - lowestInUse;
     if (size.inUse < size.quota * COMPACT_SHARE || grewBytes < size.quota * COMPACT_GROWTH_SHARE) return;
-    await client
-      .retry((endpoint, call) => endpoint.kv.compact({ revision: target.revision }, call), signal)
-      .catch((error) => {
-        // Nothing was written since the last compaction, or another node has compacted a later revision.
-        if (failureKind(error) !== 'compacted') throw error;
-      });
+    try {
+      await client.retry((endpoint, call) => endpoint.kv.compact({ revision: target.revision }, call), signal);
+    } catch (error) {
+      const kind = failureKind(error);
+      // Housekeeping reports that etcd rejects compactions.
+      if (kind === 'rejected') return;
+      // Nothing was written since the last compaction, or another node has compacted a later revision.
+      if (kind !== 'compacted') throw error;
+    }
     // etcd frees the pages in the background, and the next checks find what is left.
     lowestInUse = size.inUse;
     log('info', 'etcd compacted early', { inUseBytes: size.inUse, quotaBytes: size.quota });
