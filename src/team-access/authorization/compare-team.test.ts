@@ -212,6 +212,17 @@ describe('a workspace admin whose access ends', () => {
     assert.equal(api().state.snapshot.tables.get(teamWorkspaces), snapshot, 'nothing has changed');
   });
 
+  test('raises a row until its own end, but not the access that the row returns to [AUTHZ-86] [TEAM-114]', async () => {
+    const forever = rowBody(own, ws, { access: 'read' });
+    const { id } = documentOf(await request(api(), admin(), 'POST', '/team-workspaces', { body: forever })).data;
+    const patch = (attributes: Readonly<Record<string, unknown>>) =>
+      ask('PATCH', `/team-workspaces/${id}`, resource('team-workspaces', attributes));
+    assert.equal((await patch({ access: 'admin', 'expires-at': SOON })).status, 200);
+    assert.equal((await patch({ access: 'admin' })).status, 403);
+    assert.equal((await patch({ 'expires-at': null })).status, 403);
+    assert.equal((await ask('DELETE', `/team-workspaces/${id}`)).status, 204);
+  });
+
   test('gives access that ends with its own, and lowers access that lasts longer [AUTHZ-86]', async () => {
     const created = await ask('POST', '/team-workspaces', rowBody(own, ws, { access: 'admin', 'expires-at': SOON }));
     assert.equal(created.status, 200, created.text);

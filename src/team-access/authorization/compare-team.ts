@@ -14,6 +14,7 @@ import {
   ATTRIBUTE_NAMES,
   attributesOf,
   rankOf,
+  restoredRow,
   type TeamWorkspace,
   teamWorkspaces,
 } from '../tables/team-workspace.ts';
@@ -80,7 +81,8 @@ function excessOfRows(
     for (const { row } of page) {
       budget.lookups -= 1 + role.teams.length;
       if (budget.lookups < 0) return tooManyLookups(name);
-      if (!coversRow(reader, role, row)) {
+      const restored = restoredRow(row);
+      if (!coversRow(reader, role, row) || (restored !== undefined && !coversRow(reader, role, restored))) {
         return `the team '${name}' has access to a workspace that you do not have, or has it for longer than you`;
       }
     }

@@ -72,7 +72,12 @@ const schemaOf = (terraform: boolean) =>
     attributes: {
       access: Type.Enum([...ACCESS_LEVELS]),
       ...attributeProperties(terraform),
-      'expires-at': Type.Optional(Type.String({ description: 'RFC 3339. From this time on, the row does not exist.' })),
+      'expires-at': Type.Optional(
+        Type.String({ description: 'RFC 3339. At this time the row ends, or returns to base-access.' }),
+      ),
+      'base-access': Type.Optional(
+        Type.Enum([...ACCESS_LEVELS], { description: 'The access level that the row returns to at expires-at.' }),
+      ),
     },
     relationships: { team: toOne('teams'), workspace: toOne('workspaces') },
   });
@@ -125,6 +130,7 @@ export const accessToJson = (
   access: row.access,
   ...attributesToJson(attributesOf(row), terraform),
   ...expiryToJson(row),
+  ...(row.base !== undefined && { 'base-access': row.base.access }),
 });
 
 export const expiryToJson = ({ expiresAtMs }: { readonly expiresAtMs?: number }): { readonly 'expires-at'?: string } =>

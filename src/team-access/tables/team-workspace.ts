@@ -2,7 +2,7 @@
  * Team access: the access of one team to one workspace ([TEAM-2]). First the access itself, which is the tables of
  * [TEAM-6] to [TEAM-8] as data: levels, attributes, and the effect of a change of level. Then the table of rows.
  */
-import { defineTable } from '../../state/table.ts';
+import { type DeepReadonly, defineTable } from '../../state/table.ts';
 import { teams } from './team.ts';
 import { workspaces } from './workspace.ts';
 
@@ -114,6 +114,9 @@ export function changeAccess(before: Access, { access: level = before.access, at
   return level === 'custom' ? { access: level, custom: { ...attributesOf(before), ...attributes } } : { access: level };
 }
 
+/** The access that a row returns to when it expires. Its own expiry time, if it has one, is later than the row's. */
+export type BaseAccess = Access & { readonly expiresAtMs?: number };
+
 /** A row. Contains attributes only for `custom`; `attributesOf` returns all of them. */
 export type TeamWorkspace = Access & {
   /** `tws-` and 16 letters or digits. */
@@ -122,6 +125,8 @@ export type TeamWorkspace = Access & {
   readonly workspaceId: string;
   /** Time from which the row does not exist, in milliseconds since 1970. Absent when it does not expire. */
   readonly expiresAtMs?: number;
+  /** Present only with `expiresAtMs`. */
+  readonly base?: BaseAccess;
   /** Position within its commit, because lists are in order of creation. */
   readonly place: number;
 };
@@ -145,3 +150,14 @@ export const teamWorkspaces = defineTable<TeamWorkspace>()({
 
 /** Returns the index entry for a team's row on a workspace. */
 export const teamWorkspacePair = (teamId: string, workspaceId: string): string => `${teamId}/${workspaceId}`;
+
+/** Returns the row that replaces an expired row, if the row returns to an earlier access ([TEAM-58]). */
+export function restoredRow({
+  id,
+  teamId,
+  workspaceId,
+  place,
+  base,
+}: DeepReadonly<TeamWorkspace>): DeepReadonly<TeamWorkspace> | undefined {
+  return base === undefined ? undefined : { ...base, id, teamId, workspaceId, place };
+}

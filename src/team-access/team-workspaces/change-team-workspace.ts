@@ -24,7 +24,15 @@ import { type ErrorObject, JsonApiError, notFound, throwErrors } from '../jsonap
 import type { ParsedResource, ResourceSpec } from '../jsonapi/read-resource.ts';
 import { EXPIRED_BATCH } from '../limits.ts';
 import { type Team, teams } from '../tables/team.ts';
-import { changeAccess, type TeamWorkspace, teamWorkspacePair, teamWorkspaces } from '../tables/team-workspace.ts';
+import {
+  type Access,
+  type BaseAccess,
+  changeAccess,
+  restoredRow,
+  type TeamWorkspace,
+  teamWorkspacePair,
+  teamWorkspaces,
+} from '../tables/team-workspace.ts';
 import { workspaces } from '../tables/workspace.ts';
 import {
   type AdministeredWorkspace,
@@ -128,7 +136,40 @@ export function changeTeamWorkspace(
   const body = readAccess(attributes, { terraform, now: tx.now, level: before.access, errors });
   precondition(() => teamWorkspaceDocument(found, terraform));
   const expiresAtMs = body.expiresAtMs === undefined ? before.expiresAtMs : (body.expiresAtMs ?? undefined);
-  return changeRow(context, found, { access: changeAccess(before, body), expiresAtMs });
+  const access = changeAccess(before, body);
+  const changesAccess = Object.hasOwn(attributes, 'access') || Object.keys(body.attributes).length > 0;
+  const base = changesAccess ? baseAfter(before, access, body.expiresAtMs) : before.base;
+  return changeRow(context, found, { access, expiresAtMs, base: base && outlasting(base, expiresAtMs) });
+}
+
+/**
+ * Returns the access that a row returns to after its access was changed. A change with an expiry time is temporary, so
+ * the row returns to what it was. A change without one replaces the access that a temporary change returns to.
+ */
+function baseAfter(before: Row, access: Access, expiresAtMs: number | null | undefined): BaseAccess | undefined {
+  if (typeof expiresAtMs === 'number') return before.base ?? toBase(before, before.expiresAtMs);
+  return before.base === undefined ? undefined : toBase(access, before.base.expiresAtMs);
+}
+
+const toBase = (access: DeepReadonly<Access>, expiresAtMs: number | undefined): BaseAccess => ({
+  ...(access.access === 'custom' ? { access: access.access, custom: access.custom } : { access: access.access }),
+  ...(expiresAtMs !== undefined && { expiresAtMs }),
+});
+
+/** Returns a base access unless it ends before the row does, or the row does not end. */
+const outlasting = (base: BaseAccess, rowEndMs: number | undefined): BaseAccess | undefined =>
+  rowEndMs !== undefined && (base.expiresAtMs ?? Number.POSITIVE_INFINITY) > rowEndMs ? base : undefined;
+
+/** Returns complete values of a row. A row that they leave as it is keeps the access that it returns to. */
+export const withUnchangedBase = (before: Row, values: NewAccess): RowValues => {
+  const isUnchanged =
+    before.expiresAtMs === values.expiresAtMs && isDeepStrictEqual(toBase(before, undefined), values.access);
+  return { ...values, base: isUnchanged ? before.base : undefined };
+};
+
+/** The values of a row after a change. */
+interface RowValues extends NewAccess {
+  readonly base: BaseAccess | undefined;
 }
 
 /** Deletes a row. @throws JsonApiError `not-found`, `precondition-failed` */
@@ -169,7 +210,10 @@ export function addRow(
   values: NewAccess,
 ): FoundRow {
   // The new row could replace an expired row of the same pair, which would then have no audit entry [TEAM-59].
-  for (const expired of tx.deleteExpired(teamWorkspaces, EXPIRED_BATCH)) recordExpired(tx, expired);
+  const pair = teamWorkspacePair(teamId, found.workspace.id);
+  for (const expired of tx.deleteExpired(teamWorkspaces, EXPIRED_BATCH)) {
+    endRow(tx, expired, { isReplaced: teamWorkspacePair(expired.row.teamId, expired.row.workspaceId) === pair });
+  }
   const id = tx.memoizeAcrossRetries(() => newId('tws'));
   const row = buildRow({ id, teamId, workspaceId: found.workspace.id, place: tx.position }, values);
   checkRowOutlasts(found.adminEndMs, row, undefined);
@@ -182,11 +226,13 @@ export function addRow(
  * Updates a row. Returns `found` itself and writes nothing if the row already has these values [TEAM-15].
  * @throws JsonApiError `forbidden` [AUTHZ-86]
  */
-export function changeRow({ tx, origin }: RowWrite, found: ChangeableRow, values: NewAccess): FoundRow {
+export function changeRow({ tx, origin }: RowWrite, found: ChangeableRow, values: RowValues): FoundRow {
   const before = found.row;
   const row = buildRow(before, values);
   if (isDeepStrictEqual(row, before)) return found;
   checkRowOutlasts(found.adminEndMs, row, before);
+  const restored = restoredRow(row);
+  if (restored !== undefined) checkRowOutlasts(found.adminEndMs, restored, restoredRow(before) ?? before);
   tx.put(teamWorkspaces, row);
   recordRow(tx, origin, found.role.organization.id, 'update_team_permissions', { before, after: row });
   return { ...found, row };
@@ -197,25 +243,38 @@ export function removeRow({ tx, origin }: RowWrite, { row, role }: FoundRow): vo
   recordRow(tx, origin, role.organization.id, 'remove_team', { before: row });
 }
 
-/** The background job that deletes expired rows [TEAM-59]. Readers have not seen them since they expired. */
-export const rowExpiryJob = (state: State, clock: Clock): Job => expiryJob(state, teamWorkspaces, clock, recordExpired);
+/**
+ * The background job that deletes expired rows, or returns them to their earlier access [TEAM-59]. Readers have not seen
+ * them since they expired.
+ */
+export const rowExpiryJob = (state: State, clock: Clock): Job =>
+  expiryJob(state, teamWorkspaces, clock, (tx, expired) => endRow(tx, expired, { isReplaced: false }));
 
-function recordExpired(tx: Transaction, { row }: Stored<TeamWorkspace>): void {
+/** Restores the earlier access of a deleted row, unless a new row replaces it, and records the end of the row. */
+function endRow(
+  tx: Transaction,
+  { row }: Stored<TeamWorkspace>,
+  { isReplaced }: { readonly isReplaced: boolean },
+): void {
   const workspace = tx.get(workspaces, row.workspaceId)?.row;
   // The deletion of the workspace has an entry, which covers its rows [TEAM-103].
   if (workspace === undefined) return;
-  recordRow(tx, SYSTEM, workspace.organizationId, 'expire', { before: row });
+  const restored = isReplaced || tx.get(teams, row.teamId) === undefined ? undefined : restoredRow(row);
+  const isLasting = restored !== undefined && (restored.expiresAtMs ?? Number.POSITIVE_INFINITY) > tx.now;
+  if (isLasting) tx.put(teamWorkspaces, restored);
+  recordRow(tx, SYSTEM, workspace.organizationId, 'expire', { before: row, ...(isLasting && { after: restored }) });
 }
 
 const buildRow = (
   { id, teamId, workspaceId, place }: Pick<TeamWorkspace, 'id' | 'teamId' | 'workspaceId' | 'place'>,
-  { access, expiresAtMs }: NewAccess,
+  { access, expiresAtMs, base }: NewAccess & { readonly base?: BaseAccess | undefined },
 ): TeamWorkspace => ({
   ...access,
   id,
   teamId,
   workspaceId,
   ...(expiresAtMs !== undefined && { expiresAtMs }),
+  ...(base !== undefined && { base }),
   place,
 });
 

@@ -204,6 +204,118 @@ describe('a team-workspaces row with expires-at', () => {
   });
 });
 
+describe('a temporary change of a team-workspaces row', () => {
+  const SECOND_MS = 1_000;
+
+  /** A company with a clock, and requests for the row of the team `visible`. */
+  async function scene() {
+    const clock = createFakeClock();
+    const api = await startApi({ clock });
+    const company = await makeCompany(api.state, 'acme');
+    const id = company.rows.visible;
+    const path = `/team-workspaces/${id}`;
+    const { owner } = company.tokens;
+    return {
+      api,
+      clock,
+      company,
+      id,
+      [Symbol.asyncDispose]: () => api[Symbol.asyncDispose](),
+      at: (seconds: number) => new Date(clock.now() + seconds * SECOND_MS).toISOString(),
+      async patch(attributes: Readonly<Record<string, unknown>>) {
+        const body = resource('team-workspaces', attributes);
+        return documentOf(await request(api, owner, 'PATCH', path, { body })).data.attributes;
+      },
+      async read() {
+        const answer = await request(api, owner, 'GET', path);
+        return answer.status === 200 ? documentOf(answer).data.attributes : undefined;
+      },
+      /** Lets the time pass, and waits for the background job. */
+      async pass(seconds: number) {
+        const stop = api.state.addJob(rowExpiryJob(api.state, clock));
+        for (let second = 0; second < seconds; second++) await clock.run(SECOND_MS);
+        await until('the job has run', async () => {
+          await clock.run(0);
+          return (await readEntries(api, id)).at(-1)?.action === 'expire';
+        });
+        stop();
+      },
+    };
+  }
+
+  test('ends with the earlier access, under the same ID and with an audit entry [TEAM-58] [TEAM-114]', async () => {
+    await using row = await scene();
+    await row.patch({ access: 'custom', runs: 'plan', variables: 'read' });
+    const before = await row.read();
+    const raised = await row.patch({ access: 'admin', 'expires-at': row.at(5) });
+    assert.deepEqual([raised['access'], raised['base-access']], ['admin', 'custom']);
+    await row.pass(6);
+    await until('the row is back', async () => (await row.read()) !== undefined);
+    assert.deepEqual(await row.read(), before);
+    const last = (await readEntries(row.api, row.id)).at(-1);
+    assert.deepEqual([last?.action, levelOf(last?.before), levelOf(last?.after)], ['expire', 'admin', 'custom']);
+  });
+
+  test('keeps the first access through further temporary changes, and none if made permanent [TEAM-114]', async () => {
+    await using row = await scene();
+    await row.patch({ access: 'read' });
+    await row.patch({ access: 'write', 'expires-at': row.at(5) });
+    const again = await row.patch({ access: 'admin', 'expires-at': row.at(10) });
+    assert.deepEqual([again['access'], again['base-access']], ['admin', 'read']);
+    const moved = await row.patch({ 'expires-at': row.at(20) });
+    assert.deepEqual([moved['access'], moved['base-access']], ['admin', 'read']);
+    const permanent = await row.patch({ 'expires-at': null });
+    assert.deepEqual([permanent['access'], permanent['base-access']], ['admin', undefined]);
+  });
+
+  test('returns to an access that a change without expires-at sets [TEAM-114]', async () => {
+    await using row = await scene();
+    await row.patch({ access: 'write' });
+    await row.patch({ access: 'admin', 'expires-at': row.at(5) });
+    const lowered = await row.patch({ access: 'read' });
+    assert.deepEqual([lowered['access'], lowered['base-access']], ['read', 'read']);
+  });
+
+  test('is no change with expires-at alone, which ends the row [TEAM-114]', async () => {
+    await using row = await scene();
+    const ending = await row.patch({ 'expires-at': row.at(5) });
+    assert.equal(ending['base-access'], undefined);
+    await row.pass(6);
+    assert.equal(await row.read(), undefined);
+  });
+
+  test('is replaced by a new row of the pair after its end [TEAM-114]', async () => {
+    await using row = await scene();
+    const { teams, workspaces, tokens } = row.company;
+    await row.patch({ access: 'admin', 'expires-at': row.at(1) });
+    // No job runs, so the creation deletes the expired row.
+    row.clock.advance(2 * SECOND_MS);
+    const body = rowBody(teams.visible, workspaces.main, { access: 'plan' });
+    const answer = await request(row.api, tokens.owner, 'POST', '/team-workspaces', { body });
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal((await rowsOf(row.api, row.company, 'main')).length, 3);
+    assert.equal(await row.read(), undefined);
+  });
+
+  test('stays as it is when a complete set states the same row [TEAM-114]', async () => {
+    await using row = await scene();
+    await row.patch({ access: 'read' });
+    const end = row.at(50);
+    await row.patch({ access: 'admin', 'expires-at': end });
+    const { workspaces, teams, rows, tokens } = row.company;
+    const put = async (attributes: Readonly<Record<string, unknown>>) => {
+      const data = [rowBody(teams.visible, workspaces.main, attributes).data];
+      const answer = await request(row.api, tokens.owner, 'PUT', `/workspaces/${workspaces.main}/team-access`, {
+        body: { data },
+      });
+      assert.equal(answer.status, 200, answer.text);
+      return documentOf<ResourceObject[]>(answer).data.find(({ id }) => id === rows.visible)?.attributes['base-access'];
+    };
+    assert.equal(await put({ access: 'admin', 'expires-at': end }), 'read');
+    assert.equal(await put({ access: 'write', 'expires-at': end }), undefined);
+  });
+});
+
 const ids = (rows: readonly ResourceObject[]): readonly string[] => rows.map(({ id }) => id);
 const rowsAnswer = (api: Api, { workspaces, tokens }: Company, workspace: 'main' | 'other') =>
   request(api, tokens.owner, 'GET', `/team-workspaces?filter[workspace][id]=${workspaces[workspace]}`);

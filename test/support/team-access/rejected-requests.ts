@@ -213,7 +213,14 @@ const QUERY_REQUESTS: readonly RejectedRequest[] = [
       get(
         'an unknown include',
         path,
-        [{ title: 'bad request', detail: 'Invalid include parameter', source: { parameter: 'include' } }],
+        [
+          {
+            title: 'bad request',
+            detail: 'Invalid include parameter',
+            source: { parameter: 'include' },
+            meta: { known: 'team, workspace' },
+          },
+        ],
         400,
       ),
   ),

@@ -27,6 +27,8 @@ export const ignoredMessage = (name: string): string =>
 export interface RowAttributes extends Readonly<Record<string, string | boolean | undefined>> {
   readonly access: string;
   readonly 'expires-at'?: string;
+  /** The level that the row returns to at `expires-at`. */
+  readonly 'base-access'?: string;
 }
 
 /** The access of one team to one workspace. */
@@ -58,6 +60,7 @@ export function describeRow({ attributes, ...row }: Row, included: readonly Name
     ['Access', attributes.access],
     ...attributeNames(attributes).map((name): [string, string] => [labelOf(name), String(attributes[name])]),
     ['Expires', attributes['expires-at'] ?? 'never'],
+    ['Then', attributes['base-access']],
   ]);
 }
 
@@ -78,7 +81,9 @@ export function tabulateRows({ rows, included }: Rows): string {
 }
 
 const attributeNames = (attributes: RowAttributes): readonly string[] =>
-  Object.keys(attributes).filter((name) => name !== 'access' && name !== 'expires-at');
+  Object.keys(attributes).filter((name) => !OTHER_ATTRIBUTES.has(name));
+
+const OTHER_ATTRIBUTES: ReadonlySet<string> = new Set(['access', 'expires-at', 'base-access']);
 
 const labelOf = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1).replaceAll('-', ' ');
 

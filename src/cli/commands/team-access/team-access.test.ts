@@ -28,7 +28,7 @@ describe('accord team-access', () => {
       await ada.expectSuccess(
         `team-access update ${pair} --access custom --runs plan --workspace-locking false --expires-at 2100-01-01T00:00:00Z`,
       ),
-      /\nTeam +dev\nAccess +custom\nRuns +plan\n(.*\n)*Workspace locking +false\n(.*\n)*Expires +2100-01-01T00:00:00\.000Z\n$/,
+      /\nTeam +dev\nAccess +custom\nRuns +plan\n(.*\n)*Workspace locking +false\n(.*\n)*Expires +2100-01-01T00:00:00\.000Z\nThen +write\n$/,
     );
     assert.match(
       await ada.expectSuccess(`team-access update ${pair} --expires-at never`),

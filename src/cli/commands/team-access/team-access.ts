@@ -70,7 +70,10 @@ const withContent = (command: Command): Command =>
     .option('--run-tasks <boolean>', 'custom: true or false')
     .option('--sentinel-mocks <value>', 'custom, with compat: terraform: none or read')
     .option('--policy-overrides <boolean>', 'custom, with compat: terraform: true or false')
-    .option('--expires-at <time>', 'expiration time, such as 2030-01-31T00:00:00Z, or never');
+    .option(
+      '--expires-at <time>',
+      'time until which the access lasts, such as 2030-01-31T00:00:00Z, or never; an update with --access then returns to the earlier level',
+    );
 
 const attributesOf = (options: ContentOptions) => ({
   access: options.access,

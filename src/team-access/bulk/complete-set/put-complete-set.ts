@@ -19,6 +19,7 @@ import {
   removeRow,
   teamForWorkspace,
   unsuitableTeamErrors,
+  withUnchangedBase,
 } from '../../team-workspaces/change-team-workspace.ts';
 import {
   type AdministeredWorkspace,
@@ -117,7 +118,9 @@ function* replaceRows(
     const existing = remaining.get(team.id);
     remaining.delete(team.id);
     const after =
-      existing === undefined ? addRow(context, found, team.id, values) : changeRow(context, existing, values);
+      existing === undefined
+        ? addRow(context, found, team.id, values)
+        : changeRow(context, existing, withUnchangedBase(existing.row, values));
     if (after.row !== existing?.row) differences.push({ before: existing, after });
   }
   for (const removed of remaining.values()) {
