@@ -6,7 +6,7 @@ import { addCrowdedHolders, rowQuotas } from './write-limits.ts';
 
 const limits = { rowsPerOrganization: 500, rowsPerUser: 600, rowsPerPartition: 900, writeRate: 'off' } as const;
 
-test('organizations and users get at most half of the rows that fit, and partitions their setting [SRV-121]', () => {
+test('organizations and users get at most half of the rows that fit, and partitions their setting [SRV-112]', () => {
   const maxima = (rowsMax: number, rowBytesMax: number) =>
     rowQuotas(limits, rowsMax, rowBytesMax).map((quota) => [quota.kind, quota.rowsMax, quota.setting]);
   assert.deepEqual(maxima(2_000, 2_000 * 1_024), [
@@ -26,7 +26,7 @@ test('organizations and users get at most half of the rows that fit, and partiti
   }
 });
 
-test('accord_quota_rows lists the holders near their quota by name [SRV-122]', async () => {
+test('accord_quota_rows lists the holders near their quota by name [SRV-113]', async () => {
   const registry = new Registry();
   const shares: number[] = [];
   const admission: Pick<State['admission'], 'crowdedHolders'> = {

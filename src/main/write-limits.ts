@@ -1,4 +1,4 @@
-/** The limits of what callers add to the state: row quotas and the rate of bytes, from the settings [SRV-121]. */
+/** The limits of what callers add to the state: row quotas and the rate of bytes, from the settings [SRV-112]. */
 import { Gauge, type Registry } from 'prom-client';
 import { createRate, type Rate } from '../budget/rate.ts';
 import type { Config } from '../config.ts';
@@ -58,7 +58,7 @@ export function createWriteRate({ writeRate }: Pick<WriteLimits, 'writeRate'>, c
   return createRate({ name: 'write-bytes', bound: 'caller', limits, clock });
 }
 
-/** Adds the organizations, users, and partitions near their quota to the metrics that contain names [SRV-122]. */
+/** Adds the organizations, users, and partitions near their quota to the metrics that contain names [SRV-113]. */
 export function addCrowdedHolders(restricted: Registry, admission: Pick<State['admission'], 'crowdedHolders'>): void {
   new Gauge({
     name: 'accord_quota_rows',

@@ -28,7 +28,7 @@ describe('the quota of an organization', () => {
   // An organization starts with a project, a membership, the owners team and its member.
   const api = sharedApi({ limits: { rowsPerOrganization: 6 } });
 
-  test('refuses one more row with 422, and does not affect other organizations [SRV-121] [TEAM-36]', async () => {
+  test('refuses one more row with 422, and does not affect other organizations [SRV-112] [TEAM-36]', async () => {
     const { token } = await makeUser(api(), 'owner');
     await makeOrganization(api(), token, 'acme');
     await makeOrganization(api(), token, 'beta');
@@ -51,7 +51,7 @@ describe('the quota of an organization', () => {
     assert.equal((await addTeam(api(), token, 'acme', 'three')).status, 200);
   });
 
-  test('counts every row of an organization, and none of another [SRV-121]', async () => {
+  test('counts every row of an organization, and none of another [SRV-112]', async () => {
     await using own = await startApi();
     await createOrganizationFixture(own);
     const fixture = await createOrganizationFixture(own, 'beta');
@@ -78,7 +78,7 @@ describe('the quota of an organization', () => {
 describe('the quota of a user', () => {
   const api = sharedApi({ limits: { rowsPerUser: 11 } });
 
-  test('bounds all organizations that the user created together, but not those of an administrator [SRV-121]', async () => {
+  test('bounds all organizations that the user created together, but not those of an administrator [SRV-112]', async () => {
     const { token } = await makeUser(api(), 'maker');
     // Two organizations have five rows each, and the token counts, too.
     await makeOrganization(api(), token, 'a');
@@ -95,7 +95,7 @@ describe('the quota of a user', () => {
 describe('the quota of a partition', () => {
   const api = sharedApi({ limits: { rowsPerPartition: 8 } });
 
-  test('refuses one more row with 422, and affects neither other partitions nor operators [SRV-121]', async () => {
+  test('refuses one more row with 422, and affects neither other partitions nor operators [SRV-112]', async () => {
     await api().makePartitions('eu', 'us');
     const { SecretID: writer } = await api().makeToken(['services:write@eu', 'services:write@us', 'config:write@eu']);
     for (const node of ['a', 'b', 'c', 'd']) assert.equal((await register(api(), 'eu', node, writer)).status, 200);
@@ -160,7 +160,7 @@ describe('a full state', () => {
 describe('the rate of written bytes', () => {
   const api = sharedApi({ limits: { writeRate: 1_024 } });
 
-  test('answers 429 to a token that writes one name over and over, and to nobody else [SRV-123] [STATE-117]', async () => {
+  test('answers 429 to a token that writes one name over and over, and to nobody else [SRV-114] [STATE-117]', async () => {
     const { SecretID: writer } = await api().makeToken(['services:write=web']);
     const { SecretID: other } = await api().makeToken(['services:write=web']);
     const write = (token: string, round: number) =>
