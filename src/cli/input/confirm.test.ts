@@ -19,7 +19,7 @@ const COMMANDS = [
 const terminal = (answer: string): Readable => Object.assign(Readable.from([answer]), { isTTY: true });
 
 for (const args of COMMANDS) {
-  test(`${args.join(' ')} asks before it changes anything, or needs --yes [SRV-119]`, async (t) => {
+  test(`${args.join(' ')} asks before it changes anything, or needs --yes [SRV-123]`, async (t) => {
     const { address, requests } = await startStubServer(t, () => ({ status: 404, body: '' }));
     const run = (stdin: string | Readable, ...more: string[]) =>
       runCli([...args, '--address', address, ...more], { stdin });

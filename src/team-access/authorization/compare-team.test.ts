@@ -212,7 +212,7 @@ describe('a workspace admin whose access ends', () => {
     assert.equal(api().state.snapshot.tables.get(teamWorkspaces), snapshot, 'nothing has changed');
   });
 
-  test('raises a row until its own end, but not the access that the row returns to [AUTHZ-86] [TEAM-114]', async () => {
+  test('raises a row until its own end, but not the access that the row returns to [AUTHZ-86] [TEAM-115]', async () => {
     const forever = rowBody(own, ws, { access: 'read' });
     const { id } = documentOf(await request(api(), admin(), 'POST', '/team-workspaces', { body: forever })).data;
     const patch = (attributes: Readonly<Record<string, unknown>>) =>

@@ -243,7 +243,7 @@ describe('a temporary change of a team-workspaces row', () => {
     };
   }
 
-  test('ends with the earlier access, under the same ID and with an audit entry [TEAM-58] [TEAM-114]', async () => {
+  test('ends with the earlier access, under the same ID and with an audit entry [TEAM-58] [TEAM-115]', async () => {
     await using row = await scene();
     await row.patch({ access: 'custom', runs: 'plan', variables: 'read' });
     const before = await row.read();
@@ -256,7 +256,7 @@ describe('a temporary change of a team-workspaces row', () => {
     assert.deepEqual([last?.action, levelOf(last?.before), levelOf(last?.after)], ['expire', 'admin', 'custom']);
   });
 
-  test('keeps the first access through further temporary changes, and none if made permanent [TEAM-114]', async () => {
+  test('keeps the first access through further temporary changes, and none if made permanent [TEAM-115]', async () => {
     await using row = await scene();
     await row.patch({ access: 'read' });
     await row.patch({ access: 'write', 'expires-at': row.at(5) });
@@ -268,7 +268,7 @@ describe('a temporary change of a team-workspaces row', () => {
     assert.deepEqual([permanent['access'], permanent['base-access']], ['admin', undefined]);
   });
 
-  test('returns to an access that a change without expires-at sets [TEAM-114]', async () => {
+  test('returns to an access that a change without expires-at sets [TEAM-115]', async () => {
     await using row = await scene();
     await row.patch({ access: 'write' });
     await row.patch({ access: 'admin', 'expires-at': row.at(5) });
@@ -276,7 +276,7 @@ describe('a temporary change of a team-workspaces row', () => {
     assert.deepEqual([lowered['access'], lowered['base-access']], ['read', 'read']);
   });
 
-  test('is no change with expires-at alone, which ends the row [TEAM-114]', async () => {
+  test('is no change with expires-at alone, which ends the row [TEAM-115]', async () => {
     await using row = await scene();
     const ending = await row.patch({ 'expires-at': row.at(5) });
     assert.equal(ending['base-access'], undefined);
@@ -284,7 +284,7 @@ describe('a temporary change of a team-workspaces row', () => {
     assert.equal(await row.read(), undefined);
   });
 
-  test('is replaced by a new row of the pair after its end [TEAM-114]', async () => {
+  test('is replaced by a new row of the pair after its end [TEAM-115]', async () => {
     await using row = await scene();
     const { teams, workspaces, tokens } = row.company;
     await row.patch({ access: 'admin', 'expires-at': row.at(1) });
@@ -297,7 +297,7 @@ describe('a temporary change of a team-workspaces row', () => {
     assert.equal(await row.read(), undefined);
   });
 
-  test('stays as it is when a complete set states the same row [TEAM-114]', async () => {
+  test('stays as it is when a complete set states the same row [TEAM-115]', async () => {
     await using row = await scene();
     await row.patch({ access: 'read' });
     const end = row.at(50);

@@ -127,7 +127,7 @@ test('list prints one line per token of the given partition', async (t) => {
   assert.match(second ?? '', / 2026-02-01T00:00:00Z$/);
 });
 
-test('list requests further pages of a long list [SRV-118]', async (t) => {
+test('list requests further pages of a long list [SRV-122]', async (t) => {
   const token = (AccessorID: string) => ({ AccessorID, Partition: 'default', Grants: [], Description: '' });
   const pages = [Array.from({ length: 1_000 }, (_, i) => token(`a-${i}`)), [token('b')]];
   const { address, requests } = await startStubServer(t, ({ path }) => ({

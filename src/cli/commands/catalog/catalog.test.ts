@@ -56,7 +56,7 @@ describe('accord catalog', () => {
     assert.equal(requests.at(-1)?.path, '/v1/health/service/a%20b?passing=true&tag=v1&failover=east%2Cwest');
   });
 
-  test('an unknown service or peer is an error [SRV-117]', async (t) => {
+  test('an unknown service or peer is an error [SRV-121]', async (t) => {
     const { address } = await startStubServer(t, ({ path: requestPath }) => {
       if (requestPath.startsWith('/v1/peering/')) return { status: requestPath.includes('east') ? 200 : 404, body: {} };
       if (requestPath.startsWith('/v1/health/service/web') && !requestPath.includes('tag')) return { body: entries };
