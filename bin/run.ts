@@ -53,6 +53,13 @@ const local: LocalCommands = {
         ...start,
       });
     }),
+  exportOffline: ({ dataDir, passphrase }) =>
+    withUsageErrors(async () => {
+      const flags = new Map(dataDir === undefined ? [] : [['data-dir', dataDir]]);
+      const { config } = await loadConfig(processSources(flags, undefined));
+      const { exportOffline } = await import('../src/main/damaged-database.ts');
+      return withStateErrors(exportOffline(config, passphrase));
+    }),
   effectiveSettings: ({ flags, configFile }) =>
     withUsageErrors(async () => {
       const { inForce, warnings } = await loadConfig(processSources(flags, configFile));
@@ -68,6 +75,17 @@ async function withUsageErrors<T>(action: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof ConfigError) throw new CommandError('usage', error.message, { cause: error });
     throw error;
+  }
+}
+
+/** Turns an error of the state, whose message is complete, into one of the command line. */
+async function* withStateErrors(chunks: AsyncIterable<string>): AsyncGenerator<Buffer> {
+  try {
+    for await (const chunk of chunks) yield Buffer.from(chunk);
+  } catch (cause) {
+    if (cause instanceof Error && cause.name === 'StateError')
+      throw new CommandError('failed', cause.message, { cause });
+    throw cause;
   }
 }
 

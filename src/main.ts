@@ -16,6 +16,7 @@ import { addServices, type LiveSettings, type ServerContext } from './main/add-s
 import { backgroundJobs, logClockJump } from './main/background-jobs.ts';
 import { createEngine } from './main/create-engine.ts';
 import { makeCredentials } from './main/credentials.ts';
+import { rebuildIfDamaged } from './main/damaged-database.ts';
 import { EXIT_FAILED, exitCodeOf } from './main/exit-code.ts';
 import { oldGenerationBytes, processHeapLimit } from './main/heap-limit.ts';
 import { importInto, openImport } from './main/import-export-file.ts';
@@ -74,7 +75,10 @@ async function run(options: ServeOptions, log: Log, signals: Signals, live: Live
   const certificate = await readServerCertificate(config);
   const memory = divideMemory(config, log);
   const writeRate = createWriteRate(config.limits, clock);
-  if (config.store === 'sqlite') await restrictDatabaseFiles(config.dataDir, log);
+  if (config.store === 'sqlite') {
+    await restrictDatabaseFiles(config.dataDir, log);
+    if (options.recover) await rebuildIfDamaged(config.dataDir, log, signals.stop);
+  }
   using clockWatch = detectClockJumps(clock, (jumpMs) => logClockJump(log, jumpMs));
   await using parts = new AsyncDisposableStack();
   const importing = parts.use(await openImport(options.importFile));

@@ -45,6 +45,14 @@ export interface LocalCommands {
   readonly settingFlags: readonly SettingFlag[];
   /** Runs a server until it stops. @returns its exit code; @throws CommandError `usage` for invalid settings */
   serve(options: ServeOptions): Promise<number>;
+  /**
+   * Returns an export of what is whole in the SQLite database of a stopped server. `dataDir` defaults to the setting.
+   * @throws CommandError `usage`; the export throws CommandError `failed` if a server runs, or the file is unreadable
+   */
+  exportOffline(options: {
+    readonly dataDir: string | undefined;
+    readonly passphrase: string | undefined;
+  }): Promise<AsyncIterable<Buffer>>;
   /** Returns the effective settings and their origins. @throws CommandError `usage` */
   effectiveSettings(given: CommandLineSettings): Promise<{
     readonly settings: readonly { readonly key: string; readonly value: string; readonly from: string }[];

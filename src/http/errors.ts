@@ -30,7 +30,7 @@ const ERRORS = {
     meaning: 'The store did not report in time whether the change was committed; read before you retry',
   },
   overloaded: { status: 503, meaning: 'Too many writes are pending, or too many bytes of request bodies' },
-  'store-full': { status: 503, meaning: 'The store has no space left; reads still work' },
+  'store-full': { status: 507, meaning: 'The store has no space left; reads still work' },
   'quota-exceeded': {
     status: 422,
     meaning: 'The request would exceed the row quota that the message names, such as that of a partition',

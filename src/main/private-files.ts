@@ -5,7 +5,7 @@ import type { Log } from '../http/telemetry/log.ts';
 import { GROUP_AND_OTHERS } from './limits.ts';
 
 /** Whether the file is the SQLite database or belongs to it. */
-const isDatabaseFile = (name: string): boolean => /^accord\.db(-wal|-shm|-journal|\.pid)?$/.test(name);
+const isDatabaseFile = (name: string): boolean => /^accord\.db(-wal|-shm|-journal|\.pid|\.head)?$/.test(name);
 
 /**
  * Removes the permissions of group and others from the database files, which earlier versions did not set. Must run

@@ -89,3 +89,14 @@ export const REFERENCE_BYTES = 8;
 export const CLOCK_CHECK_MS = 1_000;
 /** The smallest clock jump. NTP slews in smaller steps, and no expiry depends on single seconds. */
 export const CLOCK_JUMP_MS = 1_000;
+/**
+ * The part of the disk that SQLite keeps for commits that remove rows, as a divisor of the size of the disk, and its
+ * maximum.
+ */
+export const DISK_RESERVE_SHARE = 16;
+export const DISK_RESERVE_BYTES_MAX = 32 * 1024 * 1024;
+/**
+ * Pages of the log of SQLite after which it is moved to the database: 16 MiB, and half of the reserve on a small disk.
+ * Each time costs two more syncs.
+ */
+export const LOG_PAGES_MAX = 4_000;

@@ -20,12 +20,12 @@ import { orphanRemovalJob } from './jobs/orphan-removal.ts';
 import { type Job, Jobs } from './jobs/placement.ts';
 import { StatusRows } from './jobs/status-rows.ts';
 import { SPACE_CHECK_MS } from './limits.ts';
-import { decodeRow, formatToWrite, readableFormats } from './memory/codec.ts';
+import { DamagedRowError, decodeRow, decodeRow, formatToWrite, formatToWrite, readableFormats, readableFormats } from './memory/codec.ts';
 import { CommittedState, type LoadedState } from './memory/committed-state.ts';
 import { loadState, tooLargeToLoad } from './memory/loader.ts';
 import { type MemoryCapacity, UNLIMITED_MEMORY } from './memory/memory-capacity.ts';
 import type { Snapshot } from './memory/snapshot.ts';
-import type { AnyTable, Schema, Stored, Table } from './table.ts';
+import { type AnyTable, keyAfter, type Schema, type Stored, type Table } from './table.ts';
 import { Barrier } from './watch/barrier.ts';
 import { type Change, ChangeFeed } from './watch/change-feed.ts';
 import { ChangeNotifier, entryTopic, rowTopic, type Topic } from './watch/change-notifier.ts';
@@ -297,10 +297,38 @@ export class State implements AsyncDisposable {
     return this.#feed.subscribe(signal);
   }
 
-  /** Reads rows of a table from the store in key order. The only way to read a store-only table. */
-  async scan<Row>(table: Table<Row, string>, range: ScanRange, signal: AbortSignal): Promise<Stored<Row>[]> {
-    const rows = await this.#options.engine.scan(table.name, range, signal);
-    return rows.map(({ key, value }) => decodeRow(table, key, value) as Stored<Row>);
+  /**
+   * Reads rows of a table from the store in key order. The only way to read a store-only table. Skips damaged rows,
+   * reports each to `onDamaged`, and reads further ones in their place; by default it logs them.
+   * @throws StateError `unavailable`, `corrupt` if the store cannot read the range or a newer version wrote a row
+   */
+  async scan<Row>(
+    table: Table<Row, string>,
+    range: ScanRange,
+    signal: AbortSignal,
+    onDamaged = (error: DamagedRowError) => this.#reportDamage(error),
+  ): Promise<Stored<Row>[]> {
+    const found: Stored<Row>[] = [];
+    for (let rest = range; ; ) {
+      const rows = await this.#options.engine.scan(table.name, rest, signal);
+      for (const { key, value } of rows) {
+        try {
+          found.push(decodeRow(table, key, value) as Stored<Row>);
+        } catch (error) {
+          if (!(error instanceof DamagedRowError)) throw error;
+          onDamaged(error);
+        }
+      }
+      const last = rows.at(-1)?.key;
+      if (last === undefined || rows.length < rest.limit || found.length === range.limit) return found;
+      const limit = range.limit - found.length;
+      rest = range.reverse ? { ...range, limit, to: last } : { ...range, limit, from: keyAfter(last) };
+    }
+  }
+
+  #reportDamage(error: DamagedRowError): void {
+    const { table, key, message } = error;
+    this.#options.log('error', 'stored row is damaged', { table, key, reason: message });
   }
 
   /** Adds a job, which runs on one live server. @returns a function that stops and removes the job on this server */

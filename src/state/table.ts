@@ -92,6 +92,9 @@ export type AnyTable = Table<any, any>;
 /** Separates the entry from the primary key in a plain index, and the parts of a topic. No key contains it. */
 export const SEPARATOR = '\u0000';
 
+/** Returns the smallest key above a key. */
+export const keyAfter = (key: string): string => key + SEPARATOR;
+
 /** The name of the index over `expiryEntry` that every table with `expiresAt` has. */
 export const EXPIRY_INDEX = 'expiry';
 

@@ -4,6 +4,8 @@ import { chmod, chown, mkdir, readFile, stat, truncate, writeFile } from 'node:f
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
+import { openDatabase } from '../../src/state/engine/sqlite/database.ts';
+import { type EncodedOperations, PUT } from '../../src/state/engine/sqlite/messages.ts';
 import { type Server, type ServerOptions, StartError, startServer } from '../support/process/server.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -14,16 +16,14 @@ const WITHOUT_PRIVILEGES = isRoot
   : [];
 const NOBODY = 65_534;
 
-/** Starts a server that must exit with code 1. @returns the message of its only log line */
+/** Starts a server that must exit with code 1. @returns the message of its only error */
 async function failureMessage(options: ServerOptions): Promise<string> {
   let line = '';
   await assert.rejects(startServer(options), (error) => {
     assert.ok(error instanceof StartError, String(error));
-    const lines = error.log.trim().split('\n');
+    const lines = error.log.split('\n').filter((text) => text.includes('"level":"error"'));
     assert.deepEqual([error.exitCode, lines.length], [1, 1], error.log);
-    const { level, reason } = JSON.parse(error.log) as { level: string; reason: string };
-    assert.equal(level, 'error');
-    line = reason;
+    line = (JSON.parse(lines[0] ?? '') as { reason: string }).reason;
     return true;
   });
   return line;
@@ -81,15 +81,28 @@ describe('a start with an unusable data directory', { timeout: 240_000, concurre
   });
 });
 
+/** Commits another value of the partition `default`, with a matching checksum. */
+function rewritePartition(file: string, change: (value: string) => string): void {
+  const database = openDatabase(file);
+  const { epoch, index } = database.head();
+  const [value] = database.scan('partitions', { limit: 1 }).values;
+  const operation = [PUT, 'partitions', 'default', change(value ?? '')].join('\u0000') as EncodedOperations;
+  assert.equal(
+    database.commit(epoch, index, operation, () => undefined),
+    'committed',
+  );
+  database.close();
+}
+
 describe('a start with an unreadable database file', { timeout: 240_000, concurrency: 2 }, () => {
   const damages: Readonly<Record<string, readonly [damage: (file: string) => Promise<void>, message: RegExp]>> = {
     'random bytes': [
       (file) => writeFile(file, Buffer.alloc(20_000, 'not what it was ')),
-      /accord\.db' cannot be read: file is not a database; restore it/,
+      /accord\.db' is damaged: file is not a database\. Either import/,
     ],
     'a truncated file': [
       async (file) => await truncate(file, Math.floor((await stat(file)).size / 8_192) * 4_096),
-      /accord\.db' cannot be read: .*malformed; restore it/,
+      /accord\.db' is damaged: .*malformed\. Either import/,
     ],
     'the database of another program': [
       async (file) => {
@@ -105,22 +118,16 @@ describe('a start with an unreadable database file', { timeout: 240_000, concurr
         using newer = new DatabaseSync(file);
         newer.exec('PRAGMA user_version = 99');
       },
-      /accord\.db' cannot be read: it has layout 99, but this version reads up to 1: run the version of Accord that wrote it/,
+      /accord\.db' cannot be read: it has layout 99, but this version reads up to 2: run the version of Accord that wrote it/,
     ],
     // [STATE-31]
     'a row that is not JSON': [
-      async (file) => {
-        using database = new DatabaseSync(file);
-        database.exec(`UPDATE rows SET value = substr(value, 1, 20) WHERE tbl = 'partitions'`);
-      },
+      async (file) => rewritePartition(file, (value) => value.slice(0, 20)),
       /^row 'default' of table 'partitions' is not JSON: it is damaged$/,
     ],
     // [STATE-31]
     'rows in a newer format': [
-      async (file) => {
-        using database = new DatabaseSync(file);
-        database.exec(`UPDATE rows SET value = replace(value, '[1,', '[99,') WHERE tbl = 'partitions'`);
-      },
+      async (file) => rewritePartition(file, (value) => value.replace('[1,', '[99,')),
       /^row 'default' of table 'partitions' has format 99, but this version reads up to 1: .* run that version or a later one$/,
     ],
   };

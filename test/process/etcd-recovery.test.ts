@@ -103,7 +103,7 @@ describe('servers whose etcd loses data', { skip: skipWithout('etcd'), timeout: 
       headers: { accept: 'application/problem+json' },
     });
     const problem = rejected.json<{ code: string; detail: string }>();
-    assert.deepEqual([rejected.status, problem.code], [503, 'store-full']);
+    assert.deepEqual([rejected.status, problem.code], [507, 'store-full']);
     assert.match(problem.detail, /--quota-backend-bytes.*NOSPACE/);
     const read = await server.request('GET', '/v1/acl/token/self');
     assert.deepEqual([read.status, read.headers['x-service-knownleader']], [200, 'true']);

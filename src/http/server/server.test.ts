@@ -267,7 +267,7 @@ describe('errors', () => {
     ['unavailable', 503],
     ['outcome-unknown', 503],
     ['overloaded', 503],
-    ['full', 503],
+    ['full', 507],
     ['aborted', 503],
     ['too-large', 413],
     ['rows-max', 507],

@@ -39,6 +39,13 @@ export interface StoredRow {
   readonly value: string;
 }
 
+/** A row that a scan reads. A value of `null` means that the store has found the row damaged. */
+export interface ScannedRow {
+  readonly table: string;
+  readonly key: string;
+  readonly value: string | null;
+}
+
 /** A requested change. It is valid only while the head is (`epoch`, `base`), and it becomes index `base + 1`. */
 export interface Commit {
   readonly epoch: number;
@@ -149,8 +156,8 @@ export interface Engine extends AsyncDisposable {
   /** Reads the head with linearizable consistency. @throws StateError `unavailable` */
   head(signal: AbortSignal): Promise<Head>;
 
-  /** Reads one range of any table from the store, in key order. @throws StateError `unavailable` */
-  scan(table: string, range: ScanRange, signal: AbortSignal): Promise<readonly StoredRow[]>;
+  /** Reads one range of any table from the store, in key order. @throws StateError `unavailable` | `corrupt` */
+  scan(table: string, range: ScanRange, signal: AbortSignal): Promise<readonly ScannedRow[]>;
 
   /** Fills an empty store atomically, between `open` and the first `load`. @throws StateError `not-empty` */
   import(head: Head, pages: AsyncIterable<readonly StoredRow[]>, signal: AbortSignal): Promise<void>;

@@ -41,9 +41,9 @@ export async function loadState(
         const target = collected.get(name);
         if (target === undefined) continue;
         const stored = decodeRow(target.table, key, value);
+        // Equal to `key`. Shares the string with the row where possible, which saves one string per row.
         const rowKey = target.table.key(stored.row as object);
-        // Shares the string with the row where possible, which saves one string per row.
-        target.keys.push(rowKey === key ? rowKey : key);
+        target.keys.push(rowKey);
         target.rows.push(stored);
         const size = rowBytes(target.table, rowKey, stored);
         target.bytes += size;

@@ -28,8 +28,22 @@ export type ExportRow =
 
 export interface ExportEnd {
   readonly rows: number;
+  /** The damaged rows that were skipped, by table; missing if there were none. */
+  readonly skipped?: Skipped;
   /** SHA-256 of every byte before this line, hexadecimal. */
   readonly sha256: string;
+}
+
+/** Rows that were skipped because they are damaged, by table. */
+export type Skipped = Readonly<Record<string, SkippedRows>>;
+
+export interface SkippedRows {
+  /** At least this many: damage can hide rows. */
+  readonly count: number;
+  /** The keys of the first of them. The key of an unreadable row is unknown. */
+  readonly keys: readonly string[];
+  /** The reason why the rest of the table could not be read. */
+  readonly unreadable?: string;
 }
 
 export const associatedData = (table: string, key: string): string => `${table}\u0000${key}`;

@@ -1,10 +1,12 @@
 /** Writes a consistent snapshot of the whole state in the format of export-format.ts. */
 import { createHash } from 'node:crypto';
 import { nextTurn } from '../clock/next-turn.ts';
-import { encodeRow } from '../memory/codec.ts';
+import type { Head, StoredRow } from '../engine/engine.ts';
+import { isStateError } from '../errors.ts';
+import { type DamagedRowError, encodeRow } from '../memory/codec.ts';
 import type { Snapshot } from '../memory/snapshot.ts';
 import type { State } from '../state.ts';
-import type { AnyTable, Stored } from '../table.ts';
+import { type AnyTable, keyAfter, type Stored } from '../table.ts';
 import type { TextCipher } from './encryption.ts';
 import {
   associatedData,
@@ -14,6 +16,7 @@ import {
   type ExportHeader,
   type ExportRow,
 } from './export-format.ts';
+import { SkippedRowsList } from './skipped-rows.ts';
 
 /** Rows in one chunk, which is written in one turn of the event loop. */
 const SLICE_ROWS = 500;
@@ -28,6 +31,45 @@ export interface ExportOptions {
 /** Yields the chunks of an export, each of whole lines. The snapshot is taken at the first chunk. */
 export async function* exportState(state: State, { cipher, now, signal }: ExportOptions): AsyncGenerator<string> {
   const { snapshot } = state;
+  const { cluster, epoch, index } = snapshot;
+  const leftOut = cipher === undefined ? countSecrets(state, snapshot) : {};
+  const skipped = new SkippedRowsList();
+  yield* writeExport({ cluster, epoch, index }, slices(), { cipher, now, leftOut, skipped });
+
+  async function* slices(): AsyncGenerator<ExportSlice> {
+    for (const table of state.schema.tables) {
+      if (table.holdsSecrets && cipher === undefined) continue;
+      const found = table.storeOnly
+        ? storedSlices(state, table, snapshot, skipped, signal)
+        : memorySlices(table, snapshot);
+      for await (const slice of found) {
+        signal.throwIfAborted();
+        yield { table, rows: slice.map((stored) => storedRow(table, stored)) };
+      }
+    }
+  }
+}
+
+/** Rows of one table, written in one chunk. */
+export interface ExportSlice {
+  readonly table: AnyTable;
+  readonly rows: readonly StoredRow[];
+}
+
+export interface ExportParts {
+  readonly cipher: TextCipher | undefined;
+  readonly now: number;
+  readonly leftOut: ExportHeader['leftOut'];
+  /** Read after the last slice. */
+  readonly skipped: SkippedRowsList;
+}
+
+/** Yields the lines of an export of these rows, a chunk for each slice. */
+export async function* writeExport(
+  head: Head,
+  slices: AsyncIterable<ExportSlice>,
+  { cipher, now, leftOut, skipped }: ExportParts,
+): AsyncGenerator<string> {
   const digest = createHash('sha256');
   const hashed = (chunk: string): string => {
     digest.update(chunk);
@@ -36,36 +78,33 @@ export async function* exportState(state: State, { cipher, now, signal }: Export
   const header: ExportHeader = {
     format: EXPORT_FORMAT,
     version: EXPORT_VERSION,
-    cluster: snapshot.cluster,
-    epoch: snapshot.epoch,
-    index: snapshot.index,
+    ...head,
     time: new Date(now).toISOString(),
     sealed: cipher?.keySource ?? null,
-    leftOut: cipher === undefined ? countSecrets(state, snapshot) : {},
+    leftOut,
   };
   yield hashed(`${JSON.stringify(header)}\n`);
-  let rows = 0;
-  for (const table of state.schema.tables) {
-    if (table.holdsSecrets && cipher === undefined) continue;
-    const slices = table.storeOnly ? storedSlices(state, table, snapshot, signal) : memorySlices(table, snapshot);
-    for await (const slice of slices) {
-      signal.throwIfAborted();
-      rows += slice.length;
-      yield hashed(slice.map((stored) => rowLine(table, stored, cipher)).join(''));
-      await nextTurn();
-    }
+  let count = 0;
+  for await (const { table, rows } of slices) {
+    count += rows.length;
+    yield hashed(rows.map((row) => rowLine(table, row, cipher)).join(''));
+    await nextTurn();
   }
-  const end: ExportEnd = { rows, sha256: digest.digest('hex') };
+  const all = skipped.all;
+  const end: ExportEnd = { rows: count, ...(all === undefined ? {} : { skipped: all }), sha256: digest.digest('hex') };
   yield `${JSON.stringify(end)}\n`;
 }
 
-function rowLine(table: AnyTable, stored: Stored<unknown>, cipher: TextCipher | undefined): string {
+function storedRow(table: AnyTable, stored: Stored<unknown>): StoredRow {
   const key = table.key(stored.row as object);
-  const value = encodeRow(table, stored, table.formats.version);
+  return { table: table.name, key, value: encodeRow(table, stored, table.formats.version) };
+}
+
+function rowLine({ holdsSecrets }: AnyTable, { table, key, value }: StoredRow, cipher: TextCipher | undefined): string {
   const row: ExportRow =
-    table.holdsSecrets && cipher !== undefined
-      ? { table: table.name, key, sealed: cipher.encrypt(value, associatedData(table.name, key)) }
-      : { table: table.name, key, value };
+    holdsSecrets && cipher !== undefined
+      ? { table, key, sealed: cipher.encrypt(value, associatedData(table, key)) }
+      : { table, key, value };
   return `${JSON.stringify(row)}\n`;
 }
 
@@ -80,21 +119,32 @@ function* memorySlices(table: AnyTable, snapshot: Snapshot): Generator<Stored<un
   }
 }
 
-/** Yields the rows of a store-only table up to the snapshot. Such rows never change, so comparing indexes is enough. */
+/**
+ * Yields the rows of a store-only table up to the snapshot. Such rows never change, so comparing indexes is enough.
+ * Damaged rows never prevent an export, but are added to `skipped`.
+ */
 async function* storedSlices(
   state: State,
   table: AnyTable,
   { index }: Snapshot,
+  skipped: SkippedRowsList,
   signal: AbortSignal,
 ): AsyncGenerator<Stored<unknown>[]> {
+  const onDamaged = ({ key }: DamagedRowError): void => skipped.add(table.name, key);
   let from = '';
   for (;;) {
-    const slice = (await state.scan(table, { from, limit: SLICE_ROWS }, signal)) as Stored<unknown>[];
+    let slice: Stored<unknown>[];
+    try {
+      slice = (await state.scan(table, { from, limit: SLICE_ROWS }, signal, onDamaged)) as Stored<unknown>[];
+    } catch (error) {
+      if (!isStateError(error, 'corrupt')) throw error;
+      skipped.addUnreadable(table.name, error.message);
+      return;
+    }
     const last = slice.at(-1);
     if (last === undefined) return;
     yield slice.filter((stored) => stored.modifyIndex <= index);
-    // The smallest key after the last one.
-    from = `${table.key(last.row as object)}\u0000`;
+    from = keyAfter(table.key(last.row as object));
   }
 }
 

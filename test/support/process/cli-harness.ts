@@ -101,6 +101,7 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
     local: {
       settingFlags: [],
       serve: () => Promise.resolve(0),
+      exportOffline: () => Promise.reject(new Error('this test has no database')),
       effectiveSettings: () => Promise.resolve({ settings: [], warnings: [] }),
       ...options.local,
     },

@@ -12,10 +12,7 @@ const printLine = (line: string): void => void writeSync(stdout, `${line}\n`);
 const padding = 'x'.repeat(Number(payload));
 
 const state = await openState(sqliteEngine({ directory }));
-void state.fatal.then((error) => {
-  printLine(`fatal ${error.message}`);
-  process.exit(3);
-});
+void state.fatal.then((error) => printLine(`fatal ${error.message}`));
 for (let value = 1; ; value++) {
   try {
     await state.write((tx) => {

@@ -12,6 +12,15 @@ export interface ExportSummary {
   readonly rows: number;
   /** Number of rows omitted because no key could encrypt them, by table. */
   readonly leftOut: Readonly<Record<string, number>>;
+  /** Damaged rows that the export lacks, by table. */
+  readonly skipped: Readonly<Record<string, SkippedRows>>;
+}
+
+export interface SkippedRows {
+  readonly count: number;
+  /** The keys of the first of them. */
+  readonly keys: readonly string[];
+  readonly unreadable?: string;
 }
 
 export interface ExportCheck {
@@ -36,14 +45,14 @@ export function createExportCheck(): ExportCheck {
       rest = rest.subarray(lineStart);
     },
     finish() {
-      const { rows, sha256 } = parseLine<{ rows: number; sha256: string }>(rest);
+      const { rows, sha256, skipped = {} } = parseLine<ExportSummary & { sha256: string }>(rest);
       if (sha256 === undefined || rows === undefined) {
         throw new CommandError('failed', 'the export is truncated: it does not end with a checksum');
       }
       if (sha256 !== hash.digest('hex'))
         throw new CommandError('failed', 'the export is damaged: its checksum differs');
       const { index, leftOut } = parseLine<ExportSummary>(header.subarray(0, header.indexOf('\n')));
-      return { index: index ?? 0, rows, leftOut: leftOut ?? {} };
+      return { index: index ?? 0, rows, leftOut: leftOut ?? {}, skipped };
     },
   };
 }

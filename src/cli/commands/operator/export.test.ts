@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
 import { runCli, startStubServer } from '../../../../test/support/process/cli-harness.ts';
+import type { LocalCommands } from '../../shell.ts';
 import { createExportCheck } from './export-check.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'accord-export-'));
@@ -53,6 +54,32 @@ test('export reports omitted rows', async (t) => {
   assert.match(stderr, /Omitted, create again after an import: 3 of peerings \(/);
 });
 
+test('export reports damaged rows that were skipped [SRV-106]', async (t) => {
+  const skipped = { auditLog: { count: 2, keys: ['a\u001b', 'b'] }, events: { count: 1, keys: [], unreadable: 'r' } };
+  const body = exported(rows).replace(/("rows":1)/, `$1,"skipped":${JSON.stringify(skipped)}`);
+  const { address } = await startStubServer(t, () => ({ body }));
+  const { exitCode, stderr } = await runCli(['export', '-', '--address', address]);
+  assert.equal(exitCode, 0);
+  assert.match(stderr, /^Skipped, because they are damaged: 2 of auditLog \('a\\x1b', 'b'\)\.$/m);
+  assert.match(stderr, /1 of events \(their keys are unknown; the rows behind them cannot be read: r\)\.$/m);
+});
+
+test('export --offline calls no server, and passes the directory and the passphrase on [SQLITE-54]', async () => {
+  const passphraseFile = join(folder, 'offline-passphrase');
+  writeFileSync(passphraseFile, 'a long passphrase\n');
+  const given: unknown[] = [];
+  const exportOffline: LocalCommands['exportOffline'] = async (options) => {
+    given.push(options);
+    return (async function* () {
+      yield Buffer.from(exported(rows));
+    })();
+  };
+  const args = ['export', '-', '--offline', '--data-dir', '/data', '--passphrase-file', passphraseFile];
+  const { exitCode, stdout } = await runCli(args, { local: { exportOffline } });
+  assert.deepEqual([exitCode, stdout], [0, exported(rows)]);
+  assert.deepEqual(given, [{ dataDir: '/data', passphrase: 'a long passphrase' }]);
+});
+
 const damages: Readonly<Record<string, string>> = {
   'without the end of its last line': exported(rows).slice(0, -20),
   'without its last line': exported(rows).replace(/[^\n]+\n$/, ''),
@@ -98,7 +125,7 @@ test('the check accepts an export split into any chunks', () => {
         check.add(bytes.subarray(from, to));
         from = to;
       }
-      assert.deepEqual(check.finish(), { index: 42, rows: 2, leftOut: {} });
+      assert.deepEqual(check.finish(), { index: 42, rows: 2, leftOut: {}, skipped: {} });
     }),
     { numRuns: 30 },
   );

@@ -7,11 +7,13 @@ import type { Command } from 'commander';
 import { connect, unreachable } from '../../client/client.ts';
 import { type ConnectionOptions, readSecretFile, withConnection } from '../../client/connection.ts';
 import { CommandError } from '../../errors.ts';
+import { printable } from '../../output/output.ts';
 import { note, type Shell } from '../../shell.ts';
-import { createExportCheck, type ExportSummary } from './export-check.ts';
+import { createExportCheck, type ExportSummary, type SkippedRows } from './export-check.ts';
 
 interface ExportOptions extends ConnectionOptions {
   readonly passphraseFile?: string;
+  readonly offline?: boolean;
 }
 
 /** Contains the passphrase as Base64 of its UTF-8 bytes, because headers are ASCII. */
@@ -23,7 +25,11 @@ export function addExportCommand(program: Command, shell: Shell): void {
     program
       .command('export <file>')
       .description('Write a snapshot of the whole state to a file (- for standard output)')
-      .option('--passphrase-file <file>', passphraseHelp),
+      .option('--passphrase-file <file>', passphraseHelp)
+      .option(
+        '--offline',
+        'read the SQLite database of a stopped server in --data-dir, and skip what is damaged; no server is called',
+      ),
   )
     .addHelpText('after', '\nTo import an export into an empty store: accord server --import-file FILE')
     .action((file: string, options: ExportOptions) => exportState(shell, file, options));
@@ -31,23 +37,41 @@ export function addExportCommand(program: Command, shell: Shell): void {
 
 async function exportState(shell: Shell, file: string, options: ExportOptions): Promise<void> {
   const passphrase = options.passphraseFile === undefined ? undefined : readSecretFile(options.passphraseFile);
+  const chunks = options.offline
+    ? await shell.local.exportOffline({ dataDir: options.dataDir, passphrase })
+    : await requestExport(shell, options, passphrase);
+  const summary = file === '-' ? await writeToStdout(shell, chunks) : await writeFileAtomically(file, chunks);
+  note(shell, ...describe(summary));
+}
+
+async function requestExport(
+  shell: Shell,
+  options: ExportOptions,
+  passphrase: string | undefined,
+): Promise<AsyncIterable<Buffer>> {
   const client = connect(shell, options);
   const response = await client.stream({
     method: 'GET',
     path: '/v1/operator/export',
     headers: passphrase === undefined ? {} : { [PASSPHRASE_HEADER]: Buffer.from(passphrase).toString('base64') },
   });
-  const chunks = readChunks(client.address, response);
-  const summary = file === '-' ? await writeToStdout(shell, chunks) : await writeFileAtomically(file, chunks);
-  note(shell, ...describe(summary));
+  return readChunks(client.address, response);
 }
 
-function describe({ index, rows, leftOut }: ExportSummary): readonly string[] {
+function describe({ index, rows, leftOut, skipped }: ExportSummary): readonly string[] {
   const missing = Object.entries(leftOut).map(([name, count]) => `${count} of ${name}`);
-  const written = `Exported ${rows} rows at index ${index}.`;
-  if (missing.length === 0) return [written];
   const reason = 'no key encrypts their secrets; give --passphrase-file, or configure data-key-file on the server';
-  return [written, `Omitted, create again after an import: ${missing.join(', ')} (${reason}).`];
+  return [
+    `Exported ${rows} rows at index ${index}.`,
+    ...(missing.length === 0 ? [] : [`Omitted, create again after an import: ${missing.join(', ')} (${reason}).`]),
+    ...Object.entries(skipped).map(describeSkipped),
+  ];
+}
+
+function describeSkipped([table, { count, keys, unreadable }]: [string, SkippedRows]): string {
+  const known = keys.length === 0 ? 'their keys are unknown' : keys.map((key) => `'${printable(key)}'`).join(', ');
+  const rest = unreadable === undefined ? '' : `; the rows behind them cannot be read: ${printable(unreadable)}`;
+  return `Skipped, because they are damaged: ${count} of ${printable(table)} (${known}${rest}).`;
 }
 
 /** Reads the chunks of a response. A broken connection is `unreachable`, as before the response. */

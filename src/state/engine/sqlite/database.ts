@@ -4,24 +4,35 @@
  * Traps: `locking_mode=EXCLUSIVE` is the lock against a second process and must be set before WAL mode [SQLITE-9]. No
  * other code of this process may open the file, because closing any descriptor drops its POSIX locks [SQLITE-14].
  */
-import { randomUUID } from 'node:crypto';
+import { existsSync, rmSync, statSync } from 'node:fs';
+import path from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Head, ScanRange } from '../engine.ts';
-import { type EncodedOperations, type LoadedPage, REMOVE } from './messages.ts';
+import { openAcknowledgedHead, readAcknowledgedHead } from './acknowledged-head.ts';
+import { addToTotals, decodeTotals, encodeTotals, headChecksum, rowChecksum, type Totals } from './checksum.ts';
+import { DamageError, damagedRow } from './damage.ts';
+import { diskSpace } from './disk-space.ts';
+import { checkLayout, createOrMigrate, FIRST_INDEX, LAYOUT } from './layout.ts';
+import { type EncodedOperations, type LoadedPage, REMOVE, type ScannedPage } from './messages.ts';
+import { compareTotals, isWhole, verifyFile } from './verify.ts';
+import { findWalDamage } from './wal.ts';
 
 /**
  * Characters of keys and values in one loaded page. Larger pages load no faster, and the process keeps the memory of
  * their buffers: with 4 Mi characters, a million rows take 160 MB more.
  */
 const PAGE_CHARACTERS = 128 * 1024;
-/** The layout version of the tables [SQLITE-17]. */
-const LAYOUT = 1;
-/** The index of a new store. It is not 0, because a blocking query reads 0 as "no index" [STATE-12]. */
-const FIRST_INDEX = 1;
 
-/** The error for a file that this version must leave unchanged. The message contains the remedy. */
-export class LayoutError extends Error {
-  override readonly name = 'LayoutError';
+/** Primary result codes of SQLite. */
+export const SQLITE_BUSY = 5;
+export const SQLITE_CORRUPT = 11;
+export const SQLITE_FULL = 13;
+export const SQLITE_NOTADB = 26;
+
+/** Returns the primary result code of an error of `node:sqlite`; `undefined` for any other error. */
+export function resultCode(error: unknown): number | undefined {
+  const { errcode } = error as { errcode?: number };
+  return errcode === undefined ? undefined : errcode & 0xff;
 }
 
 export interface Database {
@@ -34,8 +45,11 @@ export interface Database {
   ): 'committed' | 'conflict';
   /** Starts a load of all tables except those in `except`. `nextPage` returns its pages. */
   startLoad(except: readonly string[]): Head;
+  /** @throws DamageError */
   nextPage(): LoadedPage | undefined;
-  scan(table: string, range: ScanRange): LoadedPage;
+  /** Verifies a part of the file after `startLoad`. @returns whether another part is left @throws DamageError */
+  verifyStep(): boolean;
+  scan(table: string, range: ScanRange): ScannedPage;
   /** Whether the store has no rows and never had a commit [SQLITE-41]. */
   isEmpty(): boolean;
   begin(): void;
@@ -45,9 +59,14 @@ export interface Database {
   close(): void;
 }
 
-/** Opens or creates the file and locks it. @throws Error of `node:sqlite` (with `errcode`), LayoutError */
+/** Opens or creates the file and locks it. @throws Error of `node:sqlite` (with `errcode`), LayoutError, DamageError */
 export function openDatabase(file: string): Database {
+  const headFile = `${file}.head`;
+  checkFiles(file, headFile);
   const db = new DatabaseSync(file, { timeout: 0 });
+  const space = diskSpace(db, path.dirname(file), (error) => resultCode(error) === SQLITE_FULL);
+  let current: Head;
+  let totals: Totals;
   try {
     db.exec('PRAGMA locking_mode=EXCLUSIVE');
     // Entering WAL mode writes to the file, so the layout is checked first [SQLITE-21].
@@ -56,116 +75,216 @@ export function openDatabase(file: string): Database {
     db.exec('COMMIT');
     db.exec('PRAGMA journal_mode=WAL');
     db.exec('PRAGMA synchronous=FULL');
-    // A checkpoint costs two more syncs. 4,000 pages are about 16 MiB of changes; the default is 4 MiB [SQLITE-24].
-    db.exec('PRAGMA wal_autocheckpoint=4000');
-    if (layout !== LAYOUT) createLayout(db);
+    space.configure();
+    if (layout !== LAYOUT) createOrMigrate(db, layout);
+    ({ head: current, totals } = readHead(db));
+    checkAcknowledged(current, readAcknowledgedHead(headFile));
+    // After a failed sync, commits of the log may be in the memory of the operating system only. Moving them to the
+    // file writes and syncs them again.
+    space.checkpoint('TRUNCATE');
   } catch (error) {
     db.close();
     throw error;
   }
+  // Exclusive mode keeps the index of the log in memory, so this file is left from another program.
+  rmSync(`${file}-shm`, { force: true });
+  const acknowledged = openAcknowledgedHead(headFile);
+  acknowledged.record(current);
   const put = db.prepare(
-    'INSERT INTO rows VALUES (?, ?, ?) ON CONFLICT (tbl, key) DO UPDATE SET value = excluded.value',
+    'INSERT INTO rows VALUES (?, ?, ?, ?) ON CONFLICT (tbl, key) DO UPDATE SET value = excluded.value, sum = excluded.sum',
   );
   const remove = db.prepare('DELETE FROM rows WHERE tbl = ? AND key = ?');
-  const advance = db.prepare('UPDATE head SET idx = idx + 1 WHERE epoch = ? AND idx = ?');
+  const selectSum = db.prepare('SELECT sum FROM rows WHERE tbl = ? AND key = ?');
+  const advance = db.prepare('UPDATE head SET idx = idx + 1, totals = ?, sum = ? WHERE epoch = ? AND idx = ?');
   let pages: Generator<LoadedPage> | undefined;
+  let verification: Generator<void> | undefined;
 
-  const apply = (operations: EncodedOperations): void => {
-    const parts = operations.split('\u0000');
+  /** Applies operations to the rows, and to `next`, which are the totals after the transaction. */
+  const apply = (parts: readonly string[], next: Totals): void => {
     for (let i = 0; i + 3 < parts.length; i += 4) {
       const table = parts[i + 1] as string;
       const key = parts[i + 2] as string;
-      if (parts[i] === REMOVE) remove.run(table, key);
-      else put.run(table, key, parts[i + 3] as string);
+      const previous = selectSum.get(table, key) as { sum: number } | undefined;
+      if (previous !== undefined) addToTotals(next, table, previous.sum, -1);
+      if (parts[i] === REMOVE) {
+        if (previous !== undefined) remove.run(table, key);
+        continue;
+      }
+      const value = parts[i + 3] as string;
+      const sum = rowChecksum(table, key, value);
+      put.run(table, key, value, sum);
+      addToTotals(next, table, sum);
     }
   };
-  const head = (): Head => db.prepare('SELECT cluster, epoch, idx AS "index" FROM head').get() as unknown as Head;
+  const commitOnce = (epoch: number, base: number, parts: readonly string[]): 'committed' | 'conflict' => {
+    db.exec('BEGIN IMMEDIATE');
+    try {
+      const next = new Map(totals);
+      apply(parts, next);
+      const head = { ...current, epoch, index: base + 1 };
+      const text = encodeTotals(next);
+      if (advance.run(text, headChecksum(head, text), epoch, base).changes !== 1) {
+        db.exec('ROLLBACK');
+        return 'conflict';
+      }
+      db.exec('COMMIT');
+      current = head;
+      totals = next;
+      return 'committed';
+    } catch (error) {
+      if (db.isTransaction) db.exec('ROLLBACK');
+      throw error;
+    }
+  };
 
   return {
-    head,
+    head: () => readHead(db).head,
     commit(epoch, base, operations, beforeReturn) {
-      db.exec('BEGIN IMMEDIATE');
+      const parts = operations.split('\u0000');
+      space.check(hasRemoval(parts));
+      let result: 'committed' | 'conflict';
       try {
-        if (advance.run(epoch, base).changes !== 1) {
-          db.exec('ROLLBACK');
-          return 'conflict';
-        }
-        apply(operations);
-        db.exec('COMMIT');
+        result = commitOnce(epoch, base, parts);
       } catch (error) {
-        if (db.isTransaction) db.exec('ROLLBACK');
-        throw error;
+        // The commits of the log may be all that fills the disk.
+        if (resultCode(error) !== SQLITE_FULL || !space.checkpoint('PASSIVE')) throw error;
+        result = commitOnce(epoch, base, parts);
       }
+      if (result === 'conflict') return result;
+      acknowledged.record(current);
+      space.afterCommit();
       beforeReturn();
-      return 'committed';
+      return result;
     },
     startLoad(except) {
-      pages = readPages(db, new Set(except));
-      return head();
+      const notLoaded = new Set(except);
+      pages = readPages(db, notLoaded, totals);
+      verification = verifyFile(db, totals, notLoaded);
+      return current;
     },
     nextPage() {
       const next = pages?.next();
       return next?.done === false ? next.value : undefined;
     },
+    verifyStep: () => verification?.next().done === false,
     scan: (table, range) => scan(db, table, range),
     // A store whose rows were all removed has served indexes that an import would reuse.
-    isEmpty: () => head().index === FIRST_INDEX && db.prepare('SELECT 1 FROM rows LIMIT 1').get() === undefined,
+    isEmpty: () => current.index === FIRST_INDEX && totals.size === 0,
     begin: () => db.exec('BEGIN IMMEDIATE'),
-    put: apply,
-    finishImport({ cluster, epoch, index }) {
-      db.prepare('UPDATE head SET cluster = ?, epoch = ?, idx = ?').run(cluster, epoch, index);
+    put: (operations) => apply(operations.split('\u0000'), totals),
+    finishImport(head) {
+      const { cluster, epoch, index } = head;
+      const text = encodeTotals(totals);
+      const update = db.prepare('UPDATE head SET cluster = ?, epoch = ?, idx = ?, totals = ?, sum = ?');
+      update.run(cluster, epoch, index, text, headChecksum(head, text));
       db.exec('COMMIT');
+      current = head;
+      acknowledged.record(head);
+      space.checkpoint('TRUNCATE');
     },
     rollbackImport() {
       if (db.isTransaction) db.exec('ROLLBACK');
+      totals = new Map();
     },
-    close: () => db.close(),
+    close() {
+      db.close();
+      acknowledged[Symbol.dispose]();
+    },
   };
 }
 
-/** Returns the layout version of the file, 0 if the file is empty. @throws LayoutError */
-function checkLayout(db: DatabaseSync): number {
-  const { user_version: layout } = db.prepare('PRAGMA user_version').get() as { user_version: number };
-  if (layout > LAYOUT) {
-    const text = `it has layout ${layout}, but this version reads up to ${LAYOUT}: run the version of Accord that wrote it, or a later one`;
-    throw new LayoutError(text);
-  }
-  const { tables } = db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number };
-  if (layout !== LAYOUT && tables > 0) {
-    throw new LayoutError('it is an SQLite database, but not one of Accord: choose another data-dir');
-  }
-  return layout;
+function hasRemoval(parts: readonly string[]): boolean {
+  for (let i = 0; i < parts.length; i += 4) if (parts[i] === REMOVE) return true;
+  return false;
 }
 
 /**
- * Creates the tables and the head. `rows` is not WITHOUT ROWID, because keys are random, and a B-tree that contains the
- * values splits its pages several times as often. In files of earlier versions, `rows` is WITHOUT ROWID. The same
- * statements work on both [SQLITE-22].
+ * Checks what SQLite would take for a new database or for the end of the log. It reads the files without the lock, so a
+ * log that looks damaged may be one that another process is writing.
+ * @throws DamageError, Error of `node:sqlite` with SQLITE_BUSY
  */
-function createLayout(db: DatabaseSync): void {
-  db.exec(`
-    BEGIN IMMEDIATE;
-    CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), cluster TEXT NOT NULL, epoch INTEGER NOT NULL, idx INTEGER NOT NULL);
-    CREATE TABLE rows (tbl TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (tbl, key));
-    PRAGMA user_version = ${LAYOUT};
-  `);
-  db.prepare('INSERT INTO head VALUES (1, ?, 1, ?)').run(randomUUID(), FIRST_INDEX);
-  db.exec('COMMIT');
+function checkFiles(file: string, headFile: string): void {
+  const log = `${file}-wal`;
+  const isEmpty = !existsSync(file) || statSync(file).size === 0;
+  const acknowledged = readAcknowledgedHead(headFile);
+  if (isEmpty && acknowledged !== undefined) {
+    const text = `it is missing or empty, but '${headFile}' shows that index ${acknowledged.index} was committed; to start with an empty state, remove that file`;
+    throw new DamageError(text);
+  }
+  if (isEmpty && existsSync(log) && statSync(log).size > 0) {
+    throw new DamageError(
+      `it is missing or empty, but its log '${log}' is not; to start with an empty state, remove both`,
+    );
+  }
+  const damage = findWalDamage(log);
+  if (damage === undefined) return;
+  assertUnlocked(file);
+  throw new DamageError(`its log '${log}' is damaged: ${findWalDamage(log) ?? damage}`);
 }
 
-function* readPages(db: DatabaseSync, except: ReadonlySet<string>): Generator<LoadedPage> {
+/** Asserts that no process uses the file, and does not change it. @throws Error of `node:sqlite` with SQLITE_BUSY */
+function assertUnlocked(file: string): void {
+  const hadIndex = existsSync(`${file}-shm`);
+  const probe = new DatabaseSync(file, { readOnly: true, timeout: 0 });
+  try {
+    probe.prepare('PRAGMA schema_version').get();
+  } catch (error) {
+    if (resultCode(error) === SQLITE_BUSY) throw error;
+  } finally {
+    probe.close();
+    if (!hadIndex) rmSync(`${file}-shm`, { force: true });
+  }
+}
+
+/** Compares the head of the database with the newest head that is known to be durable. @throws DamageError */
+function checkAcknowledged({ cluster, epoch, index }: Head, acknowledged: Head | undefined): void {
+  // A file of another cluster was put here on purpose.
+  if (acknowledged === undefined || acknowledged.cluster !== cluster) return;
+  if (epoch > acknowledged.epoch || (epoch === acknowledged.epoch && index >= acknowledged.index)) return;
+  throw new DamageError(
+    `it ends at index ${index}, but index ${acknowledged.index} was committed, as 'accord.db.head' shows: its log is missing, cut off or damaged at its end`,
+  );
+}
+
+/** Reads the head and the totals. @throws DamageError */
+export function readHead(db: DatabaseSync): { readonly head: Head; readonly totals: Totals } {
+  const row = db.prepare('SELECT cluster, epoch, idx, totals, sum FROM head').get();
+  if (row === undefined) throw new DamageError('its head is missing');
+  const {
+    cluster,
+    epoch,
+    idx: index,
+    totals,
+    sum,
+  } = row as {
+    cluster: string;
+    epoch: number;
+    idx: number;
+    totals: string;
+    sum: number;
+  };
+  const head = { cluster, epoch, index };
+  if (headChecksum(head, totals) !== sum) throw new DamageError('its head does not match its checksum');
+  return { head, totals: decodeTotals(totals) };
+}
+
+function* readPages(db: DatabaseSync, except: ReadonlySet<string>, totals: Totals): Generator<LoadedPage> {
   const nextTable = db.prepare('SELECT min(tbl) AS name FROM rows WHERE tbl > ?');
-  const select = db.prepare('SELECT key, value FROM rows WHERE tbl = ? ORDER BY key');
+  const select = db.prepare('SELECT key, value, sum FROM rows WHERE tbl = ? ORDER BY key');
   select.setReturnArrays(true);
+  const found: Totals = new Map([...totals].filter(([table]) => except.has(table)));
   for (let table = nextTableName(nextTable, ''); table !== null; table = nextTableName(nextTable, table)) {
     if (except.has(table)) continue;
     let keys: string[] = [];
     let values: string[] = [];
     let characters = 0;
-    for (const row of select.iterate(table) as Iterable<unknown> as Iterable<[string, string]>) {
-      keys.push(row[0]);
-      values.push(row[1]);
-      characters += row[0].length + row[1].length;
+    for (const row of select.iterate(table) as Iterable<unknown> as Iterable<[string, string, number]>) {
+      const [key, value, sum] = row;
+      if (!isWhole(table, key, value, sum)) throw damagedRow(table, key);
+      addToTotals(found, table, sum);
+      keys.push(key);
+      values.push(value);
+      characters += key.length + value.length;
       if (characters < PAGE_CHARACTERS) continue;
       yield { table, keys, values };
       keys = [];
@@ -174,18 +293,41 @@ function* readPages(db: DatabaseSync, except: ReadonlySet<string>): Generator<Lo
     }
     if (keys.length > 0) yield { table, keys, values };
   }
+  compareTotals(found, totals);
 }
 
 function nextTableName(statement: StatementSync, table: string): string | null {
   return (statement.get(table) as { name: string | null }).name;
 }
 
-function scan(db: DatabaseSync, table: string, { from = '', to, limit, reverse = false }: ScanRange): LoadedPage {
+function scan(db: DatabaseSync, table: string, range: ScanRange): ScannedPage {
+  try {
+    const rows = select(db, 'key, value, sum', table, range) as [string, string, number][];
+    const values = rows.map(([key, value, sum]) => (isWhole(table, key, value, sum) ? value : null));
+    return { table, keys: rows.map(([key]) => key), values };
+  } catch (error) {
+    if (resultCode(error) !== SQLITE_CORRUPT) throw error;
+  }
+  // Reads the keys from the index alone, and then each row by itself, so that a damaged page hides only its own rows.
+  const keys = (select(db, 'key', table, range) as [string][]).map(([key]) => key);
+  const row = db.prepare('SELECT value, sum FROM rows WHERE tbl = ? AND key = ?');
+  const values = keys.map((key) => {
+    try {
+      const { value, sum } = row.get(table, key) as { value: string; sum: number };
+      return isWhole(table, key, value, sum) ? value : null;
+    } catch (error) {
+      if (resultCode(error) !== SQLITE_CORRUPT) throw error;
+      return null;
+    }
+  });
+  return { table, keys, values };
+}
+
+function select(db: DatabaseSync, columns: string, table: string, range: ScanRange): unknown[] {
+  const { from = '', to, limit, reverse = false } = range;
   const upper = to === undefined ? '' : 'AND key < ?';
-  const sql = `SELECT key, value FROM rows WHERE tbl = ? AND key >= ? ${upper} ORDER BY key ${reverse ? 'DESC' : 'ASC'} LIMIT ?`;
+  const sql = `SELECT ${columns} FROM rows WHERE tbl = ? AND key >= ? ${upper} ORDER BY key ${reverse ? 'DESC' : 'ASC'} LIMIT ?`;
   const statement = db.prepare(sql);
   statement.setReturnArrays(true);
-  const parameters = to === undefined ? [table, from, limit] : [table, from, to, limit];
-  const rows = statement.all(...parameters) as unknown as [string, string][];
-  return { table, keys: rows.map((row) => row[0]), values: rows.map((row) => row[1]) };
+  return statement.all(...(to === undefined ? [table, from, limit] : [table, from, to, limit]));
 }

@@ -93,11 +93,17 @@ describe('sqlite engine', () => {
     const started = once(process, 'worker') as Promise<[Worker]>;
     const node = await openLoadedNode(store.engine());
     const [thread] = await started;
-    const pending = node.engine.head(testTimeout());
+    const reading = node.engine.head(testTimeout());
+    const committing = node.commit([put('k', 'v')]);
     const ended = thread.terminate();
-    await assert.rejects(pending, (error) => isStateError(error, 'corrupt'));
+    await assert.rejects(reading, (error) => isStateError(error, 'unavailable'));
+    await assert.rejects(committing, (error) => isStateError(error, 'outcome-unknown'));
     await ended;
+    assert.equal(node.fatal.length, 1);
     assert.match(String(node.fatal[0]), /the database failed: its thread ended with code 1/);
+    await assert.rejects(node.commit([put('k', 'v')]), (error) => isStateError(error, 'unavailable'));
+    await assert.rejects(node.engine.head(testTimeout()), (error) => isStateError(error, 'unavailable'));
+    await node[Symbol.asyncDispose]();
 
     await using other = await sqliteStore();
     const closed = await openLoadedNode(other.engine());

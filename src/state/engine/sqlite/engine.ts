@@ -5,15 +5,17 @@ import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { StateError } from '../../errors.ts';
 import { makeDirectory } from '../../make-directory.ts';
-import type { CommitLimits, Engine, Follower, NodeIdentity, Operation, StoredRow } from '../engine.ts';
+import type { CommitLimits, Engine, Follower, NodeIdentity, Operation, ScannedRow, StoredRow } from '../engine.ts';
 import {
   type EncodedOperations,
+  type Failure,
   type LoadedPage,
   PUT,
   REMOVE,
   type Request,
   type ResponseMessage,
   type Responses,
+  type ScannedPage,
   type WorkerSettings,
 } from './messages.ts';
 
@@ -69,7 +71,7 @@ export function sqliteEngine({ directory, simulatedSyncMs = 0 }: SqliteEngineOpt
       await checkDirectory(directory);
       identity = self;
       follower = sink;
-      thread = startWorker({ simulatedSyncMs }, (error) => sink.onFatal(error));
+      thread = startWorker(file, { simulatedSyncMs }, (error) => sink.onFatal(error));
       try {
         await thread.request({ kind: 'open', file });
       } catch (error) {
@@ -88,12 +90,14 @@ export function sqliteEngine({ directory, simulatedSyncMs = 0 }: SqliteEngineOpt
       let next = worker.request({ kind: 'page' });
       for (;;) {
         const current = await next;
-        if (current === undefined) return head;
+        if (current === undefined) break;
         // The worker reads the next page while this thread processes the current one.
         next = worker.request({ kind: 'page' });
         next.catch(() => undefined); // The next iteration handles a failure; until then it must not be unhandled.
         await page(toStoredRows(current));
       }
+      await worker.request({ kind: 'verify' });
+      return head;
     },
 
     async commit({ epoch, base, operations }) {
@@ -108,7 +112,7 @@ export function sqliteEngine({ directory, simulatedSyncMs = 0 }: SqliteEngineOpt
     },
 
     async scan(table, range) {
-      return toStoredRows(await opened().thread.request({ kind: 'scan', table, range }));
+      return toScannedRows(await opened().thread.request({ kind: 'scan', table, range }));
     },
 
     async import(head, pages) {
@@ -156,51 +160,82 @@ export function sqliteEngine({ directory, simulatedSyncMs = 0 }: SqliteEngineOpt
 }
 
 interface WorkerThread {
+  /** @throws StateError `outcome-unknown` for a commit that the thread did not answer, or whose sync failed */
   request<R extends Request>(request: R): Promise<Responses[R['kind']]>;
   end(): Promise<void>;
 }
 
-function startWorker(settings: WorkerSettings, onFatal: (error: Error) => void): WorkerThread {
+interface PendingRequest {
+  readonly kind: Request['kind'];
+  readonly promise: PromiseWithResolvers<unknown>;
+}
+
+function startWorker(file: string, settings: WorkerSettings, onFatal: (error: Error) => void): WorkerThread {
   // In a build, the worker is a `.js` file like this one.
   const extension = path.extname(import.meta.url);
   const worker = new Worker(new URL(`./worker${extension}`, import.meta.url), { workerData: settings });
-  const pending = new Map<number, PromiseWithResolvers<unknown>>();
+  const pending = new Map<number, PendingRequest>();
   let lastId = 0;
-  let ended = false;
-  const fatal = (reason: string): StateError => {
-    const error = new StateError('corrupt', `the database failed: ${reason}`);
-    if (!ended) onFatal(error);
-    return error;
+  let isEnding = false;
+  /** Set when the thread has failed or ended. It then gets no further request. */
+  let ended: StateError | undefined;
+  const stop = (reason: string): StateError => {
+    if (ended !== undefined) return ended;
+    if (isEnding) {
+      ended = new StateError('aborted', 'the database is closed');
+    } else {
+      ended = new StateError('unavailable', `the database failed: ${reason}; the server stops`);
+      onFatal(ended);
+    }
+    return ended;
   };
-  worker.on('message', ({ id, response, failure }: ResponseMessage) => {
-    const promise = pending.get(id);
-    pending.delete(id);
-    if (failure === undefined) promise?.resolve(response);
-    else if (failure.code === 'fatal') promise?.reject(fatal(failure.message));
-    else if (failure.code === 'full')
-      promise?.reject(new StateError('full', 'the disk of the database is full: nothing was written'));
-    else promise?.reject(new StateError(failure.code, failure.message));
-  });
-  const failPending = (reason: string): void => {
-    const error = ended ? new StateError('aborted', 'the database is closed') : fatal(reason);
-    for (const promise of pending.values()) promise.reject(error);
+  const rejectPending = (reason: string): void => {
+    const error = stop(reason);
+    for (const { kind, promise } of pending.values()) promise.reject(kind === 'commit' ? outcomeUnknown(error) : error);
     pending.clear();
   };
-  worker.on('error', (error) => failPending(String(error)));
-  worker.on('exit', (code) => failPending(`its thread ended with code ${code}`));
+  worker.on('message', ({ id, response, failure }: ResponseMessage) => {
+    if (failure?.code === 'fatal') {
+      rejectPending(failure.message);
+      return;
+    }
+    const request = pending.get(id);
+    pending.delete(id);
+    if (failure === undefined) request?.promise.resolve(response);
+    else request?.promise.reject(toStateError(failure.code, failure.message, file));
+  });
+  worker.on('error', (error) => rejectPending(String(error)));
+  worker.on('exit', (code) => rejectPending(`its thread ended with code ${code}`));
   return {
     request<R extends Request>(request: R) {
+      if (ended !== undefined) return Promise.reject(ended);
       const promise = Promise.withResolvers<unknown>();
       const id = ++lastId;
-      pending.set(id, promise);
+      pending.set(id, { kind: request.kind, promise });
       worker.postMessage({ id, request });
       return promise.promise as Promise<Responses[R['kind']]>;
     },
     async end() {
-      ended = true;
+      isEnding = true;
       await worker.terminate();
     },
   };
+}
+
+const outcomeUnknown = (cause: StateError): StateError => {
+  const text = 'the database failed during the commit: the write may or may not have been committed';
+  return new StateError('outcome-unknown', text, { cause, retryAfterSeconds: 5 });
+};
+
+function toStateError(code: Exclude<Failure['code'], 'fatal'>, message: string, file: string): StateError {
+  if (code === 'corrupt') return new StateError(code, `'${file}' cannot be read: ${message}`);
+  if (code !== 'damaged') return new StateError(code, message);
+  const ways = [
+    'import the newest export into an empty data-dir (accord server --import-file)',
+    'start once with --recover, which rebuilds the database from what is whole and keeps the damaged file',
+    `export what is whole for your own examination (accord export FILE --offline --data-dir '${path.dirname(file)}')`,
+  ];
+  return new StateError('corrupt', `'${file}' is damaged: ${message}. Either ${ways.join(', or ')}`);
 }
 
 /** Creates the directory if it is missing. @throws StateError `unavailable` if it is unusable [SQLITE-2] [SQLITE-7] */
@@ -231,7 +266,7 @@ async function toOpenError(error: unknown, file: string, pidFile: string): Promi
       return new StateError('locked', `${holder} is using '${file}': stop that process, or choose another data-dir`);
     }
     case 'corrupt':
-      return new StateError('corrupt', `'${file}' cannot be read: ${error.message}`);
+      return error;
     default:
       return new StateError(error.code, `'${file}' cannot be opened: ${error.message}`, { cause: error });
   }
@@ -247,4 +282,8 @@ function encodeOperations(operations: readonly (Operation | StoredRow)[]): Encod
 
 function toStoredRows({ table, keys, values }: LoadedPage): StoredRow[] {
   return keys.map((key, i) => ({ table, key, value: values[i] as string }));
+}
+
+function toScannedRows({ table, keys, values }: ScannedPage): ScannedRow[] {
+  return keys.map((key, i) => ({ table, key, value: values[i] ?? null }));
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
@@ -45,7 +45,7 @@ describe('sqlite engine on an unusable file', { timeout: 60_000 }, () => {
   it('fails with corrupt if the file is not a database [SQLITE-37]', async () => {
     await using directory = await temporaryDirectory();
     await writeFile(path.join(directory.path, 'accord.db'), 'not a database at all'.repeat(100));
-    await assertOpenFails(directory.path, 'corrupt', /cannot be read.*restore it from an export or a backup/);
+    await assertOpenFails(directory.path, 'corrupt', /accord\.db' is damaged: .*import the newest export/);
   });
 
   it('fails with corrupt on a database of another program [SQLITE-19]', async () => {
@@ -56,29 +56,58 @@ describe('sqlite engine on an unusable file', { timeout: 60_000 }, () => {
     await assertOpenFails(directory.path, 'corrupt', /not one of Accord: choose another data-dir$/);
   });
 
-  it('reads and writes a file whose rows table is WITHOUT ROWID [SQLITE-22] [SQLITE-16] [SQLITE-17]', async () => {
-    await using directory = await temporaryDirectory();
-    const earlier = new DatabaseSync(path.join(directory.path, 'accord.db'));
-    earlier.exec(`
+  for (const form of ['', ' WITHOUT ROWID']) {
+    it(`adds checksums to a file of layout 1${form} [SQLITE-22] [SQLITE-16] [SQLITE-17]`, async () => {
+      await using directory = await temporaryDirectory();
+      const earlier = new DatabaseSync(path.join(directory.path, 'accord.db'));
+      earlier.exec(`
       CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), cluster TEXT NOT NULL, epoch INTEGER NOT NULL, idx INTEGER NOT NULL);
-      CREATE TABLE rows (tbl TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (tbl, key)) WITHOUT ROWID;
+      CREATE TABLE rows (tbl TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (tbl, key))${form};
       INSERT INTO head VALUES (1, 'c', 1, 7);
       INSERT INTO rows VALUES ('counters', 'b', '[1,7,7,{"id":"b","value":2,"partition":"p"}]');
       INSERT INTO rows VALUES ('counters', 'a', '[1,7,7,{"id":"a","value":1,"partition":"p"}]');
       PRAGMA user_version = 1;
     `);
+      earlier.close();
+      for (const values of [
+        [1, 2],
+        [2, 2],
+      ]) {
+        await using state = await openState(sqliteEngine({ directory: directory.path }));
+        assert.deepEqual(
+          state.snapshot.all(counters).map(({ row }) => row.value),
+          values,
+        );
+        await state.write((tx) => tx.put(counters, { id: 'a', value: 2, partition: 'p' }));
+      }
+      const file = new DatabaseSync(path.join(directory.path, 'accord.db'), { readOnly: true });
+      assert.deepEqual({ ...file.prepare('PRAGMA user_version').get() }, { user_version: 2 });
+      assert.deepEqual({ ...file.prepare('SELECT count(*) AS n FROM sqlite_schema').get() }, { n: 3 });
+      file.close();
+    });
+  }
+
+  it('fails with corrupt on a damaged file of layout 1, and leaves its rows [SQLITE-22]', async () => {
+    await using directory = await temporaryDirectory();
+    const file = path.join(directory.path, 'accord.db');
+    const earlier = new DatabaseSync(file);
+    earlier.exec(`
+      CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), cluster TEXT NOT NULL, epoch INTEGER NOT NULL, idx INTEGER NOT NULL);
+      CREATE TABLE rows (tbl TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (tbl, key));
+      INSERT INTO head VALUES (1, 'c', 1, 7);
+      INSERT INTO rows VALUES ('counters', 'secret-key', '[1,7,7,{"id":"secret-key","value":2,"partition":"p"}]');
+      PRAGMA user_version = 1;
+    `);
     earlier.close();
-    for (const values of [
-      [1, 2],
-      [2, 2],
-    ]) {
-      await using state = await openState(sqliteEngine({ directory: directory.path }));
-      assert.deepEqual(
-        state.snapshot.all(counters).map(({ row }) => row.value),
-        values,
-      );
-      await state.write((tx) => tx.put(counters, { id: 'a', value: 2, partition: 'p' }));
-    }
+    const bytes = await readFile(file);
+    // The last occurrence is in the index.
+    bytes.write('x', bytes.lastIndexOf('secret-key'));
+    await writeFile(file, bytes);
+    await assertOpenFails(directory.path, 'corrupt', /is damaged: row 1 missing from index/);
+    const kept = new DatabaseSync(file);
+    assert.deepEqual({ ...kept.prepare('PRAGMA user_version').get() }, { user_version: 1 });
+    assert.deepEqual({ ...kept.prepare('SELECT count(*) AS n FROM rows').get() }, { n: 1 });
+    kept.close();
   });
 
   it('fails with corrupt on a newer layout and names the remedy [SQLITE-20]', async () => {
@@ -89,7 +118,7 @@ describe('sqlite engine on an unusable file', { timeout: 60_000 }, () => {
     await assertOpenFails(
       directory.path,
       'corrupt',
-      /layout 99, but this version reads up to 1: run the version of Accord that wrote it, or a later one$/,
+      /layout 99, but this version reads up to 2: run the version of Accord that wrote it, or a later one$/,
     );
   });
 
@@ -154,9 +183,46 @@ describe('sqlite writer process', { timeout: 60_000 }, () => {
     const limited = ['-c', 'ulimit -f 400 && trap "" XFSZ && exec "$@"', 'bash', process.execPath, WRITER];
     const child = spawn('bash', [...limited, directory.path, '20000'], { stdio: ['ignore', 'pipe', 'inherit'] });
     const lines = await linesOf(child, () => false);
-    t.diagnostic(lines.at(-1) ?? '');
-    assert.match(lines.at(-1) ?? '', /^fatal the database failed/);
+    t.diagnostic(lines.join('; ').slice(-300));
+    const acknowledged = lines.filter((line) => /^\d+$/.test(line)).length;
+    assert.deepEqual(
+      lines.slice(acknowledged).map((line) => line.replace(/:.*/, '')),
+      ['fatal the database failed', `refused outcome-unknown after ${acknowledged}`],
+    );
     await using state = await openState(sqliteEngine({ directory: directory.path }));
-    assert.ok((state.snapshot.get(counters, 'last')?.row.value ?? 0) >= lines.length - 1);
+    assert.ok((state.snapshot.get(counters, 'last')?.row.value ?? 0) >= acknowledged);
+  });
+
+  it('ends with outcome-unknown when a sync fails, and has the write after a restart [SQLITE-35]', async (t) => {
+    await using directory = await temporaryDirectory();
+    // The writer makes an unknown number of syncs when it opens the file, so that a later one is made to fail.
+    const failing = [
+      '-f',
+      '-qq',
+      '-o',
+      '/dev/null',
+      '-e',
+      'trace=fsync,fdatasync',
+      '-e',
+      'inject=fsync,fdatasync:error=EIO:when=40+',
+    ];
+    if (spawnSync('strace', ['-qq', '-o', '/dev/null', 'true']).status !== 0) {
+      return t.skip('strace is missing, or the system does not allow it');
+    }
+    const command = [...failing, process.execPath, WRITER, directory.path];
+    const child = spawn('strace', command, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const lines = await linesOf(child, () => false);
+    const acknowledged = lines.filter((line) => /^\d+$/.test(line)).length;
+    assert.ok(acknowledged > 10, lines.join());
+    assert.deepEqual(lines.slice(acknowledged), [
+      'fatal the database failed: disk I/O error; the server stops',
+      `refused outcome-unknown after ${acknowledged}`,
+    ]);
+    await using state = await openState(sqliteEngine({ directory: directory.path }));
+    const last = state.snapshot.get(counters, 'last')?.row.value ?? 0;
+    assert.ok(
+      last === acknowledged || last === acknowledged + 1,
+      `${acknowledged} were acknowledged, ${last} is there`,
+    );
   });
 });

@@ -6,6 +6,7 @@ export type Request =
   | { readonly kind: 'commit'; readonly epoch: number; readonly base: number; readonly operations: EncodedOperations }
   | { readonly kind: 'load'; readonly except: readonly string[] }
   | { readonly kind: 'page' }
+  | { readonly kind: 'verify' }
   | { readonly kind: 'head' }
   | { readonly kind: 'scan'; readonly table: string; readonly range: ScanRange }
   | { readonly kind: 'import-begin' }
@@ -27,6 +28,13 @@ export interface LoadedPage {
   readonly values: readonly string[];
 }
 
+/** A page of a scan. A value is `null` if its row is damaged. */
+export interface ScannedPage {
+  readonly table: string;
+  readonly keys: readonly string[];
+  readonly values: readonly (string | null)[];
+}
+
 export interface Responses {
   readonly open: Head;
   readonly commit: 'committed' | 'conflict';
@@ -34,7 +42,8 @@ export interface Responses {
   readonly head: Head;
   /** Undefined at the end of the load. */
   readonly page: LoadedPage | undefined;
-  readonly scan: LoadedPage;
+  readonly verify: null;
+  readonly scan: ScannedPage;
   readonly 'import-begin': null;
   readonly 'import-rows': null;
   readonly 'import-commit': null;
@@ -55,7 +64,7 @@ export interface ResponseMessage {
 
 /** The error of a request. After `fatal` the outcome is unknown, so the process must end. */
 export interface Failure {
-  readonly code: 'full' | 'locked' | 'corrupt' | 'not-empty' | 'unavailable' | 'fatal';
+  readonly code: 'full' | 'locked' | 'corrupt' | 'damaged' | 'not-empty' | 'unavailable' | 'fatal';
   readonly message: string;
 }
 

@@ -1,17 +1,38 @@
 /** The worker thread of the SQLite engine. Handles one request at a time [SQLITE-26]. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { type Database, LayoutError, openDatabase } from './database.ts';
+import { DamageError } from './damage.ts';
+import {
+  type Database,
+  openDatabase,
+  resultCode,
+  SQLITE_BUSY,
+  SQLITE_CORRUPT,
+  SQLITE_FULL,
+  SQLITE_NOTADB,
+} from './database.ts';
+import { DiskReserveError } from './disk-space.ts';
+import { LayoutError } from './layout.ts';
 import type { Failure, Request, RequestMessage, ResponseMessage, WorkerSettings } from './messages.ts';
-
-/** Primary result codes of SQLite. */
-const SQLITE_BUSY = 5;
-const SQLITE_CORRUPT = 11;
-const SQLITE_FULL = 13;
-const SQLITE_NOTADB = 26;
 
 const { simulatedSyncMs } = workerData as WorkerSettings;
 const sleepCell = new Int32Array(new SharedArrayBuffer(4));
 let database: Database | undefined;
+
+let isVerifying = false;
+/** The first error of `verifyWhileIdle`, for the request `verify`. */
+let verificationError: unknown;
+
+/** Verifies the file in steps between the requests of a load, because the main thread is the slower one. */
+function verifyWhileIdle(verified: Database): void {
+  if (!isVerifying || verified !== database) return;
+  try {
+    isVerifying = verified.verifyStep();
+    setImmediate(verifyWhileIdle, verified);
+  } catch (error) {
+    isVerifying = false;
+    verificationError = error;
+  }
+}
 
 const simulateSync = (): void => {
   if (simulatedSyncMs > 0) Atomics.wait(sleepCell, 0, 0, simulatedSyncMs);
@@ -26,11 +47,17 @@ function handle(request: Request): unknown {
     case 'commit':
       return database.commit(request.epoch, request.base, request.operations, simulateSync);
     case 'load':
+      isVerifying = true;
+      setImmediate(verifyWhileIdle, database);
       return database.startLoad(request.except);
     case 'head':
       return database.head();
     case 'page':
       return database.nextPage();
+    case 'verify':
+      if (verificationError !== undefined) throw verificationError;
+      while (isVerifying) isVerifying = database.verifyStep();
+      return null;
     case 'scan':
       return database.scan(request.table, request.range);
     case 'import-begin':
@@ -62,14 +89,15 @@ function toFailure(error: unknown, request: Request): Failure {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof NotEmptyError) return { code: 'not-empty', message };
   if (error instanceof LayoutError) return { code: 'corrupt', message };
-  const { errcode } = error as { errcode?: number };
-  const primary = errcode === undefined ? undefined : errcode & 0xff;
-  if (primary === SQLITE_FULL) return { code: 'full', message };
+  if (error instanceof DamageError) return { code: 'damaged', message };
+  const primary = resultCode(error);
+  if (primary === SQLITE_FULL || error instanceof DiskReserveError) {
+    const detail = primary === SQLITE_FULL ? '' : `; ${message}`;
+    return { code: 'full', message: `the disk of the database is full: nothing was written${detail}` };
+  }
   // After any other failure of a COMMIT, the content of the disk is unknown.
   if (request.kind === 'commit') return { code: 'fatal', message };
-  if (primary === SQLITE_CORRUPT || primary === SQLITE_NOTADB) {
-    return { code: 'corrupt', message: `${message}; restore it from an export or a backup` };
-  }
+  if (primary === SQLITE_CORRUPT || primary === SQLITE_NOTADB) return { code: 'damaged', message };
   if (request.kind !== 'open') return { code: 'fatal', message };
   return { code: primary === SQLITE_BUSY ? 'locked' : 'unavailable', message };
 }
