@@ -20,7 +20,7 @@ import { orphanRemovalJob } from './jobs/orphan-removal.ts';
 import { type Job, Jobs } from './jobs/placement.ts';
 import { StatusRows } from './jobs/status-rows.ts';
 import { SPACE_CHECK_MS } from './limits.ts';
-import { DamagedRowError, decodeRow, decodeRow, formatToWrite, formatToWrite, readableFormats, readableFormats } from './memory/codec.ts';
+import { DamagedRowError, decodeRow, formatToWrite, readableFormats } from './memory/codec.ts';
 import { CommittedState, type LoadedState } from './memory/committed-state.ts';
 import { loadState, tooLargeToLoad } from './memory/loader.ts';
 import { type MemoryCapacity, UNLIMITED_MEMORY } from './memory/memory-capacity.ts';
