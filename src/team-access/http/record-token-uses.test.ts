@@ -11,7 +11,7 @@ import { recordTokenUses } from './record-token-uses.ts';
 
 const callerOf = (tokenId: string): Caller => ({ kind: 'organization', organizationId: 'org-1', tokenId });
 
-test('a write that fails loses no use, and is repeated [TEAM-115]', async () => {
+test('a write that fails loses no use, and is repeated [TEAM-117]', async () => {
   const clock = createFakeClock(Date.parse('2026-01-31T00:00:00Z'));
   const written: string[] = [];
   let isFailing = true;
