@@ -3,7 +3,7 @@
  * is generated from this table. Durations are in milliseconds, sizes in bytes.
  */
 import { boolean, byteSize, duration, integer, list, oneOf, orOff, path, text } from './kinds.ts';
-import { dnsName, hostPort, origin } from './network-kinds.ts';
+import { dnsName, hostPort, network, origin } from './network-kinds.ts';
 import { aclToken, dataKey, password, userToken } from './secrets.ts';
 import { type ConfigOf, optional, required, type Setting, secret } from './setting.ts';
 
@@ -12,6 +12,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const KIB = 2 ** 10;
+const MIB = 2 ** 20;
 const GIB = 2 ** 30;
 
 const listener = hostPort({ portMin: 0 });
@@ -65,6 +66,11 @@ export const settings = {
     '1 MiB',
     'Largest size of one transaction; must be below --max-request-bytes of etcd.',
   ),
+  'etcd.quota': required(
+    byteSize({ min: 16 * MIB, max: 1_024 * GIB }),
+    '2 GiB',
+    'Quota of etcd (--quota-backend-bytes of etcd), for versions before 3.6, which do not report it.',
+  ),
   'etcd.compact': required(
     orOff(duration({ min: MINUTE, max: 7 * DAY })),
     '10m',
@@ -117,6 +123,11 @@ export const settings = {
     list(dialed, filledList),
     'Addresses in peering tokens, where other clusters reach this one.',
     'peering.address',
+  ),
+  'peering.deny-networks': required(
+    list(network, optionalList),
+    '169.254.0.0/16,fe80::/10,fd00:ec2::254/128,fd20:ce::254/128,100.100.100.200/32,168.63.129.16/32,192.0.0.192/32',
+    'Networks that this server never connects to as a peer: link-local addresses and metadata services of clouds.',
   ),
   'peering.token-ttl': required(
     duration({ min: MINUTE, max: 3650 * DAY, zero: 'never' }),

@@ -126,6 +126,7 @@ export async function addServices(context: ServerContext, version: string): Prom
     if (dns !== undefined) {
       parts.use(dns);
       dnsMetrics(metrics, dns);
+      for (const budget of dns.budgets) metrics.addBudget(budget);
       log.info({ address: dns.address }, 'DNS listener ready');
     }
   }
@@ -156,6 +157,7 @@ function peeringSettings({ node, http, peering, limits }: Config) {
       heartbeatTimeoutMs: peering.heartbeatTimeout,
       handshakeTimeoutMs: limits.streamHandshake,
     },
+    denyNetworks: peering.denyNetworks,
     tokenTtlMs: peering.tokenTtl,
     peeringsMax: limits.peerings,
     streamsMax: limits.streams,
