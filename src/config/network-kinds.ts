@@ -70,3 +70,14 @@ function hasDefaultPort(given: string, url: URL): boolean {
 }
 
 export const dnsName: Kind<string> = text(DNS_NAME, 'a DNS name such as accord or accord.example');
+
+/** The kind of networks in CIDR notation. */
+export const network: Kind<string> = {
+  wanted: 'a network such as 10.0.0.0/8 or fe80::/10',
+  parse(given) {
+    const [, address = '', prefix] = /^([^/]+)\/(\d{1,3})$/.exec(given) ?? [];
+    const version = isIP(address);
+    return version !== 0 && !address.includes('%') && Number(prefix) <= (version === 4 ? 32 : 128) ? given : undefined;
+  },
+  format: (value) => value,
+};

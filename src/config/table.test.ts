@@ -83,6 +83,10 @@ const samples: Readonly<Record<SettingKey, Samples>> = {
     good: ['a.example:1', '[::1]:8503,b:2'],
     bad: ['', 'none', 'a.example', 'a:0', '0.0.0.0:8503'],
   },
+  'peering.deny-networks': {
+    good: ['none', '10.0.0.0/8', 'fe80::/10,169.254.0.0/16'],
+    bad: ['10.0.0.1', '10.0.0.0/33', 'fe80::/129', 'host/8', '10.0.0.0/8,10.0.0.0/8'],
+  },
   'peering.token-ttl': { good: ['0', '1m', '7d'], bad: [...durations.bad, '59s'] },
   'peering.heartbeat-interval': { good: ['1s', '15s'], bad: [...durations.bad, '0', '61s'] },
   'peering.heartbeat-timeout': { good: ['30s', '2m'], bad: [...durations.bad, '0', '29s'] },

@@ -3,7 +3,7 @@
  * is generated from this table. Durations are in milliseconds, sizes in bytes.
  */
 import { boolean, byteSize, duration, integer, list, oneOf, orOff, path, text } from './kinds.ts';
-import { dnsName, hostPort, origin } from './network-kinds.ts';
+import { dnsName, hostPort, network, origin } from './network-kinds.ts';
 import { aclToken, dataKey, password, userToken } from './secrets.ts';
 import { type ConfigOf, optional, required, type Setting, secret } from './setting.ts';
 
@@ -117,6 +117,11 @@ export const settings = {
     list(dialed, filledList),
     'Addresses in peering tokens, where other clusters reach this one.',
     'peering.address',
+  ),
+  'peering.deny-networks': required(
+    list(network, optionalList),
+    '169.254.0.0/16,fe80::/10,fd00:ec2::254/128,fd20:ce::254/128,100.100.100.200/32,168.63.129.16/32,192.0.0.192/32',
+    'Networks that this server never connects to as a peer: link-local addresses and metadata services of clouds.',
   ),
   'peering.token-ttl': required(
     duration({ min: MINUTE, max: 3650 * DAY, zero: 'never' }),

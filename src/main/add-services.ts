@@ -156,6 +156,7 @@ function peeringSettings({ node, http, peering, limits }: Config) {
       heartbeatTimeoutMs: peering.heartbeatTimeout,
       handshakeTimeoutMs: limits.streamHandshake,
     },
+    denyNetworks: peering.denyNetworks,
     tokenTtlMs: peering.tokenTtl,
     peeringsMax: limits.peerings,
     streamsMax: limits.streams,

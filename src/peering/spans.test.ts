@@ -19,6 +19,7 @@ import { until } from '../../test/support/until.ts';
 import { type Clock, systemClock } from '../state/clock/clock.ts';
 import { READABLE_AFTER_DELETION_MS } from './limits.ts';
 import { links, streamSecretContext } from './record/secrets.ts';
+import { createDeniedNetworks } from './stream/dialing/denied-networks.ts';
 import { createExchange } from './stream/dialing/exchange.ts';
 import { peerConnections } from './stream/dialing/peer-connection.ts';
 
@@ -34,7 +35,7 @@ interface Cluster {
 /** Starts a cluster whose streams use sockets. */
 async function startPeers(stack: AsyncDisposableStack, { clock = systemClock }: Pick<ApiSettings, 'clock'> = {}) {
   let address = '';
-  const exchange = createExchange(peerConnections('1.13.0'), clock);
+  const exchange = createExchange(peerConnections('1.13.0', createDeniedNetworks([])), clock);
   const api = stack.use(await startApi({ clock, peering: { exchange, addresses: () => [address] } }));
   const lines: string[] = [];
   const running = stack.use(await startPeeringService(api, lines, { clock, sessions: SESSIONS }));

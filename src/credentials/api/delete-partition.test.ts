@@ -39,6 +39,26 @@ test('deleting a partition returns 409 while a token lives in it or a grant name
   assert.equal((await api.request('DELETE', '/v1/partition/eu')).status, 200);
 });
 
+test('the conflict names nothing that the caller may not read [ACL-62]', async () => {
+  await using api = await startApi();
+  await api.makePartitions('eu');
+  const { SecretID: token } = await api.makeToken(['operator:write@*']);
+  const users = [
+    ['acl', { method: 'PUT', path: '/v1/acl/token', body: { Partition: 'eu' } }],
+    ['peering', { method: 'POST', path: '/v1/peering/token', body: { PeerName: 'east', Partition: 'eu' } }],
+  ] as const;
+  for (const [resource, { method, path, body }] of users) {
+    assert.equal((await api.request(method, path, { body })).status, 200);
+    const { status, text } = await api.request('DELETE', '/v1/partition/eu', { token });
+    const wanted = `partition "eu" is still named by something that only '${resource}:read' may see`;
+    assert.deepEqual([status, text], [409, wanted]);
+    const listed = await api.request('GET', '/v1/acl/tokens?partition=eu');
+    for (const { AccessorID } of listed.json<readonly { AccessorID: string }[]>()) {
+      await api.request('DELETE', `/v1/acl/token/${AccessorID}`);
+    }
+  }
+});
+
 test('an expired token does not prevent the deletion of its partition', async () => {
   const clock = createFakeClock();
   await using api = await startApi({ clock });

@@ -2,7 +2,7 @@
 import { recordChange } from '../../audit/record.ts';
 import { ServiceError } from '../../http/errors.ts';
 import type { Reader } from '../../state/memory/reader.ts';
-import { aclTokens } from '../acl-token.ts';
+import { aclTokens, type Permission, permits } from '../acl-token.ts';
 import {
   authorize,
   type Credentials,
@@ -13,8 +13,16 @@ import {
 } from '../caller.ts';
 import { checkPartitionName, DEFAULT_PARTITION, partitionKey, partitions, partitionToJson } from '../partition.ts';
 
-/** Returns the text for one user of a partition, such as `peering "east"`, or undefined. `partition` is the key. */
-export type PartitionUse = (reader: Reader, partition: string) => string | undefined;
+/** Something that uses a partition. */
+export interface PartitionUser {
+  /** Such as `peering "east"`. */
+  readonly text: string;
+  /** What a caller needs to learn of it. Others get a text that names nothing. */
+  readonly needs: Permission;
+}
+
+/** Returns one user of a partition, or undefined. `partition` is the key. */
+export type PartitionUse = (reader: Reader, partition: string) => PartitionUser | undefined;
 
 /** @throws ServiceError `bad-request` | `permission-denied` | `conflict`, StateError */
 export async function deletePartition(
@@ -34,8 +42,10 @@ export async function deletePartition(
     if (before === undefined) return;
     for (const use of [usedByTokens, ...uses]) {
       const user = use(tx, key);
-      if (user !== undefined)
-        throw new ServiceError('conflict', `partition "${before.row.name}" is still named by ${user}`);
+      if (user === undefined) continue;
+      const { resource } = user.needs;
+      const text = permits(caller.grants, user.needs) ? user.text : `something that only '${resource}:read' may see`;
+      throw new ServiceError('conflict', `partition "${before.row.name}" is still named by ${text}`);
     }
     tx.delete(partitions, key);
     recordChange(tx, originOf(context, caller), {
@@ -52,9 +62,14 @@ export async function deletePartition(
 /** Scans every token, which takes 100 ms for a million tokens. Partitions are deleted rarely. */
 const usedByTokens: PartitionUse = (reader, partition) => {
   const [resident] = reader.list(aclTokens, 'partition', partition, { limit: 1 });
-  if (resident !== undefined) return `ACL token ${resident.row.accessorId}, which lives in it`;
+  if (resident !== undefined) {
+    return { text: `ACL token ${resident.row.accessorId}, which lives in it`, needs: readTokens(partition) };
+  }
   const holder = reader
     .all(aclTokens)
     .find(({ row }) => row.grants.some((grant) => partitionKey(grant.Partition) === partition));
-  return holder === undefined ? undefined : `a grant of ACL token ${holder.row.accessorId}`;
+  if (holder === undefined) return undefined;
+  return { text: `a grant of ACL token ${holder.row.accessorId}`, needs: readTokens(holder.row.partition) };
 };
+
+const readTokens = (partition: string): Permission => ({ resource: 'acl', access: 'read', partition });

@@ -2,7 +2,7 @@
 import { ServiceError } from '../../http/errors.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { Stored } from '../../state/table.ts';
-import { type Access, type AclToken, aclTokens } from '../acl-token.ts';
+import { type Access, type AclToken, aclTokens, permits } from '../acl-token.ts';
 import { authorize, type Caller, type Credentials, type RequestContext, resolveCaller } from '../caller.ts';
 import { hashSecret, isUuid } from '../ids-and-secrets.ts';
 import { existingPartition, partitionKey } from '../partition.ts';
@@ -16,8 +16,8 @@ export interface FoundToken {
 }
 
 /**
- * Finds a token in the requested partition, or in any partition if the request names none [ACL-37]. Otherwise a
- * `DELETE` would report success for a token that exists in another partition.
+ * Finds a token in the requested partition, or in any partition of the caller if the request names none [ACL-37]. A
+ * token in a partition where the caller lacks the access counts as missing, so that accessor IDs cannot be probed.
  * @throws ServiceError `permission-denied` if the caller lacks the access in the partition; `bad-request` for an ID
  *   that is not a UUID [ACL-38] or is a secret ID [ACL-39]
  */
@@ -31,7 +31,9 @@ export function findToken(
   checkAccessorId(accessorId);
   const { caller, requestedPartition, partition: own } = resolveCaller(credentials, reader, context);
   const stored = reader.get(aclTokens, accessorId.toLowerCase());
-  const partition = requestedPartition ?? stored?.row.partition ?? own;
+  const home = stored?.row.partition;
+  const isOpen = home !== undefined && permits(caller.grants, { resource: 'acl', access, partition: home });
+  const partition = requestedPartition ?? (isOpen ? home : own);
   authorize(caller, { resource: 'acl', access, partition });
   existingPartition(reader, partition);
   if (stored === undefined) rejectSecretId(reader, accessorId);

@@ -36,9 +36,26 @@ describe('GET /v1/acl/token/:accessor', () => {
     const { AccessorID } = await api.makeToken([], { Partition: 'eu' });
     const eu = await api.makeToken(['acl:read@eu'], { Partition: 'us' });
     const us = await api.makeToken(['acl:read@us'], { Partition: 'us' });
-    const as = (token: string) => api.request('GET', `/v1/acl/token/${AccessorID}`, { token });
+    const as = (token: string, id = AccessorID) => api.request('GET', `/v1/acl/token/${id}`, { token });
     assert.equal((await as(eu.SecretID)).status, 200);
-    assert.equal((await as(us.SecretID)).status, 403);
+    // As for a token that does not exist, and with the same index [ACL-37].
+    const [foreign, missing] = [await as(us.SecretID), await as(us.SecretID, crypto.randomUUID())];
+    assert.deepEqual([foreign.status, missing.status], [404, 404]);
+    assert.equal(foreign.headers['x-service-index'], missing.headers['x-service-index']);
+    const query = await api.request('GET', `/v1/acl/token/${AccessorID}?partition=eu`, { token: us.SecretID });
+    assert.equal(query.status, 403);
+  });
+
+  test('finds and deletes a token whose maker was deleted', async () => {
+    await using api = await startApi();
+    const maker = await api.makeToken(['acl:write@default']);
+    const made = await api.request('PUT', '/v1/acl/token', { body: {}, token: maker.SecretID });
+    const { AccessorID } = made.json<{ readonly AccessorID: string }>();
+    assert.equal((await api.request('DELETE', `/v1/acl/token/${maker.AccessorID}`)).status, 200);
+    const listed = (await api.request('GET', '/v1/acl/tokens?partition=*')).json<readonly { AccessorID: string }[]>();
+    assert.ok(listed.some((token) => token.AccessorID === AccessorID));
+    assert.equal((await api.request('DELETE', `/v1/acl/token/${AccessorID}`)).status, 200);
+    assert.equal((await api.request('GET', `/v1/acl/token/${AccessorID}`)).status, 404);
   });
 
   test('returns 404 for a missing token, and a waiting query wakes when it appears [ACL-40] [V1-77]', async () => {

@@ -12,15 +12,16 @@ import {
   resolveCaller,
   waitOptionsOf,
 } from '../caller.ts';
-import { existingPartition } from '../partition.ts';
+import { existingPartition, partitionKey } from '../partition.ts';
 import { findToken, tokenNotFound } from './find-token.ts';
 
 /** Reads a token. The 404 of a missing token has an index, so that a client can wait for the token [V1-77]. */
 export function readToken(credentials: Credentials, context: RequestContext, accessorId: string): Evaluate {
   return (snapshot) => {
-    const { caller, stored } = findToken(credentials, snapshot, context, accessorId, 'read');
+    const { caller, partition, stored } = findToken(credentials, snapshot, context, accessorId, 'read');
     if (stored !== undefined) return tokenResult(credentials, caller, stored);
-    const watched = credentials.state.watchRow(aclTokens, accessorId.toLowerCase());
+    // Not the row, because its index would reveal a token of another partition.
+    const watched = credentials.state.watchEntry(aclTokens, 'partition', partitionKey(partition));
     return { ...waitOptionsOf(caller), watched, error: tokenNotFound(accessorId) };
   };
 }

@@ -95,13 +95,14 @@ describe('a registration with a grant limited to names', () => {
   before(async () => {
     api = await startApi();
     await mustRegister(api, { Node: 'shared', Check: { Name: 'n', Status: 'passing' } });
-    await mustRegister(api, { Node: 'shared', Service: { Service: 'db' } });
+    for (const Service of ['db', 'web']) await mustRegister(api, { Node: 'shared', Service: { Service } });
     token = (await api.makeToken(['services:write@default=web,web-*'])).SecretID;
   });
   after(() => api[Symbol.asyncDispose]());
 
   const cases: readonly (readonly [what: string, fields: Fields, status: number])[] = [
-    ['a permitted service on an existing node', { Node: 'shared', Service: { Service: 'web-2' } }, 200],
+    ['a permitted service that is on the node already', { Node: 'shared', Service: { Service: 'web', Port: 1 } }, 200],
+    ['a permitted service on the node of other services', { Node: 'shared', Service: { Service: 'web-2' } }, 403],
     ['a permitted service on a new node', { Node: 'own', Service: { Service: 'web' } }, 200],
     [
       'a check of a permitted service',

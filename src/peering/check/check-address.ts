@@ -1,17 +1,20 @@
 /** The connection check of the addresses of another cluster: one step after another, until one fails ([PEER-94]). */
 import type { Clock } from '../../state/clock/clock.ts';
 import { ADDRESSES_MAX } from '../limits.ts';
+import { splitAddress } from '../record/server-address.ts';
+import type { DeniedNetworks } from '../stream/dialing/denied-networks.ts';
 import { checkClock, checkVersion } from './compare-peer-info.ts';
 import { connectTcp } from './connect-tcp.ts';
 import type { CheckId } from './findings.ts';
 import { openTls, type PeerIdentity } from './open-tls.ts';
 import { probePeer } from './probe-peer.ts';
-import { type Check, skipped } from './report.ts';
+import { type Check, finding, skipped } from './report.ts';
 import { type Resolve, resolveHost } from './resolve-host.ts';
 
 export interface CheckEnvironment {
   readonly clock: Clock;
   readonly resolve: Resolve;
+  readonly denied: DeniedNetworks;
   /** The version of this server. */
   readonly version: string;
   readonly randomId: () => string;
@@ -49,7 +52,7 @@ export async function checkAddress(
 }
 
 async function runSteps(
-  { clock, resolve, version, randomId }: CheckEnvironment,
+  { clock, resolve, denied, version, randomId }: CheckEnvironment,
   address: string,
   peer: Peer,
   signal: AbortSignal,
@@ -62,7 +65,12 @@ async function runSteps(
   record(resolved.check);
   if (resolved.value === undefined) return;
 
-  const tcp = await connectTcp(resolved.value, port, signal);
+  const allowed = resolved.value.filter((one) => !denied.includes(one.address));
+  if (allowed.length === 0) {
+    record(finding('tcp-denied'));
+    return;
+  }
+  const tcp = await connectTcp(allowed, port, signal);
   record(tcp.check);
   if (tcp.value === undefined) return;
   const socket = tcp.value;
@@ -76,12 +84,6 @@ async function runSteps(
   const { check, value: info } = await probePeer(clock, tlsResult.value, probe, signal);
   record(check);
   if (info !== undefined) record(checkVersion(info, version), checkClock(info, tlsResult.value.certificate));
-}
-
-/** Splits `host:port` and removes the brackets of an IPv6 address. */
-function splitAddress(address: string): { readonly host: string; readonly port: number } {
-  const colon = address.lastIndexOf(':');
-  return { host: address.slice(0, colon).replace(/^\[(.*)\]$/, '$1'), port: Number(address.slice(colon + 1)) };
 }
 
 /** Checks up to ADDRESSES_MAX addresses in parallel. If one works, failures at the others are warnings ([PEER-96]). */

@@ -1,4 +1,5 @@
 /** `GET /v1/peering/:name/check`: diagnoses why a peering does not connect. */
+import { permits } from '../../credentials/acl-token.ts';
 import type { RequestContext } from '../../credentials/caller.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
@@ -10,6 +11,7 @@ import { type CheckEnvironment, checkAddresses } from './check-address.ts';
 import { checkAdvertised, checkRole, checkStream, checkTokenUse } from './check-record.ts';
 import { type Check, type CheckReport, reportOf } from './report.ts';
 import type { CheckRunner } from './run-check.ts';
+import { tellLess } from './tell-less.ts';
 
 export interface PeeringChecks {
   readonly service: Pick<PeeringService, 'credentials' | 'clock' | 'identity' | 'addresses' | 'consul'>;
@@ -33,12 +35,15 @@ export async function checkPeering(
   const { credentials } = checks.service;
   await credentials.state.consistent();
   const { snapshot } = credentials.state;
-  const { stored } = findPeering(credentials, snapshot, { context, name, access: 'write' });
+  const { caller: token, partition, stored } = findPeering(credentials, snapshot, { context, name, access: 'write' });
   if (stored === undefined) throw peeringNotFound(name);
   const { row } = stored;
   const checking =
     row.role === 'dialing' ? checkDialing(checks, snapshot, row, caller) : checkAccepting(checks, snapshot, row);
-  return reportOf([checkRole(row), ...(await checking)], row.name);
+  const report = [checkRole(row), ...(await checking)];
+  // The other cluster, which the caller of one name may control, can announce any address.
+  const mayScan = permits(token.grants, { resource: 'peering', access: 'write', partition });
+  return reportOf(mayScan ? report : tellLess(report), row.name);
 }
 
 async function checkAccepting(

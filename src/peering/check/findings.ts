@@ -111,6 +111,11 @@ const FINDINGS = {
     cause: 'the DNS resolver did not answer in time',
     remedy: 'make sure that this server reaches its DNS resolver, then check again',
   },
+  'tcp-denied': {
+    id: 'tcp',
+    cause: 'this server does not connect to the network of that address',
+    remedy: 'generate a new token with another address, or take the network out of peering.deny-networks',
+  },
   'tcp-refused': {
     id: 'tcp',
     cause: 'no server listens at that address and port',
@@ -132,6 +137,12 @@ const FINDINGS = {
     id: 'tcp',
     cause: 'the connection failed',
     remedy: 'see the detail, which is the error of the operating system',
+  },
+  'tls-unproven': {
+    id: 'tls',
+    cause: 'no server that belongs to the cluster of the token answers at that address',
+    remedy:
+      'make sure that the address is right and that this server reaches it; a check of an established peering by a token with peering:write for every name tells more',
   },
   'tls-none': {
     id: 'tls',

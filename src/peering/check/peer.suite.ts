@@ -9,6 +9,7 @@ import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import { systemClock } from '../../state/clock/clock.ts';
 import { createSecretStore } from '../record/encrypted-secret.ts';
+import { createDeniedNetworks } from '../stream/dialing/denied-networks.ts';
 import { type ExchangeSecretRequest, PeerStreamService } from '../stream/wire/gen/peering/peerstream_pb.ts';
 import { serverKeyPlace } from '../trust/authority.ts';
 import { clusterName } from '../trust/cluster-name.ts';
@@ -141,6 +142,7 @@ export const PEER_ID = '1b7bd4ae-3c86-4f3c-8d6b-b9d5a7a5d0c1';
 export const environment: CheckEnvironment = {
   clock: systemClock,
   resolve: systemResolve,
+  denied: createDeniedNetworks([]),
   version: '1.14.0',
   randomId: () => UNUSED_SECRET,
 };

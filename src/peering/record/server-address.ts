@@ -37,3 +37,9 @@ function isPort(digits: string | undefined): boolean {
   const port = Number(digits);
   return port >= 1 && port <= PORT_MAX;
 }
+
+/** Splits `host:port` and removes the brackets of an IPv6 address. */
+export function splitAddress(address: string): { readonly host: string; readonly port: number } {
+  const colon = address.lastIndexOf(':');
+  return { host: address.slice(0, colon).replace(/^\[(.*)\]$/, '$1'), port: Number(address.slice(colon + 1)) };
+}

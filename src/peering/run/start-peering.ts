@@ -23,6 +23,7 @@ import { createSecretStore } from '../record/encrypted-secret.ts';
 import { peerRoutes } from '../stream/accepting/acceptor.ts';
 import { listenForPeers, type PeerListener } from '../stream/accepting/peer-listener.ts';
 import type { SessionTimes } from '../stream/contract.ts';
+import { createDeniedNetworks } from '../stream/dialing/denied-networks.ts';
 import { peerConnections } from '../stream/dialing/peer-connection.ts';
 import type { ImportBudgets } from '../stream/importing/import-budgets.ts';
 import type { LiveStreams } from '../stream/status/live-streams.ts';
@@ -48,6 +49,8 @@ export interface PeeringOptions {
   readonly listen: { readonly host: string; readonly port: number };
   /** `peering.advertise`, as `host:port`. `undefined`: the listening address. */
   readonly advertise: readonly string[] | undefined;
+  /** `peering.deny-networks` */
+  readonly denyNetworks: readonly string[];
   readonly sessions: SessionTimes;
   readonly tokenTtlMs: number;
   readonly peeringsMax: number;
@@ -85,8 +88,9 @@ export async function startPeering(parts: PeeringOptions): Promise<RunningPeerin
   const agent: AgentNode = { name: node, ...parts.agent };
   await moveAgentNodes(state, agent);
   const addresses = parts.advertise ?? [address];
+  const denied = createDeniedNetworks(parts.denyNetworks);
   const peers = opened.use(
-    await runPeers({ ...parts, identity, secrets, addresses, connect: peerConnections(version) }),
+    await runPeers({ ...parts, identity, secrets, addresses, connect: peerConnections(version, denied) }),
   );
   const { service, acceptor, live, traffic, budgets } = peers;
   listener.serve(peerRoutes(acceptor, { version, clock }));
@@ -101,7 +105,10 @@ export async function startPeering(parts: PeeringOptions): Promise<RunningPeerin
     budgets,
     endpoints: [
       ...peeringEndpoints(service, reads),
-      ...checkEndpoints({ service, environment: { clock, resolve: systemResolve, version, randomId: randomUUID } }),
+      ...checkEndpoints({
+        service,
+        environment: { clock, resolve: systemResolve, denied, version, randomId: randomUUID },
+      }),
       ...catalogEndpoints({ credentials, reads, agent, consul }),
       ...entryEndpoints({ credentials, reads, consul }),
       ...explainEndpoints({ credentials, streams: { node, live: live.byPeering }, consul }),

@@ -18,6 +18,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EHOSTUNREACH: 'host unreachable',
   ENETUNREACH: 'network unreachable',
   ENOTFOUND: 'no such host',
+  ERR_ADDRESS_DENIED: 'its address is in a network of peering.deny-networks',
   EAI_AGAIN: 'its name cannot be resolved now',
   EPROTO: 'it does not speak TLS',
   ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS',

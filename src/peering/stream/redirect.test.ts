@@ -13,6 +13,7 @@ import { gatedEngine } from '../../../test/support/state/gated-engine.ts';
 import { etcdStore } from '../../../test/support/state/store.ts';
 import { skipWithout } from '../../../test/support/tools.ts';
 import { until } from '../../../test/support/until.ts';
+import { createDeniedNetworks } from './dialing/denied-networks.ts';
 import { peerConnections } from './dialing/peer-connection.ts';
 import {
   LeaderAddressSchema,
@@ -58,7 +59,7 @@ describe('a server that cannot serve a stream', { skip: skipWithout('etcd'), tim
   ): Promise<{ readonly ended: Promise<Status> }> {
     const token = tokenContent(await mustGenerate(api, name));
     const target = { address: running.address, serverName: token.ServerName, roots: token.CA };
-    const connection = peerConnections('1.13.0')(target);
+    const connection = peerConnections('1.13.0', createDeniedNetworks([]))(target);
     const StreamSecretID = await connection.exchange(
       token.PeerID,
       token.EstablishmentSecret,

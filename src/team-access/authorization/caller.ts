@@ -11,7 +11,7 @@ import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import { JsonApiError } from '../jsonapi/errors.ts';
 import { apiTokens } from '../tables/authentication-token.ts';
-import { type Organization, organizations } from '../tables/organization.ts';
+import { acceptsUserTokens, type Organization, organizations } from '../tables/organization.ts';
 import { ALL_PERMISSIONS, type OrganizationPermission, withImplied } from '../tables/organization-access.ts';
 import { type Membership, membershipPair, memberships } from '../tables/organization-membership.ts';
 import { type Team, teamMembers, teams } from '../tables/team.ts';
@@ -110,7 +110,8 @@ function computeRole(reader: Reader, caller: Caller, organizationId: string): Ca
     }
     case 'user': {
       const membership = reader.find(memberships, 'pair', membershipPair(organizationId, caller.userId))?.row;
-      return membership && memberRole(reader, membership);
+      const role = membership && memberRole(reader, membership);
+      return role !== undefined && acceptsUserTokens(role.organization) ? role : undefined;
     }
   }
 }

@@ -8,10 +8,16 @@
  */
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
-import { notFound } from '../jsonapi/errors.ts';
+import { JsonApiError, notFound } from '../jsonapi/errors.ts';
 import { sortByCreation } from '../jsonapi/pagination.ts';
-import { nameInOrganization, normalizeName, organizations } from '../tables/organization.ts';
-import { memberships } from '../tables/organization-membership.ts';
+import {
+  acceptsUserTokens,
+  nameInOrganization,
+  normalizeName,
+  organizations,
+  USER_TOKENS_ENABLED,
+} from '../tables/organization.ts';
+import { membershipPair, memberships } from '../tables/organization-membership.ts';
 import { type Team, teams } from '../tables/team.ts';
 import { type Workspace, workspaces } from '../tables/workspace.ts';
 import { accessToWorkspace, type Caller, type CallerRole, callerRole, dummyLookup, homeRole } from './caller.ts';
@@ -37,13 +43,25 @@ export function organizationByName(reader: Reader, caller: Caller, name: string)
 
 /**
  * Returns the caller's role in the organization of a requested resource. The ID is `undefined` for a missing resource.
- * @throws JsonApiError `not-found` when the caller does not belong to it
+ * @throws JsonApiError `not-found` when the caller does not belong to it; `forbidden` when it refuses tokens of users
  */
 export function roleInOrganization(reader: Reader, caller: Caller, organizationId: string | undefined): CallerRole {
   const role = callerRole(reader, caller, organizationId ?? NO_ID);
   if (role !== undefined) return role;
   homeRole(reader, caller);
-  throw notFound();
+  throw userTokensRefused(reader, caller, organizationId ?? NO_ID) ?? notFound();
+}
+
+/** Returns the error for a member whose organization refuses the tokens of users [AUTHZ-93]. */
+function userTokensRefused(reader: Reader, caller: Caller, organizationId: string): JsonApiError | undefined {
+  if (caller.kind !== 'user') return undefined;
+  const membership = reader.find(memberships, 'pair', membershipPair(organizationId, caller.userId));
+  const organization = membership && reader.get(organizations, organizationId)?.row;
+  if (organization === undefined || acceptsUserTokens(organization)) return undefined;
+  const detail =
+    `the organization '${organization.name}' does not accept the tokens of users (${USER_TOKENS_ENABLED} is false): ` +
+    'use a token of the organization or of a team, or ask a site administrator to change it';
+  return new JsonApiError([{ code: 'forbidden', detail }]);
 }
 
 /** An ID that no resource has. */

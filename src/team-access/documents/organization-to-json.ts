@@ -19,16 +19,39 @@ import {
   settingProperties,
   settingsToJson,
   textSetting,
+  withoutEffect,
 } from '../jsonapi/settings.ts';
+import { USER_TOKENS_ENABLED } from '../tables/organization.ts';
 import { organizationPath } from './paths.ts';
 
-/** Settings that the server stores and returns. They have no effect. */
+/** Minutes that clients send unless told otherwise. */
+const SESSION_MINUTES = 20_160;
+const sessionSetting = withoutEffect(
+  integerSetting(SESSION_MINUTES),
+  [SESSION_MINUTES, null],
+  `the server has no sessions of an organization to end: want ${SESSION_MINUTES} or null`,
+);
+
+/**
+ * Settings of an organization. `USER_TOKENS_ENABLED` has an effect. The others describe features of runs, which clients
+ * keep here, or accept only values without an effect [AUTHZ-94].
+ */
 export const organizationSettings: Settings = {
   'default-execution-mode': textSetting('remote'),
-  'collaborator-auth-policy': textSetting('password'),
-  'session-timeout': integerSetting(20_160),
-  'session-remember': integerSetting(20_160),
-  'owners-team-saml-role-id': nullableTextSetting,
+  'collaborator-auth-policy': withoutEffect(
+    textSetting('password'),
+    ['password'],
+    'the server does not enforce two-factor authentication: want password',
+  ),
+  'session-timeout': sessionSetting,
+  'session-remember': sessionSetting,
+  'owners-team-saml-role-id': withoutEffect(nullableTextSetting, [null], 'the server has no SAML sign-in: want null'),
+  'enforce-hyok': withoutEffect(booleanSetting(false), [false], 'the server does not hold your own keys: want false'),
+  'max-ttl-enabled': withoutEffect(
+    booleanSetting(false),
+    [false],
+    'the server does not limit the lifetime of tokens: want false',
+  ),
   ...repeatSetting(
     [
       'assessments-enforced',
@@ -37,14 +60,12 @@ export const organizationSettings: Settings = {
       'aggregated-commit-status-enabled',
       'speculative-plan-management-enabled',
       'allow-force-delete-workspaces',
-      'enforce-hyok',
       'stacks-enabled',
-      'max-ttl-enabled',
       'registry-monorepo-support-enabled',
     ],
     booleanSetting(false),
   ),
-  'user-tokens-enabled': booleanSetting(true),
+  [USER_TOKENS_ENABLED]: booleanSetting(true),
 };
 
 /** Permissions for features that do not exist here. No caller has them. */

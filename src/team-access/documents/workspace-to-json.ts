@@ -15,12 +15,19 @@ import {
   settingsToJson,
   textListSetting,
   textSetting,
+  withoutEffect,
 } from '../jsonapi/settings.ts';
 import { rankOf } from '../tables/team-workspace.ts';
 import { organizationRelationship } from './organization-to-json.ts';
 import { workspacePath } from './paths.ts';
 
-/** Settings that the server stores and returns. They have no effect. */
+const neverDestroyed = withoutEffect(
+  nullableTextSetting,
+  [null],
+  'the server runs nothing, so it would not destroy anything: want null',
+);
+
+/** Settings that the server stores and returns. They describe runs, which the server does not have [AUTHZ-94]. */
 export const workspaceSettings: Settings = {
   description: nullableTextSetting,
   'execution-mode': textSetting('remote'),
@@ -30,8 +37,8 @@ export const workspaceSettings: Settings = {
   'trigger-patterns': textListSetting,
   'source-name': nullableTextSetting,
   'source-url': nullableTextSetting,
-  'auto-destroy-at': nullableTextSetting,
-  'auto-destroy-activity-duration': nullableTextSetting,
+  'auto-destroy-at': neverDestroyed,
+  'auto-destroy-activity-duration': neverDestroyed,
   ...repeatSetting(
     [
       'allow-destroy-plan',

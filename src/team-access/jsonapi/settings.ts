@@ -1,6 +1,10 @@
-/** Settings: attributes that the server validates, stores and returns, and that have no effect. Declared as data. */
+/**
+ * Settings: attributes that the server validates, stores and returns. Declared as data. A setting that would promise an
+ * effect which the server does not have accepts only the values that promise nothing.
+ */
 import { type TProperties, type TSchema, Type } from 'typebox';
 import { Compile } from 'typebox/schema';
+import { QUOTED_LENGTH_MAX } from '../../http/limits.ts';
 import { TEXTS_MAX } from '../limits.ts';
 import { attributeError, type ErrorObject } from './errors.ts';
 import { labelOf, TEXT_EXPECTED, textKeySchema, textSchema } from './read-attributes.ts';
@@ -11,7 +15,15 @@ export interface Setting {
   readonly defaultValue: unknown;
   /** Description of a valid value in error messages. */
   readonly expected: string;
+  /** The accepted values, and the reason for which the server refuses the others. Absent: all valid values. */
+  readonly only?: { readonly values: readonly unknown[]; readonly reason: string };
 }
+
+/** Limits a setting to values without an effect. `reason` completes "… is not supported: …". */
+export const withoutEffect = (setting: Setting, values: readonly unknown[], reason: string): Setting => ({
+  ...setting,
+  only: { values, reason },
+});
 
 export type Settings = Readonly<Record<string, Setting>>;
 
@@ -59,10 +71,13 @@ export function readSettings(
   errors: ErrorObject[],
 ): Readonly<Record<string, unknown>> {
   const sent: Record<string, unknown> = {};
-  for (const [name, { schema, expected }] of Object.entries(settings)) {
+  for (const [name, { schema, expected, only }] of Object.entries(settings)) {
     const value = Object.hasOwn(attributes, name) ? attributes[name] : undefined;
     if (value === undefined) continue;
-    if (isValid(schema, value)) sent[name] = value;
+    if (isValid(schema, value) && only !== undefined && !only.values.includes(value)) {
+      const shown = JSON.stringify(value).slice(0, QUOTED_LENGTH_MAX);
+      errors.push(attributeError(name, `${labelOf(name)} ${shown} is not supported: ${only.reason}`));
+    } else if (isValid(schema, value)) sent[name] = value;
     else if (value !== null) errors.push(attributeError(name, `${labelOf(name)} is invalid: want ${expected}`));
   }
   return sent;
@@ -72,7 +87,13 @@ export const settingsToJson = (
   settings: Settings,
   stored: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> =>
-  Object.fromEntries(Object.entries(settings).map(([name, { defaultValue }]) => [name, stored[name] ?? defaultValue]));
+  Object.fromEntries(
+    Object.entries(settings).map(([name, { defaultValue, only }]) => {
+      const value = stored[name] ?? defaultValue;
+      // An older version may have stored a value that the server does not accept any more.
+      return [name, only?.values.includes(value) === false ? defaultValue : value];
+    }),
+  );
 
 export const settingProperties = (settings: Settings): TProperties =>
   Object.fromEntries(Object.entries(settings).map(([name, { schema }]) => [name, schema]));

@@ -7,7 +7,7 @@ import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
 import { recordTeamAccessChange } from '../audit.ts';
-import type { Caller, CallerRole } from '../authorization/caller.ts';
+import { type Caller, type CallerRole, userRole } from '../authorization/caller.ts';
 import {
   type ComparisonBudget,
   checkTeamWithinRole,
@@ -24,6 +24,7 @@ import { attributeError, type ErrorObject, JsonApiError, notFound, throwErrors }
 import { readEmail } from '../jsonapi/read-attributes.ts';
 import type { ParsedResource, ResourceSpec } from '../jsonapi/read-resource.ts';
 import { INVITED_MAX } from '../limits.ts';
+import { organizations } from '../tables/organization.ts';
 import { type Membership, membershipPair, memberships } from '../tables/organization-membership.ts';
 import { type Team, teamMembers, teams } from '../tables/team.ts';
 import { createUser, findSuccessor, transferError } from '../users/change-user.ts';
@@ -42,6 +43,12 @@ export interface FoundMembership {
 /** Returns a membership to callers with a role in its organization [AUTHZ-57]. @throws JsonApiError `not-found` */
 export function membershipById(reader: Reader, caller: Caller, id: string): FoundMembership {
   const membership = reader.get(memberships, id)?.row;
+  if (membership !== undefined && caller.kind === 'user' && caller.userId === membership.userId) {
+    // Nobody needs another token to leave an organization that refuses those of users.
+    const organization = reader.get(organizations, membership.organizationId)?.row;
+    const role = organization && userRole(reader, caller.userId, organization);
+    if (role !== undefined) return { role, membership };
+  }
   const role = roleInOrganization(reader, caller, membership?.organizationId);
   if (membership === undefined) throw notFound();
   return { role, membership };

@@ -13,13 +13,21 @@ import { canUpdateOrganization } from '../authorization/permissions.ts';
 import { organizationDocument, organizationSettings } from '../documents/organization-to-json.ts';
 import type { WriteContext } from '../http/request-pipeline.ts';
 import { ifMatch } from '../jsonapi/documents.ts';
-import { type ErrorObject, JsonApiError, notFound, throwErrors } from '../jsonapi/errors.ts';
+import { attributeError, type ErrorObject, JsonApiError, notFound, throwErrors } from '../jsonapi/errors.ts';
 import { nameTakenError, readChoice, readEmail, readName } from '../jsonapi/read-attributes.ts';
 import type { RawAttributes } from '../jsonapi/read-resource.ts';
 import { bodySchema } from '../jsonapi/schemas.ts';
 import { readSettings, settingProperties } from '../jsonapi/settings.ts';
 import { NAME_CHARACTERS_MAX } from '../limits.ts';
-import { normalizeName, type Organization, organizations, type Plan } from '../tables/organization.ts';
+import { apiTokens } from '../tables/authentication-token.ts';
+import {
+  acceptsUserTokens,
+  normalizeName,
+  type Organization,
+  organizations,
+  type Plan,
+  USER_TOKENS_ENABLED,
+} from '../tables/organization.ts';
 import { memberships } from '../tables/organization-membership.ts';
 import { projects } from '../tables/project.ts';
 import { OWNERS_TEAM_NAME, teamMembers, teams } from '../tables/team.ts';
@@ -61,6 +69,7 @@ export function createOrganization(
   if (body.plan !== undefined && !caller.siteAdmin) throw notFound();
   if (tx.find(organizations, 'name', normalizeName(name)) !== undefined) throw new JsonApiError([nameTakenError()]);
   checkOrganizationQuota(tx, caller.userId, organizationsMax);
+  if (!acceptsUserTokens({ settings })) checkOwnerToken(tx, { id: '', ownersTeamId: '' });
   const createTime = new Date(tx.now).toISOString();
   const id = tx.memoizeAcrossRetries(() => newId('org'));
   const ownersTeamId = tx.memoizeAcrossRetries(() => newId('team'));
@@ -112,8 +121,8 @@ function checkOrganizationQuota(reader: Reader, userId: string, limit: number): 
 }
 
 /**
- * Updates an organization. Owners update everything except the plan. Site administrators update the plan of any
- * organization, and other attributes only as owners [AUTHZ-17, AUTHZ-55].
+ * Updates an organization. Owners update everything except the plan. Site administrators update the plan and
+ * `user-tokens-enabled` of any organization, and other attributes only as owners [AUTHZ-17, AUTHZ-55].
  * @throws JsonApiError `not-found`, `invalid-attribute`, `precondition-failed`
  */
 export function changeOrganization(
@@ -129,10 +138,12 @@ export function changeOrganization(
   if (before === undefined || !(isOwner || isSiteAdmin)) throw notFound();
   const body = readOrganizationBody(attributes, false);
   const { settings, plan = before.plan, ...rest } = body;
-  const planOnly = body.plan !== undefined && Object.keys(rest).length + Object.keys(settings).length === 0;
-  if (!isOwner && !planOnly) throw notFound();
+  const names = [...Object.keys(rest), ...Object.keys(settings)];
+  const isAdminChange = (body.plan !== undefined || names.length > 0) && names.every((n) => n === USER_TOKENS_ENABLED);
+  if (!isOwner && !isAdminChange) throw notFound();
   if (plan !== before.plan && !isSiteAdmin) throw notFound();
   const after: Organization = { ...before, ...rest, plan, settings: { ...before.settings, ...settings } };
+  if (acceptsUserTokens(before) && !acceptsUserTokens(after)) checkOwnerToken(tx, before);
   const sameName = tx.find(organizations, 'name', normalizeName(after.name))?.row;
   if (sameName !== undefined && sameName.id !== before.id) throw new JsonApiError([nameTakenError()]);
   ifMatch(call)(() => organizationDocument(role ?? roleWithTeams(before, [])));
@@ -142,6 +153,21 @@ export function changeOrganization(
     recordTeamAccessChange(tx, origin, { organizationId: before.id, ...change });
   }
   return callerRole(tx, caller, before.id) ?? roleWithTeams(after, []);
+}
+
+/**
+ * Rejects the refusal of user tokens while the organization has no other token of an owner, because then only a site
+ * administrator could end it [AUTHZ-93].
+ * @throws JsonApiError `invalid-attribute`
+ */
+function checkOwnerToken(reader: Reader, { id, ownersTeamId }: Pick<Organization, 'id' | 'ownersTeamId'>): void {
+  const first = { limit: 1 };
+  if (reader.list(apiTokens, 'organization', id, first).length > 0) return;
+  if (reader.list(apiTokens, 'team', ownersTeamId, first).length > 0) return;
+  const detail =
+    "User tokens enabled can't be false while neither the organization nor its team owners has a token, " +
+    'because no owner could change it back: create such a token first';
+  throw new JsonApiError([attributeError(USER_TOKENS_ENABLED, detail)]);
 }
 
 /** Also deletes the content, in one commit [AUTHZ-83]. @throws JsonApiError `not-found`, `precondition-failed` */

@@ -33,6 +33,12 @@ export const organizations = defineTable<Organization>()({
   countsToward: [{ table: users, key: (organization) => organization.makerId }],
 });
 
+/** The setting with which an organization refuses the tokens of users when it is false [AUTHZ-93]. */
+export const USER_TOKENS_ENABLED = 'user-tokens-enabled';
+
+export const acceptsUserTokens = ({ settings }: Pick<Organization, 'settings'>): boolean =>
+  settings[USER_TOKENS_ENABLED] !== false;
+
 /** Returns a name in the form in which names are compared. */
 export const normalizeName = (name: string): string => name.toLowerCase();
 

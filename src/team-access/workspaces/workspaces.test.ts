@@ -55,6 +55,8 @@ const CHANGED_SETTINGS = {
   ...Object.fromEntries(
     Object.entries(DEFAULT_SETTINGS).map(([name, value]) => {
       if (typeof value === 'boolean') return [name, !value];
+      // Other values of these settings are refused [AUTHZ-94].
+      if (name.startsWith('auto-destroy-')) return [name, value];
       return [name, Array.isArray(value) ? Array.from({ length: 100 }, () => 'x') : 'other'];
     }),
   ),

@@ -23,6 +23,7 @@ export function startPeeringService(
     agent: { address: '127.0.0.1', isServiceAddress: true },
     listen: { host: '127.0.0.1', port: 0 },
     advertise: undefined,
+    denyNetworks: [],
     tokenTtlMs: 0,
     peeringsMax: 1_000,
     streamsMax: 1_000,

@@ -31,6 +31,7 @@ import type { LocalStreams } from '../../../src/peering/explain/local-stream.ts'
 import type { PeeringService } from '../../../src/peering/peering-context.ts';
 import { createSecretStore } from '../../../src/peering/record/encrypted-secret.ts';
 import { partitionUses } from '../../../src/peering/run/partition-uses.ts';
+import { createDeniedNetworks } from '../../../src/peering/stream/dialing/denied-networks.ts';
 import { openServerIdentity } from '../../../src/peering/trust/identity.ts';
 import { type Clock, systemClock } from '../../../src/state/clock/clock.ts';
 import type { Engine } from '../../../src/state/engine/engine.ts';
@@ -224,7 +225,13 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
     ...explainEndpoints({ credentials, streams: { node, live: settings.live ?? new Map() }, consul }),
     ...checkEndpoints({
       service: peering,
-      environment: { clock, resolve: systemResolve, version: '1.13.0', randomId: randomUUID },
+      environment: {
+        clock,
+        resolve: systemResolve,
+        denied: createDeniedNetworks([]),
+        version: '1.13.0',
+        randomId: randomUUID,
+      },
     }),
   ];
   const operators = healthEndpoints({ state, staleMaxAgeMs: STALE_MS, version: { Version: 'test' } });

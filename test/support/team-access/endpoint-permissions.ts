@@ -271,7 +271,7 @@ export const ENDPOINT_PERMISSIONS: readonly EndpointPermission[] = [
     endpoint: 'PATCH /organizations/:name',
     target: 'its settings',
     path: org(),
-    body: resource('organizations', { 'session-timeout': 1 }),
+    body: resource('organizations', { 'cost-estimation-enabled': true }),
     headers: UNMATCHED_ETAG,
     allowed: OWNERS,
     status: 412,

@@ -41,9 +41,9 @@ const flags = (names: readonly string[]) => fc.dictionary(fc.constantFrom(...nam
 const ORGANIZATION_ATTRIBUTES = {
   name,
   email,
-  'session-timeout': fc.nat(),
+  'session-timeout': mostly(fc.constantFrom(20_160, null), fc.nat()),
   'cost-estimation-enabled': fc.boolean(),
-  'collaborator-auth-policy': text,
+  'collaborator-auth-policy': mostly(fc.constant('password'), text),
 };
 const TEAM_ATTRIBUTES = {
   name,

@@ -363,3 +363,49 @@ test('keeps the last of two checks with the same ID, on a new node and on an exi
     );
   }
 });
+
+describe('a registration on an existing node [SVC-113]', () => {
+  const api = sharedApi();
+  const onNode = (node: string, service: string, more = {}) => ({
+    Node: node,
+    Address: '10.1.1.1',
+    Service: { Service: service },
+    ...more,
+  });
+
+  test('needs rights over every service on the node, also with SkipNodeUpdate', async () => {
+    await mustRegister(api(), onNode('shared', 'db', { NodeMeta: { secret: 'x' } }));
+    const { SecretID: token } = await api().makeToken(['services:write@default=web']);
+    const both = (await api().makeToken(['services:write@default=web,db'])).SecretID;
+    for (const more of [{ SkipNodeUpdate: true, Address: '' }, { NodeMeta: { secret: 'x' } }]) {
+      const { status, text } = await requestRegister(api(), onNode('shared', 'web', more), { token });
+      assert.equal(status, 403);
+      assert.match(text, /lacks permission 'services:write'$/);
+    }
+    const { text } = await api().request('GET', '/v1/catalog/node/shared', { token });
+    assert.ok(!text.includes('secret'), text);
+    const joined = await requestRegister(api(), onNode('shared', 'web', { SkipNodeUpdate: true }), { token: both });
+    assert.equal(joined.status, 200, joined.text);
+    // The service is on the node now, so its own token can renew it.
+    const renewed = onNode('shared', 'web', { SkipNodeUpdate: true });
+    assert.equal((await requestRegister(api(), renewed, { token })).status, 200);
+  });
+
+  test('needs rights over every service of the partition when the node has checks of its own', async () => {
+    await mustRegister(api(), {
+      ...onNode('checked', ''),
+      Service: undefined,
+      Check: { Name: 'disk', Status: 'passing' },
+    });
+    const { SecretID: token } = await api().makeToken(['services:write@default=web']);
+    const answer = await requestRegister(api(), onNode('checked', 'web', { SkipNodeUpdate: true }), { token });
+    assert.equal(answer.status, 403);
+  });
+
+  test('is open on a node that nothing else uses', async () => {
+    const { SecretID: token } = await api().makeToken(['services:write@default=web']);
+    for (const more of [{}, { Service: { ID: 'web-2', Service: 'web' } }]) {
+      assert.equal((await requestRegister(api(), onNode('own', 'web', more), { token })).status, 200);
+    }
+  });
+});

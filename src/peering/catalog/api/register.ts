@@ -16,7 +16,7 @@ import type { ServiceError } from '../../../http/errors.ts';
 import type { DeepReadonly, Stored } from '../../../state/table.ts';
 import type { Transaction } from '../../../state/write/transaction.ts';
 import { checkDatacenter, enforceChecksMax, putService } from '../change-catalog.ts';
-import { authorizeAllServices, authorizeAnyService, missingOrDenied } from '../query/visibility.ts';
+import { authorizeAllServices, authorizeAnyService, missingOrDenied, permitsAllServices } from '../query/visibility.ts';
 import { badRequest } from '../read-fields.ts';
 import { type CatalogNode, catalogEntry, catalogNodes } from '../tables/catalog-node.ts';
 import { catalogServiceKey, catalogServices } from '../tables/catalog-service.ts';
@@ -45,6 +45,7 @@ function apply(tx: Transaction, credentials: Credentials, context: RequestContex
   const partition = existingPartition(tx, namedPartition);
   checkDatacenter(tx, datacenter);
   const existing = tx.find(catalogNodes, 'name', catalogEntry(partition, registration.node.name));
+  if (existing !== undefined && service !== undefined) authorizeJoin(tx, caller, existing, service);
   const node = putNode(tx, { caller, partition, existing }, registration);
   if (service !== undefined) {
     // The ID may belong to a service with another name, which this registration replaces.
@@ -66,6 +67,24 @@ function apply(tx: Transaction, credentials: Credentials, context: RequestContex
     authorizeService(caller, partition, row.service.name);
     putService(tx, { node, partition }, row.service as DeepReadonly<InstanceService>, group.checks);
   }
+}
+
+/**
+ * Authorizes a service that is new on a node. Whoever may read one service of a node sees the node, so the caller must
+ * be able to write every service on it, and every service of the partition if the node has checks of its own
+ * ([SVC-113]). A grant with names then cannot join the node of somebody else to read it.
+ */
+function authorizeJoin(
+  tx: Transaction,
+  caller: Caller,
+  { row }: Stored<CatalogNode>,
+  { id, name }: DeepReadonly<InstanceService>,
+): void {
+  if (permitsAllServices(caller, 'write', row.partition)) return;
+  const onNode = tx.list(catalogServices, 'node', row.uid).map((stored) => stored.row.service);
+  if (onNode.some((one) => one.id === id && one.name.toLowerCase() === name.toLowerCase())) return;
+  if (row.checks.length > 0) authorizeAllServices(caller, row.partition);
+  for (const one of onNode) authorizeService(caller, row.partition, one.name);
 }
 
 interface NodeTarget {

@@ -28,6 +28,23 @@ describe('a check without a matching intention', () => {
   }
 });
 
+test('a check tells only what the caller may read elsewhere [SVC-114]', async () => {
+  await using api = await startApi();
+  await api.makePartitions('eu');
+  await mustGenerate(api, 'east');
+  const { SecretID: token } = await api.makeToken(['config:read@default']);
+  const { SecretID: knowing } = await api.makeToken(['config:read@*', 'peering:read@*']);
+  const textOf = async (query: string, as: string) =>
+    (await check(api, `source=web&destination=db&${query}`, as)).text.replace(/"Reason":"([^"]*)".*/, '$1');
+  for (const [existing, missing] of [
+    ['source-partition=eu', 'source-partition=us'],
+    ['source-peer=east', 'source-peer=west'],
+  ] as const) {
+    assert.equal(await textOf(existing, token), await textOf(missing, token));
+    assert.notEqual(await textOf(existing, knowing), await textOf(missing, knowing));
+  }
+});
+
 describe('a check', () => {
   const api = sharedApi();
 

@@ -1,5 +1,6 @@
 /** `GET /v1/connect/intentions/check`: whether a service may call another, and why ([SVC-90]). */
 import { type Static, Type } from 'typebox';
+import { permits, permitsAnyName } from '../../../credentials/acl-token.ts';
 import {
   type AclPolicy,
   authorize,
@@ -36,11 +37,19 @@ export function checkIntention(credentials: Credentials, context: RequestContext
     authorize(caller, { resource: 'config', access: 'read', partition: named, name: destination });
     const partition = existingPartition(snapshot, named);
     const { sourcePartition } = call;
-    if (sourcePartition !== undefined) existingPartition(snapshot, sourcePartition);
+    // Only for a caller that may read something there, so that others cannot probe which partitions exist ([SVC-114]).
+    if (sourcePartition !== undefined && permitsAnyName(caller.grants, 'config', 'read', sourcePartition)) {
+      existingPartition(snapshot, sourcePartition);
+    }
     const names = [...new Set([destination, WILDCARD])];
     const rows = names.map((name) => state.watchRow(configEntries, entryKey(partition, 'service-intentions', name)));
     const peers = sourcePeer === undefined ? [] : [state.watchEntry(peerings, 'partition', partitionKey(partition))];
-    const missing = sourcePeer !== undefined && !isActivePeer(snapshot, partition, sourcePeer) ? sourcePeer : undefined;
+    const mayKnow = (name: string): boolean =>
+      permits(caller.grants, { resource: 'peering', access: 'read', partition, name });
+    const missing =
+      sourcePeer !== undefined && mayKnow(sourcePeer) && !isActivePeer(snapshot, partition, sourcePeer)
+        ? sourcePeer
+        : undefined;
     return {
       ...waitOptionsOf(caller),
       watched: [...rows, ...peers],
@@ -53,7 +62,7 @@ export function checkIntention(credentials: Credentials, context: RequestContext
 export const isAllowedByDefault = ({ enabled, defaultPolicy }: AclPolicy): boolean =>
   !enabled || defaultPolicy === 'allow';
 
-/** @param missing the source's peer, if it has no active peering */
+/** @param missing the source's peer, if it has no active peering and the caller may know */
 function decisionToJson(
   { allowed, rule }: Decision,
   policy: AclPolicy,

@@ -62,7 +62,7 @@ export async function previewEntry(credentials: Credentials, given: RequestConte
   await state.consistent();
   const { snapshot } = state;
   const request = { context, kind: body.Kind, name: body.Name, access: 'write' } as const;
-  const { partition, stored } = findEntry(credentials, snapshot, request);
+  const { caller, partition, stored } = findEntry(credentials, snapshot, request);
   const entry: ConfigEntry = newEntry(body, partition, { reader: snapshot, edition });
   const peers =
     entry.kind === 'exported-services'
@@ -85,5 +85,5 @@ export async function previewEntry(credentials: Credentials, given: RequestConte
       After: after,
     })),
   };
-  return { json, warning: missingPeersWarning(snapshot, entry) };
+  return { json, warning: missingPeersWarning(snapshot, caller, entry) };
 }

@@ -162,6 +162,13 @@ describe('X-Service-Warning [SVC-68]', () => {
     assert.equal(warningOf(await mustWrite(api, entry)), undefined);
   });
 
+  test('names no peer that the caller may not read [SVC-114]', async () => {
+    await using api = await startApi();
+    const { SecretID: token } = await api.makeToken(['config:write', 'peering:read@default=west']);
+    const answer = await api.request('PUT', '/v1/config', { body: exportEntry({ web: ['west', 'east'] }), token });
+    assert.deepEqual([answer.status, warningOf(answer)], [200, 'peer "west" does not exist yet']);
+  });
+
   test('considers the peers in the partition of the entry', async () => {
     await using api = await startApi({ consul: true });
     await api.makePartitions('eu');

@@ -39,7 +39,7 @@ export async function writeEntry(
     const { caller, partition, stored: before } = findEntry(credentials, tx, request);
     const entry = { ...newEntry(body, partition, { reader: tx, edition }), ...(before && { name: before.row.name }) };
     if (!isUnchangedSince(before, cas)) return { done: false };
-    const warning = missingPeersWarning(tx, entry);
+    const warning = missingPeersWarning(tx, caller, entry);
     if (before === undefined || !isSameEntry(before.row, entry)) {
       const after = tx.put(configEntries, entry);
       recordEntryChange(tx, originOf(context, caller), { before, after });

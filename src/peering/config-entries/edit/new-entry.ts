@@ -1,4 +1,6 @@
 /** Validates a body, converts it to an entry, and warns about missing peers. */
+import { permits } from '../../../credentials/acl-token.ts';
+import type { Caller } from '../../../credentials/caller.ts';
 import { partitionKey } from '../../../credentials/partition.ts';
 import type { Reader } from '../../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../../state/table.ts';
@@ -36,9 +38,16 @@ function namedPeers(entry: DeepReadonly<ConfigEntry>): readonly string[] {
 }
 
 /** Returns a warning about named peers without a peering ([SVC-68]), or undefined. */
-export function missingPeersWarning(reader: Reader, entry: DeepReadonly<ConfigEntry>): string | undefined {
+export function missingPeersWarning(
+  reader: Reader,
+  caller: Caller,
+  entry: DeepReadonly<ConfigEntry>,
+): string | undefined {
+  const { partition } = entry;
   const missing = namedPeers(entry).filter(
-    (name) => reader.find(peerings, 'name', nameEntry(entry.partition, name)) === undefined,
+    (name) =>
+      permits(caller.grants, { resource: 'peering', access: 'read', partition, name }) &&
+      reader.find(peerings, 'name', nameEntry(partition, name)) === undefined,
   );
   if (missing.length === 0) return undefined;
   const named = missing.slice(0, WARNED_PEERS_MAX).map((name) => `"${name}"`);

@@ -3,19 +3,27 @@ import { create } from '@bufbuild/protobuf';
 import { type CallOptions, Code, ConnectError, createClient } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import { MESSAGE_BYTES_MAX, SECRET_CHARACTERS_MAX } from '../../limits.ts';
+import { splitAddress } from '../../record/server-address.ts';
 import type { ConnectPeer } from '../stream-dependencies.ts';
 import { ExchangeSecretRequestSchema, PeerStreamService } from '../wire/gen/peering/peerstream_pb.ts';
 import { ACCORD_VERSION_HEADER } from '../wire/headers.ts';
 import { BINARY_OPTIONS } from '../wire/messages.ts';
+import { DeniedAddressError, type DeniedNetworks, guardedLookup } from './denied-networks.ts';
 
-/** Returns a function that opens network connections. @param version this server's version, for `accord-version` */
-export function peerConnections(version: string): ConnectPeer {
+/**
+ * Returns a function that opens network connections.
+ * @param version this server's version, for `accord-version`
+ * @param denied the networks that are never dialed
+ */
+export function peerConnections(version: string, denied: DeniedNetworks): ConnectPeer {
+  const resolve = guardedLookup(denied);
   return ({ address, serverName, roots }) => {
+    const { host } = splitAddress(address);
     const baseUrl = `https://${address}`;
     const session = new Http2SessionManager(
       baseUrl,
       {},
-      { ca: [...roots], servername: serverName, settings: { enablePush: false } },
+      { ca: [...roots], servername: serverName, settings: { enablePush: false }, lookup: resolve },
     );
     const transport = createGrpcTransport({
       baseUrl,
@@ -39,6 +47,7 @@ export function peerConnections(version: string): ConnectPeer {
         return peerVersion;
       },
       async exchange(peerId, establishmentSecret, signal) {
+        rejectDenied(denied, host);
         const request = create(ExchangeSecretRequestSchema, {
           PeerID: peerId,
           EstablishmentSecret: establishmentSecret,
@@ -50,8 +59,18 @@ export function peerConnections(version: string): ConnectPeer {
         }
         return StreamSecret;
       },
-      stream: (outgoing, signal) => client.streamResources(outgoing, options(signal)),
+      async *stream(outgoing, signal) {
+        rejectDenied(denied, host);
+        yield* client.streamResources(outgoing, options(signal));
+      },
       close: () => session.abort(),
     };
   };
+}
+
+/** Rejects an IP address, for which no lookup runs. @throws ConnectError */
+function rejectDenied(denied: DeniedNetworks, host: string): void {
+  if (!denied.includes(host)) return;
+  const error = new DeniedAddressError(host);
+  throw new ConnectError(error.message, Code.Unavailable, undefined, undefined, error);
 }
