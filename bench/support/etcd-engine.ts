@@ -10,6 +10,7 @@ export function benchEtcdEngine(endpoint: string): Engine {
     prefix: 'accord/',
     maxTxnOps: 128,
     maxTxnBytes: 1024 * 1024,
+    quotaBytes: 2 ** 31,
     compactMs: 'off',
     leaseMs: 10_000,
     clock: systemClock,

@@ -61,6 +61,7 @@ const samples: Readonly<Record<SettingKey, Samples>> = {
   'etcd.password-file': { ...secretFile, beside: { ...etcd, 'etcd.username': 'accord' } },
   'etcd.max-txn-ops': { good: ['16', '20000'], bad: ['15', '', '1000001'], beside: etcd },
   'etcd.max-txn-bytes': { ...sizes, beside: etcd },
+  'etcd.quota': { good: ['16 MiB', '8 GiB'], bad: ['', '15 MiB', '2 GB', '1025 GiB'], beside: etcd },
   'etcd.compact': { good: ['off', '5m'], bad: ['0', '59s', 'never', ''], beside: etcd },
   'node.lease': { good: ['2s', '10s', '1m'], bad: [...durations.bad, '1s', '2500ms', '0', '11m'] },
   'node.name': { good: ['a', 'node-1.example', 'N_1'], bad: ['', '-a', 'a/b', 'a b', 'x'.repeat(129)] },

@@ -12,6 +12,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const KIB = 2 ** 10;
+const MIB = 2 ** 20;
 const GIB = 2 ** 30;
 
 const listener = hostPort({ portMin: 0 });
@@ -64,6 +65,11 @@ export const settings = {
     byteSize({ min: 64 * KIB, max: GIB }),
     '1 MiB',
     'Largest size of one transaction; must be below --max-request-bytes of etcd.',
+  ),
+  'etcd.quota': required(
+    byteSize({ min: 16 * MIB, max: 1_024 * GIB }),
+    '2 GiB',
+    'Quota of etcd (--quota-backend-bytes of etcd), for versions before 3.6, which do not report it.',
   ),
   'etcd.compact': required(
     orOff(duration({ min: MINUTE, max: 7 * DAY })),

@@ -15,6 +15,7 @@ import type { State, Watched } from '../state/state.ts';
 import { rowTopic } from '../state/watch/change-notifier.ts';
 import type { WriteCaller } from '../state/write/admission.ts';
 import type { Transaction } from '../state/write/transaction.ts';
+import type { WriteOptions } from '../state/write/write-queue.ts';
 import {
   ALL_GRANTS,
   aclTokens,
@@ -224,9 +225,11 @@ export function writeForRequest<T>(
   credentials: Credentials,
   context: RequestContext,
   fn: (tx: Transaction) => T,
+  { isRemoval = false }: Pick<WriteOptions, 'isRemoval'> = {},
 ): Promise<T> {
   return credentials.state.write(fn, {
     caller: writeCallerOf(credentials, context),
+    isRemoval,
     signal: polledDisconnectSignal(context.connection),
     bytes: WRITE_BYTES_DEFAULT + context.bodyBytes,
   });

@@ -31,7 +31,7 @@ export async function createEngine(
   }
   // Loaded on demand, because the engine and its client take a tenth of an idle server's memory.
   const { etcdEngine } = await import('../state/engine/etcd/engine.ts');
-  const { endpoints, prefix, username, password, maxTxnOps, maxTxnBytes, compact } = config.etcd;
+  const { endpoints, prefix, username, password, maxTxnOps, maxTxnBytes, quota, compact } = config.etcd;
   const current = await readTls(config.etcd);
   const tls = { ...current };
   const file = config.etcd.cert ?? config.etcd.ca;
@@ -55,6 +55,7 @@ export async function createEngine(
     credentials: username === undefined ? undefined : { username, password: password?.read() ?? '' },
     maxTxnOps,
     maxTxnBytes,
+    quotaBytes: quota,
     compactMs: compact,
     leaseMs: config.node.lease,
     clock,

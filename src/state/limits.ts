@@ -22,6 +22,8 @@ export const BATCH_BYTES_MAX = 8 * 1024 * 1024;
  * still act in a state that others have filled [STATE-115].
  */
 export const RESERVE_SHARE = 0.02;
+/** Interval at which every server looks at the room in the store. */
+export const SPACE_CHECK_MS = 5_000;
 /** Bytes that an operation costs a store besides its key and value; etcd counts as many against its quota. */
 export const OPERATION_BYTES = 256;
 /**

@@ -11,7 +11,6 @@
  *   allowed.
  */
 
-import type { Measured } from '../budget/measured.ts';
 import type { Rate } from '../budget/rate.ts';
 import { type Clock, sleep } from './clock/clock.ts';
 import type { Steps } from './clock/slices.ts';
@@ -20,6 +19,7 @@ import { isStateError, StateError } from './errors.ts';
 import { orphanRemovalJob } from './jobs/orphan-removal.ts';
 import { type Job, Jobs } from './jobs/placement.ts';
 import { StatusRows } from './jobs/status-rows.ts';
+import { SPACE_CHECK_MS } from './limits.ts';
 import { DamagedRowError, decodeRow, formatToWrite, readableFormats } from './memory/codec.ts';
 import { CommittedState, type LoadedState } from './memory/committed-state.ts';
 import { loadState, tooLargeToLoad } from './memory/loader.ts';
@@ -94,7 +94,7 @@ export class State implements AsyncDisposable {
     [];
   readonly status: StatusRows;
   /** The limits on rows and on the bytes of callers, for metrics. */
-  readonly admission: Pick<Admission, keyof Measured | 'crowdedHolders'>;
+  readonly admission: Omit<Admission, 'refuse' | 'takeBytes'>;
 
   private constructor(options: StateOptions) {
     this.#options = options;
@@ -180,6 +180,7 @@ export class State implements AsyncDisposable {
     await prepare?.(engine, this.#closing.signal);
     await this.#load();
     this.addJob(orphanRemovalJob(this, this.#committed, clock, engine.limits.operationsMax));
+    void this.#watchSpace();
     const housekeep = engine.housekeep?.bind(engine);
     if (housekeep !== undefined) this.addJob({ name: 'housekeeping', run: housekeep });
   }
@@ -342,6 +343,22 @@ export class State implements AsyncDisposable {
   onLiveNodes(listener: (nodes: readonly LiveNode[]) => void): () => void {
     this.#liveNodeListeners.add(listener);
     return () => this.#liveNodeListeners.delete(listener);
+  }
+
+  /** Keeps the admission of writes informed about the room in the store, if the store tells. */
+  async #watchSpace(): Promise<void> {
+    const { engine, clock } = this.#options;
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      try {
+        const space = await engine.space(signal);
+        this.admission.setSpace(space);
+        if (space === undefined) return;
+      } catch {
+        // The last answer counts until the store answers again.
+      }
+      await sleep(clock, SPACE_CHECK_MS, signal).catch(() => undefined);
+    }
   }
 
   /** Stops jobs, rejects pending writes, and closes the engine. */

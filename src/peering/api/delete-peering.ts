@@ -5,6 +5,7 @@
 import { originOf, type RequestContext, writeForRequest } from '../../credentials/caller.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
+import type { Transaction } from '../../state/write/transaction.ts';
 import { findPeering } from '../find/find-peering.ts';
 import { TOMBSTONE_TTL_MS } from '../limits.ts';
 import type { PeeringService } from '../peering-context.ts';
@@ -22,7 +23,7 @@ export async function deletePeering(
   name: string,
 ): Promise<void> {
   checkPeerName(name);
-  await writeForRequest(credentials, context, (tx) => {
+  const remove = (tx: Transaction): void => {
     const { caller, stored } = findPeering(credentials, tx, { context, name, access: 'write' });
     const next = stored === undefined ? undefined : markDeleted(stored.row, new Date(tx.now).toISOString());
     if (stored === undefined || next === undefined) return;
@@ -32,7 +33,8 @@ export async function deletePeering(
     tx.delete(links, next.id);
     const after = tx.put(peerings, next);
     recordPeeringChange(tx, originOf(context, caller), { action: 'delete', before: stored, after });
-  });
+  };
+  await writeForRequest(credentials, context, remove, { isRemoval: true });
 }
 
 /** Returns `undefined` when the other side never received a secret, or terminated the peering itself ([PEER-71]). */

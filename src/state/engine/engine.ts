@@ -76,6 +76,17 @@ export interface CommitLimits {
   readonly hint: string;
 }
 
+/** The room in the store, in bytes. Callers stop at the reserves, so that removals still fit [STATE-119]. */
+export interface StoreSpace {
+  readonly freeBytes: number;
+  /** Below it, only operators and the server itself add to the store. */
+  readonly reserveBytes: number;
+  /** Below it, callers only remove. */
+  readonly removalBytes: number;
+  /** What limits the store and the remedy, for errors. */
+  readonly reason: string;
+}
+
 /** The receiver of the engine's events. An engine method never calls it before it has returned its promise. */
 export interface Follower {
   /** Delivers commits in index order without gaps, from the loaded head on. Own ones precede `commit`'s result. */
@@ -156,6 +167,9 @@ export interface Engine extends AsyncDisposable {
 
   /** Maintains the store (compaction) until `signal` aborts. Runs as a background job on one node. */
   housekeep?(signal: AbortSignal): Promise<void>;
+
+  /** Returns the room in the store, or `undefined` if the store does not tell. @throws StateError `unavailable` */
+  space(signal: AbortSignal): Promise<StoreSpace | undefined>;
 
   /** Returns the milliseconds since the store last answered; 0 for an exclusive engine. */
   lastContactMs(): number;

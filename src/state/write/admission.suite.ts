@@ -8,6 +8,7 @@ import type { MakeStore } from '../../../test/support/state/store.ts';
 import { counters, events, organizations, reservations, teams, tokens } from '../../../test/support/state/tables.ts';
 import { until } from '../../../test/support/until.ts';
 import { createRate } from '../../budget/rate.ts';
+import type { StoreSpace } from '../engine/engine.ts';
 import { isStateError } from '../errors.ts';
 import { OPERATION_BYTES } from '../limits.ts';
 import type { State } from '../state.ts';
@@ -87,7 +88,7 @@ export function admissionSuite(name: string, makeStore: MakeStore, runs: number,
         'beta',
         'exempt',
       ]);
-      assert.deepEqual(Object.fromEntries(state.admission.refused), { total: 0, organization: 2 });
+      assert.deepEqual(Object.fromEntries(state.admission.refused), { total: 0, store: 0, organization: 2 });
     });
 
     it('opens above a quota, and then refuses only additions [STATE-116]', async () => {
@@ -175,6 +176,37 @@ export function admissionSuite(name: string, makeStore: MakeStore, runs: number,
         put('c1', USER),
       ]);
       assert.equal(state.admission.refused.get('total'), 2);
+    });
+
+    it('keeps room in the store for operators, and then for removals [STATE-119]', async () => {
+      await using store = await makeStore();
+      const roomOf = (freeBytes: number): StoreSpace => ({
+        freeBytes,
+        reserveBytes: 100,
+        removalBytes: 50,
+        reason: 'the store has used 9 of 10 MiB',
+      });
+      let space = roomOf(1_000);
+      await using state = await openState({ ...store.engine(), space: () => Promise.resolve(space) });
+      const put = (id: string, caller?: WriteCaller): Promise<unknown> =>
+        state.write((tx) => tx.put(counters, { id, value: 2, partition: 'p' }), caller && { caller });
+      await put('a', USER);
+      await put('b', USER);
+      space = roomOf(99);
+      state.admission.setSpace(space);
+      await assert.rejects(put('c', USER), {
+        code: 'full',
+        message: 'the store has used 9 of 10 MiB; what is left is for operators and removals',
+      });
+      await put('d', OPERATOR);
+      space = roomOf(49);
+      state.admission.setSpace(space);
+      await assert.rejects(put('e', OPERATOR), { code: 'full', message: /; what is left is for removals$/ });
+      await put('s');
+      await state.write((tx) => tx.delete(counters, 'a'), { caller: USER });
+      const moved = { caller: USER, isRemoval: true };
+      await state.write((tx) => tx.put(counters, { id: 'tombstone', value: 2, partition: 'p' }), moved);
+      assert.equal(state.admission.refused.get('store'), 2);
     });
 
     it('charges each caller for the bytes of its writes, and nothing for refused ones [STATE-117]', async () => {

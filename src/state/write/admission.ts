@@ -7,6 +7,7 @@
  */
 import type { Measured } from '../../budget/measured.ts';
 import type { Rate } from '../../budget/rate.ts';
+import type { StoreSpace } from '../engine/engine.ts';
 import { StateError } from '../errors.ts';
 import { GROWTH_RESERVE_SHARE, OPERATION_BYTES, RESERVE_SHARE } from '../limits.ts';
 import type { MemoryCapacity } from '../memory/memory-capacity.ts';
@@ -55,6 +56,7 @@ interface Growth {
 /** What one run of a write would change. */
 export interface WriteEffect {
   readonly caller: WriteCaller | undefined;
+  readonly isRemoval: boolean;
   /** Rows in memory. */
   readonly rows: Growth;
   /** The estimated memory of these rows. */
@@ -64,8 +66,10 @@ export interface WriteEffect {
 }
 
 export interface Admission extends Measured {
-  /** Returns the error of a write that would add more rows than its caller may. */
-  refuseRows(effect: WriteEffect): StateError | undefined;
+  /** Sets the room in the store; undefined if the store does not tell. */
+  setSpace(space: StoreSpace | undefined): void;
+  /** Returns the error of a write that would add more than its caller may. */
+  refuse(effect: WriteEffect): StateError | undefined;
   /** Takes bytes from the caller's rate. @returns the error if they are not available; then nothing was taken */
   takeBytes(caller: WriteCaller | undefined, bytes: number): StateError | undefined;
   /** Returns the holders that use at least `share` of their quota. */
@@ -81,16 +85,31 @@ export function createAdmission(
     readonly tables: ReadonlyMap<AnyTable, { readonly rows: { get(key: string): Stored<unknown> | undefined } }>;
   },
 ): Admission {
+  let space: StoreSpace | undefined;
   const reserve = Math.floor(rowsMax * RESERVE_SHARE);
   const byTable = Map.groupBy(quotas, ({ table }) => table);
-  const refused = new Map<string, number>(['total', ...quotas.map(({ kind }) => kind)].map((bound) => [bound, 0]));
+  const refused = new Map<string, number>(
+    ['total', 'store', ...quotas.map(({ kind }) => kind)].map((bound) => [bound, 0]),
+  );
   const countRefusal = (bound: string): void => void refused.set(bound, (refused.get(bound) ?? 0) + 1);
 
-  function refuseByTotal({ caller, rows, bytes }: WriteEffect): StateError | undefined {
-    const isOrdinary = caller !== undefined && !caller.isOperator;
+  /** Keeps room in the store for removals, because a store without any refuses them, too. */
+  function refuseBySpace(effect: WriteEffect): StateError | undefined {
+    const { caller } = effect;
+    if (space === undefined || caller === undefined || removes(effect)) return undefined;
+    if (space.freeBytes >= (caller.isOperator ? space.removalBytes : space.reserveBytes)) return undefined;
+    countRefusal('store');
+    return new StateError(
+      'full',
+      `${space.reason}; what is left is for ${caller.isOperator ? '' : 'operators and '}removals`,
+    );
+  }
+
+  function refuseByTotal({ caller, isRemoval, rows, bytes }: WriteEffect): StateError | undefined {
+    const isOrdinary = caller !== undefined && !caller.isOperator && !isRemoval;
     const text =
       (rows.added > 0 ? rowsRefusal(rows, isOrdinary) : undefined) ??
-      (bytes.added > 0 ? memoryRefusal(bytes, caller, rows.added > 0) : undefined);
+      (bytes.added > 0 ? memoryRefusal(bytes, isOrdinary, caller === undefined && rows.added <= 0) : undefined);
     if (text === undefined) return undefined;
     countRefusal('total');
     return new StateError('rows-max', text);
@@ -102,13 +121,8 @@ export function createAdmission(
     return isOrdinary && reserve > 0 ? `${text}; the last ${reserve} rows are for operators` : text;
   }
 
-  function memoryRefusal(
-    { total, added }: Growth,
-    caller: WriteCaller | undefined,
-    addsRows: boolean,
-  ): string | undefined {
-    const isOrdinary = caller !== undefined && !caller.isOperator;
-    const growth = caller === undefined && !addsRows ? GROWTH_RESERVE_SHARE : 0;
+  function memoryRefusal({ total, added }: Growth, isOrdinary: boolean, mayGrow: boolean): string | undefined {
+    const growth = mayGrow ? GROWTH_RESERVE_SHARE : 0;
     if (total <= memory.bytesMax * (1 + growth - (isOrdinary ? RESERVE_SHARE : 0))) return undefined;
     const figures = `${mebibytes(total - added)} of ${mebibytes(memory.bytesMax)} MiB of memory`;
     const reserved = isOrdinary ? '; the last 2 % are for operators' : '';
@@ -130,10 +144,13 @@ export function createAdmission(
   return {
     name: 'rows',
     refused,
-    refuseRows(effect) {
+    setSpace(now) {
+      space = now;
+    },
+    refuse(effect) {
       const { caller } = effect;
       const hasQuotas = caller !== undefined && !caller.isOperator;
-      return refuseByTotal(effect) ?? (hasQuotas ? refuseByQuota(effect) : undefined);
+      return refuseBySpace(effect) ?? refuseByTotal(effect) ?? (hasQuotas ? refuseByQuota(effect) : undefined);
     },
     takeBytes(caller, bytes) {
       if (caller?.rateKey === undefined || caller.isOperator || bytes <= 0) return undefined;
@@ -174,6 +191,10 @@ function quotaError({ kind, setting, rowsMax }: RowQuota, name: string, rows: nu
   const remedy = 'remove rows, or ask an operator to raise the limit';
   return new StateError('quota', `${kind} "${name}" would have ${rows} rows, and ${setting} is ${rowsMax}: ${remedy}`);
 }
+
+/** Whether a write only makes the state smaller. Its audit entry is not counted. */
+const removes = ({ isRemoval, rows, bytes }: WriteEffect): boolean =>
+  isRemoval || rows.added < 0 || (rows.added === 0 && bytes.added < 0);
 
 /** Returns the bytes that a write costs its caller: keys and values, and the store's own cost of each operation. */
 export const chargedBytes = (bytes: number, operationCount: number): number => bytes + operationCount * OPERATION_BYTES;

@@ -162,13 +162,14 @@ function chargeCaller(
 /** Returns the error of a write for which the state or a quota has no room, or `undefined` if they have. */
 function capacityError(
   { base, batch }: OpenBatch,
-  { caller, beyondRowsMax }: PendingWrite,
+  { caller, beyondRowsMax, isRemoval }: PendingWrite,
   before: Before,
   { admission }: BatchOptions,
 ): StateError | undefined {
   if (beyondRowsMax) return undefined;
-  return admission.refuseRows({
+  return admission.refuse({
     caller,
+    isRemoval,
     rows: { total: base.rowCount + batch.rowsAdded, added: batch.rowsAdded - before.rowsAdded },
     bytes: { total: base.rowBytes + batch.rowBytesAdded, added: batch.rowBytesAdded - before.rowBytesAdded },
     countChanges: batch.countChanges,

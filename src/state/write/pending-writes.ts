@@ -15,6 +15,7 @@ export interface PendingWrite {
   readonly bytes: number;
   readonly dryRun: boolean;
   readonly beyondRowsMax: boolean;
+  readonly isRemoval: boolean;
   readonly caller: WriteCaller | undefined;
   /** Bytes that earlier attempts took from the caller's rate. */
   chargedBytes: number;

@@ -48,6 +48,8 @@ export interface WriteOptions {
   readonly dryRun?: boolean;
   /** Makes the write even if the state has `rowsMax` rows. For rows that keep the server accessible. */
   readonly beyondRowsMax?: boolean;
+  /** Whether the purpose of the write is a removal, although it may add a row that remembers it. */
+  readonly isRemoval?: boolean;
   /** On whose behalf the write is made. Absent: the server's own. */
   readonly caller?: WriteCaller;
 }
@@ -126,7 +128,14 @@ export class WriteQueue {
   #add(
     pending: PendingWrites,
     run: (tx: Transaction) => unknown,
-    { signal, bytes = WRITE_BYTES_DEFAULT, dryRun = false, beyondRowsMax = false, caller }: WriteOptions,
+    {
+      signal,
+      bytes = WRITE_BYTES_DEFAULT,
+      dryRun = false,
+      beyondRowsMax = false,
+      isRemoval = false,
+      caller,
+    }: WriteOptions,
   ): Promise<unknown> {
     return new Promise((resolve, reject) => {
       pending.add({
@@ -136,6 +145,7 @@ export class WriteQueue {
         bytes,
         dryRun,
         beyondRowsMax,
+        isRemoval,
         caller,
         chargedBytes: 0,
         queuedAt: this.#parts.clock.monotonic(),

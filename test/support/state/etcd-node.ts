@@ -64,6 +64,7 @@ export function testOptions(
     prefix: 'accord/',
     maxTxnOps: 128,
     maxTxnBytes: 1024 * 1024,
+    quotaBytes: 2 ** 31,
     compactMs: 'off',
     leaseMs: 10_000,
     clock: systemClock,

@@ -60,6 +60,7 @@ export function etcdEngine(options: EtcdEngineOptions): Engine {
     import: (head, pages, signal) => opened().import(head, pages, signal),
     publish: (slot, value) => opened().status.publish(slot, value),
     housekeep: (signal) => opened().housekeep(signal),
+    space: (signal) => opened().space(signal),
     lastContactMs: () => options.clock.monotonic() - (client.lastAnswerAt() ?? createdAt),
     async [Symbol.asyncDispose]() {
       await node?.close();

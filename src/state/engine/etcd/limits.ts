@@ -50,6 +50,28 @@ export const ENGINE_OPERATIONS = 3;
 /** Interval of housekeeping, and of the revisions that it records for the compaction. */
 export const HOUSEKEEPING_INTERVAL_MS = 60_000;
 
+/** Interval at which the node that runs housekeeping looks at the size of etcd. At 10 MiB/s, 50 MiB arrive meanwhile. */
+export const SIZE_CHECK_INTERVAL_MS = 5_000;
+
+/** Part of the quota in use above which history is compacted before it is as old as `etcd.compact` [ETCD-88]. */
+export const COMPACT_SHARE = 0.5;
+
+/**
+ * Part of the quota by which the size must have grown since the last compaction by size. If the rows alone exceed
+ * COMPACT_SHARE, history is then still kept for a while.
+ */
+export const COMPACT_GROWTH_SHARE = 0.05;
+
+/** History that a compaction by size keeps, for nodes that are behind. */
+export const HISTORY_KEPT_MS = 10_000;
+
+/** Part of the quota that the database file must exceed before its free pages are worth a defragmentation. */
+export const DEFRAGMENT_SHARE = 0.8;
+
+/** Parts of the quota at which ordinary callers, and operators, can only remove [STATE-119]. */
+export const RESERVE_SHARE = 0.1;
+export const REMOVAL_SHARE = 0.05;
+
 /** How long the writer key of a node without a lease is kept if compaction is off [ETCD-82]. */
 export const WRITER_KEY_RETENTION_MS = 10 * 60_000;
 

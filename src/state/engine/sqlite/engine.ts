@@ -43,6 +43,10 @@ const LIMITS: CommitLimits = {
 /** Rows in one message to the worker during an import. */
 const IMPORT_SLICE_ROWS = 5_000;
 
+/** Room on the disk that ordinary callers leave to operators and removals: a twentieth of it, at most 64 MiB. */
+const DISK_RESERVE_SHARE = 0.05;
+const DISK_RESERVE_BYTES_MAX = 64 * 1024 * 1024;
+
 /** Creates the engine. `open` starts its worker thread and locks the file. */
 export function sqliteEngine({ directory, simulatedSyncMs = 0 }: SqliteEngineOptions): Engine {
   const file = path.join(directory, 'accord.db');
@@ -132,6 +136,14 @@ export function sqliteEngine({ directory, simulatedSyncMs = 0 }: SqliteEngineOpt
 
     publish() {
       // Status rows are for other nodes, and this engine has none [SQLITE-42].
+    },
+
+    async space() {
+      const { bavail, bsize, blocks } = await statfs(directory);
+      const reserveBytes = Math.min(DISK_RESERVE_BYTES_MAX, blocks * bsize * DISK_RESERVE_SHARE);
+      const freeBytes = bavail * bsize;
+      const reason = `the disk of ${directory} has ${Math.round(freeBytes / 2 ** 20)} MiB left: free space on it`;
+      return { freeBytes, reserveBytes, removalBytes: 0, reason };
     },
 
     lastContactMs: () => 0,

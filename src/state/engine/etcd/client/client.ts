@@ -10,7 +10,7 @@ import { DeadlineError, withDeadline } from '../../../clock/deadline.ts';
 import { StateError } from '../../../errors.ts';
 import { CALL_TIMEOUT_MS, RETRY_PAUSE_MS_MAX, RETRY_PAUSE_MS_MIN } from '../limits.ts';
 import { failureKind, toStateError } from './failures.ts';
-import { Auth, KV, Lease, Watch } from './gen/etcd_pb.ts';
+import { Auth, KV, Lease, Maintenance, Watch } from './gen/etcd_pb.ts';
 import type { EtcdEngineOptions } from './options.ts';
 import { grpcLink, type Link } from './transport.ts';
 
@@ -19,6 +19,7 @@ export interface Endpoint extends Link {
   readonly kv: Client<typeof KV>;
   readonly watch: Client<typeof Watch>;
   readonly lease: Client<typeof Lease>;
+  readonly maintenance: Client<typeof Maintenance>;
   readonly auth: Client<typeof Auth>;
 }
 
@@ -132,6 +133,7 @@ function openEndpoint(url: string, options: EtcdEngineOptions): Endpoint {
     kv: createClient(KV, link.transport),
     watch: createClient(Watch, link.transport),
     lease: createClient(Lease, link.transport),
+    maintenance: createClient(Maintenance, link.transport),
     auth: createClient(Auth, link.transport),
   };
 }

@@ -21,6 +21,8 @@ export interface EtcdEngineOptions {
   readonly maxTxnOps: number;
   /** Bytes of table names, keys, and values in one commit. etcd's `--max-request-bytes` must be somewhat larger. */
   readonly maxTxnBytes: number;
+  /** etcd's `--quota-backend-bytes`, for versions before 3.6, which do not report it. */
+  readonly quotaBytes: number;
   /** Age in milliseconds from which history is compacted; `off` if other programs use this etcd [ETCD-81]. */
   readonly compactMs: number | 'off';
   /** Time after which a dead node's lease expires. Rounded up to seconds; etcd's minimum is about 2 s [ETCD-67]. */

@@ -1,7 +1,16 @@
 /** Assembles the parts of an opened engine. */
 import { sleep } from '../../../clock/clock.ts';
 import { withDeadline } from '../../../clock/deadline.ts';
-import type { CommitLimits, Engine, Follower, Head, NodeIdentity, ScanRange, StoredRow } from '../../engine.ts';
+import type {
+  CommitLimits,
+  Engine,
+  Follower,
+  Head,
+  NodeIdentity,
+  ScanRange,
+  StoredRow,
+  StoreSpace,
+} from '../../engine.ts';
 import type { EtcdClient } from '../client/client.ts';
 import { toStateError } from '../client/failures.ts';
 import { RangeRequest_SortOrder } from '../client/gen/etcd_pb.ts';
@@ -14,11 +23,19 @@ import { loadAtRevision, pinRevision } from '../follow/load.ts';
 import { type RunningWatch, startWatch } from '../follow/watch.ts';
 import { toHead } from '../head-record.ts';
 import type { Keys } from '../keys.ts';
-import { CALL_TIMEOUT_MS, HEAD_CHECK_TIMEOUT_MS, HOUSEKEEPING_INTERVAL_MS, PAGE_TIMEOUT_MS } from '../limits.ts';
+import {
+  CALL_TIMEOUT_MS,
+  HEAD_CHECK_TIMEOUT_MS,
+  HOUSEKEEPING_INTERVAL_MS,
+  PAGE_TIMEOUT_MS,
+  SIZE_CHECK_INTERVAL_MS,
+} from '../limits.ts';
 import { createHousekeeping } from './housekeeping.ts';
 import { importRows } from './import.ts';
 import { createLeasedKeysView, type LeasedKeysView } from './leased-keys.ts';
 import { createMembership, type Membership } from './membership.ts';
+import { createSizeCompaction } from './size-compaction.ts';
+import { readSize, toStoreSpace } from './space.ts';
 import { createStatusPublisher, type StatusPublisher } from './status.ts';
 
 export interface NodeOptions {
@@ -35,6 +52,7 @@ export interface EtcdNode extends Pick<Engine, 'load' | 'head' | 'scan' | 'impor
   readonly membership: Membership;
   readonly committer: Committer;
   readonly status: StatusPublisher;
+  space(signal: AbortSignal): Promise<StoreSpace | undefined>;
   housekeep(signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
@@ -151,13 +169,24 @@ export function createNode(nodeOptions: NodeOptions): EtcdNode {
     },
     scan: (table, range, signal) => withStateErrors(() => scan(nodeOptions, tracker, table, range, signal)),
     import: (to, pages, signal) => importRows({ client, keys, generation: options.id(), ...limits }, to, pages, signal),
+    space: (signal) =>
+      withStateErrors(async () => {
+        const size = await readSize(client, options.quotaBytes, signal);
+        return size && toStoreSpace(size);
+      }),
     async housekeep(signal) {
-      while (!signal.aborted) {
-        await housekeepOnce(signal).catch((error) => {
-          if (!signal.aborted) log('warn', 'housekeeping failed', { error: String(error) });
-        });
-        await sleep(clock, HOUSEKEEPING_INTERVAL_MS, signal).catch(() => {});
-      }
+      const repeat = async (task: (signal: AbortSignal) => Promise<void>, intervalMs: number): Promise<void> => {
+        while (!signal.aborted) {
+          await task(signal).catch((error) => {
+            if (!signal.aborted) log('warn', 'housekeeping failed', { error: String(error) });
+          });
+          await sleep(clock, intervalMs, signal).catch(() => {});
+        }
+      };
+      await Promise.all([
+        repeat(housekeepOnce, HOUSEKEEPING_INTERVAL_MS),
+        repeat(createSizeCompaction({ client, ...options }), SIZE_CHECK_INTERVAL_MS),
+      ]);
     },
     async close() {
       cancelRestart?.();
