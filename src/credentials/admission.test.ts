@@ -41,4 +41,15 @@ describe('the rate of /v1', () => {
     assert.deepEqual([unknown.status, unknown.text], [403, 'ACL not found']);
     assert.equal((await api.request('PUT', '/v1/acl/token', { body })).status, 400);
   });
+
+  it('rejects half of a surrogate pair in a body, a path and a query [V1-100] [TEAM-116]', async () => {
+    await using api = await startApi();
+    const body = String.raw`{"Description":"\ud800"}`;
+    assert.equal((await api.request('PUT', '/v1/acl/token', { body })).status, 400);
+    assert.equal((await api.request('GET', '/v1/acl/token/%ED%A0%80')).status, 400);
+    assert.equal((await api.request('GET', '/v1/acl/tokens?partition=%ED%A0%80')).status, 400);
+    const headers = { authorization: `Bearer ${api.adminToken}`, 'content-type': 'application/vnd.api+json' };
+    const options = { token: null, headers, body: String.raw`{"data":"\ud800"}` };
+    assert.equal((await api.request('POST', '/api/v2/organizations', options)).status, 400);
+  });
 });

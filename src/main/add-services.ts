@@ -126,6 +126,7 @@ export async function addServices(context: ServerContext, version: string): Prom
     if (dns !== undefined) {
       parts.use(dns);
       dnsMetrics(metrics, dns);
+      for (const budget of dns.budgets) metrics.addBudget(budget);
       log.info({ address: dns.address }, 'DNS listener ready');
     }
   }

@@ -37,6 +37,8 @@ export const RATE_WINDOW_MS = 1_000;
 export const RATE_SHARES_MAX = 10;
 /** Shortest interval between two writes of a token's `last-used-at`, because each write is a commit. */
 export const TOKEN_USE_INTERVAL_MS = 60_000;
+/** Time until token uses whose write failed are written again, for example while the store is unreachable. */
+export const TOKEN_USE_RETRY_MS = 10_000;
 /** Members of an organization whose user was created by an invitation and has not used a token yet. */
 export const INVITED_MAX = 500;
 /** Interval between two searches for invited users without an organization. */

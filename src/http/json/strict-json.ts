@@ -6,6 +6,13 @@ import { BODY_DEPTH_MAX, BODY_FIELDS_MAX, BODY_VALUES_MAX, QUOTED_LENGTH_MAX } f
 /** Invalid input. The message is for the client and quotes no part of a body that may be secret. */
 export class JsonError extends Error {
   override readonly name = 'JsonError';
+  /** Whether a string contains half of a surrogate pair. UTF-8 cannot represent it, so storing it would change it. */
+  readonly hasLoneSurrogate: boolean = false;
+
+  constructor(message: string, options: ErrorOptions & { readonly hasLoneSurrogate?: boolean } = {}) {
+    super(message, options);
+    this.hasLoneSurrogate = options.hasLoneSurrogate ?? false;
+  }
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -29,7 +36,28 @@ export interface ValueBudget {
 export function parseStrictText(text: string, budget: ValueBudget): unknown {
   const value = parse(text);
   checkStructure(text, budget);
+  if (hasLoneSurrogate(text)) {
+    throw new JsonError('json: a string contains half of a surrogate pair', { hasLoneSurrogate: true });
+  }
   return value;
+}
+
+const ESCAPED_SURROGATE = /\\u[dD][89a-fA-F]/;
+const ESCAPE = /\\(?:u([\da-fA-F]{4})|.)/g;
+const ESCAPE_LENGTH = 6;
+
+/** Whether valid JSON contains half of a surrogate pair, which is possible only by an escape sequence. */
+function hasLoneSurrogate(text: string): boolean {
+  if (!ESCAPED_SURROGATE.test(text)) return false;
+  /** The position after an escaped high surrogate, where the low one must follow. */
+  let lowAt: number | undefined;
+  for (const { index, 1: digits = '' } of text.matchAll(ESCAPE)) {
+    const code = Number.parseInt(digits, 16);
+    const isLow = code >= 0xdc00 && code <= 0xdfff;
+    if (isLow ? index !== lowAt : lowAt !== undefined) return true;
+    lowAt = code >= 0xd800 && code <= 0xdbff ? index + ESCAPE_LENGTH : undefined;
+  }
+  return lowAt !== undefined;
 }
 
 function decode(bytes: Uint8Array): string {

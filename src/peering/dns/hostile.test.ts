@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { encode } from 'dns-packet';
+import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { mustRegister } from '../../../test/support/peering/catalog-requests.ts';
 import {
   decodeAnswer,
@@ -12,7 +13,7 @@ import {
 } from '../../../test/support/peering/dns.ts';
 import { sharedApi } from '../../../test/support/process/api.ts';
 import { createRandom } from '../../../test/support/random.ts';
-import { LOG_INTERVAL_MS, UDP_ANSWER_BYTES_MAX } from './limits.ts';
+import { LOG_INTERVAL_MS, UDP_AMPLIFIED_BYTES_BURST, UDP_ANSWER_BYTES_MAX } from './limits.ts';
 import { createRateLimitedLog } from './rate-limited-log.ts';
 import { rcodes } from './rcodes.ts';
 import { createResponder } from './respond.ts';
@@ -119,7 +120,7 @@ describe('invalid DNS messages', () => {
       secretHash: undefined,
       random: random.next,
     };
-    const responder = createResponder(zone, { warn: (error) => void unsaid.push(error) });
+    const responder = createResponder(zone, { warn: (error) => void unsaid.push(error) }, createFakeClock());
     const seeds = [web(), encodeQuery('web.service.accord', 'SRV', { udpPayloadSize: 4_096 }), withOptions('', '')];
     for (let round = 0; round < 20_000; round++) {
       let message = Buffer.from(random.pick(seeds));
@@ -129,17 +130,55 @@ describe('invalid DNS messages', () => {
         else if (kind === 1) message = Buffer.concat([message, random.pick(seeds)]);
         else if (message.length > 0) message[random.below(message.length)] = random.below(256);
       }
-      const answer = responder.respond(message, 'udp');
+      const answer = responder.respond(message, 'udp', '127.0.0.1');
       if (answer === undefined) continue;
       assert.ok(answer.length <= UDP_ANSWER_BYTES_MAX);
       assert.equal(answer.readUInt16BE(0), message.readUInt16BE(0));
       assert.ok((answer.readUInt16BE(2) & 0x8000) !== 0);
       // Responses are valid and are not answered again, so two servers cannot loop.
       decodeAnswer(answer);
-      assert.equal(responder.respond(answer, 'udp'), undefined);
+      assert.equal(responder.respond(answer, 'udp', '127.0.0.1'), undefined);
     }
     assert.deepEqual(unsaid, []);
     assert.equal(decodeAnswer(await exchangeUdp(dns.port, web())).rcode, NOERROR);
+  });
+});
+
+describe('UDP responses that are larger than their questions', () => {
+  const api = sharedApi();
+
+  test('are truncated to the question past the rate of an address, and then the client uses TCP [SVC-113]', async () => {
+    await mustRegister(api());
+    const clock = createFakeClock();
+    const zone = { credentials: api().peering.credentials, domain: 'accord', ttlSeconds: 0, secretHash: undefined };
+    const responder = createResponder({ ...zone, random: () => 0 }, { warn: () => undefined }, clock);
+    const question = encodeQuery('web.service.accord', 'ANY', { udpPayloadSize: 1_232 });
+    const missing = encodeQuery(`${'x'.repeat(60)}.service.accord`, 'A');
+    const ask = (message: Buffer, over: 'udp' | 'tcp', address: string) =>
+      responder.respond(message, over, address) ?? Buffer.alloc(0);
+    const isTruncated = (answer: Buffer): boolean => (answer.readUInt16BE(2) & 0x0200) !== 0;
+    const large = encodeQuery('web.service.accord', 'SRV');
+    const size = ask(large, 'udp', '192.0.2.9').length;
+    assert.ok(size > 2 * large.length, `${size} bytes`);
+    let sent = 0;
+    while (!isTruncated(ask(large, 'udp', '192.0.2.1'))) sent += size;
+    assert.ok(sent <= UDP_AMPLIFIED_BYTES_BURST && sent + size > UDP_AMPLIFIED_BYTES_BURST);
+    const cut = ask(large, 'udp', '192.0.2.1');
+    assert.ok(cut.length <= large.length);
+    assert.equal(decodeAnswer(cut).packet.id, decodeAnswer(ask(large, 'tcp', '192.0.2.1')).packet.id);
+    // Other addresses, small answers, TCP and this machine are not affected.
+    for (const answer of [
+      ask(large, 'udp', '192.0.2.2'),
+      ask(missing, 'udp', '192.0.2.1'),
+      ask(question, 'tcp', '192.0.2.1'),
+      ask(large, 'tcp', '192.0.2.1'),
+      ask(large, 'udp', '127.0.0.1'),
+    ]) {
+      assert.equal(isTruncated(answer), false);
+    }
+    clock.advance(1_000);
+    assert.equal(isTruncated(ask(large, 'udp', '192.0.2.1')), false);
+    assert.ok((responder.udpRate.refused.get('address') ?? 0) >= 2);
   });
 });
 
@@ -151,9 +190,9 @@ test('logs a repeated failure once per interval', () => {
     after: () => () => undefined,
   });
   const zone = { domain: 'accord', ttlSeconds: 0, secretHash: undefined, random: () => 0, credentials: {} as never };
-  const responder = createResponder(zone, log);
+  const responder = createResponder(zone, log, createFakeClock());
   for (let i = 0; i < 1_000; i++) {
-    const answer = responder.respond(encodeQuery('web.service.accord', 'A'), 'udp');
+    const answer = responder.respond(encodeQuery('web.service.accord', 'A'), 'udp', '127.0.0.1');
     assert.equal(answer && decodeAnswer(answer).rcode, rcodes.SERVFAIL);
   }
   assert.equal(lines.length, 1);

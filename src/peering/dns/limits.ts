@@ -14,6 +14,19 @@ export const TCP_ANSWER_BYTES_MAX = 65_535;
 export const UDP_UNSENT_BYTES_MAX = 4 * 1024 * 1024;
 /** Open TCP connections. A further one closes the connection that was idle the longest. */
 export const TCP_CONNECTIONS_MAX = 256;
+/** Open TCP connections of one address. A further one closes the one of the address that was idle the longest. */
+export const TCP_CONNECTIONS_PER_ADDRESS_MAX = 64;
+/**
+ * UDP responses of up to this many times the size of their question are always sent, because forging the sender of the
+ * question gains little.
+ */
+export const UDP_AMPLIFICATION_MAX = 2;
+/**
+ * Bytes per second, and bytes at once, of larger UDP responses to one address. Past them a response is truncated to its
+ * question, and the client repeats it over TCP, which proves its address. 256 KiB are about 1,300 ordinary responses.
+ */
+export const UDP_AMPLIFIED_BYTES_PER_SECOND = 256 * 1024;
+export const UDP_AMPLIFIED_BYTES_BURST = 1024 * 1024;
 /** How long a connection may remain without a complete question (RFC 7766). */
 export const TCP_IDLE_MS = 10_000;
 /** Questions of one connection that are answered before the event loop gets a turn. */

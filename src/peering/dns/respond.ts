@@ -1,33 +1,55 @@
 /** Responses to DNS messages. Every error becomes a response code, so no message can cause an exception. */
+import { addressKey } from '../../budget/address-key.ts';
+import type { Measured } from '../../budget/measured.ts';
+import { createRate } from '../../budget/rate.ts';
+import type { Clock } from '../../state/clock/clock.ts';
 import { answerQuestion, type Reply } from './answer-question.ts';
-import { TCP_ANSWER_BYTES_MAX, UDP_ANSWER_BYTES_MAX, UDP_ANSWER_BYTES_MIN } from './limits.ts';
+import {
+  TCP_ANSWER_BYTES_MAX,
+  UDP_AMPLIFICATION_MAX,
+  UDP_AMPLIFIED_BYTES_BURST,
+  UDP_AMPLIFIED_BYTES_PER_SECOND,
+  UDP_ANSWER_BYTES_MAX,
+  UDP_ANSWER_BYTES_MIN,
+} from './limits.ts';
 import { parseMessage, type Query } from './query.ts';
 import type { RateLimitedLog } from './rate-limited-log.ts';
 import { type Rcode, type RcodeName, rcodeName, rcodes } from './rcodes.ts';
-import { writeRefusal, writeReply } from './write-reply.ts';
+import { writeRefusal, writeReply, writeTruncated } from './write-reply.ts';
 import type { Zone } from './zone.ts';
 
 export type Transport = 'udp' | 'tcp';
 
 export interface Responder {
   /** Returns the response, or `undefined` for a message that must not be answered. */
-  respond(message: Buffer, over: Transport): Buffer | undefined;
+  respond(message: Buffer, over: Transport, address: string): Buffer | undefined;
+  /** The rate of UDP responses that are larger than their questions. */
+  readonly udpRate: Measured;
   readonly answered: ReadonlyMap<RcodeName, number>;
   readonly ignoredCount: number;
 }
 
-export function createResponder(zone: Zone, log: RateLimitedLog): Responder {
+export function createResponder(zone: Zone, log: RateLimitedLog, clock: Clock): Responder {
   const answered = new Map<RcodeName, number>();
   let ignoredCount = 0;
   const count = (rcode: Rcode): void => {
     const name = rcodeName(rcode);
     answered.set(name, (answered.get(name) ?? 0) + 1);
   };
-  const answer = (message: Buffer, query: Query, over: Transport): Buffer => {
+  const limits = { perSecond: UDP_AMPLIFIED_BYTES_PER_SECOND, burst: UDP_AMPLIFIED_BYTES_BURST };
+  const udpRate = createRate({ name: 'dns-udp-bytes', bound: 'address', limits, clock });
+  /** Whether the sender of the question may be forged, and the response would be too much for the real owner. */
+  const isTooMuch = (message: Buffer, response: Buffer, address: string): boolean =>
+    response.length > UDP_AMPLIFICATION_MAX * message.length &&
+    !isLoopback(address) &&
+    udpRate.take(addressKey(address), response.length) > 0;
+
+  const answer = (message: Buffer, query: Query, over: Transport, address: string): Buffer => {
     try {
       const reply = replyTo(zone, query);
       const bytes = writeReply(query, reply, bytesMaxOf(query, over));
       count(reply.rcode);
+      if (over === 'udp' && isTooMuch(message, bytes, address)) return writeTruncated(query);
       return bytes;
     } catch (error) {
       log.warn(error, 'DNS question failed');
@@ -36,7 +58,8 @@ export function createResponder(zone: Zone, log: RateLimitedLog): Responder {
     }
   };
   return {
-    respond(message, over) {
+    udpRate,
+    respond(message, over, address) {
       const read = parseMessage(message);
       switch (read.kind) {
         case 'ignored':
@@ -46,7 +69,7 @@ export function createResponder(zone: Zone, log: RateLimitedLog): Responder {
           count(read.rcode);
           return writeRefusal(message, read.rcode);
         case 'query':
-          return answer(message, read.query, over);
+          return answer(message, read.query, over, address);
       }
     },
     answered,
@@ -55,6 +78,9 @@ export function createResponder(zone: Zone, log: RateLimitedLog): Responder {
     },
   };
 }
+
+/** Packets from other machines cannot have a loopback address. */
+export const isLoopback = (address: string): boolean => /^(?:::ffff:)?127\.|^::1$/i.test(address);
 
 const replyTo = (zone: Zone, { edns, question }: Query): Reply =>
   edns !== undefined && edns.version > 0 ? { rcode: rcodes.BADVERS, answers: [] } : answerQuestion(zone, question);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { before, describe, test } from 'node:test';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { importedInstance, importFrom, mustRegister } from '../../../test/support/peering/catalog-requests.ts';
@@ -15,7 +16,7 @@ import {
 import { mustGenerate } from '../../../test/support/peering/peering-requests.ts';
 import { sharedApi } from '../../../test/support/process/api.ts';
 import { until } from '../../../test/support/until.ts';
-import { QUERY_BYTES_MAX, TCP_CONNECTIONS_MAX, TCP_IDLE_MS } from './limits.ts';
+import { QUERY_BYTES_MAX, TCP_CONNECTIONS_MAX, TCP_CONNECTIONS_PER_ADDRESS_MAX, TCP_IDLE_MS } from './limits.ts';
 
 /** Opens a connection. Errors are left to the test. */
 async function opened(port: number): Promise<Socket> {
@@ -49,6 +50,31 @@ describe('DNS over TCP', () => {
     );
     socket.destroy();
     await until('the connection is forgotten', () => dns.connectionCount === 0);
+  });
+
+  const external = Object.values(networkInterfaces())
+    .flatMap((infos) => infos ?? [])
+    .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
+  test('closes the longest idle connection of an address past its share [SVC-113]', {
+    skip: external === undefined && 'this machine has no address but loopback',
+  }, async () => {
+    await using dns = await startTestDns(api());
+    const from = async (localAddress: string): Promise<Socket> => {
+      const socket = connect({ port: dns.port, host: '127.0.0.1', localAddress });
+      socket.on('error', () => undefined);
+      await once(socket, 'connect');
+      return socket;
+    };
+    const other = await opened(dns.port);
+    const first = await from(external ?? '');
+    const sockets: Socket[] = [];
+    for (let i = 1; i <= TCP_CONNECTIONS_PER_ADDRESS_MAX; i++) sockets.push(await from(external ?? ''));
+    await closed(first);
+    await until('one is closed', () => dns.connectionCount === TCP_CONNECTIONS_PER_ADDRESS_MAX + 1);
+    other.write(numbered(7));
+    assert.equal((await readAnswers(other, 1)).length, 1);
+    for (const socket of [...sockets, other]) socket.destroy();
+    await until('the connections are forgotten', () => dns.connectionCount === 0);
   });
 
   test('answers questions sent before the client half-closes the connection', async () => {

@@ -5,21 +5,25 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
+import { addressKey } from '../../budget/address-key.ts';
+import { type Budget, createBudget } from '../../budget/budget.ts';
 import type { Clock } from '../../state/clock/clock.ts';
 import {
   QUERY_BYTES_MAX,
   TCP_CLOSE_TIMEOUT_MS,
   TCP_CONNECTIONS_MAX,
+  TCP_CONNECTIONS_PER_ADDRESS_MAX,
   TCP_IDLE_MS,
   TCP_QUESTIONS_PER_TURN,
 } from './limits.ts';
 import type { RateLimitedLog } from './rate-limited-log.ts';
-import type { Responder } from './respond.ts';
+import { isLoopback, type Responder } from './respond.ts';
 import type { ListenAddress } from './serve-udp.ts';
 
 export interface TcpService extends AsyncDisposable {
   readonly address: AddressInfo;
   readonly connectionCount: number;
+  readonly connections: Budget<'address'>;
 }
 
 export interface TcpDependencies {
@@ -44,17 +48,38 @@ export async function serveTcp(
       clock.after(TCP_IDLE_MS, () => socket.destroy()),
     );
   };
-  const closeLongestIdle = (): void => {
-    const [idle] = connections.keys();
-    if (idle !== undefined) forget(idle);
-    idle?.destroy();
-  };
+  const budget = createBudget<'address'>('dns-connections', {
+    total: TCP_CONNECTIONS_MAX,
+    shares: { address: TCP_CONNECTIONS_PER_ADDRESS_MAX },
+  });
+  /** The claim of each connection in the budget. */
+  const claims = new Map<Socket, ReturnType<typeof claimOf>>();
   const forget = (socket: Socket): void => {
     connections.get(socket)?.();
     connections.delete(socket);
+    const claim = claims.get(socket);
+    if (claim !== undefined) budget.release(claim);
+    claims.delete(socket);
+  };
+  /** Closes the connection that was idle the longest, of all or of one address. */
+  const closeLongestIdle = (address: string | undefined): void => {
+    const idle = connections
+      .keys()
+      .find((other) => address === undefined || claims.get(other)?.keys.address === address);
+    if (idle !== undefined) forget(idle);
+    idle?.destroy();
+  };
+  const claim = (socket: Socket): void => {
+    const wanted = claimOf(socket);
+    const bound = budget.take(wanted);
+    if (bound !== undefined) {
+      closeLongestIdle(bound === 'address' ? wanted.keys.address : undefined);
+      budget.take(wanted);
+    }
+    claims.set(socket, wanted);
   };
   const server = createServer({ noDelay: true }, (socket) => {
-    if (connections.size >= TCP_CONNECTIONS_MAX) closeLongestIdle();
+    claim(socket);
     markActive(socket);
     socket.once('close', () => forget(socket));
     // An error closes the connection, which is all there is to do.
@@ -69,6 +94,7 @@ export async function serveTcp(
     get connectionCount() {
       return connections.size;
     },
+    connections: budget,
     async [Symbol.asyncDispose]() {
       const closed = once(server, 'close');
       server.close();
@@ -80,6 +106,11 @@ export async function serveTcp(
       cancel();
     },
   };
+}
+
+/** Loopback has no share, because one forwarder may ask for all programs of its machine. */
+function claimOf({ remoteAddress = '' }: Socket) {
+  return { keys: { address: isLoopback(remoteAddress) ? undefined : addressKey(remoteAddress) } };
 }
 
 /** Answers questions until the client closes the connection or sends one that is too long. */
@@ -94,7 +125,7 @@ async function answerAll(socket: Socket, { respond }: Responder, onQuestion: () 
       const message = unread.subarray(LENGTH_BYTES, LENGTH_BYTES + length);
       unread = unread.subarray(LENGTH_BYTES + length);
       onQuestion();
-      const answer = respond(message, 'tcp');
+      const answer = respond(message, 'tcp', socket.remoteAddress ?? '');
       if (answer !== undefined && !socket.write(withLength(answer))) await waitForDrain(socket);
       if (++answeredCount % TCP_QUESTIONS_PER_TURN === 0) await setImmediate();
     }

@@ -35,7 +35,7 @@ export async function serveUdp(
   socket.on('error', (error) => log.warn(error, 'DNS UDP socket failed'));
   socket.on('message', (message, { address, port: from }) => {
     if (from === 0 || socket.getSendQueueSize() > UDP_UNSENT_BYTES_MAX) return;
-    const answer = respond(message, 'udp');
+    const answer = respond(message, 'udp', address);
     // Send errors are ignored, because clients retry.
     if (answer !== undefined) socket.send(answer, from, address, () => undefined);
   });

@@ -4,6 +4,7 @@
  */
 import { lookup } from 'node:dns/promises';
 import { isIPv6 } from 'node:net';
+import type { Measured } from '../../budget/measured.ts';
 import type { Log } from '../../http/telemetry/log.ts';
 import type { Clock } from '../../state/clock/clock.ts';
 import { PORT_TRIES_MAX } from './limits.ts';
@@ -28,13 +29,14 @@ export interface RunningDns extends AsyncDisposable {
   readonly port: number;
   readonly traffic: Omit<Responder, 'respond'>;
   readonly connectionCount: number;
+  readonly budgets: readonly Measured[];
 }
 
 /** Starts the server. Disposing it sends pending responses first. @throws a system error, such as EADDRINUSE */
 export async function startDns({ listen, domain, clock, log, ...rest }: DnsOptions): Promise<RunningDns> {
   await using parts = new AsyncDisposableStack();
   const quietLog = createRateLimitedLog(log, clock);
-  const responder = createResponder({ ...rest, domain: domain.toLowerCase() }, quietLog);
+  const responder = createResponder({ ...rest, domain: domain.toLowerCase() }, quietLog, clock);
   // UDP and TCP listen on the same address, even if the name has several.
   const { address: host } = await lookup(listen.host);
   const { udp, tcp } = await serveBoth({ host, port: listen.port }, responder, { clock, log: quietLog });
@@ -46,6 +48,7 @@ export async function startDns({ listen, domain, clock, log, ...rest }: DnsOptio
     address: isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`,
     port,
     traffic: responder,
+    budgets: [responder.udpRate, tcp.connections],
     get connectionCount() {
       return tcp.connectionCount;
     },

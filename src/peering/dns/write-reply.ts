@@ -13,11 +13,16 @@ export function writeRefusal(message: Buffer, rcode: Rcode): Buffer {
   return header;
 }
 
+/** Encodes a truncated reply without records, which is no larger than its question. */
+export const writeTruncated = (query: Query): Buffer =>
+  writeReply(query, { rcode: rcodes.NOERROR, answers: [] }, 0, true);
+
 /** Encodes a reply of at most `bytesMax` bytes, unless the question alone is longer. */
 export function writeReply(
   { id, recursionDesired, question, questionBytes, edns }: Query,
   reply: Reply,
   bytesMax: number,
+  alwaysTruncated = false,
 ): Buffer {
   const options = edns === undefined ? [] : [ednsRecord(edns, reply.rcode)];
   const authorities = reply.authority === undefined ? [] : [reply.authority];
@@ -29,7 +34,7 @@ export function writeReply(
     flags:
       (reply.rcode === rcodes.NOERROR || reply.rcode === rcodes.NXDOMAIN ? AUTHORITATIVE_ANSWER : 0) |
       (recursionDesired ? RECURSION_DESIRED : 0) |
-      (isTruncated ? TRUNCATED_RESPONSE : 0) |
+      (isTruncated || alwaysTruncated ? TRUNCATED_RESPONSE : 0) |
       (reply.rcode & HEADER_RCODE),
     questions: [question],
     answers,

@@ -9,7 +9,7 @@ import { JOB_BATCH_ROWS } from '../../state/limits.ts';
 import type { State } from '../../state/state.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
 import type { Caller } from '../authorization/caller.ts';
-import { TOKEN_USE_INTERVAL_MS } from '../limits.ts';
+import { TOKEN_USE_INTERVAL_MS, TOKEN_USE_RETRY_MS } from '../limits.ts';
 import { apiTokens, type TokenUse, tokenUses } from '../tables/authentication-token.ts';
 
 export interface TokenUses {
@@ -28,15 +28,27 @@ export function recordTokenUses(state: State, clock: Clock, log: Log): TokenUseR
   /** Monotonic time before which a token needs no further write, by token ID. */
   const freshUntil = new Map<string, number>();
   let writing: Promise<void> | undefined;
+  let cancelRetry = (): void => undefined;
   let closed = false;
+
+  /** Writes uses, or keeps them for the next attempt. */
+  async function writeBatch(uses: readonly TokenUse[]): Promise<void> {
+    try {
+      await state.write((tx) => {
+        for (const use of uses) putUse(tx, use);
+      });
+    } catch (error) {
+      // A later use replaces a kept one.
+      for (const use of uses) if (!pending.has(use.tokenId)) pending.set(use.tokenId, use);
+      throw error;
+    }
+  }
 
   async function write(): Promise<void> {
     while (pending.size > 0 && !closed) {
       const uses = [...pending.values()].slice(0, JOB_BATCH_ROWS);
       for (const { tokenId } of uses) pending.delete(tokenId);
-      await state.write((tx) => {
-        for (const use of uses) putUse(tx, use);
-      });
+      await writeBatch(uses);
     }
     const now = clock.monotonic();
     for (const [tokenId, untilMs] of freshUntil) if (untilMs <= now) freshUntil.delete(tokenId);
@@ -46,8 +58,10 @@ export function recordTokenUses(state: State, clock: Clock, log: Log): TokenUseR
     if (writing !== undefined) return;
     writing = write()
       .catch((error: unknown) => {
-        // The next use of each token replaces the lost time.
-        if (!closed) log.warn({ error }, 'writing token uses failed');
+        if (closed) return;
+        log.warn({ error }, 'writing token uses failed');
+        cancelRetry();
+        cancelRetry = clock.after(TOKEN_USE_RETRY_MS, start);
       })
       .finally(() => {
         writing = undefined;
@@ -68,6 +82,7 @@ export function recordTokenUses(state: State, clock: Clock, log: Log): TokenUseR
     },
     async [Symbol.asyncDispose]() {
       closed = true;
+      cancelRetry();
       await writing;
     },
   };

@@ -116,8 +116,11 @@ function parse(body: Uint8Array): unknown {
   }
 }
 
-const toBodyError = (error: unknown): unknown =>
-  error instanceof JsonError ? new JsonApiError([bodyError('', error.message)]) : error;
+function toBodyError(error: unknown): unknown {
+  if (!(error instanceof JsonError)) return error;
+  const { message: detail, hasLoneSurrogate } = error;
+  return new JsonApiError([hasLoneSurrogate ? { code: 'bad-request', detail } : bodyError('', detail)]);
+}
 
 function identityErrors(data: JsonObject, { type, typeAlias = type, updates }: ResourceSpec): ErrorObject[] {
   const errors: ErrorObject[] = [];
